@@ -1,0 +1,131 @@
+"""The nouns of opgen: what a call, a case and an expectation are.
+
+Frozen dataclasses, no input or output, no numpy. Everything that scales with the number of cases
+works on the columns of :mod:`opgen.table`; these are the rows that people and files see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Code: TypeAlias = int | str
+"""A status code of aclnn (``161002``), or a word: ``"any_error"``, ``"crash"``."""
+
+Bucket: TypeAlias = Literal["valid", "stated", "unstated", "unsupported_product", "disputed", "assumed"]
+Kind: TypeAlias = Literal["valid", "invalid", "pinned", "call"]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorDesc:
+    """An aclTensor without its data.
+
+    ``strides`` and ``offset`` count elements; ``None`` means contiguous, and storage equal to the view.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    format: str = "ND"
+    strides: tuple[int, ...] | None = None
+    offset: int = 0
+    storage_shape: tuple[int, ...] | None = None
+    range: tuple[float, float] | None = None
+
+
+Argument: TypeAlias = TensorDesc | tuple[int, ...] | tuple[bool, ...] | int | bool | None
+"""A tensor, an int or bool array, a scalar, or a null pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of the first phase: the vendor's name, a product, and every argument in prototype order."""
+
+    api: str
+    product: str
+    args: Mapping[str, Argument]
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """One broken rule: its id, the page's numbered clause (or ``None``), the page's line, the values found."""
+
+    rule: str
+    clause: str | None
+    at: int | None
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the page says about a call: the admissible codes, numbers first and ascending, and why."""
+
+    codes: tuple[Code, ...]
+    bucket: Bucket
+    breaks: tuple[Break, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryAnswer:
+    """What a release of the published library answers, and whether that was read or inferred."""
+
+    release: str
+    codes: tuple[Code, ...]
+    basis: Literal["read", "inferred"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test vector.
+
+    ``phase`` 2 has data and goldens; ``phase`` 1 is descriptors and a status only. ``twin`` names the nearest
+    legal call of an invalid case. ``compute`` is the dtype that the inputs are rounded to before the sum;
+    ``mistrusted`` says why a pass would prove nothing, and is empty otherwise.
+    """
+
+    id: str
+    call: Call
+    kind: Kind
+    intent: str
+    page: Expectation
+    library: LibraryAnswer | None = None
+    recipe: str = ""
+    phase: Literal[1, 2] = 1
+    twin: str = ""
+    compute: str = ""
+    mistrusted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong in a file that a person wrote."""
+
+    file: str
+    line: int | None
+    where: str
+    text: str
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.where}: {self.text}" if self.where else f"{place}: {self.text}"
+
+
+class FileError(Exception):
+    """A file that a person wrote cannot be used; carries every problem found in it.
+
+    The command line prints one line per problem and exits 2.
+    """
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a comparison says of one case; ``detail`` is for people, ``metrics`` for programs."""
+
+    case: str
+    verdict: str
+    detail: str = ""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
