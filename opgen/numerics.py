@@ -1,0 +1,220 @@
+"""The floating-point formats of the vendor: roundings, units in the last place, and how far two values are apart.
+
+Every rounding starts from float64 and happens once. Going through float32 on the way to BFLOAT16 would round twice:
+``1 + 2**-8 + 2**-40`` must become ``1 + 2**-7``, but float32 first drops the last term and leaves a tie, which goes
+to 1.
+All functions are element by element, so their bits depend on nothing but the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+
+_EXPONENT = np.int64(0x7FF0_0000_0000_0000)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A binary floating-point format: ``digits`` significant bits (the hidden one counted), normal from ``2**low``."""
+
+    name: str
+    digits: int
+    low: int
+    high: int
+
+    @property
+    def unit(self) -> float:
+        """Unit roundoff: the largest relative error of one rounding to nearest."""
+        return 2.0**-self.digits
+
+    @property
+    def min_normal(self) -> float:
+        return 2.0**self.low
+
+    @property
+    def min_subnormal(self) -> float:
+        return 2.0 ** (self.low - self.digits + 1)
+
+    @property
+    def max(self) -> float:
+        return (2.0 - 2.0 ** (1 - self.digits)) * 2.0**self.high
+
+    @property
+    def half_ulp_at_max(self) -> float:
+        """What a value may exceed :attr:`max` by before round to nearest makes it infinite."""
+        return 2.0 ** (self.high - self.digits)
+
+
+FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "FLOAT16": Format("FLOAT16", 11, -14, 15),
+        "BFLOAT16": Format("BFLOAT16", 8, -126, 127),
+        "HFLOAT32": Format("HFLOAT32", 12, -126, 127),
+        "FLOAT": Format("FLOAT", 24, -126, 127),
+        "DOUBLE": Format("DOUBLE", 53, -1022, 1023),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype:
+    """A vendor dtype that can hold data. ``part`` is the format of a value, or of each part of a complex one."""
+
+    name: str
+    numpy: np.dtype[Any]
+    part: Format
+    golden: str
+    complex: bool = False
+
+    @property
+    def wide(self) -> np.dtype[Any]:
+        """The numpy dtype that goldens are computed in."""
+        return np.dtype(np.complex128 if self.complex else np.float64)
+
+
+DTYPES: Mapping[str, Dtype] = MappingProxyType(
+    {
+        "FLOAT16": Dtype("FLOAT16", np.dtype(np.float16), FORMATS["FLOAT16"], "FLOAT"),
+        "BFLOAT16": Dtype("BFLOAT16", np.dtype(ml_dtypes.bfloat16), FORMATS["BFLOAT16"], "FLOAT"),
+        "FLOAT": Dtype("FLOAT", np.dtype(np.float32), FORMATS["FLOAT"], "DOUBLE"),
+        "DOUBLE": Dtype("DOUBLE", np.dtype(np.float64), FORMATS["DOUBLE"], "DOUBLE"),
+        "COMPLEX64": Dtype("COMPLEX64", np.dtype(np.complex64), FORMATS["FLOAT"], "COMPLEX128", complex=True),
+        "COMPLEX128": Dtype("COMPLEX128", np.dtype(np.complex128), FORMATS["DOUBLE"], "COMPLEX128", complex=True),
+    }
+)
+
+
+def golden_dtype(output: str) -> str:
+    """The dtype that goldens of an output are kept in, one precision wider: FLOAT for FLOAT16, DOUBLE for FLOAT."""
+    return DTYPES[output].golden
+
+
+def by_parts(function: Callable[..., Array], *values: Array) -> Array:
+    """Apply a function of real arrays to the real and to the imaginary parts; real arrays go straight through.
+
+    The result is complex when the first array is.
+    """
+    if not np.iscomplexobj(values[0]):
+        return function(*values)
+    real = function(*(v.real for v in values))
+    whole = np.empty(real.shape, dtype=np.result_type(real.dtype, np.complex64))
+    whole.real = real
+    whole.imag = function(*(v.imag for v in values))
+    return whole
+
+
+def binade(values: Array, low: int) -> Array:
+    """The power of two at or below each ``|value|``, at least ``2**low``; Inf for Inf and NaN."""
+    values = np.asarray(values, dtype=np.float64, order="C")
+    power: Array = np.asarray(values.view(np.int64) & _EXPONENT).view(np.float64)
+    return np.maximum(power, 2.0**low, out=power)
+
+
+def rounded(values: Array, to: str, mantissa: int = 11) -> Array:
+    """Round float64 values once to a format of :data:`FORMATS` or a dtype of :data:`DTYPES`; the result is float64.
+
+    FLOAT16, BFLOAT16 and FLOAT round to nearest, ties to even, overflow to Inf. HFLOAT32 keeps ``mantissa`` explicit
+    bits (11 on Atlas A2 and A3) and rounds ties away from zero; Inf and NaN stay what they are.
+    Complex values are rounded by parts.
+
+    >>> float(rounded(np.array(1 + 2.0**-8 + 2.0**-40), "BFLOAT16"))
+    1.0078125
+    """
+    if np.iscomplexobj(values):
+        return by_parts(lambda part: rounded(part, to, mantissa), values)
+    values = np.asarray(values, dtype=np.float64)
+    part = DTYPES[to].part if to in DTYPES else FORMATS[to]
+    if part.name == "DOUBLE":
+        return values.copy()
+    if part.name == "HFLOAT32":
+        return _away(values, FORMATS["HFLOAT32"], mantissa + 1)
+    if part.name == "BFLOAT16":
+        return _even(values, part)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # numpy rounds float64 to these two directly
+        return values.astype(DTYPES[part.name].numpy).astype(np.float64)
+
+
+def _even(values: Array, to: Format) -> Array:
+    """Nearest, ties to even: adding ``1.5 * 2**52`` quanta leaves the hardware no room below one quantum."""
+    inside = np.clip(values, -2 * to.max, 2 * to.max)
+    shift = binade(inside, to.low)
+    shift *= 1.5 * 2.0 ** (53 - to.digits)
+    result = (inside + shift) - shift
+    result = np.where(np.abs(result) > to.max, np.inf, result)
+    return np.asarray(np.copysign(result, values))  # the sign of zero, and of what became zero
+
+
+def _away(values: Array, to: Format, digits: int) -> Array:
+    """Nearest, ties away from zero."""
+    size = np.abs(values)
+    finite = np.isfinite(size)
+    inside = np.where(finite, np.minimum(size, 2.0 ** (to.high + 1)), 0.0)
+    quantum = binade(inside, to.low)
+    quantum *= 2.0 ** (1 - digits)
+    steps = inside / quantum
+    whole = np.floor(steps)
+    whole = whole + (steps - whole >= 0.5)
+    result = whole * quantum
+    result = np.where(result >= 2.0 ** (to.high + 1), np.inf, result)
+    return np.asarray(np.copysign(np.where(finite, result, size), values))
+
+
+def is_tie(values: Array, to: str = "HFLOAT32", mantissa: int = 11) -> Array:
+    """Which values lie exactly between two neighbours of a format; there public sources on HFLOAT32 disagree."""
+    part = FORMATS[to]
+    digits = mantissa + 1 if to == "HFLOAT32" else part.digits
+    values = np.asarray(values, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        steps = np.abs(values) / (binade(values, part.low) * 2.0 ** (1 - digits))
+        return np.asarray(steps - np.floor(steps) == 0.5)
+
+
+def stored(values: Array, dtype: str) -> Array:
+    """Round float64 (complex128) values once to a storage dtype, as an array of that dtype."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(rounded(values, dtype).astype(DTYPES[dtype].numpy))
+
+
+def ulp(values: Array, dtype: str) -> Array:
+    """The unit in the last place at each value: the gap to the next value away from zero, as float64.
+
+    Subnormals have the gap of the smallest normal; Inf and NaN have NaN. Real values only.
+
+    >>> float(ulp(np.array(1.0), "FLOAT16")) == 2.0**-10
+    True
+    """
+    part = FORMATS[dtype]
+    with np.errstate(invalid="ignore"):
+        gap: Array = binade(values, part.low) * 2.0 ** (1 - part.digits)
+    return np.where(np.isfinite(values), gap, np.nan)
+
+
+def ulp_distance(one: Array, other: Array, dtype: str) -> Array:
+    """How many representable steps lie between two arrays of a dtype, as uint64; real dtypes only.
+
+    Both zeros are one value, Inf is one step beyond the largest finite. NaN against NaN is 0, NaN against a number
+    2**64 - 1.
+    """
+    kind = DTYPES[dtype].numpy
+    one, other = np.asarray(one).astype(kind), np.asarray(other).astype(kind)
+    a, b = _ordered(one), _ordered(other)
+    distance = np.where(a > b, a, b).view(np.uint64) - np.where(a > b, b, a).view(np.uint64)  # may exceed int64: wraps
+    nan_a, nan_b = np.isnan(one), np.isnan(other)
+    distance = np.where(nan_a | nan_b, np.uint64(2**64 - 1), distance)
+    return np.where(nan_a & nan_b, np.uint64(0), distance)
+
+
+def _ordered(values: Array) -> Array:
+    """Map bit patterns to int64 so that neighbours differ by 1 and order is kept."""
+    width = values.dtype.itemsize
+    bits = np.asarray(values, order="C").view(f"i{width}").astype(np.int64)
+    return np.where(bits < 0, np.int64(-(2 ** (8 * width - 1))) - bits, bits)
