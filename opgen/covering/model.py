@@ -1,0 +1,124 @@
+"""The nouns of covering: a model of factors and tables, a tally of tuples, a cover."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Table: TypeAlias = tuple[tuple[int, ...], NDArray[np.bool_]]
+"""A constraint: the factors it binds, and a bool array over their levels, True where allowed."""
+
+Tuple: TypeAlias = tuple[tuple[int, int], ...]
+"""Values of some factors: ``((factor, value), ...)``, factors ascending."""
+
+Group: TypeAlias = tuple[Sequence[int], int]
+"""Some factors, and the strength at which they shall be covered."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Factors with a number of levels each, and tables of allowed combinations.
+
+    ``ValueError`` names every factor and table that does not fit.
+
+    >>> Model((2, 3), (((0, 1), np.array([[True, False, True], [True, True, True]])),)).names(((0, 0), (1, 1)))
+    'f0=0 f1=1'
+    """
+
+    levels: tuple[int, ...]
+    tables: tuple[Table, ...] = ()
+
+    def __post_init__(self) -> None:
+        wrong = [f"factor {f}: {n} levels, at least 1 expected" for f, n in enumerate(self.levels) if n < 1]
+        for i, (scope, allowed) in enumerate(self.tables):
+            if not scope or len(set(scope)) < len(scope) or not all(0 <= f < len(self.levels) for f in scope):
+                wrong.append(f"table {i}: factors {tuple(scope)}: expected distinct numbers below {len(self.levels)}")
+            elif allowed.shape != (shape := tuple(self.levels[f] for f in scope)) or allowed.dtype != np.bool_:
+                wrong.append(f"table {i}: {allowed.dtype} array of shape {allowed.shape}, expected bool of {shape}")
+        if wrong:
+            raise ValueError("\n".join(wrong))
+
+    def names(self, values: Tuple) -> str:
+        """A tuple for a message."""
+        return " ".join(f"f{factor}={value}" for factor, value in values)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What is covered of one requested group: a number per combination of ``strength`` of its factors.
+
+    ``covered`` counts feasible tuples only, so ``feasible - covered`` are missing. ``missing`` and ``impossible``
+    list the tuples themselves, and are ``None`` unless asked for.
+    """
+
+    factors: tuple[int, ...]
+    strength: int
+    combinations: NDArray[np.int64]
+    covered: NDArray[np.int64]
+    feasible: NDArray[np.int64]
+    infeasible: NDArray[np.int64]
+    missing: list[Tuple] | None = None
+    impossible: list[Tuple] | None = None
+
+    def totals(self) -> tuple[int, int, int]:
+        """Tuples covered, feasible and infeasible."""
+        return int(self.covered.sum()), int(self.feasible.sum()), int(self.infeasible.sum())
+
+    def of_factor(self, factor: int) -> tuple[int, int, int]:
+        """Tuples covered, feasible and infeasible, of those that hold ``factor``."""
+        held = (self.combinations == factor).any(axis=1)
+        return int(self.covered[held].sum()), int(self.feasible[held].sum()), int(self.infeasible[held].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """New rows ``(n, factors)``, best first, and the tally of each requested group with seeds and rows together.
+
+    ``ignored`` numbers the seeds that no complete assignment contains; their tuples are not counted.
+    """
+
+    rows: NDArray[np.int64]
+    tallies: tuple[Tally, ...]
+    ignored: tuple[int, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every feasible tuple is covered."""
+        return all(bool((tally.covered == tally.feasible).all()) for tally in self.tallies)
+
+
+def requested(model: Model, strength: int, groups: Sequence[Group]) -> Iterator[tuple[tuple[int, ...], int]]:
+    """The requested groups, the one of all factors first; strengths cut to the number of factors."""
+    everything: list[Group] = [(range(len(model.levels)), strength), *groups]
+    for factors, t in everything:
+        chosen = tuple(sorted(set(factors)))
+        if not 1 <= t <= 4:
+            raise ValueError(f"strength {t}: expected 1, 2, 3 or 4")
+        if chosen and not 0 <= chosen[0] <= chosen[-1] < len(model.levels):
+            raise ValueError(f"group {chosen}: expected factors below {len(model.levels)}")
+        if chosen:
+            yield chosen, min(t, len(chosen))
+
+
+def combos(factors: Sequence[int], strength: int) -> list[tuple[int, ...]]:
+    """Every choice of ``strength`` factors, in lexicographic order."""
+    return list(combinations(factors, strength))
+
+
+def checked_rows(model: Model, rows: Any, lowest: int) -> NDArray[np.int64]:
+    """Rows as an int array ``(n, factors)``; ``ValueError`` names the first value that is no level."""
+    array = np.asarray(rows, dtype=np.int64).reshape(-1, len(model.levels)) if len(rows) else None
+    if array is None:
+        return np.empty((0, len(model.levels)), np.int64)
+    wrong = np.argwhere((array < lowest) | (array >= np.array(model.levels)))
+    if len(wrong):
+        row, factor = map(int, wrong[0])
+        raise ValueError(
+            f"row {row}: factor {factor} is {array[row, factor]}, expected {lowest} to {model.levels[factor] - 1}"
+        )
+    return array
