@@ -1,0 +1,43 @@
+"""What a correct device returns: one kernel per operator, found by the name of its spec.
+
+A new operator is a new file: ``opgen/golden/<op>.py`` with ``golden``, ``magnitude`` and ``depth``. Kernels compute in
+float64 (complex128) on stacks of cases that share every shape and attribute, and never check their arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Tensors = Mapping[str, Array | None]
+
+
+class Kernel(Protocol):
+    """The three functions of a kernel module."""
+
+    def golden(self, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+        """The wanted outputs of every case: output name -> (B, *output shape)."""
+        ...
+
+    def magnitude(self, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+        """The sum of the absolute terms of every output element; for complex outputs by parts."""
+        ...
+
+    def depth(self, names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:
+        """An upper bound of the roundings in a chain that ends in one element of the output."""
+        ...
+
+
+def kernel(op: str) -> Kernel:
+    """The kernel of an operator, by the name of its spec; ModuleNotFoundError if there is none.
+
+    >>> kernel("avg_pool2d_backward").depth({"kH": 2, "kW": 2, "sH": 2, "sW": 2, "Hout": 4, "Wout": 4}, {}, "gradInput")
+    3
+    """
+    return cast(Kernel, import_module(f"{__name__}.{op}"))
+
+

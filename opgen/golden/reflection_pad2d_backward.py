@@ -1,0 +1,45 @@
+"""The gradient of reflection padding: every border element returns to the element that it mirrored.
+
+Per axis the border folds back onto the inside, so the golden is two folds (W, then H). At most nine terms meet in an
+element; they are added in a fixed order, so the result does not depend on the batch, whatever the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from opgen.golden import Array, Tensors
+from opgen.golden._axes import fold
+
+
+def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+    """gradInput (B, ..., H, W) from gradOutput (B, ..., H + padTop + padBottom, W + padLeft + padRight)."""
+    gradient = tensors["gradOutput"]
+    assert gradient is not None
+    if "gradInput" not in wanted:
+        return {}
+    rows = fold(gradient, -1, names["padLeft"], names["padRight"])
+    return {"gradInput": np.ascontiguousarray(fold(rows, -2, names["padTop"], names["padBottom"]))}
+
+
+def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+    """The fold of absolute values, of the real and the imaginary part by themselves."""
+    return golden({"gradOutput": absolute(tensors["gradOutput"])}, names, wanted)
+
+
+def absolute(array: Array | None) -> Array:
+    """Absolute values by parts: ``|re| + i |im|`` where the array is complex."""
+    assert array is not None
+    if np.iscomplexobj(array):
+        parts = np.abs(np.ascontiguousarray(array).view(np.float64))
+        return parts.view(np.complex128)
+    return np.abs(array)
+
+
+def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:
+    """Inside, before and behind on each axis that has them."""
+    rows = 1 + (names["padTop"] > 0) + (names["padBottom"] > 0)
+    columns = 1 + (names["padLeft"] > 0) + (names["padRight"] > 0)
+    return rows * columns

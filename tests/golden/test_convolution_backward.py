@@ -1,0 +1,315 @@
+"""The convolution kernel against its definition, its adjoint and torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+
+from opgen.golden.convolution_backward import depth, golden, magnitude
+from tests.golden import distance, grid, torch_or_skip
+
+ALL = ("gradInput", "gradWeight", "gradBias")
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """A convolution: ``image`` is the extent that windows slide over, ``out`` the number of windows."""
+
+    transposed: int
+    n: int
+    groups: int
+    wide: int
+    narrow: int
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    extra: tuple[int, ...]
+    out: tuple[int, ...]
+
+    @property
+    def image(self) -> tuple[int, ...]:
+        rows = zip(self.out, self.kernel, self.stride, self.dilation, self.before, self.after, self.extra, strict=True)
+        return tuple((o - 1) * s + d * (k - 1) + 1 - p - q + e for o, k, s, d, p, q, e in rows)
+
+    @property
+    def names(self) -> dict[str, int]:
+        names = {"rank": len(self.kernel) + 2, "transposed": self.transposed, "groups": self.groups}
+        ends = {"D": ("padFront", "padBack"), "H": ("padTop", "padBottom"), "W": ("padLeft", "padRight")}
+        for i, axis in enumerate("DHW"[-len(self.kernel):]):
+            names |= {f"s{axis}": self.stride[i], f"d{axis}": self.dilation[i],
+                      ends[axis][0]: self.before[i], ends[axis][1]: self.after[i]}
+        return names
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        wide = (self.n, self.groups * self.wide, *self.image)
+        narrow = (self.n, self.groups * self.narrow, *self.out)
+        weight = (self.groups * self.narrow, self.wide, *self.kernel)
+        upstream, source = (wide, narrow) if self.transposed else (narrow, wide)
+        return {"gradOutput": upstream, "input": source, "weight": weight}
+
+    def tensors(self, random: np.random.Generator, batch: int = 1) -> dict[str, np.ndarray]:
+        return {name: grid(random, (batch, *shape)) for name, shape in self.shapes.items()}
+
+
+def geometries(seed: int, count: int, largest: int = 4) -> Iterator[Geometry]:
+    """Small convolutions of every kind; extents are chosen from the output, so that all of them are legal."""
+    random = np.random.default_rng(seed)
+    made = 0
+    while made < count:
+        rank = int(random.integers(1, 4))
+        kernel = tuple(int(k) for k in random.integers(1, 5 if rank == 1 else 4, rank))
+        stride = tuple(int(s) for s in random.integers(1, 4, rank))
+        before = tuple(int(p) for p in random.integers(0, 3, rank))
+        after = tuple(int(p) for p in random.integers(0, 3, rank)) if random.random() < 0.4 else before
+        geometry = Geometry(
+            transposed=int(random.integers(0, 2)), n=int(random.integers(1, 3)), groups=int(random.integers(1, 4)),
+            wide=int(random.integers(1, 4)), narrow=int(random.integers(1, 4)), kernel=kernel, stride=stride,
+            dilation=tuple(int(d) for d in random.integers(1, 3, rank)), before=before, after=after,
+            extra=tuple(int(random.integers(0, s)) for s in stride),
+            out=tuple(int(o) for o in random.integers(1, largest + (rank == 1) * 12, rank)))
+        if min(geometry.image) >= 1:
+            made += 1
+            yield geometry
+
+
+def forward(g: Geometry, source: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The convolution of one call, by a product with every tap of the padded image."""
+    x_shape, kernel, spatial = g.shapes["input"], product(*map(range, g.kernel)), "xyz"[:len(g.kernel)]
+    padded = [max(p + i, (o - 1) * s + (k - 1) * d + 1) for p, i, o, s, k, d in
+              zip(g.before, g.image, g.out, g.stride, g.kernel, g.dilation, strict=True)]
+    inside = (slice(None),) * 3 + tuple(slice(p, p + i) for p, i in zip(g.before, g.image, strict=True))
+    canvas = np.zeros((g.n, g.groups, g.wide, *padded))
+    x = source.reshape(g.n, g.groups, -1, *x_shape[2:])
+    w = weight.reshape(g.groups, g.narrow, g.wide, *g.kernel)
+    if not g.transposed:
+        canvas[inside] = x
+    result = np.zeros((g.n, g.groups, g.narrow, *g.out))
+    for tap in kernel:
+        where = (slice(None),) * 3 + tuple(slice(r * d, r * d + (o - 1) * s + 1, s) for r, d, o, s in
+                                           zip(tap, g.dilation, g.out, g.stride, strict=True))
+        if g.transposed:
+            canvas[where] += np.einsum(f"ngc{spatial},gcw->ngw{spatial}", x, w[(..., *tap)])
+        else:
+            result += np.einsum(f"ngw{spatial},gcw->ngc{spatial}", canvas[where], w[(..., *tap)])
+    shape = g.shapes["gradOutput"]
+    return (canvas[inside] if g.transposed else result).reshape(shape)
+
+
+def naive(g: Geometry, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The definition, one product at a time; elements in the padding are not multiplied."""
+    dy, x, w = (tensors[name] for name in ("gradOutput", "input", "weight"))
+    gx, gw, gb = np.zeros_like(x), np.zeros_like(w), np.zeros(dy.shape[1])
+    for index in np.ndindex(*dy.shape):
+        gb[index[1]] += dy[index]
+    for n, group, a, b in np.ndindex(g.n, g.groups, g.narrow, g.wide):
+        cn, cw = group * g.narrow + a, group * g.wide + b
+        for o, r in product(np.ndindex(*g.out), np.ndindex(*g.kernel)):
+            i = tuple(oo * s + rr * d - p for oo, s, rr, d, p in zip(o, g.stride, r, g.dilation, g.before, strict=True))
+            if any(not 0 <= ii < extent for ii, extent in zip(i, g.image, strict=True)):
+                continue
+            at_x, at_y = ((n, cn, *o), (n, cw, *i)) if g.transposed else ((n, cw, *i), (n, cn, *o))
+            gx[at_x] += w[(cn, b, *r)] * dy[at_y]
+            gw[(cn, b, *r)] += x[at_x] * dy[at_y]
+    return {"gradInput": gx, "gradWeight": gw, "gradBias": gb}
+
+
+def one(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: array[0] for name, array in arrays.items()}
+
+
+def worst(got: dict[str, np.ndarray], want: dict[str, np.ndarray]) -> float:
+    assert got.keys() == want.keys()
+    return max(distance(got[name], want[name]) for name in want)
+
+
+def test_adjoint_identity() -> None:
+    random = np.random.default_rng(1)
+    for g in geometries(1, 1100):
+        t = {name: random.standard_normal((1, *shape)) for name, shape in g.shapes.items()}
+        out = one(golden(t, g.names, ALL))
+        dy, x, w = t["gradOutput"][0], t["input"][0], t["weight"][0]
+        v, u = random.standard_normal(x.shape), random.standard_normal(w.shape)
+        b = random.standard_normal(dy.shape[1])
+        size = np.linalg.norm
+        scale = size(dy) * (1 + size(x) + size(v)) * (size(w) + size(u))
+        assert abs((out["gradInput"] * v).sum() - (dy * forward(g, v, w)).sum()) <= 1e-12 * scale, g
+        assert abs((out["gradWeight"] * u).sum() - (dy * forward(g, x, u)).sum()) <= 1e-12 * scale, g
+        everywhere = (dy * b.reshape(-1, *[1] * len(g.kernel))).sum()
+        assert abs((out["gradBias"] * b).sum() - everywhere) <= 1e-12 * (1 + size(dy) * size(b)), g
+
+
+def test_naive_twin() -> None:
+    random = np.random.default_rng(2)
+    for g in geometries(2, 120, 3):
+        t = g.tensors(random, 2)
+        out = golden(t, g.names, ALL)
+        for b in range(2):
+            want = naive(g, {name: array[b] for name, array in t.items()})
+            assert worst({name: array[b] for name, array in out.items()}, want) == 0, g
+
+
+def test_non_finite_values_spread_as_in_the_definition() -> None:
+    random = np.random.default_rng(3)
+    for g in geometries(3, 100, 3):
+        t = g.tensors(random)
+        for name in random.choice(list(t), 2):
+            t[name].flat[random.integers(t[name].size)] = random.choice([np.inf, -np.inf, np.nan])
+        with np.errstate(invalid="ignore"):
+            assert worst(one(golden(t, g.names, ALL)), naive(g, one(t))) < 1e-15, g
+
+
+def test_batch_does_not_matter() -> None:
+    random = np.random.default_rng(4)
+    for g in geometries(4, 60, 6):
+        t = g.tensors(random, 70)
+        together = golden(t, g.names, ALL)
+        for b in (0, 33, 69):
+            alone = golden({name: array[b:b + 1] for name, array in t.items()}, g.names, ALL)
+            assert all(np.array_equal(alone[name][0], together[name][b]) for name in ALL), g
+
+
+def larger() -> list[Geometry]:
+    """Geometries beyond a block of scratch memory: dense, strided, dilated, grouped, depthwise, each transposed too."""
+    base = Geometry(0, 2, 1, 24, 16, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (60, 61))
+    kinds = [base, replace(base, stride=(2, 2), extra=(1, 0)), replace(base, dilation=(2, 3)),
+             replace(base, groups=4, wide=6, narrow=5), replace(base, groups=24, wide=1, narrow=1),
+             replace(base, groups=12, wide=1, narrow=2, stride=(2, 1), after=(0, 1)),
+             replace(base, wide=3, kernel=(7, 7), stride=(2, 2)),
+             replace(base, kernel=(1, 1), before=(0, 0), after=(0, 0)), replace(base, before=(2, 0), after=(0, 2)),
+             Geometry(0, 1, 1, 12, 16, (7,), (1,), (1,), (3,), (3,), (0,), (4096,)),
+             Geometry(0, 1, 1, 8, 8, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 0, 0), (12, 20, 20)),
+             Geometry(0, 1, 2, 8, 8, (3, 2, 3), (2, 1, 2), (1, 2, 1), (1, 1, 0), (0, 1, 1), (0, 0, 1), (9, 20, 11))]
+    return kinds + [replace(kind, transposed=1) for kind in kinds]
+
+
+@pytest.mark.parametrize("g", larger())
+def test_larger_shapes_against_the_adjoint_and_other_wanted_outputs(g: Geometry) -> None:
+    random = np.random.default_rng(5)
+    t = g.tensors(random)
+    out = one(golden(t, g.names, ALL))
+    dy, x, w = t["gradOutput"][0], t["input"][0], t["weight"][0]
+    v, u = grid(random, x.shape), grid(random, w.shape)
+    assert (out["gradInput"] * v).sum() == pytest.approx((dy * forward(g, v, w)).sum(), rel=1e-11)
+    assert (out["gradWeight"] * u).sum() == pytest.approx((dy * forward(g, x, u)).sum(), rel=1e-11)
+    for name in ALL:
+        alone = golden(t, g.names, [name])
+        assert list(alone) == [name] and np.array_equal(alone[name][0], out[name])
+
+
+@pytest.mark.parametrize("g", larger())
+def test_both_forms_agree(g: Geometry) -> None:
+    """A NaN in one case sends its whole batch through the form that adds slices; the other case must not change."""
+    random = np.random.default_rng(6)
+    t = g.tensors(random, 2)
+    want = golden(t, g.names, ALL)
+    t["input"][1].flat[0] = np.nan
+    got = golden(t, g.names, ALL)
+    assert all(np.array_equal(got[name][0], want[name][0]) for name in ALL)
+    assert np.isnan(got["gradWeight"][1]).any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_torch(seed: int) -> None:
+    torch = torch_or_skip()
+    random = np.random.default_rng(seed)
+    for g in [*geometries(100 + seed, 150, 6), *(larger() if seed == 0 else ())]:
+        t = one(g.tensors(random))
+        upstream, x, w = (torch.from_numpy(t[name]) for name in ("gradOutput", "input", "weight"))
+        want = dict(zip(ALL, from_torch(torch, g, upstream, x, w), strict=True))
+        assert worst(one(golden({k: a[None] for k, a in t.items()}, g.names, ALL)), want) <= 1e-12, g
+
+
+def from_torch(torch, g: Geometry, upstream, x, w) -> list[np.ndarray]:
+    """Torch's gradients; asymmetric padding becomes padding 0 of a padded (or, transposed, of a cut) wide tensor."""
+    spatial, wide, by_hand = len(g.kernel), upstream if g.transposed else x, g.before != g.after
+    padding, extra = list(g.before), list(g.extra) if g.transposed else [0] * spatial
+    if by_hand:
+        pairs = zip(reversed(g.before), reversed(g.after), strict=True)
+        wide = torch.nn.functional.pad(wide, [size for pair in pairs for size in pair])
+        padding = [0] * spatial
+    first, second = (wide, x) if g.transposed else (upstream, wide)
+    channels = g.groups * (g.wide if g.transposed else g.narrow)
+    gx, gw, _ = torch.ops.aten.convolution_backward(first, second, w, [channels], list(g.stride), padding,
+                                                    list(g.dilation), bool(g.transposed), extra, g.groups, [True] * 3)
+    if by_hand and not g.transposed:
+        gx = gx[(..., *(slice(p, p + i) for p, i in zip(g.before, g.image, strict=True)))]
+    return [gx.numpy(), gw.numpy(), upstream.sum((0, *range(2, upstream.ndim))).numpy()]
+
+
+WRONG = {
+    "strides swapped": lambda g: replace(g, stride=g.stride[::-1]),
+    "padding ignored": lambda g: replace(g, before=(0,) * len(g.kernel)),
+    "padding ends swapped": lambda g: replace(g, before=g.after, after=g.before),
+    "dilation ignored": lambda g: replace(g, dilation=(1,) * len(g.kernel)),
+    "padding axes swapped": lambda g: replace(g, before=g.before[::-1], after=g.after[::-1]),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG)
+@pytest.mark.parametrize("transposed", [0, 1])
+def test_a_wrong_array_fails(fault: str, transposed: int) -> None:
+    g = Geometry(transposed, 2, 2, 2, 3, (3, 2), (1, 2), (2, 1), (2, 1), (1, 0), (0, 0), (5, 5))
+    t = g.tensors(np.random.default_rng(7))
+    right, wrong = one(golden(t, g.names, ALL)), one(golden(t, WRONG[fault](g).names, ALL))
+    assert worst(right, naive(g, one(t))) == 0
+    assert distance(wrong["gradInput"], right["gradInput"]) > 1e-3
+    assert distance(wrong["gradWeight"], right["gradWeight"]) > 1e-3
+
+
+def test_a_flipped_kernel_and_mixed_groups_fail() -> None:
+    g = Geometry(0, 1, 2, 2, 2, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (5, 5))
+    t = g.tensors(np.random.default_rng(8))
+    right = one(golden(t, g.names, ALL))
+    flipped = one(golden({**t, "weight": t["weight"][..., ::-1]}, g.names, ALL))
+    mixed = one(golden({**t, "weight": t["weight"][:, ::-1]}, g.names, ALL))
+    assert distance(flipped["gradInput"], right["gradInput"]) > 1e-3
+    assert distance(mixed["gradInput"], right["gradInput"]) > 1e-3
+    assert distance(right["gradWeight"][..., ::-1], right["gradWeight"]) > 1e-3
+    assert distance(right["gradBias"][::-1], right["gradBias"]) > 1e-3
+
+
+def test_magnitude_is_the_sum_of_absolute_terms() -> None:
+    random = np.random.default_rng(9)
+    for g in geometries(9, 60):
+        t = g.tensors(random)
+        bound, value = magnitude(t, g.names, ALL), golden(t, g.names, ALL)
+        assert all((bound[name] >= np.abs(value[name])).all() for name in ALL)
+        positive = {name: np.abs(array) for name, array in t.items()}
+        same = golden(positive, g.names, ALL)
+        assert all(np.array_equal(magnitude(positive, g.names, ALL)[name], same[name]) for name in ALL)
+        assert all(np.array_equal(bound[name], same[name]) for name in ALL)
+
+
+def test_depth_bounds_the_number_of_terms() -> None:
+    for g in geometries(10, 300):
+        terms = golden({name: np.ones((1, *shape)) for name, shape in g.shapes.items()}, g.names, ALL)
+        for name in ALL:
+            assert terms[name].max() <= depth(g.names, g.shapes, name), (g, name)
+    g = Geometry(0, 2, 1, 3, 4, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (5, 5))
+    assert [depth(g.names, g.shapes, name) for name in ALL] == [4 * 9, 50, 50]
+
+
+@pytest.mark.parametrize("transposed", [0, 1])
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_empty_tensors_and_rows_beyond_the_last_window(transposed: int, rank: int) -> None:
+    none, twos, threes = (0,) * rank, (2,) * rank, (3,) * rank
+    g = Geometry(transposed, 0, 1, 2, 3, twos, threes, (1,) * rank, none, none, twos, threes)
+    for empty in (g, replace(g, n=2, wide=0), replace(g, n=0, groups=2)):
+        t = empty.tensors(np.random.default_rng(11), 3)
+        out = golden(t, empty.names, ALL)
+        assert {name: out[name].shape for name in ALL} == {
+            "gradInput": t["input"].shape, "gradWeight": t["weight"].shape, "gradBias": (3, t["gradOutput"].shape[2])}
+        assert not out["gradWeight"].any()
+    full = replace(g, n=2)
+    gx = golden(full.tensors(np.random.default_rng(12)), full.names, ["gradInput"])["gradInput"]
+    if not transposed:
+        assert gx[..., :-2].any() and not gx[..., -2:].any()
+    assert prod(gx.shape) > 0
