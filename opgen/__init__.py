@@ -1,0 +1,51 @@
+"""opgen: from an operator's page to a test suite, and from a device's answers to verdicts.
+
+>>> import opgen
+>>> opgen.__version__
+'0.1.0'
+
+``opgen.open`` reads a bundle, ``opgen.Results`` writes what a device answered, ``opgen.diff`` compares the two.
+Each is imported when it is first used, so that ``import opgen`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "open": ("opgen.bundle.reader", "Bundle"),
+    "Results": ("opgen.bundle.results", "Results"),
+    "BundleError": ("opgen.bundle.dtypes", "BundleError"),
+    "diff": ("opgen.diff", "diff"),
+}
+
+__all__ = ["BundleError", "Results", "__version__", "diff", "open"]  # noqa: F822
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        module, attribute = _LAZY[name]
+    except KeyError:
+        raise AttributeError(f"module 'opgen' has no attribute {name!r}") from None
+    value = getattr(import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """Keeps ``opgen.diff`` the function when somebody imports the module of that name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value.diff if name == "diff" and isinstance(value, ModuleType) else value)
+
+
+sys.modules[__name__].__class__ = _Package

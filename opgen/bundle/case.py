@@ -1,0 +1,209 @@
+"""One case of a bundle, as contracts and people see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from opgen.bundle.dtypes import ROLES, BundleError
+from opgen.model import Break, Expectation, LibraryAnswer
+
+if TYPE_CHECKING:
+    from opgen.bundle.reader import Bundle
+
+_INPUT, _GOLDEN, _BOUND = ROLES["input"], ROLES["golden"], ROLES["bound"]
+_NO_DATA = -1
+
+
+class Parameter(NamedTuple):
+    """A parameter of an API: its kind, and its column (and null column) in the attributes, -1 where it has none."""
+
+    name: str
+    kind: str
+    column: int
+    null: int
+
+
+class Tensors(Mapping[str, np.ndarray]):
+    """Tensors by parameter name; each is read when it is asked for."""
+
+    def __init__(self, case: CaseView, role: int, storage: bool = False) -> None:
+        self._case = case
+        self._storage = storage
+        names = case.bundle.names
+        self._rows = {names[row[1]]: row for row in case.tensor_rows if row[2] == role and row[10] != _NO_DATA}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        row = self._rows[name]
+        array = self._case.bundle.tensor(row)
+        return array if self._storage else _view(self._case, name, array, row)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<tensors {', '.join(self._rows) or 'none'}>"
+
+
+class CaseView:
+    """A case, read piece by piece: ``id``, ``call``, ``expect``, ``library``, ``inputs``, ``golden``, ``bound``, ..."""
+
+    __slots__ = ("__dict__", "bundle", "row")
+
+    def __init__(self, bundle: Bundle, row: int) -> None:
+        self.bundle = bundle
+        self.row = row
+
+    def __repr__(self) -> str:
+        return f"<case {self.id}>"
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """The row of ``/cases`` as it is stored."""
+        table = self.bundle.tables["cases"]
+        return dict(zip(table.dtype.names or (), table[self.row].item(), strict=True))
+
+    @property
+    def id(self) -> str:
+        """The case's id, unique in the bundle."""
+        return self.bundle.ids[self.row]
+
+    @cached_property
+    def call(self) -> dict[str, Any]:
+        """The call as a plain dict: id, op, product, args."""
+        return {"id": self.id, "op": self.op, "product": self.product, "args": self._args()}
+
+    @property
+    def op(self) -> str:
+        """The vendor's name of the operator."""
+        return self.bundle.words["cases.op"][self.record["op"]]
+
+    @property
+    def product(self) -> str:
+        """The product that the call is judged for."""
+        return self.bundle.words["cases.product"][self.record["product"]]
+
+    @property
+    def kind(self) -> str:
+        """``valid``, ``invalid``, ``pinned`` or ``call``."""
+        return self.bundle.words["cases.kind"][self.record["kind"]]
+
+    @property
+    def phase(self) -> int:
+        """2 with data and goldens, 1 with descriptors and a status only."""
+        return int(self.record["phase"])
+
+    @cached_property
+    def expect(self) -> Expectation:
+        """What the page says: codes, bucket, breaks."""
+        record, tables, text = self.record, self.bundle.tables, self.bundle.strings
+        first = record["first_break"]
+        breaks = tables["breaks"][first : first + record["breaks"]].tolist() if record["breaks"] else ()
+        return Expectation(
+            self.bundle.codes(record["codes"]), self.bundle.words["cases.bucket"][record["bucket"]],  # type: ignore[arg-type]
+            tuple(Break(text[r], text[c] or None, None if at < 0 else at, text[f]) for _, r, c, at, f in breaks),
+        )  # fmt: skip
+
+    @cached_property
+    def library(self) -> LibraryAnswer | None:
+        """What a release of the published library answers, if anything is known."""
+        record = self.record
+        if record["library_codes"] == 0:
+            return None
+        basis = self.bundle.words["cases.library_basis"][record["library_basis"]]
+        release = self.bundle.strings[record["library_release"]]
+        return LibraryAnswer(release, self.bundle.codes(record["library_codes"]), basis)  # type: ignore[arg-type]
+
+    @cached_property
+    def inputs(self) -> Tensors:
+        """Inputs by name, each the logical view on its storage; empty for a first-phase case."""
+        return Tensors(self, _INPUT)
+
+    @cached_property
+    def storage(self) -> Tensors:
+        """Inputs by name, each the whole backing buffer, 1-D."""
+        return Tensors(self, _INPUT, storage=True)
+
+    @cached_property
+    def golden(self) -> Tensors:
+        """Expected outputs by name, one precision wider than the output."""
+        return Tensors(self, _GOLDEN)
+
+    @cached_property
+    def bound(self) -> Tensors:
+        """By output: what a correct device stays below; for complex outputs by parts."""
+        return Tensors(self, _BOUND)
+
+    @cached_property
+    def tensor_rows(self) -> list[tuple[Any, ...]]:
+        """The case's rows of ``/tensors``, as stored."""
+        first = self.record["first_tensor"]
+        rows: list[tuple[Any, ...]] = self.bundle.tables["tensors"][first : first + self.record["tensors"]].tolist()
+        return rows
+
+    def __getattr__(self, name: str) -> str:
+        if name in ("intent", "recipe", "twin", "compute", "mistrusted"):
+            number: int = self.record[name]
+            return self.bundle.strings[number]
+        raise AttributeError(f"a case has no {name}")
+
+    def _args(self) -> dict[str, Any]:
+        bundle = self.bundle
+        described = {}
+        start = self.record["first_tensor"]
+        for at, row in enumerate(self.tensor_rows):
+            if row[2] < _GOLDEN:
+                described[bundle.names[row[1]]] = self._describe(row, start + at)
+        values = bundle.tables[f"attributes/{self.op}"][self.record["attributes_row"]].item()
+        args: dict[str, Any] = {}
+        for name, kind, column, null in bundle.parameters[self.op]:
+            if kind == "tensor":
+                args[name] = described.get(name)
+            elif kind in ("int_array", "bool_array"):
+                found = bundle.sequence(values[column])
+                args[name] = None if found is None else list(map(bool, found) if kind == "bool_array" else found)
+            elif kind == "null" or (null >= 0 and values[null]):
+                args[name] = None
+            else:
+                args[name] = values[column]
+        return args
+
+    def _describe(self, row: tuple[Any, ...], number: int) -> dict[str, Any]:
+        bundle = self.bundle
+        strides, storage = bundle.sequence(row[6]), bundle.sequence(row[8])
+        desc = {
+            "shape": list(bundle.sequence(row[5]) or ()), "dtype": bundle.words["tensors.dtype"][row[3]],
+            "format": bundle.words["tensors.format"][row[4]], "strides": None if strides is None else list(strides),
+            "offset": row[7], "storage_shape": None if storage is None else list(storage),
+        }  # fmt: skip
+        if number in bundle.ranges:
+            desc["range"] = list(bundle.ranges[number])
+        return desc
+
+
+def _view(case: CaseView, name: str, storage: np.ndarray, row: tuple[Any, ...]) -> np.ndarray:
+    """The logical view of a tensor on its storage; BundleError where it would leave the storage."""
+    shape = case.bundle.sequence(row[5]) or ()
+    if row[6] == 0 and row[7] == 0:
+        count = prod(shape)
+        if count <= len(storage):
+            return (storage if count == len(storage) else storage[:count]).reshape(shape)
+        raise BundleError(f"{case.id}: {name}: {len(storage)} elements are too few for {list(shape)}")
+    strides = case.bundle.sequence(row[6])
+    if strides is None:
+        strides = tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    if 0 in shape:
+        return np.empty(shape, dtype=storage.dtype)
+    reach = [(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]
+    low, high = row[7] + sum(r for r in reach if r < 0), row[7] + sum(r for r in reach if r > 0)
+    if not 0 <= low <= high < len(storage):
+        raise BundleError(f"{case.id}: {name}: its view reaches elements {low} to {high} of {len(storage)}")
+    steps = tuple(step * storage.itemsize for step in strides)
+    return np.lib.stride_tricks.as_strided(storage[row[7] :], shape, steps)

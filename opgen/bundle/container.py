@@ -1,0 +1,179 @@
+"""The file itself: a checked first block, HDF5 tables, and pre-sized blobs of data.
+
+Bundles and results files are both written here. The file is made at its full size first; tables and data
+are then plain bytes at known offsets, and HDF5 is needed only for the skeleton and for the last flag.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from opgen.bundle.dtypes import hdf5_type, numpy_dtype
+from opgen.bundle.pools import checked
+
+FIRST_BLOCK = 4096
+"""Bytes before HDF5's own, holding what is checked before HDF5 sees the file."""
+FIELD = (39, 103)
+"""Where the digest of the file stands in the first block: 64 hexadecimal digits."""
+PAGE = 4096
+FORMAT_VERSION = 1
+RESERVED = ("format", "format_version", "opgen_version", "complete", "digest")
+
+_OPTIONS: dict[str, Any] = {"libver": ("v110", "v110"), "locking": False}
+_UNKNOWN = "0" * 64
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """A file at its full size and without contents: byte offset of each table and blob, and the blobs' ranges."""
+
+    path: Path
+    offsets: dict[str, int]
+    ranges: tuple[tuple[int, int], ...]
+    size: int
+
+
+def create(
+    path: Path,
+    kind: str,
+    attributes: Mapping[str, Any],
+    tables: Mapping[str, np.ndarray],
+    strings: list[str],
+    blobs: Mapping[str, int],
+) -> Skeleton:
+    """Write the skeleton of a file of ``kind`` (``bundle`` or ``results``) with its texts, nothing else.
+
+    ``tables`` gives types and sizes, ``blobs`` the elements per dtype. Every dataset is contiguous and
+    allocated at once, so all offsets are known and nothing moves later.
+    """
+    offsets: dict[str, int] = {}
+    ranges: list[tuple[int, int]] = []
+    shapes = {**tables, "digests": np.empty(len(tables) + 2, dtype=digests_dtype(tables))}
+    with h5py.File(
+        path, "w", userblock_size=FIRST_BLOCK, alignment_threshold=PAGE, alignment_interval=PAGE, **_OPTIONS
+    ) as file:
+        for name, value in attributes.items():
+            file.attrs[name] = _attribute(value)
+        file.attrs.create("complete", 0, dtype="u1")
+        file.attrs.create("digest", _UNKNOWN.encode(), dtype=h5py.string_dtype("ascii", 64))
+        file.create_dataset("strings", data=np.array(strings, dtype=object), dtype=h5py.string_dtype())
+        for name, table in shapes.items():
+            made = _dataset(file, name, h5py.h5t.py_create(table.dtype, logical=True), len(table))
+            if len(table):
+                offsets[name] = made.get_offset()
+        for name, elements in blobs.items():
+            item = numpy_dtype(name).itemsize
+            size = -(-elements * item // PAGE) * PAGE
+            made = _dataset(file, f"data/{name}", hdf5_type(name), size // item)
+            h5py.Dataset(made).attrs["opgen_dtype"] = name
+            if size:
+                offsets[f"data/{name}"] = made.get_offset()
+                ranges.append((offsets[f"data/{name}"], offsets[f"data/{name}"] + size))
+    made_size = path.stat().st_size
+    skeleton = Skeleton(path, offsets, tuple(ranges), made_size)
+    with open(path, "r+b") as raw:
+        raw.write(_first_block(kind, skeleton, _UNKNOWN))
+    return skeleton
+
+
+def digests_dtype(names: Iterable[str]) -> np.dtype:
+    """The type of ``/digests``: the name of a table and its SHA-256."""
+    width = max((len(name.encode()) for name in (*names, "strings")), default=1)
+    return np.dtype([("table", h5py.string_dtype("utf-8", width)), ("sha256", h5py.string_dtype("ascii", 64))])
+
+
+def digests(attributes: Mapping[str, Any], tables: Mapping[str, np.ndarray], strings: list[str]) -> np.ndarray:
+    """``/digests``: of the root's attributes (named ``/``), of the texts, and of each table's bytes."""
+    found = {"/": hashlib.sha256(_canonical(attributes)).hexdigest()}
+    found["strings"] = hashlib.sha256(b"".join(text.encode() + b"\0" for text in strings)).hexdigest()
+    found |= {name: hashlib.sha256(t.tobytes()).hexdigest() for name, t in tables.items()}
+    return np.array([(n.encode(), d.encode()) for n, d in found.items()], dtype=digests_dtype(tables))
+
+
+def root_digest(table: np.ndarray) -> str:
+    """The digest over ``/digests``: lines of name, space, SHA-256."""
+    return hashlib.sha256(b"".join(name + b" " + digest + b"\n" for name, digest in table.tolist())).hexdigest()
+
+
+def write_at(fd: int, data: Any, offset: int) -> None:
+    """Write all bytes of ``data`` at ``offset``, however many calls it takes."""
+    view = memoryview(data).cast("B")
+    while len(view):
+        done = os.pwrite(fd, view, offset)
+        view, offset = view[done:], offset + done
+
+
+def write_table(fd: int, skeleton: Skeleton, name: str, table: np.ndarray) -> None:
+    """Write one table over its place in the skeleton."""
+    if len(table):
+        write_at(fd, np.ascontiguousarray(table).view(np.uint8), skeleton.offsets[name])
+
+
+def seal(skeleton: Skeleton, kind: str, table: np.ndarray) -> str:
+    """Declare the file complete: ``/digests``, the root digest, ``complete``, and last the first block."""
+    digest = root_digest(table)
+    with open(skeleton.path, "r+b", buffering=0) as raw:
+        write_table(raw.fileno(), skeleton, "digests", table)
+    with h5py.File(skeleton.path, "r+", **_OPTIONS) as file:
+        file.attrs.modify("digest", np.bytes_(digest.encode()))
+        file.attrs.modify("complete", np.uint8(1))
+    with open(skeleton.path, "r+b") as raw:
+        raw.write(_first_block(kind, skeleton, _UNKNOWN))
+        raw.seek(FIELD[0])
+        raw.write(file_digest(raw.fileno(), skeleton.ranges, skeleton.size).encode())
+    return digest
+
+
+def file_digest(fd: int, ranges: Iterable[tuple[int, int]], size: int) -> str:
+    """SHA-256 of every byte of a file but its own field and the blobs, whose tensors have digests in the tables."""
+    digest = hashlib.sha256()
+    at = 0
+    for start, end in (FIELD, *ranges, (size, size)):
+        while at < start:
+            piece = os.pread(fd, min(1 << 20, start - at), at)
+            if not piece:
+                return ""
+            digest.update(piece)
+            at += len(piece)
+        at = end
+    return digest.hexdigest()
+
+
+def _first_block(kind: str, skeleton: Skeleton, digest: str) -> bytes:
+    lines = [f"opgen {kind} {FORMAT_VERSION}".ljust(31), f"sha256 {digest}", f"bytes {skeleton.size}"]
+    lines += [f"data {start} {end}" for start, end in skeleton.ranges]
+    return "\n".join([*lines, ""]).encode().ljust(FIRST_BLOCK, b"\0")
+
+
+def _dataset(file: h5py.File, name: str, kind: h5py.h5t.TypeID, size: int) -> h5py.h5d.DatasetID:
+    folder, _, leaf = name.rpartition("/")
+    parent = file.require_group(folder) if folder else file
+    options = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    options.set_layout(h5py.h5d.CONTIGUOUS)
+    options.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    options.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    options.set_obj_track_times(False)
+    return h5py.h5d.create(parent.id, leaf.encode(), kind, h5py.h5s.create_simple((size,)), options)
+
+
+def _attribute(value: Any) -> Any:
+    """Texts, numbers and lists of texts as they are; mappings as JSON."""
+    if isinstance(value, Mapping):
+        return checked(json.dumps(value, sort_keys=True, ensure_ascii=False))
+    if isinstance(value, (list, tuple)):
+        return np.array([checked(str(v)) for v in value], dtype=h5py.string_dtype())
+    return checked(value) if isinstance(value, str) else value
+
+
+def _canonical(attributes: Mapping[str, Any]) -> bytes:
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in attributes.items()}
+    return json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=int).encode()

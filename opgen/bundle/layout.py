@@ -1,0 +1,134 @@
+"""Where every tensor of a bundle lies, decided before any data exist.
+
+A layout is a pure function of the cases and of their tensors' sizes. Whoever holds one may write any
+tensor at any time, from any process, and the file comes out the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opgen.bundle.dtypes import ALIGNMENT, DTYPES, ROLES, BundleError, numpy_dtype, stored_dtypes
+
+_LARGEST = 1 << 46
+"""Elements of one tensor, and bytes of one blob, beyond which no file is planned."""
+_BYTES_PER_TENSOR, _BYTES_PER_CASE, _BYTES_PER_FILE = 96, 190, 48 << 10
+
+
+class DataTensor(NamedTuple):
+    """One tensor with data: its parameter, role (``input``, ``golden``, ``bound``), dtype and stored elements.
+
+    ``elements`` is a number, or a shape; an input's are those of its whole backing storage.
+    """
+
+    name: str
+    role: str
+    dtype: str
+    elements: int | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns with one row per tensor that has data, grouped by case, and the size of each blob.
+
+    ``position`` counts elements in the blob of the row's dtype. Rows of a case are consecutive, and
+    their order is that of :meth:`plan`'s argument.
+    """
+
+    cases: int
+    names: tuple[str, ...]
+    case: np.ndarray
+    name: np.ndarray
+    role: np.ndarray
+    dtype: np.ndarray
+    elements: np.ndarray
+    position: np.ndarray
+    blobs: dict[str, int]
+    _found: dict[tuple[str, str], np.ndarray] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def plan(
+        cls, cases: Sequence[Any], tensors: Iterable[Iterable[tuple[Any, ...]]], order: Sequence[int] | None = None
+    ) -> Layout:
+        """Lay out ``tensors`` (per case, its :class:`DataTensor` rows, empty for a first-phase case).
+
+        ``order`` names the case rows in the order in which they will be written (default: as they come):
+        cases that are neighbours there are neighbours in the blobs, so that a batch is written in one piece.
+        Raises BundleError for a dtype that has no data and for sizes no file can hold.
+        """
+        names: dict[str, int] = {}
+        columns: list[tuple[int, int, int, int, int]] = []
+        count = 0
+        for count, rows in enumerate(tensors, 1):
+            for name, role, dtype, size in rows:
+                elements = prod(size) if isinstance(size, tuple) else int(size)
+                if not 0 <= elements <= _LARGEST:
+                    raise BundleError(f"case row {count - 1}, {name}: a tensor of {elements} elements cannot be stored")
+                columns.append((count - 1, names.setdefault(name, len(names)), ROLES[role], DTYPES[dtype], elements))
+        if count != len(cases):
+            raise BundleError(f"a layout needs the tensors of every case: {len(cases)} cases, {count} lists")
+        case, name, role, dtype, elements = np.array(columns, dtype=np.int64).reshape(-1, 5).T
+        rank = np.arange(count) if order is None else _inverse(order, count)
+        position, blobs = _positions(dtype, elements, rank[case])
+        return cls(
+            count, tuple(names), case.astype(np.uint32), name.astype(np.int32), role.astype(np.int8),
+            dtype.astype(np.int8), elements, position, blobs,
+        )  # fmt: skip
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of the blobs, padding included."""
+        return sum(elements * numpy_dtype(name).itemsize for name, elements in self.blobs.items())
+
+    @property
+    def bytes(self) -> int:
+        """The size of the file, estimated: the blobs are exact, the tables are not."""
+        return self.data_bytes + _BYTES_PER_TENSOR * len(self.case) + _BYTES_PER_CASE * self.cases + _BYTES_PER_FILE
+
+    def find(self, name: str, role: str) -> np.ndarray:
+        """Layout row of a tensor for every case: (cases,) int64, -1 where a case has none."""
+        found = self._found.get((name, role))
+        if found is None:
+            found = np.full(self.cases, -1, dtype=np.int64)
+            if name in self.names:
+                rows = np.flatnonzero((self.name == self.names.index(name)) & (self.role == ROLES[role]))
+                found[self.case[rows]] = rows
+            self._found[name, role] = found
+        return found
+
+
+def _inverse(order: Sequence[int], count: int) -> np.ndarray:
+    given = np.asarray(order, dtype=np.int64)
+    if not np.array_equal(np.sort(given), np.arange(count)):
+        raise BundleError(f"the order of {count} cases must name each of them once")
+    rank = np.empty(count, dtype=np.int64)
+    rank[given] = np.arange(count)
+    return rank
+
+
+def _positions(dtype: np.ndarray, elements: np.ndarray, rank: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
+    """Position of every row in the blob of its dtype, in the order of ``rank``; and the blobs' elements."""
+    position = np.zeros(len(elements), dtype=np.int64)
+    blobs: dict[str, int] = {}
+    known = set(np.unique(dtype).tolist())
+    for name in stored_dtypes():
+        number = DTYPES[name]
+        if number not in known:
+            continue
+        known.discard(number)
+        rows = np.flatnonzero(dtype == number)
+        rows = rows[np.argsort(rank[rows], kind="stable")]
+        unit = ALIGNMENT // numpy_dtype(name).itemsize
+        ends = np.cumsum(-(-elements[rows] // unit) * unit)
+        position[rows] = np.concatenate([[0], ends[:-1]])
+        blobs[name] = int(ends[-1])
+        if not 0 <= blobs[name] <= _LARGEST:
+            raise BundleError(f"the data of {name} need {blobs[name]} elements: more than a file can hold")
+    for number in known:
+        numpy_dtype(next(name for name, other in DTYPES.items() if other == number))
+    return position, blobs

@@ -1,0 +1,136 @@
+"""Opening a file: nothing reaches HDF5 before its bytes are known to be those that were written."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from opgen.bundle import container
+from opgen.bundle.dtypes import BundleError, numpy_dtype
+
+_FIRST = re.compile(
+    rb"opgen (?P<kind>\w+) (?P<version>\d+) *\nsha256 (?P<digest>[0-9a-f]{64})\nbytes (?P<size>\d+)\n"
+    rb"(?P<ranges>(?:data \d+ \d+\n)*)\0*\Z"
+)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A checked file: its tables in memory, and a descriptor for its data.
+
+    ``blobs`` maps a dtype to (byte offset, elements).
+    """
+
+    path: Path
+    fd: int
+    attributes: dict[str, Any]
+    tables: dict[str, np.ndarray]
+    strings: list[str]
+    blobs: dict[str, tuple[int, int]]
+    digest: str
+    ranges: tuple[tuple[int, int], ...]
+
+
+def open_file(path: str | Path, kind: str) -> Opened:
+    """Check and open a file of ``kind`` (``bundle`` or ``results``).
+
+    Every byte but the data is checked here, against the digest in the first block; each tensor is checked
+    when it is read. Raises BundleError, one line, for anything that is not a whole file of this kind.
+    """
+    path = Path(path)
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise BundleError(f"{path}: cannot read: {error.strerror}") from None
+    try:
+        ranges = _check_first_block(path, fd, kind)
+        return _read(path, fd, ranges)
+    except BundleError:
+        os.close(fd)
+        raise
+    except Exception as error:  # noqa: BLE001  the bytes are intact, so somebody made them so
+        os.close(fd)
+        raise BundleError(f"{path}: not a {kind} that opgen wrote: {type(error).__name__}: {error}") from error
+
+
+def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int], ...]:
+    try:
+        block = os.pread(fd, container.FIRST_BLOCK, 0)
+        size = os.fstat(fd).st_size
+    except OSError as error:
+        raise BundleError(f"{path}: cannot read: {error.strerror}") from None
+    found = _FIRST.match(block)
+    if found is None or len(block) < container.FIRST_BLOCK:
+        raise BundleError(f"{path}: not an opgen {kind}, or its beginning is damaged")
+    if found["kind"].decode() != kind:
+        raise BundleError(f"{path}: is an opgen {found['kind'].decode()} file, not a {kind} file")
+    if int(found["version"]) > container.FORMAT_VERSION:
+        raise BundleError(f"{path}: format {int(found['version'])} is newer than this opgen: update opgen")
+    if found["digest"] == b"0" * 64:
+        raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
+    if int(found["size"]) != size:
+        raise BundleError(f"{path}: has {size} bytes and was written with {int(found['size'])}: truncated or damaged")
+    numbers = [int(n) for n in re.findall(rb"\d+", found["ranges"])]
+    if [container.FIRST_BLOCK, *numbers, size] != sorted([container.FIRST_BLOCK, *numbers, size]):
+        raise BundleError(f"{path}: damaged: its first block contradicts itself")
+    ranges = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+    if container.file_digest(fd, ranges, size) != found["digest"].decode():
+        raise BundleError(f"{path}: damaged: its bytes do not match their SHA-256")
+    return ranges
+
+
+def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> Opened:
+    with h5py.File(path, "r", locking=False) as file:
+        attributes = {name: _attribute(value) for name, value in file.attrs.items()}
+        if attributes.pop("complete") != 1:
+            raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
+        digest = attributes.pop("digest")
+        strings = [text.decode() for text in file["strings"][()].tolist()]
+        tables, blobs = {}, {}
+        names: list[str] = []
+        file.visit(names.append)
+        for name in names:
+            item = file[name]
+            if not isinstance(item, h5py.Dataset) or name == "strings":
+                continue
+            if name.startswith("data/"):
+                dtype = name.removeprefix("data/")
+                start = item.id.get_offset() if item.size else 0
+                blobs[dtype] = (start, item.size)
+                if item.size and (start, start + item.size * numpy_dtype(dtype).itemsize) not in ranges:
+                    raise BundleError(f"{path}: damaged: {name} lies outside the data")
+            else:
+                tables[name] = _table(fd, item)
+    if container.root_digest(tables["digests"]) != digest:
+        raise BundleError(f"{path}: damaged: the root digest does not match")
+    return Opened(path, fd, attributes, tables, strings, blobs, digest, ranges)
+
+
+def _table(fd: int, item: h5py.Dataset) -> np.ndarray:
+    if not item.size:
+        return np.empty(0, dtype=item.dtype)
+    size = item.size * item.dtype.itemsize
+    data = os.pread(fd, size, item.id.get_offset())
+    while len(data) < size:
+        more = os.pread(fd, size - len(data), item.id.get_offset() + len(data))
+        if not more:
+            raise BundleError(f"{item.file.filename}: truncated")
+        data += more
+    return np.frombuffer(data, dtype=item.dtype)
+
+
+def _attribute(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, str) and value.startswith("{"):
+        return json.loads(value)
+    return value.item() if isinstance(value, np.generic) else value

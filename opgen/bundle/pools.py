@@ -1,0 +1,74 @@
+"""Texts and lists of integers, each stored once and named by a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from opgen.bundle.dtypes import BundleError
+
+LIST = np.dtype([("start", "<u4"), ("length", "<u4")])
+"""A row of ``/lists``: where a list lies in ``/integers``. Row 0 stands for a null pointer, row 1 for length 0."""
+
+NULL, EMPTY = 0, 1
+
+
+class Strings:
+    """Texts by number; number 0 is the empty text."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {"": 0}
+
+    def __call__(self, text: str | None) -> int:
+        """The number of ``text``; None counts as empty."""
+        if not text:
+            return 0
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._numbers[checked(text)] = len(self._numbers)
+        return number
+
+    @property
+    def all(self) -> list[str]:
+        """Every text, by number."""
+        return list(self._numbers)
+
+
+class Lists:
+    """Lists of integers by number; equal lists are stored once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, ...], int] = {(): EMPTY}
+
+    def __call__(self, values: Iterable[int] | None) -> int:
+        """The number of a list; :data:`NULL` for None, which is not the empty list."""
+        if values is None:
+            return NULL
+        key = values if type(values) is tuple else tuple(values)
+        return self._numbers.setdefault(key, len(self._numbers) + 1)
+
+    def tables(self) -> tuple[np.ndarray, np.ndarray]:
+        """``/lists`` and ``/integers``."""
+        keys = list(self._numbers)
+        lengths = np.fromiter(map(len, keys), dtype=np.int64, count=len(keys))
+        lists = np.zeros(len(keys) + 1, dtype=LIST)
+        lists["length"][1:] = lengths
+        lists["start"][2:] = np.cumsum(lengths)[:-1]
+        try:
+            integers = np.fromiter((int(v) for key in keys for v in key), dtype="<i8", count=int(lengths.sum()))
+        except OverflowError:
+            value = next(v for key in keys for v in key if not -(1 << 63) <= int(v) < 1 << 63)
+            raise BundleError(f"{value} does not fit the 64 bits that a bundle keeps of an integer") from None
+        return lists, integers
+
+
+def checked(text: str) -> str:
+    """``text``, if HDF5 can keep it: no NUL and no lone surrogate."""
+    if "\0" in text:
+        raise BundleError(f"{text!r} holds a NUL character, which a bundle cannot keep")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise BundleError(f"{text!r} is not Unicode text, and a bundle cannot keep it") from None
+    return text

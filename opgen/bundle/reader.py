@@ -1,0 +1,200 @@
+"""Reading a bundle: cases by id, by number, or one after the other, without holding the file in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from opgen.bundle import dtypes
+from opgen.bundle.blocks import DIGEST
+from opgen.bundle.case import CaseView, Parameter
+from opgen.bundle.dtypes import BundleError
+from opgen.bundle.opening import Opened, open_file
+
+_LARGEST_READ = 1 << 30
+
+
+class Bundle:
+    """A bundle for reading: ``opgen.open("suite.h5")``.
+
+    Iteration, ``bundle["case-id"]``, ``bundle[row]`` and ``len(bundle)`` give cases; ``bundle.cases`` is a structured
+    array with a row per case, ``bundle.tables`` the tables as stored. Every tensor is checked against its
+    digest when it is read, unless ``check`` is false. Raises BundleError for a file that is not whole.
+    """
+
+    def __init__(self, path: str | Path, *, check: bool = True) -> None:
+        self._file: Opened = open_file(path, "bundle")
+        self.path = self._file.path
+        self.check = check
+        self.header: dict[str, Any] = self._file.attributes
+        self.digest: str = self._file.digest
+        self.tables: dict[str, np.ndarray] = self._file.tables
+        self.strings: list[str] = self._file.strings
+        self._fd = self._file.fd
+        self._types = {
+            number: (dtypes.numpy_dtype(name), self._file.blobs[name][0])
+            for name, number in dtypes.DTYPES.items()
+            if name in self._file.blobs
+        }
+
+    def __enter__(self) -> Bundle:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file; arrays already read stay valid."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        if getattr(self, "_fd", -1) >= 0:
+            self.close()
+
+    def __len__(self) -> int:
+        return len(self.tables["cases"])
+
+    def __iter__(self) -> Iterator[CaseView]:
+        return (CaseView(self, row) for row in range(len(self)))
+
+    def __getitem__(self, key: str | int) -> CaseView:
+        row = self.rows.get(key, -1) if isinstance(key, str) else key + len(self) if key < 0 else key
+        if not 0 <= row < len(self):
+            raise KeyError(f"no case {key!r} among the {len(self)} of {self.path}")
+        return CaseView(self, row)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.rows
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The id of every case, by row."""
+        return [text.decode() for text in self.tables["cases"]["id"].tolist()]
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """Case id to row."""
+        return {name: row for row, name in enumerate(self.ids)}
+
+    @cached_property
+    def cases(self) -> np.ndarray:
+        """A row per case, in words: id, op, product, kind, intent, phase, codes (a tuple), bucket, recipe, ..."""
+        table = self.tables["cases"]
+        columns: dict[str, np.ndarray] = {"id": _objects(self.ids)}
+        for name in ("op", "product", "kind", "bucket"):
+            columns[name] = np.array(self._column(name)) if len(table) else np.empty(0, dtype="U1")
+        columns["phase"] = table["phase"]
+        for name in ("intent", "recipe", "twin", "compute", "mistrusted"):
+            columns[name] = _objects(self.strings)[table[name]]
+        columns["codes"] = _objects(list(map(self.codes, table["codes"].tolist())))
+        result = np.empty(len(table), dtype=[(name, column.dtype) for name, column in columns.items()])
+        for name, column in columns.items():
+            result[name] = column
+        return result
+
+    def tensor(self, row: tuple[Any, ...]) -> np.ndarray:
+        """The stored elements of one row of ``/tensors``: 1-D, owned by the caller. BundleError if damaged."""
+        elements, position, digest = row[9], row[10], row[11]
+        dtype, start = self._types[row[3]]
+        raw = np.empty(elements * dtype.itemsize, dtype=np.uint8)
+        self._fill(raw, start + position * dtype.itemsize)
+        if self.check and sha256(memoryview(raw)).digest()[:DIGEST] != digest:
+            where = f"{self.ids[row[0]]}: {self.names[row[1]]}"
+            raise BundleError(f"{self.path}: damaged: {where} does not match its digest")
+        return raw.view(dtype)
+
+    def sequence(self, number: int) -> tuple[int, ...] | None:
+        """A list of integers by its number; None for a null pointer."""
+        if number == 0:
+            return None
+        found = self._lists.get(number)
+        if found is None:
+            start, length = self.tables["lists"][number].tolist()
+            found = self._lists[number] = tuple(self.tables["integers"][start : start + length].tolist())
+        return found
+
+    def codes(self, number: int) -> tuple[int | str, ...]:
+        """A list of status codes by its number, words as words."""
+        found = self._codes.get(number)
+        if found is None:
+            words = {code: word for word, code in dtypes.CODE_WORDS.items()}
+            found = self._codes[number] = tuple(words.get(code, code) for code in self.sequence(number) or ())
+        return found
+
+    @cached_property
+    def words(self) -> dict[str, dict[int, str]]:
+        """``table.column`` to number to word, for every enumeration in the file."""
+        return {
+            f"{name}.{column}": dtypes.words_of(table.dtype[column])
+            for name, table in self.tables.items()
+            for column in table.dtype.names or ()
+            if dtypes.words_of(table.dtype[column])
+        }
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of tensors, by number."""
+        words = self.words["tensors.name"]
+        return [words[i] for i in range(len(words))]
+
+    @cached_property
+    def parameters(self) -> dict[str, list[Parameter]]:
+        """API to its parameters in prototype order: name, kind, and the columns of the attributes table."""
+        result: dict[str, list[Parameter]] = {api: [] for api in self.words["cases.op"].values()}
+        ops, names, kinds = (self.words[f"parameters.{column}"] for column in ("op", "name", "kind"))
+        for op, name, kind in self.tables["parameters"].tolist():
+            columns = self.tables[f"attributes/{ops[op]}"].dtype.names or ()
+            result[ops[op]].append(
+                Parameter(
+                    names[name], kinds[kind],
+                    columns.index(names[name]) if names[name] in columns else -1,
+                    columns.index(f"{names[name]}.null") if f"{names[name]}.null" in columns else -1,
+                )
+            )  # fmt: skip
+        return result
+
+    @cached_property
+    def ranges(self) -> dict[int, tuple[float, float]]:
+        """Tensor row to the range that its data were asked to lie in."""
+        return {row: (low, high) for row, low, high in self.tables["ranges"].tolist()}
+
+    @cached_property
+    def _lists(self) -> dict[int, tuple[int, ...]]:
+        return {}
+
+    @cached_property
+    def _codes(self) -> dict[int, tuple[int | str, ...]]:
+        return {}
+
+    def _column(self, name: str) -> list[str]:
+        words = self.words[f"cases.{name}"]
+        return [words[number] for number in self.tables["cases"][name].tolist()]
+
+    def _fill(self, raw: np.ndarray, offset: int) -> None:
+        """Read ``raw`` full from ``offset``."""
+        at, size = 0, len(raw)
+        while at < size:
+            try:
+                done = os.preadv(self._fd, [memoryview(raw)[at : at + _LARGEST_READ]], offset + at)
+            except OSError as error:
+                raise BundleError(f"{self.path}: cannot read: {error.strerror or error}") from None
+            if not done:
+                raise BundleError(f"{self.path}: truncated")
+            at += done
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    result = np.empty(len(values), dtype=object)
+    result[:] = values
+    return result

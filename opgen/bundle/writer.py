@@ -1,0 +1,190 @@
+"""Writing a bundle: beside its place first, under its name only when it is whole."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+import opgen
+from opgen.bundle import container, tables
+from opgen.bundle.blocks import Arrays, Blocks
+from opgen.bundle.dtypes import BundleError
+from opgen.bundle.layout import Layout
+from opgen.model import Case
+
+
+@contextmanager
+def one_line(path: Path) -> Iterator[None]:
+    """Turn what the system and HDF5 say into one BundleError naming ``path``."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error).splitlines()[0]
+        raise BundleError(f"{path}: cannot write: {reason}") from error
+
+
+class Claim:
+    """The right to write ``path``: an empty ``<name>.partial`` beside it, locked against other writers."""
+
+    def __init__(self, path: Path, size: int, force: bool) -> None:
+        self.path = path
+        self.partial = path.with_name(path.name + ".partial")
+        if path.is_dir():
+            raise BundleError(f"{path}: is a folder; name a file")
+        if path.exists() and not force:
+            raise BundleError(f"{path}: exists already; --force replaces it")
+        if not path.parent.is_dir():
+            raise BundleError(f"{path}: there is no folder {path.parent}")
+        free = shutil.disk_usage(path.parent).free
+        if size > free:
+            raise BundleError(f"{path}: needs {size / 1e9:.1f} GB, and {path.parent} has {free / 1e9:.1f} GB left")
+        with one_line(path):
+            self.fd = os.open(self.partial, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(self.fd)
+                raise BundleError(f"{path}: another process is writing it ({self.partial})") from None
+            except OSError:  # a file system without locks
+                pass
+
+    def keep(self) -> None:
+        """Give the finished file its name, in one step."""
+        os.replace(self.partial, self.path)
+        os.close(self.fd)
+
+    def drop(self) -> None:
+        """Remove the unfinished file."""
+        with suppress(OSError):
+            self.partial.unlink()
+        os.close(self.fd)
+
+
+class Writer:
+    """A bundle being written; use it as a context manager.
+
+    Tensors come in any order, by case or by block, here or through :meth:`port` in another process.
+    Leaving the block normally finishes the file and gives it its name; leaving it by an exception removes
+    what was written. Raises BundleError, before anything is written if ``path`` cannot be.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        header: Mapping[str, Any],
+        cases: Sequence[Case],
+        layout: Layout,
+        *,
+        force: bool = False,
+        outputs: Mapping[str, Collection[str]] | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self.layout = layout
+        reserved = [name for name in header if name in container.RESERVED]
+        if reserved:
+            raise BundleError(f"{', '.join(reserved)}: not for a header to say")
+        self.header = {
+            "format": "opgen bundle", "format_version": container.FORMAT_VERSION, "opgen_version": opgen.__version__,
+            **header,
+        }  # fmt: skip
+        self._tables = tables.build(cases, layout, outputs)
+        self._ids = [case.id for case in cases]
+        if len(set(self._ids)) != len(self._ids):
+            raise BundleError(f"{self.path}: two cases have the id {_repeated(self._ids)!r}")
+        self._done = np.zeros(len(layout.case), dtype=bool)
+        self._claim: Claim | None = Claim(self.path, layout.bytes, force)
+        try:
+            with one_line(self.path):
+                self._skeleton = container.create(
+                    self._claim.partial, "bundle", self.header, self._tables.tables, self._tables.strings, layout.blobs
+                )
+                for name, table in self._tables.tables.items():
+                    container.write_table(self._claim.fd, self._skeleton, name, table)
+        except BaseException:
+            self.abort()
+            raise
+        self._blocks = self.port()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    def write(self, row: int, name: str, role: str, array: np.ndarray) -> None:
+        """Write one tensor of one case; an input is given as its whole backing storage."""
+        self.write_batch([row], {(name, role): np.asarray(array)[None]})
+
+    def write_block(self, rows: Sequence[int] | np.ndarray, name: str, role: str, stack: np.ndarray) -> None:
+        """Write one tensor of many cases: ``stack`` is (B, ...), one entry per row of ``rows``."""
+        self.write_batch(rows, {(name, role): stack})
+
+    def write_batch(self, rows: Sequence[int] | np.ndarray, arrays: Arrays) -> None:
+        """Write many tensors of many cases, (name, role) -> (B, ...): the fast way, one write per blob."""
+        with one_line(self.path):
+            self.accept(*self._blocks.write(rows, arrays))
+
+    def port(self) -> Blocks:
+        """A way into the data for another process, whose results go to :meth:`accept` here."""
+        claim = self._open()
+        return Blocks(claim.partial, self.layout, self._skeleton.offsets)
+
+    def accept(self, rows: np.ndarray, digests: np.ndarray) -> None:
+        """Take note of tensors that are in the file: layout rows and digests, as :meth:`Blocks.write` returns them."""
+        self._tables.tables["tensors"]["digest"][self._tables.tensor_row[rows]] = digests
+        self._done[rows] = True
+
+    def close(self) -> None:
+        """Finish: tables, digests, ``complete``, the name. BundleError if a planned tensor never came."""
+        claim = self._open()
+        try:
+            if not self._done.all():
+                raise BundleError(f"{self.path}: not complete: {self._missing()}")
+            with one_line(self.path):
+                self._blocks.close()
+                found = self._tables
+                container.write_table(claim.fd, self._skeleton, "tensors", found.tables["tensors"])
+                digests = container.digests(self.header, found.tables, found.strings)
+                self.digest = container.seal(self._skeleton, "bundle", digests)
+                claim.keep()
+        except BaseException:
+            self.abort()
+            raise
+        self._claim = None
+
+    def abort(self) -> None:
+        """Remove what was written; nothing appears under the final name."""
+        if hasattr(self, "_blocks"):
+            self._blocks.close()
+        if self._claim is not None:
+            self._claim.drop()
+            self._claim = None
+
+    def _open(self) -> Claim:
+        if self._claim is None:
+            raise BundleError(f"{self.path}: the writer is closed")
+        return self._claim
+
+    def _missing(self) -> str:
+        rows = np.flatnonzero(~self._done)
+        first = rows[0]
+        case, name = self._ids[self.layout.case[first]], self.layout.names[self.layout.name[first]]
+        return f"{len(rows)} tensors were never written, the first is {name} of {case}"
+
+
+def _repeated(ids: list[str]) -> str:
+    seen: set[str] = set()
+    return next(one for one in ids if one in seen or seen.add(one))  # type: ignore[func-returns-value]
