@@ -1,0 +1,214 @@
+"""Calls as people and programs write them: JSON, one per line.
+
+Reading checks the form, not the call: a name outside the known words is an error in the file, a call that a page forbids
+is not. All bad lines are reported at once.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opgen.model import Argument, Call, FileError, Problem, TensorDesc
+from opgen.table import SCALARS
+from opgen.words import words
+from opgen.yamlfile import did_you_mean
+
+TENSOR_KEYS = frozenset({"shape", "dtype", "format", "strides", "offset", "storage_shape", "range"})
+MAX_RANK = 25
+MAX_ITEMS = 4096
+MOST_PROBLEMS = 50
+_LOW, _HIGH = SCALARS["int64"]
+
+
+class CallFault(Exception):
+    """What is wrong with the form of one call."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCall:
+    """A call and the id it goes by; ``extra`` holds the top-level keys that opgen does not know."""
+
+    id: str
+    call: Call
+    extra: Mapping[str, Any]
+
+
+def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) -> list[NamedCall]:
+    """Read a ``.jsonl`` or ``.jsonl.gz`` file, or standard input for ``-``; raises FileError with every bad line.
+
+    ``prototypes`` maps each api to its parameters and their kinds.
+    """
+    name = "<stdin>" if str(source) == "-" else str(source)
+    found: list[NamedCall] = []
+    problems: list[Problem] = []
+    seen: dict[str, int] = {}
+    try:
+        for number, line in enumerate(_lines(source), 1):
+            if not line.strip():
+                continue
+            try:
+                named = parse_call(line, prototypes)
+                if named.id in seen:
+                    raise CallFault(f"the id {named.id!r} stands on line {seen[named.id]} already; ids must differ")
+                seen[named.id] = number
+                found.append(named)
+            except CallFault as fault:
+                problems.append(Problem(name, number, "", str(fault)))
+                if len(problems) == MOST_PROBLEMS:
+                    problems.append(Problem(name, None, "", f"{MOST_PROBLEMS} bad lines; the rest was not read"))
+                    break
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise FileError([Problem(name, None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}")]) from None
+    if problems:
+        raise FileError(problems)
+    return found
+
+
+def _lines(source: str | Path) -> Iterator[str]:
+    if str(source) == "-":
+        yield from sys.stdin
+    elif str(source).endswith(".gz"):
+        with gzip.open(source, "rt", encoding="utf-8") as stream:
+            yield from stream
+    else:
+        with open(source, encoding="utf-8") as stream:
+            yield from stream
+
+
+def parse_call(line: str, prototypes: Mapping[str, Mapping[str, str]]) -> NamedCall:
+    """One line of a call file; raises :class:`CallFault`."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise CallFault(f"not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise CallFault("expects a JSON object with id, op, product and args")
+    for key in ("id", "op", "product", "args"):
+        if key not in data:
+            raise CallFault(f"the key '{key}' is missing")
+    if not isinstance(data["id"], str) or not data["id"]:
+        raise CallFault(f"the id {data['id']!r} must be a string that is not empty")
+    extra = {key: value for key, value in data.items() if key not in ("id", "op", "product", "args")}
+    return NamedCall(data["id"], make_call(data["op"], data["product"], data["args"], prototypes), extra)
+
+
+def make_call(op: Any, product: Any, args: Any, prototypes: Mapping[str, Mapping[str, str]]) -> Call:
+    """A :class:`Call` from plain data; raises :class:`CallFault`."""
+    kinds = prototypes.get(op) if isinstance(op, str) else None
+    if kinds is None:
+        raise CallFault(f"no such op {op!r}{did_you_mean(op, prototypes)}; known are {', '.join(prototypes)}")
+    if product not in words().products:
+        raise CallFault(f"no such product {product!r}{did_you_mean(product, words().products)}; known are {', '.join(words().products)}")
+    if not isinstance(args, dict):
+        raise CallFault("args must be an object")
+    if args.keys() != kinds.keys():
+        for name in kinds:
+            if name not in args:
+                raise CallFault(f"args.{name} is missing; a null pointer is null")
+        for name in args:
+            if name not in kinds:
+                raise CallFault(f"args.{name}: {op} has no such parameter{did_you_mean(name, kinds)}")
+    return Call(op, product, {name: _ARGUMENT[kind](args[name], name, kind) for name, kind in kinds.items()})
+
+
+def _integers(value: Any, name: str) -> tuple[int, ...]:
+    if type(value) is not list:
+        raise CallFault(f"{name}: expects a list of whole numbers, not {value!r}")
+    if len(value) > MAX_ITEMS:
+        raise CallFault(f"{name}: {len(value)} items; at most {MAX_ITEMS}")
+    for item in value:
+        if type(item) is not int or not _LOW <= item <= _HIGH:
+            raise CallFault(f"{name}: {item!r} is no whole number of 64 bits")
+    return tuple(value)
+
+
+def _tensor(value: Any, name: str, kind: str) -> Argument:
+    if value is None:
+        return None
+    if type(value) is not dict:
+        raise CallFault(f"args.{name}: expects a tensor (an object with shape, dtype, format) or null, not {value!r}")
+    if not value.keys() <= TENSOR_KEYS:
+        unknown = next(key for key in value if key not in TENSOR_KEYS)
+        raise CallFault(f"args.{name}.{unknown}: no such key{did_you_mean(unknown, TENSOR_KEYS)}")
+    shape = _integers(value.get("shape"), f"args.{name}.shape")
+    if len(shape) > MAX_RANK:
+        raise CallFault(f"args.{name}.shape: {len(shape)} axes; an aclTensor has at most {MAX_RANK}")
+    dtype, layout = value.get("dtype"), value.get("format", "ND")
+    index = words().index
+    if type(dtype) is not str or dtype not in index["dtype"]:
+        raise CallFault(f"args.{name}.dtype: no such dtype {dtype!r}{did_you_mean(dtype, index['dtype'])}")
+    if type(layout) is not str or layout not in index["format"]:
+        raise CallFault(f"args.{name}.format: no such format {layout!r}{did_you_mean(layout, index['format'])}")
+    strides, offset, storage = value.get("strides"), value.get("offset", 0), value.get("storage_shape")
+    if strides is not None:
+        strides = _integers(strides, f"args.{name}.strides")
+        if len(strides) != len(shape):
+            raise CallFault(f"args.{name}.strides: {len(strides)} strides for {len(shape)} axes")
+    if type(offset) is not int or not _LOW <= offset <= _HIGH:
+        raise CallFault(f"args.{name}.offset: {offset!r} is no whole number of 64 bits")
+    if storage is not None:
+        storage = _integers(storage, f"args.{name}.storage_shape")
+    return TensorDesc(shape, dtype, layout, strides, offset, storage, _range(value.get("range"), name))
+
+
+def _range(value: Any, name: str) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    if type(value) is list and len(value) == 2 and all(type(v) in (int, float) for v in value) and value[0] <= value[1]:
+        return float(value[0]), float(value[1])
+    raise CallFault(f"args.{name}.range: expects [lowest, highest], not {value!r}")
+
+
+def _int_array(value: Any, name: str, kind: str) -> Argument:
+    return None if value is None else _integers(value, f"args.{name}")
+
+
+def _bool_array(value: Any, name: str, kind: str) -> Argument:
+    if value is None:
+        return None
+    if type(value) is not list or len(value) > MAX_ITEMS or any(type(item) is not bool for item in value):
+        raise CallFault(f"args.{name}: expects a list of true and false, or null, not {value!r}")
+    return tuple(value)
+
+
+def _integer(value: Any, name: str, kind: str) -> Argument:
+    low, high = SCALARS[kind]
+    if type(value) is not int or not low <= value <= high:
+        raise CallFault(f"args.{name}: expects a whole number of {kind}, {low} to {high}, not {value!r}")
+    return value
+
+
+def _bool(value: Any, name: str, kind: str) -> Argument:
+    if type(value) is not bool:
+        raise CallFault(f"args.{name}: expects true or false, not {value!r}")
+    return value
+
+
+_ARGUMENT: dict[str, Callable[[Any, str, str], Argument]] = {
+    "tensor": _tensor, "int_array": _int_array, "bool_array": _bool_array, "bool": _bool,
+    "int8": _integer, "int32": _integer, "int64": _integer,
+}  # fmt: skip
+
+
+def to_plain(call: Call) -> dict[str, Any]:
+    """The args of a call as plain data, in the form that :func:`make_call` reads."""
+    return {name: _plain(value) for name, value in call.args.items()}
+
+
+def _plain(value: Argument) -> Any:
+    if isinstance(value, TensorDesc):
+        plain: dict[str, Any] = {"shape": list(value.shape), "dtype": value.dtype, "format": value.format}
+        if value.strides is not None or value.storage_shape is not None or value.offset:
+            plain["strides"] = None if value.strides is None else list(value.strides)
+            plain["offset"] = value.offset
+            plain["storage_shape"] = None if value.storage_shape is None else list(value.storage_shape)
+        if value.range is not None:
+            plain["range"] = list(value.range)
+        return plain
+    return list(value) if isinstance(value, tuple) else value

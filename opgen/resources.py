@@ -1,0 +1,22 @@
+"""Where the specs and the cases lie: inside the installed package, or beside it in a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def _folder(name: str) -> Path:
+    installed = _PACKAGE / name
+    return installed if installed.is_dir() else _PACKAGE.parent / name
+
+
+def specs_folder() -> Path:
+    """The folder of the transcribed pages and of the tables they share."""
+    return _folder("specs")
+
+
+def cases_folder() -> Path:
+    """The folder of the plans and locks."""
+    return _folder("cases")

@@ -1,0 +1,81 @@
+"""Integer columns that never wrap.
+
+Extents go up to 2^63 and rules multiply them. A column is an int64 array for as long as its magnitudes allow it; an
+operation whose result could leave int64 is done on Python integers (an object array) instead, which is exact and slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_LOW, _HIGH = -(2**63), 2**63 - 1
+
+
+def as_column(values: Any) -> np.ndarray:
+    """An int64 array of ``values``, or an object array of Python integers where one does not fit."""
+    try:
+        return np.asarray(values, dtype=np.int64)
+    except OverflowError:
+        return np.asarray(values, dtype=object)
+
+
+def extremes(a: np.ndarray) -> tuple[int, int]:
+    """The smallest and the largest value, as Python integers; (0, 0) of an empty column."""
+    return (int(a.min()), int(a.max())) if a.size else (0, 0)
+
+
+def _narrow(a: np.ndarray) -> np.ndarray:
+    low, high = extremes(a)
+    return a.astype(np.int64) if _LOW <= low and high <= _HIGH else a
+
+
+def _binary(operate: Callable[[Any, Any], Any], reach: Callable[[int, int, int, int], tuple[int, int]]) -> Callable[..., np.ndarray]:
+    def apply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if a.dtype != object and b.dtype != object:
+            low, high = reach(*extremes(a), *extremes(b))
+            if _LOW <= low and high <= _HIGH:
+                return np.asarray(operate(a, b))
+        return _narrow(np.asarray(operate(a.astype(object), b.astype(object)), dtype=object))
+
+    return apply
+
+
+def _products(a: int, b: int, c: int, d: int) -> tuple[int, int]:
+    corners = (a * c, a * d, b * c, b * d)
+    return min(corners), max(corners)
+
+
+add = _binary(lambda a, b: a + b, lambda a, b, c, d: (a + c, b + d))
+subtract = _binary(lambda a, b: a - b, lambda a, b, c, d: (a - d, b - c))
+multiply = _binary(lambda a, b: a * b, _products)
+smaller = _binary(np.minimum, lambda a, b, c, d: (0, 0))
+larger = _binary(np.maximum, lambda a, b, c, d: (0, 0))
+
+
+def floor_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Floor division; where ``b`` is 0 the result is 0 (the caller holds those rows unbound)."""
+    return _guarded(a, b, lambda x, y: x // y)
+
+
+def remainder(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The remainder with the sign of the divisor; where ``b`` is 0 the result is 0 (the caller holds those rows unbound)."""
+    return _guarded(a, b, lambda x, y: x % y)
+
+
+def _guarded(a: np.ndarray, b: np.ndarray, operate: Callable[[Any, Any], Any]) -> np.ndarray:
+    safe = np.where(b == 0, 1, b)
+    if a.dtype == object or safe.dtype == object or (extremes(a)[0] == _LOW and (safe == -1).any()):
+        a, safe = a.astype(object), safe.astype(object)
+    result = np.where(b == 0, 0, operate(a, safe))
+    return _narrow(result) if result.dtype == object else result
+
+
+def product_along(a: np.ndarray) -> np.ndarray:
+    """The product over the last axis, exact."""
+    result = np.ones(a.shape[:-1], dtype=np.int64)
+    for i in range(a.shape[-1]):
+        result = multiply(result, a[..., i])
+    return result

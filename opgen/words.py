@@ -1,0 +1,57 @@
+"""The words that calls are written in: products, dtypes, formats and status codes, each with a small number.
+
+Read once from ``specs/tables.yaml``. In a column a word is its position in these tuples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from opgen import yamlfile
+from opgen.resources import specs_folder
+
+
+@dataclass(frozen=True)
+class Words:
+    """The shared tables; ``index`` maps each word of each kind to its position."""
+
+    products: dict[str, dict[str, Any]]
+    dtypes: dict[str, dict[str, int]]
+    formats: dict[str, int]
+    promotion: dict[str, dict[str, str]]
+    status: dict[int, str]
+
+    @cached_property
+    def index(self) -> dict[str, dict[str, int]]:
+        """Kind (``product``, ``dtype``, ``format``) to word to position."""
+        kinds = {"product": self.products, "dtype": self.dtypes, "format": self.formats}
+        return {kind: {word: i for i, word in enumerate(table)} for kind, table in kinds.items()}
+
+    @cached_property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Kind to the words in the order of their positions."""
+        return {kind: tuple(table) for kind, table in self.index.items()}
+
+    @cached_property
+    def promoted(self) -> np.ndarray:
+        """(dtypes, dtypes) int16: what a pair promotes to; -1 where the pages know no promotion."""
+        position = self.index["dtype"]
+        result = np.full((len(position), len(position)), -1, dtype=np.int16)
+        np.fill_diagonal(result, np.arange(len(position)))
+        for one, others in self.promotion.items():
+            for other, to in others.items():
+                result[position[one], position[other]] = result[position[other], position[one]] = position[to]
+        return result
+
+
+@cache
+def words() -> Words:
+    """The tables of ``specs/tables.yaml``."""
+    path = specs_folder() / "tables.yaml"
+    document = yamlfile.read(path, "specs/tables.yaml")
+    document.raise_problems()
+    return Words(**document.data)

@@ -1,0 +1,146 @@
+"""Reading YAML that a person wrote: every value knows its line, and nothing is taken for something else.
+
+PyYAML accepts duplicate keys, turns ``no`` into ``False``, ``1:30`` into 90 and ``010`` into 8. Here each of these is
+a problem with a line and a remedy. All problems of a file are collected and reported at once.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+
+from opgen.model import FileError, Problem
+
+Key: TypeAlias = str | int
+Location: TypeAlias = tuple[Key, ...]
+
+MAX_VALUES = 200_000
+"""More values than any honest file holds; an alias bomb stops here."""
+
+_PLAIN_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)\Z")
+_PLAIN_FLOAT = re.compile(r"[-+]?[0-9]+\.[0-9]*([eE][-+]?[0-9]+)?\Z|[-+]?[0-9]+[eE][-+]?[0-9]+\Z")
+_LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None}
+
+
+class Document:
+    """One YAML file as plain data, the line of every value, and the problems found so far.
+
+    ``data`` holds dicts, lists, str, int, float, bool and None. A location is the path of keys from the top.
+    """
+
+    def __init__(self, file: str, data: Any, lines: dict[Location, int], problems: list[Problem]) -> None:
+        self.file = file
+        self.data = data
+        self.lines = lines
+        self.problems = problems
+
+    def line(self, where: Location) -> int | None:
+        """The line of the value at ``where``, or of the nearest value around it."""
+        while where and where not in self.lines:
+            where = where[:-1]
+        return self.lines.get(where)
+
+    def problem(self, where: Location, text: str, name: str | None = None) -> None:
+        """Note a problem; ``name`` replaces the dotted location in the message."""
+        label = ".".join(map(str, where)) if name is None else name
+        self.problems.append(Problem(self.file, self.line(where), label, text))
+
+    def raise_problems(self) -> None:
+        """Raise :class:`FileError` with every problem noted, in the order of lines; do nothing where there is none."""
+        if self.problems:
+            raise FileError(sorted(set(self.problems), key=lambda p: (p.file, p.line or 0, p.where, p.text)))
+
+
+def did_you_mean(word: object, known: Any) -> str:
+    """`` (did you mean 'padH'?)`` where one of ``known`` is close, else an empty string."""
+    close = get_close_matches(str(word), [str(k) for k in known], n=1, cutoff=0.6)
+    return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def read(path: Path, shown: str | None = None) -> Document:
+    """Read one YAML file; raises :class:`FileError` where it is no YAML at all or cannot be opened."""
+    file = shown or str(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise FileError([Problem(file, None, "", f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}")])
+    except OSError as error:
+        raise FileError([Problem(file, None, "", f"cannot be read: {error.strerror or error}")])
+    return parse(text, file)
+
+
+def parse(text: str, file: str = "<text>") -> Document:
+    """Parse YAML text; raises :class:`FileError` where it is not well formed."""
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise FileError([Problem(file, line, "", f"not YAML: {error.problem or error.context}")]) from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise FileError([Problem(file, None, "", f"not YAML: {str(error).splitlines()[0]}")]) from None
+    except RecursionError:
+        raise FileError([Problem(file, None, "", "nested too deeply")]) from None
+    reader = _Reader(file)
+    data = reader.value(root, ()) if root is not None else None
+    return Document(file, data, reader.lines, reader.problems)
+
+
+class _Reader:
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.lines: dict[Location, int] = {}
+        self.problems: list[Problem] = []
+        self.count = 0
+
+    def problem(self, node: yaml.Node, where: Location, text: str) -> None:
+        self.problems.append(Problem(self.file, node.start_mark.line + 1, ".".join(map(str, where)), text))
+
+    def value(self, node: yaml.Node, where: Location) -> Any:
+        self.count += 1
+        if self.count > MAX_VALUES or len(where) > 40:
+            self.problem(node, where[:3], f"more than {MAX_VALUES} values or 40 levels: aliases that repeat each other?")
+            raise FileError(self.problems)
+        self.lines[where] = node.start_mark.line + 1
+        if isinstance(node, yaml.MappingNode):
+            return self.mapping(node, where)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, (*where, i)) for i, item in enumerate(node.value)]
+        return self.scalar(node, where)
+
+    def mapping(self, node: yaml.MappingNode, where: Location) -> dict[Key, Any]:
+        result: dict[Key, Any] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                self.problem(key_node, where, "a key must be a word or a number")
+                continue
+            plain_null = key_node.style is None and key_node.value == "null"
+            key = "null" if plain_null else self.scalar(key_node, where)
+            if not isinstance(key, (str, int)) or isinstance(key, bool):
+                self.problem(key_node, where, f"the key '{key_node.value}' must be a word or a number; quote it")
+                continue
+            if key in result:
+                self.problem(key_node, (*where, key), "the key stands twice; keep one")
+                continue
+            result[key] = self.value(value_node, (*where, key))
+            self.lines[(*where, key)] = key_node.start_mark.line + 1
+        return result
+
+    def scalar(self, node: yaml.ScalarNode, where: Location) -> Any:
+        if node.style is not None or node.tag == "tag:yaml.org,2002:str":
+            return node.value
+        text = node.value
+        if text in _LITERALS:
+            return _LITERALS[text]
+        if text == "":
+            self.problem(node, where, "no value; write null where none is meant")
+            return None
+        if _PLAIN_INT.match(text):
+            return int(text)
+        if _PLAIN_FLOAT.match(text):
+            return float(text)
+        self.problem(node, where, f"YAML 1.1 reads '{text}' as {node.tag.rsplit(':', 1)[-1]}; quote it, or write true, false or a plain number")
+        return text
