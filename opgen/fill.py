@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from opgen.numerics import DTYPES, Array, is_tie, ulp
-from opgen.recipes import RECIPES, Slot
+from opgen.recipes import RECIPES
+from opgen.slot import Slot
 
 
 class Source:
@@ -53,7 +54,7 @@ def draw(recipe: str, source: Source, case_ids: Sequence[str], slot: Slot) -> Ar
     way = RECIPES[recipe].draw(slot.role)
     choice, lanes = source.lanes(case_ids, slot.tensor, way.lanes * slot.count)
     values = way.values(lanes.reshape(len(case_ids), way.lanes, slot.count), choice, slot)
-    if slot.compute == "HFLOAT32" and not RECIPES[recipe].on_grid:
+    if slot.compute == "HFLOAT32" and way.quantum is None and slot.multiple == 1:
         ties = is_tie(values) | is_tie(values, mantissa=10)
         values = np.where(ties, values - np.copysign(ulp(values, DTYPES[slot.dtype].part.name), values), values)
     if DTYPES[slot.dtype].complex:

@@ -1,0 +1,244 @@
+"""Data: the same bits everywhere, exact where a recipe says so, and each recipe what it claims to be."""
+
+from __future__ import annotations
+
+import doctest
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opgen import fill, slot
+from opgen.fill import Source, draw
+from opgen.numerics import DTYPES, is_tie, rounded
+from opgen.recipes import RECIPES, applies, quantum
+from opgen.slot import Slot, grid_bits
+
+PAIRS = [
+    ("FLOAT", "FLOAT"), ("FLOAT", "HFLOAT32"), ("FLOAT", "FLOAT16"), ("FLOAT16", "FLOAT16"), ("FLOAT16", "FLOAT"),
+    ("BFLOAT16", "BFLOAT16"), ("BFLOAT16", "FLOAT16"), ("DOUBLE", "DOUBLE"), ("COMPLEX64", "COMPLEX64"),
+    ("COMPLEX128", "COMPLEX128"),
+]  # fmt: skip
+SHAPE = (2, 3, 5, 7)
+
+
+def one(recipe: str, *, seed: int = 0, cases: Sequence[str] = ("a", "b", "c"), **slot_fields: object) -> np.ndarray:
+    fields = {"tensor": "gradOutput", "shape": SHAPE, "dtype": "FLOAT", "compute": "FLOAT", "depth": 64}
+    return draw(recipe, Source(seed), cases, Slot(**fields | slot_fields))
+
+
+def philox(key: Sequence[int], blocks: int) -> list[int]:
+    """Philox4x64-10 from its definition (Salmon et al. 2011), counters 1, 2, ..."""
+    words = []
+    for counter in range(1, blocks + 1):
+        c, k = [counter, 0, 0, 0], list(key)
+        for _ in range(10):
+            p, q = 0xD2E7470EE14C6C93 * c[0], 0xCA5A826395121157 * c[2]
+            c = [q >> 64 ^ c[1] ^ k[0], q % 2**64, p >> 64 ^ c[3] ^ k[1], p % 2**64]
+            k = [(k[0] + 0x9E3779B97F4A7C15) % 2**64, (k[1] + 0xBB67AE8584CAA73B) % 2**64]
+        words += c
+    return words
+
+
+def test_the_stream_is_philox() -> None:
+    digest = hashlib.blake2b(b"5:2:id:gradOutput", digest_size=16).digest()
+    key = [int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")]
+    source = Source(5)
+    source.raw("other", "input", 3)  # what was drawn before leaves no trace
+    assert source.raw("id", "gradOutput", 9).tolist() == philox(key, 3)[:9]
+    for other in (("id", "weight"), ("i", "dgradOutput"), ("id:", "gradOutput")):
+        assert source.raw(*other, 9).tolist() != philox(key, 3)[:9]
+    assert Source(6).raw("id", "gradOutput", 9).tolist() != philox(key, 3)[:9]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_batches_and_order_do_not_matter(recipe: str) -> None:
+    together = one(recipe, cases=["a", "b", "c"])
+    apart = np.concatenate([one(recipe, cases=[name]) for name in ("c", "b", "a")])[::-1]
+    assert together.tobytes() == apart.tobytes()
+    if recipe not in ("zeros", "ones"):
+        assert len({row.tobytes() for row in together}) == 3
+        assert one(recipe, seed=1).tobytes() != together.tobytes()
+
+
+def test_pinned_bits() -> None:
+    """A change here changes every bundle: the format of the data, not a detail."""
+    got = {name: hashlib.sha256(one(name, role="gradient").astype("<f8").tobytes()).hexdigest()[:8] for name in RECIPES}
+    assert got == {
+        "grid": "109bb85f",
+        "integers": "b5e575fd",
+        "normal": "91a3fd17",
+        "wide_exponent": "4123715d",
+        "cancellation": "d82e32ed",
+        "subnormals": "07937a8c",
+        "zeros": "12e60e57",
+        "ones": "d1a99ceb",
+        "one_hot": "310141d6",
+        "nonfinite": "29cbcdee",
+        "overflow": "a0783201",
+    }
+
+
+@pytest.mark.parametrize(("storage", "compute"), PAIRS)
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_representable(recipe: str, storage: str, compute: str) -> None:
+    if not applies(recipe, storage, compute):
+        return
+    for role in ("gradient", "operand", "centre", "scale"):
+        for multiple in (1, 36):
+            fields = {"dtype": storage, "compute": compute, "multiple_of": multiple}
+            values = one(recipe, role=role, **fields)
+            assert values.dtype == DTYPES[storage].wide and values.shape == (3, *SHAPE)
+            assert np.array_equal(rounded(values, storage), values, equal_nan=True)
+            step = quantum(recipe, Slot("gradOutput", SHAPE, role=role, depth=64, **fields))
+            if step is not None and recipe != "overflow":
+                assert np.array_equal(rounded(values, compute), values, equal_nan=True)
+            if step is not None:
+                steps = values.view(np.float64) / step
+                steps = steps[np.isfinite(steps)]
+                assert (steps == np.rint(steps)).all() and steps.size
+            if recipe in ("grid", "integers", "normal", "wide_exponent", "cancellation", "ones") and role != "centre":
+                assert (values.view(np.float64) != 0).all()
+            if role == "scale":
+                assert (values.real > 0).all()
+
+
+@given(st.integers(1, 2**22), st.sampled_from(PAIRS[:7]), st.sampled_from([1, 2, 4]))
+@settings(max_examples=150, deadline=None)
+def test_grid_bits_are_enough_and_no_more(depth: int, pair: tuple[str, str], factors: int) -> None:
+    bits = grid_bits(depth, *pair, factors)
+    assert depth * 2 ** (factors * bits) <= 2**53
+    cap = grid_bits(1, *pair, 1)
+    assert bits == min(cap, 30) or depth * 2 ** (factors * (bits + 1)) > 2**52  # one bit more could be too many
+
+
+@pytest.mark.parametrize("recipe", [name for name in RECIPES if RECIPES[name].on_grid])
+@pytest.mark.parametrize("depth", [1, 7, 4096, 2**20])
+def test_sums_of_grid_data_are_exact_in_float64(recipe: str, depth: int) -> None:
+    worst = float(depth)
+    for role in ("gradient", "operand"):
+        fields = {"dtype": "FLOAT", "compute": "FLOAT", "depth": depth, "role": role}
+        values = one(recipe, **fields)
+        worst *= np.abs(values[np.isfinite(values)]).max() / quantum(recipe, Slot("gradOutput", SHAPE, **fields))
+    assert worst <= 2**53 * (2**22 if recipe == "overflow" else 1)
+
+
+@pytest.mark.parametrize(("storage", "compute", "limit"), [("FLOAT", "FLOAT", 2**24), ("FLOAT16", "FLOAT16", 65504)])
+@pytest.mark.parametrize("depth", [1, 9, 4096, 2**14])
+def test_integers_are_exact_in_float32(storage: str, compute: str, limit: int, depth: int) -> None:
+    values = one("integers", dtype=storage, compute=compute, depth=depth, cases=[str(i) for i in range(50)])
+    assert depth * np.abs(values).max() ** 2 <= limit
+    pooled = one("integers", dtype=storage, compute=compute, depth=min(depth, 9), multiple_of=36, factors=1)
+    assert (pooled % 36 == 0).all() and min(depth, 9) * np.abs(pooled).max() <= limit
+
+
+def test_group_norm_sums_are_exact() -> None:
+    for depth in (10, 4096, 2**20):
+        fields = {"dtype": "FLOAT", "compute": "FLOAT", "depth": depth, "factors": 4, "shape": (4096,), "cases": ["a"]}
+        gradient, x = one("grid", role="gradient", **fields), one("grid", tensor="input", **fields)
+        mean, gamma = one("grid", tensor="mean", role="centre", **fields), one("grid", tensor="gamma", **fields)
+        scale = one("grid", tensor="rstd", role="scale", **fields)
+        step = 2.0 ** -(3 * grid_bits(depth, "FLOAT", "FLOAT", 4) + 2)
+        worst = depth * np.abs(gradient).max() * np.abs(gamma).max() * np.abs(x - mean).max() * scale.max()
+        assert worst / step <= 2**53
+        assert set(np.unique(scale)) == {0.25, 0.5, 1, 2, 4}
+
+
+@pytest.mark.parametrize("recipe", ["grid", "wide_exponent", "normal", "cancellation", "ones"])
+def test_multiples_divide_exactly(recipe: str) -> None:
+    values = one(recipe, role="gradient", multiple_of=36, factors=1, depth=9)
+    for divisor in (4, 6, 9, 18, 36):
+        exact = [float(v) == q * divisor for v, q in zip(values.flat, (values / divisor).flat, strict=True)]
+        assert all(exact)
+    plain = one(recipe, role="gradient", factors=1, depth=9)
+    assert ((plain / 9) * 9 - plain).any() or rounded(plain / 9, "FLOAT").tolist() != (plain / 9).tolist()
+    too_many = Slot("gradOutput", SHAPE, "BFLOAT16", "BFLOAT16", depth=9, multiple_of=3 * 5 * 49)
+    assert too_many.multiple == 1  # 735 does not fit 8 bits
+
+
+@given(st.floats(-1e4, 1e4), st.floats(0, 1e4), st.sampled_from(PAIRS[:7]))
+@settings(max_examples=100, deadline=None)
+def test_ranges(low: float, width: float, pair: tuple[str, str]) -> None:
+    values = one("grid", range=(low, low + width), dtype=pair[0], compute=pair[1], shape=(9,), cases=["a"])
+    assert np.array_equal(rounded(values, pair[1]), values)
+    slack = 2.0**-24 + (abs(low) * 2.0**-7 if width < 1e3 else 0)  # nothing may lie between two neighbours
+    assert (values >= low - slack).all() and (values <= low + width + slack).all()
+
+
+def test_one_hot() -> None:
+    values = one("one_hot", role="gradient", cases=[str(i) for i in range(300)])
+    flat = values.reshape(300, -1)
+    assert (flat.sum(axis=1) == 1).all() and (np.sort(flat, axis=1)[:, -2] == 0).all()
+    assert len(set(flat.argmax(axis=1))) > 100
+    assert np.array_equal(one("one_hot", role="operand"), one("grid", role="operand"))
+
+
+def test_nonfinite_keeps_away_from_padding() -> None:
+    values = one("nonfinite", role="gradient", cases=[str(i) for i in range(50)])
+    for row in values:
+        assert np.isnan(row).sum() == 1 and (row == np.inf).sum() == 1 and (row == -np.inf).sum() == 1
+    where = np.argwhere(~np.isfinite(values))
+    assert (where[:, 3:] == [2, 3]).all()
+    assert len(np.unique(where[:, 1:3], axis=0)) == 6
+    assert np.isfinite(one("nonfinite", role="operand")).all()
+    chosen = one("nonfinite", role="gradient", places=(5,))
+    assert (~np.isfinite(chosen.reshape(3, -1))).nonzero()[1].tolist() == [5, 5, 5]
+    assert np.isfinite(one("nonfinite", role="gradient", places=())).all()
+    assert (~np.isfinite(one("nonfinite", role="gradient", dtype="COMPLEX64", compute="COMPLEX64"))).sum() == 9
+
+
+def test_overflow() -> None:
+    values = one("overflow", role="gradient", dtype="BFLOAT16", compute="FLOAT16")
+    inf = np.isinf(rounded(values, "FLOAT16"))
+    assert np.isfinite(values).all() and inf.sum() == 9 and np.abs(values[~inf]).max() <= 1
+    assert not applies("overflow", "FLOAT16", "FLOAT16") and not applies("overflow", "FLOAT", "FLOAT")
+
+
+def test_cancellation() -> None:
+    a, b = one("cancellation", role="gradient").reshape(3, -1), one("cancellation").reshape(3, -1)
+    ratio = np.abs((a * b)[:, :-1].sum(axis=1)) / np.abs(a * b).sum(axis=1)
+    plain = one("grid", role="gradient").reshape(3, -1) * one("grid", tensor="input").reshape(3, -1)
+    assert (ratio < 2e-2).all() and (ratio < np.abs(plain).sum(axis=1)).all()
+
+
+def test_normal_and_wide() -> None:
+    values = one("normal", shape=(200_000,), cases=["a"])
+    assert abs(values.mean()) < 0.01 and abs(values.std() - 1) < 0.01
+    assert abs((values**4).mean() - 3) < 0.15 and 3.8 < np.abs(values).max() < 6.1
+    assert len(np.unique(values)) > 150_000
+    inside = one("normal", shape=(1000,), range=(2.0, 10.0))
+    assert inside.min() >= 2 and inside.max() <= 10 and abs(inside.mean() - 6) < 0.2
+    exponents = np.frexp(one("wide_exponent", shape=(5000,)))[1]
+    assert exponents.min() == -15 and exponents.max() == 16 and len(np.unique(exponents)) == 32
+
+
+def test_hfloat32_ties_are_avoided_and_rounding_is_not() -> None:
+    for recipe in ("normal", "wide_exponent"):
+        plain = one(recipe, shape=(100_000,), cases=["a"])
+        values = one(recipe, shape=(100_000,), cases=["a"], compute="HFLOAT32")
+        assert is_tie(plain).any() and is_tie(plain, mantissa=10).any()
+        assert not is_tie(values).any() and not is_tie(values, mantissa=10).any()
+        assert (rounded(values, "HFLOAT32") != values).mean() > 0.9
+        assert np.array_equal(rounded(values, "FLOAT"), values)
+
+
+def test_subnormals() -> None:
+    for storage, compute in PAIRS:
+        values = one("subnormals", role="gradient", dtype=storage, compute=compute)
+        assert (np.abs(values.view(np.float64)) < DTYPES[storage].part.min_normal).all() or compute == "FLOAT16"
+        assert (values.view(np.float64) != 0).all()
+    assert np.abs(values.view(np.float64)).max() < 2.0**-1022
+
+
+def test_scales_and_empty() -> None:
+    for recipe in RECIPES:
+        assert one(recipe, role="gradient", shape=(0, 3, 4, 4)).shape == (3, 0, 3, 4, 4)
+        assert one(recipe, role="gradient", shape=()).shape == (3,)
+        assert len(RECIPES[recipe].finds) < 90
+
+
+def test_documentation() -> None:
+    assert doctest.testmod(fill).failed == 0 and doctest.testmod(slot).failed == 0
