@@ -1,0 +1,262 @@
+"""The bound holds for float32 sums in any order, is not much too wide, and wrong devices exceed it."""
+
+from __future__ import annotations
+
+import doctest
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from opgen import bounds
+from opgen.bounds import bound, certain_overflow, flushed_magnitude, gamma
+from opgen.fill import Source, draw
+from opgen.numerics import DTYPES, FORMATS, rounded, stored
+from opgen.recipes import quantum
+from opgen.slot import Slot
+
+RNG = np.random.default_rng(20240229)
+DEVICES = [("FLOAT", "FLOAT"), ("FLOAT", "HFLOAT32"), ("FLOAT16", "FLOAT16"), ("BFLOAT16", "BFLOAT16")]
+DEPTHS = [1, 2, 5, 64, 511, 4096]
+RECIPES = ["grid", "normal", "wide_exponent", "cancellation", "ones", "integers", "subnormals"]
+ROWS = 16
+
+
+def in_order(products: np.ndarray) -> np.ndarray:
+    return np.add.accumulate(products, axis=1)[:, -1]
+
+
+def shuffled(products: np.ndarray) -> np.ndarray:
+    return in_order(RNG.permuted(products, axis=1))
+
+
+def positive_first(products: np.ndarray) -> np.ndarray:
+    return in_order(np.sort(products, axis=1)[:, ::-1])
+
+
+def pairwise(products: np.ndarray) -> np.ndarray:
+    while products.shape[1] > 1:
+        if products.shape[1] % 2:
+            products = np.pad(products, ((0, 0), (0, 1)))
+        products = products[:, ::2] + products[:, 1::2]
+    return products[:, 0]
+
+
+def blocked(products: np.ndarray) -> np.ndarray:
+    padded = np.pad(products, ((0, 0), (0, -products.shape[1] % 16)))
+    return in_order(np.add.accumulate(padded.reshape(len(padded), -1, 16), axis=2)[:, :, -1])
+
+
+ORDERS: list[Callable[[np.ndarray], np.ndarray]] = [in_order, shuffled, positive_first, pairwise, blocked]
+
+
+def operands(recipe: str, storage: str, compute: str, depth: int) -> tuple[np.ndarray, np.ndarray, float | None]:
+    """Two sets of rows as the device reads them, and what their products are multiples of."""
+    pair, step = [], 1.0
+    for role, tensor in (("gradient", "gradOutput"), ("operand", "input")):
+        slot = Slot(tensor, (depth,), storage, compute, depth=depth, role=role)
+        rows = draw(recipe, Source(depth), [str(row) for row in range(ROWS)], slot)
+        pair.append(rounded(rows, compute))
+        one = quantum(recipe, slot)
+        step = step * one if step and one else 0.0
+    return pair[0], pair[1], step or None
+
+
+def ratios(device: np.ndarray, golden: np.ndarray, limit: np.ndarray, storage: str) -> np.ndarray:
+    error = np.abs(device.astype(np.float64) - rounded(golden, DTYPES[storage].golden))
+    return np.where(error == 0, 0.0, error / np.where(limit > 0, limit, np.finfo(np.float32).tiny))
+
+
+def test_ten_thousand_accumulations() -> None:
+    worst: dict[tuple[str, int], float] = {}
+    count = 0
+    for storage, compute in DEVICES:
+        for recipe in RECIPES:
+            for depth in DEPTHS:
+                a, b, step = operands(recipe, storage, compute, depth)
+                golden, magnitude = (a * b).sum(axis=1), np.abs(a * b).sum(axis=1)
+                assert np.isfinite(golden).all()
+                plain = bound(golden, magnitude, depth, storage)
+                sharp = bound(golden, magnitude, depth, storage, quantum=step)
+                assert (sharp <= plain).all() and np.isfinite(plain).all()
+                products = a.astype(np.float32) * b.astype(np.float32)
+                for order in ORDERS:
+                    device = stored(order(products).astype(np.float64), storage)
+                    count += len(device)
+                    assert (ratios(device, golden, sharp, storage) < 1).all()
+                    ratio = float(ratios(device, golden, plain, storage).max())
+                    worst[compute, depth] = max(worst.get((compute, depth), 0.0), ratio)
+    print(f"\n{count} accumulations, worst error / bound by depth:\n{'':9}" + "".join(f"{d:8}" for d in DEPTHS))
+    for _, compute in DEVICES:
+        print(f"{compute:9}" + "".join(f"{worst[compute, depth]:8.3f}" for depth in DEPTHS))
+    assert count >= 10_000
+    assert max(worst.values()) < 1
+    worst.pop(("HFLOAT32", 1))  # 12 bits by 12 bits: exact
+    assert all(ratio > (0.01 if depth < 1000 else 0.001) for (_, depth), ratio in worst.items())  # it falls like a root
+
+
+def test_worst_ratio_of_deep_float32_sums() -> None:
+    """Without the output's rounding in the way: float32 sums alone, data that round one way every time."""
+    seen = []
+    for depth in (16, 256, 4096):
+        terms = np.full((1, depth), 2.0**-24, dtype=np.float32)  # half a unit each: every one is lost
+        terms[0, 0] = 1
+        golden = terms.astype(np.float64).sum(axis=1)
+        limit = bound(golden, golden, depth, "FLOAT")
+        seen.append(float(ratios(in_order(terms), golden, limit, "FLOAT")[0]))
+    print("\nrounding one way at depth 16, 256, 4096:", [f"{ratio:.3f}" for ratio in seen])
+    assert all(0.1 < ratio < 1 for ratio in seen)
+
+
+@pytest.mark.parametrize("depth", [64, 511])
+@pytest.mark.parametrize("storage", ["FLOAT", "FLOAT16"])
+def test_wrong_devices_exceed_it(depth: int, storage: str) -> None:
+    a, b, step = operands("grid", storage, storage, depth)
+    products = a * b
+    golden, magnitude = products.sum(axis=1), np.abs(products).sum(axis=1)
+    limit = bound(golden, magnitude, depth, storage, quantum=step)
+    half = np.add.accumulate(products.astype(np.float16), axis=1)[:, -1]
+    assert (ratios(half, golden, limit, storage) > 1).mean() > 0.6
+    dropped = stored(golden - products[:, 3], storage)
+    assert (ratios(dropped, golden, limit, storage) > 1).mean() > 0.9
+    swapped = stored((a * b[:, ::-1]).sum(axis=1), storage)
+    assert (ratios(swapped, golden, limit, storage) > 10).mean() > 0.9
+    good = stored(in_order(products.astype(np.float32)).astype(np.float64), storage)
+    assert (ratios(good, golden, limit, storage) < 1).all()
+
+
+@pytest.mark.parametrize("depth", [1, 64, 4096])
+def test_integers_must_match_bit_for_bit(depth: int) -> None:
+    for storage in ("FLOAT", "FLOAT16", "BFLOAT16"):
+        a, b, step = operands("integers", storage, storage, depth)
+        golden, magnitude = (a * b).sum(axis=1), np.abs(a * b).sum(axis=1)
+        limit = bound(golden, magnitude, depth, storage, quantum=step)
+        right = stored(golden, storage)
+        assert (ratios(right, golden, limit, storage) <= 1).all()
+        if storage == "FLOAT":
+            assert (limit == 0).all()
+        next_but_one = right.view(f"u{right.itemsize}") + 2
+        assert (ratios(next_but_one.view(right.dtype), golden, limit, storage) > 1).all()
+
+
+def test_never_below_the_formula_and_hardly_above() -> None:
+    """The same formula in rationals."""
+    unit = Fraction(1, 2**24)
+    for _ in range(300):
+        depth = int(RNG.integers(1, 5000))
+        magnitude = float(np.exp(RNG.normal() * 5))
+        golden = magnitude * float(RNG.uniform(-1, 1))
+        sum_error = depth * unit / (1 - depth * unit) * Fraction(magnitude)
+        largest = abs(Fraction(golden)) + sum_error
+        for output in ("FLOAT", "FLOAT16", "BFLOAT16"):
+            form = FORMATS[output]
+            exponent = form.low
+            while Fraction(2) ** (exponent + 1) <= largest:
+                exponent += 1
+            total = sum_error + (0 if output == "FLOAT" else Fraction(2) ** (exponent - form.digits))
+            got = bound(np.array([golden]), np.array([magnitude]), depth, output)
+            assert got.dtype == np.float32
+            if largest >= form.max:
+                assert got[0] == np.inf
+                continue
+            slack = Fraction(2) ** (form.low + 1) if abs(golden) < form.min_normal * 2 else Fraction(golden) / 2**23
+            assert total <= Fraction(float(got[0])) <= total * (1 + Fraction(1, 2**20)) + abs(slack)
+
+
+def test_binade_boundary() -> None:
+    """A golden just below a power of two: the device may round above it, where steps are twice as wide."""
+    golden = np.array([1 - 2.0**-14])
+    limit = bound(golden, golden * 1000, 1000, "FLOAT16")
+    assert limit[0] > 1000 * 2.0**-24 * 999 + 2.0**-11
+    sharp = bound(golden, golden, 1, "FLOAT16", quantum=2.0**-14)
+    assert sharp[0] == np.float32(2.0**-14) or 2.0**-14 < sharp[0] < 2.0**-14 * (1 + 1e-6)
+
+
+def test_overflow() -> None:
+    golden = np.array([65000.0, 65519.99, 65520.01, -1e6, 3e38])
+    limit = bound(golden, np.abs(golden), 64, "FLOAT16")
+    assert np.isfinite(limit[0]) and np.isinf(limit[1:]).all()
+    certain = certain_overflow(golden, np.abs(golden), 64, "FLOAT16")
+    assert certain.tolist() == [False, False, False, True, True]
+    assert not certain_overflow(golden, np.abs(golden), 64, "BFLOAT16").any()
+    assert np.isinf(bound(np.array([1.0]), np.array([1e39]), 64, "FLOAT"))  # partial sums may overflow
+    assert np.isinf(bound(golden[3:4], golden[3:4] * -1, 4, "FLOAT", through="FLOAT16"))
+
+
+def test_non_finite_goldens_must_be_met() -> None:
+    golden = np.array([np.inf, -np.inf, np.nan, 1.0, 1.0])
+    limit = bound(golden, np.array([np.inf, np.inf, np.nan, np.inf, np.nan]), 4, "FLOAT16")
+    assert limit.tolist() == [0, 0, 0, np.inf, np.inf]
+    assert np.isinf(bound(np.array([1.0]), np.array([1.0]), 2**24, "FLOAT")).all()
+
+
+def test_zero_sums_are_zero() -> None:
+    assert bound(np.zeros(3), np.zeros(3), 64, "FLOAT16").tolist() == [0, 0, 0]
+
+
+def test_flush_to_zero() -> None:
+    """Products, sums and results below the smallest normal may vanish; so may inputs, if the caller says which."""
+    tiny = FORMATS["FLOAT"].min_normal
+    a, b = RNG.uniform(0.5, 2, (50, 64)) * 2.0**-70, RNG.uniform(-2, 2, (50, 64)) * 2.0**-56
+    golden, magnitude = (a * b).sum(axis=1), np.abs(a * b).sum(axis=1)
+    assert (np.abs(golden) <= bound(golden, magnitude, 64, "FLOAT")).all()
+    half = np.array([2.0**-15, 2.0**-24, 2.0**-14 * 0.99])
+    assert (half <= bound(half, half, 4, "FLOAT16")).all()
+    normal = np.array([2.0**-13])
+    assert bound(normal, normal, 4, "FLOAT16")[0] < 2.0**-13  # a normal value may not be flushed
+
+    def magnitudes(tensors: dict, names: dict, wanted: object) -> dict:
+        return {"gradInput": np.abs(tensors["gradOutput"] * tensors["weight"]).sum(axis=1)}
+
+    tensors = {"gradOutput": RNG.normal(size=(5, 64)), "weight": RNG.normal(size=(5, 64)) * 2.0**100, "input": None}
+    assert flushed_magnitude(magnitudes, tensors, {}, (), {"gradOutput": "FLOAT", "weight": "FLOAT"}) is None
+    tensors["gradOutput"][:, ::2] *= tiny / 8
+    golden = (tensors["gradOutput"] * tensors["weight"]).sum(axis=1)
+    extra = flushed_magnitude(magnitudes, tensors, {}, (), {"gradOutput": "FLOAT", "weight": "FLOAT"})
+    device = (tensors["gradOutput"][:, 1::2] * tensors["weight"][:, 1::2]).sum(axis=1)
+    magnitude = magnitudes(tensors, {}, ())["gradInput"]
+    assert extra is not None
+    limit = bound(golden, magnitude, 64, "FLOAT", flushed=extra["gradInput"])
+    assert (np.abs(device - golden) <= limit).all()
+    alone = {**tensors, "gradOutput": np.where(np.abs(tensors["gradOutput"]) < tiny, tensors["gradOutput"], 0.0)}
+    golden, magnitude = (alone["gradOutput"] * alone["weight"]).sum(axis=1), magnitudes(alone, {}, ())["gradInput"]
+    assert (np.abs(golden) > bound(golden, magnitude, 64, "FLOAT")).all()  # without it the flush would be too much
+
+
+def test_through_a_narrower_dtype() -> None:
+    a = RNG.uniform(-1, 1, (2000, 16))
+    golden, magnitude = a.sum(axis=1), np.abs(a).sum(axis=1)
+    device = rounded(golden, "FLOAT16")
+    through = bound(golden, magnitude, 16, "FLOAT", through="FLOAT16")
+    assert (np.abs(device - golden) < through).all()
+    assert (np.abs(device - golden) > bound(golden, magnitude, 16, "FLOAT")).mean() > 0.9
+
+
+def test_wide_and_complex_outputs() -> None:
+    a = RNG.normal(size=(300, 100))
+    golden, magnitude = a.sum(axis=1), np.abs(a).sum(axis=1)
+    limit = bound(golden, magnitude, 100, "DOUBLE")
+    assert limit.dtype == np.float32 and (limit <= 3 * 100 * 2.0**-53 * magnitude).all()
+    assert (np.abs(in_order(np.sort(a, axis=1)) - golden) <= limit).all()
+    assert (np.abs(in_order(a.astype(np.float32)) - golden) > limit).all()
+    whole, size = golden + 1j * golden[::-1], magnitude + 1j * magnitude[::-1]
+    parts = bound(whole, size, 100, "COMPLEX64")
+    assert parts.dtype == np.complex64 and parts.shape == golden.shape
+    real = bound(golden, magnitude, 100, "FLOAT")
+    assert np.array_equal(parts.real, real) and np.array_equal(parts.imag, real[::-1])
+    assert np.array_equal(bound(whole, size, 100, "COMPLEX128").real, limit)
+
+
+def test_shapes_and_blocks() -> None:
+    golden = RNG.normal(size=(3, 5, 7000))
+    limit = bound(golden, np.abs(golden) * 9, 9, "BFLOAT16")
+    assert limit.shape == golden.shape
+    assert np.array_equal(limit[1, 2], bound(golden[1, 2], np.abs(golden[1, 2]) * 9, 9, "BFLOAT16"))
+    assert bound(np.zeros((0, 3)), np.zeros((0, 3)), 9, "FLOAT").shape == (0, 3)
+    assert bound(np.array(1.0), np.array(2.0), 9, "FLOAT").shape == ()
+    assert gamma(2**24, 2.0**-24) == np.inf
+
+
+def test_documentation() -> None:
+    assert doctest.testmod(bounds).failed == 0
