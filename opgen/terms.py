@@ -55,7 +55,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Relation:
-    """One comparison. ``defines`` is the reference that an equality with a bare name on its left also defines."""
+    """One comparison. ``bare`` says that its left side is a single name: then ``==`` and ``in`` also say what it is."""
 
     text: str
     operator: str
@@ -63,7 +63,7 @@ class Relation:
     right: tuple[Term, ...]
     refs: tuple[Reference, ...]
     read: Callable[[View], Value]
-    defines: Reference | None
+    bare: bool
 
 
 _ATTRIBUTES = ("dtype", "format", "rank", "shape", "numel", "null", "strided")
@@ -164,8 +164,7 @@ class _Compiler:
         if sign not in ("==", "!=", "in", "not in") and left.kind != "int":
             raise self.fail(node, f"{left.kind} has no order")
         refs = tuple(dict.fromkeys(r for part in (left, *right) for r in part.refs))
-        defines = left.refs[0] if sign == "==" and _is_bare(node.left) and left.refs else None
-        return Relation(self.text, sign, left, right, refs, _comparison(sign, left, right), defines)
+        return Relation(self.text, sign, left, right, refs, _comparison(sign, left, right), _is_bare(node.left) and bool(left.refs))
 
     # terms ------------------------------------------------------------------------------------------------------------
     def term(self, node: ast.expr, like: str = "") -> Term:
@@ -302,6 +301,8 @@ class _Compiler:
 
 
 def _is_bare(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id == "len"
     return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
 
 

@@ -1,0 +1,215 @@
+"""A plan: what we choose to try of one operator, and why. It says nothing about what is legal; that is the spec's.
+
+An axis sets one name, or several together, to one of its values. What no axis sets follows from a ``let``, from the page's
+own equalities, or from a default.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from opgen.model import FileError, Problem
+from opgen.recipes import RECIPES
+from opgen.resources import cases_folder
+from opgen.yamlfile import Document, Location, did_you_mean, read
+
+TIERS = ("smoke", "standard", "full")
+TOP = ("op", "axes", "let", "roles", "factors", "tiers", "pinned")
+ROLES = ("gradient", "operand", "centre", "scale")
+TIER_KEYS = ("strength", "groups", "invalid", "limits", "elements", "bytes", "cases", "recipes")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Names that are set together, and the values to try; ``levels[i]`` holds one value per name in ``sets``."""
+
+    name: str
+    sets: tuple[str, ...]
+    levels: tuple[tuple[Any, ...], ...]
+    why: str
+    narrowed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def of_tier(self, tier: str) -> tuple[tuple[Any, ...], ...]:
+        """The values that a tier tries: all, or those it narrows the axis to."""
+        return tuple(self.levels[i] for i in self.narrowed.get(tier, range(len(self.levels))))
+
+
+@dataclass(frozen=True)
+class Tier:
+    """How hard to try. ``strength`` is the t of the covering array over all axes, ``groups`` more for some.
+
+    ``invalid`` cases per rule, guard and product; ``limits`` valid cases per limit and product. ``elements`` is the most a
+    case may compute with (a larger legal call becomes first-phase-only); ``bytes`` and ``cases`` bound the whole.
+    """
+
+    name: str
+    strength: int
+    groups: tuple[tuple[tuple[str, ...], int], ...] = ()
+    invalid: int = 1
+    limits: int = 1
+    elements: int = 2**20
+    bytes: int = 2**30
+    cases: int = 100_000
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """A call written by hand, and why it is worth keeping."""
+
+    id: str
+    why: str
+    products: tuple[str, ...]
+    args: Mapping[str, Any]
+    recipe: str
+    tiers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything chosen for one operator. ``roles`` say what each tensor is to the data recipes; ``factors`` how many
+    tensors one term of a sum multiplies."""
+
+    file: str
+    op: str
+    axes: tuple[Axis, ...]
+    lets: Mapping[str, Any]
+    roles: Mapping[str, str]
+    factors: int
+    tiers: Mapping[str, Tier]
+    pinned: tuple[Pinned, ...]
+    document: Document
+    digest: str
+
+
+def load_plan(path: Path, shown: str | None = None) -> Plan:
+    """Read a plan; raises :class:`opgen.model.FileError` with all its problems of form. Names are checked where a plan
+    meets a spec (:mod:`opgen.choices`)."""
+    return _Loader(read(path, shown), hashlib.sha256(path.read_bytes()).hexdigest()).plan()
+
+
+def plan_for(op: str, folder: Path | None = None) -> Plan:
+    """The plan that opgen ships for an operator: ``cases/<op>.yaml``."""
+    path = (folder or cases_folder()) / f"{op}.yaml"
+    if not path.exists():
+        raise FileError([Problem(f"cases/{path.name}", None, op, "has no plan; write one, or give a plan file with --plan")])
+    return load_plan(path, f"cases/{path.name}")
+
+
+class _Loader:
+    def __init__(self, document: Document, digest: str) -> None:
+        self.doc = document
+        self.digest = digest
+        self.data: dict[Any, Any] = document.data if isinstance(document.data, dict) else {}
+        if not self.data:
+            document.problem((), "a plan is a mapping with the keys " + ", ".join(TOP))
+            document.raise_problems()
+
+    def known(self, where: Location, value: Any, keys: Any) -> None:
+        if not isinstance(value, dict):
+            self.doc.problem(where, f"expects a mapping, not {value!r}")
+            return
+        for key in value:
+            if key not in keys:
+                self.doc.problem((*where, key), f"no such key{did_you_mean(key, keys)}; known are {', '.join(map(str, keys))}")
+
+    def plan(self) -> Plan:
+        self.known((), self.data, TOP)
+        for key in ("op", "axes", "tiers"):
+            if key not in self.data:
+                self.doc.problem((), f"the key '{key}' is missing")
+        axes = tuple(self.axis(name, body) for name, body in self.mapping("axes").items())
+        roles = self.mapping("roles")
+        for name, role in roles.items():
+            if role not in ROLES:
+                self.doc.problem(("roles", name), f"no such role {role!r}{did_you_mean(role, ROLES)}; known are {', '.join(ROLES)}")
+        names = {axis.name for axis in axes}
+        tiers = {str(name): self.tier(str(name), body, names) for name, body in self.mapping("tiers").items()}
+        pinned = tuple(self.pin(i, body) for i, body in enumerate(self.data.get("pinned") or []) if isinstance(body, dict))
+        for id_ in {pin.id for pin in pinned if [p.id for p in pinned].count(pin.id) > 1}:
+            self.doc.problem(("pinned",), "is the id of two pinned cases; rename one", id_)
+        factors = self.data.get("factors", 2)
+        if not isinstance(factors, int) or factors < 1:
+            self.doc.problem(("factors",), f"expects how many tensors one term multiplies, not {factors!r}")
+        self.doc.raise_problems()
+        op = str(self.data["op"])
+        return Plan(self.doc.file, op, axes, self.mapping("let"), roles, factors, tiers, pinned, self.doc, self.digest)
+
+    def mapping(self, key: str) -> dict[Any, Any]:
+        value = self.data.get(key) or {}
+        if not isinstance(value, dict):
+            self.doc.problem((key,), f"expects a mapping, not {value!r}")
+            return {}
+        return value
+
+    def axis(self, name: str, body: Any) -> Axis:
+        where = ("axes", name)
+        if isinstance(body, list):
+            body = {"values": body}
+        self.known(where, body, ("sets", "values", "why", *TIERS))
+        body = body if isinstance(body, dict) else {}
+        sets = body.get("sets", [name])
+        sets = sets if isinstance(sets, list) else [sets]
+        values = body.get("values")
+        if not isinstance(values, list) or not values:
+            self.doc.problem((*where, "values"), f"expects a list of values to try, not {values!r}")
+            values = []
+        levels = [self.level(where, value, sets) for value in values]
+        if len(set(map(repr, levels))) < len(levels):
+            self.doc.problem((*where, "values"), "a value stands twice; keep one")
+        narrowed = {tier: self.narrow((*where, tier), body[tier], values) for tier in TIERS if tier in body}
+        return Axis(name, tuple(map(str, sets)), tuple(levels), str(body.get("why", "")), narrowed)
+
+    def level(self, where: Location, value: Any, sets: list[Any]) -> tuple[Any, ...]:
+        if len(sets) == 1:
+            return (value,)
+        if not isinstance(value, list) or len(value) != len(sets):
+            self.doc.problem((*where, "values"), f"expects lists of {len(sets)} values, one for each of {', '.join(map(str, sets))}; not {value!r}")
+            return (None,) * len(sets)
+        return tuple(value)
+
+    def narrow(self, where: Location, chosen: Any, values: list[Any]) -> tuple[int, ...]:
+        if not isinstance(chosen, list) or not chosen or any(value not in values for value in chosen):
+            self.doc.problem(where, f"expects some of the axis's values, not {chosen!r}")
+            return tuple(range(len(values)))
+        return tuple(values.index(value) for value in chosen)
+
+    def tier(self, name: str, body: Any, axes: set[str]) -> Tier:
+        where = ("tiers", name)
+        if name not in TIERS:
+            self.doc.problem(where, f"no such tier{did_you_mean(name, TIERS)}; known are {', '.join(TIERS)}")
+        self.known(where, body, TIER_KEYS)
+        body = dict(body) if isinstance(body, dict) else {}
+        groups = []
+        for i, group in enumerate(body.pop("groups", [])):
+            names = group.get("axes", []) if isinstance(group, dict) else []
+            for axis in names:
+                if axis not in axes:
+                    self.doc.problem((*where, "groups", i), f"no such axis '{axis}'{did_you_mean(axis, axes)}")
+            strength = group.get("strength", len(names)) if isinstance(group, dict) else 0
+            if not names or not isinstance(strength, int) or not 1 <= strength <= len(names):
+                self.doc.problem((*where, "groups", i), "expects {axes: [...], strength: how many of them at a time}")
+            groups.append((tuple(names), strength))
+        for key, value in body.items():
+            if key in TIER_KEYS and (not isinstance(value, int) or isinstance(value, bool) or value < (1 if key == "strength" else 0)):
+                self.doc.problem((*where, key), f"expects a whole number, not {value!r}")
+                body[key] = 1
+        numbers = {key: value for key, value in body.items() if key in TIER_KEYS and key not in ("groups", "recipes")}
+        numbers.setdefault("strength", 1)
+        return Tier(name=name, groups=tuple(groups), **numbers)
+
+    def pin(self, i: int, body: dict[Any, Any]) -> Pinned:
+        where = ("pinned", i)
+        self.known(where, body, ("id", "why", "products", "args", "recipe", "tiers"))
+        for key in ("id", "why", "args"):
+            if key not in body:
+                self.doc.problem(where, f"the key '{key}' is missing")
+        recipe = body.get("recipe", "grid")
+        if recipe not in RECIPES:
+            self.doc.problem(where, f"no such recipe '{recipe}'{did_you_mean(recipe, RECIPES)}")
+        args = body.get("args") if isinstance(body.get("args"), dict) else {}
+        tiers = body.get("tiers", list(TIERS))
+        return Pinned(str(body.get("id", i)), str(body.get("why", "")), tuple(body.get("products", ())), args or {}, recipe, tuple(tiers))
