@@ -97,7 +97,7 @@ def _tensor(column: TensorColumn, what: Any) -> Value:
         index = what[1]
         position = np.where(index >= 0, index, column.rank + index)
         inside = there & (position >= 0) & (position < column.rank)
-        safe = np.clip(position, 0, column.shape[1] - 1)
+        safe = np.clip(position, 0, column.shape.shape[1] - 1)
         return Value(np.take_along_axis(column.shape, safe[:, None], axis=1)[:, 0], inside)
     readers: dict[str, Callable[[], Value]] = {
         "null": lambda: Value(column.null),
