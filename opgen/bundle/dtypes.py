@@ -85,12 +85,14 @@ def hdf5_type(name: str) -> h5py.h5t.TypeID:
 
 def enum(numbers: dict[str, int], base: str = "i1") -> np.dtype:
     """A numpy type that h5py stores as an HDF5 enumeration, so that tools print the words."""
-    return np.dtype(h5py.enum_dtype(numbers, basetype=base))
+    kind: np.dtype[Any] = h5py.enum_dtype(numbers, basetype=base)
+    return kind
 
 
 def text(width: int) -> np.dtype:
     """A fixed-width UTF-8 text of ``width`` bytes, padded with NUL."""
-    return np.dtype(h5py.string_dtype("utf-8", max(width, 1)))
+    kind: np.dtype[Any] = h5py.string_dtype("utf-8", max(width, 1))
+    return kind
 
 
 def named(words: list[str]) -> np.dtype:

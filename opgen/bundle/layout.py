@@ -66,10 +66,10 @@ class Layout:
         count = 0
         for count, rows in enumerate(tensors, 1):
             for name, role, dtype, size in rows:
-                elements = prod(size) if isinstance(size, tuple) else int(size)
-                if not 0 <= elements <= _LARGEST:
-                    raise BundleError(f"case row {count - 1}, {name}: a tensor of {elements} elements cannot be stored")
-                columns.append((count - 1, names.setdefault(name, len(names)), ROLES[role], DTYPES[dtype], elements))
+                extent = prod(size) if isinstance(size, (tuple, list)) else int(size)
+                if not 0 <= extent <= _LARGEST:
+                    raise BundleError(f"case row {count - 1}, {name}: a tensor of {extent} elements cannot be stored")
+                columns.append((count - 1, names.setdefault(name, len(names)), ROLES[role], DTYPES[dtype], extent))
         if count != len(cases):
             raise BundleError(f"a layout needs the tensors of every case: {len(cases)} cases, {count} lists")
         case, name, role, dtype, elements = np.array(columns, dtype=np.int64).reshape(-1, 5).T

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,12 +11,10 @@ from typing import Any
 import numpy as np
 
 from opgen.bundle import dtypes
-from opgen.bundle.blocks import DIGEST
 from opgen.bundle.case import CaseView, Parameter
+from opgen.bundle.data import Data
 from opgen.bundle.dtypes import BundleError
-from opgen.bundle.opening import Opened, open_file
-
-_LARGEST_READ = 1 << 30
+from opgen.bundle.opening import open_file
 
 
 class Bundle:
@@ -30,19 +26,13 @@ class Bundle:
     """
 
     def __init__(self, path: str | Path, *, check: bool = True) -> None:
-        self._file: Opened = open_file(path, "bundle")
-        self.path = self._file.path
-        self.check = check
-        self.header: dict[str, Any] = self._file.attributes
-        self.digest: str = self._file.digest
-        self.tables: dict[str, np.ndarray] = self._file.tables
-        self.strings: list[str] = self._file.strings
-        self._fd = self._file.fd
-        self._types = {
-            number: (dtypes.numpy_dtype(name), self._file.blobs[name][0])
-            for name, number in dtypes.DTYPES.items()
-            if name in self._file.blobs
-        }
+        file = open_file(path, "bundle")
+        self.path = file.path
+        self.data = Data(file, check)
+        self.header: dict[str, Any] = file.attributes
+        self.digest: str = file.digest
+        self.tables: dict[str, np.ndarray] = file.tables
+        self.strings: list[str] = file.strings
 
     def __enter__(self) -> Bundle:
         return self
@@ -54,13 +44,7 @@ class Bundle:
 
     def close(self) -> None:
         """Let go of the file; arrays already read stay valid."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-    def __del__(self) -> None:
-        if getattr(self, "_fd", -1) >= 0:
-            self.close()
+        self.data.close()
 
     def __len__(self) -> int:
         return len(self.tables["cases"])
@@ -105,14 +89,11 @@ class Bundle:
 
     def tensor(self, row: tuple[Any, ...]) -> np.ndarray:
         """The stored elements of one row of ``/tensors``: 1-D, owned by the caller. BundleError if damaged."""
-        elements, position, digest = row[9], row[10], row[11]
-        dtype, start = self._types[row[3]]
-        raw = np.empty(elements * dtype.itemsize, dtype=np.uint8)
-        self._fill(raw, start + position * dtype.itemsize)
-        if self.check and sha256(memoryview(raw)).digest()[:DIGEST] != digest:
+        try:
+            return self.data.tensor(row[3], row[9], row[10], row[11])
+        except ValueError as error:
             where = f"{self.ids[row[0]]}: {self.names[row[1]]}"
-            raise BundleError(f"{self.path}: damaged: {where} does not match its digest")
-        return raw.view(dtype)
+            raise BundleError(f"{self.path}: damaged: {where} {error}") from None
 
     def sequence(self, number: int) -> tuple[int, ...] | None:
         """A list of integers by its number; None for a null pointer."""
@@ -180,18 +161,6 @@ class Bundle:
     def _column(self, name: str) -> list[str]:
         words = self.words[f"cases.{name}"]
         return [words[number] for number in self.tables["cases"][name].tolist()]
-
-    def _fill(self, raw: np.ndarray, offset: int) -> None:
-        """Read ``raw`` full from ``offset``."""
-        at, size = 0, len(raw)
-        while at < size:
-            try:
-                done = os.preadv(self._fd, [memoryview(raw)[at : at + _LARGEST_READ]], offset + at)
-            except OSError as error:
-                raise BundleError(f"{self.path}: cannot read: {error.strerror or error}") from None
-            if not done:
-                raise BundleError(f"{self.path}: truncated")
-            at += done
 
 
 def _objects(values: list[Any]) -> np.ndarray:

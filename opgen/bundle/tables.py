@@ -158,7 +158,7 @@ def _tensors(rows: list[tuple[Any, ...]], names: dict[str, int]) -> np.ndarray:
     table = np.zeros(len(rows), dtype=[
         ("case", "<u4"), ("name", named(list(names) or [""])), ("role", enum(dtypes.ROLES)),
         ("dtype", enum(dtypes.DTYPES)), ("format", enum(dtypes.FORMATS)), ("shape", "<u4"), ("strides", "<u4"),
-        ("offset", "<i8"), ("storage_shape", "<u4"), ("elements", "<u8"), ("position", "<i8"), ("digest", "V16"),
+        ("offset", "<i8"), ("storage_shape", "<u4"), ("elements", "<i8"), ("position", "<i8"), ("digest", "V16"),
     ])  # fmt: skip
     for name, column in zip(table.dtype.names or (), zip(*rows, strict=True), strict=False):
         table[name] = column

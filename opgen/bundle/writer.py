@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,56 +12,10 @@ import numpy as np
 import opgen
 from opgen.bundle import container, tables
 from opgen.bundle.blocks import Arrays, Blocks
+from opgen.bundle.claim import Claim, one_line
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.layout import Layout
 from opgen.model import Case
-
-
-@contextmanager
-def one_line(path: Path) -> Iterator[None]:
-    """Turn what the system and HDF5 say into one BundleError naming ``path``."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error).splitlines()[0]
-        raise BundleError(f"{path}: cannot write: {reason}") from error
-
-
-class Claim:
-    """The right to write ``path``: an empty ``<name>.partial`` beside it, locked against other writers."""
-
-    def __init__(self, path: Path, size: int, force: bool) -> None:
-        self.path = path
-        self.partial = path.with_name(path.name + ".partial")
-        if path.is_dir():
-            raise BundleError(f"{path}: is a folder; name a file")
-        if path.exists() and not force:
-            raise BundleError(f"{path}: exists already; --force replaces it")
-        if not path.parent.is_dir():
-            raise BundleError(f"{path}: there is no folder {path.parent}")
-        free = shutil.disk_usage(path.parent).free
-        if size > free:
-            raise BundleError(f"{path}: needs {size / 1e9:.1f} GB, and {path.parent} has {free / 1e9:.1f} GB left")
-        with one_line(path):
-            self.fd = os.open(self.partial, os.O_RDWR | os.O_CREAT, 0o666)
-            try:
-                fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(self.fd)
-                raise BundleError(f"{path}: another process is writing it ({self.partial})") from None
-            except OSError:  # a file system without locks
-                pass
-
-    def keep(self) -> None:
-        """Give the finished file its name, in one step."""
-        os.replace(self.partial, self.path)
-        os.close(self.fd)
-
-    def drop(self) -> None:
-        """Remove the unfinished file."""
-        with suppress(OSError):
-            self.partial.unlink()
-        os.close(self.fd)
 
 
 class Writer:

@@ -1,0 +1,61 @@
+"""Reading single tensors from the blobs of an opened file."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from opgen.bundle.blocks import DIGEST
+from opgen.bundle.dtypes import DTYPES, BundleError, numpy_dtype
+from opgen.bundle.opening import Opened
+
+_LARGEST_READ = 1 << 30
+
+
+class Data:
+    """The blobs of a file. Reads are positioned and share no state: threads and forked processes may use one."""
+
+    def __init__(self, file: Opened, check: bool = True) -> None:
+        self.check = check
+        self._path = file.path
+        self._fd = file.fd
+        self.types: dict[int, tuple[np.dtype[Any], int, int]] = {
+            number: (numpy_dtype(name), *file.blobs[name]) for name, number in DTYPES.items() if name in file.blobs
+        }
+        """Number of a dtype to numpy type, byte offset and elements of its blob."""
+
+    def tensor(self, dtype: int, elements: int, position: int, digest: bytes) -> np.ndarray:
+        """Stored elements, 1-D, owned by the caller. ValueError if they do not match their digest."""
+        kind, start, limit = self.types[dtype]
+        if not 0 <= position <= limit - elements:
+            raise ValueError("lies outside the data")
+        raw = np.empty(elements * kind.itemsize, dtype=np.uint8)
+        self.fill(raw, start + position * kind.itemsize)
+        if self.check and sha256(raw.data).digest()[:DIGEST] != digest:
+            raise ValueError("does not match its digest")
+        return raw.view(kind)
+
+    def fill(self, raw: np.ndarray, offset: int) -> None:
+        """Read ``raw`` full from byte ``offset`` of the file."""
+        try:
+            done = os.preadv(self._fd, [raw.data], offset)
+            while done < len(raw):
+                more = os.preadv(self._fd, [raw.data[done : done + _LARGEST_READ]], offset + done)
+                if not more:
+                    raise BundleError(f"{self._path}: truncated")
+                done += more
+        except OSError as error:
+            raise BundleError(f"{self._path}: cannot read: {error.strerror or error}") from None
+
+    def close(self) -> None:
+        """Let go of the file; arrays already read stay valid."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        if getattr(self, "_fd", -1) >= 0:
+            self.close()

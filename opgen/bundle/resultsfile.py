@@ -1,0 +1,118 @@
+"""Reading a results file: what a device answered, by case id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from math import isnan, prod
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opgen.bundle.data import Data
+from opgen.bundle.dtypes import BundleError, words_of
+from opgen.bundle.opening import open_file
+from opgen.model import Code
+
+NO_STATUS = "none"
+"""The word that stands for a status that nobody recorded."""
+
+
+class Result(NamedTuple):
+    """One case's answer: status of the first phase, of the run (or None), seconds (or None), error text, outputs."""
+
+    id: str
+    status: Code | None
+    run_status: Code | None
+    time: float | None
+    error: str
+    outputs: Outputs
+
+
+class Outputs(Mapping[str, np.ndarray]):
+    """A case's outputs by parameter name; each is read, and checked, when it is asked for."""
+
+    def __init__(self, file: ResultsFile, case: str, rows: list[tuple[Any, ...]]) -> None:
+        self._file = file
+        self._case = case
+        self._rows = {file.names[row[1]]: row for row in rows}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        _, _, dtype, shape, elements, position, digest = self._rows[name]
+        start, length = self._file.tables["lists"][shape].tolist()
+        extents = tuple(self._file.tables["integers"][start : start + length].tolist())
+        try:
+            if prod(extents) != elements:
+                raise ValueError(f"has {elements} elements, which are not {list(extents)}")
+            return self._file.data.tensor(dtype, elements, position, digest).reshape(extents)
+        except ValueError as error:
+            raise BundleError(f"{self._file.path}: damaged: {self._case}: {name} {error}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+class ResultsFile:
+    """A results file for reading; ``bundle_digest`` is the root digest of the bundle that was run."""
+
+    def __init__(self, path: str | Path, *, check: bool = True) -> None:
+        file = open_file(path, "results")
+        self.path = file.path
+        self.data = Data(file, check)
+        self.header: dict[str, Any] = file.attributes
+        self.digest: str = file.digest
+        self.bundle_digest: str = self.header["bundle"]
+        self.tables: dict[str, np.ndarray] = file.tables
+        self.strings: list[str] = file.strings
+        words = words_of(self.tables["tensors"].dtype["name"])
+        self.names: list[str] = [words[i] for i in range(len(words))]
+
+    def __enter__(self) -> ResultsFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file; arrays already read stay valid."""
+        self.data.close()
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """Case id to row."""
+        return {text.decode(): row for row, text in enumerate(self.tables["results"]["id"].tolist())}
+
+    def __len__(self) -> int:
+        return len(self.tables["results"])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.rows
+
+    def __iter__(self) -> Iterator[Result]:
+        return (self._result(row) for row in range(len(self)))
+
+    def __getitem__(self, key: str) -> Result:
+        if key not in self.rows:
+            raise KeyError(f"no case {key!r} among the {len(self)} of {self.path}")
+        return self._result(self.rows[key])
+
+    def _result(self, row: int) -> Result:
+        _, case, status, word, run, run_word, time, error, first, count = self.tables["results"][row].tolist()
+        name = case.decode()
+        outputs = Outputs(self, name, self.tables["tensors"][first : first + count].tolist())
+        return Result(
+            name, self._status(status, word), self._status(run, run_word), None if isnan(time) else time,
+            self.strings[error], outputs,
+        )  # fmt: skip
+
+    def _status(self, number: int, word: int) -> Code | None:
+        if word == 0:
+            return number
+        return None if self.strings[word] == NO_STATUS else self.strings[word]

@@ -1,0 +1,305 @@
+"""Bundles: what is written is read, to the bit; the file depends on nothing but its contents."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import opgen
+from opgen.bundle.dtypes import DTYPES, FORMATS, BundleError
+from opgen.bundle.layout import Layout
+from opgen.bundle.unpack import unpack
+from opgen.bundle.writer import Writer
+from opgen.model import Call, Case, TensorDesc
+from opgen.words import words
+from tests.bundle_sample import BFLOAT16, HEADER, VALID, bits, plain, same_bits, sample
+
+SAMPLE = sample()
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return SAMPLE.write(tmp_path_factory.mktemp("bundle") / "sample.h5")
+
+
+def test_every_case_is_read_as_it_was_written(path: Path) -> None:
+    with opgen.open(path) as bundle:
+        assert len(bundle) == len(SAMPLE.cases)
+        assert {k: bundle.header[k] for k in HEADER} == HEADER
+        for case, found, arrays in zip(SAMPLE.cases, bundle, SAMPLE.arrays, strict=True):
+            assert found.id == case.id and bundle[case.id].row == found.row
+            assert found.call == plain(case.call, case.id)
+            assert list(found.call["args"]) == list(case.call.args)
+            assert found.expect == case.page and found.library == case.library
+            for name in ("kind", "intent", "recipe", "phase", "twin", "compute", "mistrusted"):
+                assert getattr(found, name) == getattr(case, name)
+            for role in ("input", "golden", "bound"):
+                stored = {"input": found.storage, "golden": found.golden, "bound": found.bound}[role]
+                wanted = {name: array for (name, r), array in arrays.items() if r == role}
+                assert list(stored) == list(wanted)
+                for name, array in wanted.items():
+                    assert same_bits(stored[name], array.reshape(-1) if role == "input" else array)
+
+
+def test_booleans_and_nulls_keep_their_kind(path: Path) -> None:
+    with opgen.open(path) as bundle:
+        args = [case.call["args"] for case in bundle][:4]
+    assert [a["padding"] for a in args] == [[], [1, 2], None, [2**31, -1]]
+    assert [a["outputMask"] for a in args] == [[True, False, True], None, [], [False]]
+    assert all(type(a["transposed"]) is bool and type(a["groups"]) is int for a in args)
+    assert args[1]["cubeMathType"] is None and args[2]["self"] is None
+
+
+def test_inputs_are_logical_views(path: Path) -> None:
+    with opgen.open(path) as bundle:
+        moved, back, empty, scalar = (bundle[f"two {n}"] for n in range(4))
+        buffer = moved.storage["input"]
+        assert buffer.dtype == BFLOAT16 and moved.inputs["input"].dtype == BFLOAT16
+        wanted = np.array([[buffer[5 + i + 4 * j] for j in range(3)] for i in range(2)])
+        assert same_bits(np.ascontiguousarray(moved.inputs["input"]), wanted)
+        assert same_bits(np.ascontiguousarray(back.inputs["input"]), back.storage["input"].reshape(3, 2)[::-1])
+        assert empty.inputs["input"].shape == (0, 3) and scalar.inputs["input"].shape == ()
+        assert not bundle["one/invalid"].inputs and not bundle["one/invalid"].golden
+
+
+def test_a_view_outside_its_storage_is_refused(tmp_path: Path) -> None:
+    desc = TensorDesc((2, 2), "FLOAT", "ND", (3, 1), 0, (4,))
+    case = Case("bad", Call("aclnnOne", "ascend910b", {"self": desc}), "call", "", VALID)
+    with Writer(tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "FLOAT", 4)]])) as writer:
+        writer.write(0, "self", "input", np.zeros(4, np.float32))
+    with opgen.open(tmp_path / "b.h5") as bundle, pytest.raises(BundleError, match="reaches elements 0 to 4 of 4"):
+        bundle[0].inputs["self"]
+
+
+def test_cases_as_a_structured_array(path: Path) -> None:
+    with opgen.open(path) as bundle:
+        cases = bundle.cases
+    assert cases["id"].tolist() == [case.id for case in SAMPLE.cases]
+    assert set(cases[cases["kind"] == "invalid"]["op"]) == {"aclnnOne"}
+    assert cases["codes"].tolist() == [case.page.codes for case in SAMPLE.cases]
+    assert set(cases["product"]) == {"ascend910b", "ascend910"}
+
+
+def test_two_writes_and_any_order_of_writing_give_the_same_bytes(path: Path, tmp_path: Path) -> None:
+    first = path.read_bytes()
+    assert SAMPLE.write(tmp_path / "again.h5").read_bytes() == first
+    assert SAMPLE.write(tmp_path / "backwards.h5", rows=range(len(SAMPLE.cases) - 1, -1, -1)).read_bytes() == first
+
+
+MANY = {("gradOutput", "input"): "FLOAT16", ("gradInput", "golden"): "FLOAT", ("gradInput", "bound"): "FLOAT"}
+
+
+def many(count: int) -> tuple[list[Case], Layout]:
+    desc = TensorDesc((3, 5), "FLOAT16")
+    args = {"gradOutput": desc, "padding": (1, 1), "gradInput": desc}
+    cases = [Case(f"many/{n}", Call("aclnnOne", "ascend910b", args), "valid", "many", VALID) for n in range(count)]
+    tensors = [(name, role, dtype, (3, 5)) for (name, role), dtype in MANY.items()]
+    return cases, Layout.plan(cases, [tensors] * count, order=[*range(1, count), 0])
+
+
+@pytest.mark.parametrize("step", [1, 7, 50])
+def test_blocks_write_the_same_bytes_as_single_tensors(tmp_path: Path, step: int) -> None:
+    cases, layout = many(50)
+    draw = np.random.default_rng(1)
+    data = {key: bits(draw, dtype, (50, 3, 5)) for key, dtype in MANY.items()}
+    with Writer(tmp_path / "single.h5", HEADER, cases, layout) as writer:
+        for at in range(50):
+            for (name, role), stack in data.items():
+                writer.write(at, name, role, stack[at])
+    with Writer(tmp_path / "block.h5", HEADER, cases, layout) as writer:
+        port = pickle.loads(pickle.dumps(writer.port()))
+        for start in range(0, 50, step):
+            rows = np.arange(start, min(50, start + step))[::-1]
+            if start == 0:
+                writer.accept(*port.write(rows, {key: stack[rows] for key, stack in data.items()}))
+            elif start % 2:
+                writer.write_batch(rows, {key: stack[rows] for key, stack in data.items()})
+            else:
+                for (name, role), stack in data.items():
+                    writer.write_block(rows, name, role, stack[rows])
+        port.close()
+    assert (tmp_path / "single.h5").read_bytes() == (tmp_path / "block.h5").read_bytes()
+
+
+def test_tensors_are_aligned_and_the_size_is_foreseen(path: Path) -> None:
+    layout = SAMPLE.layout()
+    assert abs(layout.bytes - path.stat().st_size) < 64 << 10
+    with h5py.File(path) as file:
+        for name, blob in file["data"].items():
+            assert blob.id.get_offset() % 64 == 0
+            rows = file["tensors"][:]
+            positions = rows["position"][(rows["dtype"] == DTYPES[name]) & (rows["position"] >= 0)]
+            assert (positions * blob.dtype.itemsize % 64 == 0).all() or name == "BFLOAT16"
+
+
+def test_readable_with_h5py_alone(path: Path) -> None:
+    with h5py.File(path) as file:
+        assert file.attrs["complete"] == 1 and file.attrs["format"] == "opgen bundle"
+        cases, tensors = file["cases"][:], file["tensors"][:]
+        roles = {n: w for w, n in h5py.check_enum_dtype(file["tensors"].dtype["role"]).items()}
+        one = next(t for t in tensors[cases["first_tensor"][4] :] if roles[t["role"]] == "golden")
+        found = file["data/COMPLEX128"][one["position"] : one["position"] + one["elements"]]
+        assert same_bits(found, SAMPLE.arrays[4]["gradInput", "golden"].reshape(-1))
+        assert file["strings"].asstr()[cases["intent"][0]] == "各轴两两组合"
+        number = file["data/BFLOAT16"][0]
+        assert np.float32(SAMPLE.arrays[1]["gradOutput", "input"].flat[0]).tobytes() == np.float32(number).tobytes()
+
+
+def test_not_a_time_in_the_file(path: Path) -> None:
+    with h5py.File(path) as file:
+        found: list[h5py.Dataset] = []
+        file.visititems(lambda _, item: found.append(item) if isinstance(item, h5py.Dataset) else None)
+        assert len(found) > 10 and not any(item.id.get_create_plist().get_obj_track_times() for item in found)
+
+
+@pytest.mark.skipif(shutil.which("h5dump") is None, reason="h5dump is not installed")
+def test_h5dump_prints_bfloat16_numbers(tmp_path: Path) -> None:
+    desc = TensorDesc((4,), "BFLOAT16")
+    case = Case("b", Call("aclnnOne", "ascend910b", {"self": desc}), "call", "", VALID)
+    with Writer(tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "BFLOAT16", 4)]])) as writer:
+        writer.write(0, "self", "input", np.array([1.5, -0.15625, 3e38, 2**-130], BFLOAT16))
+    printed = subprocess.run(
+        ["h5dump", "-d", "/data/BFLOAT16", "-c", "4", tmp_path / "b.h5"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "(0): 1.5, -0.15625, 3.00406e+38, 7.34684e-40" in printed
+
+
+def test_the_tables_of_words_agree_with_the_specs() -> None:
+    assert {name: facts["acl"] for name, facts in words().dtypes.items()} == DTYPES
+    assert words().formats == FORMATS
+
+
+def test_an_existing_file_is_refused_and_stays(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "there.h5"
+    target.write_bytes(b"mine")
+    with pytest.raises(BundleError, match="exists already; --force replaces it"):
+        SAMPLE.write(target)
+    assert target.read_bytes() == b"mine" and os.listdir(tmp_path) == ["there.h5"]
+    SAMPLE.write(target, force=True)
+    assert target.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda: SAMPLE.write(Path("/nowhere/at/all.h5")), "there is no folder /nowhere/at"),
+        (lambda: SAMPLE.write(Path("/")), "is a folder"),
+        (lambda: Layout.plan([1], [[("x", "input", "HIFLOAT8", 1)]]), "no data can be stored as HIFLOAT8"),
+        (lambda: Layout.plan([1], [[("x", "input", "FLOAT", 2**60)]]), "cannot be stored"),
+        (lambda: Layout.plan([1, 2], [[]]), "2 cases, 1 lists"),
+        (lambda: Layout.plan([1], [[]], order=[1]), "name each of them once"),
+    ],
+)
+def test_what_cannot_be_written_is_said_in_one_line(change: object, message: str) -> None:
+    with pytest.raises(BundleError, match=message) as caught:
+        change()  # type: ignore[operator]
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ({"id": "a\0b"}, "NUL"), ({"id": "\ud800"}, "not Unicode"), ({"id": "x" * 2000}, "at most 1024"),
+        ({"args": {"self": TensorDesc((1,), "FLOAT7")}}, "'FLOAT7' is none of"),
+        ({"args": {"self": TensorDesc((1,), "FLOAT", "CHWN")}}, "'CHWN' is none of"),
+        ({"args": {"self": TensorDesc((2**70,), "FLOAT")}}, "64 bits"), ({"args": {"groups": 2**64}}, "64 bits"),
+        ({"args": {"name": "text"}}, "no argument that a bundle knows"),
+    ],
+)  # fmt: skip
+def test_a_case_that_no_bundle_can_keep(tmp_path: Path, field: dict[str, object], message: str) -> None:
+    call = Call("aclnnOne", "ascend910b", field.get("args", {}))  # type: ignore[arg-type]
+    case = Case(str(field.get("id", "a")), call, "call", "", VALID)
+    with pytest.raises(BundleError, match=message):
+        Writer(tmp_path / "b.h5", {}, [case], Layout.plan([case], [[]]))
+    assert os.listdir(tmp_path) == []
+
+
+def test_wrong_arrays_and_missing_ones(tmp_path: Path) -> None:
+    target = tmp_path / "b.h5"
+    cases, layout = many(3)
+    with pytest.raises(BundleError, match="9 tensors were never written, the first is gradOutput of many/0"), Writer(
+        target, {}, cases, layout
+    ):
+        pass
+    for arrays, message in (
+        ({("gradOutput", "input"): np.zeros((3, 15), np.float32)}, "an array of float32 where FLOAT16 is planned"),
+        ({("gradOutput", "input"): np.zeros((3, 14), np.float16)}, "are not as planned"),
+        ({("gradOutput", "input"): np.zeros((2, 15), np.float16)}, "2 arrays for 3 cases"),
+        ({("weight", "input"): np.zeros((3, 15), np.float16)}, "no input weight"),
+    ):
+        with pytest.raises(BundleError, match=message), Writer(target, {}, cases, layout) as writer:
+            writer.write_batch([0, 1, 2], arrays)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_interruption_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
+    with pytest.raises(error), Writer(tmp_path / "b.h5", HEADER, SAMPLE.cases, SAMPLE.layout()):
+        raise error
+    assert os.listdir(tmp_path) == []
+
+
+def test_two_writers_of_one_file(tmp_path: Path) -> None:
+    cases, layout = many(1)
+    writer = Writer(tmp_path / "b.h5", {}, cases, layout)
+    with pytest.raises(BundleError, match="another process is writing it"):
+        Writer(tmp_path / "b.h5", {}, cases, layout)
+    writer.abort()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_kill_leaves_no_file_under_the_final_name(tmp_path: Path) -> None:
+    script = """
+        import sys
+        from pathlib import Path
+        from opgen.bundle.writer import Writer
+        from tests.bundle_sample import HEADER, sample
+        one = sample()
+        with Writer(Path(sys.argv[1]), HEADER, one.cases, one.layout()) as writer:
+            while True:
+                for at, found in enumerate(one.arrays):
+                    for (name, role), array in found.items():
+                        writer.write(at, name, role, array)
+                print("written", flush=True)
+    """
+    target = tmp_path / "b.h5"
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script), target], stdout=subprocess.PIPE, cwd=ROOT
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"written\n"
+        process.send_signal(signal.SIGKILL)
+    assert not target.exists()
+    with pytest.raises(BundleError, match="writing it was interrupted"):
+        opgen.open(tmp_path / "b.h5.partial")
+    SAMPLE.write(target)
+    assert os.listdir(tmp_path) == ["b.h5"]
+
+
+def test_unpacked_for_people(path: Path, tmp_path: Path) -> None:
+    with opgen.open(path) as bundle:
+        assert unpack(bundle, tmp_path / "tree.h5") == len(bundle)
+        with pytest.raises(KeyError, match="no case 'nobody'"):
+            unpack(bundle, tmp_path / "other.h5", ["nobody"])
+    with h5py.File(tmp_path / "tree.h5") as file:
+        group = file["one/COMPLEX64/4"]
+        assert same_bits(group["golden/gradInput"][:], SAMPLE.arrays[4]["gradInput", "golden"])
+        assert group["arguments"].attrs["transposed"] and file["one/invalid"].attrs["codes"] == "161002 any_error"
+        assert file["two 0/storage/input"].shape == (20,) and file["two 0/inputs/input"].shape == (2, 3)
+    assert os.listdir(tmp_path) == ["tree.h5"]
+
+
+def test_importing_opgen_is_cheap() -> None:
+    script = "import sys, opgen; print(opgen.__version__, 'numpy' in sys.modules or 'h5py' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == f"{opgen.__version__} False\n"

@@ -1,0 +1,124 @@
+"""Results files: what a device answered is read back, in the order of the bundle, and damage is found."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import opgen
+from opgen.bundle import results as module
+from opgen.bundle.dtypes import BundleError
+from opgen.bundle.reader import Bundle
+from opgen.bundle.verify import verify
+from tests.bundle_sample import BFLOAT16, bits, same_bits, sample
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundle]:
+    with opgen.open(sample().write(tmp_path_factory.mktemp("results") / "bundle.h5")) as opened:
+        yield opened
+
+
+def answers(bundle: Bundle) -> dict[str, dict[str, object]]:
+    draw = np.random.default_rng(3)
+    found: dict[str, dict[str, object]] = {
+        case.id: {"status": 0, "outputs": {name: bits(draw, "FLOAT", a.shape) for name, a in case.golden.items()}}
+        for case in bundle
+        if case.golden
+    }
+    found["one/BFLOAT16/1"] = {
+        "status": 0, "run_status": 361001, "time": 0.25, "error": "超时",
+        "outputs": {"gradInput": bits(draw, "BFLOAT16", (2, 3))},
+    }  # fmt: skip
+    found["one/invalid"] = {"status": 161002}
+    found["one/pinned"] = {"status": "crash", "error": "signal 11"}
+    found["one/call"] = {"status": -1, "run_status": "skipped"}
+    return found
+
+
+def write(path: Path, bundle: Bundle, names: list[str]) -> Path:
+    found = answers(bundle)
+    with opgen.Results.create(path, bundle, header={"backend": "torch"}) as results:
+        for name in names:
+            results.add(name, **found[name])  # type: ignore[arg-type]
+    return path
+
+
+def test_round_trip(bundle: Bundle, tmp_path: Path) -> None:
+    found = answers(bundle)
+    with module.read(write(tmp_path / "r.h5", bundle, list(found))) as results:
+        assert results.bundle_digest == bundle.digest and results.header["backend"] == "torch"
+        assert [one.id for one in results] == [name for name in bundle.ids if name in found]
+        for name, wanted in found.items():
+            one = results[name]
+            whole = {"run_status": None, "time": None, "error": "", "outputs": {}, **wanted}
+            assert {key: getattr(one, key) for key in ("status", "run_status", "time", "error")} == {
+                key: whole[key] for key in ("status", "run_status", "time", "error")
+            }
+            outputs = whole["outputs"]
+            assert isinstance(outputs, dict) and list(one.outputs) == list(outputs)
+            assert all(same_bits(one.outputs[key], array) for key, array in outputs.items())
+        assert results["one/BFLOAT16/1"].outputs["gradInput"].dtype == BFLOAT16
+        with pytest.raises(KeyError, match="no case 'x'"):
+            results["x"]
+    assert verify(tmp_path / "r.h5") == []
+
+
+def test_the_order_of_the_device_does_not_matter(bundle: Bundle, tmp_path: Path) -> None:
+    names = list(answers(bundle))
+    one = write(tmp_path / "a.h5", bundle, names)
+    random.Random(1).shuffle(names)
+    assert write(tmp_path / "b.h5", bundle, names).read_bytes() == one.read_bytes()
+
+
+def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
+    assert len(opgen.Results.open(write(tmp_path / "r.h5", bundle, []))) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nobody", 0), "'nobody' is no case of"),
+        (("one/call", 0), "has been added already"),
+        (("two 0", 0, {"gradInput": np.zeros(2, ">f8")}), "is no output of the bundle"),
+        (("two 0", 0, {"gradMystery": np.zeros(2)}), "is no output of the bundle"),
+        (("two 0", "none"), "'none' is no status"),
+    ],
+)
+def test_what_cannot_be_added(bundle: Bundle, tmp_path: Path, arguments: tuple[object, ...], message: str) -> None:
+    with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
+        results.add("one/call", 0)
+        with pytest.raises(BundleError, match=message):
+            results.add(*arguments)  # type: ignore[arg-type]
+    assert [one.id for one in opgen.Results.open(tmp_path / "r.h5")] == ["one/call"]
+
+
+def test_an_exception_or_an_existing_file_leaves_what_was_there(bundle: Bundle, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), opgen.Results.create(tmp_path / "r.h5", bundle) as results:
+        results.add("one/call", 0)
+        raise KeyboardInterrupt
+    assert os.listdir(tmp_path) == []
+    write(tmp_path / "r.h5", bundle, [])
+    with pytest.raises(BundleError, match="exists already"):
+        opgen.Results.create(tmp_path / "r.h5", bundle)
+    with pytest.raises(BundleError, match="is an opgen results file, not a bundle"):
+        opgen.open(tmp_path / "r.h5")
+
+
+def test_damage_is_found(bundle: Bundle, tmp_path: Path) -> None:
+    whole = write(tmp_path / "r.h5", bundle, list(answers(bundle))).read_bytes()
+    draw = random.Random(2)
+    target = tmp_path / "torn.h5"
+    for _ in range(150):
+        torn = bytearray(whole)
+        torn[draw.randrange(len(torn))] ^= 1 << draw.randrange(8)
+        target.write_bytes(torn)
+        assert verify(target)
+    for size in range(0, len(whole), 2999):
+        target.write_bytes(whole[:size])
+        assert verify(target)

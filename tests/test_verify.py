@@ -1,0 +1,178 @@
+"""Damage: nothing that is not exactly what was written is ever read as good."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import opgen
+from opgen.bundle import container
+from opgen.bundle.dtypes import BundleError
+from opgen.bundle.verify import verify
+from tests.bundle_sample import sample
+
+SAMPLE = sample()
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return SAMPLE.write(tmp_path_factory.mktemp("verify") / "good.h5")
+
+
+def read_all(path: Path) -> None:
+    """Touch everything in a file; BundleError if any of it is damaged."""
+    with opgen.open(path) as bundle:
+        for case in bundle:
+            assert case.call["id"] == case.id and case.expect.codes
+            for tensors in (case.inputs, case.storage, case.golden, case.bound):
+                assert all(array.shape is not None for array in tensors.values())
+
+
+def test_a_good_file_has_no_findings(good: Path) -> None:
+    assert verify(good) == []
+    read_all(good)
+
+
+@pytest.mark.parametrize("count", [300])
+def test_a_flipped_bit_is_found(good: Path, tmp_path: Path, count: int) -> None:
+    whole = good.read_bytes()
+    draw = random.Random(5)
+    target = tmp_path / "flipped.h5"
+    blobs = data_ranges(whole)
+    for _ in range(count):
+        at, bit = draw.randrange(len(whole)), draw.randrange(8)
+        torn = bytearray(whole)
+        torn[at] ^= 1 << bit
+        target.write_bytes(torn)
+        assert verify(target), f"byte {at}, bit {bit}"
+        if not any(start <= at < end for start, end in blobs):
+            with pytest.raises(BundleError):
+                opgen.open(target)
+
+
+def test_a_flipped_bit_in_any_tensor_is_found_when_it_is_read(good: Path, tmp_path: Path) -> None:
+    whole = good.read_bytes()
+    target = tmp_path / "flipped.h5"
+    with opgen.open(good) as bundle:
+        spots = [
+            bundle.data.types[row[3]][1] + row[10] * bundle.data.types[row[3]][0].itemsize
+            for case in bundle for row in case.tensor_rows if row[10] >= 0 and row[9]
+        ]  # fmt: skip
+    for at in spots:
+        torn = bytearray(whole)
+        torn[at] ^= 1
+        target.write_bytes(torn)
+        with pytest.raises(BundleError, match="does not match its digest"):
+            read_all(target)
+        assert len(verify(target)) == 1
+
+
+def test_a_truncated_file_is_found(good: Path, tmp_path: Path) -> None:
+    whole = good.read_bytes()
+    target = tmp_path / "torn.h5"
+    for size in [0, 1, 100, 4095, 4096, *range(5000, len(whole), 1777), len(whole) - 1]:
+        target.write_bytes(whole[:size])
+        assert verify(target), size
+        with pytest.raises(BundleError):
+            opgen.open(target)
+    target.write_bytes(whole + b"\0")
+    assert verify(target)
+
+
+def test_pieces_of_the_file_in_another_order_are_found(good: Path, tmp_path: Path) -> None:
+    whole = good.read_bytes()
+    target = tmp_path / "moved.h5"
+    pages = [whole[at : at + 4096] for at in range(0, len(whole), 4096)]
+    for one in range(len(pages)):
+        for other in range(one):
+            if pages[one] != pages[other]:
+                moved = list(pages)
+                moved[one], moved[other] = pages[other], pages[one]
+                target.write_bytes(b"".join(moved))
+                assert verify(target)
+
+
+def test_two_tensors_swapped_are_found(good: Path, tmp_path: Path) -> None:
+    target = tmp_path / "swapped.h5"
+    target.write_bytes(good.read_bytes())
+    with h5py.File(target, "r+") as file:
+        blob, rows = file["data/DOUBLE"], file["tensors"][:]
+        size = int(rows["elements"].max())
+        blob[: 2 * size] = np.concatenate([blob[size : 2 * size], blob[:size]])
+    assert verify(target)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda f: f["tensors"].write_direct(f["tensors"][:][::-1].copy()),
+        lambda f: f["breaks"].write_direct(np.zeros_like(f["breaks"][:])),
+        lambda f: f.attrs.modify("seed", 8),
+        lambda f: f["strings"].__setitem__(1, "another"),
+    ],
+)
+def test_changed_tables_are_found_even_with_a_new_first_block(good: Path, tmp_path: Path, change: object) -> None:
+    target = tmp_path / "changed.h5"
+    target.write_bytes(good.read_bytes())
+    with h5py.File(target, "r+") as file:
+        change(file)  # type: ignore[operator]
+    resign(target)
+    assert any("does not match its digest" in line for line in verify(target))
+
+
+def resign(path: Path) -> None:
+    """Make the first block agree with a file that was changed behind its back."""
+    whole = bytearray(path.read_bytes())
+    lines = bytes(whole[:4096]).split(b"\n")
+    lines[2] = b"bytes %d" % len(whole)
+    whole[:4096] = b"\n".join(lines).rstrip(b"\0").ljust(4096, b"\0")
+    path.write_bytes(whole)
+    with open(path, "r+b") as raw:
+        digest = container.file_digest(raw.fileno(), data_ranges(whole), len(whole))
+        raw.seek(container.FIELD[0])
+        raw.write(digest.encode())
+
+
+def data_ranges(whole: bytes | bytearray) -> list[tuple[int, int]]:
+    lines = bytes(whole[:4096]).split(b"\n")
+    return [(int(a), int(b)) for _, a, b in (line.split() for line in lines if line.startswith(b"data "))]
+
+
+def first_block(line: bytes, digit: bytes = b"1") -> bytes:
+    return (line.ljust(31) + b"\nsha256 " + digit * 64 + b"\nbytes 4096\n").ljust(4096, b"\0")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot read: No such file"),
+        (b"", "not an opgen bundle"),
+        (b"\x89HDF\r\n\x1a\n" * 2000, "not an opgen bundle"),
+        (first_block(b"opgen bundle 99"), "newer than this opgen"),
+        (first_block(b"opgen bundle 1", b"0"), "was interrupted"),
+        (first_block(b"opgen bundle 1"), "do not match their SHA-256"),
+        (first_block(b"opgen bundle 1") + b"more", "has 4100 bytes and was written with 4096"),
+        (first_block(b"opgen bundle 1").replace(b"bytes", b"data 9 8\nbytes"), "not an opgen bundle"),
+        (first_block(b"opgen results 1"), "is an opgen results file"),
+    ],
+)
+def test_other_files_are_refused_in_one_line(tmp_path: Path, content: bytes | None, message: str) -> None:
+    target = tmp_path / "other.h5"
+    if content is not None:
+        target.write_bytes(content)
+    with pytest.raises(BundleError, match=message) as caught:
+        opgen.open(target)
+    assert "\n" not in str(caught.value) and str(target) in str(caught.value)
+    assert len(verify(target)) == 1
+
+
+def test_a_folder_and_an_unreadable_file(tmp_path: Path) -> None:
+    assert "Is a directory" in verify(tmp_path)[0]
+    with pytest.raises(BundleError, match="cannot read"):
+        opgen.open(tmp_path)
+    assert os.listdir(tmp_path) == []
