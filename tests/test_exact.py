@@ -1,0 +1,187 @@
+"""Split goldens: the same bits in every order of summation and on every BLAS kernel, and the right ones."""
+
+from __future__ import annotations
+
+import doctest
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Collection, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opgen import exact
+from opgen.exact import golden_exact, magnitude_exact, sliced
+from opgen.fill import Source, draw
+from opgen.golden.avg_pool2d_backward import golden as avg_pool
+from opgen.numerics import rounded
+from opgen.recipes import RECIPES
+from opgen.slot import Slot
+
+WANTED = ["gradInput", "gradWeight", "gradBias"]
+DEPTH = 300
+
+
+def product(tensors: Mapping[str, Any], names: Mapping[str, int], wanted: Collection[str]) -> dict[str, np.ndarray]:
+    """A fully connected layer, with sums in an order that ``names`` chooses."""
+    product.calls += 1
+
+    def summed(terms: np.ndarray) -> np.ndarray:
+        order = np.random.default_rng(names["order"]).permutation(terms.shape[1])
+        return np.add.accumulate(terms[:, order], axis=1)[:, -1]
+
+    gradient = tensors["gradOutput"]
+    results = {
+        "gradInput": lambda: summed(np.swapaxes(gradient[..., None] * tensors["weight"][:, None], 1, 2)),
+        "gradWeight": lambda: summed(gradient[..., None] * tensors["input"][:, :, None]),
+        "gradBias": lambda: summed(gradient),
+    }
+    return {name: results[name]() for name in wanted}
+
+
+product.calls = 0
+
+
+def filled(recipe: str, cases: list[str], compute: str = "FLOAT", **shapes: tuple[int, ...]) -> dict[str, np.ndarray]:
+    roles = {"gradOutput": "gradient"}
+    return {
+        name: rounded(draw(recipe, Source(3), cases, Slot(name, shape, "FLOAT", compute, depth=DEPTH,
+                                                          role=roles.get(name, "operand"))), compute)
+        for name, shape in shapes.items()
+    }  # fmt: skip
+
+
+def tensors_of(recipe: str, cases: list[str], compute: str = "FLOAT") -> dict[str, np.ndarray]:
+    return filled(recipe, cases, compute, gradOutput=(DEPTH, 12), weight=(12, 7), input=(DEPTH, 7))
+
+
+def digest(results: Mapping[str, np.ndarray]) -> str:
+    return hashlib.sha256(b"".join(results[name].tobytes() for name in sorted(results))).hexdigest()
+
+
+@pytest.mark.parametrize("compute", ["FLOAT", "HFLOAT32"])
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_no_order_changes_a_bit(recipe: str, compute: str) -> None:
+    tensors = tensors_of(recipe, ["a"], compute)
+    if recipe in ("nonfinite", "overflow"):
+        tensors = {name: np.where(np.isfinite(value), value, 1.0) for name, value in tensors.items()}
+    before = product.calls
+    split = {digest(golden_exact(product, tensors, {"order": k}, WANTED, DEPTH)) for k in range(4)}
+    calls = (product.calls - before) // 4
+    assert len(split) == 1
+    plain = {digest(product(tensors, {"order": k}, WANTED)) for k in range(4)}
+    if recipe in ("normal", "wide_exponent"):
+        assert compute == "HFLOAT32" or len(plain) == 4  # and the orders do differ
+        assert 1 <= calls <= 9
+    else:
+        assert len(plain) == 1 and calls == 1
+    sizes = {digest(magnitude_exact(product, tensors, {"order": k}, WANTED, DEPTH)) for k in range(2)}
+    assert len(sizes) == 1
+
+
+def test_wide_exponents_are_rounded_once() -> None:
+    """Against rational sums: half a unit in the last place, and the last digits of a plain sum are wrong."""
+    tensors = tensors_of("wide_exponent", ["a", "b"])
+    got = golden_exact(product, tensors, {"order": 0}, WANTED, DEPTH)
+    plain = product(tensors, {"order": 0}, WANTED)
+    wrong = 0
+    for case in range(2):
+        for i in range(12):
+            for j in range(7):
+                column, row = tensors["gradOutput"][case, :, i], tensors["input"][case, :, j]
+                true = sum(Fraction(a) * Fraction(b) for a, b in zip(column, row, strict=True))
+                assert got["gradWeight"][case, i, j] == float(true)
+                wrong += plain["gradWeight"][case, i, j] != float(true)
+            assert got["gradBias"][case, i] == float(sum(map(Fraction, tensors["gradOutput"][case, :, i])))
+    assert wrong > 100
+    sizes = magnitude_exact(product, tensors, {"order": 0}, ["gradBias"], DEPTH)
+    assert sizes["gradBias"][1, 3] == float(sum(abs(Fraction(x)) for x in tensors["gradOutput"][1, :, 3]))
+
+
+def test_a_case_is_the_same_in_every_batch() -> None:
+    mixed = {name: np.concatenate([tensors_of(recipe, ["a"])[name] for recipe in ("grid", "wide_exponent", "normal")])
+             for name in ("gradOutput", "weight", "input")}  # fmt: skip
+    mixed["gradOutput"][2, 5, 3] = np.nan  # and one that cannot be split
+    together = golden_exact(product, mixed, {"order": 0}, WANTED, DEPTH)
+    for case in range(3):
+        alone = golden_exact(product, {k: v[case : case + 1] for k, v in mixed.items()}, {"order": 0}, WANTED, DEPTH)
+        for name in WANTED:
+            assert together[name][case].tobytes() == alone[name][0].tobytes()
+    assert np.isnan(together["gradBias"][2, 3]) and np.isfinite(together["gradBias"][2, 2])
+
+
+def test_slices_add_up_and_are_narrow() -> None:
+    values = tensors_of("wide_exponent", ["a", "b"])["input"] * np.array([1.0, 2.0**40]).reshape(2, 1, 1)
+    pieces = sliced(values, 11)
+    assert np.array_equal(sum(reversed(pieces)), values) and len(pieces) == 5
+    for piece in pieces:
+        for case in piece:
+            top = 2.0 ** np.ceil(np.log2(np.abs(case).max()))
+            assert np.array_equal(np.rint(case / top * 2**11), case / top * 2**11)
+    assert not np.array_equal(sum(pieces[:-1]), values)
+    whole = values[0] + 1j * values[1]
+    assert np.array_equal(sum(sliced(whole[None], 20)), whole[None])
+    assert [len(sliced(np.zeros(shape), 20)) for shape in ((2, 3), (2, 0))] == [1, 1]
+
+
+def test_pooling_in_multiples_of_the_divisors() -> None:
+    shape = {"kH": 3, "kW": 3, "sH": 2, "sW": 2, "padH": 1, "padW": 1, "ceilMode": 0, "countIncludePad": 0,
+             "divisorOverride": 0, "Hin": 9, "Win": 9, "Hout": 5, "Wout": 5}  # fmt: skip
+    for recipe, compute in (("grid", "FLOAT"), ("wide_exponent", "FLOAT"), ("grid", "FLOAT16")):
+        slot = Slot("gradOutput", (2, 3, 5, 5), "FLOAT", compute, depth=9, role="gradient", factors=1, multiple_of=36)
+        gradient = draw(recipe, Source(0), ["a", "b"], slot)
+        tensors = {"gradOutput": gradient, "self": np.zeros((2, 2, 3, 9, 9))}
+        got = golden_exact(avg_pool, tensors, shape, ["gradInput"], 9, multiple_of=36)["gradInput"]
+        count = np.full(5, 3)
+        count[[0]] = 2
+        count[4] = 2
+        true = Fraction(0)  # element (1, 1) lies in the windows (0..1, 0..1)
+        for i in (0, 1):
+            for j in (0, 1):
+                true += Fraction(gradient[1, 1, 2, i, j]) / int(count[i] * count[j])
+        assert got[1, 1, 2, 1, 1] == float(true)
+    with pytest.raises(ValueError, match="multiples of 36"):
+        golden_exact(avg_pool, {**tensors, "gradOutput": gradient + 1}, shape, ["gradInput"], 9, multiple_of=36)
+
+
+def test_huge_values_and_depths() -> None:
+    tensors = tensors_of("grid", ["a", "b"])
+    tensors["gradOutput"][1] *= 2.0**950
+    got = golden_exact(product, tensors, {"order": 0}, WANTED, DEPTH)
+    assert np.array_equal(got["gradBias"][1], tensors["gradOutput"][1].sum(axis=0))
+    with pytest.raises(ValueError, match="no bits"):
+        golden_exact(product, tensors_of("grid", ["a"]), {"order": 0}, WANTED, 2**53)
+    zero = golden_exact(product, {k: -0.0 * v for k, v in tensors_of("grid", ["a"]).items()}, {"order": 0}, WANTED, 9)
+    assert not np.signbit(zero["gradInput"]).any()
+
+
+SCRIPT = """
+from opgen.golden.convolution_backward import golden as convolution
+from tests.test_exact import WANTED, digest, filled, golden_exact
+shapes = dict(gradOutput=(2, 24, 14, 14), weight=(24, 16, 3, 3), input=(2, 16, 16, 16))
+names = dict(rank=4, transposed=0, groups=1, sH=1, sW=1, dH=1, dW=1, padTop=0, padBottom=0, padLeft=0, padRight=0)
+for split in (True, False):
+    tensors = filled("wide_exponent", ["a", "b"], **shapes)
+    run = golden_exact if split else (lambda k, t, n, w, d: k(t, n, w))
+    print(digest(run(convolution, tensors, names, WANTED, 24 * 9 + 2 * 14 * 14)))
+"""
+
+
+def test_every_blas_kernel_gives_the_same_bits() -> None:
+    """Where the machine has several kernels the plain sums differ; the split ones may not."""
+    seen = []
+    for kernel, threads in (("HASWELL", "1"), ("NEHALEM", "1"), ("SKYLAKEX", "2")):
+        env = {**os.environ, "OPENBLAS_CORETYPE": kernel, "OPENBLAS_NUM_THREADS": threads}
+        done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=env, check=False)
+        assert done.returncode == 0, done.stderr
+        seen.append(done.stdout.split())
+    assert len({split for split, _ in seen}) == 1
+    print("\nplain sums gave", len({plain for _, plain in seen}), "different digests on three BLAS kernels")
+
+
+def test_documentation() -> None:
+    assert doctest.testmod(exact).failed == 0
