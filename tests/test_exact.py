@@ -77,7 +77,7 @@ def test_no_order_changes_a_bit(recipe: str, compute: str) -> None:
     if recipe in ("normal", "wide_exponent"):
         assert compute == "HFLOAT32" or len(plain) == 4  # and the orders do differ
         assert 1 <= calls <= 9
-    else:
+    elif recipe != "overflow":  # which says something under FLOAT16 only
         assert len(plain) == 1 and calls == 1
     sizes = {digest(magnitude_exact(product, tensors, {"order": k}, WANTED, DEPTH)) for k in range(2)}
     assert len(sizes) == 1
