@@ -30,15 +30,16 @@ class Windows:
     dilation: int = 1
     pad: int = 0
 
-    def tap(self, r: int) -> tuple[slice, slice]:
-        """The windows whose tap ``r`` lies on the axis, and the indices it meets there: slices of equal length."""
+    def tap(self, r: int, begin: int = 0, end: int | None = None) -> tuple[slice, slice]:
+        """Where tap ``r`` of some windows lies on the axis: the windows, counted from ``begin``, and what they meet."""
+        end = self.count if end is None else end
         first = r * self.dilation - self.pad
-        low = max(0, -(first // self.stride))
-        high = min(self.count - 1, (self.extent - 1 - first) // self.stride)
+        low = max(begin, -(first // self.stride))
+        high = min(end - 1, (self.extent - 1 - first) // self.stride)
         if high < low:
             return slice(0, 0), slice(0, 0)
         start = low * self.stride + first
-        return slice(low, high + 1), slice(start, start + (high - low) * self.stride + 1, self.stride)
+        return slice(low - begin, high + 1 - begin), slice(start, start + (high - low) * self.stride + 1, self.stride)
 
     @property
     def overlap(self) -> int:

@@ -2,99 +2,268 @@
 
 A convolution joins a wide tensor, over which windows slide, with a narrow one that has an element per window: input and
 gradOutput, or gradOutput and input where the convolution is transposed. The weight is (groups * narrow channels, wide
-channels, *kernel) in both.
+channels, *kernel) in both. Three forms compute the same sums:
+
+* from columns of gradOutput, one per element of input: two matrix products give both gradients. This is the form of
+  transposed convolutions, of stride 1, and of all small ones (several cases at once, their columns by an index plan);
+* from columns of input, one per element of gradOutput, for strides and for many more output channels than input ones:
+  a product gives gradWeight, another the columns of gradInput, which are added back;
+* tap by tap, by slices, for data with Inf or NaN, since the columns hold zeros that nobody should multiply them by.
+
+The sums are exact, and so the same in every form, batch and BLAS, for data on a grid with room for ``depth`` terms. The
+form depends on the shapes of one call alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from itertools import product
-from math import prod
+from dataclasses import dataclass
+from functools import lru_cache
+from math import isfinite, prod
 
 import numpy as np
 
 from opgen.golden import Array, Tensors
 from opgen.golden._axes import Windows
+from opgen.golden._columns import Block, blocks, fill, index_plan, pieces, taps, unfill
 
-AXES = {"D": "padFront", "H": "padTop", "W": "padLeft"}
+PADDING = {"D": "padFront", "H": "padTop", "W": "padLeft"}
+SMALL = 1 << 17  # elements of a case's columns up to which cases are stacked, and of a stack of them
+COLUMNS = 1 << 21  # elements of a block of columns: 16 MiB
+WEIGHT = 5 << 17  # elements of a piece of the weight: 5 MiB
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The geometry of a call: ``down`` slides over the wide tensor, ``up`` over gradOutput with a window per input."""
+
+    transposed: bool
+    groups: int
+    down: tuple[Windows, ...]
+    up: tuple[Windows, ...]
+
+
+@lru_cache(maxsize=4096)
+def plan_of(transposed: int, groups: int, axes: tuple[tuple[int, ...], ...]) -> Plan:
+    """The plan of a call whose axes are (wide, narrow, kernel, stride, dilation, padding before)."""
+    down = tuple(Windows(wide, narrow, kernel, stride, dilation, pad)
+                 for wide, narrow, kernel, stride, dilation, pad in axes)
+    up = down if transposed else tuple(
+        Windows(w.count, w.extent, w.kernel, 1, -w.dilation, -w.pad) if w.stride == 1 else
+        Windows(w.count, w.extent, w.kernel, -w.stride, w.dilation, w.pad) for w in down)
+    return Plan(bool(transposed), groups, down, up)
+
+
+def planned(names: Mapping[str, int], upstream: tuple[int, ...], source: tuple[int, ...], weight: tuple[int, ...]) -> Plan:
+    """The plan of a call, from the shapes of one case."""
+    wide, narrow = (upstream, source) if names["transposed"] else (source, upstream)
+    letters = "DHW"[5 - len(wide):]
+    return plan_of(names["transposed"], names["groups"], tuple([
+        (wide[i + 2], narrow[i + 2], weight[i + 2], names["s" + a], names["d" + a], names[PADDING[a]])
+        for i, a in enumerate(letters)]))
+
+
+@dataclass(slots=True)
+class Operands:
+    """A batch by groups, spatial axes flat or not: dy (B, N, G, C, ...), x (B, N, G, M, ...), w (B, G, M, C, *kernel).
+
+    gx and gw are to be written, shaped like x and w; None if not wanted.
+    """
+
+    dy: Array
+    x: Array
+    w: Array
+    gx: Array | None
+    gw: Array | None
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """gradInput (B, *input shape), gradWeight (B, *weight shape) and gradBias (B, channels of gradOutput)."""
-    upstream, source, weight = tensors["gradOutput"], tensors["input"], tensors["weight"]
-    assert upstream is not None and source is not None and weight is not None
-    wide, narrow = (upstream, source) if names["transposed"] else (source, upstream)
-    windows = sliding(names, wide.shape[3:], narrow.shape[3:], weight.shape[3:])
+    dy, x, w = tensors["gradOutput"], tensors["input"], tensors["weight"]
+    assert dy is not None and x is not None and w is not None
     outputs: dict[str, Array] = {}
-    if "gradBias" in wanted:
-        outputs["gradBias"] = upstream.sum(axis=(1, *range(3, upstream.ndim)))
-    if "gradWeight" in wanted:
-        outputs["gradWeight"] = weight_gradient(wide, narrow, weight, names["groups"], windows)
     if "gradInput" in wanted:
-        gradient = narrow_gradient if names["transposed"] else wide_gradient
-        outputs["gradInput"] = gradient(wide, narrow, weight, names["groups"], windows)
+        outputs["gradInput"] = np.empty(x.shape)
+    if "gradWeight" in wanted:
+        outputs["gradWeight"] = np.empty(w.shape)
+    if outputs:
+        plan = planned(names, dy.shape[1:], x.shape[1:], w.shape[1:])
+        operands = by_groups(dy, x, w, outputs.get("gradInput"), outputs.get("gradWeight"), plan)
+        form(operands, plan)(operands, plan)
+    if "gradBias" in wanted:
+        outputs["gradBias"] = np.add.reduce(dy.reshape(*dy.shape[:3], prod(dy.shape[3:])), axis=(1, 3))
     return outputs
 
 
-def sliding(names: Mapping[str, int], wide: tuple[int, ...], narrow: tuple[int, ...],
-            kernel: tuple[int, ...]) -> tuple[Windows, ...]:
-    """The windows of every spatial axis."""
-    letters = "DHW"[-len(wide):]
-    return tuple(Windows(extent, count, k, names[f"s{a}"], names[f"d{a}"], names[AXES[a]])
-                 for a, extent, count, k in zip(letters, wide, narrow, kernel, strict=True))
+def by_groups(dy: Array, x: Array, w: Array, gx: Array | None, gw: Array | None, plan: Plan) -> Operands:
+    """Splits the channels of all tensors by groups; the weight's axes become (groups, of input, of gradOutput)."""
+    groups = plan.groups
+
+    def channels(array: Array) -> Array:
+        batch, n, c, *rest = array.shape
+        return array.reshape(batch, n, groups, c // groups, *rest)
+
+    def weights(array: Array) -> Array:
+        batch, c, *rest = array.shape
+        split = array.reshape(batch, groups, c // groups, *rest)
+        return split if plan.transposed else split.swapaxes(2, 3)
+
+    return Operands(channels(dy), channels(x), weights(w), None if gx is None else channels(gx),
+                    None if gw is None else weights(gw))
 
 
-def taps(windows: tuple[Windows, ...]) -> list[tuple[tuple[int, ...], tuple[slice, ...], tuple[slice, ...]]]:
-    """For every tap its kernel index, the windows in which it meets the tensor, and the elements that it meets."""
-    result = []
-    for index in product(*(range(w.kernel) for w in windows)):
-        pairs = [w.tap(r) for w, r in zip(windows, index, strict=True)]
-        if all(outer.stop > outer.start for outer, _ in pairs):
-            result.append((index, tuple(outer for outer, _ in pairs), tuple(inner for _, inner in pairs)))
-    return result
+def form(t: Operands, plan: Plan):
+    """Chooses how to compute, from the data's finiteness and the shapes of one case."""
+    if not (t.dy.size and t.x.size and t.w.size):
+        return nothing
+    if not all(isfinite(flat.dot(flat)) for flat in (t.dy.reshape(-1), t.x.reshape(-1), t.w.reshape(-1))):
+        return by_taps
+    kernel = prod(t.w.shape[4:])
+    columns = prod(t.dy.shape[1:4]) * kernel * prod(t.x.shape[4:])
+    if columns <= SMALL:
+        return stacked
+    strided = any(w.stride < 0 for w in plan.up)
+    many = t.dy.shape[3] * prod(t.x.shape[4:]) > 3 * t.x.shape[3] * prod(t.dy.shape[4:])
+    return from_input if not plan.transposed and (strided or many) else from_output
 
 
-def grouped(array: Array, groups: int, axis: int) -> Array:
-    """Splits an axis of channels: (..., groups, channels per group, ...)."""
-    return array.reshape(*array.shape[:axis], groups, array.shape[axis] // groups, *array.shape[axis + 1:])
+def nothing(t: Operands, plan: Plan) -> None:
+    """Empty tensors: sums of no terms."""
+    for array in (t.gx, t.gw):
+        if array is not None:
+            array[...] = 0.0
 
 
-def flat(array: Array, axis: int) -> Array:
-    """Joins all axes from ``axis`` on."""
-    return array.reshape(*array.shape[:axis], prod(array.shape[axis:]))
+def stacked(t: Operands, plan: Plan) -> None:
+    """Small convolutions, several cases at once: columns of gradOutput by an index plan, batched products."""
+    index = index_plan(plan.up)
+    batch, n, groups, c, *wide = t.dy.shape
+    m, kernel = t.w.shape[2], t.w.shape[4:]
+    taps_, inputs = index.shape
+    for cases in pieces(batch, SMALL // (n * groups * c * index.size)):
+        b = cases.stop - cases.start
+        padded = np.zeros((b, n, groups, c, prod(wide) + 1))
+        padded[..., :-1] = t.dy[cases].reshape(b, n, groups, c, prod(wide))
+        columns = padded.take(index, axis=-1, mode="clip").reshape(b, n, groups, c * taps_, inputs)
+        if t.gx is not None:
+            w = t.w[cases].reshape(b, 1, groups, m, c * taps_)
+            t.gx[cases] = np.matmul(w, columns).reshape(t.gx[cases].shape)
+        if t.gw is not None:
+            x = t.x[cases].reshape(b, n, groups, m, inputs)
+            products = np.matmul(x, columns.swapaxes(-1, -2))
+            t.gw[cases] = (products.sum(1) if n > 1 else products).reshape(b, groups, m, c, *kernel)
 
 
-def weight_gradient(wide: Array, narrow: Array, weight: Array, groups: int, windows: tuple[Windows, ...]) -> Array:
-    """Adds narrow x wide over samples and windows, tap by tap."""
-    x, y = grouped(wide, groups, 2), grouped(narrow, groups, 2)
-    result = np.zeros((weight.shape[0], groups, weight.shape[1] // groups, *weight.shape[2:]))
-    for index, outer, inner in taps(windows):
-        left = flat(y[(..., *outer)], 4)
-        right = flat(x[(..., *inner)], 4)
-        result[(..., *index)] = np.matmul(left, right.swapaxes(-1, -2)).sum(1)
-    return result.reshape(weight.shape)
+def from_output(t: Operands, plan: Plan) -> None:
+    """From columns of gradOutput, a block of them at a time."""
+    batch, n, groups, c, *wide = t.dy.shape
+    m, kernel, inner = t.x.shape[3], t.w.shape[4:], t.x.shape[4:]
+    k, inputs = prod(kernel), prod(inner)
+    c_step = max(1, min(c, WEIGHT // k))
+    m_step = max(1, min(m, WEIGHT // (k * c_step)))
+    room = max(1, COLUMNS // (c_step * k))
+    g_step = max(1, min(groups, (COLUMNS // 8) // (c_step * k * inputs)))
+    for b in range(batch):
+        for g in pieces(groups, g_step):
+            for i, cc in enumerate(pieces(c, c_step)):
+                for mm in pieces(m, m_step):
+                    gather(t, plan, b, g, mm, cc, blocks(inner, room), add=i > 0)
 
 
-def wide_gradient(wide: Array, narrow: Array, weight: Array, groups: int, windows: tuple[Windows, ...]) -> Array:
-    """Adds weight x narrow to the elements under each window, tap by tap."""
-    y, w = grouped(narrow, groups, 2), grouped(weight, groups, 1)
-    result = np.zeros_like(grouped(wide, groups, 2), order="C")
-    for index, outer, inner in taps(windows):
-        part = y[(..., *outer)]
-        value = np.matmul(w[(..., *index)].swapaxes(-1, -2)[:, None], flat(part, 4))
-        result[(..., *inner)] += value.reshape(*value.shape[:4], *part.shape[4:])
-    return result.reshape(wide.shape)
+def gather(t: Operands, plan: Plan, b: int, g: slice, mm: slice, cc: slice, cuts: tuple[Block, ...], add: bool) -> None:
+    """The part of the gradients of some groups that some channels of gradOutput give to some channels of input."""
+    w = t.w[b, g, mm, cc]
+    kernel, (gs, m, c) = w.shape[3:], w.shape[:3]
+    rows = c * prod(kernel)
+    w = np.ascontiguousarray(w).reshape(gs, m, rows)
+    total: Array | None = None
+    for block in cuts:
+        shape, at = tuple(stop - start for start, stop in block), tuple(slice(*span) for span in block)
+        columns = np.zeros((gs, c, *kernel, *shape))
+        for n in range(t.dy.shape[1]):
+            fill(columns, t.dy[b, n, g, cc], plan.up, block)
+            flat = columns.reshape(gs, rows, prod(shape))
+            if t.gx is not None:
+                part = t.gx[(b, n, g, mm, *at)]
+                value = np.matmul(w, flat).reshape(part.shape)
+                if add:
+                    part += value
+                else:
+                    part[...] = value
+            if t.gw is not None:
+                x = t.x[(b, n, g, mm, *at)].reshape(gs, m, prod(shape))
+                value = np.matmul(x, flat.swapaxes(1, 2))
+                total = value if total is None else np.add(total, value, out=total)
+    if t.gw is not None and total is not None:
+        t.gw[b, g, mm, cc] = total.reshape(gs, m, c, *kernel)
 
 
-def narrow_gradient(wide: Array, narrow: Array, weight: Array, groups: int, windows: tuple[Windows, ...]) -> Array:
-    """Adds weight x wide over the elements under each window, tap by tap."""
-    x, w = grouped(wide, groups, 2), grouped(weight, groups, 1)
-    result = np.zeros_like(grouped(narrow, groups, 2), order="C")
-    for index, outer, inner in taps(windows):
-        part = x[(..., *inner)]
-        value = np.matmul(w[(..., *index)][:, None], flat(part, 4))
-        result[(..., *outer)] += value.reshape(*value.shape[:4], *part.shape[4:])
-    return result.reshape(narrow.shape)
+def from_input(t: Operands, plan: Plan) -> None:
+    """From columns of input, a block of them at a time; those of gradInput are added back."""
+    batch, samples, groups, m, *wide = t.x.shape
+    c, kernel, inner = t.dy.shape[3], t.w.shape[4:], t.dy.shape[4:]
+    k, outputs = prod(kernel), prod(inner)
+    m_step = max(1, min(m, WEIGHT // k))
+    room = max(1, COLUMNS // 2 // (m_step * k))
+    g_step = max(1, min(groups, (COLUMNS // 8) // (m_step * k * outputs)))
+    c_step = max(1, min(c, WEIGHT // (m_step * k)))
+    if t.gx is not None:
+        t.gx[...] = 0.0
+    for b in range(batch):
+        for g in pieces(groups, g_step):
+            for mm in pieces(m, m_step):
+                for cc in pieces(c, c_step):
+                    scatter(t, plan, b, g, mm, cc, blocks(inner, room))
+
+
+def scatter(t: Operands, plan: Plan, b: int, g: slice, mm: slice, cc: slice, cuts: tuple[Block, ...]) -> None:
+    """The part of the gradients of some groups between some channels of input and of gradOutput."""
+    w = t.w[b, g, mm, cc].swapaxes(1, 2)
+    kernel, (gs, c, m) = w.shape[3:], w.shape[:3]
+    rows = m * prod(kernel)
+    across = w.reshape(gs, c, rows).swapaxes(1, 2)
+    total: Array | None = None
+    for block in cuts:
+        shape, at = tuple(stop - start for start, stop in block), tuple(slice(*span) for span in block)
+        columns = np.zeros((gs, m, *kernel, *shape))
+        back = np.empty_like(columns)
+        for n in range(t.dy.shape[1]):
+            dy = t.dy[(b, n, g, cc, *at)].reshape(gs, c, prod(shape))
+            if t.gw is not None:
+                fill(columns, t.x[b, n, g, mm], plan.down, block)
+                value = np.matmul(dy, columns.reshape(gs, rows, prod(shape)).swapaxes(1, 2))
+                total = value if total is None else np.add(total, value, out=total)
+            if t.gx is not None:
+                np.matmul(across, dy, out=back.reshape(gs, rows, prod(shape)))
+                unfill(t.gx[b, n, g, mm], back, plan.down, block)
+    if t.gw is not None and total is not None:
+        t.gw[b, g, mm, cc] = total.reshape(gs, c, m, *kernel).swapaxes(1, 2)
+
+
+def by_taps(t: Operands, plan: Plan) -> None:
+    """Tap by tap and sample by sample, multiplying nothing but what the definition multiplies."""
+    nothing(t, plan)
+    narrow = t.x if plan.transposed else t.dy
+    room = max(1, COLUMNS // (2 * (prod(t.x.shape[2:4]) + prod(t.dy.shape[2:4]))))
+    with np.errstate(all="ignore"):
+        for b, n in np.ndindex(*t.x.shape[:2]):
+            for block in blocks(narrow.shape[4:], room):
+                for index, outer, inner in taps(plan.down, block):
+                    at = tuple(slice(s + o.start, s + o.stop) for (s, _), o in zip(block, outer, strict=True))
+                    here, there = (b, n, slice(None), slice(None), *at), (b, n, slice(None), slice(None), *inner)
+                    tap(t, b, index, *((there, here) if plan.transposed else (here, there)))
+
+
+def tap(t: Operands, b: int, index: tuple[int, ...], upstream: tuple[int | slice, ...],
+        source: tuple[int | slice, ...]) -> None:
+    """Adds what one tap joins: elements of gradOutput and as many of input."""
+    dy, x, w = t.dy[upstream], t.x[source], t.w[(b, ..., *index)]
+    shape, size = x.shape, prod(x.shape[2:])
+    dy, x = dy.reshape(*dy.shape[:2], size), x.reshape(*x.shape[:2], size)
+    if t.gx is not None:
+        t.gx[source] += np.matmul(w, dy).reshape(shape)
+    if t.gw is not None:
+        t.gw[(b, ..., *index)] += np.matmul(x, dy.swapaxes(1, 2))
 
 
 def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
@@ -107,10 +276,10 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
     upstream, source, weight = shapes["gradOutput"], shapes["input"], shapes["weight"]
     if output == "gradBias":
         return upstream[0] * prod(upstream[2:])
-    wide, narrow = (upstream, source) if names["transposed"] else (source, upstream)
+    narrow = source if names["transposed"] else upstream
     if output == "gradWeight":
         return narrow[0] * prod(narrow[2:])
     if names["transposed"]:
         return weight[1] * prod(weight[2:])
-    windows = sliding(names, wide[2:], narrow[2:], weight[2:])
-    return weight[0] // names["groups"] * prod(w.overlap for w in windows)
+    plan = planned(names, upstream, source, weight)
+    return weight[0] // names["groups"] * prod(w.overlap for w in plan.down)

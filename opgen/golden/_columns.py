@@ -1,0 +1,92 @@
+"""Columns: what each tap of a sliding window meets, laid out for matrix products, in blocks of bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+from typing import TypeAlias
+
+import numpy as np
+
+from opgen.golden import Array
+from opgen.golden._axes import Windows
+
+Block: TypeAlias = tuple[tuple[int, int], ...]
+"""The beginning and the end of a block on every axis."""
+Tap: TypeAlias = tuple[tuple[int, ...], tuple[slice, ...], tuple[slice, ...]]
+"""A kernel index, the windows of a block in which it lies on the tensor, and the elements that it meets there."""
+
+
+def pieces(total: int, size: int) -> Iterator[slice]:
+    """Cuts a range into slices of at most ``size``.
+
+    >>> list(pieces(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    for start in range(0, total, max(1, size)):
+        yield slice(start, min(start + max(1, size), total))
+
+
+@lru_cache(maxsize=256)
+def blocks(extents: tuple[int, ...], room: int) -> tuple[Block, ...]:
+    """Cuts an array into blocks of at most ``room`` elements that are contiguous: whole trailing axes, one cut, ones.
+
+    >>> blocks((3, 4), 8)
+    (((0, 2), (0, 4)), ((2, 3), (0, 4)))
+    """
+    sizes = []
+    for extent in reversed(extents):
+        sizes.append(max(1, min(extent, room)))
+        room = room // max(1, extent) if room >= extent else 1
+    cuts = [[(s.start, s.stop) for s in pieces(extent, size)] for extent, size in zip(extents, reversed(sizes), strict=True)]
+    return tuple(product(*cuts))
+
+
+@lru_cache(maxsize=1024)
+def taps(windows: tuple[Windows, ...], block: Block | None = None) -> tuple[Tap, ...]:
+    """The taps that meet anything in a block of windows; window slices count from the block's beginning."""
+    spans = block or tuple((0, w.count) for w in windows)
+    axes = [[(r, *w.tap(r, *span)) for r in range(w.kernel)] for w, span in zip(windows, spans, strict=True)]
+    return tuple((tuple(r for r, _, _ in choice), tuple(outer for _, outer, _ in choice),
+                  tuple(inner for _, _, inner in choice))
+                 for choice in product(*axes) if all(outer.stop > outer.start for _, outer, _ in choice))
+
+
+def fill(columns: Array, source: Array, windows: tuple[Windows, ...], block: Block) -> None:
+    """Writes what the taps meet: source (..., *extents) to columns (..., *kernel, *block), whose rest must be zero."""
+    for index, outer, inner in taps(windows, block):
+        columns[(..., *index, *outer)] = source[(..., *inner)]
+
+
+def unfill(target: Array, columns: Array, windows: tuple[Windows, ...], block: Block) -> None:
+    """Adds columns (..., *kernel, *block) to what the taps meet in target (..., *extents)."""
+    for index, outer, inner in taps(windows, block):
+        target[(..., *inner)] += columns[(..., *index, *outer)]
+
+
+@lru_cache(maxsize=1024)
+def index_plan(windows: tuple[Windows, ...]) -> Array:
+    """Where the taps find their elements, (taps, windows) flat; what lies off the tensor is found behind its end.
+
+    Windows of stride 1/s, written as a negative stride -s, meet ``(o - r*dilation + pad) / s`` where that is whole.
+    """
+    axes = []
+    for w in windows:
+        r, o = np.arange(w.kernel)[:, None], np.arange(w.count)[None, :]
+        if w.stride > 0:
+            at = o * w.stride + r * w.dilation - w.pad
+            inside = (at >= 0) & (at < w.extent)
+        else:
+            at, rest = np.divmod(o - r * w.dilation + w.pad, -w.stride)
+            inside = (rest == 0) & (at >= 0) & (at < w.extent)
+        axes.append((at, inside))
+    rank, flat, inside = len(windows), np.zeros((), np.int64), np.ones((), bool)
+    for axis, (w, (at, valid)) in enumerate(zip(windows, axes, strict=True)):
+        shape = [1] * (2 * rank)
+        shape[axis], shape[rank + axis] = at.shape
+        flat = flat * w.extent + at.reshape(shape)
+        inside = inside & valid.reshape(shape)
+    end = int(np.prod([w.extent for w in windows]))
+    plan = np.where(inside, flat, end)
+    return plan.reshape(int(np.prod(plan.shape[:rank])), -1)
