@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from opgen.numerics import DTYPES, FORMATS, Array, Format, binade, rounded
+from opgen.numerics import DTYPES, FORMATS, Array, Format, binade, in_blocks, rounded
 
 _UP = 1.0 + 2.0**-40  # more than all float64 roundings of one evaluation here
-_BLOCK = 1 << 15
 
 Golden = Callable[[Mapping[str, Any], Mapping[str, int], Any], Mapping[str, Array]]
 
@@ -68,13 +67,14 @@ def bound(
     """
     flushed = np.zeros(()) if flushed is None else flushed
     limits = _Limits(depth, output, accumulator, through, quantum, gain)
-    if not np.iscomplexobj(golden):
-        return _blocks(limits.bound, np.dtype(np.float32), golden, magnitude, flushed)
-    result = np.empty(golden.shape, dtype=np.complex64)
-    result.real = _blocks(limits.bound, np.dtype(np.float32), golden.real, np.real(magnitude), np.real(flushed))
-    imag = [part.imag if np.iscomplexobj(part) else part for part in (golden, magnitude, flushed)]
-    result.imag = _blocks(limits.bound, np.dtype(np.float32), *imag)
-    return result
+    with np.errstate(all="ignore"):  # Inf and NaN are meant
+        if not np.iscomplexobj(golden):
+            return in_blocks(limits.bound, np.float32, golden, magnitude, flushed)
+        result = np.empty(golden.shape, dtype=np.complex64)
+        result.real = in_blocks(limits.bound, np.float32, *map(np.real, (golden, magnitude, flushed)))
+        imag = [part.imag if np.iscomplexobj(part) else part for part in (golden, magnitude, flushed)]
+        result.imag = in_blocks(limits.bound, np.float32, *imag)
+        return result
 
 
 def certain_overflow(
@@ -82,7 +82,8 @@ def certain_overflow(
 ) -> Array:
     """Where every correct device returns Inf although the golden is finite: keep the golden as Inf there, bound 0."""
     limits = _Limits(depth, output, accumulator, through, None, 1.0)
-    return _blocks(limits.certain_overflow, np.dtype(bool), golden, magnitude, np.zeros(()))
+    with np.errstate(all="ignore"):
+        return in_blocks(limits.certain_overflow, np.bool_, golden, magnitude, np.zeros(()))
 
 
 def flushed_magnitude(
@@ -191,16 +192,3 @@ def _rounded_to(form: Format, state: _Sum) -> _Sum:
     vanishes = state.vanishes | (size < (form.min_normal + state.radius) * _UP)
     unbounded = state.unbounded | (largest >= form.max + form.half_ulp_at_max)
     return _Sum(centre, radius, vanishes, unbounded)
-
-
-def _blocks(function: Callable[..., Array], kind: np.dtype[Any], golden: Array, *others: Array) -> Array:
-    """Element by element, a block at a time: scratch stays in cache, and small beside the result."""
-    result = np.empty(golden.shape, dtype=kind)
-    flat = [np.asarray(array, dtype=np.float64).reshape(-1) for array in (golden, *others)]
-    flat = [array if array.size == golden.size else np.broadcast_to(array, golden.size) for array in flat]
-    out = result.reshape(-1)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        for start in range(0, out.size, _BLOCK):
-            piece = slice(start, start + _BLOCK)
-            out[piece] = function(*(array[piece] for array in flat))
-    return result

@@ -20,6 +20,7 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[Any]
 
 _EXPONENT = np.int64(0x7FF0_0000_0000_0000)
+_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,20 @@ def by_parts(function: Callable[..., Array], *values: Array) -> Array:
     return whole
 
 
+def in_blocks(function: Callable[..., Array], kind: npt.DTypeLike, first: Array, *others: Array) -> Array:
+    """Apply a function of equally long 1-D arrays a block at a time, so that scratch stays in cache.
+
+    The arrays are read as float64; all but the first may be scalars. The result has the first one's shape.
+    """
+    flat = [np.asarray(array, dtype=np.float64).reshape(-1) for array in (first, *others)]
+    flat = [array if array.size == first.size else np.broadcast_to(array, first.size) for array in flat]
+    result = np.empty(first.size, dtype=kind)
+    for start in range(0, result.size, _BLOCK):
+        piece = slice(start, start + _BLOCK)
+        result[piece] = function(*(array[piece] for array in flat))
+    return result.reshape(first.shape)
+
+
 def binade(values: Array, low: int) -> Array:
     """The power of two at or below each ``|value|``, at least ``2**low``; Inf for Inf and NaN."""
     values = np.asarray(values, dtype=np.float64, order="C")
@@ -136,9 +151,9 @@ def rounded(values: Array, to: str, mantissa: int = 11) -> Array:
     if part.name == "DOUBLE":
         return values.copy()
     if part.name == "HFLOAT32":
-        return _away(values, FORMATS["HFLOAT32"], mantissa + 1)
+        return in_blocks(lambda block: _away(block, part, mantissa + 1), np.float64, values)
     if part.name == "BFLOAT16":
-        return _even(values, part)
+        return in_blocks(lambda block: _even(block, part), np.float64, values)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # numpy rounds float64 to these two directly
         return values.astype(DTYPES[part.name].numpy).astype(np.float64)
 

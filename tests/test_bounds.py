@@ -11,7 +11,9 @@ import pytest
 
 from opgen import bounds
 from opgen.bounds import bound, certain_overflow, flushed_magnitude, gamma
+from opgen.exact import golden_exact, magnitude_exact
 from opgen.fill import Source, draw
+from opgen.golden import convolution_backward as convolution
 from opgen.numerics import DTYPES, FORMATS, rounded, stored
 from opgen.recipes import quantum
 from opgen.slot import Slot
@@ -256,6 +258,31 @@ def test_shapes_and_blocks() -> None:
     assert bound(np.zeros((0, 3)), np.zeros((0, 3)), 9, "FLOAT").shape == (0, 3)
     assert bound(np.array(1.0), np.array(2.0), 9, "FLOAT").shape == ()
     assert gamma(2**24, 2.0**-24) == np.inf
+
+
+@pytest.mark.parametrize("recipe", ["grid", "normal", "wide_exponent", "cancellation", "integers"])
+def test_torch_in_float32_is_a_correct_device(recipe: str) -> None:
+    torch = pytest.importorskip("torch")
+    shapes = {"gradOutput": (2, 16, 7, 7), "input": (2, 8, 16, 16), "weight": (16, 8, 3, 3)}
+    names = {"rank": 4, "transposed": 0, "groups": 1, "sH": 2, "sW": 2, "dH": 1, "dW": 1, "padTop": 0, "padBottom": 0,
+             "padLeft": 0, "padRight": 0}  # fmt: skip
+    wanted = {name: convolution.depth(names, shapes, name) for name in ("gradInput", "gradWeight", "gradBias")}
+    slots = {name: Slot(name, shape, "FLOAT", "FLOAT", max(wanted.values()),
+                        "gradient" if name == "gradOutput" else "operand") for name, shape in shapes.items()}  # fmt: skip
+    tensors = {name: draw(recipe, Source(0), ["a"], slot) for name, slot in slots.items()}
+    golden = golden_exact(convolution.golden, tensors, names, wanted, max(wanted.values()))
+    size = magnitude_exact(convolution.golden, tensors, names, wanted, max(wanted.values()))
+    typed = [torch.from_numpy(tensors[name][0].astype(np.float32)) for name in shapes]
+    results = torch.ops.aten.convolution_backward(*typed, [16], [2, 2], [0, 0], [1, 1], False, [0, 0], 1, [True] * 3)
+    for (name, depth), result, other in zip(wanted.items(), results, ("weight", "input", None), strict=True):
+        steps = [quantum(recipe, slots[tensor]) for tensor in ("gradOutput", other) if tensor]
+        step = None if None in steps else float(np.prod(steps))
+        limit = bound(golden[name], size[name], depth, "FLOAT", quantum=step)[0]
+        error = np.abs(result.numpy().astype(np.float64) - golden[name][0])
+        assert (error <= limit).all()
+        wrong = result.numpy()[..., ::-1]
+        if name == "gradInput":  # not symmetric by chance
+            assert (np.abs(wrong - golden[name][0]) > limit).mean() > 0.8
 
 
 def test_documentation() -> None:
