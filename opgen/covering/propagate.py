@@ -57,6 +57,15 @@ class Propagator:
             dirty.update(j for factor in changed for j in self.touching[factor] if j != i)
         return alive
 
+    def beside(self, rows: NDArray[np.int64], factor: int) -> Domain:
+        """Which values of a factor the tables allow beside the other values of complete rows: ``(n, levels)``."""
+        allowed = np.ones((len(rows), self.levels[factor]), np.bool_)
+        for i in self.touching[factor]:
+            table = self.tables[i]
+            others = tuple(rows[:, f] for f in table.scope if f != factor)
+            allowed &= np.moveaxis(table.allowed, table.scope.index(factor), -1)[others]
+        return allowed
+
 
 class _Bits:
     """One table as bitsets: ``bits[v]`` marks the allowed rows that hold value ``v`` of the table's factors."""
