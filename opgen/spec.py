@@ -76,7 +76,8 @@ class Mode:
 class Spec:
     """Everything one page says about one operator.
 
-    ``products`` are those the page lists, ``judges`` those whose calls are held against this page.
+    ``products`` are those the page lists, ``judges`` those whose calls are held against this page. ``clauses``: the numbered
+    clauses of the page's return codes (``161002.7``) and their lines.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Spec:
     rules: tuple[Rule, ...]
     modes: tuple[Mode, ...] = ()
     exact: tuple[str, ...] = ()
+    clauses: Mapping[str, int] = field(default_factory=dict)
     digest: str = ""
 
     @cached_property

@@ -28,7 +28,7 @@ class Words:
     @cached_property
     def index(self) -> dict[str, dict[str, int]]:
         """Kind (``product``, ``dtype``, ``format``) to word to position."""
-        kinds = {"product": self.products, "dtype": self.dtypes, "format": self.formats}
+        kinds: dict[str, dict[str, Any]] = {"product": self.products, "dtype": self.dtypes, "format": self.formats}
         return {kind: {word: i for i, word in enumerate(table)} for kind, table in kinds.items()}
 
     @cached_property
