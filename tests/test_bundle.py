@@ -19,6 +19,7 @@ import opgen
 from opgen.bundle.dtypes import DTYPES, FORMATS, BundleError
 from opgen.bundle.layout import Layout
 from opgen.bundle.unpack import unpack
+from opgen.bundle.verify import verify
 from opgen.bundle.writer import Writer
 from opgen.model import Call, Case, TensorDesc
 from opgen.words import words
@@ -80,6 +81,44 @@ def test_a_view_outside_its_storage_is_refused(tmp_path: Path) -> None:
         writer.write(0, "self", "input", np.zeros(4, np.float32))
     with opgen.open(tmp_path / "b.h5") as bundle, pytest.raises(BundleError, match="reaches elements 0 to 4 of 4"):
         bundle[0].inputs["self"]
+
+
+@pytest.mark.parametrize("limit", [1, 1000, 1 << 20])
+def test_batches_hold_what_the_cases_hold(path: Path, tmp_path: Path, limit: int) -> None:
+    cases, layout = many(20)
+    with Writer(tmp_path / "many.h5", {}, cases, layout) as writer:
+        for (name, role), dtype in MANY.items():
+            writer.write_block(np.arange(20), name, role, bits(np.random.default_rng(0), dtype, (20, 3, 5)))
+    for file in (path, tmp_path / "many.h5"):
+        with opgen.open(file) as bundle:
+            rows = []
+            for batch in bundle.batches(limit):
+                rows += list(batch.rows)
+                for (name, role), stack in batch.arrays.items():
+                    for array, row in zip(stack, batch.rows, strict=True):
+                        case = bundle[row]
+                        wanted = {"input": case.storage, "golden": case.golden, "bound": case.bound}[role][name]
+                        assert array.tobytes() == wanted.tobytes() and array.dtype == wanted.dtype
+                one = bundle[batch.rows[0]]
+                found = {"input": one.inputs, "golden": one.golden, "bound": one.bound}
+                assert set(batch.arrays) == {(name, role) for role, tensors in found.items() for name in tensors}
+            assert rows == list(range(len(bundle)))
+
+
+@pytest.mark.parametrize("header", [{"digest": "x"}, {"a": None}, {"a": "{"}, {"a": "\0"}, {"a": {"b": {1}}}])
+def test_a_header_that_cannot_be_kept(tmp_path: Path, header: dict[str, object]) -> None:
+    with pytest.raises(BundleError, match="header|NUL"):
+        Writer(tmp_path / "b.h5", header, [], Layout.plan([], []))
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_empty_bundle(tmp_path: Path) -> None:
+    with Writer(tmp_path / "b.h5", {"products": [], "seeds": [1, 2]}, [], Layout.plan([], [])):
+        pass
+    with opgen.open(tmp_path / "b.h5") as bundle:
+        assert (len(bundle), len(bundle.cases), list(bundle), list(bundle.batches())) == (0, 0, [], [])
+        assert bundle.header["products"] == [] and bundle.header["seeds"] == ["1", "2"]
+    assert verify(tmp_path / "b.h5") == []
 
 
 def test_cases_as_a_structured_array(path: Path) -> None:

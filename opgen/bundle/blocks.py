@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +21,7 @@ DIGEST = 16
 
 _LARGE = 1 << 16  # from here on a tensor is written straight from the caller's array
 _PIECE = 4 << 20  # bytes gathered before a write
+_HASHED_ASIDE = 1 << 20  # from here on a digest is computed while the data are written
 
 Arrays = Mapping[tuple[str, str], np.ndarray]
 _WORDS = {number: word for word, number in DTYPES.items()}
@@ -43,7 +45,8 @@ class Blocks:
         """
         rows = np.asarray(rows, dtype=np.int64)
         groups: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
-        written, digests = [], []
+        written: list[np.ndarray] = []
+        flats: list[np.ndarray] = []
         for (name, role), stack in arrays.items():
             found = self.layout.find(name, role)[rows]
             if len(found) == 0:
@@ -57,16 +60,26 @@ class Blocks:
                 self.layout.dtype[found] != DTYPES[dtype]
             ).any():
                 raise BundleError(f"{role} {name}: {flat.shape[1] // item} elements of {dtype} are not as planned")
-            digests += [sha256(one).digest()[:DIGEST] for one in flat]
+            flats.append(flat)
             written.append(found)
             if flat.size:
                 at = self.offsets[f"data/{dtype}"] + self.layout.position[found] * item
                 groups.setdefault(dtype, []).append((at, flat))
-        for pieces in groups.values():
-            self._put(pieces)
         if not written:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=f"V{DIGEST}")
-        return np.concatenate(written), np.frombuffer(b"".join(digests), dtype=f"V{DIGEST}")
+        if max(flat.shape[1] for flat in flats) < _HASHED_ASIDE:
+            digests = _digests(flats)
+            self._put_all(groups)
+        else:  # hashing and writing both let go of the interpreter
+            with ThreadPoolExecutor(1) as pool:
+                job = pool.submit(_digests, flats)
+                self._put_all(groups)
+                digests = job.result()
+        return np.concatenate(written), np.frombuffer(digests, dtype=f"V{DIGEST}")
+
+    def _put_all(self, groups: dict[str, list[tuple[np.ndarray, np.ndarray]]]) -> None:
+        for pieces in groups.values():
+            self._put(pieces)
 
     def _put(self, pieces: list[tuple[np.ndarray, np.ndarray]]) -> None:
         """Write the pieces of one blob: in one go where nothing but padding lies between them."""
@@ -112,6 +125,10 @@ class Blocks:
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_fd": -1}
+
+
+def _digests(flats: list[np.ndarray]) -> bytes:
+    return b"".join([sha256(one).digest()[:DIGEST] for flat in flats for one in flat])
 
 
 def _bytes(stack: np.ndarray, dtype: str, name: str, count: int) -> np.ndarray:

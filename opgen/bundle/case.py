@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,11 +30,12 @@ class Parameter(NamedTuple):
 class Tensors(Mapping[str, np.ndarray]):
     """Tensors by parameter name; each is read when it is asked for."""
 
+    __slots__ = ("_case", "_rows", "_storage")
+
     def __init__(self, case: CaseView, role: int, storage: bool = False) -> None:
         self._case = case
         self._storage = storage
-        names = case.bundle.names
-        self._rows = {names[row[1]]: row for row in case.tensor_rows if row[2] == role and row[10] != _NO_DATA}
+        self._rows = case.by_role[role]
 
     def __getitem__(self, name: str) -> np.ndarray:
         row = self._rows[name]
@@ -55,27 +55,30 @@ class Tensors(Mapping[str, np.ndarray]):
 class CaseView:
     """A case, read piece by piece: ``id``, ``call``, ``expect``, ``library``, ``inputs``, ``golden``, ``bound``, ..."""
 
-    __slots__ = ("__dict__", "bundle", "row")
+    __slots__ = ("_by_role", "_record", "_rows", "bundle", "row")
 
     def __init__(self, bundle: Bundle, row: int) -> None:
         self.bundle = bundle
         self.row = row
+        self._record: tuple[Any, ...] | None = None
+        self._rows: list[tuple[Any, ...]] | None = None
+        self._by_role: tuple[dict[str, tuple[Any, ...]], ...] | None = None
 
     def __repr__(self) -> str:
         return f"<case {self.id}>"
 
-    @cached_property
-    def record(self) -> dict[str, Any]:
-        """The row of ``/cases`` as it is stored."""
-        table = self.bundle.tables["cases"]
-        return dict(zip(table.dtype.names or (), table[self.row].item(), strict=True))
+    def fact(self, column: str) -> Any:
+        """One column of the case's row of ``/cases``, as it is stored."""
+        if self._record is None:
+            self._record = self.bundle.tables["cases"][self.row].item()
+        return self._record[self.bundle.columns[column]]
 
     @property
     def id(self) -> str:
         """The case's id, unique in the bundle."""
         return self.bundle.ids[self.row]
 
-    @cached_property
+    @property
     def call(self) -> dict[str, Any]:
         """The call as a plain dict: id, op, product, args."""
         return {"id": self.id, "op": self.op, "product": self.product, "args": self._args()}
@@ -83,85 +86,97 @@ class CaseView:
     @property
     def op(self) -> str:
         """The vendor's name of the operator."""
-        return self.bundle.words["cases.op"][self.record["op"]]
+        return self.bundle.words["cases.op"][self.fact("op")]
 
     @property
     def product(self) -> str:
         """The product that the call is judged for."""
-        return self.bundle.words["cases.product"][self.record["product"]]
+        return self.bundle.words["cases.product"][self.fact("product")]
 
     @property
     def kind(self) -> str:
         """``valid``, ``invalid``, ``pinned`` or ``call``."""
-        return self.bundle.words["cases.kind"][self.record["kind"]]
+        return self.bundle.words["cases.kind"][self.fact("kind")]
 
     @property
     def phase(self) -> int:
         """2 with data and goldens, 1 with descriptors and a status only."""
-        return int(self.record["phase"])
+        return int(self.fact("phase"))
 
-    @cached_property
+    @property
     def expect(self) -> Expectation:
         """What the page says: codes, bucket, breaks."""
-        record, tables, text = self.record, self.bundle.tables, self.bundle.strings
-        first = record["first_break"]
-        breaks = tables["breaks"][first : first + record["breaks"]].tolist() if record["breaks"] else ()
+        text = self.bundle.strings
+        first, count = self.fact("first_break"), self.fact("breaks")
+        breaks = self.bundle.tables["breaks"][first : first + count].tolist() if count else ()
         return Expectation(
-            self.bundle.codes(record["codes"]), self.bundle.words["cases.bucket"][record["bucket"]],  # type: ignore[arg-type]
+            self.bundle.codes(self.fact("codes")),
+            self.bundle.words["cases.bucket"][self.fact("bucket")],  # type: ignore[arg-type]
             tuple(Break(text[r], text[c] or None, None if at < 0 else at, text[f]) for _, r, c, at, f in breaks),
         )  # fmt: skip
 
-    @cached_property
+    @property
     def library(self) -> LibraryAnswer | None:
         """What a release of the published library answers, if anything is known."""
-        record = self.record
-        if record["library_codes"] == 0:
+        if self.fact("library_codes") == 0:
             return None
-        basis = self.bundle.words["cases.library_basis"][record["library_basis"]]
-        release = self.bundle.strings[record["library_release"]]
-        return LibraryAnswer(release, self.bundle.codes(record["library_codes"]), basis)  # type: ignore[arg-type]
+        basis = self.bundle.words["cases.library_basis"][self.fact("library_basis")]
+        release = self.bundle.strings[self.fact("library_release")]
+        return LibraryAnswer(release, self.bundle.codes(self.fact("library_codes")), basis)  # type: ignore[arg-type]
 
-    @cached_property
+    @property
     def inputs(self) -> Tensors:
         """Inputs by name, each the logical view on its storage; empty for a first-phase case."""
         return Tensors(self, _INPUT)
 
-    @cached_property
+    @property
     def storage(self) -> Tensors:
         """Inputs by name, each the whole backing buffer, 1-D."""
         return Tensors(self, _INPUT, storage=True)
 
-    @cached_property
+    @property
     def golden(self) -> Tensors:
         """Expected outputs by name, one precision wider than the output."""
         return Tensors(self, _GOLDEN)
 
-    @cached_property
+    @property
     def bound(self) -> Tensors:
         """By output: what a correct device stays below; for complex outputs by parts."""
         return Tensors(self, _BOUND)
 
-    @cached_property
+    @property
     def tensor_rows(self) -> list[tuple[Any, ...]]:
         """The case's rows of ``/tensors``, as stored."""
-        first = self.record["first_tensor"]
-        rows: list[tuple[Any, ...]] = self.bundle.tables["tensors"][first : first + self.record["tensors"]].tolist()
-        return rows
+        if self._rows is None:
+            first = self.fact("first_tensor")
+            self._rows = self.bundle.tables["tensors"][first : first + self.fact("tensors")].tolist()
+        return self._rows
+
+    @property
+    def by_role(self) -> tuple[dict[str, tuple[Any, ...]], ...]:
+        """By number of a role, name to row of ``/tensors``, for the tensors that have data."""
+        if self._by_role is None:
+            names = self.bundle.names
+            self._by_role = ({}, {}, {}, {})
+            for row in self.tensor_rows:
+                if row[10] != _NO_DATA:
+                    self._by_role[row[2]][names[row[1]]] = row
+        return self._by_role
 
     def __getattr__(self, name: str) -> str:
         if name in ("intent", "recipe", "twin", "compute", "mistrusted"):
-            number: int = self.record[name]
+            number: int = self.fact(name)
             return self.bundle.strings[number]
         raise AttributeError(f"a case has no {name}")
 
     def _args(self) -> dict[str, Any]:
         bundle = self.bundle
         described = {}
-        start = self.record["first_tensor"]
+        start = self.fact("first_tensor")
         for at, row in enumerate(self.tensor_rows):
             if row[2] < _GOLDEN:
                 described[bundle.names[row[1]]] = self._describe(row, start + at)
-        values = bundle.tables[f"attributes/{self.op}"][self.record["attributes_row"]].item()
+        values = bundle.tables[f"attributes/{self.op}"][self.fact("attributes_row")].item()
         args: dict[str, Any] = {}
         for name, kind, column, null in bundle.parameters[self.op]:
             if kind == "tensor":

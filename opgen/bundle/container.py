@@ -17,7 +17,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from opgen.bundle.dtypes import hdf5_type, numpy_dtype
+from opgen.bundle.dtypes import BundleError, hdf5_type, numpy_dtype
 from opgen.bundle.pools import checked
 
 FIRST_BLOCK = 4096
@@ -165,15 +165,37 @@ def _dataset(file: h5py.File, name: str, kind: h5py.h5t.TypeID, size: int) -> h5
     return h5py.h5d.create(parent.id, leaf.encode(), kind, h5py.h5s.create_simple((size,)), options)
 
 
+def header(attributes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """``own`` attributes, then those a caller gives: texts, numbers, lists of texts, mappings that JSON can hold.
+
+    Returned as they will be read again; BundleError for anything else.
+    """
+    result = dict(own)
+    for name, value in attributes.items():
+        if name in (*RESERVED, *own):
+            raise BundleError(f"{name}: not for a header to say")
+        try:
+            if isinstance(value, Mapping):
+                result[name] = json.loads(json.dumps(value))
+            elif isinstance(value, (list, tuple)):
+                result[name] = [checked(str(item)) for item in value]
+            elif isinstance(value, str) and not value.startswith("{"):
+                result[name] = checked(value)
+            elif isinstance(value, (bool, int, float, np.integer)):
+                result[name] = value.item() if isinstance(value, np.integer) else value
+            else:
+                raise TypeError
+        except (TypeError, ValueError):
+            raise BundleError(f"{name}: {value!r} is nothing that a header can hold") from None
+    return result
+
+
 def _attribute(value: Any) -> Any:
-    """Texts, numbers and lists of texts as they are; mappings as JSON."""
-    if isinstance(value, Mapping):
+    """Texts and numbers as they are, lists as arrays of texts, mappings as JSON."""
+    if isinstance(value, dict):
         return checked(json.dumps(value, sort_keys=True, ensure_ascii=False))
-    if isinstance(value, (list, tuple)):
-        return np.array([checked(str(v)) for v in value], dtype=h5py.string_dtype())
-    return checked(value) if isinstance(value, str) else value
+    return np.array(value, dtype=h5py.string_dtype()) if isinstance(value, list) else value
 
 
 def _canonical(attributes: Mapping[str, Any]) -> bytes:
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in attributes.items()}
-    return json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=int).encode()
+    return json.dumps(attributes, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()

@@ -97,7 +97,7 @@ def text(width: int) -> np.dtype:
 
 def named(words: list[str]) -> np.dtype:
     """An enumeration of this file's own words, by position, in the narrowest unsigned type."""
-    return enum({word: i for i, word in enumerate(words)}, "u1" if len(words) <= 256 else "<u2")
+    return enum({word: i for i, word in enumerate(words or ["none"])}, "u1" if len(words) <= 256 else "<u2")
 
 
 def words_of(dtype: np.dtype) -> dict[int, str]:

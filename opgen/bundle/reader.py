@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from opgen.bundle import dtypes
+from opgen.bundle.batches import Batch, batches
 from opgen.bundle.case import CaseView, Parameter
 from opgen.bundle.data import Data
 from opgen.bundle.dtypes import BundleError
@@ -52,6 +53,10 @@ class Bundle:
     def __iter__(self) -> Iterator[CaseView]:
         return (CaseView(self, row) for row in range(len(self)))
 
+    def batches(self, limit: int = 4 << 20) -> Iterator[Batch]:
+        """All cases in order, stacked where neighbours are equal in form: the fast way to scan."""
+        return batches(self, limit)
+
     def __getitem__(self, key: str | int) -> CaseView:
         row = self.rows.get(key, -1) if isinstance(key, str) else key + len(self) if key < 0 else key
         if not 0 <= row < len(self):
@@ -70,6 +75,11 @@ class Bundle:
     def rows(self) -> dict[str, int]:
         """Case id to row."""
         return {name: row for row, name in enumerate(self.ids)}
+
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        """Column of ``/cases`` to its number."""
+        return {name: at for at, name in enumerate(self.tables["cases"].dtype.names or ())}
 
     @cached_property
     def cases(self) -> np.ndarray:

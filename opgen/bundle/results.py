@@ -36,13 +36,8 @@ class Results:
     def __init__(self, path: str | Path, bundle: Bundle, header: Mapping[str, Any], force: bool) -> None:
         self.path = Path(path)
         self._bundle = bundle
-        reserved = [name for name in header if name in (*container.RESERVED, "bundle")]
-        if reserved:
-            raise BundleError(f"{', '.join(reserved)}: not for a header to say")
-        self.header = {
-            "format": "opgen results", "format_version": container.FORMAT_VERSION, "opgen_version": opgen.__version__,
-            "bundle": bundle.digest, **header,
-        }  # fmt: skip
+        own = {"format": "opgen results", "format_version": container.FORMAT_VERSION, "bundle": bundle.digest}
+        self.header = container.header(header, {**own, "opgen_version": opgen.__version__})
         self._claim: Claim | None = Claim(self.path, 0, force)
         with one_line(self.path):
             self._spool = tempfile.TemporaryFile(dir=self.path.parent, buffering=1 << 20)  # noqa: SIM115
@@ -203,6 +198,6 @@ def _results_dtype(width: int) -> np.dtype[Any]:
 
 def _tensors_dtype(names: list[str]) -> np.dtype[Any]:
     return np.dtype([
-        ("result", "<u4"), ("name", named(names or [""])), ("dtype", enum(DTYPES)), ("shape", "<u4"),
+        ("result", "<u4"), ("name", named(names)), ("dtype", enum(DTYPES)), ("shape", "<u4"),
         ("elements", "<i8"), ("position", "<i8"), ("digest", f"V{DIGEST}"),
     ])  # fmt: skip

@@ -77,7 +77,8 @@ def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collectio
             if at is not None:
                 tensor_row[at] = len(tensors)
             tensors.append((
-                row, number, 1 if name in written[call.api] else 0, _word(case, name, dtypes.DTYPES, desc.dtype), form,
+                row, number, int(name in written[call.api] and at is None),
+                _word(case, name, dtypes.DTYPES, desc.dtype), form,
                 shape, lists(desc.strides), desc.offset, lists(desc.storage_shape),
                 0 if at is None else data[at][3], NO_DATA if at is None else data[at][4],
             ))  # fmt: skip
@@ -140,7 +141,7 @@ def _cases(ids: list[bytes], rows: list[tuple[int, ...]], ops: dict[str, int], p
     if width > LONGEST_ID:
         raise BundleError(f"{max(ids, key=len)[:60].decode(errors='replace')}...: a case id has at most 1024 bytes")
     kind = np.dtype([
-        ("op", named(list(ops) or [""])), ("product", named(list(products) or [""])), ("kind", enum(dtypes.KINDS)),
+        ("op", named(list(ops))), ("product", named(list(products))), ("kind", enum(dtypes.KINDS)),
         ("phase", "u1"), ("bucket", enum(dtypes.BUCKETS)), ("codes", "<u4"), ("library_codes", "<u4"),
         ("library_basis", enum(dtypes.BASES)), ("library_release", "<u4"), ("intent", "<u4"), ("recipe", "<u4"),
         ("twin", "<u4"), ("compute", "<u4"), ("mistrusted", "<u4"), ("attributes_row", "<u4"),
@@ -156,7 +157,7 @@ def _cases(ids: list[bytes], rows: list[tuple[int, ...]], ops: dict[str, int], p
 
 def _tensors(rows: list[tuple[Any, ...]], names: dict[str, int]) -> np.ndarray:
     table = np.zeros(len(rows), dtype=[
-        ("case", "<u4"), ("name", named(list(names) or [""])), ("role", enum(dtypes.ROLES)),
+        ("case", "<u4"), ("name", named(list(names))), ("role", enum(dtypes.ROLES)),
         ("dtype", enum(dtypes.DTYPES)), ("format", enum(dtypes.FORMATS)), ("shape", "<u4"), ("strides", "<u4"),
         ("offset", "<i8"), ("storage_shape", "<u4"), ("elements", "<i8"), ("position", "<i8"), ("digest", "V16"),
     ])  # fmt: skip
@@ -168,5 +169,5 @@ def _tensors(rows: list[tuple[Any, ...]], names: dict[str, int]) -> np.ndarray:
 def _parameters(columns: Mapping[str, Columns], ops: dict[str, int]) -> np.ndarray:
     rows = [(ops[api], name, kind) for api, c in columns.items() for name, kind in c.kinds().items()]
     names = list(dict.fromkeys(name for _, name, _ in rows))
-    kind = np.dtype([("op", named(list(ops) or [""])), ("name", named(names or [""])), ("kind", enum(Columns.KINDS))])
+    kind = np.dtype([("op", named(list(ops))), ("name", named(names)), ("kind", enum(Columns.KINDS))])
     return np.array([(op, names.index(name), Columns.KINDS[kind]) for op, name, kind in rows], dtype=kind)

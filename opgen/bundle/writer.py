@@ -38,13 +38,8 @@ class Writer:
     ) -> None:
         self.path = Path(path)
         self.layout = layout
-        reserved = [name for name in header if name in container.RESERVED]
-        if reserved:
-            raise BundleError(f"{', '.join(reserved)}: not for a header to say")
-        self.header = {
-            "format": "opgen bundle", "format_version": container.FORMAT_VERSION, "opgen_version": opgen.__version__,
-            **header,
-        }  # fmt: skip
+        own = {"format": "opgen bundle", "format_version": container.FORMAT_VERSION}
+        self.header = container.header(header, {**own, "opgen_version": opgen.__version__})
         self._tables = tables.build(cases, layout, outputs)
         self._ids = [case.id for case in cases]
         if len(set(self._ids)) != len(self._ids):

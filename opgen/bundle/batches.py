@@ -1,0 +1,128 @@
+"""Many equal cases at once: the way to scan a bundle without a step of Python per case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from opgen.bundle.blocks import DIGEST
+from opgen.bundle.dtypes import ALIGNMENT, ROLES, BundleError
+
+if TYPE_CHECKING:
+    from opgen.bundle.reader import Bundle
+
+_SAME = ("name", "role", "dtype", "shape", "strides", "offset", "storage_shape", "elements")
+_ROLES = {number: word for word, number in ROLES.items()}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Neighbouring cases whose tensors agree in everything but their data.
+
+    ``arrays`` maps (name, role) to (B, ...): goldens, bounds and contiguous inputs in their shape, other inputs
+    as their storage (B, elements).
+    """
+
+    rows: range
+    arrays: dict[tuple[str, str], np.ndarray]
+
+
+def batches(bundle: Bundle, limit: int = 4 << 20) -> Iterator[Batch]:
+    """All cases in order, as many at a time as are equal in form and have at most ``limit`` bytes.
+
+    Every tensor is checked unless ``bundle.data.check`` is false; BundleError if one is damaged.
+    """
+    cases = bundle.tables["cases"]
+    firsts, counts = cases["first_tensor"].astype(np.int64), cases["tensors"].astype(np.int64)
+    size = _bytes(bundle)
+    totals = np.concatenate([[0], np.cumsum(size)])
+    weight = totals[firsts + counts] - totals[firsts]
+    for start, end in _runs(bundle, firsts, counts, size):
+        step = max(1, limit // max(1, int(weight[start])))
+        for at in range(start, end, step):
+            rows = range(at, min(end, at + step))
+            yield Batch(rows, _read(bundle, rows, int(firsts[at]), int(counts[at])))
+
+
+def _bytes(bundle: Bundle) -> np.ndarray:
+    """Bytes in its blob of each tensor row, padding included; 0 without data."""
+    tensors = bundle.tables["tensors"]
+    size = np.zeros(len(tensors), dtype=np.int64)
+    for number, (kind, _, _) in bundle.data.types.items():
+        rows = (tensors["dtype"] == number) & (tensors["position"] >= 0)
+        size[rows] = -(-tensors["elements"][rows] * kind.itemsize // ALIGNMENT) * ALIGNMENT
+    return size
+
+
+def _runs(bundle: Bundle, firsts: np.ndarray, counts: np.ndarray, size: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Ranges of cases that are equal in form and follow one another in every blob."""
+    cases, tensors = bundle.tables["cases"], bundle.tables["tensors"]
+    if not len(cases):
+        return
+    case = np.repeat(np.arange(len(cases)), counts)
+    inside = np.flatnonzero(case < len(cases) - 1)
+    inside = inside[counts[case[inside]] == counts[case[inside] + 1]]
+    after = inside + counts[case[inside]]
+    same = np.ones(len(inside), dtype=bool)
+    for column in _SAME:
+        same &= tensors[column][inside] == tensors[column][after]
+    apart = np.zeros(len(inside), dtype=np.int64)
+    for number, (kind, _, _) in bundle.data.types.items():
+        of_kind = tensors["dtype"] == number
+        footprint = np.bincount(case[of_kind], weights=size[of_kind], minlength=len(cases)).astype(np.int64)
+        mine = of_kind[inside]
+        apart[mine] = footprint[case[inside[mine]]] // kind.itemsize
+    data = (tensors["position"][inside] >= 0) & (tensors["elements"][inside] > 0)
+    same &= ~data | (tensors["position"][after] - tensors["position"][inside] == apart)
+    same &= (tensors["position"][inside] >= 0) == (tensors["position"][after] >= 0)
+    joined = np.zeros(len(cases) - 1, dtype=bool)
+    joined[counts[:-1] == counts[1:]] = True
+    np.logical_and.at(joined, case[inside], same)
+    joined &= cases["op"][:-1] == cases["op"][1:]
+    edges = [0, *(np.flatnonzero(~joined) + 1).tolist(), len(cases)]
+    yield from zip(edges[:-1], edges[1:], strict=True)
+
+
+def _read(bundle: Bundle, rows: range, first: int, count: int) -> dict[tuple[str, str], np.ndarray]:
+    table = bundle.tables["tensors"]
+    chosen = [(at, row) for at, row in enumerate(table[first : first + count].tolist(), first) if row[10] >= 0]
+    arrays = {}
+    for number, (kind, start, limit) in bundle.data.types.items():
+        mine = [(at, row) for at, row in chosen if row[3] == number]
+        full = [row for _, row in mine if row[9]]
+        if not mine:
+            continue
+        low = min((row[10] for row in full), default=0)
+        stride = sum(-(-row[9] * kind.itemsize // ALIGNMENT) * ALIGNMENT for row in full)
+        last = max((row[10] + row[9] - low for row in full), default=0) * kind.itemsize + stride * (len(rows) - 1)
+        if low * kind.itemsize + last > limit * kind.itemsize:
+            raise BundleError(f"{bundle.path}: damaged: {bundle.ids[rows[0]]} lies outside the data")
+        window = np.empty(last, dtype=np.uint8)
+        bundle.data.fill(window, start + low * kind.itemsize)
+        for at, row in mine:
+            offset, length = (row[10] - low) * kind.itemsize if row[9] else 0, row[9] * kind.itemsize
+            if bundle.data.check:
+                digests = table["digest"][at : at + count * len(rows) : count].tolist()
+                _check(bundle, rows, window, offset, length, stride, digests, row[1])
+            stack = as_strided(window[offset:], (len(rows), length), (stride, 1)).view(kind)
+            shape = bundle.sequence(row[5]) or ()
+            plain = row[6] == 0 and row[7] == 0 and int(np.prod(shape, dtype=object)) == row[9]
+            arrays[bundle.names[row[1]], _ROLES[row[2]]] = stack.reshape(len(rows), *shape) if plain else stack
+    return arrays
+
+
+def _check(
+    bundle: Bundle, rows: range, window: np.ndarray, offset: int, length: int, stride: int, digests: list[bytes],
+    name: int,
+) -> None:
+    view = window.data
+    for at, digest in enumerate(digests):
+        start = offset + at * stride
+        if sha256(view[start : start + length]).digest()[:DIGEST] != digest:
+            where = f"{bundle.ids[rows[at]]}: {bundle.names[name]}"
+            raise BundleError(f"{bundle.path}: damaged: {where} does not match its digest")
