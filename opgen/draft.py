@@ -29,7 +29,8 @@ _DEFAULTS: Mapping[str, Any] = {"int": 1, "bool": False, "dtype": 0, "format": 0
 
 class Draft:
     """``rows`` calls of one spec. ``chosen`` are whole columns, ``edits`` columns bound where they overrule everything,
-    ``lets`` a plan's terms, ``before`` an earlier draft whose values stand where a name would otherwise be unbound."""
+    ``lets`` a plan's terms. ``before`` is an earlier draft, row by row at ``came_from``: its values stand where a name would
+    otherwise be unbound, and in ``frozen`` rows wherever nothing is edited, so that nothing follows from the edit."""
 
     def __init__(
         self,
@@ -40,6 +41,7 @@ class Draft:
         edits: Mapping[Reference, Value] | None = None,
         before: Draft | None = None,
         came_from: np.ndarray | None = None,
+        frozen: np.ndarray | None = None,
     ) -> None:
         self.spec = spec
         self.rows = rows
@@ -48,6 +50,7 @@ class Draft:
         self.edits = edits or {}
         self.before = before
         self.came_from = came_from
+        self.frozen = frozen
         self.known: dict[Reference, Value] = {}
         self.reads: dict[Reference, frozenset[Reference]] = {}
         self.open: list[set[Reference]] = [set()]
@@ -68,6 +71,20 @@ class Draft:
         return value
 
     def resolve(self, reference: Reference) -> Value:
+        value = self.layered(reference)
+        return self.with_edited_extents(reference[0], value) if reference[1] == "shape" and self.edits else value
+
+    def with_edited_extents(self, name: str, value: Value) -> Value:
+        """Single extents that are edited, on top of a whole shape."""
+        rank, extents = value.data
+        extents = np.broadcast_to(extents, (self.rows, extents.shape[-1])).copy()
+        for i in range(extents.shape[1]):
+            edit = self.edits.get((name, ("dim", i)))
+            if edit is not None:
+                extents[:, i] = np.where(edit.bound & (rank > i), edit.data, extents[:, i])
+        return Value((rank, extents), value.bound)
+
+    def layered(self, reference: Reference) -> Value:
         result: Value | None = None
         for layer in self.layers(reference):
             result = layer if result is None else self.stack(reference, result, layer)
@@ -81,6 +98,12 @@ class Draft:
         name, what = reference
         if reference in self.edits:
             yield self.edits[reference]
+        if what in _SHARED and _SHARED[what] in self.edits:
+            yield self.edits[_SHARED[what]]
+        if what == "" and self.edits:
+            yield from self.edited_with(name)
+        if self.before is not None and self.frozen is not None and self.frozen.any():
+            yield self.earlier(reference, self.frozen)
         if reference in self.chosen:
             self.open[-1].add(reference)
             choice = self.chosen[reference]
@@ -97,13 +120,29 @@ class Draft:
         for rule, sign in self.definitions(reference):
             if sign == "in":
                 yield from self.defined(rule, reference)
+        if what == "len" and parameter is not None and parameter.items:
+            yield Value(np.asarray(max(parameter.items)))
         if self.before is not None:
-            earlier = self.before.get(reference)
-            rows = self.came_from
-            if isinstance(earlier.data, tuple):
-                yield Value((np.broadcast_to(earlier.data[0], self.before.rows)[rows], earlier.data[1][rows]))
-            else:
-                yield Value(np.broadcast_to(np.asarray(earlier.data), self.before.rows)[rows])
+            yield self.earlier(reference, True)
+
+    def earlier(self, reference: Reference, bound: Any) -> Value:
+        """The value that a reference had in the draft before, at the rows that these came from."""
+        assert self.before is not None
+        value, rows = self.before.get(reference), self.came_from
+        if isinstance(value.data, tuple):
+            extents = np.broadcast_to(value.data[1], (self.before.rows, value.data[1].shape[-1]))
+            return Value((np.broadcast_to(value.data[0], self.before.rows)[rows], extents[rows]), bound)
+        return Value(np.broadcast_to(np.asarray(value.data), self.before.rows)[rows], bound)
+
+    def edited_with(self, name: str) -> Iterator[Value]:
+        """The edit of the name that shares an array's item with this one, where the array has the length that they share."""
+        for parameter in self.spec.parameters.values():
+            for size, slots in parameter.items.items():
+                for first, *others in slots:
+                    edit = self.edits.get((first, "")) if name in others else None
+                    if edit is not None:
+                        length = np.broadcast_to(np.asarray(self.get((parameter.name, "len")).data), self.rows)
+                        yield Value(edit.data, edit.bound & (length == size))
 
     def definitions(self, reference: Reference) -> list[tuple[Rule, str]]:
         return _definitions(self.spec).get(reference, [])
@@ -160,16 +199,13 @@ class Draft:
         wanted = np.broadcast_to(self.get((parameter.name, "rank")).data, self.rows)
         for size, letters in parameter.shapes.items():
             here = wanted == size
-            if not here.any() and not np.all(wanted == wanted[:1]):
+            if self.rows > 1 and not here.any():
                 continue
             rank, bound = np.where(here, size, rank), bound | here
             for i, letter in enumerate(letters):
                 column = letter if isinstance(letter, int) else self.get((letter, "")).data
                 extents = extents.astype(object) if getattr(column, "dtype", None) == object else extents
                 extents[:, i] = np.where(here, column, extents[:, i])
-                override = self.edits.get((parameter.name, ("dim", i)))
-                if override is not None:
-                    extents[:, i] = np.where(here & override.bound, override.data, extents[:, i])
         return Value((rank, extents), bound)
 
     def of_array(self, parameter: Parameter, what: Any) -> Iterator[Value]:
@@ -180,8 +216,6 @@ class Draft:
             if (name, "values") in self.chosen or (name, "values") in self.edits:
                 length, _ = self.get((name, "values")).data
                 yield Value(length)
-            elif parameter.items:
-                yield Value(np.asarray(max(parameter.items)))
         elif what in ("lowest", "highest"):
             length, values = self.slots(parameter)
             inside = np.arange(values.shape[1]) < length[:, None]
@@ -205,7 +239,7 @@ class Draft:
             for size, slots in parameter.items.items():
                 here = length == size
                 for i, names in enumerate(slots[:width]):
-                    if here.any():
+                    if self.rows == 1 or here.any():
                         values[:, i] = np.where(here, self.get((names[0], "")).data, values[:, i])
             known = np.isin(length, list(parameter.items))
             longest = parameter.items.get(max(parameter.items, default=0), ())
@@ -226,14 +260,7 @@ class Draft:
 
     # odds and ends ----------------------------------------------------------------------------------------------------
     def kind(self, reference: Reference) -> str:
-        name, what = reference
-        if what == "view" or name == "view":
-            return "view"
-        if what == "values":
-            return "values"
-        if reference in _SHARED.values():
-            return {"rank": "int"}.get(name, name)
-        return self.spec.scope.kind(reference) or "int"
+        return kind_of(self.spec, reference)
 
     def stack(self, reference: Reference, over: Value, under: Value) -> Value:
         """``over`` where it is bound, else ``under``."""
@@ -294,6 +321,18 @@ class Draft:
             storage_rank=laid.storage_rank,
             storage=laid.storage,
         )
+
+
+def kind_of(spec: Spec, reference: Reference) -> str:
+    """The kind of a name that a plan may set: those of the spec, ``view``, ``values`` of an array, or a plan's own number."""
+    name, what = reference
+    if what == "view" or reference == ("view", ""):
+        return "view"
+    if what == "values":
+        return "values"
+    if reference in _SHARED.values():
+        return {"rank": "int"}.get(name, name)
+    return spec.scope.kind(reference) or "int"
 
 
 def _definitions(spec: Spec) -> dict[Reference, list[tuple[Rule, str]]]:

@@ -12,7 +12,7 @@ import ast
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -75,17 +75,21 @@ _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _WORD_KINDS = ("product", "dtype", "format")
+_MOST_AXES = 4096
+T = TypeVar("T")
 
 
 def condition(text: str, scope: Scope) -> Term:
     """Compile what may stand behind ``when:``; raises :class:`TermError`."""
-    term = _Compiler(text, scope).condition(_parse(text))
+    node = _parse(text)
+    term = _shallow(text, lambda: _Compiler(text, scope).condition(node))
     return Term(text, "bool", term.refs, term.read)
 
 
 def term(text: str, scope: Scope) -> Term:
     """Compile a term that is not a comparison; raises :class:`TermError`."""
-    return _Compiler(text, scope).term(_parse(text))
+    node = _parse(text)
+    return _shallow(text, lambda: _Compiler(text, scope).term(node))
 
 
 def relation(text: str, scope: Scope) -> Relation:
@@ -93,7 +97,29 @@ def relation(text: str, scope: Scope) -> Relation:
     node = _parse(text)
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
         raise TermError(f"'{text}' must be one comparison; two facts are two rules")
-    return _Compiler(text, scope).relation(node)
+    return _shallow(text, lambda: _Compiler(text, scope).relation(node))
+
+
+def reference(text: str) -> Reference:
+    """Read a bare name: ``kH``, ``self.dtype``, ``len(padding)``, ``x.shape[0]``; raises :class:`TermError`. Knows no scope,
+    so that any attribute may stand behind the dot."""
+    match _parse(text):
+        case ast.Name(id=name):
+            return (name, "")
+        case ast.Attribute(value=ast.Name(id=base), attr=attribute):
+            return (base, attribute)
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=base)]):
+            return (base, "len")
+        case node if isinstance(node, ast.expr):
+            return _Compiler(text, _NO_SCOPE).reference(node)
+    raise TermError(f"'{text}' is not a name of the rule language")
+
+
+def _shallow(text: str, compile: Callable[[], T]) -> T:
+    try:
+        return compile()
+    except RecursionError:
+        raise TermError(f"'{text[:40]}...' is nested too deeply") from None
 
 
 def _parse(text: str) -> ast.expr:
@@ -105,6 +131,20 @@ def _parse(text: str) -> ast.expr:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise TermError(f"'{text}' is no expression: {getattr(error, 'msg', error)}") from None
+
+
+class _NoScope:
+    def kind(self, reference: Reference) -> str | None:
+        return None
+
+    def constant(self, name: str) -> int | None:
+        return None
+
+    def names(self) -> list[str]:
+        return []
+
+
+_NO_SCOPE = _NoScope()
 
 
 class _Compiler:
@@ -216,7 +256,9 @@ class _Compiler:
         kind = self.scope.kind(reference)
         if kind is None:
             base = reference[0]
-            raise self.fail(node, f"no such name{did_you_mean(base, [n for n in self.scope.names() if n != base])}")
+            if base in self.scope.names():
+                raise self.fail(node, f"{base} has no such property")
+            raise TermError(f"no such name '{base}'{did_you_mean(base, self.scope.names())}")
         return Term(ast.unparse(node), kind, (reference,), lambda view: view.get(reference))
 
     def reference(self, node: ast.expr) -> Reference:
@@ -238,8 +280,8 @@ class _Compiler:
             value = ast.literal_eval(node)
         except ValueError:
             value = None
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise self.fail(node, "an index must be a whole number")
+        if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _MOST_AXES:
+            raise self.fail(node, "an index must be a whole number, negative from the end")
         return value
 
     def arithmetic(self, node: ast.BinOp) -> Term:
@@ -249,9 +291,9 @@ class _Compiler:
         left, right = self.number(node.left), self.number(node.right)
         refs = tuple(dict.fromkeys(left.refs + right.refs))
         if sign == "/":
-            if not isinstance(node.right, ast.Constant) or node.right.value <= 0:
+            by = node.right.value if isinstance(node.right, ast.Constant) else None
+            if not isinstance(by, int) or isinstance(by, bool) or by <= 0:
                 raise self.fail(node, "/ divides by a positive constant; use // for whole numbers")
-            by = node.right.value
             return Term(ast.unparse(node), "int", refs, lambda view: formulas.divided(left.read(view), by))
         operate: dict[str, Callable[[Value, Value], Value]] = {
             "+": lambda a, b: combine(wide.add, a, b),
@@ -260,8 +302,16 @@ class _Compiler:
             "//": formulas.floor_divide,
             "%": formulas.remainder,
         }
+        if sign in ("//", "%"):
+            self.whole(node.left, node.right)
         apply = operate[sign]
         return Term(ast.unparse(node), "int", refs, lambda view: apply(left.read(view), right.read(view)))
+
+    def whole(self, *nodes: ast.expr) -> None:
+        """Refuse fractions where only whole numbers make sense."""
+        for node in nodes:
+            if any(isinstance(part, ast.Div) for part in ast.walk(node)):
+                raise self.fail(node, "must be whole here; use // instead of /")
 
     def call(self, node: ast.Call) -> Term:
         name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
@@ -272,13 +322,16 @@ class _Compiler:
                 raise self.fail(node, f"{name} takes the name of a parameter")
             reference = (node.args[0].id, name)
             if self.scope.kind(reference) is None:
-                raise self.fail(node, f"no such parameter for {name}{did_you_mean(node.args[0].id, self.scope.names())}")
+                raise self.fail(node, f"{name} takes the name of a parameter{did_you_mean(node.args[0].id, self.scope.names())}")
             return Term(ast.unparse(node), "int", (reference,), lambda view: view.get(reference))
         formula = FORMULAS.get(name)
         if formula is None:
             raise self.fail(node, f"no such function{did_you_mean(name, FORMULAS)}")
         if not formula.at_least <= len(node.args) <= formula.at_most:
-            raise self.fail(node, f"takes {formula.at_least} arguments, not {len(node.args)}")
+            most = "" if formula.at_least == formula.at_most else f" to {formula.at_most}"
+            raise self.fail(node, f"takes {formula.at_least}{most} arguments, not {len(node.args)}")
+        if name not in ("min", "max", "abs"):
+            self.whole(*node.args)
         args = [self.term(argument) for argument in node.args]
         for i, argument in enumerate(args):
             wanted = formula.takes[min(i, len(formula.takes) - 1)]
@@ -289,6 +342,7 @@ class _Compiler:
 
     def shape(self, node: ast.Tuple) -> Term:
         dims = [self.number(item) for item in node.elts]
+        self.whole(*node.elts)
         refs = tuple(dict.fromkeys(r for dim in dims for r in dim.refs))
 
         def read(view: View) -> Value:
