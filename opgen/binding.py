@@ -25,7 +25,6 @@ class TableView:
         self.spec = spec
         self.table = table
         self.known: dict[Reference, Value] = {}
-        self.pending: set[Reference] = set()
 
     def get(self, reference: Reference) -> Value:
         value = self.known.get(reference)
@@ -57,9 +56,6 @@ class TableView:
             here, values = self.occurrence(occurrence)
             data = np.where(bound, data, values)
             bound = bound | here
-        if name in self.pending:
-            return Value(data, bound)
-        self.pending.add((name, ""))
         for parameter in self.spec.parameters.values():
             for length, fallbacks in parameter.otherwise.items():
                 if name in fallbacks:
@@ -68,7 +64,6 @@ class TableView:
                     other = self.get((fallbacks[name], ""))
                     here = ~column.null & (column.length == length) & other.bound & ~bound
                     data, bound = np.where(here, other.data, data), bound | here
-        self.pending.discard((name, ""))
         return Value(data, bound)
 
     def occurrence(self, occurrence: Occurrence) -> tuple[np.ndarray, np.ndarray]:
@@ -87,6 +82,7 @@ class TableView:
             return True
         reference = (parameter, "fitting")
         if reference not in self.known:
+            self.known[reference] = Value(True)  # a length rule that reads its own items reads them unchecked
             self.known[reference] = Value(~rule.broken(self, len(self.table)))
         return self.known[reference].data
 
@@ -116,9 +112,10 @@ def _tensor(column: TensorColumn, what: Any) -> Value:
 def _array(column: ArrayColumn, what: Any) -> Value:
     there = ~column.null
     if isinstance(what, int):
-        inside = there & (column.length > what)
-        values = column.values[:, what] if what < column.values.shape[1] else np.zeros(len(there), dtype=column.values.dtype)
-        return Value(values, inside)
+        position = np.where(what >= 0, what, column.length + what)
+        inside = there & (position >= 0) & (position < column.length)
+        safe = np.clip(position, 0, column.values.shape[1] - 1)
+        return Value(np.take_along_axis(column.values, safe[:, None], axis=1)[:, 0], inside)
     if what == "null":
         return Value(column.null)
     if what == "len":
