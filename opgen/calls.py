@@ -6,13 +6,17 @@ is not. All bad lines are reported at once.
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
+import marshal
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from opgen.model import Argument, Call, FileError, Problem, TensorDesc
 from opgen.table import SCALARS
@@ -21,9 +25,15 @@ from opgen.yamlfile import did_you_mean
 
 TENSOR_KEYS = frozenset({"shape", "dtype", "format", "strides", "offset", "storage_shape", "range"})
 MAX_RANK = 25
-MAX_ITEMS = 4096
+MAX_ITEMS = 1024
 MOST_PROBLEMS = 50
+MOST_REMEMBERED = 100_000
 _LOW, _HIGH = SCALARS["int64"]
+_DECODER = json.JSONDecoder()
+_NOTHING: Mapping[str, Any] = {}
+
+Memory: TypeAlias = dict[bytes, TensorDesc]
+"""Tensors by the bytes of what they were written as: equal ones of a file become one object."""
 
 
 class CallFault(Exception):
@@ -48,22 +58,25 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
     found: list[NamedCall] = []
     problems: list[Problem] = []
     seen: dict[str, int] = {}
+    memory: Memory = {}
     try:
-        for number, line in enumerate(_lines(source), 1):
-            if not line.strip():
-                continue
-            try:
-                named = parse_call(line, prototypes)
-                if named.id in seen:
-                    raise CallFault(f"the id {named.id!r} stands on line {seen[named.id]} already; ids must differ")
-                seen[named.id] = number
-                found.append(named)
-            except CallFault as fault:
-                problems.append(Problem(name, number, "", str(fault)))
-                if len(problems) == MOST_PROBLEMS:
-                    problems.append(Problem(name, None, "", f"{MOST_PROBLEMS} bad lines; the rest was not read"))
-                    break
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        with no_collection():
+            for number, line in enumerate(_lines(source), 1):
+                line = line.strip()
+                if not line:
+                    continue
+                try:
+                    named = parse_call(line, prototypes, memory)
+                    if named.id in seen:
+                        raise CallFault(f"the id {named.id!r} stands on line {seen[named.id]} already; ids must differ")
+                    seen[named.id] = number
+                    found.append(named)
+                except CallFault as fault:
+                    problems.append(Problem(name, number, "", str(fault)))
+                    if len(problems) == MOST_PROBLEMS:
+                        problems.append(Problem(name, None, "", f"{MOST_PROBLEMS} bad lines; the rest was not read"))
+                        break
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise FileError([Problem(name, None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}")]) from None
     if problems:
         raise FileError(problems)
@@ -81,12 +94,26 @@ def _lines(source: str | Path) -> Iterator[str]:
             yield from stream
 
 
-def parse_call(line: str, prototypes: Mapping[str, Mapping[str, str]]) -> NamedCall:
-    """One line of a call file; raises :class:`CallFault`."""
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Many small objects without a cycle: the collector would look at all of them again and again."""
+    was = gc.isenabled()
+    gc.disable()
     try:
-        data = json.loads(line)
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def parse_call(line: str, prototypes: Mapping[str, Mapping[str, str]], memory: Memory | None = None) -> NamedCall:
+    """One line of a call file without blanks around it; raises :class:`CallFault`."""
+    try:
+        data, end = _DECODER.raw_decode(line)
     except (ValueError, RecursionError) as error:
         raise CallFault(f"not JSON: {error}") from None
+    if end != len(line):
+        raise CallFault(f"not JSON: more than one value on the line: {line[end : end + 20]!r}")
     if not isinstance(data, dict):
         raise CallFault("expects a JSON object with id, op, product and args")
     for key in ("id", "op", "product", "args"):
@@ -94,16 +121,16 @@ def parse_call(line: str, prototypes: Mapping[str, Mapping[str, str]]) -> NamedC
             raise CallFault(f"the key '{key}' is missing")
     if not isinstance(data["id"], str) or not data["id"]:
         raise CallFault(f"the id {data['id']!r} must be a string that is not empty")
-    extra = {key: value for key, value in data.items() if key not in ("id", "op", "product", "args")}
-    return NamedCall(data["id"], make_call(data["op"], data["product"], data["args"], prototypes), extra)
+    extra = _NOTHING if len(data) == 4 else {key: value for key, value in data.items() if key not in ("id", "op", "product", "args")}
+    return NamedCall(data["id"], make_call(data["op"], data["product"], data["args"], prototypes, memory), extra)
 
 
-def make_call(op: Any, product: Any, args: Any, prototypes: Mapping[str, Mapping[str, str]]) -> Call:
-    """A :class:`Call` from plain data; raises :class:`CallFault`."""
+def make_call(op: Any, product: Any, args: Any, prototypes: Mapping[str, Mapping[str, str]], memory: Memory | None = None) -> Call:
+    """A :class:`Call` from plain data; raises :class:`CallFault`. ``memory`` is what the calls of one file share."""
     kinds = prototypes.get(op) if isinstance(op, str) else None
     if kinds is None:
         raise CallFault(f"no such op {op!r}{did_you_mean(op, prototypes)}; known are {', '.join(prototypes)}")
-    if product not in words().products:
+    if not isinstance(product, str) or product not in words().products:
         raise CallFault(f"no such product {product!r}{did_you_mean(product, words().products)}; known are {', '.join(words().products)}")
     if not isinstance(args, dict):
         raise CallFault("args must be an object")
@@ -114,7 +141,27 @@ def make_call(op: Any, product: Any, args: Any, prototypes: Mapping[str, Mapping
         for name in args:
             if name not in kinds:
                 raise CallFault(f"args.{name}: {op} has no such parameter{did_you_mean(name, kinds)}")
-    return Call(op, product, {name: _ARGUMENT[kind](args[name], name, kind) for name, kind in kinds.items()})
+    memory = {} if memory is None else memory
+    if len(memory) > MOST_REMEMBERED:
+        memory.clear()
+    return Call(
+        op,
+        product,
+        {
+            name: _remembered(args[name], name, memory) if kind == "tensor" else _ARGUMENT[kind](args[name], name, kind)
+            for name, kind in kinds.items()
+        },
+    )
+
+
+def _remembered(value: Any, name: str, memory: Memory) -> Argument:
+    if value is None:
+        return None
+    written = marshal.dumps(value, 2)
+    known = memory.get(written)
+    if known is None:
+        known = memory[written] = _tensor(value, name)
+    return known
 
 
 def _integers(value: Any, name: str) -> tuple[int, ...]:
@@ -128,9 +175,7 @@ def _integers(value: Any, name: str) -> tuple[int, ...]:
     return tuple(value)
 
 
-def _tensor(value: Any, name: str, kind: str) -> Argument:
-    if value is None:
-        return None
+def _tensor(value: Any, name: str) -> TensorDesc:
     if type(value) is not dict:
         raise CallFault(f"args.{name}: expects a tensor (an object with shape, dtype, format) or null, not {value!r}")
     if not value.keys() <= TENSOR_KEYS:
@@ -191,7 +236,7 @@ def _bool(value: Any, name: str, kind: str) -> Argument:
 
 
 _ARGUMENT: dict[str, Callable[[Any, str, str], Argument]] = {
-    "tensor": _tensor, "int_array": _int_array, "bool_array": _bool_array, "bool": _bool,
+    "int_array": _int_array, "bool_array": _bool_array, "bool": _bool,
     "int8": _integer, "int32": _integer, "int64": _integer,
 }  # fmt: skip
 

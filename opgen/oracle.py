@@ -56,7 +56,9 @@ class Judgement:
 
     def codes(self, row: int) -> tuple[Code, ...]:
         """The admissible codes of one row, numbers ascending, then words."""
-        bits, bucket = int(self.admissible[row]), ORDER[self.bucket[row]]
+        return self._codes(int(self.admissible[row]), ORDER[self.bucket[row]])
+
+    def _codes(self, bits: int, bucket: Bucket) -> tuple[Code, ...]:
         if bucket == "valid":
             return (0,)
         if not bits:
@@ -66,17 +68,37 @@ class Judgement:
 
     def expectation(self, row: int) -> Expectation:
         """One row whole: codes, bucket, and what it breaks."""
-        broken = [self.spec.rules[i] for i in np.flatnonzero(self.broken[:, row])]
-        breaks = tuple(Break(r.id, r.clause, r.at[0] if r.at else None, self.found(r, row)) for r in broken)
-        return Expectation(self.codes(row), ORDER[self.bucket[row]], breaks)
+        return self.expectations(np.array([row]))[0]
 
-    def found(self, rule: Rule, row: int) -> str:
-        """The values that a rule's relations read on one row: ``padH=2, kH=2``."""
-        shown: dict[str, str] = {}
-        for guard in rule.guards:
-            for reference in guard.require.refs:
-                shown.setdefault(label(reference), show(self.spec, self.view, reference, row))
-        return ", ".join(f"{name}={value}" for name, value in shown.items())
+    def expectations(self, rows: np.ndarray | None = None) -> list[Expectation]:
+        """The rows at ``rows``, or all; those that break nothing share one object, and so do equal breaks."""
+        rows = np.arange(len(self.table)) if rows is None else rows
+        breaks: list[tuple[Break, ...]] = [()] * len(rows)
+        for rule, broken in zip(self.spec.rules, self.broken, strict=True):
+            places = np.flatnonzero(broken[rows])
+            if not len(places):
+                continue
+            line = rule.at[0] if rule.at else None
+            shared: dict[str, tuple[Break]] = {}
+            for place, found in zip(places.tolist(), self.found(rule, rows[places]), strict=True):
+                one = shared.get(found)
+                if one is None:
+                    one = shared[found] = (Break(rule.id, rule.clause, line, found),)
+                breaks[place] += one
+        answers: dict[tuple[int, int], Expectation] = {}
+        result = []
+        for bits, bucket, broken_here in zip(self.admissible[rows].tolist(), self.bucket[rows].tolist(), breaks, strict=True):
+            alone = answers.get((bits, bucket))
+            if alone is None:
+                alone = answers[bits, bucket] = Expectation(self._codes(bits, ORDER[bucket]), ORDER[bucket])
+            result.append(Expectation(alone.codes, alone.bucket, broken_here) if broken_here else alone)
+        return result
+
+    def found(self, rule: Rule, rows: np.ndarray) -> list[str]:
+        """The values that a rule's relations read on ``rows``: ``padH=2, kH=2``."""
+        references = dict.fromkeys(reference for guard in rule.guards for reference in guard.require.refs)
+        shown = [[f"{label(r)}={value}" for value in show(self.spec, self.view, r, rows)] for r in references]
+        return [", ".join(values) for values in zip(*shown, strict=True)]
 
 
 def judge(spec: Spec, table: CallTable) -> Judgement:
@@ -99,16 +121,19 @@ def label(reference: Reference) -> str:
     return f"{what}({name})" if what in ("len", "lowest", "highest") else f"{name}.{what}"
 
 
-def show(spec: Spec, view: TableView, reference: Reference, row: int) -> str:
-    """The value of a reference on one row, in the words of calls; ``unbound`` where it has none."""
-    value = view.get(reference)
-    if not np.broadcast_to(np.asarray(value.bound), len(view.table))[row]:
-        return "unbound"
+def show(spec: Spec, view: TableView, reference: Reference, rows: np.ndarray) -> list[str]:
+    """The values of a reference on ``rows``, in the words of calls; ``unbound`` where it has none."""
+    value, total = view.get(reference), len(view.table)
+    bound = np.broadcast_to(np.asarray(value.bound), total)[rows]
     kind = spec.scope.kind(reference)
     if kind == "shape":
         rank, extents = value.data
-        return "[" + ", ".join(str(int(e)) for e in extents[row, : rank[row]]) + "]"
-    number = np.broadcast_to(np.asarray(value.data), len(view.table))[row]
-    if kind in ("dtype", "format", "product"):
-        return words().names[kind][number]
-    return str(bool(number)).lower() if kind == "bool" else str(int(number))
+        shown = [str(list(shape[:size])) for shape, size in zip(extents[rows].tolist(), rank[rows].tolist(), strict=True)]
+    else:
+        numbers = np.broadcast_to(np.asarray(value.data), total)[rows].tolist()
+        if kind in ("dtype", "format", "product"):
+            names = words().names[kind]
+            shown = [names[number] for number in numbers]
+        else:
+            shown = [str(number).lower() for number in numbers] if kind == "bool" else list(map(str, numbers))
+    return shown if bound.all() else [text if known else "unbound" for text, known in zip(shown, bound.tolist(), strict=True)]

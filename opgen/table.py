@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -127,38 +128,51 @@ def _stack(parts: list[np.ndarray], fill: int) -> np.ndarray:
 
 def padded(lists: Sequence[Sequence[int]], fill: int, at_least: int = 1) -> np.ndarray:
     """(rows, width) matrix of lists of different length."""
-    width = max(map(len, lists), default=0)
-    width = max(width, at_least)
-    return wide.as_column([[*one, *[fill] * (width - len(one))] for one in lists]).reshape(len(lists), width)
+    lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+    flat = wide.as_column(list(chain.from_iterable(lists)))
+    matrix = np.full((len(lists), max(at_least, int(lengths.max(initial=0)))), fill, dtype=flat.dtype)
+    matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = flat
+    return matrix
+
+
+_ABSENT = TensorDesc((), "UNDEFINED", "UNDEFINED")
 
 
 def _tensor_column(values: Sequence[Any], kind: str) -> TensorColumn:
+    """Rows that share one :class:`TensorDesc` are read once."""
+    null = np.array([v is None for v in values], dtype=bool)
+    shared = {id(v): _ABSENT if v is None else v for v in values}
+    position = {key: i for i, key in enumerate(shared)}
+    rows = np.array([position[id(v)] for v in values], dtype=np.intp)
     dtypes, formats = words().index["dtype"], words().index["format"]
-    absent = TensorDesc((), "UNDEFINED", "UNDEFINED")
-    descs: list[TensorDesc] = [absent if v is None else v for v in values]
+    descs = list(shared.values())
+    shapes = [d.shape for d in descs]
     strides = [d.strides for d in descs]
     storage = [d.storage_shape for d in descs]
     return TensorColumn(
-        null=np.array([v is None for v in values], dtype=bool),
-        dtype=np.array([dtypes[d.dtype] for d in descs], dtype=np.int16),
-        format=np.array([formats[d.format] for d in descs], dtype=np.int16),
-        rank=np.array([len(d.shape) for d in descs], dtype=np.int64),
-        shape=padded([d.shape for d in descs], 1),
-        strided=np.array([s is not None for s in strides], dtype=bool),
-        strides=padded([s or () for s in strides], 0),
-        offset=wide.as_column([d.offset for d in descs]),
-        storage_rank=np.array([-1 if s is None else len(s) for s in storage], dtype=np.int64),
-        storage=padded([s or () for s in storage], 1),
+        null=null,
+        dtype=np.array([dtypes[d.dtype] for d in descs], dtype=np.int16)[rows],
+        format=np.array([formats[d.format] for d in descs], dtype=np.int16)[rows],
+        rank=np.array([len(s) for s in shapes], dtype=np.int64)[rows],
+        shape=padded(shapes, 1)[rows],
+        strided=np.array([s is not None for s in strides], dtype=bool)[rows],
+        strides=padded([s or () for s in strides], 0)[rows],
+        offset=wide.as_column([d.offset for d in descs])[rows],
+        storage_rank=np.array([-1 if s is None else len(s) for s in storage], dtype=np.int64)[rows],
+        storage=padded([s or () for s in storage], 1)[rows],
     )
 
 
 def _array_column(values: Sequence[Any], kind: str) -> ArrayColumn:
-    lists = [() if v is None else v for v in values]
-    matrix = padded(lists, 0)
+    """Rows of equal arrays are read once."""
+    null = np.array([v is None for v in values], dtype=bool)
+    position: dict[tuple[int, ...], int] = {}
+    rows = np.array([position.setdefault(v or (), len(position)) for v in values], dtype=np.intp)
+    matrix = padded(list(position), 0)
     return ArrayColumn(
-        null=np.array([v is None for v in values], dtype=bool),
-        length=np.array([len(v) for v in lists], dtype=np.int64),
-        values=matrix.astype(bool) if kind == "bool_array" else matrix,
+        null=null,
+        length=np.array([len(v) for v in position], dtype=np.int64)[rows],
+        values=(matrix.astype(bool) if kind == "bool_array" else matrix)[rows],
     )
 
 
