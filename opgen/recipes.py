@@ -64,9 +64,6 @@ def quantum(recipe: str, slot: Slot) -> float | None:
     return None if step is None else step(slot)
 
 
-# ---- from lanes to values -------------------------------------------------------------------------------------------
-
-
 def _between(lane: Array, low: int, high: int) -> Array:
     """Integers low..high, both included: the high half of lane * count; at most 2**32 of them."""
     steps = lane.astype(np.uint64)

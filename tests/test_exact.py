@@ -128,6 +128,19 @@ def test_slices_add_up_and_are_narrow() -> None:
     assert [len(sliced(np.zeros(shape), 20)) for shape in ((2, 3), (2, 0))] == [1, 1]
 
 
+def test_one_call_where_that_is_exact_and_no_further() -> None:
+    """8 terms leave 50 bits: 25 for each operand, or 40 for one and 10 for the other. A one is the largest on its grid."""
+    for left, right, once in ((25, 25, 1), (40, 10, 1), (10, 40, 1), (40, 11, 0), (26, 25, 0), (48, 2, 1), (49, 2, 0)):
+        tensors = {
+            "gradOutput": np.array([[[1.0], [1 - 2.0**-left]]]),
+            "input": np.array([[[3 * 2.0**60], [4 * 2.0**60 - 2.0 ** (62 - right)]]]),
+        }
+        before = product.calls
+        golden_exact(product, tensors, {"order": 0}, ["gradWeight"], 8)
+        assert (product.calls - before == 1) == bool(once), (left, right)
+    assert exact._span(np.array([[0.0, 0.0], [3.0, 1.0], [4.0, 1.0], [-5.0, 2.0**-20]])).tolist() == [0, 2, 2, 23]
+
+
 def test_pooling_in_multiples_of_the_divisors() -> None:
     shape = {"kH": 3, "kW": 3, "sH": 2, "sW": 2, "padH": 1, "padW": 1, "ceilMode": 0, "countIncludePad": 0,
              "divisorOverride": 0, "Hin": 9, "Win": 9, "Hout": 5, "Wout": 5}  # fmt: skip
