@@ -1,0 +1,151 @@
+"""The command line: one file per command, found by listing this folder.
+
+A module of this package that has a click command named ``command`` is a command of the module's name. It imports nothing
+heavy at its top, so that help stays fast. Here alone exceptions become messages: one line per problem on standard error.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+import click
+
+DIFFERENCE, BAD, INTERRUPTED = 1, 2, 130
+"""Exit codes: a comparison found a difference; bad usage, file or environment; Ctrl-C. 0 is all well."""
+
+_HELP = """Test vectors for NPU operators, from a vendor's page to a judged device.
+
+Exit codes: 0 all well, 1 a difference was found, 2 bad usage, file or environment, 130 interrupted.
+"""
+_EPILOG = """\b
+Examples:
+  $ opgen generate
+  $ opgen ops
+  $ opgen inspect --help
+
+Tab completion: eval "$(_OPGEN_COMPLETE=bash_source opgen)" (or zsh_source, fish_source)."""
+
+
+class Stop(click.ClickException):
+    """What has gone wrong, as lines for standard error."""
+
+    exit_code = BAD
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(lines))
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(self.message, file=file or sys.stderr)
+
+
+class Interrupted(Stop):
+    """Somebody pressed Ctrl-C."""
+
+    exit_code = INTERRUPTED
+
+
+class Commands(click.Group):
+    """The commands of this package, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name in _modules() if self.get_command(ctx, name) is not None]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _modules():
+            return None
+        command = getattr(import_module(f"{__name__}.{cmd_name}"), "command", None)
+        if not isinstance(command, click.Command):
+            return None
+        command.name = cmd_name
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
+            close = get_close_matches(name, self.list_commands(ctx), n=1, cutoff=0.5)
+            ctx.fail(f"no such command '{name}'" + (f"; did you mean '{close[0]}'?" if close else ""))
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except BaseException as error:
+            _stop(error)
+
+
+def _modules() -> Iterator[str]:
+    """Names of the modules of this package; helpers among them have no ``command``."""
+    folder = Path(__file__).parent
+    return (path.stem for path in sorted(folder.glob("*.py")) if not path.stem.startswith("_"))
+
+
+def _stop(error: BaseException) -> NoReturn:
+    """Raise what ends the program in good order; a fault of opgen's own keeps its traceback."""
+    if isinstance(error, (KeyboardInterrupt, EOFError)):
+        raise Interrupted("interrupted") from None
+    if isinstance(error, OSError) and error.filename is None and error.errno in (errno.EPIPE, errno.ENOSPC):
+        _close_stdout()
+    lines = _lines(error)
+    if lines is not None:
+        raise Stop(*lines) from None
+    if not isinstance(error, Exception):
+        raise error
+    text = "".join(traceback.format_exception(error)).rstrip()
+    raise Stop(text, "this is a fault of opgen, not of your files; please report it with the lines above") from None
+
+
+def _lines(error: BaseException) -> list[str] | None:
+    """One line per problem; None for an error that nobody expects."""
+    from opgen.model import FileError
+
+    if isinstance(error, FileError):
+        return [str(problem) for problem in error.problems]
+    bundles = sys.modules.get("opgen.bundle.dtypes")
+    if bundles is not None and isinstance(error, bundles.BundleError):
+        return [str(error)]
+    if isinstance(error, BrokenPipeError):
+        return ["standard output: closed before everything was written"]
+    if isinstance(error, OSError):
+        reason = error.strerror or str(error) or type(error).__name__
+        return [f"{error.filename if error.filename is not None else 'standard output'}: {reason}"]
+    if isinstance(error, MemoryError):
+        return ["not enough memory; try a smaller plan, fewer workers, or --shard"]
+    return None
+
+
+def _close_stdout() -> None:
+    """Let what is left in the buffer of a closed or full output go, so that Python does not complain at its end."""
+    try:
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass
+
+
+def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from opgen import __version__
+
+        click.echo(f"opgen {__version__}")
+        ctx.exit()
+
+
+@click.command(
+    cls=Commands, help=_HELP, epilog=_EPILOG, no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)  # fmt: skip
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit.")
+def main() -> None:
+    pass

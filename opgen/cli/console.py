@@ -1,0 +1,78 @@
+"""Where words go: data to standard output, messages and progress to standard error.
+
+NO_COLOR is honoured, and tables keep to 100 columns where the output is no terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+WIDTH = 100
+"""Columns of a table that is not shown on a terminal."""
+
+
+def output() -> Console:
+    """Standard output."""
+    return _console(stderr=False)
+
+
+def messages() -> Console:
+    """Standard error."""
+    return _console(stderr=True)
+
+
+def _console(stderr: bool) -> Console:
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, width=None if stream.isatty() else WIDTH, highlight=False, emoji=False, soft_wrap=False)
+
+
+def note(text: str, quiet: bool = False) -> None:
+    """One message on standard error, unless ``quiet``."""
+    if not quiet:
+        click.echo(text, err=True)
+
+
+def json_text(value: Any) -> None:
+    """A value as indented JSON on standard output; keys keep their order."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def table(*columns: str, title: str = "", right: tuple[str, ...] = ()) -> Table:
+    """An open table with these headings; those in ``right`` hold numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    result = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False, show_edge=False)
+    for name in columns:
+        result.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    return result
+
+
+@contextmanager
+def progress(label: str, total: int | None, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error while the block runs, where standard error is a terminal; gives a function that advances it.
+
+    >>> with progress("cases", 3) as advance:
+    ...     advance(3)
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=messages(), transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda done: bar.advance(task, done)

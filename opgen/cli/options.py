@@ -1,0 +1,145 @@
+"""Options that several commands share, what completes them, and how ``--case`` chooses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from opgen.resources import specs_folder
+
+F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[F], F]
+TIERS = ("smoke", "standard", "full")
+
+
+def examples(*lines: str) -> str:
+    """The block of examples at the end of a command's help; tests run each line that starts with ``opgen``.
+
+    A comment ``# exit 1`` says how the command ends where that is not 0.
+    """
+    return "\b\nExamples:\n" + "\n".join(f"  $ {line}" for line in lines)
+
+
+# completion -----------------------------------------------------------------------------------------------------------
+def complete_operators(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Both names of every operator, read off the specs without loading them."""
+    names: dict[str, None] = {}
+    for path in sorted(specs_folder().glob("*.yaml")):
+        found = re.search(r"^api: *(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if found:
+            names |= {path.stem.split(".")[0]: None, found[1]: None}
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def complete_products(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The products of the shared tables."""
+    text = (specs_folder() / "tables.yaml").read_text(encoding="utf-8")
+    block = re.search(r"^products:\n((?:[ #].*\n)+)", text, re.MULTILINE)
+    names = re.findall(r"^  (\w+):", block[1], re.MULTILINE) if block else []
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def complete_plans(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The tiers; then files."""
+    tiers = [CompletionItem(tier) for tier in TIERS if tier.startswith(incomplete)]
+    return tiers or [CompletionItem(incomplete, type="file")]
+
+
+def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The ids of a bundle that is named on the same line."""
+    path = next((ctx.params[key] for key in ("file", "bundle") if ctx.params.get(key)), None)
+    if path is None:
+        return []
+    import opgen
+
+    try:
+        with opgen.open(path) as bundle:
+            return [CompletionItem(name) for name in bundle.ids if name.startswith(incomplete)]
+    except (OSError, opgen.BundleError):
+        return []
+
+
+# options --------------------------------------------------------------------------------------------------------------
+def operators_argument(required: bool = False) -> Decorator[F]:
+    """``[OP ...]``: operators by either of their names."""
+    return click.argument("operators", metavar="[OP]...", nargs=-1, required=required, shell_complete=complete_operators)
+
+
+def bundle_argument(name: str = "file") -> Decorator[F]:
+    """``FILE``: a bundle that exists."""
+    return click.argument(name, metavar="FILE", type=click.Path(exists=True, dir_okay=False))
+
+
+def product_option() -> Decorator[F]:
+    """``--product P``, repeatable."""
+    return click.option(
+        "--product", "products", metavar="P", multiple=True, shell_complete=complete_products,
+        help="Only this product (repeatable); opgen ops lists them.",
+    )  # fmt: skip
+
+
+def plan_option(default: str = "smoke") -> Decorator[F]:
+    """``--plan smoke|standard|full|FILE``."""
+    return click.option(
+        "--plan", metavar="|".join((*TIERS, "FILE")), default=default, show_default=True, shell_complete=complete_plans,
+        help="How much to try, or a plan of your own.",
+    )  # fmt: skip
+
+
+def case_option() -> Decorator[F]:
+    """``--case ID|GLOB``, repeatable."""
+    return click.option(
+        "--case", "cases", metavar="ID|GLOB", multiple=True, shell_complete=complete_cases,
+        help="Only these cases (repeatable); * ? [] are wildcards.",
+    )  # fmt: skip
+
+
+def output_option(default: str | None = None, what: str = "The file to write.") -> Decorator[F]:
+    """``-o FILE``."""
+    return click.option(
+        "-o", "--output", metavar="FILE", type=click.Path(), default=default, show_default=default is not None,
+        required=default is None, help=what,
+    )  # fmt: skip
+
+
+def force_option() -> Decorator[F]:
+    """``--force``."""
+    return click.option("--force", is_flag=True, help="Replace an existing file.")
+
+
+def json_option() -> Decorator[F]:
+    """``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="JSON, for programs.")
+
+
+def quiet_option() -> Decorator[F]:
+    """``--quiet``."""
+    return click.option("-q", "--quiet", is_flag=True, help="No messages and no progress.")
+
+
+def choose(ids: Iterable[str], patterns: Sequence[str], where: str = "--case") -> list[str]:
+    """The ids that are one of ``patterns`` or match one, in their own order; all where there is no pattern.
+
+    Raises FileError naming every pattern that matches nothing.
+
+    >>> choose(["pool/1", "pool/2", "pad/1"], ["pool/*"])
+    ['pool/1', 'pool/2']
+    """
+    ids = list(ids)
+    if not patterns:
+        return ids
+    known, globs = set(ids), [p for p in patterns if set(p) & set("*?[")]
+    exact = set(patterns) & known
+    missing = [p for p in patterns if p not in known and not (p in globs and any(fnmatchcase(i, p) for i in ids))]
+    if missing:
+        from opgen.model import FileError, Problem
+        from opgen.yamlfile import did_you_mean
+
+        text = f"no such case among {len(ids)}"
+        raise FileError([Problem(where, None, p, "matches no case" if p in globs else text + did_you_mean(p, ids)) for p in missing])
+    return [i for i in ids if i in exact or any(fnmatchcase(i, p) for p in globs)]
