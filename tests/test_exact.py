@@ -129,7 +129,7 @@ def test_slices_add_up_and_are_narrow() -> None:
 
 
 def test_one_call_where_that_is_exact_and_no_further() -> None:
-    """8 terms leave 50 bits: 25 for each operand, or 40 for one and 10 for the other. A one is the largest on its grid."""
+    """8 terms leave 50 bits: 25 for each operand, or 40 for one and 10 for the other."""
     for left, right, once in ((25, 25, 1), (40, 10, 1), (10, 40, 1), (40, 11, 0), (26, 25, 0), (48, 2, 1), (49, 2, 0)):
         tensors = {
             "gradOutput": np.array([[[1.0], [1 - 2.0**-left]]]),
