@@ -28,8 +28,9 @@ from opgen.golden._axes import Windows
 from opgen.golden._columns import Block, blocks, fill, index_plan, pieces, taps, unfill
 
 PADDING = {"D": "padFront", "H": "padTop", "W": "padLeft"}
-SMALL = 1 << 17  # elements of a case's columns up to which cases are stacked, and of a stack of them
-COLUMNS = 1 << 21  # elements of a block of columns: 16 MiB
+SMALL = 1 << 16  # elements of a case's columns up to which cases are stacked, and of a stack of them
+COLUMNS = 1 << 19  # elements of a block of columns, 4 MiB; up to four times as many where it would be narrow
+NARROW = 1024  # elements of input or gradOutput
 WEIGHT = 5 << 17  # elements of a piece of the weight: 5 MiB
 
 
@@ -138,82 +139,106 @@ def stacked(t: Operands, plan: Plan) -> None:
     """Small convolutions, several cases at once: columns of gradOutput by an index plan, batched products."""
     index = index_plan(plan.up)
     batch, n, groups, c, *wide = t.dy.shape
-    m, kernel = t.w.shape[2], t.w.shape[4:]
-    taps_, inputs = index.shape
+    m, (k, inputs), extent = t.x.shape[3], index.shape, prod(wide)
+    dy, x, weights = t.dy.reshape(batch, n, groups, c, extent), t.x.reshape(batch, n, groups, m, inputs), groups * m * c * k
+    w = (t.w if plan.transposed else t.w.swapaxes(2, 3)).reshape(batch, weights)
+    gw = None if t.gw is None else (t.gw if plan.transposed else t.gw.swapaxes(2, 3)).reshape(batch, weights)
+    forth, back = (None, None) if plan.transposed or m == 1 or c == 1 else (order(groups, c, m, k), order(groups, m, c, k))
     for cases in pieces(batch, SMALL // (n * groups * c * index.size)):
         b = cases.stop - cases.start
-        padded = np.zeros((b, n, groups, c, prod(wide) + 1))
-        padded[..., :-1] = t.dy[cases].reshape(b, n, groups, c, prod(wide))
-        columns = padded.take(index, axis=-1, mode="clip").reshape(b, n, groups, c * taps_, inputs)
+        padded = np.zeros((b, n, groups, c, extent + 1))
+        padded[..., :-1] = dy[cases]
+        columns = padded.take(index, axis=-1, mode="clip").reshape(b, n, groups, c * k, inputs)
         if t.gx is not None:
-            w = t.w[cases].reshape(b, 1, groups, m, c * taps_)
-            t.gx[cases] = np.matmul(w, columns).reshape(t.gx[cases].shape)
-        if t.gw is not None:
-            x = t.x[cases].reshape(b, n, groups, m, inputs)
-            products = np.matmul(x, columns.swapaxes(-1, -2))
-            t.gw[cases] = (products.sum(1) if n > 1 else products).reshape(b, groups, m, c, *kernel)
+            by_input = w[cases] if forth is None else w[cases].take(forth, axis=1, mode="clip")
+            out = t.gx[cases].reshape(b, n, groups, m, inputs)
+            np.matmul(by_input.reshape(b, 1, groups, m, c * k), columns, out=out)
+        if gw is not None:
+            products = np.matmul(x[cases], columns.swapaxes(-1, -2))
+            products = (np.add.reduce(products, axis=1) if n > 1 else products).reshape(b, weights)
+            gw[cases] = products if back is None else products.take(back, axis=1, mode="clip")
+
+
+@lru_cache(maxsize=1024)
+def order(groups: int, first: int, second: int, k: int) -> Array:
+    """The flat indices that exchange the two axes of channels of a weight."""
+    size = groups * first * second * k
+    return np.ascontiguousarray(np.arange(size).reshape(groups, first, second, k).swapaxes(1, 2)).reshape(size)
+
+
+def room(rows: int) -> int:
+    """The elements per row of a block of columns."""
+    return max(1, COLUMNS // rows, min(NARROW, 4 * COLUMNS // rows))
 
 
 def from_output(t: Operands, plan: Plan) -> None:
     """From columns of gradOutput, a block of them at a time."""
-    batch, n, groups, c, *wide = t.dy.shape
-    m, kernel, inner = t.x.shape[3], t.w.shape[4:], t.x.shape[4:]
-    k, inputs = prod(kernel), prod(inner)
-    c_step = max(1, min(c, WEIGHT // k))
-    m_step = max(1, min(m, WEIGHT // (k * c_step)))
-    room = max(1, COLUMNS // (c_step * k))
-    g_step = max(1, min(groups, (COLUMNS // 8) // (c_step * k * inputs)))
+    batch, _, groups, c = t.dy.shape[:4]
+    m, inner, k = t.x.shape[3], t.x.shape[4:], prod(t.w.shape[4:])
+    c_step = min(c, max(1, WEIGHT // k))
+    m_step = min(m, max(1, WEIGHT // (k * c_step)))
+    g_step = min(groups, max(1, COLUMNS // 2 // (c_step * k * prod(inner))))
+    cuts = blocks(inner, room(c_step * k))
     for b in range(batch):
         for g in pieces(groups, g_step):
-            for i, cc in enumerate(pieces(c, c_step)):
+            for cc in pieces(c, c_step):
                 for mm in pieces(m, m_step):
-                    gather(t, plan, b, g, mm, cc, blocks(inner, room), add=i > 0)
+                    gather(t, plan, b, g, mm, cc, cuts)
 
 
-def gather(t: Operands, plan: Plan, b: int, g: slice, mm: slice, cc: slice, cuts: tuple[Block, ...], add: bool) -> None:
+def gather(t: Operands, plan: Plan, b: int, g: slice, mm: slice, cc: slice, cuts: tuple[Block, ...]) -> None:
     """The part of the gradients of some groups that some channels of gradOutput give to some channels of input."""
     w = t.w[b, g, mm, cc]
-    kernel, (gs, m, c) = w.shape[3:], w.shape[:3]
-    rows = c * prod(kernel)
-    w = np.ascontiguousarray(w).reshape(gs, m, rows)
+    (gs, m, c), kernel, k = w.shape[:3], w.shape[3:], prod(w.shape[3:])
+    w = np.ascontiguousarray(w).reshape(gs, m, c * k)
     total: Array | None = None
     for block in cuts:
         shape, at = tuple(stop - start for start, stop in block), tuple(slice(*span) for span in block)
-        columns = np.zeros((gs, c, *kernel, *shape))
+        size, same = prod(shape), k == 1 and shape == t.dy.shape[4:] and taps(plan.up)[0][1:] == (at, at)
+        columns = None if same else np.zeros((gs, c, *kernel, *shape))
         for n in range(t.dy.shape[1]):
-            fill(columns, t.dy[b, n, g, cc], plan.up, block)
-            flat = columns.reshape(gs, rows, prod(shape))
+            if columns is None:
+                flat = t.dy[b, n, g, cc].reshape(gs, c, size)
+            else:
+                fill(columns, t.dy[b, n, g, cc], plan.up, block)
+                flat = columns.reshape(gs, c * k, size)
             if t.gx is not None:
-                part = t.gx[(b, n, g, mm, *at)]
-                value = np.matmul(w, flat).reshape(part.shape)
-                if add:
-                    part += value
-                else:
-                    part[...] = value
+                multiply(w, flat, t.gx[(b, n, g, mm, *at)], cc.start > 0)
             if t.gw is not None:
-                x = t.x[(b, n, g, mm, *at)].reshape(gs, m, prod(shape))
+                x = t.x[(b, n, g, mm, *at)].reshape(gs, m, size)
                 value = np.matmul(x, flat.swapaxes(1, 2))
                 total = value if total is None else np.add(total, value, out=total)
     if t.gw is not None and total is not None:
         t.gw[b, g, mm, cc] = total.reshape(gs, m, c, *kernel)
 
 
+def multiply(left: Array, right: Array, target: Array, add: bool) -> None:
+    """Writes left @ right into a target whose last axes are those of the product unflattened, or adds it."""
+    if target[0, 0].flags.c_contiguous and not add:
+        np.matmul(left, right, out=target.reshape(*target.shape[:2], prod(target.shape[2:])))
+        return
+    value = np.matmul(left, right).reshape(target.shape)
+    if add:
+        target += value
+    else:
+        target[...] = value
+
+
 def from_input(t: Operands, plan: Plan) -> None:
     """From columns of input, a block of them at a time; those of gradInput are added back."""
-    batch, samples, groups, m, *wide = t.x.shape
-    c, kernel, inner = t.dy.shape[3], t.w.shape[4:], t.dy.shape[4:]
-    k, outputs = prod(kernel), prod(inner)
-    m_step = max(1, min(m, WEIGHT // k))
-    room = max(1, COLUMNS // 2 // (m_step * k))
-    g_step = max(1, min(groups, (COLUMNS // 8) // (m_step * k * outputs)))
-    c_step = max(1, min(c, WEIGHT // (m_step * k)))
+    batch, _, groups, m = t.x.shape[:4]
+    c, inner, k = t.dy.shape[3], t.dy.shape[4:], prod(t.w.shape[4:])
+    m_step = min(m, max(1, WEIGHT // k))
+    c_step = min(c, max(1, WEIGHT // (m_step * k)))
+    g_step = min(groups, max(1, COLUMNS // 2 // (m_step * k * prod(inner))))
+    cuts = blocks(inner, room(2 * m_step * k))
     if t.gx is not None:
         t.gx[...] = 0.0
     for b in range(batch):
         for g in pieces(groups, g_step):
             for mm in pieces(m, m_step):
                 for cc in pieces(c, c_step):
-                    scatter(t, plan, b, g, mm, cc, blocks(inner, room))
+                    scatter(t, plan, b, g, mm, cc, cuts)
 
 
 def scatter(t: Operands, plan: Plan, b: int, g: slice, mm: slice, cc: slice, cuts: tuple[Block, ...]) -> None:
