@@ -145,7 +145,7 @@ class Solver:
                 kept = domain[i, offsets[factor] + value]
                 domain[i, offsets[factor] : offsets[factor + 1]] = False
                 domain[i, offsets[factor] + value] = kept
-        return domain, self.propagator.narrow(domain, touched)
+        return domain, self.propagator.narrow(domain, touched, self.root)
 
     def _dive(self, domain: Domain, order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Random values in the given order of factors; returns rows and which of them are solutions."""

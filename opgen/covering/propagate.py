@@ -19,7 +19,9 @@ Domain = NDArray[np.bool_]
 JOINED_ROWS = 2048
 """Tables are joined while the join has no more allowed rows than this: propagation through one is exact."""
 JOINED_CELLS = 1 << 17
-SCRATCH_WORDS = 1 << 20
+SMALL = 1024
+"""Tables with no more words of bitsets than this are kept as bitsets."""
+SCRATCH = 1 << 23
 
 
 class Propagator:
@@ -28,7 +30,10 @@ class Propagator:
     def __init__(self, levels: Sequence[int], tables: Sequence[Table]) -> None:
         self.levels = tuple(levels)
         self.offsets = np.concatenate([[0], np.cumsum(levels)]).astype(np.int64)
-        self.tables = [_Bits(table, self.offsets) for table in joined(levels, tables)]
+        self.tables: list[_Table] = []
+        for scope, allowed in joined(levels, tables):
+            words = sum(allowed.shape) * (np.count_nonzero(allowed) // 64 + 1)
+            self.tables.append((_Bits if words <= SMALL else _Cells)((scope, allowed), self.offsets))
         self.touching: list[list[int]] = [[] for _ in levels]
         for i, bits in enumerate(self.tables):
             for factor in bits.scope:
@@ -46,15 +51,31 @@ class Propagator:
         block[:] = False
         block[np.arange(len(domain)), values] = kept
 
-    def narrow(self, domain: Domain, factors: Iterable[int]) -> NDArray[np.bool_]:
-        """Propagate in place what the changed ``factors`` imply; returns which domains are still alive."""
+    def narrow(self, domain: Domain, factors: Iterable[int], since: Domain | None = None) -> NDArray[np.bool_]:
+        """Propagate in place what the changed ``factors`` imply; returns which domains are still alive.
+
+        With ``since``, a propagated domain ``(1, values)``, only what differs from it counts as changed.
+        """
         alive = np.ones(len(domain), np.bool_)
-        dirty = {i for factor in factors for i in self.touching[factor]}
+        dirty = {i: alive for factor in factors for i in self.touching[factor]}
+        if since is not None:
+            dirty = {i: (domain[:, t.ids] != since[:, t.ids]).any(axis=1) for i in dirty for t in [self.tables[i]]}
         while dirty:
             i = min(dirty)
-            dirty.discard(i)
-            changed = self.tables[i].narrow(domain, alive)
-            dirty.update(j for factor in changed for j in self.touching[factor] if j != i)
+            table = self.tables[i]
+            chosen = np.flatnonzero(dirty.pop(i) & alive)[:, None]
+            before = domain[chosen, table.ids]
+            after = before & table.supported(before)
+            if (removed := before != after).any():
+                domain[chosen, table.ids] = after
+                alive[chosen[:, 0]] = after.any(axis=1)
+                by_factor = np.logical_or.reduceat(removed, table.starts, axis=1)
+                for axis in np.flatnonzero(by_factor.any(axis=0)):
+                    hit = np.zeros(len(domain), np.bool_)
+                    hit[chosen[:, 0]] = by_factor[:, axis]
+                    for j in self.touching[table.scope[axis]]:
+                        if j != i:
+                            dirty[j] = dirty[j] | hit if j in dirty else hit
         return alive
 
     def beside(self, rows: NDArray[np.int64], factor: int) -> Domain:
@@ -67,42 +88,76 @@ class Propagator:
         return allowed
 
 
-class _Bits:
-    """One table as bitsets: ``bits[v]`` marks the allowed rows that hold value ``v`` of the table's factors."""
+class _Table:
+    """One table; ``ids`` are the values of its factors as domains number them, ``starts`` each factor's first."""
 
     def __init__(self, table: Table, offsets: NDArray[np.int64]) -> None:
-        self.scope, self.allowed = scope, allowed = table
-        rows = np.argwhere(allowed)
-        words = max(1, -(-len(rows) // 64))
-        self.ids = np.concatenate([np.arange(offsets[f], offsets[f + 1]) for f in scope])
-        holds = np.zeros((len(self.ids), words * 64), np.bool_)
-        first = 0
-        starts = []
-        for axis, n in enumerate(allowed.shape):
-            starts.append(first)
-            holds[first + rows[:, axis], np.arange(len(rows))] = True
-            first += n
-        self.bits = np.packbits(holds, axis=1).view(np.uint64)
-        self.starts = np.array(starts)
-        self.block = max(1, SCRATCH_WORDS // self.bits.size)
+        self.scope, self.allowed = table
+        self.ids = np.concatenate([np.arange(offsets[f], offsets[f + 1]) for f in self.scope])
+        self.starts = np.concatenate([[0], np.cumsum(self.allowed.shape)[:-1]]).astype(np.int64)
 
-    def narrow(self, domain: Domain, alive: NDArray[np.bool_]) -> list[int]:
-        """Narrow the domains by this table alone; returns the factors whose domains changed anywhere."""
-        changed = np.zeros(len(self.ids), np.bool_)
-        for first in range(0, len(domain), self.block):
-            part = slice(first, first + self.block)
-            before = domain[part, self.ids]
-            mask = -before.astype(np.int64)
-            rows = self.bits & mask.view(np.uint64)[:, :, None]
-            live = np.bitwise_and.reduce(np.bitwise_or.reduceat(rows, self.starts, axis=1), axis=1)
-            after = before & (self.bits & live[:, None, :]).any(axis=2)
-            alive[part] &= live.any(axis=1)
-            removed = before & ~after
-            if removed.any():
-                changed |= removed.any(axis=0)
-                domain[part, self.ids] = after
-        hit = np.logical_or.reduceat(changed, self.starts)
-        return [factor for factor, one in zip(self.scope, hit, strict=True) if one]
+    def supported(self, domain: Domain) -> Domain:
+        """Which values of its factors an allowed row inside each domain ``(n, values)`` holds."""
+        raise NotImplementedError
+
+
+class _Bits(_Table):
+    """A small table as bitsets: ``bits[v]`` marks the allowed rows that hold value ``v`` of the table's factors."""
+
+    def __init__(self, table: Table, offsets: NDArray[np.int64]) -> None:
+        super().__init__(table, offsets)
+        rows = np.argwhere(self.allowed)
+        holds = np.zeros((len(self.ids), max(1, -(-len(rows) // 64)) * 64), np.bool_)
+        for axis, first in enumerate(self.starts):
+            holds[first + rows[:, axis], np.arange(len(rows))] = True
+        self.bits = np.packbits(holds, axis=1).view(np.uint64)
+
+    def supported(self, domain: Domain) -> Domain:
+        mask = (-domain.astype(np.int64)).view(np.uint64)
+        inside = np.bitwise_or.reduceat(self.bits & mask[:, :, None], self.starts, axis=1)
+        rows = np.bitwise_and.reduce(inside, axis=1)
+        found: Domain = (self.bits & rows[:, None, :]).any(axis=2)
+        return found
+
+
+class _Cells(_Table):
+    """A large table as it is. Factors with one value left select a slice; only the slice is looked at."""
+
+    def supported(self, domain: Domain) -> Domain:
+        counts = np.add.reduceat(domain, self.starts, axis=1, dtype=np.int64)
+        pattern = (counts == 1) @ (1 << np.arange(len(self.scope)))
+        found = np.zeros_like(domain)
+        for which in np.unique(pattern):
+            chosen = np.flatnonzero(pattern == which)
+            single = [bool(which >> axis & 1) for axis in range(len(self.scope))]
+            cells = np.prod([n for n, one in zip(self.allowed.shape, single, strict=True) if not one], dtype=int)
+            block = max(1, SCRATCH // int(cells))
+            for first in range(0, len(chosen), block):
+                part = chosen[first : first + block]
+                found[part] = self._slice(domain[part], single)
+        return found
+
+    def _slice(self, domain: Domain, single: list[bool]) -> Domain:
+        blocks = np.split(domain, self.starts[1:], axis=1)
+        held = [axis for axis, one in enumerate(single) if one]
+        free = [axis for axis, one in enumerate(single) if not one]
+        where = tuple(blocks[axis].argmax(axis=1) for axis in held)
+        rows = self.allowed.transpose(held + free)[where] if held else np.repeat(self.allowed[None], len(domain), 0)
+        for place, axis in enumerate(free, 1):
+            if not blocks[axis].all():
+                shape = [1] * rows.ndim
+                shape[0], shape[place] = blocks[axis].shape
+                rows = rows & blocks[axis].reshape(shape)
+        found = np.zeros_like(domain)
+        for axis in reversed(free):
+            size = rows.shape[-1]
+            first = self.starts[axis]
+            found[:, first : first + size] = rows.reshape(len(rows), -1, size).any(axis=1)
+            rows = rows.any(axis=-1)
+        for axis in held:
+            first = self.starts[axis]
+            found[:, first : first + blocks[axis].shape[1]] = blocks[axis] & rows[:, None]
+        return found
 
 
 def joined(levels: Sequence[int], tables: Sequence[Table]) -> list[Table]:
