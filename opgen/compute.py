@@ -1,0 +1,21 @@
+"""Which dtype a correct device computes in: the page's cube modes, read on columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opgen.spec import Spec
+from opgen.terms import View
+from opgen.words import words
+
+COMPUTE = ("FLOAT", "FLOAT16", "BFLOAT16", "HFLOAT32", "DOUBLE", "COMPLEX64", "COMPLEX128")
+
+
+def compute_dtypes(spec: Spec, view: View, rows: int) -> np.ndarray:
+    """(rows,) object array of names: the first mode of the page that holds, else the dtype of the first tensor itself."""
+    first = view.get((spec.inputs[0].name, "dtype"))
+    result = np.array(words().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)]
+    for mode in reversed(spec.modes):
+        asked = mode.when.read(view)
+        result[np.broadcast_to(np.asarray(asked.data & asked.bound, dtype=bool), rows)] = mode.dtype
+    return result

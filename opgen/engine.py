@@ -1,0 +1,251 @@
+"""Batches -> arrays -> bundle: inputs, goldens and bounds, in this process or in several.
+
+A batch is a pure function of itself and the seed. Workers compute batches and write them into the places that the layout
+has given them; the bytes are the same for any number of workers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from math import gcd, prod
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opgen.bounds import bound, certain_overflow, flushed_magnitude
+from opgen.bundle.blocks import Blocks
+from opgen.bundle.layout import Layout
+from opgen.bundle.writer import Writer
+from opgen.exact import GRADIENT, PARTNERS, golden_exact, magnitude_exact
+from opgen.fill import Source, draw
+from opgen.golden import kernel
+from opgen.model import TensorDesc
+from opgen.numerics import DTYPES, Array, by_parts, golden_dtype, rounded, stored
+from opgen.recipes import RECIPES, quantum
+from opgen.slot import Slot
+from opgen.suite import Batch, Suite, storage_elements
+
+GAP = -512.0
+"""What lies in a storage where no element of the view is: a wrong stride shows."""
+Arrays = dict[tuple[str, str], Array]
+_CHUNK = 16
+
+
+def compute(batch: Batch, seed: int) -> Arrays:
+    """Everything that is stored of a batch: (name, role) -> (B, ...); inputs as whole storages."""
+    module = kernel(batch.op)
+    shapes = {name: desc.shape for name, desc in batch.tensors.items()}
+    depths = {out: module.depth(batch.names, shapes, out) for out in batch.wanted}
+    deepest = max(depths.values(), default=1)
+    divisor = _divisor(batch)
+    source = Source(seed)
+    arrays: Arrays = {}
+    values: dict[str, Array | None] = dict.fromkeys(batch.tensors)
+    slots: dict[str, Slot] = {}
+    for name in batch.inputs:
+        desc = batch.tensors[name]
+        slots[name] = _slot(batch, name, deepest, divisor)
+        drawn = draw(batch.recipe, source, batch.ids, slots[name])
+        arrays[name, "input"], values[name] = _lay(drawn, desc)
+    inputs = {name: values.get(name) for name in batch.inputs}
+    for name in module_inputs(batch):
+        inputs.setdefault(name, None)
+    for outputs, seen in _readings(batch, inputs):
+        goldens, sizes = _evaluate(batch, seen, outputs, deepest, divisor)
+        flushed = flushed_magnitude(module.magnitude, seen, batch.names, outputs, {n: batch.compute if n in batch.tensors else "FLOAT" for n in seen}) if GRADIENT in seen else None
+        for out in outputs:
+            dtype = batch.tensors[out].dtype
+            golden, size = goldens[out], sizes[out]
+            through = batch.compute if out not in batch.exact and batch.compute in ("FLOAT16", "BFLOAT16") and dtype != batch.compute else None
+            limit = bound(
+                golden,
+                size,
+                depths[out],
+                dtype,
+                through=through,
+                quantum=_quantum(batch, slots, out, divisor),
+                flushed=None if flushed is None else flushed[out],
+                gain=_gain(seen),
+            )
+            if "FLOAT16" in (dtype, through) and (np.abs(golden) > 60000).any():
+                over = certain_overflow(golden, size, depths[out], dtype, through=through)
+                golden = np.where(over, np.copysign(np.inf, golden), golden)
+                limit = np.where(over, np.float32(0), limit)
+            with np.errstate(over="ignore"):
+                arrays[out, "golden"] = stored(golden, golden_dtype(dtype))
+            arrays[out, "bound"] = limit
+    return arrays
+
+
+def module_inputs(batch: Batch) -> tuple[str, ...]:
+    """The inputs that a kernel may look for; those that are null pointers in this call are None."""
+    return tuple(batch.roles)
+
+
+def _slot(batch: Batch, name: str, deepest: int, divisor: int) -> Slot:
+    desc = batch.tensors[name]
+    role: Any = batch.roles.get(name, "operand")
+    return Slot(
+        tensor=name,
+        shape=desc.shape,
+        dtype=desc.dtype,
+        compute=batch.compute if batch.compute in ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT") else DTYPES[desc.dtype].part.name,
+        depth=max(deepest, 1),
+        role=role,
+        factors=batch.factors,
+        multiple_of=divisor if role == "gradient" else 1,
+        range=desc.range,
+    )
+
+
+def _divisor(batch: Batch) -> int:
+    """The least common multiple of what the kernel divides the gradient by before it sums; 1 for most operators."""
+    divisors = getattr(kernel(batch.op), "divisors", None)
+    if divisors is None or not batch.wanted:
+        return 1
+    found = 1
+    for number in np.unique(np.abs(divisors(batch.names))).astype(np.int64).tolist():
+        found = found * number // gcd(found, number) if number else found
+    return found
+
+
+def _lay(values: Array, desc: TensorDesc) -> tuple[Array, Array]:
+    """(storage (B, elements) in the storage dtype, the values as they are read back through the view)."""
+    flat = stored(values, desc.dtype).reshape(len(values), -1)
+    if desc.strides is None and not desc.offset:
+        return flat, values
+    index = _index(desc.shape, desc.strides, desc.offset)
+    storage = np.full((len(values), storage_elements(desc)), GAP, dtype=flat.dtype)
+    storage[:, index] = flat
+    wide = np.complex128 if np.iscomplexobj(values) else np.float64
+    return storage, storage[:, index].astype(wide).reshape(values.shape)
+
+
+@cache
+def _index(shape: tuple[int, ...], strides: tuple[int, ...] | None, offset: int) -> Array:
+    """Position in storage of every element of a view, in row-major order of the view."""
+    steps = strides if strides is not None else tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
+    index = np.full((1,) * max(len(shape), 1), offset, dtype=np.int64)
+    for axis, (extent, stride) in enumerate(zip(shape, steps, strict=True)):
+        index = index + (np.arange(extent) * stride).reshape(-1, *(1,) * (len(shape) - axis - 1))
+    return index.reshape(-1)
+
+
+def _readings(batch: Batch, inputs: Mapping[str, Array | None]) -> Iterator[tuple[tuple[str, ...], dict[str, Array | None]]]:
+    """Which outputs are computed from which values: most from inputs rounded to the compute dtype, some from stored ones."""
+    cube = tuple(out for out in batch.wanted if out not in batch.exact)
+    exact = tuple(out for out in batch.wanted if out in batch.exact)
+    if cube:
+        yield cube, {n: None if v is None else _in_compute(v, batch.tensors[n].dtype, batch.compute) for n, v in inputs.items()}
+    if exact:
+        yield exact, dict(inputs)
+
+
+def _in_compute(values: Array, storage: str, to: str) -> Array:
+    """One rounding to the compute dtype; none where it is the storage dtype or wider."""
+    if to == storage or DTYPES[storage].complex or storage == "DOUBLE" or to == "FLOAT":
+        return values
+    with np.errstate(over="ignore"):
+        return rounded(values, to)
+
+
+def _evaluate(batch: Batch, seen: Mapping[str, Array | None], outputs: tuple[str, ...], depth: int, divisor: int) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+    """(goldens, sums of absolute terms), with the same bits on every machine."""
+    module = kernel(batch.op)
+    if RECIPES[batch.recipe].on_grid or GRADIENT not in seen:
+        with np.errstate(invalid="ignore", over="ignore"):
+            golden = {out: value + 0.0 for out, value in module.golden(seen, batch.names, outputs).items()}
+            return golden, module.magnitude(seen, batch.names, outputs)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return (
+            golden_exact(module.golden, seen, batch.names, outputs, depth, multiple_of=divisor),
+            magnitude_exact(_positive(module.golden), seen, batch.names, outputs, depth, multiple_of=divisor),
+        )
+
+
+def _positive(golden: Callable[..., Any]) -> Callable[..., Any]:
+    """A golden kernel that divides by the size of its divisor."""
+
+    def apply(tensors: Any, names: Mapping[str, int], wanted: Any) -> Any:
+        return golden(tensors, {**names, "divisorOverride": abs(names.get("divisorOverride", 0))}, wanted)
+
+    return apply
+
+
+def _quantum(batch: Batch, slots: Mapping[str, Slot], out: str, divisor: int) -> float | None:
+    """What all terms of an output's sums are multiples of; None where nothing is known."""
+    if GRADIENT not in slots or divisor & (divisor - 1) or batch.compute == "HFLOAT32":
+        return None
+    partner = PARTNERS.get(out)
+    product = 1.0 / divisor
+    for name in (GRADIENT, partner):
+        if name is not None and name in slots:
+            step = quantum(batch.recipe, slots[name])
+            if step is None:
+                return None
+            product *= step
+    return product
+
+
+def _gain(seen: Mapping[str, Array | None]) -> float:
+    """The largest factor that an intermediate is multiplied by after the sums: rstd in a normalisation."""
+    rstd = seen.get("rstd")
+    return max(1.0, float(np.abs(rstd).max())) if rstd is not None and rstd.size else 1.0
+
+
+# writing --------------------------------------------------------------------------------------------------------------
+def layout(suite: Suite) -> Layout:
+    """Where everything of a suite will lie, before any of it exists."""
+    return Layout.plan(suite.cases, suite.stored, suite.order)
+
+
+def write(
+    suite: Suite, path: Path, header: Mapping[str, Any], *, seed: int = 0, workers: int = 1, force: bool = False, progress: Callable[[int], None] | None = None
+) -> str:
+    """Compute every batch and write the bundle; returns its root digest. ``progress`` is told of cases that are done."""
+    with Writer(path, header, suite.cases, layout(suite), force=force, outputs=suite.outputs) as writer:
+        tell = progress or (lambda cases: None)
+        tell(len(suite.cases) - sum(len(batch.rows) for batch in suite.batches))
+        if workers <= 1 or len(suite.batches) < 4 * workers:
+            for batch in suite.batches:
+                writer.write_batch(batch.rows, compute(batch, seed))
+                tell(len(batch.rows))
+        else:
+            _in_processes(suite, writer, seed, workers, tell)
+    return str(writer.digest)
+
+
+def _in_processes(suite: Suite, writer: Writer, seed: int, workers: int, tell: Callable[[int], None]) -> None:
+    chunks = [suite.batches[i : i + _CHUNK] for i in range(0, len(suite.batches), _CHUNK)]
+    with ProcessPoolExecutor(workers, get_context("fork"), initializer=_adopt, initargs=(writer.port(), seed)) as pool:
+        jobs = {pool.submit(_work, chunk): chunk for chunk in chunks}
+        try:
+            for job in as_completed(jobs):
+                for rows, digests in job.result():
+                    writer.accept(rows, digests)
+                tell(sum(len(batch.rows) for batch in jobs[job]))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+_mine: dict[str, Any] = {}
+
+
+def _adopt(port: Blocks, seed: int) -> None:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _mine.update(port=port, seed=seed)
+
+
+def _work(batches: list[Batch]) -> list[tuple[Array, Array]]:
+    return [_mine["port"].write(batch.rows, compute(batch, _mine["seed"])) for batch in batches]
+
+
+def magnitude_by_parts(values: Array) -> Array:
+    """Absolute values, by parts for complex."""
+    return by_parts(np.abs, values)
