@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from opgen import terms
 from opgen.formulas import Value
 from opgen.model import Code
 from opgen.rules import Guard, Rule
@@ -62,7 +63,7 @@ class Stage(Entry):
         fails = Rule(self.id, (), self.guards, "stated", None, None).broken(view, rows)
         for rule in self.rules:
             fails = fails | broken[rule.id]
-        return reached & fails
+        return np.asarray(reached & fails)
 
 
 @dataclass(frozen=True)
@@ -165,3 +166,7 @@ class NamedView:
         if reference not in self.known:
             self.known[reference] = self.added[name].read(self)
         return self.known[reference]
+
+
+NEVER: tuple[Guard, ...] = (Guard(None, terms.relation("0 == 0", SpecScope({}))),)
+"""A check that never fails: what a stage is on a page that has none of its rules."""

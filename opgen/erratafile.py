@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 from opgen import terms
 from opgen.book import Book, book
-from opgen.errata import WRITTEN, Basis, Errata, NamedScope, Numeric, PageErrata, Stage, Tolerance
+from opgen.errata import NEVER, WRITTEN, Basis, Errata, NamedScope, Numeric, PageErrata, Stage, Tolerance
+from opgen.erratafaults import faults
 from opgen.model import Code, FileError, Problem
 from opgen.resources import specs_folder
 from opgen.rules import Guard, Rule
-from opgen.spec import Spec, SpecScope
+from opgen.spec import Spec
 from opgen.words import words
 from opgen.yamlfile import Document, Location, did_you_mean, parse, read
 
@@ -80,10 +81,8 @@ class _Loader:
         self.sources = self.section("sources")
         self.rules = {rule.id: None for page in pages for rule in page.rules}
         read_pages = {page.name: self.page(page) for page in pages}
-        for page in read_pages.values():
-            self.pointless(page)
-        if read_pages:
-            self.complete(tuple(read_pages.values()))
+        for where, name, text in faults(tuple(read_pages.values())):
+            self.doc.problem(where, text, name)
         self.doc.raise_problems()
         return Errata(self.doc.file, str(api), str(release), read_pages)
 
@@ -235,39 +234,3 @@ class _Loader:
         terms_of = {key: value for key, value in values.items() if value is not None}
         when = self.when(where, name, body)
         return Numeric(name, *self.common(where, body), when=when, outputs=chosen, bound=bound, reference=terms_of, written=written)
-
-    # what the whole says ----------------------------------------------------------------------------------------------
-    def pointless(self, page: PageErrata) -> None:
-        """An entry that cannot change any answer is refused."""
-        held: dict[str, str] = {}
-        for stage in page.stages:
-            repeated = [rule.id for rule in stage.rules if rule.id in held]
-            if repeated and len(repeated) == len(stage.rules) and not [g for g in stage.guards if g not in NEVER]:
-                self.doc.problem(("stages", stage.id), f"changes nothing: {repeated[0]} is held by {held[repeated[0]]} before", stage.id)
-            if stage.when is None:
-                held.update({rule.id: stage.id for rule in stage.rules if rule.id not in held})
-        for kind, entry, rules in [
-            *(("stages", stage, stage.instead_of) for stage in page.stages),
-            *(("tolerates", tolerance, tolerance.rules) for tolerance in page.tolerated),
-        ]:
-            for rule in rules:
-                if rule in held:
-                    self.doc.problem((kind, entry.id), f"changes nothing: {rule} is held by {held[rule]} whatever the call", entry.id)
-
-    def complete(self, pages: Sequence[PageErrata]) -> None:
-        """Every rule that a page forbids calls by is held, replaced or tolerated; what no page forbids needs no tolerance."""
-        forbidden = {rule.id for page in pages for rule in page.spec.rules if rule.bucket in ("unsupported_product", "stated", "unstated")}
-        named: set[str] = set()
-        for stage in pages[0].stages:
-            named |= {*stage.instead_of, *self.strings(("stages", stage.id), self.data["stages"][stage.id].get("rules", []), "a rule")}
-        for tolerance in pages[0].tolerated:
-            named |= {*tolerance.rules}
-            silent = [rule for rule in tolerance.rules if rule in self.rules and rule not in forbidden]
-            if silent:
-                self.doc.problem(("tolerates", tolerance.id), f"changes nothing: no page forbids a call by {', '.join(silent)}", tolerance.id)
-        for rule in sorted(forbidden - named):
-            self.doc.problem(("stages",), "no stage holds or replaces this rule of the page, and no entry tolerates it", rule)
-
-
-NEVER: tuple[Guard, ...] = (Guard(None, terms.relation("0 == 0", NamedScope(SpecScope({}), {}))),)
-"""A check that never fails."""

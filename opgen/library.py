@@ -12,8 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from opgen.erratafile import errata
 from opgen.errata import Errata, NamedView, PageErrata, Tolerance
+from opgen.erratafaults import FORBIDDEN
+from opgen.erratafile import errata
 from opgen.model import Code, LibraryAnswer
 from opgen.oracle import Judgement, judge
 from opgen.spec import Spec
@@ -21,7 +22,6 @@ from opgen.table import CallTable
 
 ACCEPTED = -1
 """The stage of a call that passes every stage."""
-_FORBIDDEN = ("unsupported_product", "stated", "unstated")
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def differences(answers: Answers) -> Differences:
     lets = _what_lets_pass(answers)
     for rule, broken in zip(judgement.spec.rules, judgement.broken, strict=True):
         asked = accepts & broken
-        if rule.bucket not in _FORBIDDEN or not asked.any():
+        if rule.bucket not in FORBIDDEN or not asked.any():
             continue
         reason = np.zeros(rows, dtype=bool)
         for name, passes in lets.get(rule.id, {}).items():
@@ -182,15 +182,22 @@ def _what_lets_pass(answers: Answers) -> dict[str, dict[str, np.ndarray]]:
     return lets
 
 
+def applies(answers: Answers) -> np.ndarray:
+    """(numeric entries, rows) bool, in the order of ``page.numeric``: where the library's numbers differ."""
+    rows = len(answers.stage)
+    return np.array([entry.reached(answers.view, rows) for entry in answers.page.numeric], dtype=bool).reshape(-1, rows)
+
+
 def numeric(judgement: Judgement, known: Errata | None = None) -> list[tuple[str, ...]]:
     """Per row the ids of the numeric entries that apply; all empty where nothing is known of the operator."""
+    found: list[tuple[str, ...]] = [()] * len(judgement.table)
     answers = answer(judgement, known)
-    if answers is None:
-        return [()] * len(judgement.table)
-    rows = len(judgement.table)
-    applies = np.array([entry.reached(answers.view, rows) for entry in answers.page.numeric], dtype=bool).reshape(-1, rows)
-    ids = [entry.id for entry in answers.page.numeric]
-    return [tuple(ids[i] for i in np.flatnonzero(applies[:, row])) for row in range(rows)]
+    if answers is not None:
+        ids = [entry.id for entry in answers.page.numeric]
+        matrix = applies(answers)
+        for row in np.flatnonzero(matrix.any(axis=0)):
+            found[row] = tuple(ids[i] for i in np.flatnonzero(matrix[:, row]))
+    return found
 
 
 def releases(known: Mapping[str, Errata] | None = None) -> tuple[str, ...]:
