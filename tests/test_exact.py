@@ -173,14 +173,19 @@ def test_huge_values_and_depths() -> None:
 
 
 SCRIPT = """
+import numpy as np
 from opgen.golden.convolution_backward import golden as convolution
 from tests.test_exact import WANTED, digest, filled, golden_exact
-shapes = dict(gradOutput=(2, 24, 14, 14), weight=(24, 16, 3, 3), input=(2, 16, 16, 16))
+
+def layer(tensors, names, wanted):
+    gradient = tensors["gradOutput"]
+    return {"gradWeight": np.matmul(gradient.swapaxes(1, 2), tensors["input"])}
+
+tensors = filled("wide_exponent", ["a", "b"], gradOutput=(300, 400), input=(300, 200))
+print(digest(golden_exact(layer, tensors, {}, ["gradWeight"], 300)), digest(layer(tensors, {}, [])))
+tensors = filled("wide_exponent", ["a", "b"], gradOutput=(2, 24, 14, 14), weight=(24, 16, 3, 3), input=(2, 16, 16, 16))
 names = dict(rank=4, transposed=0, groups=1, sH=1, sW=1, dH=1, dW=1, padTop=0, padBottom=0, padLeft=0, padRight=0)
-for split in (True, False):
-    tensors = filled("wide_exponent", ["a", "b"], **shapes)
-    run = golden_exact if split else (lambda k, t, n, w, d: k(t, n, w))
-    print(digest(run(convolution, tensors, names, WANTED, 24 * 9 + 2 * 14 * 14)))
+print(digest(golden_exact(convolution, tensors, names, WANTED, 392)), digest(convolution(tensors, names, WANTED)))
 """
 
 
@@ -191,9 +196,10 @@ def test_every_blas_kernel_gives_the_same_bits() -> None:
         env = {**os.environ, "OPENBLAS_CORETYPE": kernel, "OPENBLAS_NUM_THREADS": threads}
         done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=env, check=False)
         assert done.returncode == 0, done.stderr
-        seen.append(done.stdout.split())
-    assert len({split for split, _ in seen}) == 1
-    print("\nplain sums gave", len({plain for _, plain in seen}), "different digests on three BLAS kernels")
+        seen.append([line.split() for line in done.stdout.splitlines()])
+    for number, what in enumerate(("matrix product", "convolution")):
+        assert len({run[number][0] for run in seen}) == 1
+        print(f"\nplain {what}: {len({run[number][1] for run in seen})} different digests on three BLAS kernels")
 
 
 def test_documentation() -> None:
