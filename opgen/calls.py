@@ -32,8 +32,8 @@ _LOW, _HIGH = SCALARS["int64"]
 _DECODER = json.JSONDecoder()
 _NOTHING: Mapping[str, Any] = {}
 
-Memory: TypeAlias = dict[bytes, TensorDesc]
-"""Tensors by the bytes of what they were written as: equal ones of a file become one object."""
+Memory: TypeAlias = dict[str, dict[bytes, Argument]]
+"""Kind -> what was written -> what it means: equal tensors and arrays of a file are checked once and become one object."""
 
 
 class CallFault(Exception):
@@ -58,7 +58,7 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
     found: list[NamedCall] = []
     problems: list[Problem] = []
     seen: dict[str, int] = {}
-    memory: Memory = {}
+    memory: Memory = {kind: {} for kind in _POINTER}
     try:
         with no_collection():
             for number, line in enumerate(_lines(source), 1):
@@ -141,27 +141,23 @@ def make_call(op: Any, product: Any, args: Any, prototypes: Mapping[str, Mapping
         for name in args:
             if name not in kinds:
                 raise CallFault(f"args.{name}: {op} has no such parameter{did_you_mean(name, kinds)}")
-    memory = {} if memory is None else memory
-    if len(memory) > MOST_REMEMBERED:
-        memory.clear()
-    return Call(
-        op,
-        product,
-        {
-            name: _remembered(args[name], name, memory) if kind == "tensor" else _ARGUMENT[kind](args[name], name, kind)
-            for name, kind in kinds.items()
-        },
-    )
-
-
-def _remembered(value: Any, name: str, memory: Memory) -> Argument:
-    if value is None:
-        return None
-    written = marshal.dumps(value, 2)
-    known = memory.get(written)
-    if known is None:
-        known = memory[written] = _tensor(value, name)
-    return known
+    memory = {kind: {} for kind in _POINTER} if memory is None else memory
+    meant: dict[str, Argument] = {}
+    for name, kind in kinds.items():
+        value = args[name]
+        if kind in _SCALAR:
+            meant[name] = _SCALAR[kind](value, name, kind)
+        elif value is None:
+            meant[name] = None
+        else:
+            known, written = memory[kind], marshal.dumps(value, 2)
+            meaning = known.get(written)
+            if meaning is None:
+                if len(known) > MOST_REMEMBERED:
+                    known.clear()
+                meaning = known[written] = _POINTER[kind](value, name)
+            meant[name] = meaning
+    return Call(op, product, meant)
 
 
 def _integers(value: Any, name: str) -> tuple[int, ...]:
@@ -210,13 +206,11 @@ def _range(value: Any, name: str) -> tuple[float, float] | None:
     raise CallFault(f"args.{name}.range: expects [lowest, highest], not {value!r}")
 
 
-def _int_array(value: Any, name: str, kind: str) -> Argument:
-    return None if value is None else _integers(value, f"args.{name}")
+def _int_array(value: Any, name: str) -> tuple[int, ...]:
+    return _integers(value, f"args.{name}")
 
 
-def _bool_array(value: Any, name: str, kind: str) -> Argument:
-    if value is None:
-        return None
+def _bool_array(value: Any, name: str) -> tuple[bool, ...]:
     if type(value) is not list or len(value) > MAX_ITEMS or any(type(item) is not bool for item in value):
         raise CallFault(f"args.{name}: expects a list of true and false, or null, not {value!r}")
     return tuple(value)
@@ -235,10 +229,8 @@ def _bool(value: Any, name: str, kind: str) -> Argument:
     return value
 
 
-_ARGUMENT: dict[str, Callable[[Any, str, str], Argument]] = {
-    "int_array": _int_array, "bool_array": _bool_array, "bool": _bool,
-    "int8": _integer, "int32": _integer, "int64": _integer,
-}  # fmt: skip
+_SCALAR: dict[str, Callable[[Any, str, str], Argument]] = {"bool": _bool, "int8": _integer, "int32": _integer, "int64": _integer}
+_POINTER: dict[str, Callable[[Any, str], Argument]] = {"tensor": _tensor, "int_array": _int_array, "bool_array": _bool_array}
 
 
 def to_plain(call: Call) -> dict[str, Any]:

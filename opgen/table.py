@@ -138,14 +138,20 @@ def padded(lists: Sequence[Sequence[int]], fill: int, at_least: int = 1) -> np.n
 _ABSENT = TensorDesc((), "UNDEFINED", "UNDEFINED")
 
 
+def _shared(values: Sequence[Any]) -> tuple[np.ndarray, list[Any], np.ndarray]:
+    """(rows that are null, the objects of ``values`` once each, the position of each row among them)."""
+    ids = list(map(id, values))
+    shared = dict(zip(ids, values, strict=True))
+    position = {one: i for i, one in enumerate(shared)}
+    rows = np.fromiter(map(position.__getitem__, ids), dtype=np.intp, count=len(ids))
+    distinct = list(shared.values())
+    return np.array([v is None for v in distinct], dtype=bool)[rows], distinct, rows
+
+
 def _tensor_column(values: Sequence[Any], kind: str) -> TensorColumn:
-    """Rows that share one :class:`TensorDesc` are read once."""
-    null = np.array([v is None for v in values], dtype=bool)
-    shared = {id(v): _ABSENT if v is None else v for v in values}
-    position = {key: i for i, key in enumerate(shared)}
-    rows = np.array([position[id(v)] for v in values], dtype=np.intp)
+    null, distinct, rows = _shared(values)
     dtypes, formats = words().index["dtype"], words().index["format"]
-    descs = list(shared.values())
+    descs: list[TensorDesc] = [_ABSENT if v is None else v for v in distinct]
     shapes = [d.shape for d in descs]
     strides = [d.strides for d in descs]
     storage = [d.storage_shape for d in descs]
@@ -164,14 +170,12 @@ def _tensor_column(values: Sequence[Any], kind: str) -> TensorColumn:
 
 
 def _array_column(values: Sequence[Any], kind: str) -> ArrayColumn:
-    """Rows of equal arrays are read once."""
-    null = np.array([v is None for v in values], dtype=bool)
-    position: dict[tuple[int, ...], int] = {}
-    rows = np.array([position.setdefault(v or (), len(position)) for v in values], dtype=np.intp)
-    matrix = padded(list(position), 0)
+    null, distinct, rows = _shared(values)
+    lists = [v or () for v in distinct]
+    matrix = padded(lists, 0)
     return ArrayColumn(
         null=null,
-        length=np.array([len(v) for v in position], dtype=np.int64)[rows],
+        length=np.array([len(v) for v in lists], dtype=np.int64)[rows],
         values=(matrix.astype(bool) if kind == "bool_array" else matrix)[rows],
     )
 
