@@ -65,7 +65,7 @@ def load_book(folder: Path) -> Book:
         except FileError as error:
             problems += error.problems
     if not problems:
-        problems = list(_disagreements(specs))
+        problems = list(disagreements(specs))
     if problems:
         raise FileError(problems)
     return Book(tuple(specs))
@@ -77,7 +77,7 @@ def book() -> Book:
     return load_book(specs_folder())
 
 
-def _disagreements(specs: list[Spec]) -> Iterable[Problem]:
+def disagreements(specs: list[Spec]) -> Iterable[Problem]:
     """Pages of one operator must share the prototype, and share out the products among them."""
     for api in dict.fromkeys(spec.api for spec in specs):
         pages = [spec for spec in specs if spec.api == api]
