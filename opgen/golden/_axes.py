@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import gcd
+from math import gcd, prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+BLOCK = 1 << 17  # elements of float64 that are worked on at a time: 1 MiB
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +61,70 @@ def window_sizes(extent: int, count: int, kernel: int, stride: int, pad: int) ->
     return np.maximum(end - start, 1).astype(np.float64), np.maximum(valid, 1).astype(np.float64)
 
 
-def fold(gradient: Array, axis: int, before: int, after: int) -> Array:
-    """Adds the reflected borders of one axis back onto its inside: (..., n + before + after, ...) -> (..., n, ...).
+def fold(gradient: Array, borders: tuple[tuple[int, int], ...]) -> Array:
+    """Adds the reflected borders of the last axes back onto their inside: (..., before + n + after) -> (..., n).
 
-    The order of additions is fixed: inside, then the border before, then the border behind.
+    ``borders`` holds (before, after) of every folded axis. Axis by axis, inside, before, behind: the order of additions is
+    fixed. Works on some planes, or some rows of one plane, at a time.
     """
-    moved = np.moveaxis(gradient, axis, -1)
-    extent = moved.shape[-1] - before - after
-    inside = moved[..., before:before + extent].copy()
-    if before:
-        inside[..., 1:before + 1] += moved[..., :before][..., ::-1]
-    if after:
-        inside[..., extent - 1 - after:extent - 1] += moved[..., before + extent:][..., ::-1]
-    return np.moveaxis(inside, -1, axis)
+    rank = len(borders)
+    extents = tuple(e - before - after for e, (before, after) in zip(gradient.shape[-rank:], borders, strict=True))
+    planes = gradient.reshape(-1, *gradient.shape[-rank:]) if gradient.size else gradient.reshape(0, *gradient.shape[-rank:])
+    result = np.empty((len(planes), *extents), gradient.dtype)
+    width = prod(planes.shape[2:]) * (result.itemsize // 8)
+    rows = min(extents[0], max(1, BLOCK // max(1, width)))
+    step = max(1, BLOCK // max(1, rows * width))
+    for first in range(0, len(planes), step):
+        for row in range(0, extents[0], rows):
+            part, span = planes[first:first + step], (row, min(row + rows, extents[0]))
+            for axis, (before, after) in enumerate(borders, 1):
+                begin, end = span if axis == 1 else (0, extents[axis - 1])
+                target = result[first:first + step, span[0]:span[1]] if axis == rank else None
+                part = fold_axis(part, axis, before, after, begin, end, target)
+    return result.reshape(*gradient.shape[:-rank], *extents)
+
+
+def fold_axis(source: Array, axis: int, before: int, after: int, begin: int, end: int, out: Array | None) -> Array:
+    """The elements from ``begin`` to ``end`` of an axis with what its borders mirror onto them."""
+    lead = (slice(None),) * axis
+    inside = source[(*lead, slice(before + begin, before + end))]
+    if out is None:
+        if not before and not after:
+            return inside
+        out = inside.copy()
+    else:
+        out[...] = inside
+    last = source.shape[axis] - before - after - 1
+    for low, high, mirror in ((1, before + 1, before), (last - after, last, before + 2 * last)):
+        low, high = max(low, begin), min(high, end)
+        if high - low > 8 or out.size < 4096:
+            if high > low:
+                target = out[(*lead, slice(low - begin, high - begin))]
+                target += source[(*lead, slice(mirror - high + 1, mirror - low + 1))][(*lead, slice(None, None, -1))]
+        else:
+            for i in range(low, high):
+                target = out[(*lead, i - begin)]
+                target += source[(*lead, mirror - i)]
+    return out
+
+
+def spread(values: Array, axis: int, windows: Windows, out: Array) -> Array:
+    """Adds each window's value to every index that it meets, tap by tap: (..., count, ...) -> (..., extent, ...)."""
+    lead, stride = (slice(None),) * axis, windows.stride
+    started: set[int] = set()
+    for r in range(windows.kernel):
+        outer, inner = windows.tap(r)
+        phase = (r - windows.pad) % stride
+        if outer.stop == outer.start:
+            continue
+        target, value = out[(*lead, inner)], values[(*lead, outer)]
+        if phase in started:
+            target += value
+            continue
+        started.add(phase)
+        target[...] = value
+        for rest in (slice(phase, inner.start, stride), slice(inner.stop - 1 + stride, None, stride)):
+            out[(*lead, rest)] = 0.0
+    for phase in set(range(min(stride, windows.extent))) - started:
+        out[(*lead, slice(phase, None, stride))] = 0.0
+    return out

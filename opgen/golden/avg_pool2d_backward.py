@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from math import prod
 
 import numpy as np
 
 from opgen.golden import Array, Tensors
-from opgen.golden._axes import Windows, window_sizes
+from opgen.golden._axes import BLOCK, Windows, spread, window_sizes
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
@@ -16,9 +17,16 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     assert gradient is not None
     if "gradInput" not in wanted:
         return {}
-    quotient = gradient / divisors(names)
-    rows = spread(quotient, sliding(names, "W"), -1)
-    return {"gradInput": spread(rows, sliding(names, "H"), -2)}
+    h, w = sliding(names, "H"), sliding(names, "W")
+    planes = gradient.reshape(prod(gradient.shape[:-2]), h.count, w.count)
+    result = np.empty((len(planes), h.extent, w.extent))
+    divisor, wide = divisors(names), max(1, h.count * w.extent)
+    step = max(1, BLOCK // max(wide, h.extent * w.extent))
+    for first in range(0, len(planes), step):
+        quotient = planes[first:first + step] / divisor
+        rows = spread(quotient, 2, w, np.empty((len(quotient), h.count, w.extent)))
+        spread(rows, 1, h, result[first:first + step])
+    return {"gradInput": result.reshape(*gradient.shape[:-2], h.extent, w.extent)}
 
 
 def sliding(names: Mapping[str, int], axis: str) -> Windows:
@@ -35,16 +43,6 @@ def divisors(names: Mapping[str, int]) -> Array:
     columns = window_sizes(names["Win"], names["Wout"], names["kW"], names["sW"], names["padW"])
     which = 0 if names["countIncludePad"] else 1
     return rows[which][:, None] * columns[which][None, :]
-
-
-def spread(values: Array, windows: Windows, axis: int) -> Array:
-    """Adds each window's value to every index it meets, tap by tap: (..., count, ...) -> (..., extent, ...)."""
-    source = np.moveaxis(values, axis, -1)
-    result = np.zeros((*source.shape[:-1], windows.extent))
-    for r in range(windows.kernel):
-        outer, inner = windows.tap(r)
-        result[..., inner] += source[..., outer]
-    return np.ascontiguousarray(np.moveaxis(result, -1, axis))
 
 
 def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:

@@ -1,6 +1,6 @@
 """The gradient of reflection padding: every border element returns to the element that it mirrored.
 
-Per axis the border folds back onto the inside, so the golden is two folds (W, then H). At most nine terms meet in an
+Per axis the border folds back onto the inside, so the golden is two folds (H, then W). At most nine terms meet in an
 element; they are added in a fixed order, so the result does not depend on the batch, whatever the data.
 """
 
@@ -20,8 +20,8 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     assert gradient is not None
     if "gradInput" not in wanted:
         return {}
-    rows = fold(gradient, -1, names["padLeft"], names["padRight"])
-    return {"gradInput": np.ascontiguousarray(fold(rows, -2, names["padTop"], names["padBottom"]))}
+    borders = (names["padTop"], names["padBottom"]), (names["padLeft"], names["padRight"])
+    return {"gradInput": fold(gradient, borders)}
 
 
 def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
