@@ -152,7 +152,7 @@ class _Loader:
         added: dict[str, terms.Term] = {}
         self.scope = NamedScope(spec.scope, added)
         for name, text in self.section("names").items():
-            if spec.scope.kind((name, "")) is not None or name in spec.scope.words:
+            if name in spec.scope.names():
                 self.doc.problem(("names", name), "is a name of the page already; choose another", name)
             made = self.attempt(("names", name), name, lambda t=text: self.value(t))  # type: ignore[misc]
             if made is not None:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from opgen.errata import Errata, NamedView, PageErrata, Tolerance
+from opgen.errata import Errata, NamedView, Numeric, PageErrata, Tolerance
 from opgen.erratafaults import FORBIDDEN
 from opgen.erratafile import errata
 from opgen.model import Code, LibraryAnswer
@@ -198,6 +198,13 @@ def numeric(judgement: Judgement, known: Errata | None = None) -> list[tuple[str
         for row in np.flatnonzero(matrix.any(axis=0)):
             found[row] = tuple(ids[i] for i in np.flatnonzero(matrix[:, row]))
     return found
+
+
+def reference(answers: Answers, entry: Numeric) -> dict[str, np.ndarray]:
+    """Name -> (rows,) int64: the values that a ``reference`` entry puts in place of the call's own, where it applies."""
+    rows = len(answers.stage)
+    read = {name: term.read(answers.view) for name, term in entry.reference.items()}
+    return {name: np.broadcast_to(np.asarray(value.data).astype(np.int64), rows) for name, value in read.items()}
 
 
 def releases(known: Mapping[str, Errata] | None = None) -> tuple[str, ...]:

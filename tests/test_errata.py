@@ -1,0 +1,253 @@
+"""Errata: reading and refusing files, and the answers of a list of checks of which the first failure wins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from opgen import erratafile, library, oracle
+from opgen.book import book
+from opgen.errata import Errata
+from opgen.golden.avg_pool2d_backward import golden
+from opgen.model import Argument, Call, FileError, LibraryAnswer, TensorDesc
+from opgen.resources import specs_folder
+from opgen.table import from_calls
+
+PAD = "aclnnReflectionPad2dBackward"
+POOL = "aclnnAvgPool2dBackward"
+CONV = "aclnnConvolutionBackward"
+TEXT = (specs_folder() / "errata" / "reflection_pad2d_backward.yaml").read_text(encoding="utf-8")
+
+
+def tensor(*shape: int, dtype: str = "FLOAT", layout: str = "ND") -> TensorDesc:
+    return TensorDesc(tuple(shape), dtype, layout)
+
+
+def pad(product: str = "ascend910b", **changed: Argument) -> Call:
+    args = {"gradOutput": tensor(2, 3, 6, 8), "self": tensor(2, 3, 4, 4), "padding": (2, 2, 1, 1), "gradInput": tensor(2, 3, 4, 4)}
+    return Call(PAD, product, {**args, **changed})
+
+
+def pool(product: str = "ascend910b", **changed: Argument) -> Call:
+    args: dict[str, Argument] = {
+        "gradOutput": tensor(1, 2, 6, 6, layout="NCHW"), "self": tensor(1, 2, 12, 12, layout="NCHW"), "kernelSize": (2, 2), "stride": (2, 2),
+        "padding": (0, 0), "ceilMode": False, "countIncludePad": True, "divisorOverride": 0, "cubeMathType": 0,
+        "gradInput": tensor(1, 2, 12, 12, layout="NCHW"),
+    }  # fmt: skip
+    return Call(POOL, product, {**args, **changed})
+
+
+def conv(product: str = "ascend910b", **changed: Argument) -> Call:
+    args: dict[str, Argument] = {
+        "gradOutput": tensor(1, 4, 3, 3, layout="NCHW"), "input": tensor(1, 2, 5, 5, layout="NCHW"), "weight": tensor(4, 2, 3, 3, layout="NCHW"),
+        "biasSizes": (4,), "stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "transposed": False, "outputPadding": (0, 0), "groups": 1,
+        "outputMask": (True, True, True), "cubeMathType": 1, "gradInput": tensor(1, 2, 5, 5, layout="NCHW"),
+        "gradWeight": tensor(4, 2, 3, 3, layout="NCHW"), "gradBias": tensor(4),
+    }  # fmt: skip
+    return Call(CONV, product, {**args, **changed})
+
+
+def judged(*calls: Call) -> oracle.Judgement:
+    spec = book().by_page[calls[0].api, calls[0].product]
+    return oracle.judge(spec, from_calls(spec.api, spec.kinds, calls))
+
+
+def answered(*calls: Call, known: Errata | None = None) -> library.Answers:
+    answers = library.answer(judged(*calls), known)
+    assert answers is not None
+    return answers
+
+
+def codes(call: Call) -> tuple[int | str, ...]:
+    return answered(call).codes(0)
+
+
+def refused(text: str) -> str:
+    with pytest.raises(FileError) as error:
+        erratafile.loads(text, book(), "bad.yaml")
+    return str(error.value)
+
+
+# reading --------------------------------------------------------------------------------------------------------------
+def test_every_shipped_file_reads_and_names_one_release() -> None:
+    known = erratafile.errata()
+    assert sorted(known) == sorted(book().kinds)
+    assert library.releases(known) == ("2026-08",)
+    for api, errata in known.items():
+        assert sorted(errata.pages) == sorted(spec.name for spec in book().of(api))
+
+
+def test_every_entry_says_where_it_was_read() -> None:
+    for errata in erratafile.errata().values():
+        for page in errata.pages.values():
+            assert all("/" in place for entry in page.entry.values() for place in entry.where)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (f"api: {PAD}", "api: aclnnReflectionPadBackward", "no page of 'aclnnReflectionPadBackward' (did you mean"),
+        ('release: "2026-08"', "release: 7", "release: expects the release in quotes, not 7"),
+        ("tolerates:", "tolerated:", "no such key (did you mean 'tolerates'?)"),
+        ("rules: [padding.length]", "rules: [padding.lenght]", "no such rule 'padding.lenght' (did you mean 'padding.length'?)"),
+        ("rules: [padding.length]", "rules: [padding.length, left_below]", "no such rule 'left_below' (did you mean 'left_below_width'?)"),
+        ("code: 0", "code: 161009", "no such status code 161009"),
+        ("code: 0", "code: [0, 161002, 561103]", "expects one code, or two where the first phase cannot tell"),
+        ("code: 0", "code: true", "no such status code True"),
+        ("basis: inferred", "basis: guessed", "no such basis 'guessed'"),
+        ('where: "RP:36-44", ', "", "the key 'where' is missing"),
+        ('where: "RP:36-44"', 'where: "PR:36-44"', "no such source 'PR'"),
+        ("when: self.numel == 0\n", "when: self.numl == 0\n", "no such attribute"),
+        ("lowest(padding) >= 0", "lowest(paddings) >= 0", "lowest takes the name of a parameter (did you mean 'padding'?)"),
+        ("require: [highest(padding) <= 7]", "require: [highest(padding)]", "must be one comparison"),
+        ("  padding_length:", "  every_product:", "is the id of two entries; rename one"),
+        ("rules: product}", "rules: []}", "changes nothing: it names no rule"),
+        ("rules: product}", "rules: [product, padding.min]}", "changes nothing: no page forbids a call by padding.min"),
+        ("rules: product}", "rules: [product, out_width]}", "changes nothing: out_width is held by out_extents whatever the call"),
+        ("rules: [padding.length]", "rules: [grad_rank]", "changes nothing: grad_rank is held by ranks before"),
+        ("rules: [padding.length]", "rules: [grad_rank]", "padding.length: no stage holds or replaces this rule of the page"),
+        ("written: untouched}", "written: ones}", "expects one of untouched, zeros"),
+        ("written: untouched}", "note: x}", "changes nothing, or too much"),
+        ("written: untouched}", "written: zeros, bound: FLOAT}", "changes nothing, or too much"),
+        ("written: untouched}", "bound: HALF}", "no such dtype 'HALF'"),
+        ("written: untouched}", "reference: {padL: 1}}", "no such name (did you mean 'padLeft'?)"),
+        ("written: untouched}", "outputs: gradWeight, written: zeros}", "no such output"),
+        ("stages:", "names: {bf: self.dtype == 'BFLOAT16'}\n\nstages:", "is read by no entry; delete it"),
+        ("stages:", "names: {self: self.rank == 3}\n\nstages:", "is a name of the page already"),
+        ("stages:", "names: {n: self.rank == }\n\nstages:", "is no expression"),
+    ],
+)  # fmt: skip
+def test_bad_fragments_are_refused(old: str, new: str, message: str) -> None:
+    assert old in TEXT
+    said = refused(TEXT.replace(old, new, 1))
+    assert message in said
+    assert said.startswith("bad.yaml:")
+
+
+def test_a_stage_that_answers_for_every_call_is_refused() -> None:
+    assert "idle: answers for every call" in refused(TEXT.replace("tolerates:", '  idle: {where: "RP:1", code: 0}\n\ntolerates:'))
+
+
+def test_all_problems_come_at_once() -> None:
+    said = refused(TEXT.replace("basis: inferred", "basis: guessed").replace("rules: [padding.length]", "rules: [padding.lenght]"))
+    assert len(said.splitlines()) >= 5
+
+
+# answering ------------------------------------------------------------------------------------------------------------
+def test_an_operator_without_errata_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "errata", dict)
+    assert library.answer(judged(pad())) is None
+    assert library.explain(judged(pad()).spec, judged(pad()).table) is None
+    assert library.numeric(judged(pad())) == [()]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (pad(), (0,)),
+        (pad(gradOutput=None, padding=(9,)), (161001,)),
+        (pad(gradOutput=tensor(2, 4, 6, 8)), (561103,)),
+        (pad(gradOutput=tensor(2, 0, 6, 8)), (0,)),
+        (pad(gradOutput=tensor(2, 3, 6, 9)), (161002,)),
+        (pool(product="ascend910", divisorOverride=300), (161002,)),
+        (pool(divisorOverride=300), (0,)),
+        (pool(divisorOverride=300, stride=None), ("crash",)),
+        (pool(stride=None), (0,)),
+        (pool(product="ascend910", gradOutput=tensor(1, 0, 6, 6, layout="NCHW"), divisorOverride=300), (0,)),
+        (conv(), (0,)),
+        (conv(outputMask=(True, True)), (161001,)),
+        (conv(biasSizes=None), (0,)),
+        (conv(gradInput=tensor(1, 2, 5, 5, dtype="FLOAT16", layout="NCHW")), (0,)),
+        (conv(gradOutput=tensor(1, 4, 4, 3, layout="NCHW")), (0, 561103)),
+        (conv(product="ascend910", cubeMathType=0), (161002,)),
+    ],
+)
+def test_the_first_failing_check_answers(call: Call, expected: tuple[int | str, ...]) -> None:
+    assert codes(call) == expected
+
+
+def test_both_pages_of_an_operator_get_the_same_list() -> None:
+    old, new = (answered(conv(product=product, biasSizes=None)) for product in ("ascend910", "ascend910b"))
+    assert old.page.spec.name != new.page.spec.name
+    assert [s.id for s in old.page.stages] == [s.id for s in new.page.stages]
+    assert old.codes(0) == new.codes(0) == (0,)
+
+
+def test_an_answer_carries_release_and_basis() -> None:
+    answers = answered(pad(), pad(gradOutput=tensor(2, 4, 6, 8)))
+    assert answers.answer(0) == LibraryAnswer("2026-08", (0,), "read")
+    assert answers.answer(1) == LibraryAnswer("2026-08", (561103,), "inferred")
+
+
+def test_answers_have_at_most_two_codes() -> None:
+    assert all(len(s.codes) <= 2 for e in erratafile.errata().values() for page in e.pages.values() for s in page.stages)
+
+
+# page against library -------------------------------------------------------------------------------------------------
+def test_a_difference_names_the_entry_behind_it() -> None:
+    calls = [
+        pool(),
+        pool(divisorOverride=300),
+        pool(divisorOverride=300, stride=None),
+        pool(gradOutput=tensor(1, 0, 6, 6, layout="NCHW")),
+        pool(self=tensor(1, 2, 12, 12, dtype="FLOAT16", layout="NCHW")),
+    ]
+    judgement = judged(*calls)
+    differences = library.explain(judgement.spec, judgement.table, judgement)
+    assert differences is not None
+    assert differences.differs.tolist() == [False, True, True, True, True]
+    assert differences.explained.all()
+    found = [differences.entries(row) for row in range(5)]
+    assert found == [(), ("divisor", "divisor_any"), ("null_stride",), ("empty", "shape_of_grad", "empty_grad"), ("one_dtype",)]
+
+
+def test_a_difference_without_an_entry_stands_out() -> None:
+    known = erratafile.errata()[POOL]
+    stripped = replace(
+        known,
+        pages={
+            name: replace(page, tolerated=(), stages=tuple(s for s in page.stages if s.id != "divisor")) for name, page in known.pages.items()
+        },
+    )
+    judgement = judged(pool(), pool(divisorOverride=300))
+    differences = library.explain(judgement.spec, judgement.table, judgement, stripped)
+    assert differences is not None
+    assert differences.differs.tolist() == [False, True]
+    assert differences.explained.tolist() == [True, False]
+
+
+# numbers --------------------------------------------------------------------------------------------------------------
+def test_numeric_entries_apply_by_their_condition() -> None:
+    found = library.numeric(
+        judged(
+            pool(),
+            pool(cubeMathType=1),
+            pool(cubeMathType=1, countIncludePad=False),
+            pool(gradOutput=tensor(0, 2, 6, 6, layout="NCHW"), self=tensor(0, 2, 12, 12, layout="NCHW"), gradInput=tensor(0, 2, 12, 12, layout="NCHW")),
+            pool(kernelSize=(12, 12), gradOutput=tensor(1, 2, 1, 1, layout="NCHW")),
+        )
+    )
+    assert found == [(), ("mode_1_is_half",), (), ("nothing_written",), ("whole_image",)]
+    older = library.numeric(judged(pool("ascend910", divisorOverride=255, countIncludePad=False), pool("ascend910", ceilMode=True)))
+    assert older == [("divisor_255_ignored",), ("windows_not_clipped",)]
+    assert library.numeric(judged(conv(groups=2, input=tensor(1, 4, 5, 5, layout="NCHW"))))[0] == ("grouped_through_half",)
+
+
+def test_another_reference_is_the_golden_of_other_names() -> None:
+    """The shortcut for a kernel as large as the image spreads the gradient evenly, whatever the padding."""
+    call = pool(kernelSize=(12, 12), stride=(1, 1), padding=(6, 0), countIncludePad=False, gradOutput=tensor(1, 2, 1, 1, layout="NCHW"))
+    answers = answered(call)
+    entry = next(e for e in answers.page.numeric if e.id == "whole_image")
+    names = dict(kH=12, kW=12, sH=1, sW=1, padH=6, padW=0, ceilMode=0, countIncludePad=0, divisorOverride=0, Hin=12, Win=12, Hout=1, Wout=1)
+    names.update({name: int(column[0]) for name, column in library.reference(answers, entry).items()})
+    gradient = np.array([[[[1.0]], [[144.0]]]])[None]
+    result = golden({"gradOutput": gradient}, names, {"gradInput"})["gradInput"]
+    np.testing.assert_array_equal(result, np.broadcast_to(gradient / 144.0, result.shape))
+
+
+def test_windows_that_overhang_divide_by_the_whole_kernel() -> None:
+    answers = answered(pool("ascend910", ceilMode=True, kernelSize=(3, 2)))
+    entry = next(e for e in answers.page.numeric if e.id == "windows_not_clipped")
+    assert library.reference(answers, entry)["divisorOverride"].tolist() == [6]
