@@ -25,7 +25,7 @@ from opgen.exact import GRADIENT, PARTNERS, golden_exact, magnitude_exact
 from opgen.fill import Source, draw
 from opgen.golden import kernel
 from opgen.model import TensorDesc
-from opgen.numerics import DTYPES, Array, by_parts, golden_dtype, rounded, stored
+from opgen.numerics import DTYPES, Array, golden_dtype, rounded, stored
 from opgen.recipes import RECIPES, quantum
 from opgen.slot import Slot
 from opgen.suite import Batch, Suite, storage_elements
@@ -42,16 +42,18 @@ def compute(batch: Batch, seed: int) -> Arrays:
     shapes = {name: desc.shape for name, desc in batch.tensors.items()}
     depths = {out: module.depth(batch.names, shapes, out) for out in batch.wanted}
     deepest = max(depths.values(), default=1)
-    divisor = _divisor(batch)
+    divisor: int | None = _divisor(batch)
     source = Source(seed)
     arrays: Arrays = {}
     values: dict[str, Array | None] = dict.fromkeys(batch.tensors)
     slots: dict[str, Slot] = {}
     for name in batch.inputs:
         desc = batch.tensors[name]
-        slots[name] = _slot(batch, name, deepest, divisor)
+        slots[name] = _slot(batch, name, deepest, divisor or 1)
         drawn = draw(batch.recipe, source, batch.ids, slots[name])
         arrays[name, "input"], values[name] = _lay(drawn, desc)
+    if divisor is not None and any(slot.role == "gradient" and not _divides(divisor, slot) for slot in slots.values()):
+        divisor = None  # the data could not be multiples of it: the kernel's own fixed order of additions stands
     inputs = {name: values.get(name) for name in batch.inputs}
     for name in module_inputs(batch):
         inputs.setdefault(name, None)
@@ -114,6 +116,11 @@ def _divisor(batch: Batch) -> int:
     return found
 
 
+def _divides(divisor: int, slot: Slot) -> bool:
+    """Whether a slot's values are multiples of the divisor, powers of two apart."""
+    return divisor // (divisor & -divisor) == slot.multiple
+
+
 def _lay(values: Array, desc: TensorDesc) -> tuple[Array, Array]:
     """(storage (B, elements) in the storage dtype, the values as they are read back through the view)."""
     flat = stored(values, desc.dtype).reshape(len(values), -1)
@@ -154,10 +161,10 @@ def _in_compute(values: Array, storage: str, to: str) -> Array:
         return rounded(values, to)
 
 
-def _evaluate(batch: Batch, seen: Mapping[str, Array | None], outputs: tuple[str, ...], depth: int, divisor: int) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+def _evaluate(batch: Batch, seen: Mapping[str, Array | None], outputs: tuple[str, ...], depth: int, divisor: int | None) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
     """(goldens, sums of absolute terms), with the same bits on every machine."""
     module = kernel(batch.op)
-    if RECIPES[batch.recipe].on_grid or GRADIENT not in seen:
+    if RECIPES[batch.recipe].on_grid or GRADIENT not in seen or divisor is None:
         with np.errstate(invalid="ignore", over="ignore"):
             golden = {out: value + 0.0 for out, value in module.golden(seen, batch.names, outputs).items()}
             return golden, module.magnitude(seen, batch.names, outputs)
@@ -177,9 +184,9 @@ def _positive(golden: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
-def _quantum(batch: Batch, slots: Mapping[str, Slot], out: str, divisor: int) -> float | None:
+def _quantum(batch: Batch, slots: Mapping[str, Slot], out: str, divisor: int | None) -> float | None:
     """What all terms of an output's sums are multiples of; None where nothing is known."""
-    if GRADIENT not in slots or divisor & (divisor - 1) or batch.compute == "HFLOAT32":
+    if GRADIENT not in slots or divisor is None or divisor & (divisor - 1) or batch.compute == "HFLOAT32":
         return None
     partner = PARTNERS.get(out)
     product = 1.0 / divisor
@@ -205,7 +212,7 @@ def layout(suite: Suite) -> Layout:
 
 
 def write(
-    suite: Suite, path: Path, header: Mapping[str, Any], *, seed: int = 0, workers: int = 1, force: bool = False, progress: Callable[[int], None] | None = None
+    suite: Suite, path: str | Path, header: Mapping[str, Any], *, seed: int = 0, workers: int = 1, force: bool = False, progress: Callable[[int], None] | None = None
 ) -> str:
     """Compute every batch and write the bundle; returns its root digest. ``progress`` is told of cases that are done."""
     with Writer(path, header, suite.cases, layout(suite), force=force, outputs=suite.outputs) as writer:
@@ -245,7 +252,3 @@ def _adopt(port: Blocks, seed: int) -> None:
 def _work(batches: list[Batch]) -> list[tuple[Array, Array]]:
     return [_mine["port"].write(batch.rows, compute(batch, _mine["seed"])) for batch in batches]
 
-
-def magnitude_by_parts(values: Array) -> Array:
-    """Absolute values, by parts for complex."""
-    return by_parts(np.abs, values)

@@ -22,18 +22,24 @@ def one_line(path: Path) -> Iterator[None]:
         raise BundleError(f"{path}: cannot write: {reason}") from error
 
 
+def refuse(path: str | Path, force: bool) -> None:
+    """Raise BundleError where ``path`` cannot be written, before any work is done for it."""
+    path = Path(path)
+    if path.is_dir():
+        raise BundleError(f"{path}: is a folder; name a file")
+    if path.exists() and not force:
+        raise BundleError(f"{path}: exists already; --force replaces it")
+    if not path.parent.is_dir():
+        raise BundleError(f"{path}: there is no folder {path.parent}")
+
+
 class Claim:
     """The right to write ``path``: an empty ``<name>.partial`` beside it, locked against other writers."""
 
     def __init__(self, path: Path, size: int, force: bool) -> None:
-        if path.is_dir():
-            raise BundleError(f"{path}: is a folder; name a file")
+        refuse(path, force)
         self.path = path
         self.partial = path.with_name(path.name + ".partial")
-        if path.exists() and not force:
-            raise BundleError(f"{path}: exists already; --force replaces it")
-        if not path.parent.is_dir():
-            raise BundleError(f"{path}: there is no folder {path.parent}")
         free = shutil.disk_usage(path.parent).free
         if size > free:
             raise BundleError(f"{path}: needs {size / 1e9:.1f} GB, and {path.parent} has {free / 1e9:.1f} GB left")

@@ -1,0 +1,5 @@
+"""``python -m opgen`` is ``opgen``."""
+
+from opgen.cli import main
+
+main()

@@ -1,0 +1,53 @@
+"""``opgen cases``: what would be generated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from opgen.cli import options
+
+
+@click.command(
+    epilog=options.examples(
+        "opgen cases",
+        "opgen cases --plan standard group_norm_backward",
+        "opgen cases reflection_pad2d_backward --ids",
+        "opgen cases avg_pool2d_backward --json",
+    )
+)
+@options.operators_argument()
+@options.product_option()
+@options.plan_option()
+@click.option("--calls", metavar="CALLS.jsonl", default="", help="One case per call of this file, instead of a plan; - is standard input.")
+@options.case_option()
+@click.option("--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case.")
+@click.option("--ids", is_flag=True, help="One line per case: its id and what it is for.")
+@options.json_option()
+def command(ids: bool, as_json: bool, cases: tuple[str, ...], **asked: Any) -> None:
+    """List what would be generated: counts, the size of the bundle, and for every rule the cases that break it."""
+    from opgen import census
+    from opgen.cli import console
+    from opgen.cli.generate import census_table
+    from opgen.selection import Request
+
+    suite = Request(**asked, patterns=cases).suite()
+    if ids:
+        for case in suite.cases:
+            click.echo(f"{case.id}\t{case.intent}")
+        return
+    counted = census.census(suite)
+    if as_json:
+        console.json_text(counted)
+        return
+    out = console.output()
+    out.print(census_table(counted))
+    if not asked["calls"]:
+        pages = console.table("page", "rules to break", "broken", "alone", "in company", "not reached", right=("rules to break", "broken", "alone", "in company", "not reached"))
+        for name, page in counted["pages"].items():
+            broken = sum(bool(rule["invalid"]) for rule in page["rules"])
+            pages.add_row(name, *map(str, (len(page["rules"]), broken, broken - page["not_alone"], page["not_alone"], page["unreached"])))
+        out.print(pages)
+    about = f"{counted['cases']} cases, {counted['with_data']} with data, {counted['mistrusted']} mistrusted, about {counted['bytes'] / 1e6:.1f} MB"
+    click.echo(about)

@@ -1,0 +1,69 @@
+"""``opgen generate``: a suite as a bundle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from opgen.cli import options
+
+
+@click.command(
+    epilog=options.examples(
+        "opgen generate",
+        "opgen generate avg_pool2d_backward --product ascend910b -o pool.h5",
+        "opgen generate --plan standard aclnnReflectionPad2dBackward -o pad.h5",
+        "opgen generate --case '*-invalid-pad_height-*' -o height.h5",
+    )
+)
+@options.operators_argument()
+@options.product_option()
+@options.plan_option()
+@click.option("--calls", metavar="CALLS.jsonl", default="", help="One case per call of this file, instead of a plan; - is standard input.")
+@options.case_option()
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the data.")
+@options.output_option(default="", what="The bundle to write; opgen-PLAN.h5 where none is named.")
+@options.force_option()
+@click.option("--workers", metavar="N", type=click.IntRange(1), help="Processes that compute; by default one per core.")
+@click.option("--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case.")
+@options.quiet_option()
+def command(output: str, seed: int, force: bool, workers: int | None, quiet: bool, cases: tuple[str, ...], **asked: Any) -> None:
+    """Write a bundle of test cases: calls, input data, expected gradients with a bound per element, expected status codes.
+
+    Without any argument: the smoke suite of every operator and product, in ./opgen-smoke.h5.
+    """
+    import os
+
+    from opgen import census, engine
+    from opgen.bundle.claim import refuse
+    from opgen.cli import console
+    from opgen.selection import Request, header
+
+    request = Request(**asked, patterns=cases)
+    path = output or f"opgen-{request.name}.h5"
+    refuse(path, force)
+    console.note("enumerating calls ...", quiet)
+    suite = request.suite()
+    with console.progress("cases", len(suite.cases), quiet) as advance:
+        engine.write(
+            suite, path, header(request, suite, seed), seed=seed, workers=workers or os.cpu_count() or 1, force=force, progress=advance
+        )
+    if not quiet:
+        counted = census.census(suite)
+        console.messages().print(census_table(counted))
+        console.note(f"{path}: {counted['cases']} cases, {counted['with_data']} with data, {os.path.getsize(path) / 1e6:.1f} MB")
+
+
+def census_table(counted: dict[str, Any]) -> Any:
+    """Cases by operator and product, one column per kind."""
+    from opgen.cli import console
+
+    kinds = [kind for kind in ("valid", "invalid", "pinned", "call") if any(entry["kind"] == kind for entry in counted["counts"])]
+    table = console.table("operator", "product", *kinds, right=tuple(kinds))
+    rows: dict[tuple[str, str], dict[str, int]] = {}
+    for entry in counted["counts"]:
+        rows.setdefault((entry["op"], entry["product"]), {})[entry["kind"]] = entry["cases"]
+    for (op, product), found in rows.items():
+        table.add_row(op, product, *(str(found.get(kind, 0)) for kind in kinds))
+    return table

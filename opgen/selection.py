@@ -1,0 +1,109 @@
+"""What a person asks for on a command line, found: pages, plans, a tier, calls; and the suite that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from opgen.book import Book, book
+from opgen.calls import read_calls
+from opgen.model import FileError, Problem
+from opgen.plan import TIERS, Plan, load_plan, plan_for
+from opgen.spec import Spec
+from opgen.suite import Suite, call_suite, plan_suite
+from opgen.words import words
+from opgen.yamlfile import did_you_mean
+
+
+@dataclass(frozen=True)
+class Request:
+    """A suite as it is asked for: all operators and products of the smoke tier, unless something else is said."""
+
+    operators: Sequence[str] = ()
+    products: Sequence[str] = ()
+    plan: str = "smoke"
+    calls: str = ""
+    patterns: Sequence[str] = ()
+    shard: str = ""
+
+    @property
+    def name(self) -> str:
+        """What a file of this suite is called by default: the tier, the plan file's stem, or ``calls``."""
+        return "calls" if self.calls else Path(self.plan.partition("::")[0]).stem
+
+    def suite(self) -> Suite:
+        """Find everything and enumerate; raises FileError where something does not exist or nothing is left."""
+        known = book()
+        for product in self.products:
+            if product not in words().products:
+                hint = did_you_mean(product, words().products)
+                raise FileError([Problem("--product", None, product, f"no such product{hint}; known are {', '.join(words().products)}")])
+        if self.calls:
+            found = self._of_calls(known)
+        else:
+            plans, tier = self._plans(known)
+            found = plan_suite(plans, tier, self.products, self.patterns)
+        if not found.cases:
+            raise FileError([Problem("opgen", None, "", "no case matches what was asked for; opgen cases lists what there is")])
+        return shard(found, self.shard) if self.shard else found
+
+    def _plans(self, known: Book) -> tuple[list[tuple[Spec, Plan]], str]:
+        apis = [known.api(name) for name in self.operators] or list(known.kinds)
+        if self.plan in TIERS:
+            plans = {api: plan_for(known.of(api)[0].op) for api in apis}
+            pages = [(spec, plans[spec.api]) for spec in known.specs if spec.api in apis and self.plan in plans[spec.api].tiers]
+            return pages, self.plan
+        path, _, tier = self.plan.partition("::")
+        if not Path(path).exists():
+            hint = did_you_mean(self.plan, TIERS)
+            raise FileError([Problem("--plan", None, self.plan, f"no such tier or file{hint}; tiers are {', '.join(TIERS)}, or FILE::TIER")])
+        plan = load_plan(Path(path))
+        tier = tier or next(iter(plan.tiers), "")
+        if tier not in plan.tiers:
+            raise FileError([Problem(path, None, tier, f"no such tier in this plan; it has {', '.join(plan.tiers)}")])
+        api = known.api(plan.op)
+        if api not in apis:
+            raise FileError([Problem(path, None, plan.op, "is a plan of another operator than was asked for")])
+        return [(spec, plan) for spec in known.of(api)], tier
+
+    def _of_calls(self, known: Book) -> Suite:
+        named = read_calls(self.calls, known.kinds)
+        apis = {known.api(name) for name in self.operators}
+        chosen = [
+            one
+            for one in named
+            if (not apis or one.call.api in apis)
+            and (not self.products or one.call.product in self.products)
+            and (not self.patterns or matches(one.id, self.patterns))
+        ]
+        return call_suite(chosen, lambda call: known.by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+
+
+def matches(case: str, patterns: Sequence[str]) -> bool:
+    """Whether an id is one of the patterns, or matches one as a glob."""
+    return any(case == pattern or fnmatchcase(case, pattern) for pattern in patterns)
+
+
+def shard(suite: Suite, text: str) -> Suite:
+    """Part ``I/N`` of a suite, 1 <= I <= N: every N-th case. The parts share no case and lose none."""
+    first, _, parts = text.partition("/")
+    if not (first.isdigit() and parts.isdigit() and 1 <= int(first) <= int(parts)):
+        raise FileError([Problem("--shard", None, text, "expects I/N with 1 <= I <= N, for example 1/4")])
+    return suite.some(range(int(first) - 1, len(suite.cases), int(parts)))
+
+
+def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
+    """What a bundle says of itself: where its cases come from."""
+    return {
+        "operators": sorted({spec.api for spec in suite.specs.values()}),
+        "products": [p for p in words().products if any(case.call.product == p for case in suite.cases)],
+        "specs": {spec.name: spec.digest for spec in suite.specs.values()},
+        "plans": {} if request.calls else {plan.op: plan.digest for plan in suite.plans.values()},
+        "plan": "calls" if request.calls else request.plan,
+        "shard": request.shard,
+        "seed": seed,
+    }
+
