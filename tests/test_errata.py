@@ -33,7 +33,8 @@ def pad(product: str = "ascend910b", **changed: Argument) -> Call:
 def pool(product: str = "ascend910b", **changed: Argument) -> Call:
     args: dict[str, Argument] = {
         "gradOutput": tensor(1, 2, 6, 6, layout="NCHW"), "self": tensor(1, 2, 12, 12, layout="NCHW"),
-        "kernelSize": (2, 2), "stride": (2, 2), "padding": (0, 0), "ceilMode": False, "countIncludePad": True, "divisorOverride": 0, "cubeMathType": 0,
+        "kernelSize": (2, 2), "stride": (2, 2), "padding": (0, 0), "ceilMode": False,
+        "countIncludePad": True, "divisorOverride": 0, "cubeMathType": 0,
         "gradInput": tensor(1, 2, 12, 12, layout="NCHW"),
     }  # fmt: skip
     return Call(POOL, product, {**args, **changed})
@@ -43,7 +44,8 @@ def conv(product: str = "ascend910b", **changed: Argument) -> Call:
     args: dict[str, Argument] = {
         "gradOutput": tensor(1, 4, 3, 3, layout="NCHW"), "input": tensor(1, 2, 5, 5, layout="NCHW"),
         "weight": tensor(4, 2, 3, 3, layout="NCHW"), "biasSizes": (4,), "stride": (1, 1), "padding": (0, 0),
-        "dilation": (1, 1), "transposed": False, "outputPadding": (0, 0), "groups": 1, "outputMask": (True, True, True), "cubeMathType": 1, "gradInput": tensor(1, 2, 5, 5, layout="NCHW"),
+        "dilation": (1, 1), "transposed": False, "outputPadding": (0, 0), "groups": 1,
+        "outputMask": (True, True, True), "cubeMathType": 1, "gradInput": tensor(1, 2, 5, 5, layout="NCHW"),
         "gradWeight": tensor(4, 2, 3, 3, layout="NCHW"), "gradBias": tensor(4),
     }  # fmt: skip
     return Call(CONV, product, {**args, **changed})
