@@ -1,0 +1,48 @@
+"""``opgen audit``: specs against the pages that they were transcribed from."""
+
+from __future__ import annotations
+
+import click
+
+from opgen.cli import DIFFERENCE, options
+
+FOLDER = click.Path(exists=True, file_okay=False)
+
+
+@click.command(epilog=options.examples(
+    "opgen audit --pages pages             # exit 1 where a cited line is not what it was",
+    "opgen audit --pages pages --digests reflection_pad2d_backward",
+))  # fmt: skip
+@options.operators_argument()
+@click.option("--pages", "folder", metavar="DIR", required=True, type=FOLDER, help="Where the vendor's pages lie.")
+@click.option("--digests", is_flag=True, help="Print the block 'lines' of a spec, made from the page as it is now.")
+@options.json_option()
+@click.pass_context
+def command(ctx: click.Context, operators: tuple[str, ...], folder: str, digests: bool, as_json: bool) -> None:
+    """Say which facts stand on lines that changed, moved or vanished since a page was transcribed."""
+    from dataclasses import asdict
+    from pathlib import Path
+
+    from opgen.audit import audit, digest_block, facts_by_line, read_page
+    from opgen.book import book
+    from opgen.cli import console
+
+    wanted = [book().api(name) for name in operators] or list(book().kinds)
+    specs = [spec for spec in book().specs if spec.api in wanted and spec.page]
+    if digests:
+        for spec in specs:
+            lines, sha256 = read_page(spec, Path(folder))
+            click.echo(f"{spec.file}\n  sha256: {sha256}\n  lines: |\n{digest_block(lines, list(facts_by_line(spec)))}")
+        return
+    findings = [finding for spec in specs for finding in audit(spec, Path(folder))]
+    if as_json:
+        console.json_text([asdict(finding) for finding in findings])
+    elif findings:
+        table = console.table("spec", "line", "state", "facts that stand on it", right=("line",))
+        for finding in findings:
+            state = f"moved to {finding.moved_to}" if finding.moved_to else finding.state
+            table.add_row(finding.spec, str(finding.line), state, ", ".join(finding.facts))
+        console.output().print(table)
+    else:
+        click.echo(f"{len(specs)} pages: every line that a fact cites is as it was")
+    ctx.exit(DIFFERENCE if findings else 0)

@@ -1,0 +1,111 @@
+"""``opgen check``: specs, plans and errata, with all their problems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from opgen.cli import options
+
+if TYPE_CHECKING:
+    from opgen.checking import Checked
+    from opgen.pages import Fact
+
+BUCKETS = ("stated", "unstated", "unsupported_product", "disputed", "assumed")
+
+
+@click.command(epilog=options.examples("opgen check", "opgen check my_pool.yaml          # exit 2, with every problem of the file"))
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(exists=True, dir_okay=False))
+@options.json_option()
+def command(files: tuple[str, ...], as_json: bool) -> None:
+    """Check specs, plans and errata: FILEs, or all that opgen ships. Every problem is said at once, and makes the exit code 2.
+
+    Prints how many rules of each page stand in which bucket, and where two pages of one operator differ, fact by fact.
+    """
+    from pathlib import Path
+
+    from opgen.checking import check
+    from opgen.cli import console
+    from opgen.model import FileError
+
+    found = check(map(Path, files))
+    if as_json:
+        console.json_text(_plain(found))
+    else:
+        _show(found)
+    if found.problems:
+        raise FileError(found.problems)
+
+
+def _show(found: Checked) -> None:
+    from pathlib import Path
+
+    from opgen.cli import console
+    from opgen.pages import buckets
+
+    out = console.output()
+    if found.specs:
+        heads = ("lines", "rules", *(bucket.removesuffix("_product") for bucket in BUCKETS))
+        table = console.table("spec", *heads, right=heads)
+        for spec in found.specs:
+            count = buckets(spec)
+            lines = len(spec.page.lines) if spec.page else 0
+            table.add_row(spec.name, str(lines), str(len(spec.rules)), *(str(count.get(bucket, "")) for bucket in BUCKETS))
+        out.print(table)
+    if found.plans:
+        table = console.table("plan", "operator", "axes", "tiers", "pinned", right=("axes", "pinned"))
+        for plan in found.plans:
+            table.add_row(Path(plan.file).stem, plan.op, str(len(plan.axes)), " ".join(plan.tiers), str(len(plan.pinned)))
+        out.print(table)
+    if found.errata:
+        table = console.table("errata", "release", "checks", "lets pass", "numbers", right=("checks", "lets pass", "numbers"))
+        for errata in found.errata:
+            pages = errata.pages.values()
+            most = [max((len(getattr(page, part)) for page in pages), default=0) for part in ("stages", "tolerated", "numeric")]
+            table.add_row(Path(errata.file).stem, errata.release, *map(str, most))
+        out.print(table)
+    for api, (specs, differences) in found.differences.items():
+        said = [d for d in differences if d.kind != "answer"]
+        table = console.table("fact", *(spec.name for spec in specs), title=f"{api}: said differently ({len(said)} facts)")
+        for difference in said:
+            table.add_row(difference.fact, *map(_side, difference.sides), end_section=True)
+        out.print(table)
+        answered = [d for d in differences if d.kind == "answer"]
+        table = console.table("fact", *(spec.name for spec in specs), title=f"{api}: said alike, answered differently ({len(answered)} facts)")
+        for difference in answered:
+            table.add_row(difference.fact, *(f"{_lines(side)}{side.answer}" for side in difference.sides if side))
+        out.print(table)
+
+
+def _lines(fact: Fact) -> str:
+    return f"line {fact.at[0]}: " if fact.at else "no line: "
+
+
+def _side(fact: Fact | None) -> str:
+    if fact is None:
+        return "-"
+    return _lines(fact) + fact.says + (f" [{fact.answer}]".replace("[", "\\[") if fact.answer else "")
+
+
+def _plain(found: Checked) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from opgen.pages import buckets
+
+    return {
+        "problems": [asdict(problem) for problem in found.problems],
+        "specs": [
+            {"file": s.file, "api": s.api, "op": s.op, "rules": len(s.rules), "buckets": buckets(s), "clauses": dict(s.clauses)}
+            for s in found.specs
+        ],
+        "plans": [{"file": p.file, "op": p.op, "axes": [a.name for a in p.axes], "tiers": list(p.tiers)} for p in found.plans],
+        "errata": [{"file": e.file, "api": e.api, "release": e.release, "pages": list(e.pages)} for e in found.errata],
+        "differences": {
+            api: [
+                {"fact": d.fact, "kind": d.kind, "pages": {s.name: side and asdict(side) for s, side in zip(specs, d.sides, strict=True)}}
+                for d in differences
+            ]
+            for api, (specs, differences) in found.differences.items()
+        },
+    }

@@ -1,0 +1,89 @@
+"""``opgen page``: a spec in the order of its page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from opgen.cli import options
+
+if TYPE_CHECKING:
+    from opgen.pages import Fact, PageLine
+    from opgen.spec import Spec
+
+
+FOLDER = click.Path(exists=True, file_okay=False)
+
+
+@click.command(epilog=options.examples("opgen page group_norm_backward", "opgen page convolution_backward.atlas --pages pages"))
+@click.argument("name", metavar="OP", shell_complete=options.complete_operators)
+@click.option("--pages", "folder", metavar="DIR", type=FOLDER, help="Print each line of the page above its facts.")
+@options.json_option()
+def command(name: str, folder: str | None, as_json: bool) -> None:
+    """Print what a spec says, in the order of its page, so that two people can read page and spec side by side.
+
+    OP is an operator, or one page of it (convolution_backward.atlas). A fact is told at the first line that it cites; at the
+    others it is mentioned after "also". With the vendor's pages at hand, --pages shows every line, and so those that nobody
+    transcribed.
+    """
+    from pathlib import Path
+
+    from opgen.audit import read_page
+    from opgen.book import book
+    from opgen.cli import console
+    from opgen.pages import by_line
+
+    named = [spec for spec in book().specs if spec.name == name] or book().of(book().api(name))
+    found = [(spec, *by_line(spec)) for spec in named]
+    if as_json:
+        console.json_text([_plain(*one) for one in found])
+        return
+    for spec, lines, rest in found:
+        text = read_page(spec, Path(folder))[0] if folder and spec.page else []
+        click.echo(f"{spec.api}: {spec.file} transcribes {spec.page.file if spec.page else 'no page'}")
+        _show(lines, text)
+        if rest:
+            click.echo("\nno line of the page")
+            _facts(rest)
+        click.echo()
+
+
+def _show(lines: list[PageLine], text: list[str]) -> None:
+    """Every cited line with its facts; with the text of the page at hand, every line that is not blank."""
+    cited = {line.line: line for line in lines}
+    every = range(1, len(text) + 1) if text else sorted(cited)
+    for number in every:
+        told = cited.get(number)
+        words = text[number - 1].strip() if text else ""
+        if told is None:
+            if words:
+                click.echo(click.style(f"\n{number:4}  {words}", dim=True))
+            continue
+        click.echo(f"\n{number:4}  {words}" if text else f"\nline {number}")
+        _facts(told.facts)
+        if told.also:
+            click.echo(f"      also {', '.join(told.also)}")
+
+
+def _facts(facts: Any) -> None:
+    import textwrap
+
+    for fact in facts:
+        head = f"      {fact.id}" + (f"  [{fact.answer}]" if fact.answer and fact.answer != fact.id else "")
+        click.echo(head)
+        wrap = {"width": 100, "initial_indent": " " * 10, "subsequent_indent": " " * 10, "break_long_words": False}
+        click.echo(textwrap.fill(fact.says, **wrap))
+        if fact.note:
+            click.echo(textwrap.fill(f"note: {fact.note}", **wrap))
+
+
+def _plain(spec: Spec, lines: list[PageLine], rest: list[Fact]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "spec": spec.file,
+        "page": spec.page and spec.page.file,
+        "lines": [asdict(line) for line in lines],
+        "no_line": [asdict(fact) for fact in rest],
+    }
