@@ -150,7 +150,7 @@ def make_call(op: Any, product: Any, args: Any, prototypes: Mapping[str, Mapping
         elif value is None:
             meant[name] = None
         else:
-            known, written = memory[kind], marshal.dumps(value, 2)
+            known, written = memory[kind], marshal.dumps(value)
             meaning = known.get(written)
             if meaning is None:
                 if len(known) > MOST_REMEMBERED:
@@ -160,15 +160,15 @@ def make_call(op: Any, product: Any, args: Any, prototypes: Mapping[str, Mapping
     return Call(op, product, meant)
 
 
-def _integers(value: Any, name: str) -> tuple[int, ...]:
+def _integers(value: Any, name: str, key: str = "") -> tuple[int, ...]:
+    if type(value) is list and len(value) <= MAX_ITEMS:
+        for item in value:
+            if type(item) is not int or not _LOW <= item <= _HIGH:
+                raise CallFault(f"args.{name}{key}: {item!r} is no whole number of 64 bits")
+        return tuple(value)
     if type(value) is not list:
-        raise CallFault(f"{name}: expects a list of whole numbers, not {value!r}")
-    if len(value) > MAX_ITEMS:
-        raise CallFault(f"{name}: {len(value)} items; at most {MAX_ITEMS}")
-    for item in value:
-        if type(item) is not int or not _LOW <= item <= _HIGH:
-            raise CallFault(f"{name}: {item!r} is no whole number of 64 bits")
-    return tuple(value)
+        raise CallFault(f"args.{name}{key}: expects a list of whole numbers, not {value!r}")
+    raise CallFault(f"args.{name}{key}: {len(value)} items; at most {MAX_ITEMS}")
 
 
 def _tensor(value: Any, name: str) -> TensorDesc:
@@ -177,7 +177,7 @@ def _tensor(value: Any, name: str) -> TensorDesc:
     if not value.keys() <= TENSOR_KEYS:
         unknown = next(key for key in value if key not in TENSOR_KEYS)
         raise CallFault(f"args.{name}.{unknown}: no such key{did_you_mean(unknown, TENSOR_KEYS)}")
-    shape = _integers(value.get("shape"), f"args.{name}.shape")
+    shape = _integers(value.get("shape"), name, ".shape")
     if len(shape) > MAX_RANK:
         raise CallFault(f"args.{name}.shape: {len(shape)} axes; an aclTensor has at most {MAX_RANK}")
     dtype, layout = value.get("dtype"), value.get("format", "ND")
@@ -188,13 +188,13 @@ def _tensor(value: Any, name: str) -> TensorDesc:
         raise CallFault(f"args.{name}.format: no such format {layout!r}{did_you_mean(layout, index['format'])}")
     strides, offset, storage = value.get("strides"), value.get("offset", 0), value.get("storage_shape")
     if strides is not None:
-        strides = _integers(strides, f"args.{name}.strides")
+        strides = _integers(strides, name, ".strides")
         if len(strides) != len(shape):
             raise CallFault(f"args.{name}.strides: {len(strides)} strides for {len(shape)} axes")
     if type(offset) is not int or not _LOW <= offset <= _HIGH:
         raise CallFault(f"args.{name}.offset: {offset!r} is no whole number of 64 bits")
     if storage is not None:
-        storage = _integers(storage, f"args.{name}.storage_shape")
+        storage = _integers(storage, name, ".storage_shape")
     return TensorDesc(shape, dtype, layout, strides, offset, storage, _range(value.get("range"), name))
 
 
@@ -207,7 +207,7 @@ def _range(value: Any, name: str) -> tuple[float, float] | None:
 
 
 def _int_array(value: Any, name: str) -> tuple[int, ...]:
-    return _integers(value, f"args.{name}")
+    return _integers(value, name)
 
 
 def _bool_array(value: Any, name: str) -> tuple[bool, ...]:

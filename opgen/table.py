@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -98,11 +99,11 @@ class CallTable:
 def from_calls(api: str, kinds: Mapping[str, str], calls: Sequence[Call]) -> CallTable:
     """Columns of calls that all have the parameters of ``kinds``."""
     index = words().index["product"]
+    pick = itemgetter(*kinds, next(iter(kinds)))  # one name more, so that there are always several
+    values = zip(*(pick(call.args) for call in calls), strict=True) if calls else ([] for _ in kinds)
     columns = {
-        name: _BUILD["tensor" if kind == "tensor" else "array" if kind.endswith("_array") else "scalar"](
-            [call.args[name] for call in calls], kind
-        )
-        for name, kind in kinds.items()
+        name: _BUILD["tensor" if kind == "tensor" else "array" if kind.endswith("_array") else "scalar"](list(column), kind)
+        for (name, kind), column in zip(kinds.items(), values, strict=False)
     }
     return CallTable(api, kinds, np.array([index[call.product] for call in calls], dtype=np.int8), columns)
 

@@ -1,0 +1,31 @@
+"""``opgen judge [CALLS.jsonl | -]``: what page and library say of calls."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from opgen.cli.options import examples
+
+TRUTHS = ("page", "library", "both")
+
+
+@click.command("judge", epilog=examples("opgen judge calls.jsonl", "opgen judge --format text calls.jsonl.gz"))
+@click.argument("calls", metavar="[CALLS.jsonl]", type=click.Path(dir_okay=False), default="-")
+@click.option("--format", "form", type=click.Choice(("json", "text")), default="json", show_default=True, help="Programs or people.")
+@click.option("--truth", type=click.Choice(TRUTHS), default="both", show_default=True, help="Which source to ask.")
+def command(calls: str, form: str, truth: str) -> None:
+    """Say for each call what the page admits, which rules it breaks, and what the published library answers.
+
+    CALLS has one call per line, in JSON; - or nothing reads standard input. One line of JSON comes out per call, in the same order.
+    """
+    from opgen import judging
+    from opgen.book import book
+    from opgen.calls import read_calls
+
+    pages = book()
+    answers = judging.judge_calls(read_calls(calls, pages.kinds), pages)
+    asked: judging.Truth = truth  # type: ignore[assignment]
+    lines = judging.json_lines(answers, asked) if form == "json" else (judging.as_text(one, pages, asked) for one in answers)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
