@@ -1,7 +1,7 @@
 """The independent counter: what rows cover, counted by brute force, with an exact feasibility of its own.
 
 Shares nothing with the makers of rows but the nouns. Rows are compared with the tables cell by cell, tuples are
-gathered into sets. A tuple that a lawful row holds is feasible; for the others the tables are joined and the
+marked in an array. A tuple that a lawful row holds is feasible; for the others the tables are joined and the
 remaining factors eliminated one by one (bucket elimination; Dechter 1999), split by cases where a join is large.
 """
 
@@ -180,17 +180,15 @@ def _tally(
     missing: list[Tuple] = []
     impossible: list[Tuple] = []
     for combo in chosen:
+        shape = [model.levels[f] for f in combo]
         values = rows[:, combo]
-        seen = {tuple(row) for row in values[(values >= 0).all(axis=1)].tolist()}
-        if len(seen) == _cells(model.levels, combo):
-            numbers.append((len(seen), len(seen), 0))
-            continue
-        feasible = eliminate.feasible(combo)
-        numbers.append((len(seen), int(feasible.sum()), int((~feasible).sum())))
+        seen = np.zeros(shape, np.bool_)
+        seen[tuple(values[(values >= 0).all(axis=1)].T)] = True
+        feasible = seen if seen.all() else eliminate.feasible(combo)
+        numbers.append((int(seen.sum()), int(feasible.sum()), int((~feasible).sum())))
         if listed:
-            every = [(tuple(v), bool(feasible[tuple(v)])) for v in np.argwhere(np.ones_like(feasible)).tolist()]
-            missing += [tuple(zip(combo, v, strict=True)) for v, good in every if good and v not in seen]
-            impossible += [tuple(zip(combo, v, strict=True)) for v, good in every if not good]
+            missing += [tuple(zip(combo, v, strict=True)) for v in np.argwhere(feasible & ~seen).tolist()]
+            impossible += [tuple(zip(combo, v, strict=True)) for v in np.argwhere(~feasible).tolist()]
     covered, possible, refuted = np.array(numbers, np.int64).T
     return Tally(
         factors,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations, islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,17 +41,18 @@ def cover(
         tables = ", ".join(map(str, explain(model, ())))
         raise ValueError(f"no assignment satisfies the tables; these contradict each other: {tables}")
     tuples, feasible = solver.feasible(largest([combo for group in asked for combo in combos(*group)]))
-    usable = [_extends(solver, seed) for seed in known]
+    usable = _usable(model, solver, known)
+    complete = (known >= 0).all(axis=1)
+    whole, partial = known[usable & complete], known[usable & ~complete]
     covered = ~feasible
-    for seed in known[usable]:
+    tuples.mark(covered, whole, True)
+    for seed in partial:
         _mark(tuples, covered, seed)
-    partial = known[np.array(usable, bool) & (known < 0).any(axis=1)] if len(known) else known
-    whole = known[np.array(usable, bool) & (known >= 0).all(axis=1)] if len(known) else known
     greedy = Greedy(solver, tuples, ~covered, SplitMix(random_state + 1))
     rows = list(islice(greedy.rows(), budget))
     made = np.array(rows, np.int64).reshape(-1, len(model.levels))
     tallies = tuple(_tally(tuples, feasible, solver, group, np.concatenate([whole, made]), partial) for group in asked)
-    return Cover(made, tallies, tuple(i for i, good in enumerate(usable) if not good))
+    return Cover(made, tallies, tuple(map(int, np.flatnonzero(~usable))))
 
 
 def largest(wanted: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -60,6 +60,17 @@ def largest(wanted: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     unique = set(wanted)
     inside = {sub for combo in unique for size in range(1, len(combo)) for sub in combinations(combo, size)}
     return sorted(unique - inside)
+
+
+def _usable(model: Model, solver: Solver, seeds: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which seeds some complete assignment contains."""
+    usable = np.ones(len(seeds), np.bool_)
+    complete = (seeds >= 0).all(axis=1)
+    for scope, allowed in model.tables:
+        usable[complete] &= allowed[tuple(seeds[complete][:, f] for f in scope)]
+    for i in np.flatnonzero(~complete):
+        usable[i] = _extends(solver, seeds[i])
+    return usable
 
 
 def _extends(solver: Solver, seed: NDArray[np.int64]) -> bool:
@@ -88,7 +99,7 @@ def _tally(
     solver: Solver,
     group: tuple[tuple[int, ...], int],
     whole: NDArray[np.int64],
-    partial: NDArray[Any],
+    partial: NDArray[np.int64],
 ) -> Tally:
     """The tally of one group, its feasibility projected from the combinations that were covered."""
     tuples = Tuples(solver.levels, combos(*group))

@@ -37,12 +37,10 @@ class Solver:
             self.complete(self.root, part) is not None for part in self.components
         )
 
-    def complete(
-        self, domain: Domain, order: Sequence[int], prefer: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64] | None:
+    def complete(self, domain: Domain, order: Sequence[int]) -> NDArray[np.int64] | None:
         """One assignment of the factors ``order`` inside a propagated domain ``(1, values)``, or None.
 
-        Exhaustive: depth first, smallest domain first. ``prefer`` ranks values (higher first).
+        Exhaustive: depth first, smallest domain first.
         """
         offsets = self.propagator.offsets
         stack = [domain]
@@ -54,8 +52,6 @@ class Solver:
                 return np.array([node[0, offsets[f] : offsets[f + 1]].argmax() for f in range(len(self.levels))])
             factor = min(open_factors, key=lambda f: (sizes[f], f))
             values = np.flatnonzero(node[0, offsets[factor] : offsets[factor + 1]])
-            if prefer is not None:
-                values = values[np.argsort(prefer[offsets[factor] + values], kind="stable")]
             children = np.repeat(node, len(values), axis=0)
             self.propagator.assign(children, factor, values)
             alive = self.propagator.narrow(children, [factor])

@@ -17,7 +17,7 @@ from opgen.covering.propagate import Domain
 from opgen.covering.splitmix import SplitMix
 from opgen.covering.tuples import Tuples
 
-CANDIDATES = 32
+CANDIDATES = 24
 SHARPEST = 255
 """Worth of a tuple of the most open combination. Sums of worths stay below 2**24, so float32 adds them exactly."""
 
@@ -60,7 +60,8 @@ class Greedy:
         base = self.tuples.base
         combo = int((self.waiting << np.int64(16) | self.random.small(len(self.waiting))).argmax())
         left = base[combo] + np.flatnonzero(self.open[base[combo] : base[combo + 1]])
-        starts = left[self.random.shuffled(len(left))][np.arange(CANDIDATES) % len(left)]
+        n = min(CANDIDATES, 3 + int(np.count_nonzero(self.waiting)))
+        starts = left[self.random.shuffled(len(left))][np.arange(n) % len(left)]
         domain, alive = self.solver.seeded(self.tuples, starts)
         held = np.array([self.waiting[held].sum() for held in self.tuples.holders])
         order = np.argsort(-(held << np.int64(16) | self.random.small(len(held))), kind="stable")
@@ -69,18 +70,21 @@ class Greedy:
         if not len(rows):
             row = self.solver.complete(self.solver.seeded(self.tuples, starts[:1])[0], range(len(self.levels)))
             assert row is not None, "a feasible tuple has a solution"
-            return row
+            rows = row[None, :]
+            numbers = self.tuples.index(rows).T.copy()
         self._climb(rows, numbers)
         total: Numbers = (self.worth[:, None] * self.open[numbers]).sum(axis=0, dtype=np.float64)
-        return rows[int(total.argmax())]
+        best: Numbers = rows[int(total.argmax())]
+        return best
 
     def _gain(self, held: Numbers, steps: Numbers, numbers: Numbers, factor: int) -> Numbers:
         """What each value of a factor is worth ``(candidates, levels)``, given tuple numbers without that factor."""
         values = np.arange(self.levels[factor])
         at = numbers[:, :, None] + steps[:, None, None] * values
         gain = self.worth[held] @ self.open.take(at).reshape(len(held), at.shape[1] * at.shape[2])
-        ranked: Numbers = gain.astype(np.int64).reshape(at.shape[1:]) << np.int64(16)
-        return (ranked | self.random.small(*ranked.shape)) + 1
+        worth = gain.astype(np.int64).reshape(at.shape[1:])
+        ranked: Numbers = (worth << np.int64(16) | self.random.small(*worth.shape)) + 1
+        return ranked
 
     def _grow(self, domain: Domain, order: list[int]) -> tuple[Numbers, Numbers]:
         """Candidates completed factor by factor; those that run into a dead end are dropped.

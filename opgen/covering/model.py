@@ -35,6 +35,8 @@ class Model:
 
     def __post_init__(self) -> None:
         wrong = [f"factor {f}: {n} levels, at least 1 expected" for f, n in enumerate(self.levels) if n < 1]
+        if not self.levels:
+            wrong.append("no factors, at least 1 expected")
         for i, (scope, allowed) in enumerate(self.tables):
             if not scope or len(set(scope)) < len(scope) or not all(0 <= f < len(self.levels) for f in scope):
                 wrong.append(f"table {i}: factors {tuple(scope)}: expected distinct numbers below {len(self.levels)}")

@@ -1,8 +1,8 @@
 """Constraint propagation on many partial assignments at once.
 
-A partial assignment is a domain: a bool per (factor, value), laid out factor by factor. Each table keeps, per
-value, a bitset of its allowed rows; a value stays in the domain while an allowed row inside the domain holds it
-(generalised arc consistency by compact tables; Demeulenaere et al. 2016).
+A partial assignment is a domain: a bool per (factor, value), laid out factor by factor. A value stays in the domain
+while every table has an allowed row inside the domain that holds it (generalised arc consistency). Small tables keep
+a bitset of allowed rows per value (compact tables; Demeulenaere et al. 2016), large ones are sliced.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ Domain = NDArray[np.bool_]
 JOINED_ROWS = 2048
 """Tables are joined while the join has no more allowed rows than this: propagation through one is exact."""
 JOINED_CELLS = 1 << 17
+"""A join is tried only while it has no more cells than this, allowed or not."""
 SMALL = 1024
 """Tables with no more words of bitsets than this are kept as bitsets."""
 SCRATCH = 1 << 23
+"""Large tables are looked at in blocks of this many cells."""
 
 
 class Propagator:

@@ -58,4 +58,5 @@ class Tuples:
     def per_combo(self, flags: NDArray[np.bool_]) -> NDArray[np.int64]:
         """How many flags are set in each combination."""
         sums = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
-        return sums[self.base[1:]] - sums[self.base[:-1]]
+        found: NDArray[np.int64] = sums[self.base[1:]] - sums[self.base[:-1]]
+        return found
