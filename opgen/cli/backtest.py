@@ -1,4 +1,4 @@
-"""``opgen backtest FILE``: the library side against statuses that were really returned."""
+"""``opgen backtest FILE``: the two sources against statuses that were really returned."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ import sys
 
 import click
 
-from opgen import backtest
-from opgen.book import book
-from opgen.erratafile import errata
-from opgen.model import FileError
+from opgen.cli.options import examples
 
 
-@click.command("backtest")
-@click.argument("file")
+@click.command(
+    "backtest", epilog=examples("opgen backtest library_sample.jsonl.gz", "opgen backtest --fail-under 99 --json library_sample.jsonl.gz")
+)
+@click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of a table.")
 @click.option("--fail-under", type=click.FloatRange(0, 100), metavar="PCT", help="Exit 1 where an operator agrees on fewer firm rows.")
 def command(file: str, as_json: bool, fail_under: float | None) -> None:
-    """Judge every call of FILE by page and library, and compare with its status.
+    """Judge every call of FILE by page and library, and compare both answers with the call's status.
 
-    FILE is JSON Lines in the form of a call (`-` reads standard input) with the keys `status` (null where the host died) and `firm`.
+    FILE has one call per line, in JSON, with the keys status (null where the host died) and firm; - reads standard input.
     """
-    try:
-        report = backtest.backtest(backtest.load(file, book()), book(), errata())
-    except FileError as error:
-        click.echo(str(error), err=True)
-        sys.exit(2)
-    click.echo(json.dumps(backtest.plain(report), indent=1, ensure_ascii=False) if as_json else backtest.text(report), nl=as_json)
+    from opgen import backtest, erratafile
+    from opgen.book import book
+
+    report = backtest.backtest(backtest.load(file, book()), book(), erratafile.errata())
+    if as_json:
+        click.echo(json.dumps(backtest.plain(report), indent=1, ensure_ascii=False))
+    else:
+        click.echo(backtest.text(report), nl=False)
     below = report.below(fail_under) if fail_under is not None else []
     for api in below:
         click.echo(f"{api}: {report.operators(True)[api].percent:.2f}% is below {fail_under:g}%", err=True)
