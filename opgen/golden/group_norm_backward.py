@@ -3,17 +3,23 @@
 With xhat = (x - mean) * rstd and h = gradOut * gamma, gradInput = rstd * (h - S(h) / M - xhat * S(h xhat) / M), where S
 adds the M elements of a group; gradGammaOut and gradBetaOut add gradOut * xhat and gradOut over samples and space.
 
-Every sum is taken before any division, so that sums are exact for data on a grid; what follows a sum is elementwise.
+The data are summed before anything is divided: gradOut and gradOut * x over space, exactly on a grid. What follows is a
+few elementwise operations in a fixed order. Other data are summed by numpy's own loops in an order that depends on the
+shape of one case alone, neither on the batch nor on a BLAS.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
 from opgen.golden import Array, Tensors
+from opgen.golden._axes import BLOCK
+from opgen.golden._columns import blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +46,71 @@ def grouped(tensors: Tensors, names: Mapping[str, int]) -> Groups:
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """gradInput (B, *input shape), gradGammaOut and gradBetaOut (B, *gamma shape), or (B, C) where gamma is null."""
     g = grouped(tensors, names)
-    total = g.dy.sum(-1)
-    moment = (g.dy * (g.x - g.mean[..., None, None])).sum(-1)
+    batch, n, groups, d, space = g.x.shape
     outputs: dict[str, Array] = {}
     if "gradInput" in wanted:
-        outputs["gradInput"] = input_gradient(g, total, moment)
-    if "gradGammaOut" in wanted:
-        outputs["gradGammaOut"] = (moment * g.rstd[..., None]).sum(1)
-    if "gradBetaOut" in wanted:
-        outputs["gradBetaOut"] = total.sum(1)
-    for b in np.flatnonzero(~np.isfinite(total * moment * g.rstd[..., None] * g.gamma[:, None]).all((1, 2, 3))):
-        repair(g, int(b), outputs)
+        outputs["gradInput"] = np.empty(g.x.shape)
+    for name in ("gradGammaOut", "gradBetaOut"):
+        if name in wanted:
+            outputs[name] = np.zeros((batch, groups, d))
+    if g.x.size:
+        suspects = np.zeros(batch, bool)
+        with unbuffered(space):
+            for block in blocks((batch, n, groups), max(1, BLOCK // (d * space))):
+                part(g, tuple(slice(*span) for span in block), outputs, suspects)
+        for b in np.flatnonzero(suspects):
+            repair(g, int(b), outputs)
     return shaped(outputs, tensors, names)
+
+
+@contextmanager
+def unbuffered(row: int) -> Iterator[None]:
+    """Keeps numpy from expanding a factor per row into its buffer, which costs more than it saves on long rows."""
+    if row < 256:
+        yield
+        return
+    size = np.setbufsize(16)
+    try:
+        yield
+    finally:
+        np.setbufsize(size)
+
+
+def part(g: Groups, at: tuple[slice, ...], outputs: dict[str, Array], suspects: Array) -> None:
+    """The gradients of some groups, of whole cases, of some samples of one, or of one sample; marks cases to repair."""
+    x, dy, mean, rstd, gamma = g.x[at], g.dy[at], g.mean[at], g.rstd[at], g.gamma[at[0], None, at[2]]
+    shape, space = x.shape[:4], x.shape[4]
+    rows, m = (-1, space), shape[3] * space
+    total = np.einsum("ij->i", dy.reshape(rows)).reshape(shape)
+    moment = np.einsum("ij,ij->i", dy.reshape(rows), x.reshape(rows)).reshape(shape)
+    moment -= total * mean[..., None]
+    scaled = moment * rstd[..., None]
+    slope = np.add.reduce(scaled * gamma, axis=3) * rstd * rstd / m
+    offset = np.add.reduce(total * gamma, axis=3) * rstd / m
+    if not isfinite(np.add.reduce(slope, axis=None) + np.add.reduce(offset, axis=None)):
+        finite = np.isfinite(slope) & np.isfinite(offset) & np.isfinite(scaled).all(3) & np.isfinite(total).all(3)
+        suspects[at[0]] |= ~finite.all((1, 2))
+    if "gradGammaOut" in outputs:
+        outputs["gradGammaOut"][at[0], at[2]] += np.add.reduce(scaled, axis=1)
+    if "gradBetaOut" in outputs:
+        outputs["gradBetaOut"][at[0], at[2]] += np.add.reduce(total, axis=1)
+    if "gradInput" in outputs:
+        combine((x, dy, outputs["gradInput"][at]), gamma * rstd[..., None], slope, slope * mean - offset)
+
+
+def combine(arrays: tuple[Array, Array, Array], factor: Array, slope: Array, constant: Array) -> None:
+    """Writes dy * factor + (constant - x * slope), by pieces if a group is larger than a block."""
+    d, space = arrays[0].shape[3:]
+    x, dy, out = (array.reshape(-1, d, space) for array in arrays)
+    a, b, c = factor.reshape(-1, d, 1), slope.reshape(-1, 1, 1), constant.reshape(-1, 1, 1)
+    cuts = blocks((d, space), BLOCK) if len(x) == 1 else (((0, d), (0, space)),)
+    for channels, span in cuts:
+        at = (slice(None), slice(*channels), slice(*span))
+        part = x[at] * b
+        np.subtract(c, part, out=part)
+        target = out[at]
+        np.multiply(dy[at], a[:, slice(*channels)], out=target)
+        target += part
 
 
 def shaped(outputs: dict[str, Array], tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
@@ -60,17 +119,6 @@ def shaped(outputs: dict[str, Array], tensors: Tensors, names: Mapping[str, int]
     assert x is not None
     parameters = (len(x), names["C"]) if gamma is None else gamma.shape
     return {name: array.reshape(x.shape if name == "gradInput" else parameters) for name, array in outputs.items()}
-
-
-def input_gradient(g: Groups, total: Array, moment: Array) -> Array:
-    """The gradient of the input from the sums of dy and of dy * (x - mean) over space."""
-    m = max(g.x.shape[3] * g.x.shape[4], 1)
-    slope = (g.gamma[:, None] * moment).sum(-1) * g.rstd * g.rstd / m
-    offset = (g.gamma[:, None] * total).sum(-1) / m
-    inner = g.dy * g.gamma[:, None, ..., None] - offset[..., None, None]
-    inner -= (g.x - g.mean[..., None, None]) * slope[..., None, None]
-    inner *= g.rstd[..., None, None]
-    return inner
 
 
 def repair(g: Groups, b: int, outputs: dict[str, Array]) -> None:
