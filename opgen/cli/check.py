@@ -69,10 +69,11 @@ def _show(found: Checked) -> None:
         said = [d for d in differences if d.kind != "answer"]
         table = console.table("fact", *(spec.name for spec in specs), title=f"{api}: said differently ({len(said)} facts)")
         for difference in said:
-            table.add_row(difference.fact, *map(_side, difference.sides), end_section=True)
+            table.add_row(difference.fact, *map(_side, difference.sides))
+            table.add_section()
         out.print(table)
         answered = [d for d in differences if d.kind == "answer"]
-        table = console.table("fact", *(spec.name for spec in specs), title=f"{api}: said alike, answered differently ({len(answered)} facts)")
+        table = console.table("fact", *(spec.name for spec in specs), title=f"{api}: said alike, another answer ({len(answered)} facts)")
         for difference in answered:
             table.add_row(difference.fact, *(f"{_lines(side)}{side.answer}" for side in difference.sides if side))
         out.print(table)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
 
 from opgen.resources import specs_folder
 
-F = TypeVar("F", bound=Callable[..., Any])
-Decorator = Callable[[F], F]
+Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 TIERS = ("smoke", "standard", "full")
 
 
@@ -65,17 +64,17 @@ def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
 
 # options --------------------------------------------------------------------------------------------------------------
-def operators_argument(required: bool = False) -> Decorator[F]:
+def operators_argument(required: bool = False) -> Decorator:
     """``[OP ...]``: operators by either of their names."""
     return click.argument("operators", metavar="[OP]...", nargs=-1, required=required, shell_complete=complete_operators)
 
 
-def bundle_argument(name: str = "file") -> Decorator[F]:
+def bundle_argument(name: str = "file") -> Decorator:
     """``FILE``: a bundle that exists."""
     return click.argument(name, metavar="FILE", type=click.Path(exists=True, dir_okay=False))
 
 
-def product_option() -> Decorator[F]:
+def product_option() -> Decorator:
     """``--product P``, repeatable."""
     return click.option(
         "--product", "products", metavar="P", multiple=True, shell_complete=complete_products,
@@ -83,7 +82,7 @@ def product_option() -> Decorator[F]:
     )  # fmt: skip
 
 
-def plan_option(default: str = "smoke") -> Decorator[F]:
+def plan_option(default: str = "smoke") -> Decorator:
     """``--plan smoke|standard|full|FILE``."""
     return click.option(
         "--plan", metavar="|".join((*TIERS, "FILE")), default=default, show_default=True, shell_complete=complete_plans,
@@ -91,7 +90,7 @@ def plan_option(default: str = "smoke") -> Decorator[F]:
     )  # fmt: skip
 
 
-def case_option() -> Decorator[F]:
+def case_option() -> Decorator:
     """``--case ID|GLOB``, repeatable."""
     return click.option(
         "--case", "cases", metavar="ID|GLOB", multiple=True, shell_complete=complete_cases,
@@ -99,7 +98,7 @@ def case_option() -> Decorator[F]:
     )  # fmt: skip
 
 
-def output_option(default: str | None = None, what: str = "The file to write.") -> Decorator[F]:
+def output_option(default: str | None = None, what: str = "The file to write.") -> Decorator:
     """``-o FILE``."""
     return click.option(
         "-o", "--output", metavar="FILE", type=click.Path(), default=default, show_default=default is not None,
@@ -107,17 +106,17 @@ def output_option(default: str | None = None, what: str = "The file to write.") 
     )  # fmt: skip
 
 
-def force_option() -> Decorator[F]:
+def force_option() -> Decorator:
     """``--force``."""
     return click.option("--force", is_flag=True, help="Replace an existing file.")
 
 
-def json_option() -> Decorator[F]:
+def json_option() -> Decorator:
     """``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="JSON, for programs.")
 
 
-def quiet_option() -> Decorator[F]:
+def quiet_option() -> Decorator:
     """``--quiet``."""
     return click.option("-q", "--quiet", is_flag=True, help="No messages and no progress.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,16 +67,16 @@ def _show(lines: list[PageLine], text: list[str]) -> None:
             click.echo(f"      also {', '.join(told.also)}")
 
 
-def _facts(facts: Any) -> None:
-    import textwrap
+def _facts(facts: Iterable[Fact]) -> None:
+    from textwrap import TextWrapper
 
+    fill = TextWrapper(width=100, initial_indent=" " * 10, subsequent_indent=" " * 10, break_long_words=False).fill
     for fact in facts:
         head = f"      {fact.id}" + (f"  [{fact.answer}]" if fact.answer and fact.answer != fact.id else "")
         click.echo(head)
-        wrap = {"width": 100, "initial_indent": " " * 10, "subsequent_indent": " " * 10, "break_long_words": False}
-        click.echo(textwrap.fill(fact.says, **wrap))
+        click.echo(fill(fact.says))
         if fact.note:
-            click.echo(textwrap.fill(f"note: {fact.note}", **wrap))
+            click.echo(fill(f"note: {fact.note}"))
 
 
 def _plain(spec: Spec, lines: list[PageLine], rest: list[Fact]) -> dict[str, Any]:

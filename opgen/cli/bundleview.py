@@ -1,0 +1,157 @@
+"""How a bundle and a case look in a terminal of 100 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from opgen.cli.console import table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+ORDER = ("valid", "stated", "unstated", "unsupported_product", "disputed", "assumed")
+"""Buckets in the order of the columns."""
+
+
+def size(number: int) -> str:
+    """Bytes for people.
+
+    >>> size(999), size(15_300), size(2_500_000)
+    ('999 B', '15.3 kB', '2.5 MB')
+    """
+    for unit, step in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= step:
+            return f"{number / step:.1f} {unit}"
+    return f"{number} B"
+
+
+def show_summary(out: Console, found: Mapping[str, Any]) -> None:
+    """The header, cases per operator, product and bucket, bytes per dtype, the largest cases."""
+    header = found["header"]
+    about = f"{size(found['bytes'])}, {found['cases']} cases, {found['with_data']} with data, {found['mistrusted']} mistrusted"
+    out.print(f"[bold]{_safe(found['file'])}[/]  {about}", soft_wrap=True)
+    facts = {name.removesuffix("_version"): header.get(name, "") for name in ("plan", "shard", "seed", "opgen_version", "format_version")}
+    facts["digest"] = found["digest"]
+    out.print("  ".join(f"{name} {_safe(value)}" for name, value in facts.items() if value != ""), soft_wrap=True)
+    _counts(out, found["counts"])
+    data = table("data of dtype", "bytes", right=("bytes",))
+    for name, count in found["data"].items():
+        data.add_row(name, size(count))
+    _print(out, data)
+    recipes = ", ".join(f"{name or 'no data'} {count}" for name, count in found["recipes"].items())
+    out.print(f"recipes: {recipes}")
+    if found["largest"]:
+        largest = table("largest cases", "bytes", right=("bytes",))
+        for case in found["largest"]:
+            largest.add_row(_safe(case["id"]), size(case["bytes"]))
+        _print(out, largest)
+
+
+def _counts(out: Console, counts: list[Mapping[str, Any]]) -> None:
+    """A row per operator, product and kind, a column per bucket that occurs."""
+    buckets = [bucket for bucket in ORDER if any(entry["bucket"] == bucket for entry in counts)]
+    heads = [bucket.removesuffix("_product") for bucket in buckets]
+    shown = table("operator", "product", "kind", *heads, right=tuple(heads))
+    rows: dict[tuple[str, str, str], dict[str, int]] = {}
+    for entry in counts:
+        rows.setdefault((entry["op"], entry["product"], entry["kind"]), {})[entry["bucket"]] = entry["cases"]
+    before = ("", "")
+    for (op, product, kind), cells in rows.items():
+        new = (op != before[0], (op, product) != before)
+        shown.add_row(_safe(op) if new[0] else "", product if new[1] else "", kind, *(str(cells.get(bucket, "")) for bucket in buckets))
+        before = (op, product)
+    _print(out, shown)
+
+
+def show_case(out: Console, case: Mapping[str, Any]) -> None:
+    """One case: what it is for, the call, both answers, the tensors."""
+    out.print(f"[bold]{_safe(case['id'])}[/]  {case['kind']}, phase {case['phase']}", soft_wrap=True)
+    out.print(f"{_safe(case['op'])} on {case['product']}: {_safe(case['intent'])}", soft_wrap=True)
+    page, library = case["page"], case["library"]
+    answers = table("source", "may answer", "why")
+    answers.add_row("page", _codes(page["codes"]), page["bucket"])
+    if library:
+        answers.add_row("library", _codes(library["codes"]), f"{library['basis']}, release {library['release']}")
+    _print(out, answers)
+    if page["breaks"]:
+        breaks = table("breaks rule", "clause", "line", "found", right=("line",))
+        for one in page["breaks"]:
+            breaks.add_row(one["rule"], one["clause"] or "", str(one["at"] or ""), _safe(one["found"]))
+        _print(out, breaks)
+    facts = {name: case[name] for name in ("recipe", "compute", "twin", "mistrusted") if case[name]}
+    if facts:
+        out.print("  ".join(f"{name}: {_safe(value)}" for name, value in facts.items()), soft_wrap=True)
+    arguments = table("argument", "value")
+    for name, value in case["args"].items():
+        arguments.add_row(name, _argument(value))
+    _print(out, arguments)
+    if case["tensors"]:
+        tensors = table("data", "role", "stored as", "least", "greatest", "first values", right=("least", "greatest"))
+        for one in case["tensors"]:
+            more = " ..." if _elements(one["shape"]) > len(one["first"]) else ""
+            tensors.add_row(
+                one["name"], one["role"], f"{one['dtype']} {_list(one['shape'])}",
+                _number(one["least"]), _number(one["greatest"]), " ".join(map(_number, one["first"])) + more,
+            )  # fmt: skip
+        _print(out, tensors)
+
+
+def _print(out: Console, shown: Table) -> None:
+    """A table with air around it."""
+    out.print(shown)
+    out.print()
+
+
+def _safe(text: Any) -> str:
+    """Text that rich takes as it is."""
+    from rich.markup import escape
+
+    return escape(str(text))
+
+
+def _codes(codes: list[Any]) -> str:
+    return " or ".join(map(str, codes))
+
+
+def _list(values: list[Any]) -> str:
+    return "\\[" + ", ".join(map(str, values)) + "]"
+
+
+def _elements(shape: list[int]) -> int:
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+def _argument(value: Any) -> str:
+    """An argument on one line, as the page's words have it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return _list([str(item).lower() if isinstance(item, bool) else item for item in value])
+    if not isinstance(value, dict):
+        return _safe(value)
+    text = f"{value['dtype']} {value['format']} {_list(value['shape'])}"
+    if value.get("strides") is not None:
+        text += f" strides {_list(value['strides'])}"
+    if value.get("offset"):
+        text += f" offset {value['offset']}"
+    if value.get("storage_shape") is not None:
+        text += f" storage {_list(value['storage_shape'])}"
+    if value.get("range") is not None:
+        text += f" range {_list(value['range'])}"
+    return text
+
+
+def _number(value: Any) -> str:
+    """A number in six digits; a complex one by its parts."""
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return f"({_number(value[0])},{_number(value[1])})"
+    return value if isinstance(value, str) else f"{value:.6g}"
