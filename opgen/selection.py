@@ -44,13 +44,15 @@ class Request:
         if self.calls:
             found = self._of_calls(known)
         else:
-            plans, tier = self._plans(known)
-            found = plan_suite(plans, tier, self.products, self.patterns)
+            pages, tier = self.pages()
+            found = plan_suite(pages, tier, self.products, self.patterns)
         if not found.cases:
             raise FileError([Problem("opgen", None, "", "no case matches what was asked for; opgen cases lists what there is")])
         return shard(found, self.shard) if self.shard else found
 
-    def _plans(self, known: Book) -> tuple[list[tuple[Spec, Plan]], str]:
+    def pages(self) -> tuple[list[tuple[Spec, Plan]], str]:
+        """The pages that are asked for, each with its operator's plan, and the tier."""
+        known = book()
         apis = [known.api(name) for name in self.operators] or list(known.kinds)
         if self.plan in TIERS:
             plans = {api: plan_for(known.of(api)[0].op) for api in apis}

@@ -1,0 +1,79 @@
+"""``opgen refresh``: goldens held against their lock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from opgen.cli import options
+
+
+@click.command(
+    epilog=options.examples(
+        "opgen refresh --check",
+        "opgen refresh --plan smoke -o smoke.lock",
+        "opgen refresh group_norm_backward --lock smoke.lock --check",
+    )
+)
+@options.operators_argument()
+@options.plan_option()
+@click.option("--lock", type=click.Path(), help="The lock to hold against; cases/PLAN.lock by default.")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Where to write the new lock; over the old one by default.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 where anything drifted.")
+@click.option("--all", "everything", is_flag=True, help="Compute every case again, whatever its key says.")
+@click.option("--bundle", type=click.Path(exists=True, dir_okay=False), help="An older bundle: changed goldens are given in ULP.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the data.")
+@click.option("--markdown", type=click.Path(), help="Write a summary for a merge request to this file.")
+@options.json_option()
+@options.quiet_option()
+def command(
+    operators: tuple[str, ...], plan: str, lock: str | None, output: str | None, check: bool, everything: bool, bundle: str | None, seed: int,
+    markdown: str | None, as_json: bool, quiet: bool,
+) -> None:
+    """Enumerate a plan again and say what was added, removed or changed since its lock was written, by how much, and why.
+
+    Only cases whose spec, plan, kernel or recipe changed are computed again.
+    """
+    from pathlib import Path
+
+    import opgen
+    from opgen.cli import console
+    from opgen.lockfile import Lock, read_lock
+    from opgen.refresh import refresh
+    from opgen.report.changes import as_data, as_markdown, as_table
+    from opgen.resources import cases_folder
+    from opgen.selection import Request
+
+    request = Request(operators=operators, plan=plan)
+    pages, tier = request.pages()
+    path = Path(lock) if lock else cases_folder() / f"{request.name}.lock"
+    old = read_lock(path) if path.exists() else Lock()
+    if check and not path.exists():
+        raise click.UsageError(f"{path}: there is no lock to check; opgen refresh writes one")
+    if operators:
+        old = Lock({p: old.sources[p] for p in old.sources if p in {s.name for s, _ in pages}}, old.entries)
+    older = opgen.open(bundle) if bundle else None
+    with console.progress("cases", None, quiet) as advance:
+        found = refresh(pages, tier, old, seed=seed, everything=everything, bundle=older, progress=advance)
+    if markdown:
+        Path(markdown).write_text(as_markdown(found), encoding="utf-8")
+    if as_json:
+        console.json_text(as_data(found))
+    elif found.changes:
+        console.output().print(as_table(found))
+    console.note(f"{found.cases} cases, {found.computed} computed, {len(found.changes)} changes against {path}", quiet)
+    if check:
+        if found.changes:
+            click.get_current_context().exit(1)
+        return
+    _keep(found.lock, Path(output) if output else path, read_lock(path) if path.exists() and operators else None)
+
+
+def _keep(new: Any, path: Any, whole: Any) -> None:
+    """Write a lock; pages that were not asked for keep their lines."""
+    if whole is not None:
+        for page in whole.sources:
+            if page not in new.sources:
+                new.sources[page], new.entries[page] = whole.sources[page], whole.entries[page]
+    new.write(path)

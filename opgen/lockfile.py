@@ -1,0 +1,106 @@
+"""Locks: what a plan produced when somebody last looked, one line per case, small enough to commit.
+
+A lock is text. Its head says what the cases were made from, page by page; a case line holds an id, a key (a digest of
+everything that its data depend on), digests of its inputs, goldens and bounds, and its expectations in words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from opgen.model import Case, FileError, Problem
+
+VERSION = 1
+HEAD = f"opgen lock {VERSION}"
+NOTHING = "-"
+DIGEST = 10
+_DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST}}}\Z|-\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One case of a lock. ``expectation`` reads ``bucket:codes:rules``, then ``|release:codes`` of the library."""
+
+    id: str
+    key: str
+    inputs: str
+    goldens: str
+    bounds: str
+    expectation: str
+
+    @property
+    def line(self) -> str:
+        return " ".join((self.id, self.key, self.inputs, self.goldens, self.bounds, self.expectation))
+
+
+@dataclass
+class Lock:
+    """``sources`` are the digests of what the cases of each page are made from: page -> what -> digest."""
+
+    sources: dict[str, dict[str, str]] = field(default_factory=dict)
+    entries: dict[str, dict[str, Entry]] = field(default_factory=dict)
+
+    def write(self, path: Path) -> None:
+        """Write in a fixed order, so that a change of one case is a change of one line."""
+        lines = [HEAD]
+        for page in sorted(self.sources):
+            lines.append(f"page {page} " + " ".join(f"{what}={digest}" for what, digest in self.sources[page].items()))
+            lines += [self.entries[page][one].line for one in sorted(self.entries[page])]
+        partial = path.with_name(path.name + ".partial")
+        partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        partial.replace(path)
+
+
+def expectation_text(case: Case) -> str:
+    """A case's expectations in one word without blanks."""
+    page = f"{case.page.bucket}:{_codes(case.page.codes)}:{','.join(b.rule for b in case.page.breaks)}"
+    library = f"|{case.library.release}:{_codes(case.library.codes)}" if case.library is not None else ""
+    return page + library
+
+
+def _codes(codes: Iterable[int | str]) -> str:
+    return "/".join(map(str, codes))
+
+
+def read_lock(path: Path) -> Lock:
+    """Read a lock; raises FileError naming every line that is none."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError([Problem(str(path), None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}")]) from None
+    if not lines or lines[0] != HEAD:
+        raise FileError([Problem(str(path), 1, "", f"is no lock of this version; the first line must read '{HEAD}'. opgen refresh writes one")])
+    lock, problems, page = Lock(), [], ""
+    for number, line in enumerate(lines[1:], 2):
+        fault = _add(lock, line, page)
+        if isinstance(fault, str) and fault.startswith("page "):
+            page = fault[5:]
+        elif fault:
+            problems.append(Problem(str(path), number, "", fault))
+    if problems:
+        raise FileError(problems[:50])
+    return lock
+
+
+def _add(lock: Lock, line: str, page: str) -> str | None:
+    words = line.split(" ")
+    if words[0] == "page" and len(words) >= 2:
+        lock.sources[words[1]] = dict(word.split("=", 1) for word in words[2:] if "=" in word)
+        lock.entries[words[1]] = {}
+        return f"page {words[1]}"
+    if len(words) != 6 or not page:
+        return "expects 'page NAME ...' or: id key inputs goldens bounds expectation"
+    if not all(_DIGEST.match(word) for word in words[1:5]):
+        return f"expects digests of {DIGEST} hexadecimal digits, or -"
+    if words[0] in lock.entries[page]:
+        return f"the case {words[0]} stands twice"
+    lock.entries[page][words[0]] = Entry(*words)
+    return None
+
+
+def lines_of(entries: Mapping[str, Mapping[str, Entry]]) -> dict[str, Entry]:
+    """All cases of all pages by id."""
+    return {one: entry for page in entries.values() for one, entry in page.items()}

@@ -1,0 +1,70 @@
+"""What a refresh found, as a table, as data and as Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opgen.refresh import Change, Refreshed
+
+MOST = 12
+"""Changes of a kind that are listed one by one; the rest is counted."""
+KINDS = ("removed", "added", "expectation", "golden", "data", "bound")
+
+
+def as_data(found: Refreshed) -> dict[str, Any]:
+    """Everything, for programs."""
+    return {
+        "cases": found.cases,
+        "computed": found.computed,
+        "changes": [
+            {"case": c.case, "what": c.what, "why": list(c.why), "before": c.before, "after": c.after, "ulp": c.ulp} for c in found.changes
+        ],
+    }
+
+
+def detail(change: Change) -> str:
+    """What changed, in words."""
+    if change.what == "expectation":
+        return f"{change.before} -> {change.after}"
+    if change.what == "golden" and change.ulp is not None:
+        return f"by up to {change.ulp} ULP"
+    return f"{change.before} -> {change.after}" if change.before else ""
+
+
+def as_table(found: Refreshed) -> Any:
+    """A table for a terminal, the first changes of each kind."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in ("what", "case", "detail", "why"):
+        table.add_column(name, overflow="fold")
+    for kind in KINDS:
+        some = [c for c in found.changes if c.what == kind]
+        for change in some[:MOST]:
+            table.add_row(kind, change.case, detail(change), ", ".join(change.why))
+        if len(some) > MOST:
+            table.add_row(kind, f"and {len(some) - MOST} more", "", "")
+    return table
+
+
+def as_markdown(found: Refreshed) -> str:
+    """A summary for a merge request."""
+    counts = Counter(change.what for change in found.changes)
+    lines = ["## Golden refresh", "", f"{found.cases} cases, {found.computed} computed again, {len(found.changes)} changes.", ""]
+    if counts:
+        lines += ["| what | cases | why |", "|---|---:|---|"]
+        for kind in KINDS:
+            if counts[kind]:
+                why = sorted({w for c in found.changes if c.what == kind for w in c.why})
+                lines.append(f"| {kind} | {counts[kind]} | {', '.join(why)} |")
+        lines.append("")
+    for kind in KINDS:
+        some = [c for c in found.changes if c.what == kind]
+        if some:
+            lines += [f"<details><summary>{kind}: {len(some)}</summary>", "", *(f"- `{c.case}` {detail(c)}".rstrip() for c in some[:MOST])]
+            lines += [f"- and {len(some) - MOST} more"] if len(some) > MOST else []
+            lines += ["", "</details>", ""]
+    return "\n".join(lines)

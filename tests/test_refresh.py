@@ -1,0 +1,135 @@
+"""Locks: written, read, held against; drift is found, named and explained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import opgen
+from opgen import engine, refresh
+from opgen.book import book
+from opgen.lockfile import Entry, Lock, lines_of, read_lock
+from opgen.model import FileError
+from opgen.plan import plan_for
+from opgen.report.changes import as_data, as_markdown
+from opgen.suite import plan_suite
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return [(spec, plan_for(spec.op)) for spec in book().specs if spec.op == "reflection_pad2d_backward"]
+
+
+@pytest.fixture(scope="module")
+def fresh(pages):
+    return refresh.refresh(pages, "smoke", Lock())
+
+
+def changed(lock: Lock, page: str, one: str, **values: str) -> Lock:
+    entries = dict(lock.entries[page])
+    entries[one] = replace(entries[one], **values)
+    return Lock({page: {**lock.sources[page], "code": "0" * 10}}, {page: entries})
+
+
+def a_case_with_data(lock: Lock) -> tuple[str, str]:
+    page = next(iter(lock.entries))
+    return page, next(one for one, entry in lock.entries[page].items() if entry.key != "-")
+
+
+def test_a_first_refresh_adds_every_case(fresh):
+    assert {change.what for change in fresh.changes} == {"added"}
+    assert len(fresh.changes) == fresh.cases == len(lines_of(fresh.lock.entries))
+    assert fresh.computed > 10
+
+
+def test_nothing_to_do_computes_nothing_and_enumerates_nothing(fresh, pages, monkeypatch):
+    monkeypatch.setattr(refresh, "plan_suite", lambda *a: pytest.fail("enumerated"))
+    again = refresh.refresh(pages, "smoke", fresh.lock)
+    assert (again.changes, again.computed, again.cases) == ([], 0, fresh.cases)
+
+
+def test_a_lock_survives_its_file(fresh, tmp_path):
+    path = tmp_path / "x.lock"
+    fresh.lock.write(path)
+    found = read_lock(path)
+    assert (found.sources, found.entries) == (fresh.lock.sources, fresh.lock.entries)
+    assert not path.with_name("x.lock.partial").exists()
+
+
+def test_when_only_code_changed_nothing_is_computed_again(fresh, pages):
+    page, one = a_case_with_data(fresh.lock)
+    again = refresh.refresh(pages, "smoke", changed(fresh.lock, page, one))
+    assert (again.changes, again.computed) == ([], 0)
+
+
+@pytest.mark.parametrize(("field", "what"), [("inputs", "data"), ("goldens", "golden"), ("bounds", "bound")])
+def test_a_drifted_digest_is_found_once_its_case_is_computed_again(fresh, pages, field, what):
+    page, one = a_case_with_data(fresh.lock)
+    old = changed(fresh.lock, page, one, **{field: "0123456789"})
+    assert refresh.refresh(pages, "smoke", old).changes == []  # its key says that nothing changed
+    found = refresh.refresh(pages, "smoke", old, everything=True)
+    assert [(c.case, c.what) for c in found.changes] == [(one, what)]
+    assert found.computed == fresh.computed
+
+
+def test_a_changed_expectation_says_from_what_to_what(fresh, pages):
+    page, one = a_case_with_data(fresh.lock)
+    found = refresh.refresh(pages, "smoke", changed(fresh.lock, page, one, expectation="stated:161002:pad"))
+    assert [(c.case, c.what, c.before) for c in found.changes] == [(one, "expectation", "stated:161002:pad")]
+    assert found.changes[0].after.startswith("valid:0:")
+    assert refresh.expectation_changes(changed(fresh.lock, page, one, expectation="x").entries, found.lock.entries)[0][0] == one
+
+
+def test_removed_and_added_cases_are_named(fresh, pages):
+    page, one = a_case_with_data(fresh.lock)
+    old = changed(fresh.lock, page, one)
+    old.entries[page]["was-here"] = Entry("was-here", "-", "-", "-", "-", "valid:0:")
+    del old.entries[page][one]
+    found = refresh.refresh(pages, "smoke", old)
+    assert [(c.case, c.what) for c in found.changes] == [("was-here", "removed"), (one, "added")]
+    assert "was-here" in as_markdown(found)
+    assert as_data(found)["changes"][0]["what"] == "removed"
+
+
+def test_a_changed_golden_is_measured_against_an_older_bundle(fresh, pages, tmp_path, monkeypatch):
+    suite = plan_suite(pages, "smoke")
+    path = tmp_path / "old.h5"
+    engine.write(suite, path, {"seed": 0}, seed=0)
+    page, _ = a_case_with_data(fresh.lock)
+    right = engine.compute
+
+    def one_ulp_off(batch, seed):
+        arrays = right(batch, seed)
+        for (name, role), stack in arrays.items():
+            if role == "golden" and stack.dtype == np.float32:
+                arrays[name, role] = np.nextafter(stack, np.float32(np.inf))
+        return arrays
+
+    monkeypatch.setattr(engine, "compute", one_ulp_off)
+    old = changed(fresh.lock, page, next(iter(fresh.lock.entries[page])))
+    with opgen.open(path) as bundle:
+        found = refresh.refresh(pages, "smoke", old, everything=True, bundle=bundle)
+    goldens = [c for c in found.changes if c.what == "golden"]
+    assert goldens
+    assert {c.ulp for c in goldens} == {1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is no lock of this version"),
+        ("opgen lock 9\n", "is no lock of this version"),
+        ("opgen lock 1\nx y\n", ":2: expects 'page NAME ...' or"),
+        ("opgen lock 1\npage p spec=1\na b c d e valid:0:\n", ":3: expects digests of 10"),
+        ("opgen lock 1\npage p\nx - - - - valid:0:\nx - - - - valid:0:\n", ":4: the case x stands twice"),
+    ],
+)
+def test_a_bad_lock_is_refused_with_its_line(tmp_path, text, message):
+    path = Path(tmp_path / "bad.lock")
+    path.write_text(text)
+    with pytest.raises(FileError) as error:
+        read_lock(path)
+    assert message in str(error.value)
