@@ -108,23 +108,37 @@ def fold_axis(source: Array, axis: int, before: int, after: int, begin: int, end
     return out
 
 
-def spread(values: Array, axis: int, windows: Windows, out: Array) -> Array:
-    """Adds each window's value to every index that it meets, tap by tap: (..., count, ...) -> (..., extent, ...)."""
-    lead, stride = (slice(None),) * axis, windows.stride
-    started: set[int] = set()
+@lru_cache(maxsize=4096)
+def steps(windows: Windows) -> tuple[tuple[slice | None, slice, bool], ...]:
+    """How to spread windows over their axis: the windows of a step, or None for zeros, the indices, whether to add.
+
+    The taps that meet the same phase of the stride meet the same indices: the first writes, the others add.
+    """
+    stride, result = windows.stride, []
+    fresh = set(range(min(stride, windows.extent)))
     for r in range(windows.kernel):
         outer, inner = windows.tap(r)
         phase = (r - windows.pad) % stride
         if outer.stop == outer.start:
             continue
-        target, value = out[(*lead, inner)], values[(*lead, outer)]
-        if phase in started:
-            target += value
-            continue
-        started.add(phase)
-        target[...] = value
-        for rest in (slice(phase, inner.start, stride), slice(inner.stop - 1 + stride, None, stride)):
-            out[(*lead, rest)] = 0.0
-    for phase in set(range(min(stride, windows.extent))) - started:
-        out[(*lead, slice(phase, None, stride))] = 0.0
+        result.append((outer, inner, phase not in fresh))
+        if phase in fresh:
+            fresh.remove(phase)
+            result += [(None, rest, False) for rest in (slice(phase, inner.start, stride),
+                                                        slice(inner.stop - 1 + stride, windows.extent, stride))
+                       if rest.start < rest.stop]
+    return (*result, *((None, slice(phase, None, stride), False) for phase in sorted(fresh)))
+
+
+def spread(values: Array, axis: int, windows: Windows, out: Array) -> Array:
+    """Adds each window's value to every index that it meets, tap by tap: (..., count, ...) -> (..., extent, ...)."""
+    lead = (slice(None),) * axis
+    for outer, inner, add in steps(windows):
+        target = out[(*lead, inner)]
+        if outer is None:
+            target[...] = 0.0
+        elif add:
+            target += values[(*lead, outer)]
+        else:
+            target[...] = values[(*lead, outer)]
     return out

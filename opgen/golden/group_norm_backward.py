@@ -12,18 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import isfinite
+from typing import NamedTuple
 
 import numpy as np
 
 from opgen.golden import Array, Tensors
-from opgen.golden._axes import BLOCK
 from opgen.golden._columns import blocks
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+ROOM = 1 << 18  # elements that are worked on at a time: 2 MiB
+
+
+class Groups(NamedTuple):
     """A batch as groups: x and dy are (B, N, group, D, HxW), mean and rstd (B, N, group), gamma (B, group, D)."""
 
     x: Array
@@ -47,20 +48,18 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     """gradInput (B, *input shape), gradGammaOut and gradBetaOut (B, *gamma shape), or (B, C) where gamma is null."""
     g = grouped(tensors, names)
     batch, n, groups, d, space = g.x.shape
-    outputs: dict[str, Array] = {}
-    if "gradInput" in wanted:
-        outputs["gradInput"] = np.empty(g.x.shape)
-    for name in ("gradGammaOut", "gradBetaOut"):
-        if name in wanted:
-            outputs[name] = np.zeros((batch, groups, d))
+    gradient = np.empty(g.x.shape) if "gradInput" in wanted else None
+    parameters = np.zeros((2, batch, groups, d))
+    suspects: set[int] = set()
     if g.x.size:
-        suspects = np.zeros(batch, bool)
         with unbuffered(space):
-            for block in blocks((batch, n, groups), max(1, BLOCK // (d * space))):
-                part(g, tuple(slice(*span) for span in block), outputs, suspects)
-        for b in np.flatnonzero(suspects):
-            repair(g, int(b), outputs)
-    return shaped(outputs, tensors, names)
+            for block in blocks((batch, n, groups), max(1, ROOM // (d * space))):
+                suspects |= part(g, tuple([slice(*span) for span in block]), gradient, parameters)
+    outputs = {"gradInput": gradient, "gradGammaOut": parameters[1], "gradBetaOut": parameters[0]}
+    chosen = {name: array for name, array in outputs.items() if name in wanted and array is not None}
+    for b in suspects:
+        repair(g, b, chosen)
+    return shaped(chosen, tensors, names)
 
 
 @contextmanager
@@ -76,26 +75,29 @@ def unbuffered(row: int) -> Iterator[None]:
         np.setbufsize(size)
 
 
-def part(g: Groups, at: tuple[slice, ...], outputs: dict[str, Array], suspects: Array) -> None:
-    """The gradients of some groups, of whole cases, of some samples of one, or of one sample; marks cases to repair."""
+def part(g: Groups, at: tuple[slice, ...], gradient: Array | None, parameters: Array) -> set[int]:
+    """The gradients of some groups, of whole cases, of some samples of one, or of one sample; the cases to repair."""
     x, dy, mean, rstd, gamma = g.x[at], g.dy[at], g.mean[at], g.rstd[at], g.gamma[at[0], None, at[2]]
     shape, space = x.shape[:4], x.shape[4]
-    rows, m = (-1, space), shape[3] * space
-    total = np.einsum("ij->i", dy.reshape(rows)).reshape(shape)
-    moment = np.einsum("ij,ij->i", dy.reshape(rows), x.reshape(rows)).reshape(shape)
+    dy_rows, spread = dy.reshape(-1, space), rstd[..., None]
+    sums = np.empty((2, *shape))
+    total, moment = sums
+    np.einsum("ij->i", dy_rows, out=total.reshape(-1))
+    np.einsum("ij,ij->i", dy_rows, x.reshape(-1, space), out=moment.reshape(-1))
     moment -= total * mean[..., None]
-    scaled = moment * rstd[..., None]
-    slope = np.add.reduce(scaled * gamma, axis=3) * rstd * rstd / m
-    offset = np.add.reduce(total * gamma, axis=3) * rstd / m
-    if not isfinite(np.add.reduce(slope, axis=None) + np.add.reduce(offset, axis=None)):
-        finite = np.isfinite(slope) & np.isfinite(offset) & np.isfinite(scaled).all(3) & np.isfinite(total).all(3)
-        suspects[at[0]] |= ~finite.all((1, 2))
-    if "gradGammaOut" in outputs:
-        outputs["gradGammaOut"][at[0], at[2]] += np.add.reduce(scaled, axis=1)
-    if "gradBetaOut" in outputs:
-        outputs["gradBetaOut"][at[0], at[2]] += np.add.reduce(total, axis=1)
-    if "gradInput" in outputs:
-        combine((x, dy, outputs["gradInput"][at]), gamma * rstd[..., None], slope, slope * mean - offset)
+    moment *= spread
+    if shape[1] == g.x.shape[1]:
+        np.add.reduce(sums, axis=2, out=parameters[:, at[0], at[2]])
+    else:
+        parameters[:, at[0], at[2]] += np.add.reduce(sums, axis=2)
+    folded = np.add.reduce(sums * gamma, axis=4)
+    folded *= rstd / (shape[3] * space)
+    if gradient is not None:
+        slope = folded[1] * rstd
+        combine((x, dy, gradient[at]), gamma * spread, slope, slope * mean - folded[0])
+    if isfinite(np.add.reduce(folded, axis=None)):
+        return set()
+    return {at[0].start + int(b) for b in np.flatnonzero(~np.isfinite(folded).all((0, 2, 3)))}
 
 
 def combine(arrays: tuple[Array, Array, Array], factor: Array, slope: Array, constant: Array) -> None:
@@ -103,8 +105,13 @@ def combine(arrays: tuple[Array, Array, Array], factor: Array, slope: Array, con
     d, space = arrays[0].shape[3:]
     x, dy, out = (array.reshape(-1, d, space) for array in arrays)
     a, b, c = factor.reshape(-1, d, 1), slope.reshape(-1, 1, 1), constant.reshape(-1, 1, 1)
-    cuts = blocks((d, space), BLOCK) if len(x) == 1 else (((0, d), (0, space)),)
-    for channels, span in cuts:
+    if d * space <= ROOM:
+        part = x * b
+        np.subtract(c, part, out=part)
+        np.multiply(dy, a, out=out)
+        out += part
+        return
+    for channels, span in blocks((d, space), ROOM):
         at = (slice(None), slice(*channels), slice(*span))
         part = x[at] * b
         np.subtract(c, part, out=part)
