@@ -1,19 +1,18 @@
 """The command line: one file per command, found by listing this folder.
 
-A module of this package that has a click command named ``command`` is a command of the module's name. It imports nothing
-heavy at its top, so that help stays fast. Here alone exceptions become messages: one line per problem on standard error.
+A module whose docstring begins with its own name, ``opgen verify``, has a click command named ``command``; what follows the
+colon is its line in ``opgen --help``, which therefore imports no command. Here alone exceptions become messages: one line per
+problem on standard error.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
-import traceback
-from collections.abc import Iterator
-from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import click
@@ -56,21 +55,25 @@ class Commands(click.Group):
     """The commands of this package, each imported when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name in _modules() if self.get_command(ctx, name) is not None]
+        return list(titles())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _modules():
+        if cmd_name not in titles():
             return None
-        command = getattr(import_module(f"{__name__}.{cmd_name}"), "command", None)
-        if not isinstance(command, click.Command):
-            return None
+        command: click.Command = import_module(f"{__name__}.{cmd_name}").command
         command.name = cmd_name
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(titles().items()))
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
-            close = get_close_matches(name, self.list_commands(ctx), n=1, cutoff=0.5)
+        if name not in titles() and not name.startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, titles(), n=1, cutoff=0.5)
             ctx.fail(f"no such command '{name}'" + (f"; did you mean '{close[0]}'?" if close else ""))
         return super().resolve_command(ctx, args)
 
@@ -85,10 +88,19 @@ class Commands(click.Group):
             _stop(error)
 
 
-def _modules() -> Iterator[str]:
-    """Names of the modules of this package; helpers among them have no ``command``."""
-    folder = Path(__file__).parent
-    return (path.stem for path in sorted(folder.glob("*.py")) if not path.stem.startswith("_"))
+@cache
+def titles() -> dict[str, str]:
+    """Name of each command -> what it is, in a few words: the first line of its module."""
+    found = {}
+    folder = os.path.dirname(__file__)
+    for file in sorted(os.listdir(folder)):
+        name, suffix = os.path.splitext(file)
+        if suffix == ".py":
+            with open(os.path.join(folder, file), encoding="utf-8") as source:
+                title = re.match(rf'"""``opgen {name}\b[^`]*``: (.+?)(?:""")?$', source.readline().rstrip())
+            if title:
+                found[name] = title[1][0].upper() + title[1][1:]
+    return found
 
 
 def _stop(error: BaseException) -> NoReturn:
@@ -102,6 +114,8 @@ def _stop(error: BaseException) -> NoReturn:
         raise Stop(*lines) from None
     if not isinstance(error, Exception):
         raise error
+    import traceback
+
     text = "".join(traceback.format_exception(error)).rstrip()
     raise Stop(text, "this is a fault of opgen, not of your files; please report it with the lines above") from None
 
