@@ -241,7 +241,7 @@ class _Compiler:
                 return Term(value, "word", (), lambda view: formulas.constant(0))
             index = words().index[like]
             if value not in index:
-                raise self.fail(node, f"no such {like}{did_you_mean(value, index)}")
+                raise TermError(f"no such {like} '{value}'{did_you_mean(value, index)}")
             held = Value(np.asarray(index[value]))
             return Term(value, like, (), lambda view: held)
         raise self.fail(node, "only whole numbers, True, False and quoted words")

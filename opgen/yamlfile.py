@@ -67,9 +67,9 @@ def read(path: Path, shown: str | None = None) -> Document:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise FileError([Problem(file, None, "", f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}")])
+        raise FileError([Problem(file, None, "", f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}")]) from None
     except OSError as error:
-        raise FileError([Problem(file, None, "", f"cannot be read: {error.strerror or error}")])
+        raise FileError([Problem(file, None, "", f"cannot be read: {error.strerror or error}")]) from None
     return parse(text, file)
 
 
@@ -130,9 +130,9 @@ class _Reader:
         return result
 
     def scalar(self, node: yaml.ScalarNode, where: Location) -> Any:
-        if node.style is not None or node.tag == "tag:yaml.org,2002:str":
-            return node.value
         text = node.value
+        if node.style is not None:
+            return text
         if text in _LITERALS:
             return _LITERALS[text]
         if text == "":
@@ -142,5 +142,8 @@ class _Reader:
             return int(text)
         if _PLAIN_FLOAT.match(text):
             return float(text)
-        self.problem(node, where, f"YAML 1.1 reads '{text}' as {node.tag.rsplit(':', 1)[-1]}; quote it, or write true, false or a plain number")
+        if node.tag == "tag:yaml.org,2002:str":
+            return text
+        taken = node.tag.rsplit(":", 1)[-1]
+        self.problem(node, where, f"YAML 1.1 reads '{text}' as {taken}; quote it, or write true, false or a plain number")
         return text

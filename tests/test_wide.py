@@ -1,0 +1,67 @@
+"""Integer columns never wrap: they compute what Python computes, inside int64 and beyond it."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opgen import wide
+
+EDGES = [0, 1, -1, 2, 3, -7, 2**31 - 1, 2**31, 2**32, 3037000499, 3037000500, 2**62, 2**63 - 1, -(2**63), -(2**62) - 1]
+OPERATIONS: list[tuple[Callable[..., np.ndarray], Callable[[int, int], int]]] = [
+    (wide.add, operator.add), (wide.subtract, operator.sub), (wide.multiply, operator.mul), (wide.smaller, min), (wide.larger, max),
+    (wide.floor_divide, lambda a, b: a // b if b else 0), (wide.remainder, lambda a, b: a % b if b else 0),
+]  # fmt: skip
+
+
+def agrees(operate: Callable[..., np.ndarray], plain: Callable[[int, int], int], pairs: list[tuple[int, int]]) -> bool:
+    a, b = wide.as_column([x for x, _ in pairs]), wide.as_column([y for _, y in pairs])
+    return bool(operate(a, b).tolist() == [plain(x, y) for x, y in pairs])
+
+
+@pytest.mark.parametrize(("operate", "plain"), OPERATIONS)
+def test_every_pair_of_edges_alone_and_together(operate: Any, plain: Any) -> None:
+    pairs = list(itertools.product(EDGES, repeat=2))
+    assert agrees(operate, plain, pairs)
+    for pair in pairs:
+        assert agrees(operate, plain, [pair]), pair
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.sampled_from(OPERATIONS), st.lists(st.tuples(st.integers(-(2**70), 2**70), st.integers(-(2**70), 2**70)), min_size=1, max_size=5))
+def test_numbers_beyond_int64_stay_exact(operation: Any, pairs: list[tuple[int, int]]) -> None:
+    assert agrees(*operation, pairs)
+
+
+def test_a_column_goes_back_to_int64_where_it_fits() -> None:
+    big = wide.multiply(np.array([2**62, 3]), np.array([4, 5]))
+    assert big.dtype == object and big.tolist() == [2**64, 15]
+    assert wide.subtract(big, big).dtype == np.int64
+    assert wide.multiply(np.array([2**31]), np.array([2**31])).dtype == np.int64
+
+
+def test_constants_broadcast() -> None:
+    assert wide.multiply(wide.as_column(2**62), np.array([1, 4])).tolist() == [2**62, 2**64]
+    assert wide.floor_divide(np.array([7, -7]), wide.as_column(0)).tolist() == [0, 0]
+
+
+def test_products_along_the_last_axis() -> None:
+    shapes = [[2**31 - 1] * 5, [2, 3, 1, 1, 1], [0, 2**62, 2**62, 1, 1], [-1, 2**63 - 1, 2, 1, 1]]
+    expected = [(2**31 - 1) ** 5, 6, 0, -2 * (2**63 - 1)]
+    assert wide.product_along(wide.as_column(shapes)).tolist() == expected
+    assert wide.product_along(np.ones((3, 0), dtype=np.int64)).tolist() == [1, 1, 1]
+    assert wide.extremes(np.zeros((0,), dtype=np.int64)) == (0, 0)
+
+
+def test_an_operation_that_wraps_is_seen() -> None:
+    """What these tests are for: plain int64 arithmetic fails them."""
+    with np.errstate(all="ignore"):
+        assert not agrees(lambda a, b: a.astype(np.int64) * b.astype(np.int64), operator.mul, [(3037000500, 3037000500)])
+        assert not agrees(lambda a, b: a + b, operator.add, [(2**63 - 1, 1)])
