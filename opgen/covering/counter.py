@@ -1,8 +1,9 @@
 """The independent counter: what rows cover, counted by brute force, with an exact feasibility of its own.
 
 Shares nothing with the makers of rows but the nouns. Rows are compared with the tables cell by cell, tuples are
-marked in an array. A tuple that a lawful row holds is feasible; for the others the tables are joined and the
-remaining factors eliminated one by one (bucket elimination; Dechter 1999), split by cases where a join is large.
+marked in an array. A tuple that a lawful row holds is feasible; for the others the tables are joined and the remaining
+factors eliminated one by one (bucket elimination; Dechter 1999), and where that would need large joins, an
+assignment is searched for each tuple.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 
 from opgen.covering.model import Group, Model, Table, Tally, Tuple, checked_rows, requested
 
-CELLS = 1 << 22
-"""A join with more cells than this is split by cases."""
+CELLS = 1 << 20
+"""A join with more cells than this is not made; an assignment is searched instead."""
 
 
 def count(
@@ -36,10 +37,10 @@ def count(
     (6, 27, 0)
     """
     checked = checked_rows(model, rows, -1)
-    eliminate = _Elimination(model)
-    good = np.array([eliminate.lawful(row) for row in checked], bool)
+    feasibility = _Feasibility(model)
+    good = np.array([feasibility.lawful(row) for row in checked], bool)
     return tuple(
-        _tally(model, checked[good], eliminate, *group, listed) for group in requested(model, strength, groups)
+        _tally(model, checked[good], feasibility, *group, listed) for group in requested(model, strength, groups)
     )
 
 
@@ -55,7 +56,7 @@ def explain(model: Model, values: Tuple) -> tuple[int, ...]:
     fixed = dict(values)
 
     def possible(chosen: Sequence[int]) -> bool:
-        return bool(project(model.levels, [_slice(model.tables[i], fixed) for i in chosen], ()).all())
+        return satisfiable(model.levels, [_slice(model.tables[i], fixed) for i in chosen])
 
     every = list(range(len(model.tables)))
     if possible(every):
@@ -70,8 +71,8 @@ def explain(model: Model, values: Tuple) -> tuple[int, ...]:
     return tuple(every)
 
 
-def project(levels: Sequence[int], tables: Sequence[Table], keep: tuple[int, ...]) -> NDArray[np.bool_]:
-    """What the conjunction of the tables allows of the factors ``keep``, exactly, as an array over their levels."""
+def project(levels: Sequence[int], tables: Sequence[Table], keep: tuple[int, ...]) -> NDArray[np.bool_] | None:
+    """What the conjunction of the tables allows of the factors ``keep``, exactly; None if a join would be too large."""
     pool = [(tuple(scope), allowed) for scope, allowed in tables]
     while True:
         buckets: dict[int, set[int]] = {}
@@ -83,7 +84,7 @@ def project(levels: Sequence[int], tables: Sequence[Table], keep: tuple[int, ...
         target = min(sizes, key=lambda f: (sizes[f], f), default=None)
         scope = tuple(sorted(buckets[target])) if target is not None else keep
         if _cells(levels, scope) > CELLS:
-            return _by_cases(levels, pool, keep, scope)
+            return None
         if target is None:
             return np.broadcast_to(_join(pool, keep), [levels[f] for f in keep])
         inside = [table for table in pool if target in table[0]]
@@ -92,21 +93,32 @@ def project(levels: Sequence[int], tables: Sequence[Table], keep: tuple[int, ...
         pool = [table for table in pool if target not in table[0]] + [(rest, small)]
 
 
-def _by_cases(
-    levels: Sequence[int], tables: Sequence[Table], keep: tuple[int, ...], scope: tuple[int, ...]
-) -> NDArray[np.bool_]:
-    """The projection value by value of the factor that most tables bind."""
-    weight = {f: sum(f in table[0] for table in tables) for f in scope if levels[f] > 1}
-    split = max(weight, key=lambda f: (weight[f], levels[f], -f))
-    result = np.zeros([levels[f] for f in keep], np.bool_)
-    shrunk = tuple(1 if f == split else n for f, n in enumerate(levels))
-    for value in range(levels[split]):
-        case = project(shrunk, [_slice(table, {split: value}, drop=False) for table in tables], keep)
-        if split in keep:
-            result[(slice(None),) * keep.index(split) + (slice(value, value + 1),)] = case
-        else:
-            result |= case
-    return result
+def satisfiable(levels: Sequence[int], tables: Sequence[Table]) -> bool:
+    """Whether an assignment satisfies all tables."""
+    found = project(levels, tables, ())
+    return bool(found.all()) if found is not None else _search(list(tables))
+
+
+def _search(tables: list[Table]) -> bool:
+    """Whether an assignment satisfies all tables: depth first, the tightest table first, part by part."""
+    if not all(allowed.any() for _, allowed in tables):
+        return False
+    tables = sorted((t for t in tables if t[0] and not t[1].all()), key=lambda t: int(np.count_nonzero(t[1])))
+    if not tables:
+        return True
+    scope, allowed = tables[0]
+    part = [table for table, one in zip(tables, _connected(tables), strict=True) if one]
+    others = [table for table, one in zip(tables, _connected(tables), strict=True) if not one]
+    values = np.flatnonzero(allowed.any(axis=tuple(range(1, allowed.ndim))))
+    return any(_search([_slice(table, {scope[0]: int(v)}) for table in part]) for v in values) and _search(others)
+
+
+def _connected(tables: Sequence[Table]) -> list[bool]:
+    """Which tables share factors with the first, by way of others or not."""
+    reached = set(tables[0][0])
+    while grown := {f for scope, _ in tables if reached & set(scope) for f in scope} - reached:
+        reached |= grown
+    return [bool(reached & set(scope)) for scope, _ in tables]
 
 
 def _cells(levels: Sequence[int], scope: Sequence[int] | set[int]) -> int:
@@ -126,14 +138,17 @@ def _join(tables: Sequence[Table], scope: tuple[int, ...]) -> NDArray[np.bool_]:
     return result
 
 
-def _slice(table: Table, fixed: dict[int, int], drop: bool = True) -> Table:
-    """A table with some factors held at a value; their axes are dropped, or kept with length 1."""
+def _slice(table: Table, fixed: dict[int, int]) -> Table:
+    """A table with some factors held at a value, without their axes."""
     scope, allowed = table
-    where = tuple((fixed[f] if drop else slice(fixed[f], fixed[f] + 1)) if f in fixed else slice(None) for f in scope)
-    return tuple(f for f in scope if not (drop and f in fixed)), np.asarray(allowed[where])
+    if not fixed.keys() & set(scope):
+        return table
+    return tuple(f for f in scope if f not in fixed), np.asarray(
+        allowed[tuple(fixed.get(f, slice(None)) for f in scope)]
+    )
 
 
-class _Elimination:
+class _Feasibility:
     """Feasibility of the tuples of one combination at a time, remembered per connected part of the model."""
 
     def __init__(self, model: Model) -> None:
@@ -153,24 +168,40 @@ class _Elimination:
         sliced = [_slice(table, fixed) for table in self.model.tables]
         if not all(allowed.any() for _, allowed in sliced):
             return False
-        return len(fixed) == len(row) or bool(project(self.model.levels, sliced, ()).all())
+        return len(fixed) == len(row) or satisfiable(self.model.levels, sliced)
 
-    def feasible(self, combo: tuple[int, ...]) -> NDArray[np.bool_]:
-        """A bool array over the levels of ``combo``."""
+    def of(self, combo: tuple[int, ...], seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """A bool array over the levels of ``combo``; what lawful rows have ``seen`` is feasible."""
         result = np.ones([self.model.levels[f] for f in combo], np.bool_)
         for part in sorted({self.part[f] for f in combo}):
             inside = tuple(f for f in combo if self.part[f] == part)
             if inside not in self.known:
-                tables = [table for table in self.model.tables if self.part[table[0][0]] == part]
-                self.known[inside] = project(self.model.levels, tables, inside)
+                away = tuple(axis for axis, f in enumerate(combo) if f not in inside)
+                self.known[inside] = self._inside(part, inside, np.asarray(seen.any(axis=away)))
             result &= self.known[inside].reshape([self.model.levels[f] if f in inside else 1 for f in combo])
+        return result
+
+    def _inside(self, part: int, combo: tuple[int, ...], seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        tables = [table for table in self.model.tables if self.part[table[0][0]] == part]
+        result = np.ones_like(seen)
+        for table in tables:
+            alone = project(self.model.levels, [table], combo)
+            result &= True if alone is None else alone
+        if (seen == result).all():
+            return result
+        whole = project(self.model.levels, tables, combo)
+        if whole is not None:
+            return whole
+        for values in np.argwhere(result & ~seen):
+            fixed = dict(zip(combo, map(int, values), strict=True))
+            result[tuple(values)] = _search([_slice(table, fixed) for table in tables])
         return result
 
 
 def _tally(
     model: Model,
     rows: NDArray[np.int64],
-    eliminate: _Elimination,
+    feasibility: _Feasibility,
     factors: tuple[int, ...],
     strength: int,
     listed: bool,
@@ -184,7 +215,7 @@ def _tally(
         values = rows[:, combo]
         seen = np.zeros(shape, np.bool_)
         seen[tuple(values[(values >= 0).all(axis=1)].T)] = True
-        feasible = seen if seen.all() else eliminate.feasible(combo)
+        feasible = seen if seen.all() else feasibility.of(combo, seen)
         numbers.append((int(seen.sum()), int(feasible.sum()), int((~feasible).sum())))
         if listed:
             missing += [tuple(zip(combo, v, strict=True)) for v in np.argwhere(feasible & ~seen).tolist()]
