@@ -54,9 +54,7 @@ def compute(batch: Batch, seed: int) -> Arrays:
         arrays[name, "input"], values[name] = _lay(drawn, desc)
     if divisor is not None and any(slot.role == "gradient" and not _divides(divisor, slot) for slot in slots.values()):
         divisor = None  # the data could not be multiples of it: the kernel's own fixed order of additions stands
-    inputs = {name: values.get(name) for name in batch.inputs}
-    for name in module_inputs(batch):
-        inputs.setdefault(name, None)
+    inputs = {name: values.get(name) for name in batch.roles}
     for outputs, seen in _readings(batch, inputs):
         goldens, sizes = _evaluate(batch, seen, outputs, deepest, divisor)
         flushed = flushed_magnitude(module.magnitude, seen, batch.names, outputs, {n: batch.compute if n in batch.tensors else "FLOAT" for n in seen}) if GRADIENT in seen else None
@@ -82,11 +80,6 @@ def compute(batch: Batch, seed: int) -> Arrays:
                 arrays[out, "golden"] = stored(golden, golden_dtype(dtype))
             arrays[out, "bound"] = limit
     return arrays
-
-
-def module_inputs(batch: Batch) -> tuple[str, ...]:
-    """The inputs that a kernel may look for; those that are null pointers in this call are None."""
-    return tuple(batch.roles)
 
 
 def _slot(batch: Batch, name: str, deepest: int, divisor: int) -> Slot:

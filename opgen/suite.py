@@ -18,6 +18,7 @@ import numpy as np
 
 from opgen.binding import TableView
 from opgen.calls import NamedCall, make_call, to_plain
+from opgen.computable import computable, holdable
 from opgen.compute import compute_dtypes
 from opgen.enumerator import Drafted, Report, elements, enumerate_calls
 from opgen.library import answer
@@ -40,7 +41,7 @@ class Batch:
     """Cases of one operator that differ in data only.
 
     ``tensors`` are the call's descriptors, ``names`` the spec's bound names, ``wanted`` the outputs to compute, ``exact`` those
-    that no compute mode rounds.
+    that no compute mode rounds. ``roles`` names every input of the operator, ``inputs`` those that are no null pointer here.
     """
 
     op: str
@@ -130,8 +131,8 @@ def plan_suite(pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence
     return suite
 
 
-def call_suite(calls: Sequence[NamedCall], page: Callable[[Call], Spec], plan: Callable[[Spec], Plan], elements: int = 2**24) -> Suite:
-    """Exactly one case per call, under the call's id, in the order of pages and then of calls."""
+def call_suite(calls: Sequence[NamedCall], page: Callable[[Call], Spec], plan: Callable[[Spec], Plan], elements: int = 2**20) -> Suite:
+    """Exactly one case per call, under the call's id, in the order of the calls."""
     suite = Suite()
     by_page: dict[str, list[NamedCall]] = {}
     specs: dict[str, Spec] = {}
@@ -144,7 +145,8 @@ def call_suite(calls: Sequence[NamedCall], page: Callable[[Call], Spec], plan: C
         table = from_calls(spec.api, spec.kinds, [one.call for one in some])
         purpose = Purpose(["call"] * len(some), [""] * len(some), ["grid"] * len(some), [""] * len(some), [one.id for one in some])
         _add(suite, spec, plan(spec), table, purpose, elements)
-    return suite
+    place = {case.id: row for row, case in enumerate(suite.cases)}
+    return suite.some([place[one.id] for one in calls])
 
 
 def with_pinned(drafted: Drafted, plan: Plan, tier: str) -> Drafted:
@@ -209,7 +211,7 @@ def _add(suite: Suite, spec: Spec, plan: Plan, table: CallTable, purpose: Purpos
     suite.specs[spec.name], suite.plans[spec.name] = spec, plan
     compute = compute_dtypes(spec, judged.view, len(table))
     wanted = _wanted(spec, judged)
-    with_data = judged.valid & (elements(table) <= most) & _holdable(table)
+    with_data = computable(judged, answers) & (elements(table) <= most) & holdable(table)
     calls = table.calls()
     expectations = judged.expectations()
     for row, call in enumerate(calls):
@@ -246,16 +248,6 @@ def _wanted(spec: Spec, judged: Judgement) -> dict[str, np.ndarray]:
             asked = asked & np.broadcast_to(np.asarray(mask.data & mask.bound, dtype=bool), rows)
         found[p.name] = asked
     return found
-
-
-def _holdable(table: CallTable) -> np.ndarray:
-    """(rows,) bool: whether opgen can make data for every dtype of the call."""
-    known = np.array([name in DTYPES for name in words().names["dtype"]])
-    result = np.ones(len(table), dtype=bool)
-    for column in table.columns.values():
-        if isinstance(column, TensorColumn):
-            result &= known[column.dtype] | column.null
-    return result
 
 
 def storage_elements(desc: TensorDesc) -> int:
@@ -313,7 +305,7 @@ def _batches(
                 exact=frozenset(spec.exact),
                 compute=compute[row],
                 recipe=purpose.recipe[row],
-                roles={name: plan.roles.get(name, "operand") for name in tensors},
+                roles={p.name: plan.roles.get(p.name, "operand") for p in spec.inputs},
                 factors=plan.factors,
             )
 
