@@ -69,7 +69,7 @@ def check(paths: Iterable[Path] = ()) -> Checked:
             except FileError as error:
                 found.problems += error.problems
     if not paths:
-        planned = {plan.op for plan in found.plans} | {Path(problem.file).stem for problem in found.problems}
+        planned = {Path(plan.file).stem for plan in found.plans} | {Path(problem.file).stem for problem in found.problems}
         missing = {spec.op: None for spec in found.specs if spec.op not in planned}
         found.problems += [Problem(f"cases/{op}.yaml", None, "", "is missing: a spec needs a plan of what to try") for op in missing]
     return found

@@ -99,11 +99,9 @@ def case_option() -> Decorator:
 
 
 def output_option(default: str | None = None, what: str = "The file to write.") -> Decorator:
-    """``-o FILE``."""
-    return click.option(
-        "-o", "--output", metavar="FILE", type=click.Path(), default=default, show_default=default is not None,
-        required=default is None, help=what,
-    )  # fmt: skip
+    """``-o FILE``; it must be given where there is no default."""
+    named: dict[str, Any] = {"required": True} if default is None else {"default": default, "show_default": bool(default)}
+    return click.option("-o", "--output", metavar="FILE", type=click.Path(), help=what, **named)
 
 
 def force_option() -> Decorator:

@@ -1,0 +1,331 @@
+"""The command line as its users meet it: messages, exit codes, what goes where."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+import opgen
+from opgen.cli import Commands, main, titles
+from opgen.cli.options import choose
+from opgen.model import FileError, Problem
+from tests.bundle_sample import sample
+
+ROOT = Path(__file__).resolve().parents[1]
+HEAVY = ("numpy", "h5py", "yaml", "rich", "ml_dtypes", "torch")
+RUN = "from opgen.cli import main; main(prog_name='opgen')"
+
+
+def run(*args: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, args, input=stdin, prog_name="opgen")
+
+
+def spawn(*args: str, code: str = RUN, **options: object) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}  # type: ignore[dict-item]
+    return subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, env=environment, timeout=120, **options)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample().write(tmp_path_factory.mktemp("cli") / "suite.h5")
+
+
+# the group ------------------------------------------------------------------------------------------------------------
+def test_help_names_every_command_in_full() -> None:
+    text = run("--help").output
+    assert all(re.search(rf"^  {name} +{re.escape(title)}$", text, re.MULTILINE) for name, title in titles().items())
+
+
+def test_a_module_with_a_command_says_so_in_its_first_line() -> None:
+    for path in sorted((ROOT / "opgen" / "cli").glob("*.py")):
+        has = re.search(r"^def command\(", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+        assert has == (path.stem in titles()), f"{path.name} must begin with: \"\"\"``opgen {path.stem}``: ...\"\"\""
+
+
+@pytest.mark.parametrize("name", titles())
+def test_every_command_has_help_examples_and_helpful_options(name: str) -> None:
+    shown = run(name, "--help")
+    assert shown.exit_code == 0
+    assert re.search(rf"^ *\$ opgen {name}\b", shown.output, re.MULTILINE), "no example"
+    command = main.get_command(click.Context(main), name)  # type: ignore[attr-defined]
+    for parameter in command.params:
+        assert not isinstance(parameter, click.Option) or parameter.help, f"--{parameter.name} has no help"
+    assert max(map(len, shown.output.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("args", [["--help"], ["-h"], ["generate", "--help"], ["--version"]])
+def test_help_imports_nothing_heavy(args: list[str]) -> None:
+    probe = f"import sys, atexit; atexit.register(lambda: print(sorted(set(sys.modules) & set({HEAVY!r})), file=sys.stderr)); {RUN}"
+    shown = spawn(*args, code=probe)
+    assert shown.returncode == 0 and shown.stderr.strip() == "[]"
+
+
+def test_help_is_fast() -> None:
+    def best(code: str, *args: str) -> float:
+        took = []
+        for _ in range(8):
+            start = time.perf_counter()
+            spawn(*args, code=code)
+            took.append(time.perf_counter() - start)
+        return min(took)
+
+    for _ in range(3):  # another process may have been in the way
+        ratio = best(RUN, "--help") / best("import click, rich")
+        if ratio <= 1.5:
+            return
+    pytest.fail(f"opgen --help takes {ratio:.2f} times what importing click and rich takes")
+
+
+def test_version() -> None:
+    assert run("--version").output == f"opgen {opgen.__version__}\n"
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("inspcet", "inspect"), ("generat", "generate"), ("list", None)])
+def test_misspelt_commands(typed: str, meant: str | None) -> None:
+    shown = run(typed)
+    assert shown.exit_code == 2
+    assert f"no such command '{typed}'" in shown.stderr
+    assert (f"did you mean '{meant}'?" in shown.stderr) == (meant is not None)
+
+
+# errors ---------------------------------------------------------------------------------------------------------------
+PROBLEMS = FileError([Problem("a.yaml", 3, "pad", "no such name"), Problem("a.yaml", None, "", "not YAML")])
+
+
+@pytest.mark.parametrize(
+    ("error", "lines", "code"),
+    [
+        (PROBLEMS, ["a.yaml:3: pad: no such name", "a.yaml: not YAML"], 2),
+        (opgen.BundleError("x.h5: truncated"), ["x.h5: truncated"], 2),
+        (PermissionError(13, "Permission denied", "here"), ["here: Permission denied"], 2),
+        (BrokenPipeError(32, "Broken pipe"), ["standard output: closed before everything was written"], 2),
+        (OSError(28, "No space left on device"), ["standard output: No space left on device"], 2),
+        (KeyboardInterrupt(), ["interrupted"], 130),
+        (EOFError(), ["interrupted"], 130),
+        (MemoryError(), ["not enough memory; try a smaller plan, fewer workers, or --shard"], 2),
+        (click.ClickException("no"), ["Error: no"], 1),
+    ],
+)
+def test_errors_become_lines(error: BaseException, lines: list[str], code: int) -> None:
+    shown = failing(error)
+    assert (shown.exit_code, shown.stderr.splitlines(), shown.stdout) == (code, lines, "")
+
+
+def test_a_fault_of_opgen_keeps_its_traceback() -> None:
+    shown = failing(ZeroDivisionError("ouch"))
+    assert shown.exit_code == 2
+    assert "Traceback" in shown.stderr and "ZeroDivisionError: ouch" in shown.stderr and "a fault of opgen" in shown.stderr
+
+
+def failing(error: BaseException) -> Result:
+    def fail() -> None:
+        raise error
+
+    group = Commands(name="opgen", invoke_without_command=True, callback=fail)
+    return CliRunner().invoke(group, [], prog_name="opgen")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_output_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        shown = subprocess.run(
+            [sys.executable, "-c", RUN, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        )
+    assert (shown.returncode, shown.stderr) == (2, "standard output: No space left on device\n")
+
+
+def test_a_closed_pipe_is_one_line() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN, "check", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert (process.wait(60), process.stderr.read()) == (2, "standard output: closed before everything was written\n")
+    process.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["inspect", "nowhere.h5"], "'nowhere.h5' does not exist"),
+        (["inspect", "{here}"], "is a directory"),
+        (["inspect", "{text}"], "not an opgen bundle"),
+        (["inspect", "{bundle}", "one/FLOT16/0"], "no such case among 19 (did you mean 'one/FLOAT16/0'?)"),
+        (["inspect", "{bundle}", "--case", "x*"], "--case: x*: matches no case"),
+        (["unpack", "{bundle}", "-o", "{bundle}"], "exists already; --force replaces it"),
+        (["unpack", "{bundle}", "-o", "{here}/no/tree.h5"], "there is no folder"),
+        (["unpack", "{bundle}"], "Missing option '-o'"),
+        (["ops", "avg_pool2d"], "no such operator (did you mean 'avg_pool2d_backward'?)"),
+        (["page", "group_norm"], "no such operator (did you mean 'group_norm_backward'?)"),
+        (["audit"], "Missing option '--pages'"),
+        (["audit", "--pages", "{here}"], "cannot be read: No such file"),
+        (["check", "{text}"], "is no spec, plan or errata file"),
+        (["generate", "--product", "ascend910c"], "no such product (did you mean 'ascend910"),
+        (["generate", "--plan", "smok"], "did you mean 'smoke'?"),
+        (["generate", "-o", "{bundle}"], "exists already"),
+    ],
+)
+def test_bad_usage_exits_2_with_a_message(args: list[str], message: str, bundle: Path, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("hello: there\n", encoding="utf-8")
+    before = bundle.read_bytes()
+    shown = run(*(arg.format(here=tmp_path, text=text, bundle=bundle) for arg in args))
+    assert shown.exit_code == 2
+    assert message in shown.stderr and "Traceback" not in shown.stderr
+    assert shown.stdout == "" and bundle.read_bytes() == before
+
+
+# commands -------------------------------------------------------------------------------------------------------------
+def test_ops_lists_pages_products_and_dtypes() -> None:
+    shown = run("ops")
+    assert shown.exit_code == 0 and "aclnnConvolutionBackward.atlas.txt" in shown.output
+    listed = {entry["spec"]: entry for entry in json.loads(run("ops", "--json").output)}
+    pool = listed["specs/avg_pool2d_backward.yaml"]
+    assert pool["api"] == "aclnnAvgPool2dBackward" and pool["products"] == ["ascend310p", "ascend910", "ascend910b"]
+    assert pool["dtypes"]["ascend910"]["self"] == ["FLOAT", "FLOAT16"]
+    assert pool["dtypes"]["ascend910b"]["gradOutput"] == ["FLOAT", "FLOAT16", "BFLOAT16"]
+    assert [entry["op"] for entry in json.loads(run("ops", "aclnnGroupNormBackward", "--json").output)] == ["group_norm_backward"]
+
+
+def test_check_counts_rules_and_compares_pages() -> None:
+    shown = run("check")
+    assert shown.exit_code == 0, shown.output
+    assert "aclnnConvolutionBackward: said differently" in shown.output
+    found = json.loads(run("check", "--json").output)
+    assert found["problems"] == [] and len(found["specs"]) == 5 and len(found["plans"]) == 4
+    assert all(sum(spec["buckets"].values()) == spec["rules"] for spec in found["specs"])
+    differences = {d["fact"]: d for d in found["differences"]["aclnnConvolutionBackward"]}
+    sides = differences["kernel_height"]["pages"]
+    assert sides["convolution_backward.ascend910b"]["at"] == [51, 96] and sides["convolution_backward.atlas"]["at"] == [22]
+
+
+def test_check_says_every_problem_of_every_file(tmp_path: Path) -> None:
+    spec = (ROOT / "specs" / "reflection_pad2d_backward.yaml").read_text(encoding="utf-8")
+    first, second = tmp_path / "one.yaml", tmp_path / "two.yaml"
+    first.write_text(spec.replace("padLeft < W", "padLeft < Q").replace("products:", "product:"), encoding="utf-8")
+    second.write_text((ROOT / "cases" / "group_norm_backward.yaml").read_text(encoding="utf-8") + "\nextra: 1\n", encoding="utf-8")
+    shown = run("check", str(first), str(second))
+    assert shown.exit_code == 2
+    problems = shown.stderr.splitlines()
+    assert len(problems) >= 3 and all(line.startswith((f"{first}:", f"{second}:")) for line in problems)
+    assert any("did you mean 'products'?" in line for line in problems) and any("no such key" in line and "extra" in line for line in problems)
+
+
+def test_a_plan_is_held_against_its_spec(tmp_path: Path) -> None:
+    path = tmp_path / "pool.yaml"
+    plan = (ROOT / "cases" / "avg_pool2d_backward.yaml").read_text(encoding="utf-8")
+    path.write_text(plan.replace("sets: [kH, kW]", "sets: [kH, self.ranks]"), encoding="utf-8")
+    shown = run("check", str(path))
+    assert shown.exit_code == 2 and "self.ranks" in shown.stderr
+    path.write_text(plan.replace("op: aclnnAvgPool2dBackward", "op: aclnnAvgPool3dBackward"), encoding="utf-8")
+    assert "no such operator 'aclnnAvgPool3dBackward' (did you mean" in run("check", str(path)).stderr
+
+
+def test_inspect_shows_a_bundle_and_a_case(bundle: Path) -> None:
+    shown = run("inspect", str(bundle))
+    assert shown.exit_code == 0 and "19 cases" in shown.output and "aclnnOne" in shown.output
+    assert max(map(len, shown.output.splitlines()[2:])) <= 100
+    found = json.loads(run("inspect", str(bundle), "--json").output)
+    assert found["cases"] == 19 and sum(entry["cases"] for entry in found["counts"]) == 19
+    case = run("inspect", str(bundle), "one/invalid").output
+    for text in ("161002 or any_error", "pad_height", "161002.7", "padH=2, kH=2", "twin: one/FLOAT16/0", "mistrusted: no data", "null"):
+        assert text in case
+
+
+def test_inspect_as_json_is_the_call_and_its_tensors(bundle: Path) -> None:
+    whole = json.loads(run("inspect", str(bundle), "two 0", "--json").output)
+    assert whole["args"]["input"] == {
+        "shape": [2, 3], "dtype": "BFLOAT16", "format": "ND", "strides": [1, 4], "offset": 5, "storage_shape": [4, 5],
+    }  # fmt: skip
+    tensors = {(t["name"], t["role"]): t for t in whole["tensors"]}
+    with opgen.open(bundle) as opened:
+        first = opened["two 0"].inputs["input"].reshape(-1)[:6].astype(float).tolist()
+    assert tensors["input", "input"]["first"] == [value if abs(value) < float("inf") else str(value) for value in first]
+    many = json.loads(run("inspect", str(bundle), "--case", "two *", "--json").output)
+    assert [case["id"] for case in many] == ["two 0", "two 1", "two 2", "two 3"]
+
+
+def test_unpack_writes_the_chosen_cases(bundle: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tree.h5"
+    shown = run("unpack", str(bundle), "-o", str(out), "--case", "one/FLOAT*", "--case", "two 1")
+    assert (shown.exit_code, shown.stdout) == (0, "") and shown.stderr == f"{out}: 5 cases\n"
+    assert run("unpack", str(bundle), "-o", str(out), "--force", "--quiet").stderr == ""
+
+
+def test_verify_finds_damage(bundle: Path, tmp_path: Path) -> None:
+    shown = run("verify", str(bundle))
+    assert (shown.exit_code, shown.stderr) == (0, f"{bundle}: whole\n")
+    torn = tmp_path / "torn.h5"
+    torn.write_bytes(bundle.read_bytes()[:-100])
+    shown = run("verify", str(bundle), str(torn), "--quiet")
+    assert shown.exit_code == 1 and shown.stderr.startswith(f"{torn}: has ") and shown.stderr.count("\n") == 1
+
+
+def test_page_is_in_the_order_of_the_page() -> None:
+    shown = run("page", "avg_pool2d_backward").output
+    numbers = [int(n) for n in re.findall(r"^line (\d+)$", shown, re.MULTILINE)]
+    assert numbers == sorted(set(numbers)) and {17, 51, 79, 97} <= set(numbers)
+    assert shown.count("pad_height  [161002.7]") == 1 and "no line of the page" in shown
+    both = json.loads(run("page", "convolution_backward", "--json").output)
+    assert [page["spec"] for page in both] == ["specs/convolution_backward.ascend910b.yaml", "specs/convolution_backward.atlas.yaml"]
+    assert run("page", "convolution_backward.atlas", "--json").output.count('"spec"') == 1
+
+
+def test_audit_says_what_stands_on_changed_lines(tmp_path: Path) -> None:
+    (tmp_path / "aclnnReflectionPad2dBackward.txt").write_text("x\n" * 21, encoding="utf-8")
+    shown = run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward")
+    assert shown.exit_code == 1 and "changed" in shown.output and "vanished" in shown.output and "padding" in shown.output
+    found = json.loads(run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward", "--json").output)
+    assert {finding["line"] for finding in found} >= {5, 20, 22} and all(finding["facts"] for finding in found)
+    block = run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward", "--digests")
+    assert block.exit_code == 0 and "sha256: " in block.output and re.search(r"^    5 [0-9a-f]{12}", block.output, re.MULTILINE)
+
+
+# what several commands share -------------------------------------------------------------------------------------------
+def test_choose_keeps_order_and_names_what_is_missing() -> None:
+    ids = ["b/1", "a/1", "a/[2]"]
+    assert choose(ids, []) == ids
+    assert choose(ids, ["a/*", "b/1"]) == ids
+    assert choose(ids, ["a/[2]"]) == ["a/[2]"]
+    with pytest.raises(FileError) as caught:
+        choose(ids, ["a/2", "c*", "b/1"])
+    assert [str(problem) for problem in caught.value.problems] == [
+        "--case: a/2: no such case among 3 (did you mean 'a/[2]'?)", "--case: c*: matches no case",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("opgen insp", {"inspect"}),
+        ("opgen ops aclnnG", {"aclnnGroupNormBackward"}),
+        ("opgen generate group", {"group_norm_backward"}),
+        ("opgen generate --product ascend910", {"ascend910", "ascend910b", "ascend910_93"}),
+        ("opgen generate --plan s", {"smoke", "standard"}),
+        ("opgen inspect {bundle} two", {"two 0", "two 1", "two 2", "two 3"}),
+    ],
+)
+def test_completion(line: str, found: set[str], bundle: Path) -> None:
+    typed = line.format(bundle=bundle)
+    environment = {"_OPGEN_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    shown = spawn(env=environment)
+    assert {item.split(",", 1)[1] for item in shown.stdout.splitlines()} == found
+
+
+def test_colour_only_where_it_is_wanted(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    assert "\x1b[" not in run("inspect", str(bundle)).output
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[1m" in run("inspect", str(bundle)).output
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert re.search(r"\x1b\[[0-9;]*3[0-7]", run("inspect", str(bundle)).output) is None
