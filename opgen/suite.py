@@ -211,7 +211,8 @@ def _add(suite: Suite, spec: Spec, plan: Plan, table: CallTable, purpose: Purpos
     suite.specs[spec.name], suite.plans[spec.name] = spec, plan
     compute = compute_dtypes(spec, judged.view, len(table))
     wanted = _wanted(spec, judged)
-    with_data = computable(judged, answers) & (elements(table) <= most) & holdable(table)
+    broken = np.array([kind == "invalid" for kind in purpose.kind], dtype=bool)
+    with_data = computable(judged, answers) & ~broken & (elements(table) <= most) & holdable(table)
     calls = table.calls()
     expectations = judged.expectations()
     for row, call in enumerate(calls):
