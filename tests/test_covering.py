@@ -125,6 +125,19 @@ def test_every_kind_of_table(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
     check_strength(random_model(200 + seed, factors=7, tables=6, density=0.7), 2 + seed % 3)
 
 
+def test_refuted_by_search_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three factors of two values that must all differ: each table is content, together they refuse."""
+    monkeypatch.setattr(propagation, "JOINED_ROWS", 0)
+    monkeypatch.setattr(counting, "CELLS", 8)
+    differ = np.array([[[True, True], [True, True]], [[False, True], [True, False]]])
+    triangle = tuple(((0, *pair), differ) for pair in combinations((1, 2, 3), 2))
+    for t in (1, 2, 3):
+        check_strength(Model((2, 2, 2, 2, 3), triangle), t)
+    assert explain(Model((2, 2, 2, 2), triangle), ((0, 1),)) == (0, 1, 2)
+    with pytest.raises(ValueError, match="contradict each other: 0, 1, 2$"):
+        cover(Model((2, 2, 2), tuple((pair, differ[1]) for pair in combinations(range(3), 2))))
+
+
 @given(
     seed=st.integers(0, 10**6),
     factors=st.integers(1, 7),
