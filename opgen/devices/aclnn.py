@@ -1,0 +1,153 @@
+"""The runner on the vendor's C ABI: both phases of every case, in a worker process that may die.
+
+Outputs are prefilled with canaries, workspaces with noise. A device answers for one product: cases of others are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+
+from opgen.book import book
+from opgen.bundle.case import CaseView
+from opgen.bundle.container import header
+from opgen.bundle.dtypes import numpy_dtype
+from opgen.bundle.reader import Bundle
+from opgen.bundle.results import Results
+from opgen.calls import make_call
+from opgen.devices import canary
+from opgen.devices.abi import TensorArgument, Values
+from opgen.devices.libraries import DeviceError
+from opgen.devices.messages import Buffer, Request, Setup
+from opgen.devices.process import Answer, Worker
+from opgen.model import Argument, Call, TensorDesc
+from opgen.words import words
+
+
+def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, timeout: float, progress: Callable[[str], None]) -> None:
+    """Run ``cases`` of a bundle on ``device`` (``npu`` or ``npu:1``) and add what it answers.
+
+    Raises DeviceError where a library, a symbol or the device is not there. ``timeout`` is per case, in seconds.
+    """
+    views = [bundle[one] for one in cases]
+    known = book().kinds
+    apis = {api: tuple(known[api].values()) for api in sorted({view.op for view in views}) if api in known}
+    with Worker(Setup(device_index(device), apis), timeout) as worker:
+        soc = worker.facts["soc"]
+        product = product_of(soc)
+        results.header.update(header({**worker.facts, "device": device, "backend": "aclnn", "environment": _environment()}, {}))
+        for view in views:
+            if view.op not in apis:
+                results.add(view.id, "skipped", error=f"no spec describes the signature of {view.op}")
+            elif product and view.product != product:
+                results.add(view.id, "skipped", error=f"the device is {soc}; the case is for {view.product}")
+            else:
+                _one(worker, view, known[view.op], results)
+            progress(view.id)
+
+
+def _one(worker: Worker, view: CaseView, kinds: dict[str, str], results: Results) -> None:
+    call = make_call(view.op, view.product, view.call["args"], {view.op: kinds})
+    request = request_of(view, call)
+    answer = worker.execute(request)
+    outputs, notes, overrun = ({}, [], False) if answer.run_status != 0 else read_back(view, call, answer)
+    run_status = "overrun" if overrun else answer.run_status
+    results.add(view.id, answer.status, outputs, run_status, answer.time, "; ".join(filter(None, [answer.error, *notes])))
+
+
+def device_index(device: str) -> int:
+    """The number in ``npu:1``; 0 for ``npu``.
+
+    >>> device_index("npu:1")
+    1
+    """
+    name, _, number = device.partition(":")
+    if name != "npu" or not (number or "0").isdigit():
+        raise DeviceError(f"no such device {device!r}; the aclnn backend knows npu and npu:0, npu:1, ...")
+    return int(number or 0)
+
+
+def product_of(soc: str) -> str:
+    """The product that a SoC's name belongs to, by the longest match; empty where it is none that pages list.
+
+    >>> product_of("Ascend910B3"), product_of("Ascend910_9391"), product_of("Ascend910ProB"), product_of("Ascend950PR")
+    ('ascend910b', 'ascend910_93', 'ascend910', '')
+    """
+    matches = {facts["soc"]: product for product, facts in words().products.items() if soc.startswith(facts["soc"])}
+    if matches:
+        return matches[max(matches, key=len)]
+    return "ascend910" if soc.startswith(("Ascend910Pro", "Ascend910Premium")) or soc == "Ascend910" else ""
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith(("ASCEND_", "OPGEN_")) or name == "LD_LIBRARY_PATH"}
+
+
+# there ----------------------------------------------------------------------------------------------------------------
+def request_of(view: CaseView, call: Call) -> Request:
+    """A case as numbers and bytes: descriptors alone for a first-phase case."""
+    data = view.phase == 2
+    buffers: dict[int, Buffer] = {}
+    if data:
+        inputs = view.storage
+        for at, (name, value) in enumerate(call.args.items()):
+            if isinstance(value, TensorDesc):
+                given = inputs.get(name)
+                if given is not None:
+                    buffers[at] = Buffer(np.ascontiguousarray(given).view(np.uint8), False)
+                else:
+                    buffers[at] = Buffer(canary.prefilled(value.dtype, numpy_dtype(value.dtype).itemsize, storage_of(value)), True)
+    return Request(view.op, tuple(map(_value, call.args.values())), buffers, data, zlib.crc32(view.id.encode()))
+
+
+def _value(value: Argument) -> Values:
+    if not isinstance(value, TensorDesc):
+        return value
+    tables = words()
+    storage = value.storage_shape
+    if storage is None:
+        storage = value.shape if value.strides is None and not value.offset else (storage_of(value),)
+    return TensorArgument(value.shape, tables.dtypes[value.dtype]["acl"], tables.formats[value.format], value.strides, value.offset, storage)
+
+
+def storage_of(desc: TensorDesc) -> int:
+    """Elements of the buffer that a view lies in."""
+    if desc.storage_shape is not None:
+        return prod(desc.storage_shape)
+    if desc.strides is None or 0 in desc.shape:
+        return max(desc.offset + (prod(desc.shape) if desc.strides is None else 0), 0)
+    return max(desc.offset + sum((extent - 1) * stride for extent, stride in zip(desc.shape, desc.strides, strict=True)) + 1, 0)
+
+
+# and back -------------------------------------------------------------------------------------------------------------
+def read_back(view: CaseView, call: Call, answer: Answer) -> tuple[dict[str, np.ndarray], list[str], bool]:
+    """(outputs that were asked for, as the views that were passed; what is noteworthy; whether foreign memory was written)."""
+    names = list(call.args)
+    asked = set(view.golden)
+    outputs: dict[str, np.ndarray] = {}
+    notes = [f"{names[at]}: the input was overwritten" for at in answer.changed]
+    overrun = bool(notes)
+    for at, raw in answer.outputs.items():
+        name, desc = names[at], call.args[names[at]]
+        assert isinstance(desc, TensorDesc)
+        kind, elements = numpy_dtype(desc.dtype), storage_of(desc)
+        inside = canary.in_view(desc.shape, desc.strides, desc.offset, elements)
+        more, foreign = canary.inspect(name, raw, desc.dtype, kind.itemsize, inside, name in asked)
+        notes, overrun = notes + more, overrun or foreign
+        if name in asked:
+            outputs[name] = logical(raw[: elements * kind.itemsize].view(kind), desc)
+    return outputs, notes, overrun
+
+
+def logical(storage: np.ndarray, desc: TensorDesc) -> np.ndarray:
+    """The elements of a view on its storage, in the view's shape."""
+    if 0 in desc.shape:
+        return np.empty(desc.shape, dtype=storage.dtype)
+    if desc.strides is None:
+        return storage[desc.offset : desc.offset + prod(desc.shape)].reshape(desc.shape)
+    steps = tuple(stride * storage.itemsize for stride in desc.strides)
+    return np.lib.stride_tricks.as_strided(storage[desc.offset :], desc.shape, steps).copy()

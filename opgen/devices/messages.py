@@ -1,0 +1,79 @@
+"""What a runner and its worker process say to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from opgen.devices.abi import Values
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The worker's first message: which device, and the kinds of every api's parameters."""
+
+    index: int
+    apis: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The worker is up: what it found out about its device and libraries."""
+
+    facts: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The worker cannot work; why, and where it looked."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """The storage of one tensor on the device, as bytes: inputs with their data, outputs with their canaries."""
+
+    data: np.ndarray
+    output: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call: arguments in prototype order. ``buffers`` by position; without any, descriptors alone are passed.
+
+    ``data`` is false where only the first phase is to run.
+    """
+
+    api: str
+    arguments: tuple[Values, ...]
+    buffers: dict[int, Buffer]
+    data: bool
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """The first phase is over; it is the last word where ``last``."""
+
+    status: int
+    error: str
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """The run is over. ``outputs``: position -> bytes of the storage and its guard; ``changed``: inputs that were written."""
+
+    status: int
+    error: str
+    outputs: dict[int, np.ndarray] = field(default_factory=dict)
+    changed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """The runtime refused something beside the call: no memory, no copy."""
+
+    error: str
