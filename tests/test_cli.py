@@ -218,7 +218,8 @@ def test_check_says_every_problem_of_every_file(tmp_path: Path) -> None:
     assert shown.exit_code == 2
     problems = shown.stderr.splitlines()
     assert len(problems) >= 3 and all(line.startswith((f"{first}:", f"{second}:")) for line in problems)
-    assert any("did you mean 'products'?" in line for line in problems) and any("no such key" in line and "extra" in line for line in problems)
+    assert any("did you mean 'products'?" in line for line in problems)
+    assert any("no such key" in line and "extra" in line for line in problems)
 
 
 def test_a_plan_is_held_against_its_spec(tmp_path: Path) -> None:

@@ -1,0 +1,120 @@
+"""Every example of every help is run, and ends as it says.
+
+An example is a line ``$ opgen ...`` of a help text or of the README; ``# exit 1`` behind it says how it ends where that is not 0.
+Files that examples name are made here; what stands behind -o is what the example makes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from opgen.book import book
+from opgen.cli import main, titles
+
+ROOT = Path(__file__).resolve().parents[1]
+WRITTEN = ("-o", "--output", "--markdown")
+"""Options whose value is made by the example, not for it."""
+
+
+def command_line(line: str) -> tuple[list[str], int]:
+    """The arguments of an example, and how it ends."""
+    text, _, comment = line.partition(" # ")
+    code = re.search(r"\bexit (\d+)", comment)
+    return shlex.split(text), int(code[1]) if code else 0
+
+
+def examples() -> list[str]:
+    """The examples of the group, of every command and of the README, each once."""
+    context = click.Context(main, info_name="opgen")
+    texts = [main.get_help(context)]
+    for name in titles():
+        command = main.get_command(context, name)  # type: ignore[attr-defined]
+        texts.append(command.get_help(click.Context(command, parent=context, info_name=name, max_content_width=200, terminal_width=200)))
+    texts.append((ROOT / "README.md").read_text(encoding="utf-8"))
+    found = [line.strip() for text in texts for line in re.findall(r"^ *\$ opgen +(.+)$", text, re.MULTILINE)]
+    return list(dict.fromkeys(found))
+
+
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where files that several examples name are kept, each made once."""
+    return tmp_path_factory.mktemp("shelf")
+
+
+def opgen(*args: str) -> None:
+    made = CliRunner().invoke(main, args, prog_name="opgen", catch_exceptions=False)
+    assert made.exit_code == 0, made.output
+
+
+def calls(path: Path) -> None:
+    lines = gzip.decompress((ROOT / "tests" / "data" / "library_sample.jsonl.gz").read_bytes()).splitlines(keepends=True)[:200]
+    text = b"".join(lines)
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+
+
+def pages(path: Path) -> None:
+    """Pages of which no line is what it was."""
+    path.mkdir()
+    for spec in book().specs:
+        if spec.page:
+            (path / spec.page.file).write_text("\n" * 120, encoding="utf-8")
+
+
+def torn(path: Path) -> None:
+    whole = path.with_name("suite.h5")
+    need(whole)
+    path.write_bytes(whole.read_bytes()[:-1000])
+
+
+def faulty_spec(path: Path) -> None:
+    whole = (ROOT / "specs" / "avg_pool2d_backward.yaml").read_text(encoding="utf-8")
+    path.write_text(whole.replace("padH <= kH", "pad <= kH"), encoding="utf-8")
+
+
+MAKERS: dict[str, Callable[[Path], None]] = {
+    "suite.h5": lambda path: opgen("generate", "avg_pool2d_backward", "group_norm_backward", "-o", str(path), "--quiet"),
+    "torn.h5": torn,
+    "calls.jsonl": calls,
+    "calls.jsonl.gz": calls,
+    "library_sample.jsonl.gz": calls,
+    "smoke.lock": lambda path: opgen("refresh", "group_norm_backward", "--plan", "smoke", "-o", str(path), "--quiet"),
+    "pages": pages,
+    "my_pool.yaml": faulty_spec,
+}
+
+
+def need(path: Path) -> None:
+    """Make a file that an example names, unless it is there."""
+    if not path.exists() and path.name in MAKERS:
+        MAKERS[path.name](path)
+
+
+@pytest.mark.parametrize("line", examples())
+def test_example(line: str, shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    args, code = command_line(line)
+    for before, word in zip(["", *args], args, strict=False):
+        if word in MAKERS and before not in WRITTEN:
+            need(shelf / word)
+            made = shelf / word
+            shutil.copytree(made, tmp_path / word) if made.is_dir() else shutil.copy(made, tmp_path / word)
+    monkeypatch.chdir(tmp_path)
+    shown = CliRunner().invoke(main, args, prog_name="opgen")
+    assert shown.exit_code == code, f"ends with {shown.exit_code}:\n{shown.output[-2000:]}"
+    assert "Traceback" not in shown.output
+    for before, word in zip(args, args[1:], strict=False):
+        assert before not in WRITTEN or (tmp_path / word).exists(), f"did not write {word}"
+
+
+def test_exit_codes_are_read_off_the_comment() -> None:
+    assert command_line("verify torn.h5     # exit 1, with what is damaged") == (["verify", "torn.h5"], 1)
+    assert command_line("generate --case 'a #b'")[1] == 0
+    assert command_line("ops") == (["ops"], 0)
