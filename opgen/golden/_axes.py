@@ -5,6 +5,7 @@ Everything spatial that the kernels do is separable, so a kernel of another rank
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, prod
@@ -42,6 +43,27 @@ class Windows:
         start = low * self.stride + first
         return slice(low - begin, high + 1 - begin), slice(start, start + (high - low) * self.stride + 1, self.stride)
 
+    def within(self, begin: int, end: int) -> tuple[slice, Windows]:
+        """The windows that meet a piece of the axis, and how they meet it."""
+        first = max(0, (begin + self.pad - (self.kernel - 1) * self.dilation - 1) // self.stride + 1)
+        last = max(first, min(self.count, (end - 1 + self.pad) // self.stride + 1))
+        pad = self.pad + begin - first * self.stride
+        return slice(first, last), Windows(end - begin, last - first, self.kernel, self.stride, self.dilation, pad)
+
+    def phases(self) -> Iterator[tuple[slice, slice, Windows]]:
+        """Splits the indices by phase of the stride: the indices, the taps that meet them, and windows the other way.
+
+        Those slide with stride 1, a window per index of the phase and an index per window of this axis.
+        """
+        step = self.stride // gcd(self.stride, self.dilation)
+        for phase in range(min(self.stride, self.extent)):
+            first = next((r for r in range(min(step, self.kernel))
+                          if (phase + self.pad - r * self.dilation) % self.stride == 0), self.kernel)
+            indices, kept = slice(phase, None, self.stride), slice(first, None, step)
+            yield indices, kept, Windows(
+                self.count, len(range(phase, self.extent, self.stride)), len(range(first, self.kernel, step)), 1,
+                -self.dilation * step // self.stride, (first * self.dilation - phase - self.pad) // self.stride)
+
     @property
     def overlap(self) -> int:
         """The largest number of windows that can meet in one index."""
@@ -64,12 +86,12 @@ def window_sizes(extent: int, count: int, kernel: int, stride: int, pad: int) ->
 def fold(gradient: Array, borders: tuple[tuple[int, int], ...]) -> Array:
     """Adds the reflected borders of the last axes back onto their inside: (..., before + n + after) -> (..., n).
 
-    ``borders`` holds (before, after) of every folded axis. Axis by axis, inside, before, behind: the order of additions is
-    fixed. Works on some planes, or some rows of one plane, at a time.
+    ``borders`` holds (before, after) of every folded axis. The order of additions is fixed: axis by axis, the inside,
+    the border before, the border behind. Works on some planes, or some rows of one, at a time.
     """
     rank = len(borders)
     extents = tuple(e - before - after for e, (before, after) in zip(gradient.shape[-rank:], borders, strict=True))
-    planes = gradient.reshape(-1, *gradient.shape[-rank:]) if gradient.size else gradient.reshape(0, *gradient.shape[-rank:])
+    planes = gradient.reshape(prod(gradient.shape[:-rank]), *gradient.shape[-rank:])
     result = np.empty((len(planes), *extents), gradient.dtype)
     width = prod(planes.shape[2:]) * (result.itemsize // 8)
     rows = min(extents[0], max(1, BLOCK // max(1, width)))

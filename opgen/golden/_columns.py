@@ -39,8 +39,8 @@ def blocks(extents: tuple[int, ...], room: int) -> tuple[Block, ...]:
     for extent in reversed(extents):
         sizes.append(max(1, min(extent, room)))
         room = room // max(1, extent) if room >= extent else 1
-    cuts = [[(s.start, s.stop) for s in pieces(extent, size)] for extent, size in zip(extents, reversed(sizes), strict=True)]
-    return tuple(product(*cuts))
+    return tuple(product(*([(s.start, s.stop) for s in pieces(extent, size)]
+                           for extent, size in zip(extents, reversed(sizes), strict=True))))
 
 
 @lru_cache(maxsize=1024)

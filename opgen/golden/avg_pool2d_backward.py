@@ -1,13 +1,13 @@
 """The gradient of 2-D average pooling: every window spreads its quotient over the elements that it covered.
 
-Windows spread along W, then along H, by slices, in a fixed order of additions: the result depends neither on the batch nor
-on a BLAS, whatever the data. Small planes are multiplied by a matrix of zeros and ones instead, but only if no order of
-additions can matter: where at most two windows meet in an element, or where all sums are exact.
+Windows spread along W, then along H, by slices, in a fixed order of additions: the result depends neither on the
+batch nor on a BLAS, whatever the data. Small planes are multiplied by a matrix of zeros and ones instead, but only if
+no order of additions can matter: where at most two windows meet in an element, or where all sums are exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from math import frexp, isfinite, ldexp, prod
 from typing import NamedTuple
@@ -39,10 +39,23 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     h, w = plan.h, plan.w
     planes = gradient.reshape(prod(gradient.shape[:-2]), h.count, w.count)
     result = np.empty((len(planes), h.extent, w.extent))
-    step = max(1, BLOCK // max(1, h.count * w.extent, h.extent * w.extent))
+    row, step = max(1, w.count, w.extent), max(1, BLOCK // max(1, h.count * w.extent, h.extent * w.extent))
+    cuts = [(slice(0, h.count), slice(0, h.extent), plan)]
+    if h.extent * row > 4 * BLOCK:
+        cuts = list(pieces_of(plan, max(1, BLOCK // row)))
     for first in range(0, len(planes), step):
-        some(planes[first:first + step], result[first:first + step], plan)
+        for windows, rows, part in cuts:
+            some(planes[first:first + step, windows], result[first:first + step, rows], part)
     return {"gradInput": result.reshape(*gradient.shape[:-2], h.extent, w.extent)}
+
+
+def pieces_of(plan: Plan, rows: int) -> Iterator[tuple[slice, slice, Plan]]:
+    """Cuts large planes: the rows of windows, the rows that they meet, and the plan between the two."""
+    for begin in range(0, plan.h.extent, rows):
+        end = min(begin + rows, plan.h.extent)
+        at, windows = plan.h.within(begin, end)
+        divisors = plan.divisors if len(plan.divisors) == 1 else plan.divisors[at]
+        yield at, slice(begin, end), Plan(windows, plan.w, divisors, None)
 
 
 def some(gradient: Array, result: Array, plan: Plan) -> None:
@@ -56,7 +69,7 @@ def some(gradient: Array, result: Array, plan: Plan) -> None:
 
 
 def orderless(values: Array, terms: int) -> bool:
-    """Whether every sum of so many of the values, and of zeros, is the same in any order; never if one is not finite."""
+    """Whether a sum of so many values is the same in any order, zeros times others included: all must be finite."""
     if terms <= 2:
         flat = values.reshape(-1)
         return isfinite(flat.dot(flat))
@@ -69,8 +82,9 @@ def orderless(values: Array, terms: int) -> bool:
 
 def planned(names: Mapping[str, int]) -> Plan:
     """The plan of a call."""
-    return plan_of(*[tuple([names[name + axis] for name in ("k", "s", "pad")] + [names[axis + "in"], names[axis + "out"]])
-                     for axis in "HW"], names["divisorOverride"], bool(names["countIncludePad"]))
+    h, w = [tuple([names[name + axis] for name in ("k", "s", "pad")] + [names[axis + "in"], names[axis + "out"]])
+            for axis in "HW"]
+    return plan_of(h, w, names["divisorOverride"], bool(names["countIncludePad"]))
 
 
 @lru_cache(maxsize=4096)

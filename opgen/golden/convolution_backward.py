@@ -4,10 +4,10 @@ A convolution joins a wide tensor, over which windows slide, with a narrow one t
 gradOutput, or gradOutput and input where the convolution is transposed. The weight is (groups * narrow channels, wide
 channels, *kernel) in both. Three forms compute the same sums:
 
-* from columns of gradOutput, one per element of input: two matrix products give both gradients. This is the form of
-  transposed convolutions, of stride 1, and of all small ones (several cases at once, their columns by an index plan);
-* from columns of input, one per element of gradOutput, for strides and for many more output channels than input ones:
-  a product gives gradWeight, another the columns of gradInput, which are added back;
+* from columns of gradOutput, one per element of input: two matrix products give both gradients. Small convolutions are
+  stacked, their columns come by an index plan; others take blocks, and strides phase by phase;
+* from columns of input, one per element of gradOutput, where that has many more channels than input: a product gives
+  gradWeight, another the columns of gradInput, which are added back;
 * tap by tap, by slices, for data with Inf or NaN, since the columns hold zeros that nobody should multiply them by.
 
 The sums are exact, and so the same in every form, batch and BLAS, for data on a grid with room for ``depth`` terms. The
@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from math import isfinite, prod
 
 import numpy as np
@@ -55,7 +56,8 @@ def plan_of(transposed: int, groups: int, axes: tuple[tuple[int, ...], ...]) -> 
     return Plan(bool(transposed), groups, down, up)
 
 
-def planned(names: Mapping[str, int], upstream: tuple[int, ...], source: tuple[int, ...], weight: tuple[int, ...]) -> Plan:
+def planned(names: Mapping[str, int], upstream: tuple[int, ...], source: tuple[int, ...],
+            weight: tuple[int, ...]) -> Plan:
     """The plan of a call, from the shapes of one case."""
     wide, narrow = (upstream, source) if names["transposed"] else (source, upstream)
     letters = "DHW"[5 - len(wide):]
@@ -123,9 +125,9 @@ def form(t: Operands, plan: Plan):
     columns = prod(t.dy.shape[1:4]) * kernel * prod(t.x.shape[4:])
     if columns <= SMALL:
         return stacked
-    strided = any(w.stride < 0 for w in plan.up)
-    many = t.dy.shape[3] * prod(t.x.shape[4:]) > 3 * t.x.shape[3] * prod(t.dy.shape[4:])
-    return from_input if not plan.transposed and (strided or many) else from_output
+    if plan.transposed:
+        return from_output
+    return from_input if t.dy.shape[3] > 3 * t.x.shape[3] else from_phases
 
 
 def nothing(t: Operands, plan: Plan) -> None:
@@ -140,10 +142,12 @@ def stacked(t: Operands, plan: Plan) -> None:
     index = index_plan(plan.up)
     batch, n, groups, c, *wide = t.dy.shape
     m, (k, inputs), extent = t.x.shape[3], index.shape, prod(wide)
-    dy, x, weights = t.dy.reshape(batch, n, groups, c, extent), t.x.reshape(batch, n, groups, m, inputs), groups * m * c * k
+    weights = groups * m * c * k
+    dy, x = t.dy.reshape(batch, n, groups, c, extent), t.x.reshape(batch, n, groups, m, inputs)
     w = (t.w if plan.transposed else t.w.swapaxes(2, 3)).reshape(batch, weights)
     gw = None if t.gw is None else (t.gw if plan.transposed else t.gw.swapaxes(2, 3)).reshape(batch, weights)
-    forth, back = (None, None) if plan.transposed or m == 1 or c == 1 else (order(groups, c, m, k), order(groups, m, c, k))
+    aligned = plan.transposed or m == 1 or c == 1
+    forth, back = (None, None) if aligned else (order(groups, c, m, k), order(groups, m, c, k))
     for cases in pieces(batch, SMALL // (n * groups * c * index.size)):
         b = cases.stop - cases.start
         padded = np.zeros((b, n, groups, c, extent + 1))
@@ -171,6 +175,22 @@ def room(rows: int) -> int:
     return max(1, COLUMNS // rows, min(NARROW, 4 * COLUMNS // rows))
 
 
+def from_phases(t: Operands, plan: Plan) -> None:
+    """From columns of gradOutput, phase by phase: the input elements of one meet some of the taps, with stride 1."""
+    if t.gw is not None and any(w.extent < w.stride for w in plan.down):
+        t.gw[...] = 0.0  # of the taps that meet no phase
+    for choice in product(*(tuple(w.phases()) for w in plan.down)):
+        inputs = tuple(indices for indices, _, _ in choice)
+        kept = tuple(taps_ for _, taps_, _ in choice)
+        x, w, gx, gw = (None if array is None else array[(..., *at)]
+                        for array, at in ((t.x, inputs), (t.w, kept), (t.gx, inputs), (t.gw, kept)))
+        assert x is not None and w is not None
+        if w.size:
+            from_output(Operands(t.dy, x, w, gx, gw), Plan(False, plan.groups, (), tuple(up for _, _, up in choice)))
+        elif gx is not None:
+            gx[...] = 0.0
+
+
 def from_output(t: Operands, plan: Plan) -> None:
     """From columns of gradOutput, a block of them at a time."""
     batch, _, groups, c = t.dy.shape[:4]
@@ -194,11 +214,11 @@ def gather(t: Operands, plan: Plan, b: int, g: slice, mm: slice, cc: slice, cuts
     total: Array | None = None
     for block in cuts:
         shape, at = tuple(stop - start for start, stop in block), tuple(slice(*span) for span in block)
-        size, same = prod(shape), k == 1 and shape == t.dy.shape[4:] and taps(plan.up)[0][1:] == (at, at)
+        size, same = prod(shape), all(u == Windows(u.extent, u.extent, 1, 1, u.dilation) for u in plan.up)
         columns = None if same else np.zeros((gs, c, *kernel, *shape))
         for n in range(t.dy.shape[1]):
             if columns is None:
-                flat = t.dy[b, n, g, cc].reshape(gs, c, size)
+                flat = t.dy[(b, n, g, cc, *at)].reshape(gs, c, size)
             else:
                 fill(columns, t.dy[b, n, g, cc], plan.up, block)
                 flat = columns.reshape(gs, c * k, size)

@@ -20,7 +20,6 @@ import numpy as np
 from opgen.golden import Array, Tensors
 from opgen.golden._columns import blocks
 
-
 ROOM = 1 << 18  # elements that are worked on at a time: 2 MiB
 
 

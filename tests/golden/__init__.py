@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,16 @@ def distance(got: np.ndarray, want: np.ndarray) -> float:
 def grid(random: np.random.Generator, shape: tuple[int, ...], bits: int = 10) -> np.ndarray:
     """Integers of some bits times a power of two, so that sums of products are exact in float64."""
     return random.integers(-(1 << bits), 1 << bits, shape).astype(np.float64) * 2.0 ** -bits
+
+
+def scratch(call: Callable[[], dict[str, np.ndarray]]) -> int:
+    """The most bytes beyond its outputs that a call holds; a warm call, so that its plans are cached."""
+    call()
+    tracemalloc.start()
+    outputs = call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak - sum(array.nbytes for array in outputs.values())
 
 
 def torch_or_skip() -> Any:

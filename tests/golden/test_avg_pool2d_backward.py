@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from opgen.golden import avg_pool2d_backward
 from opgen.golden.avg_pool2d_backward import depth, golden, magnitude
-from tests.golden import distance, grid, torch_or_skip
+from tests.golden import distance, grid, scratch, torch_or_skip
 
 Names = dict[str, int]
 
@@ -196,6 +197,22 @@ def test_depth_bounds_the_number_of_terms() -> None:
         terms = run(counting, np.ones((1, 1, names["Hout"], names["Wout"])))
         assert terms.max() + 1 <= depth(names, {}, "gradInput"), names
     assert depth(pool(3, 2, 1), {}, "gradInput") == 2 * 2 + 2
+
+
+def test_scratch_memory_is_bounded() -> None:
+    for lead, names in (((1, 1), pool(3, 1, 1, 2100)), ((4, 600), pool(3, 2, 1, 40)), ((30, 50, 40), pool(3, 2, 1, 8))):
+        dy = np.ones((*lead, names["Hout"], names["Wout"]))
+        assert scratch(lambda dy=dy, names=names: {"gradInput": run(names, dy)}) <= 32 * 2**20
+
+
+def test_pieces_of_a_plane_are_pooled_like_the_plane(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(12)
+    for names in geometries(12, 200, 14):
+        dy = random.standard_normal((2, 3, names["Hout"], names["Wout"]))
+        want = run(names, dy)
+        with monkeypatch.context() as patch:
+            patch.setattr(avg_pool2d_backward, "BLOCK", int(random.integers(1, 30)))
+            assert np.array_equal(run(names, dy), want), names
 
 
 def test_empty_tensors() -> None:

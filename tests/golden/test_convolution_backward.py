@@ -10,8 +10,9 @@ from math import prod
 import numpy as np
 import pytest
 
+from opgen.golden import convolution_backward as convolution
 from opgen.golden.convolution_backward import depth, golden, magnitude
-from tests.golden import distance, grid, torch_or_skip
+from tests.golden import distance, grid, scratch, torch_or_skip
 
 ALL = ("gradInput", "gradWeight", "gradBias")
 
@@ -164,6 +165,39 @@ def test_non_finite_values_spread_as_in_the_definition() -> None:
             t[name].flat[random.integers(t[name].size)] = random.choice([np.inf, -np.inf, np.nan])
         with np.errstate(invalid="ignore"):
             assert worst(one(golden(t, g.names, ALL)), naive(g, one(t))) < 1e-15, g
+
+
+@pytest.mark.parametrize("columns", [3, 1 << 19])
+@pytest.mark.parametrize("form", [None, convolution.from_input])
+def test_every_form_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch, columns: int, form: object) -> None:
+    random = np.random.default_rng(13)
+    for g in geometries(13, 150, 5):
+        t = g.tensors(random)
+        want = golden(t, g.names, ALL)
+        with monkeypatch.context() as patch:
+            patch.setattr(convolution, "SMALL", 0)
+            patch.setattr(convolution, "NARROW", 4)
+            patch.setattr(convolution, "WEIGHT", 3 if columns == 3 else 1 << 19)
+            patch.setattr(convolution, "COLUMNS", columns)
+            if form is not None and not g.transposed:
+                patch.setattr(convolution, "form", lambda operands, plan: form)
+            got = golden(t, g.names, ALL)
+        assert all(np.array_equal(got[name], want[name]) for name in ALL), g
+
+
+def test_scratch_memory_is_bounded() -> None:
+    kinds = [Geometry(0, 1, 1, 512, 512, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (7, 7)),
+             Geometry(0, 1, 1, 512, 3, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (60, 60)),
+             Geometry(0, 1, 1, 2, 256, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (200, 200)),
+             Geometry(1, 1, 1, 64, 64, (1, 31), (1, 2), (1, 1), (0, 15), (0, 15), (0, 0), (3, 900)),
+             Geometry(1, 1, 2, 8, 16, (3, 3, 3), (2, 2, 2), (1, 1, 1), (1, 1, 1), (1, 1, 1), (1, 1, 1), (9, 30, 30)),
+             Geometry(0, 1, 300, 1, 1, (5, 5), (1, 1), (1, 1), (2, 2), (2, 2), (0, 0), (70, 70)),
+             Geometry(0, 1, 1, 1, 1, (40, 40), (1, 1), (1, 1), (0, 0), (0, 0), (0, 0), (90, 90))]
+    for g in kinds:
+        t = g.tensors(np.random.default_rng(14))
+        for poison in (0.0, np.nan):
+            t["gradOutput"].flat[0] = poison
+            assert scratch(lambda t=t, g=g: golden(t, g.names, ALL)) <= 32 * 2**20, g
 
 
 def test_batch_does_not_matter() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opgen.golden.group_norm_backward import depth, golden, magnitude
-from tests.golden import distance, grid, torch_or_skip
+from tests.golden import distance, grid, scratch, torch_or_skip
 
 Names = dict[str, int]
 Arrays = dict[str, np.ndarray | None]
@@ -228,6 +228,24 @@ def test_depth_bounds_the_number_of_terms() -> None:
         assert terms["gradBetaOut"].max() <= depth(names, {}, "gradBetaOut")
         assert terms["gradGammaOut"].max() < depth(names, {}, "gradGammaOut")
         assert c // group * space < depth(names, {}, "gradInput")
+
+
+def test_batch_does_not_matter_for_data_off_the_grid() -> None:
+    random = np.random.default_rng(13)
+    for names in [*geometries(13, 60, 70), {"N": 3, "C": 40, "HxW": 1200, "group": 8}]:
+        t = tensors(random, names, 40 if names["HxW"] < 100 else 9)
+        together = golden(t, names, ALL)
+        for b in (0, 5, 8):
+            alone = golden({name: array[b:b + 1] for name, array in t.items()}, names, ALL)
+            assert all(np.array_equal(alone[name][0], together[name][b]) for name in ALL), names
+
+
+@pytest.mark.parametrize("names", [
+    {"N": 1, "C": 2, "HxW": 1500000, "group": 1}, {"N": 700, "C": 2048, "HxW": 1, "group": 32},
+    {"N": 4, "C": 512, "HxW": 900, "group": 2}], ids=str)
+def test_scratch_memory_is_bounded(names: Names) -> None:
+    t = tensors(np.random.default_rng(14), names)
+    assert scratch(lambda: golden(t, names, ALL)) <= 32 * 2**20
 
 
 def test_empty_tensors() -> None:

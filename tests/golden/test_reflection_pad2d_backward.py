@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opgen.golden.reflection_pad2d_backward import depth, golden, magnitude
-from tests.golden import distance, torch_or_skip
+from tests.golden import distance, scratch, torch_or_skip
 
 Names = dict[str, int]
 ENDS = ("padLeft", "padRight", "padTop", "padBottom")
@@ -143,6 +143,22 @@ def test_depth_bounds_the_number_of_terms() -> None:
     for names, h, w in geometries(8, 300):
         assert run(names, np.ones((1, 1, *padded(names, h, w)))).max() <= depth(names, {}, "gradInput"), names
     assert depth(dict.fromkeys(ENDS, 2), {}, "gradInput") == 9
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 3000, 2000), (2, 700, 70, 70), (8, 4000, 8, 8)])
+def test_scratch_memory_is_bounded(shape: tuple[int, ...]) -> None:
+    dy = np.ones(shape, np.complex128 if shape[0] == 2 else np.float64)
+    assert scratch(lambda: {"gradInput": run(dict.fromkeys(ENDS, 2), dy)}) <= 32 * 2**20
+
+
+def test_rows_of_a_large_plane_are_folded_like_the_plane() -> None:
+    names = dict(zip(ENDS, (40, 2, 700, 650), strict=True))
+    dy = values(np.random.default_rng(9), (1, 1, 2200, 262))
+    rows = dy[..., [reflect(o, 0, 850) for o in range(850)], :]
+    assert distance(run(dict.fromkeys(ENDS, 0), dy), dy) == 0 and rows.shape[-2] == 850
+    v = values(np.random.default_rng(10), (1, 1, 850, 220))
+    left, right = (run(names, dy) * v).sum(), (dy * forward(names, v)).sum()
+    assert abs(left - right) <= 1e-12 * np.linalg.norm(dy) * np.linalg.norm(v)
 
 
 def test_empty_tensors() -> None:
