@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from opgen import cluster
 from opgen.bounds import bound, certain_overflow, flushed_magnitude
 from opgen.bundle.blocks import Blocks
 from opgen.bundle.layout import Layout
@@ -205,13 +206,23 @@ def layout(suite: Suite) -> Layout:
 
 
 def write(
-    suite: Suite, path: str | Path, header: Mapping[str, Any], *, seed: int = 0, workers: int = 1, force: bool = False, progress: Callable[[int], None] | None = None
+    suite: Suite, path: str | Path, header: Mapping[str, Any], *, seed: int = 0, workers: int = 1, dask: str = "", force: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> str:
-    """Compute every batch and write the bundle; returns its root digest. ``progress`` is told of cases that are done."""
+    """Compute every batch and write the bundle; returns its root digest. The bytes do not depend on who computes.
+
+    ``workers`` processes compute and write side by side; ``dask`` is the address of a cluster that computes instead.
+    ``progress`` is told of cases that are done.
+    """
     with Writer(path, header, suite.cases, layout(suite), force=force, outputs=suite.outputs) as writer:
         tell = progress or (lambda cases: None)
         tell(len(suite.cases) - sum(len(batch.rows) for batch in suite.batches))
-        if workers <= 1 or len(suite.batches) < 4 * workers:
+        if dask:
+            for chunk in cluster.computed(suite.batches, seed, dask):
+                for batch, arrays in chunk:
+                    writer.write_batch(batch.rows, arrays)
+                    tell(len(batch.rows))
+        elif workers <= 1 or len(suite.batches) < 4 * workers:
             for batch in suite.batches:
                 writer.write_batch(batch.rows, compute(batch, seed))
                 tell(len(batch.rows))

@@ -26,9 +26,10 @@ from opgen.cli import options
 @options.output_option(default="", what="The bundle to write; opgen-PLAN.h5 where none is named.")
 @options.force_option()
 @click.option("--workers", metavar="N", type=click.IntRange(1), help="Processes that compute; by default one per core.")
+@click.option("--dask", default="", metavar="ADDRESS", help="Compute on the dask.distributed cluster of this scheduler.")
 @click.option("--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case.")
 @options.quiet_option()
-def command(output: str, seed: int, force: bool, workers: int | None, quiet: bool, cases: tuple[str, ...], **asked: Any) -> None:
+def command(output: str, seed: int, force: bool, workers: int | None, dask: str, quiet: bool, cases: tuple[str, ...], **asked: Any) -> None:
     """Write a bundle of test cases: calls, input data, expected gradients with a bound per element, expected status codes.
 
     Without any argument: the smoke suite of every operator and product, in ./opgen-smoke.h5.
@@ -47,7 +48,7 @@ def command(output: str, seed: int, force: bool, workers: int | None, quiet: boo
     suite = request.suite()
     with console.progress("cases", len(suite.cases), quiet) as advance:
         engine.write(
-            suite, path, header(request, suite, seed), seed=seed, workers=workers or os.cpu_count() or 1, force=force, progress=advance
+            suite, path, header(request, suite, seed), seed=seed, workers=workers or os.cpu_count() or 1, dask=dask, force=force, progress=advance
         )
     if not quiet:
         counted = census.census(suite)

@@ -1,0 +1,65 @@
+"""A cluster writes the bytes that one process writes, also when a worker is lost."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from opgen import cluster, engine
+from opgen.book import book
+from opgen.model import FileError
+from opgen.plan import plan_for
+from opgen.suite import plan_suite
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # what dask warns of is not ours
+
+
+@pytest.fixture(scope="module")
+def suite():
+    pages = [(spec, plan_for(spec.op)) for spec in book().specs if spec.op in ("group_norm_backward", "avg_pool2d_backward")]
+    return plan_suite(pages, "standard")
+
+
+@pytest.fixture(scope="module")
+def expected(suite, tmp_path_factory):
+    path = tmp_path_factory.mktemp("one") / "one.h5"
+    engine.write(suite, path, {"seed": 3}, seed=3)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def local():
+    with distributed.LocalCluster(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50) as found:
+        yield found
+
+
+def test_three_workers_write_what_one_process_writes(suite, expected, local, tmp_path):
+    told: list[int] = []
+    engine.write(suite, tmp_path / "many.h5", {"seed": 3}, seed=3, dask=local.scheduler_address, progress=told.append)
+    assert (tmp_path / "many.h5").read_bytes() == expected
+    assert sum(told) == len(suite.cases)
+
+
+def test_a_worker_that_dies_loses_nothing(suite, expected, local, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "_CHUNK", 2)
+    victim = next(iter(local.workers.values())).process.process
+
+    def kill():
+        time.sleep(0.3)
+        victim.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    engine.write(suite, tmp_path / "lost.h5", {"seed": 3}, seed=3, dask=local.scheduler_address)
+    killer.join()
+    assert not victim.is_alive() or victim.pid
+    assert (tmp_path / "lost.h5").read_bytes() == expected
+
+
+def test_nobody_at_the_address_is_one_message(suite, tmp_path, monkeypatch):
+    with pytest.raises(FileError, match="no scheduler answers"):
+        engine.write(suite, tmp_path / "none.h5", {"seed": 3}, seed=3, dask="tcp://127.0.0.1:1")
+    assert not list(tmp_path.iterdir())
