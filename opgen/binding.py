@@ -82,7 +82,6 @@ class TableView:
             return True
         reference = (parameter, "fitting")
         if reference not in self.known:
-            self.known[reference] = Value(True)  # a length rule that reads its own items reads them unchecked
             self.known[reference] = Value(~rule.broken(self, len(self.table)))
         return self.known[reference].data
 

@@ -126,6 +126,9 @@ class RuleFields(Fields):
             if key in conditions:
                 pairs = [(f"({when}) and ({conditions[key]})" if when else conditions[key], require) for when, require in pairs]
             self.add(rule, self.fields.at(name, key), pairs, where, notes.get(key, ""), parameter=name, key=key)
+            slots = {slot for slots in parameter.items.values() for names in slots for slot in names}
+            if key == "length" and any(reference[0] in slots for reference in self.found[rule].refs):
+                self.doc.problem(where, "a length cannot follow from the array's own items", rule)
 
     def rule(self, rule: Any, body: Any) -> None:
         """One entry of ``rules:``."""

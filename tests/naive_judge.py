@@ -171,7 +171,7 @@ CONVOLUTION: dict[str, Test] = {
     and len(a["padding"]) not in {3: (1,), 4: (2, 4), 5: (3,)}.get(len(a["weight"].shape), range(99)),
     "weight_rank": lambda a, p: None not in (a["weight"], a["input"]) and len(a["weight"].shape) != len(a["input"].shape),
     "grad_input_shape": lambda a, p: None not in (a["gradInput"], a["input"]) and a["gradInput"].shape != a["input"].shape,
-    "input_extents": lambda a, p: a["input"] is not None and (a["transposed"] or p in ("ascend310p", "ascend910") or prod(a["input"].shape) == 0)
+    "input_extents": lambda a, p: a["input"] is not None and (a["transposed"] or p in ("ascend310p", "ascend910") or prod(a["input"].shape) == 0)  # noqa: E501
     and min(a["input"].shape, default=0) < 0,
     "grown_width": lambda a, p: a["transposed"] and width(a),
     "out_width": lambda a, p: not a["transposed"] and width(a),

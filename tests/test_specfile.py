@@ -34,6 +34,7 @@ FRAGMENTS = [
     ("    min: 1\n", "    when: {minn: ceil}\n    min: 1\n", 29, "kernel.when.minn: no such key"),
     ("    min: 1\n", "    when: ceil\n    min: 1\n", 29, "expects a mapping of a key to the condition under which"),
     ("    min: 1\n", "    when: {min: cail}\n    min: 1\n", 30, "kernel.min: no such name 'cail' (did you mean 'ceil'?)"),
+    ("    length: [1, 2]\n", "    length: [kH]\n", 27, "kernel.length: a length cannot follow from the array's own items"),
     ("    length: [1, 2]\n", "    length: []\n", 27, "kernel.length: expects a number, a term, or a list of them"),
     ("    length: [1, 2]\n", "    length: {self.rank: 3}\n", 27, "expects lengths, or a term and for each of its values the lengths"),
     (ITEMS, "    items: {1: [kH, kW]}\n    min", 28, "kernel.items.1: expects a list of 1 slot names"),
