@@ -5,7 +5,7 @@ Workers compute; this process writes. A batch that a lost worker held is compute
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from opgen.model import FileError, Problem
@@ -16,8 +16,8 @@ _AHEAD = 4
 """Chunks per worker thread that are under way at a time: what bounds memory on every side."""
 
 
-def computed(batches: Sequence[Batch], seed: int, address: str) -> Iterator[list[tuple[Batch, Any]]]:
-    """Chunks of (batch, its arrays), in the order in which they are done.
+def computed(work: Callable[[list[Batch]], list[Any]], batches: Sequence[Batch], address: str) -> Iterator[list[tuple[Batch, Any]]]:
+    """Chunks of (batch, its arrays), in the order in which they are done. ``work`` is what a worker does with a chunk.
 
     Raises FileError where dask is not installed, nobody answers at ``address``, or the cluster has no worker.
     """
@@ -40,7 +40,7 @@ def computed(batches: Sequence[Batch], seed: int, address: str) -> Iterator[list
             chunk = next(waiting, None)
             if chunk is None:
                 return None
-            future = client.submit(work, chunk, seed, pure=False, retries=2)
+            future = client.submit(work, chunk, pure=False, retries=2)
             under_way[future.key] = chunk
             return future
 
@@ -50,10 +50,3 @@ def computed(batches: Sequence[Batch], seed: int, address: str) -> Iterator[list
             following = submit()
             if following is not None:
                 done.add(following)
-
-
-def work(batches: list[Batch], seed: int) -> list[Any]:
-    """What a worker does: the arrays of some batches."""
-    from opgen.engine import compute
-
-    return [compute(batch, seed) for batch in batches]

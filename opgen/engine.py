@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from functools import cache
+from functools import cache, partial
 from math import gcd, prod
 from multiprocessing import get_context
 from pathlib import Path
@@ -218,7 +218,7 @@ def write(
         tell = progress or (lambda cases: None)
         tell(len(suite.cases) - sum(len(batch.rows) for batch in suite.batches))
         if dask:
-            for chunk in cluster.computed(suite.batches, seed, dask):
+            for chunk in cluster.computed(partial(_computed, seed=seed), suite.batches, dask):
                 for batch, arrays in chunk:
                     writer.write_batch(batch.rows, arrays)
                     tell(len(batch.rows))
@@ -243,6 +243,11 @@ def _in_processes(suite: Suite, writer: Writer, seed: int, workers: int, tell: C
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _computed(batches: list[Batch], seed: int) -> list[Any]:
+    """What a worker that does not write does: the arrays of some batches."""
+    return [compute(batch, seed) for batch in batches]
 
 
 _mine: dict[str, Any] = {}
