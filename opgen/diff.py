@@ -1,0 +1,254 @@
+"""Goldens against a device's answers: a verdict per case, and every criterion at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opgen import common, deviations, explain, metrics, statuses
+from opgen.answers import Answers, Outputs, align, outputs_of
+from opgen.bundle.reader import Bundle
+from opgen.bundle.resultsfile import ResultsFile
+from opgen.metrics import Table
+from opgen.model import FileError, Problem, Verdict
+from opgen.numbers import Precisions, measured, precisions
+from opgen.outcome import Report
+from opgen.statuses import FAILED, KNOWN, LENIENT, MISSING, MISTRUSTED, PASSED, SKIPPED, Asked, Truth
+
+EXPLAINED = 2000
+"""Failing outputs that are looked at element by element for a sentence; the rest get the numbers alone."""
+File = str | Path
+
+
+def diff(
+    bundle: File | Bundle,
+    results: File | ResultsFile,
+    *,
+    against: File | ResultsFile | None = None,
+    again: Sequence[File | ResultsFile] = (),
+    truth: Truth = "both",
+    cases: Iterable[str] = (),
+) -> Report:
+    """Compare the answers of a device with a bundle.
+
+    ``against``: another device's results, for the double benchmark. ``again``: results of repeated runs, which should have the same
+    bits. ``truth``: whose status codes count; ``both`` is the page, with what agrees with the library alone as *known deviation*.
+    ``cases``: only these ids or globs. Raises BundleError for files that are damaged or do not belong together, FileError for a
+    pattern that matches nothing.
+    """  # fmt: skip
+    with ExitStack() as stack:
+
+        def opened(file: Any, kind: type) -> Any:
+            return stack.enter_context(kind(file)) if isinstance(file, (str, Path)) else file
+
+        whole: Bundle = opened(bundle, Bundle)
+        outputs = outputs_of(whole)
+        mine = align(whole, outputs, opened(results, ResultsFile))
+        other = align(whole, outputs, opened(against, ResultsFile)) if against is not None else None
+        repeats = [align(whole, outputs, opened(file, ResultsFile)) for file in again]
+        return _Comparison(whole, outputs, mine, truth, _chosen(whole, cases)).report(other, repeats)
+
+
+def _chosen(bundle: Bundle, patterns: Iterable[str]) -> list[int]:
+    """Rows of the cases that match, in the order of the bundle."""
+    patterns = list(patterns)
+    if not patterns:
+        return list(range(len(bundle)))
+    exact = set(patterns) & bundle.rows.keys()
+    globs = [pattern for pattern in patterns if pattern not in exact]
+    hits = {pattern: [i for i, name in enumerate(bundle.ids) if fnmatchcase(name, pattern)] for pattern in globs}
+    if nothing := [pattern for pattern, found in hits.items() if not found]:
+        raise FileError([Problem(str(bundle.path), None, pattern, f"matches none of its {len(bundle)} cases") for pattern in nothing])
+    return sorted({*(bundle.rows[name] for name in exact), *(row for found in hits.values() for row in found)})
+
+
+class _Comparison:
+    """The work of one :func:`diff`."""
+
+    def __init__(self, bundle: Bundle, outputs: Outputs, answers: Answers, truth: Truth, rows: list[int]) -> None:
+        self.bundle, self.outputs, self.answers, self.truth, self.rows = bundle, outputs, answers, truth, rows
+        self.of_case: dict[int, list[int]] = {}
+        for i, case in enumerate(outputs.case.tolist()):
+            self.of_case.setdefault(case, []).append(i)
+        self.which: Precisions = precisions(bundle, outputs)
+        self.first: dict[int, tuple[str, str]] = {row: self._first(row) for row in rows}
+        self.explained = 0
+
+    def report(self, other: Answers | None, repeats: Sequence[Answers]) -> Report:
+        compared = [row for row in self.rows if self._ran(row)]
+        asked = np.array(
+            [i for row in compared for i in self.of_case[row] if self.answers.output[i] >= 0 and i not in self.answers.forms],
+            dtype=np.int64,
+        )
+        self.table = measured(self.bundle, self.outputs, self.answers, self.which, asked)
+        asked = asked[[i not in self.answers.forms for i in asked.tolist()]] if len(asked) else asked
+        self.met = metrics.criteria(self.table, self.which.name) if len(self.outputs) else {}
+        if other is not None:
+            self._double(other, asked)
+        self.measured = np.zeros(len(self.outputs), dtype=bool)
+        self.measured[asked] = True
+        self.repeated = self._repeated(repeats, asked)
+        found = {row: self._verdict(row, compared=row in self.of_case and self._ran(row)) for row in self.rows}
+        self._deviations(found)
+        verdicts = [found[row] for row in self.rows]
+        return Report(
+            verdicts, self._origin(other, repeats),
+            {name: (int(values[asked].sum()), len(asked)) for name, values in self.met.items()},
+            {dtype: counts.tolist() for dtype, counts in self.table.bins.items()},
+            common.findings(self.bundle, dict(zip(self.rows, verdicts, strict=True))), list(self._notes(verdicts)),
+        )  # fmt: skip
+
+    # statuses ---------------------------------------------------------------------------------------------------------
+    def _first(self, row: int) -> tuple[str, str]:
+        if self.answers.row[row] < 0:
+            return MISSING, "no answer in the results"
+        if row in self.answers.faults:
+            return FAILED, self.answers.faults[row]
+        record = self.bundle.tables["cases"][row]
+        library = self.bundle.codes(int(record["library_codes"])) if record["library_codes"] else None
+        asked = Asked(self.bundle.codes(int(record["codes"])), self.bundle.words["cases.bucket"][int(record["bucket"])], library)
+        status = self.answers.status(row)
+        verdict, detail = statuses.of_first_phase(asked, status, self.truth)
+        if verdict == FAILED and isinstance(status, int):
+            breaks = self.bundle[row].expect.breaks
+            detail += "".join(f"; {one.rule}: {one.found}" for one in breaks[:3])
+        if status == 0 and verdict in (PASSED, LENIENT, KNOWN):
+            run, why = statuses.of_run(self.answers.status(row, run=True))
+            if run != PASSED and (run != SKIPPED or self.of_case.get(row)):
+                return run, why
+        if verdict in (FAILED, statuses.CRASHED, SKIPPED) and (said := self.answers.error(row)):
+            detail += f"{': ' if detail else ''}{said}"
+        return verdict, detail
+
+    def _ran(self, row: int) -> bool:
+        """Whether there are goldens to compare with, and a device that says it has computed."""
+        return row in self.of_case and self.first[row][0] in (PASSED, LENIENT, KNOWN) and self.answers.status(row) == 0
+
+    # numbers ----------------------------------------------------------------------------------------------------------
+    def _double(self, other: Answers, asked: np.ndarray) -> None:
+        both = asked[(other.output[asked] >= 0) & np.array([i not in other.forms for i in asked.tolist()], dtype=bool)]
+        theirs = measured(self.bundle, self.outputs, other, self.which, both)
+        for name, values in metrics.against(self.table, theirs).items():
+            self.met[name] = np.zeros(len(self.outputs), dtype=bool)
+            self.met[name][both] = values[both]
+
+    def _repeated(self, repeats: Sequence[Answers], asked: np.ndarray) -> np.ndarray:
+        """(outputs,) how many of the repeated runs gave other bits, by the digests of the tensors."""
+        differs = np.zeros(len(self.outputs), dtype=np.int64)
+        mine = self.answers.file.tables["tensors"]["digest"]
+        for one in repeats:
+            both = asked[one.output[asked] >= 0]
+            differs[both] += mine[self.answers.output[both]] != one.file.tables["tensors"]["digest"][one.output[both]]
+        return differs
+
+    def _verdict(self, row: int, compared: bool) -> Verdict:
+        verdict, detail = self.first[row]
+        facts = self._facts(row)
+        if compared:
+            wrong = [text for i in self.of_case[row] if (text := self._output(i))]
+            facts["outputs"] = {
+                self._name(i): _numbers(self.table, self.met, self.repeated, i) for i in self.of_case[row] if self.measured[i]
+            }
+            if wrong:
+                return Verdict(self.bundle.ids[row], FAILED, "; ".join(wrong), facts)
+            facts["ratio"] = max((one["ratio"] for one in facts["outputs"].values()), default=0.0)
+        if verdict == PASSED and (why := self._vacuous(row, compared)):
+            return Verdict(self.bundle.ids[row], MISTRUSTED, why, facts)
+        return Verdict(self.bundle.ids[row], verdict, detail, facts)
+
+    def _output(self, i: int) -> str:
+        """What is wrong with one output; empty where nothing is."""
+        name = self._name(i)
+        if i in self.answers.forms:
+            return f"{name}: {self.answers.forms[i]}"
+        if self.answers.output[i] < 0:
+            return f"{name}: not returned"
+        beyond = int(self.table["beyond"][i])
+        if not beyond:
+            return ""
+        if self.explained >= EXPLAINED:
+            return f"{name}: {beyond} of {int(self.table['elements'][i])} elements beyond the bound"
+        self.explained += 1
+        case = self.bundle[int(self.outputs.case[i])]
+        return explain.sentence(explain.compared(case, name, self.answers.tensor(i)))
+
+    def _vacuous(self, row: int, compared: bool) -> str:
+        why = self.bundle.strings[self.bundle.tables["cases"]["mistrusted"][row]]
+        mine = self.of_case.get(row, [])
+        if (
+            not why
+            and compared
+            and all(self.table["unbounded"][i] == self.table["elements"][i] for i in mine)
+            and sum(self.table["elements"][mine])
+        ):
+            return "every bound is infinite"
+        return why
+
+    def _deviations(self, found: dict[int, Verdict]) -> None:
+        """Failing numbers that a numeric erratum of the library explains."""
+        if self.truth == "page":
+            return
+        rows = [row for row, verdict in found.items() if verdict.verdict == FAILED and self._ran(row)]
+        rows = [row for row in rows if all(self.measured[i] for i in self.of_case[row])]
+        for row, reason in deviations.explained(self.bundle, rows, self._returned):
+            found[row] = Verdict(found[row].case, KNOWN, f"{reason} ({found[row].detail})", found[row].metrics)
+
+    def _returned(self, row: int) -> dict[str, np.ndarray]:
+        return {self._name(i): self.answers.tensor(i) for i in self.of_case[row]}
+
+    # words ------------------------------------------------------------------------------------------------------------
+    def _name(self, i: int) -> str:
+        return self.bundle.names[int(self.outputs.name[i])]
+
+    def _facts(self, row: int) -> dict[str, Any]:
+        record, words = self.bundle.tables["cases"][row], self.bundle.words
+        facts: dict[str, Any] = {name: words[f"cases.{name}"][int(record[name])] for name in ("op", "product", "kind", "bucket")}
+        mine = self.of_case.get(row)
+        facts |= {
+            "phase": int(record["phase"]),
+            "dtype": str(self.which.dtype[mine[0]]) if mine else "",
+            "recipe": self.bundle.strings[record["recipe"]],
+        }
+        if self.answers.row[row] >= 0:
+            facts |= {"status": self.answers.status(row), "run_status": self.answers.status(row, run=True)}
+            time = self.answers.time(row)
+            facts["seconds"] = None if time != time else time
+        return facts
+
+    def _origin(self, other: Answers | None, repeats: Sequence[Answers]) -> dict[str, Any]:
+        hidden = ("format", "format_version", "bundle")
+        return {
+            "bundle": str(self.bundle.path), "bundle_digest": self.bundle.digest, "results": str(self.answers.file.path),
+            "results_digest": self.answers.file.digest, "device": {k: v for k, v in self.answers.file.header.items() if k not in hidden},
+            "against": str(other.file.path) if other else None, "again": [str(one.file.path) for one in repeats], "truth": self.truth,
+        }  # fmt: skip
+
+    def _notes(self, verdicts: Sequence[Verdict]) -> Iterator[str]:
+        if self.answers.file.header.get("note"):
+            yield str(self.answers.file.header["note"])
+        if len(self.rows) < len(self.bundle):
+            yield f"{len(self.rows)} of {len(self.bundle)} cases of the bundle were asked for"
+        unsteady = {verdict.case for verdict in verdicts if any(one["differs"] for one in verdict.metrics.get("outputs", {}).values())}
+        if unsteady:
+            yield f"{len(unsteady)} cases gave other bits when they were repeated, {sorted(unsteady)[0]} among them"
+        if verdicts and all(verdict.verdict == SKIPPED for verdict in verdicts):
+            yield "every case was skipped: nothing is proved"
+
+
+def _numbers(table: Table, met: dict[str, np.ndarray], repeated: np.ndarray, i: int) -> dict[str, Any]:
+    """The metrics of one output, for programs."""
+    elements, finite = float(table.sums["elements"][i]), max(float(table.sums["finite"][i]), 1.0)
+    return {
+        "ratio": float(table.maxima["ratio"][i]), "elements": int(elements), "beyond": int(table.sums["beyond"][i]),
+        "worst": int(table.worst[i]), "nonfinite": int(table.sums["nonfinite"][i]), 
+        "error": float(table.maxima["error"][i]), "ulps": float(table.maxima["ulps"][i]),
+        "matched": 1.0 - float(table.sums["unlike_mixed"][i]) / max(elements, 1.0),
+        "mere": float(table.sums["relative_sum"][i]) / finite, "mare": float(table.maxima["relative"][i]),
+        "rmse": float(np.sqrt(table.sums["squares"][i] / finite)), "differs": int(repeated[i]),
+        "meets": {name: bool(values[i]) for name, values in met.items()},
+    }  # fmt: skip

@@ -1,0 +1,79 @@
+"""Verdicts on status codes: what a device answered against what page and library admit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from opgen.model import Code
+
+Truth: TypeAlias = Literal["page", "library", "both"]
+PASSED, FAILED, CRASHED, MISSING = "passed", "failed", "crashed", "missing"
+LENIENT, KNOWN, MISTRUSTED, SKIPPED = "lenient", "known deviation", "mistrusted", "skipped"
+VERDICTS = (FAILED, CRASHED, MISSING, LENIENT, KNOWN, MISTRUSTED, SKIPPED, PASSED)
+"""In the order in which people want to read them."""
+BAD = frozenset({FAILED, CRASHED, MISSING})
+STRICT = BAD | {LENIENT, KNOWN}
+"""Verdicts that make ``opgen diff`` exit 1; those of :data:`STRICT` under ``--strict``."""
+ANY_ERROR, CRASH = "any_error", "crash"
+ENDED = frozenset({CRASH, "timeout"})
+"""Status words that say how the host process ended; any other word is a fault that the backend names."""
+NOT_RUN = "skipped"
+"""The status word of a case that a backend cannot run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What may be answered to a case. ``library`` is None where nothing is known of it."""
+
+    page: tuple[Code, ...]
+    bucket: str
+    library: tuple[Code, ...] | None
+
+
+def admits(codes: tuple[Code, ...], status: Code) -> bool:
+    """Whether a status is one of the admissible ones.
+
+    >>> admits((0, "any_error"), 561103), admits((161002,), 161001)
+    (True, False)
+    """
+    return status in codes or (ANY_ERROR in codes and isinstance(status, int) and status != 0)
+
+
+def written(codes: tuple[Code, ...]) -> str:
+    """Codes for people: ``161002 or any error``."""
+    return " or ".join("any error" if code == ANY_ERROR else str(code) for code in codes)
+
+
+def of_first_phase(asked: Asked, status: Code | None, truth: Truth = "both") -> tuple[str, str]:
+    """(verdict, detail) on the status of the first phase; words are those of the backends."""
+    if status is None:
+        return FAILED, "no status was recorded"
+    if status == NOT_RUN:
+        return SKIPPED, ""
+    library = asked.library if truth != "page" else None
+    agrees = library is not None and admits(library, status)
+    if isinstance(status, str):
+        if agrees:
+            return KNOWN, f"{status}, as the published library does; the page admits {written(asked.page)}"
+        return CRASHED if status in ENDED else FAILED, f"{status} in the first phase, expected {written(asked.page)}"
+    if truth == "library" and library is not None:
+        return (PASSED, "") if agrees else (FAILED, f"status {status}, the library answers {written(library)}")
+    if admits(asked.page, status):
+        return PASSED, f"{asked.bucket}: the device answers {status}" if asked.bucket in ("disputed", "assumed") else ""
+    if status == 0 and asked.page == (ANY_ERROR,):
+        return LENIENT, "accepted, although the page forbids it without naming a code"
+    if agrees:
+        return KNOWN, f"status {status}, as the published library; the page admits {written(asked.page)}"
+    return FAILED, f"status {status}, expected {written(asked.page)}"
+
+
+def of_run(status: Code | None) -> tuple[str, str]:
+    """(verdict, detail) on the status of the second phase; None and 0 say that it ran."""
+    if status is None or status == 0:
+        return PASSED, ""
+    if status == NOT_RUN:
+        return SKIPPED, "the first phase answers 0, the second was not run"
+    if isinstance(status, str):
+        return CRASHED if status in ENDED else FAILED, f"{status} in the second phase"
+    return FAILED, f"the second phase answers {status}"
