@@ -1,0 +1,49 @@
+"""``opgen run BUNDLE --backend B``: run a bundle on a device."""
+
+from __future__ import annotations
+
+import click
+
+from opgen.cli.options import bundle_argument, case_option, choose, examples, force_option, quiet_option
+
+
+@click.command(
+    "run", short_help="Run a bundle on a device.",
+    epilog=examples("opgen run suite.h5 --backend torch -o results.h5", "opgen run suite.h5 --backend torch --resume -o results.h5"),
+)  # fmt: skip
+@bundle_argument("bundle")
+@click.option("--backend", metavar="NAME", required=True, help="What runs the cases: torch or aclnn.")
+@click.option("--device", metavar="DEVICE", default="", help="cpu, cuda, npu:0; by default the backend's own.")
+@click.option(
+    "--timeout",
+    metavar="S",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Seconds that a case may take.",
+)
+@click.option("-o", "--output", metavar="FILE", type=click.Path(), required=True, help="The results file to write.")
+@case_option()
+@click.option("--resume", is_flag=True, help="Keep the answers that FILE already has, run the rest.")
+@force_option()
+@quiet_option()
+def command(
+    bundle: str, backend: str, device: str, timeout: float, output: str, cases: tuple[str, ...], resume: bool, force: bool, quiet: bool
+) -> None:
+    """Run the cases of BUNDLE and write what the device answers: statuses, outputs, times.
+
+    Interrupted, it writes the answers it has; --resume goes on from there. opgen diff judges them.
+    """
+    import opgen
+    from opgen.cli.console import note, progress
+    from opgen.devices import backend as find
+    from opgen.run import run
+
+    with opgen.open(bundle) as file:
+        wanted = choose(file.ids, cases)
+        found = find(backend)
+        with progress("cases", len(wanted), quiet) as advance:
+            tally = run(file, found, output, device=device, cases=wanted, timeout=timeout, resume=resume, force=force, progress=advance)
+    note(f"{output}: {', '.join(f'{count} {kind}' for kind, count in sorted(tally.items()) if count) or 'no case'}", quiet)
+    with opgen.Results.open(output) as written:
+        note(f"{output}: {written.header.get('note')}", quiet or "note" not in written.header)

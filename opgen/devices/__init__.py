@@ -1,0 +1,57 @@
+"""Backends: what runs the cases of a bundle. One module each, found by listing this folder.
+
+A backend is a module with ``run(bundle, results, *, cases, device, timeout, progress)``. It adds one answer per case to ``results``,
+whatever the device does, and tells ``progress`` the id of each; what it cannot run has the status ``skipped`` and a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from opgen.bundle.reader import Bundle
+from opgen.bundle.results import Results
+from opgen.model import FileError, Problem
+
+
+class Run(Protocol):
+    """Run ``cases``, ids of the bundle, on a device; ``timeout`` is per case, in seconds. FileError where there is no such device."""
+
+    def __call__(
+        self, bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, timeout: float, progress: Callable[[str], None]
+    ) -> None: ...
+
+
+class NoDevice(FileError):
+    """A backend or a device that is not there; says where was looked."""
+
+    def __init__(self, where: str, text: str) -> None:
+        super().__init__([Problem(where, None, "", text)])
+
+
+def backends() -> list[str]:
+    """The names of the backends there are."""
+    modules = (path for path in sorted(Path(__file__).parent.glob("*.py")) if not path.stem.startswith("_"))
+    return [path.stem for path in modules if "\ndef run(bundle: Bundle" in path.read_text("utf-8")]
+
+
+def backend(name: str) -> Run:
+    """A backend by its name; NoDevice where there is none, or where what it needs is not installed.
+
+    >>> backend("touch")
+    Traceback (most recent call last):
+    opgen.devices.NoDevice: --backend: no such backend 'touch'; did you mean 'torch'? (known: aclnn, torch)
+    """
+    known = backends()
+    if name not in known:
+        close = get_close_matches(name, known, n=1)
+        hint = f"; did you mean '{close[0]}'?" if close else ""
+        raise NoDevice("--backend", f"no such backend '{name}'{hint} (known: {', '.join(known)})")
+    try:
+        module = import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        raise NoDevice(f"--backend {name}", f"needs {error.name}, which is not installed: pip install 'opgen[{name}]'") from None
+    return cast(Run, module.run)
