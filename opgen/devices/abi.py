@@ -28,7 +28,10 @@ RUNTIME: Mapping[str, tuple[Any, list[Any]]] = {
     "aclrtMalloc": (c_int32, [POINTER(c_void_p), c_size_t, c_int32]),
     "aclrtFree": (c_int32, [c_void_p]),
     "aclrtMemcpy": (c_int32, [c_void_p, c_size_t, c_void_p, c_size_t, c_int32]),
-    "aclCreateTensor": (c_void_p, [POINTER(c_int64), c_uint64, c_int32, POINTER(c_int64), c_int64, c_int32, POINTER(c_int64), c_uint64, c_void_p]),
+    "aclCreateTensor": (
+        c_void_p,
+        [POINTER(c_int64), c_uint64, c_int32, POINTER(c_int64), c_int64, c_int32, POINTER(c_int64), c_uint64, c_void_p],
+    ),
     "aclCreateIntArray": (c_void_p, [POINTER(c_int64), c_uint64]),
     "aclCreateBoolArray": (c_void_p, [POINTER(c_bool), c_uint64]),
     "aclDestroyTensor": (c_int32, [c_void_p]),
@@ -107,12 +110,11 @@ class Arguments:
             return None
         if isinstance(value, TensorArgument):
             strides = None if value.strides is None else integers(value.strides)
-            return self._keep(
-                "Tensor", integers(value.shape), len(value.shape), value.dtype, strides, value.offset, value.format, integers(value.storage), len(value.storage), address
-            )
+            view = integers(value.shape), len(value.shape), value.dtype, strides, value.offset, value.format
+            return self._keep("Tensor", *view, integers(value.storage), len(value.storage), address)
         assert isinstance(value, tuple)
         if kind == "bool_array":
-            return self._keep("BoolArray", (c_bool * max(len(value), 1))(*value), len(value))
+            return self._keep("BoolArray", (c_bool * max(len(value), 1))(*map(bool, value)), len(value))
         return self._keep("IntArray", integers(value), len(value))
 
     def _keep(self, kind: str, *arguments: Any) -> int:

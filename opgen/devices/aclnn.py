@@ -31,7 +31,8 @@ from opgen.words import words
 def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, timeout: float, progress: Callable[[str], None]) -> None:
     """Run ``cases`` of a bundle on ``device`` (``npu`` or ``npu:1``) and add what it answers.
 
-    Raises DeviceError where a library, a symbol or the device is not there. ``timeout`` is per case, in seconds.
+    Raises DeviceError where a library, a symbol or the device is not there. ``timeout`` is per case, in seconds. A device that
+    cannot be opened again after a crash ends the run; cases after it have no result.
     """
     views = [bundle[one] for one in cases]
     known = book().kinds
@@ -46,7 +47,11 @@ def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, 
             elif product and view.product != product:
                 results.add(view.id, "skipped", error=f"the device is {soc}; the case is for {view.product}")
             else:
-                _one(worker, view, known[view.op], results)
+                try:
+                    _one(worker, view, known[view.op], results)
+                except DeviceError as error:  # what was answered so far is kept; the rest stays missing
+                    results.add(view.id, "crash", error=f"the device did not come back: {error}")
+                    return
             progress(view.id)
 
 
@@ -84,7 +89,7 @@ def product_of(soc: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in sorted(os.environ.items()) if name.startswith(("ASCEND_", "OPGEN_")) or name == "LD_LIBRARY_PATH"}
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith(("ASCEND_", "OPGEN_", "LD_LIBRARY_PATH"))}
 
 
 # there ----------------------------------------------------------------------------------------------------------------
@@ -111,7 +116,8 @@ def _value(value: Argument) -> Values:
     storage = value.storage_shape
     if storage is None:
         storage = value.shape if value.strides is None and not value.offset else (storage_of(value),)
-    return TensorArgument(value.shape, tables.dtypes[value.dtype]["acl"], tables.formats[value.format], value.strides, value.offset, storage)
+    dtype, layout = tables.dtypes[value.dtype]["acl"], tables.formats[value.format]
+    return TensorArgument(value.shape, dtype, layout, value.strides, value.offset, storage)
 
 
 def storage_of(desc: TensorDesc) -> int:

@@ -58,8 +58,8 @@ def custom_places(environment: Mapping[str, str]) -> list[Path]:
 
 def runtime_places(name: str, environment: Mapping[str, str]) -> list[str]:
     """What to try for a library of the runtime, in order; the plain name last, which the system's loader looks up."""
-    found = [str(path if path.name == name else path / name) for path in own_places(environment) if path.name == name or path.suffix != ".so"]
-    return [*found, *(str(folder / name) for folder in toolkit_folders(environment)), name]
+    own = [path.parent if path.name == name else path for path in own_places(environment) if path.name == name or path.suffix != ".so"]
+    return [*(str(folder / name) for folder in (*own, *toolkit_folders(environment))), name]
 
 
 def operator_places(environment: Mapping[str, str]) -> list[str]:
@@ -107,7 +107,8 @@ class Libraries:
         found = {name: self.symbol(name) for name in names}
         missing = [name for name, function in found.items() if function is None]
         if missing:
-            raise DeviceError(f"no library has {', '.join(missing)}; loaded {', '.join(self.loaded)}; looked at {', '.join(self.looked)}; {self._hint()}")
+            where = f"loaded {', '.join(self.loaded)}; not found: {', '.join(self.looked) or 'none'}"
+            raise DeviceError(f"no library has {', '.join(missing)}; {where}; {self._hint()}")
         return found
 
     def _runtime(self, name: str) -> bool:

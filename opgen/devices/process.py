@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
@@ -24,6 +25,8 @@ START_LIMIT = 120.0
 """Seconds that a worker may take to load the libraries and open the device."""
 RENEW = 2000
 """Calls after which a worker is replaced: an executor that is never run is never given back."""
+PAUSES = (0.0, 1.0, 4.0)
+"""Seconds to wait before each attempt to open a device again, but the last."""
 _TAIL = 400
 
 
@@ -94,6 +97,14 @@ class Worker:
         assert isinstance(reply, Ready)
         self.facts = reply.facts
 
+    def _restart(self) -> None:
+        """A device may need a moment after a crash."""
+        for pause in PAUSES:
+            time.sleep(pause)
+            with suppress(DeviceError):
+                return self.start()
+        self.start()
+
     def stop(self) -> None:
         """End the worker, by force if it does not end by itself."""
         if self._pipe is not None:
@@ -112,7 +123,7 @@ class Worker:
     def execute(self, request: Request) -> Answer:
         """Run one request. A worker that dies or hangs is replaced before the next one; its end is this answer."""
         if self._pipe is None or self._calls >= RENEW:
-            self.start()
+            self._restart()
         assert self._pipe is not None
         self._calls += 1
         begin = time.monotonic()
@@ -167,7 +178,5 @@ class Worker:
     def _kill(self) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
-            try:
+            with suppress(subprocess.TimeoutExpired):  # then it is stuck in the driver, and nothing can be done from here
                 self._process.wait(10)
-            except subprocess.TimeoutExpired:
-                pass  # stuck in the driver: nothing more can be done from here

@@ -49,7 +49,8 @@ class Device:
         count = c_uint32()
         status = self.functions["aclrtGetDeviceCount"](byref(count))
         if status or index >= count.value:
-            raise DeviceError(f"there is no device npu:{index}: aclrtGetDeviceCount found {count.value} (status {status}) {self.error()}".rstrip())
+            found = f"aclrtGetDeviceCount found {count.value} (status {status}) {self.error()}"
+            raise DeviceError(f"there is no device npu:{index}: {found}".rstrip())
         for name, arguments in (("aclrtSetDevice", (index,)), ("aclnnInit", (None,))):
             status = self.functions[name](*arguments) if self.functions[name] is not None else 0
             if status:
