@@ -1,0 +1,197 @@
+"""Every reader against files that nobody meant: one clear refusal or a good reading, never a traceback, a hang or a blow-up.
+
+OPGEN_FUZZ sets how many mutated inputs each reader is given; the default suits a run of all tests.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import resource
+import time
+from pathlib import Path
+
+import pytest
+
+import opgen
+from opgen import engine, specfile, yamlfile
+from opgen.book import book
+from opgen.bundle.dtypes import BundleError
+from opgen.bundle.results import read as read_results
+from opgen.bundle.verify import verify
+from opgen.calls import read_calls
+from opgen.choices import Choices
+from opgen.lockfile import Lock, read_lock
+from opgen.model import FileError
+from opgen.plan import load_plan, plan_for
+from opgen.refresh import refresh
+from opgen.resources import cases_folder, specs_folder
+from opgen.suite import plan_suite
+
+COUNT = int(os.environ.get("OPGEN_FUZZ", "120"))
+REFUSALS = (FileError, BundleError)
+WORDS = [b"&a ", b"*a", b"[" * 60, b"{", b"}", b"null", b"no", b"1e999", b"-9223372036854775809", b"!!python/object/apply:os.system [id]",
+         b"\x00", b"\xff\xfe", b"9" * 400, b'"', b"'", b": ", b"- ", b"\n", b"\t", b"!!binary abc", b"<<: *a", b"1:30", b"2020-01-01"]  # fmt: skip
+
+
+def mutated(content: bytes, rng: random.Random) -> bytes:
+    """A few random faults: bytes flipped, pieces removed, repeated or swapped, hostile words put in."""
+    data = bytearray(content)
+    for _ in range(rng.choice((1, 1, 2, 4, 9))):
+        at = rng.randrange(len(data) + 1)
+        size = min(rng.choice((1, 2, 8, 64, 512)), max(len(data) - at, 0))
+        match rng.randrange(5):
+            case 0 if size:
+                data[at] ^= 1 << rng.randrange(8)
+            case 1:
+                del data[at : at + size]
+            case 2:
+                data[at:at] = data[at : at + size]
+            case 3:
+                data[at:at] = rng.choice(WORDS)
+            case _:
+                other = rng.randrange(len(data) + 1)
+                data[at : at + size] = data[other : other + size]
+    return bytes(data)
+
+
+def hammer(content: bytes, path: Path, read, count: int = COUNT, seed: int = 0) -> tuple[int, int]:
+    """(readings, refusals) of mutated inputs; anything but a refusal ends the test, and so does a slow one."""
+    rng = random.Random(seed)
+    good = refused = 0
+    for _ in range(count):
+        path.write_bytes(mutated(content, rng))
+        began = time.monotonic()
+        try:
+            read(path)
+            good += 1
+        except REFUSALS as error:
+            refused += 1
+            assert str(error).strip()
+        assert time.monotonic() - began < 20, "hangs"
+    return good, refused
+
+
+def a_plan(path: Path) -> None:
+    plan = load_plan(path)
+    for spec in book().specs:
+        if spec.api == plan.op:
+            for tier in plan.tiers:
+                Choices(spec, plan, tier)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A bundle, its results and its lock, of one operator."""
+    folder = tmp_path_factory.mktemp("small")
+    pages = [(spec, plan_for(spec.op)) for spec in book().specs if spec.op == "reflection_pad2d_backward"]
+    suite = plan_suite(pages, "smoke", patterns=["*-valid-*"]).some(range(6))
+    engine.write(suite, folder / "small.h5", {"seed": 0}, seed=0)
+    with opgen.open(folder / "small.h5") as bundle, opgen.Results.create(folder / "small-results.h5", bundle) as results:
+        for case in bundle:
+            results.add(case.id, status=0, outputs=dict(case.golden.items()))
+    refresh(pages, "smoke", Lock()).lock.write(folder / "small.lock")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["avg_pool2d_backward", "reflection_pad2d_backward", "group_norm_backward"])
+def test_specs(tmp_path, name):
+    good, refused = hammer((specs_folder() / f"{name}.yaml").read_bytes(), tmp_path / f"{name}.yaml", specfile.load)
+    assert refused > 0
+    assert good + refused == COUNT
+
+
+@pytest.mark.parametrize("name", ["avg_pool2d_backward", "group_norm_backward"])
+def test_plans(tmp_path, name):
+    _, refused = hammer((cases_folder() / f"{name}.yaml").read_bytes(), tmp_path / f"{name}.yaml", a_plan)
+    assert refused > 0
+
+
+def test_calls(tmp_path):
+    lines = gzip.decompress((Path(__file__).parent / "data" / "library_sample.jsonl.gz").read_bytes()).split(b"\n")[:3]
+    _, refused = hammer(b"\n".join(lines), tmp_path / "calls.jsonl", lambda path: read_calls(path, book().kinds), COUNT * 3)
+    assert refused > 0
+
+
+def test_compressed_calls(tmp_path):
+    packed = gzip.compress(b'{"id": "x"}\n' * 50)
+    _, refused = hammer(packed, tmp_path / "calls.jsonl.gz", lambda path: read_calls(path, book().kinds))
+    assert refused > COUNT // 2
+
+
+def test_locks(tmp_path, small):
+    _, refused = hammer((small / "small.lock").read_bytes(), tmp_path / "x.lock", read_lock)
+    assert refused > 0
+
+
+def everything(path: Path) -> None:
+    with opgen.open(path) as bundle:
+        for case in bundle:
+            for tensors in (case.inputs, case.golden, case.bound):
+                for name in tensors:
+                    tensors[name]
+
+
+def test_bundles(tmp_path, small):
+    """Nothing is ever read as good that is not: a changed byte is refused, or lies where it changes nothing."""
+    content = (small / "small.h5").read_bytes()
+    good, refused = hammer(content, tmp_path / "x.h5", everything)
+    assert refused >= COUNT - 2 - good
+    assert good < COUNT // 4
+
+
+def test_verify_says_and_never_raises(tmp_path, small):
+    content, rng, path = (small / "small.h5").read_bytes(), random.Random(5), tmp_path / "v.h5"
+    assert verify(small / "small.h5") == []
+    for _ in range(COUNT):
+        path.write_bytes(changed := mutated(content, rng))
+        assert bool(verify(path)) == (changed != content)
+
+
+def test_results(tmp_path, small):
+    content = (small / "small-results.h5").read_bytes()
+    _, refused = hammer(content, tmp_path / "r.h5", lambda path: list(read_results(path)))
+    assert refused > COUNT // 2
+
+
+def test_an_alias_bomb_is_refused_quickly():
+    bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12))
+    began = time.monotonic()
+    with pytest.raises(FileError, match="aliases that repeat each other"):
+        yamlfile.parse(bomb)
+    assert time.monotonic() - began < 20
+
+
+def test_deep_nesting_is_refused():
+    with pytest.raises(FileError):
+        yamlfile.parse("a: " + "[" * 100_000)
+    with pytest.raises(FileError):
+        yamlfile.parse("a: " + "[" * 300 + "]" * 300)
+
+
+def test_a_deep_or_huge_call_is_refused(tmp_path):
+    path = tmp_path / "deep.jsonl"
+    path.write_text("[" * 100_000 + "\n" + json.dumps({"id": "x", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": {}}) + "\n")
+    with pytest.raises(FileError) as error:
+        read_calls(path, book().kinds)
+    assert len(error.value.problems) == 2
+
+
+def test_a_tensor_that_claims_the_world_costs_nothing(tmp_path):
+    side = 2**30
+    tensor = {"shape": [side, side], "dtype": "FLOAT", "format": "ND"}
+    args = {"gradOutput": {**tensor, "shape": [side, side, side]}, "self": {**tensor, "shape": [side, side, side]}, "padding": [0, 0, 0, 0],
+            "gradInput": {**tensor, "shape": [side, side, side]}}  # fmt: skip
+    path = tmp_path / "world.jsonl"
+    path.write_text(json.dumps({"id": "w", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args}) + "\n")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    from opgen.suite import call_suite
+
+    known = book()
+    suite = call_suite(read_calls(path, known.kinds), lambda call: known.by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+    assert suite.cases[0].page.codes == (0,)
+    assert suite.cases[0].phase == 1
+    engine.write(suite, tmp_path / "world.h5", {"seed": 0}, seed=0)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
