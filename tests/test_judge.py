@@ -1,0 +1,135 @@
+"""``opgen judge``: the public form of an answer, the order of answers, and that both sources are asked."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from opgen import judging
+from opgen.book import book
+from opgen.calls import parse_call, read_calls
+from opgen.cli.judge import command
+from opgen.model import FileError
+from opgen.oracle import judge
+from opgen.table import from_calls
+from tests.test_calls import NORM, PAD, POOL, with_
+
+SAMPLE = Path(__file__).parent / "data" / "library_sample.jsonl.gz"
+
+
+def run(lines: list[str], *options: str) -> Any:
+    return CliRunner().invoke(command, [*options, "-"], input="\n".join(lines), catch_exceptions=False)
+
+
+def answers(lines: list[str], *options: str) -> list[dict[str, Any]]:
+    result = run(lines, *options)
+    assert result.exit_code == 0
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_the_form_of_an_answer() -> None:
+    pool = with_(POOL, "args/padding", [2])
+    found = answers([pool])[0]
+    assert list(found) == ["id", "page", "library"] and list(found["page"]) == ["codes", "bucket", "breaks"]
+    assert found["page"]["codes"] == [161002, "any_error"] and found["page"]["bucket"] == "stated"
+    assert {"rule": "pad_height", "clause": "161002.7", "at": 79, "found": "padH=2, kH=2"} in found["page"]["breaks"]
+    assert set(found["library"]) == {"release", "codes", "basis"} and found["library"]["codes"] == [161002]
+
+
+def test_a_valid_call_breaks_nothing() -> None:
+    found = answers([json.dumps(PAD)])[0]
+    assert found["page"] == {"codes": [0], "bucket": "valid", "breaks": []} and found["library"]["codes"] == [0]
+    assert found["id"] == "a"
+
+
+@pytest.mark.parametrize(("truth", "keys"), [("page", ["id", "page"]), ("library", ["id", "library"]), ("both", ["id", "page", "library"])])
+def test_one_source_or_both(truth: str, keys: list[str]) -> None:
+    assert list(answers([json.dumps(PAD)], "--truth", truth)[0]) == keys
+    text = run([json.dumps(PAD)], "--truth", truth, "--format", "text").stdout
+    assert ("page: " in text) == ("page" in keys) and ("library: " in text) == ("library" in keys)
+
+
+def test_answers_stand_in_the_order_of_the_calls() -> None:
+    mixed = [{**call, "id": f"{i}"} for i, call in enumerate([NORM, PAD, POOL] * 5)]
+    assert [one["id"] for one in answers([json.dumps(call) for call in mixed])] == [str(i) for i in range(15)]
+
+
+def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = read_calls(SAMPLE, book().kinds)[::7]
+    whole = list(judging.json_lines(judging.judge_calls(named, book())))
+    monkeypatch.setattr(judging, "ROWS", 13)
+    assert list(judging.json_lines(judging.judge_calls(named, book()))) == whole
+
+
+def test_every_line_is_what_the_oracle_says_of_that_call_alone() -> None:
+    named = read_calls(SAMPLE, book().kinds)[::40]
+    lines = list(judging.json_lines(judging.judge_calls(named, book())))
+    for one, line in zip(named, lines, strict=True):
+        spec = book().by_page[one.call.api, one.call.product]
+        said = judge(spec, from_calls(spec.api, spec.kinds, [one.call])).expectation(0)
+        breaks = [{"rule": b.rule, "clause": b.clause, "at": b.at, "found": b.found} for b in said.breaks]
+        data = json.loads(line)
+        assert data["id"] == one.id and data["page"] == {"codes": list(said.codes), "bucket": said.bucket, "breaks": breaks}
+
+
+def test_codes_are_in_order_and_of_their_bucket() -> None:
+    for data in map(json.loads, judging.json_lines(judging.judge_calls(read_calls(SAMPLE, book().kinds), book()))):
+        codes, bucket = data["page"]["codes"], data["page"]["bucket"]
+        numbers = [code for code in codes if isinstance(code, int)]
+        assert numbers == sorted(numbers) and codes == numbers + [code for code in codes if isinstance(code, str)]
+        assert (codes == [0]) == (bucket == "valid") and (codes == [0, "any_error"]) == (bucket in ("disputed", "assumed"))
+        if bucket == "stated":
+            assert numbers and 0 not in numbers
+        if bucket == "unstated":
+            assert codes == ["any_error"]
+        assert 1 <= len(data["library"]["codes"]) <= 2 and data["library"]["basis"] in ("read", "inferred")
+
+
+def test_where_nothing_is_known_the_library_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("opgen.library.answer", lambda judgement: None)
+    assert answers([json.dumps(PAD)])[0]["library"] is None
+    assert "library: not known" in run([json.dumps(PAD)], "--format", "text").stdout
+
+
+def test_the_text_says_the_call_the_clause_the_rule_and_the_values() -> None:
+    text = run([with_(POOL, "args/padding", [2]), with_(NORM, "args/group", 2)], "--format", "text").stdout
+    assert "p: aclnnAvgPool2dBackward on ascend910\n" in text
+    assert "  gradOutput       FLOAT ND [2, 3, 4, 4]\n" in text and "  stride           []\n" in text and "  gamma         null\n" in text
+    assert "    pad_height (clause 161002.7, line 79): padH <= kH / 2; found padH=2, kH=2\n" in text
+    assert "    divisible (line 31): C % group == 0; found C=3, group=2\n" in text
+    assert "  page: 161002 or any error (stated)\n" in text and "  library: 161002 (" in text
+
+
+def test_ids_of_any_letters() -> None:
+    odd = 'ü"\\\n\u2028\U0001f600'
+    assert answers([json.dumps({**PAD, "id": odd})])[0]["id"] == odd
+    assert answers(['{"id": "\\ud800", ' + json.dumps(PAD)[12:]])[0]["id"] == "\ud800"
+
+
+def test_a_bad_line_writes_nothing() -> None:
+    with pytest.raises(FileError, match="<stdin>:2: not JSON"):
+        run([json.dumps(PAD), "{"])
+
+
+def test_no_calls_no_answers() -> None:
+    assert run([]).stdout == "" and judging.judge_calls([], book()) == []
+
+
+def test_a_file_by_name(tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl.gz").write_bytes(gzip.compress(json.dumps(PAD).encode()))
+    assert json.loads(CliRunner().invoke(command, [str(tmp_path / "c.jsonl.gz")]).stdout)["page"]["codes"] == [0]
+
+
+def test_many_calls_cost_little_each() -> None:
+    """A loop per rule and call would be a hundred times slower; the limit is far above what a busy machine needs."""
+    named = read_calls(SAMPLE, book().kinds)
+    many = [parse_call(json.dumps({**PAD, "id": str(i)}), book().kinds) for i in range(2000)] + named
+    start = time.process_time()
+    lines = list(judging.json_lines(judging.judge_calls(many, book())))
+    assert len(lines) == len(many) and (time.process_time() - start) / len(many) < 500e-6
