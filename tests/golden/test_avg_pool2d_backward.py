@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from opgen.golden import avg_pool2d_backward
+from opgen.golden import _pooling
 from opgen.golden.avg_pool2d_backward import depth, golden, magnitude
 from tests.golden import distance, grid, scratch, torch_or_skip
 
@@ -211,7 +211,7 @@ def test_pieces_of_a_plane_are_pooled_like_the_plane(monkeypatch: pytest.MonkeyP
         dy = random.standard_normal((2, 3, names["Hout"], names["Wout"]))
         want = run(names, dy)
         with monkeypatch.context() as patch:
-            patch.setattr(avg_pool2d_backward, "BLOCK", int(random.integers(1, 30)))
+            patch.setattr(_pooling, "BLOCK", int(random.integers(1, 30)))
             assert np.array_equal(run(names, dy), want), names
 
 

@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 import pytest
 
+from opgen.golden import _convolution
 from opgen.golden import convolution_backward as convolution
 from opgen.golden.convolution_backward import depth, golden, magnitude
 from tests.golden import distance, grid, scratch, torch_or_skip
@@ -168,17 +169,17 @@ def test_non_finite_values_spread_as_in_the_definition() -> None:
 
 
 @pytest.mark.parametrize("columns", [3, 1 << 19])
-@pytest.mark.parametrize("form", [None, convolution.from_input])
+@pytest.mark.parametrize("form", [None, _convolution.from_input])
 def test_every_form_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch, columns: int, form: object) -> None:
     random = np.random.default_rng(13)
     for g in geometries(13, 150, 5):
         t = g.tensors(random)
         want = golden(t, g.names, ALL)
         with monkeypatch.context() as patch:
-            patch.setattr(convolution, "SMALL", 0)
-            patch.setattr(convolution, "NARROW", 4)
-            patch.setattr(convolution, "WEIGHT", 3 if columns == 3 else 1 << 19)
-            patch.setattr(convolution, "COLUMNS", columns)
+            patch.setattr(_convolution, "SMALL", 0)
+            patch.setattr(_convolution, "NARROW", 4)
+            patch.setattr(_convolution, "WEIGHT", 3 if columns == 3 else 1 << 19)
+            patch.setattr(_convolution, "COLUMNS", columns)
             if form is not None and not g.transposed:
                 patch.setattr(convolution, "form", lambda operands, plan: form)
             got = golden(t, g.names, ALL)
