@@ -40,7 +40,7 @@ def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, 
     with Worker(Setup(device_index(device), apis), timeout) as worker:
         soc = worker.facts["soc"]
         product = product_of(soc)
-        results.header.update(header({**worker.facts, "device": device, "backend": "aclnn", "environment": _environment()}, {}))
+        results.header.update(header({**worker.facts, "device": device or "npu:0", "backend": "aclnn", "environment": _environment()}, {}))
         for view in views:
             if view.op not in apis:
                 results.add(view.id, "skipped", error=f"no spec describes the signature of {view.op}")
@@ -65,12 +65,12 @@ def _one(worker: Worker, view: CaseView, kinds: dict[str, str], results: Results
 
 
 def device_index(device: str) -> int:
-    """The number in ``npu:1``; 0 for ``npu``.
+    """The number in ``npu:1``; 0 for ``npu`` and where no device is named.
 
     >>> device_index("npu:1")
     1
     """
-    name, _, number = device.partition(":")
+    name, _, number = (device or "npu").partition(":")
     if name != "npu" or not (number or "0").isdigit():
         raise DeviceError(f"no such device {device!r}; the aclnn backend knows npu and npu:0, npu:1, ...")
     return int(number or 0)
