@@ -57,7 +57,8 @@ class Document:
 
 def did_you_mean(word: object, known: Any) -> str:
     """`` (did you mean 'padH'?)`` where one of ``known`` is close, else an empty string."""
-    close = get_close_matches(str(word), [str(k) for k in known], n=1, cutoff=0.6)
+    names = [str(k) for k in known]
+    close = [name for name in names if name.lower() == str(word).lower()] or get_close_matches(str(word), names, n=1, cutoff=0.6)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 

@@ -28,7 +28,7 @@ NORM: dict[str, Any] = {
 }  # fmt: skip
 POOL: dict[str, Any] = {
     "id": "p", "op": "aclnnAvgPool2dBackward", "product": "ascend910",
-    "args": {"gradOutput": TENSOR, "self": TENSOR, "kernelSize": [2], "stride": [], "padding": [0], "ceilMode": False, "countIncludePad": True,
+    "args": {"gradOutput": TENSOR, "self": TENSOR, "kernelSize": [2], "stride": [], "padding": [0], "ceilMode": False, "countIncludePad": True,  # noqa: E501
              "divisorOverride": 0, "cubeMathType": 1, "gradInput": TENSOR},
 }  # fmt: skip
 
@@ -63,7 +63,7 @@ BAD = [
     (with_(PAD, "args", ...), "the key 'args' is missing"),
     (with_(PAD, "id", ""), "the id '' must be a string that is not empty"),
     (with_(PAD, "id", 3), "the id 3 must be a string that is not empty"),
-    (with_(PAD, "op", "aclnnReflectionPad2dBackwards"), "no such op 'aclnnReflectionPad2dBackwards' (did you mean 'aclnnReflectionPad2dBackward'?)"),
+    (with_(PAD, "op", "aclnnReflectionPad2dBackwards"), "no such op 'aclnnReflectionPad2dBackwards' (did you mean 'aclnnReflectionPad2dBackward'?)"),  # noqa: E501
     (with_(PAD, "op", ["a"]), "no such op ['a']"),
     (with_(PAD, "op", None), "no such op None"),
     (with_(PAD, "product", "ascend910c"), "no such product 'ascend910c' (did you mean 'ascend910"),

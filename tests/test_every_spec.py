@@ -24,7 +24,7 @@ every = pytest.mark.parametrize("spec", book().specs, ids=lambda spec: spec.name
 
 PROTOTYPES = {
     "aclnnAvgPool2dBackward": "gradOutput self kernelSize stride padding ceilMode countIncludePad divisorOverride cubeMathType gradInput",
-    "aclnnConvolutionBackward": "gradOutput input weight biasSizes stride padding dilation transposed outputPadding groups outputMask cubeMathType "
+    "aclnnConvolutionBackward": "gradOutput input weight biasSizes stride padding dilation transposed outputPadding groups outputMask cubeMathType "  # noqa: E501
     "gradInput gradWeight gradBias",
     "aclnnGroupNormBackward": "gradOut input mean rstd gamma N C HxW group outputMask gradInput gradGammaOut gradBetaOut",
     "aclnnReflectionPad2dBackward": "gradOutput self padding gradInput",

@@ -128,7 +128,12 @@ def test_what_is_no_spec_is_a_problem(text: str) -> None:
 def test_all_problems_of_a_bad_file_at_once(path: Path) -> None:
     with pytest.raises(FileError) as caught:
         specfile.load(path, path.name)
-    assert str(caught.value).splitlines() == path.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+    assert _plain(str(caught.value)) == _plain(path.with_suffix(".txt").read_text(encoding="utf-8"))
+
+
+def _plain(text: str) -> list[str]:
+    """The lines of a message, without what this Python says of a syntax error."""
+    return [line.split(" is no expression")[0] for line in text.splitlines()]
 
 
 def test_what_is_read() -> None:

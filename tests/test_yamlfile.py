@@ -119,4 +119,5 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_did_you_mean_only_where_something_is_close() -> None:
     assert yamlfile.did_you_mean("padh", ["padH", "kW"]) == " (did you mean 'padH'?)"
+    assert yamlfile.did_you_mean("KW", ["padH", "kW"]) == " (did you mean 'kW'?)"
     assert yamlfile.did_you_mean("zzz", ["padH", "kW"]) == ""

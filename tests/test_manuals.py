@@ -1,0 +1,30 @@
+"""The manual pages beside the code do what they say."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+from opgen import judging
+from opgen.rules import KEYS
+
+FOLDER = Path(__file__).parents[1] / "opgen"
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+MANUALS = sorted(FOLDER.rglob("*.md"))
+
+
+@pytest.mark.parametrize("path", MANUALS, ids=lambda path: path.name)
+def test_the_examples_of_a_manual(path: Path) -> None:
+    assert doctest.testfile(str(path), module_relative=False, optionflags=FLAGS, encoding="utf-8").failed == 0
+
+
+def test_the_rules_have_examples_and_name_every_key() -> None:
+    text = (FOLDER / "RULES.md").read_text(encoding="utf-8")
+    assert text.count(">>> ") > 20
+    assert all(f"`{key}`" in text for key in KEYS)
+
+
+def test_the_example_of_judging() -> None:
+    assert doctest.testmod(judging).failed == 0
