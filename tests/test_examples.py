@@ -21,6 +21,7 @@ from opgen.book import book
 from opgen.cli import main, titles
 
 ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 WRITTEN = ("-o", "--output", "--markdown")
 """Options whose value is made by the example, not for it."""
 
@@ -39,7 +40,7 @@ def examples() -> list[str]:
     for name in titles():
         command = main.get_command(context, name)  # type: ignore[attr-defined]
         texts.append(command.get_help(click.Context(command, parent=context, info_name=name, max_content_width=200, terminal_width=200)))
-    texts.append((ROOT / "README.md").read_text(encoding="utf-8"))
+    texts.append(README)
     found = [line.strip() for text in texts for line in re.findall(r"^ *\$ opgen +(.+)$", text, re.MULTILINE)]
     return list(dict.fromkeys(found))
 
@@ -75,6 +76,12 @@ def torn(path: Path) -> None:
     path.write_bytes(whole.read_bytes()[:-1000])
 
 
+def results(path: Path) -> None:
+    whole = path.with_name("suite.h5")
+    need(whole)
+    opgen("run", str(whole), "--backend", "torch", "-o", str(path), "--quiet")
+
+
 def faulty_spec(path: Path) -> None:
     whole = (ROOT / "specs" / "avg_pool2d_backward.yaml").read_text(encoding="utf-8")
     path.write_text(whole.replace("padH <= kH", "pad <= kH"), encoding="utf-8")
@@ -86,6 +93,7 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "calls.jsonl": calls,
     "calls.jsonl.gz": calls,
     "library_sample.jsonl.gz": calls,
+    "results.h5": results,
     "smoke.lock": lambda path: opgen("refresh", "group_norm_backward", "--plan", "smoke", "-o", str(path), "--quiet"),
     "pages": pages,
     "my_pool.yaml": faulty_spec,
@@ -98,20 +106,40 @@ def need(path: Path) -> None:
         MAKERS[path.name](path)
 
 
+def lay_out(shelf: Path, name: str, folder: Path) -> None:
+    """A copy of a file of the shelf."""
+    need(shelf / name)
+    copy = shutil.copytree if (shelf / name).is_dir() else shutil.copy
+    copy(shelf / name, folder / name)
+
+
 @pytest.mark.parametrize("line", examples())
 def test_example(line: str, shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     args, code = command_line(line)
+    if "torch" in args:
+        pytest.importorskip("torch")
     for before, word in zip(["", *args], args, strict=False):
         if word in MAKERS and before not in WRITTEN:
-            need(shelf / word)
-            made = shelf / word
-            shutil.copytree(made, tmp_path / word) if made.is_dir() else shutil.copy(made, tmp_path / word)
+            lay_out(shelf, word, tmp_path)
     monkeypatch.chdir(tmp_path)
     shown = CliRunner().invoke(main, args, prog_name="opgen")
     assert shown.exit_code == code, f"ends with {shown.exit_code}:\n{shown.output[-2000:]}"
     assert "Traceback" not in shown.output
     for before, word in zip(args, args[1:], strict=False):
         assert before not in WRITTEN or (tmp_path / word).exists(), f"did not write {word}"
+
+
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+def test_python_of_the_readme(block: str, shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    lay_out(shelf, "suite.h5", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "README.md", "exec"), {})
+    assert capsys.readouterr().out
+
+
+def test_the_readme_names_commands_that_exist() -> None:
+    named = re.findall(r"^\| `opgen (\w+)` \|", README, re.MULTILINE)
+    assert named and set(named) <= set(titles()) and len(named) == len(set(named))
 
 
 def test_exit_codes_are_read_off_the_comment() -> None:
