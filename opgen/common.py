@@ -18,7 +18,7 @@ from opgen.model import Verdict
 from opgen.numerics import Array
 from opgen.outcome import Finding
 from opgen.spec import Spec
-from opgen.statuses import BAD, LENIENT, MISTRUSTED, PASSED
+from opgen.statuses import BAD, KNOWN, LENIENT, MISTRUSTED, PASSED
 from opgen.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn, from_calls
 from opgen.words import words
 
@@ -30,48 +30,43 @@ LEAST = 0.9
 
 
 def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[Finding]:
-    """The best facts for wrong numbers and for wrong statuses, operator by operator. ``verdicts`` is by row of the bundle."""
-    kinds: dict[tuple[str, bool], tuple[list[int], list[int]]] = {}
+    """The best facts for the wrong statuses of each operator and for each of its outputs. ``verdicts`` is by row of the bundle."""
+    kinds: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
     for row, verdict in verdicts.items():
-        numbers = "outputs" in verdict.metrics
-        bad, good = kinds.setdefault((str(verdict.metrics.get("op")), numbers), ([], []))
-        if verdict.verdict in BAD:
-            bad.append(row)
-        elif verdict.verdict in (PASSED, MISTRUSTED, LENIENT):
-            good.append(row)
+        op, outputs = str(verdict.metrics.get("op")), verdict.metrics.get("outputs")
+        if outputs and verdict.verdict == KNOWN:
+            continue
+        for name, one in outputs.items() if outputs else [("", None)]:
+            failed = verdict.verdict in BAD and (one is None or one["beyond"] > 0)
+            if failed or verdict.verdict in (PASSED, MISTRUSTED, LENIENT) or (verdict.verdict in BAD and one is not None):
+                kinds.setdefault((op, name), ([], []))[not failed].append(row)
     found: list[Finding] = []
-    for (op, numbers), (bad, good) in sorted(kinds.items()):
+    for (op, name), (bad, good) in sorted(kinds.items()):
         if bad:
-            found += list(_of_operator(bundle, verdicts, op, bad, good, numbers))
-    return found
+            found += _of_output(bundle, f"{op.removeprefix('aclnn')} {name}".rstrip(), bad, good)
+    return sorted(found, key=lambda one: -one.failures)
 
 
-def _of_operator(
-    bundle: Bundle, verdicts: Mapping[int, Verdict], op: str, bad: list[int], good: list[int], numbers: bool
-) -> Iterator[Finding]:
-    rows = [*bad, *good]
-    failed = np.arange(len(rows)) < len(bad)
-    labels, matrix = facts(bundle, rows)
-    if numbers:
-        extra, columns = _wrong_outputs(verdicts, rows)
-        labels, matrix = labels + extra, np.concatenate([matrix, columns]) if len(matrix) else columns
-    for text, mine in ranked(labels, matrix, failed):
-        yield Finding(
-            f"{op.removeprefix('aclnn')}: {text}" if not text.startswith(op) else text,
-            int(mine[failed].sum()),
-            len(bad),
-            int(mine[~failed].sum()),
-            len(good),
-        )
+def _of_output(bundle: Bundle, what: str, bad: list[int], good: list[int]) -> Iterator[Finding]:
+    if len(bad) > 6 * len(good):
+        yield Finding(what, "", len(bad), len(bad), len(good), len(good))
+        return
+    failed = np.arange(len(bad) + len(good)) < len(bad)
+    labels, matrix = facts(bundle, [*bad, *good])
+    chosen = ranked(labels, matrix, failed)
+    if not chosen:
+        yield Finding(what, "nothing in common that passes have not", len(bad), len(bad), len(good), len(good))
+    for text, mine in chosen:
+        yield Finding(what, text, int(mine[failed].sum()), len(bad), int(mine[~failed].sum()), len(good))
 
 
 def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[str, Array]]:
     """The best facts and pairs: (text, (rows,) bool). ``matrix`` is (facts, rows) bool.
 
     A fact is worth as many failures as it covers, less the passes it also covers, both as parts of the whole; a pair must be
-    clearly better than either of its facts.
+    clearly better than either of its facts, and what is not nearly as good as the best is not said.
     """
-    if not len(matrix) or failed.all() is None:
+    if not len(matrix):
         return []
     bad, good = matrix[:, failed].astype(np.float32), matrix[:, ~failed].astype(np.float32)
     keep = np.flatnonzero((bad.mean(axis=1) >= LEAST) & ~matrix.all(axis=1))
@@ -87,7 +82,7 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
     candidates.sort(key=lambda one: (-round(one[0], 4), len(one[1]), sum(len(labels[keep[i]]) for i in one[1])))
     chosen: list[tuple[str, Array]] = []
     for score, which in candidates:
-        if score < 0.3 or len(chosen) == SHOWN:
+        if score < max(0.3, candidates[0][0] - 0.05) or len(chosen) == SHOWN:
             break
         mine = matrix[keep[list(which)]].all(axis=0)
         if not any(np.array_equal(mine, other) for _, other in chosen):
@@ -101,6 +96,7 @@ def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
     found: dict[str, Array] = {}
     product = bundle.words["cases.product"]
     _values(found, "", np.array([product[i] for i in table["product"].tolist()], dtype=object))
+    _values(found, "", _dtypes(bundle, table))
     for name in ("compute", "recipe"):
         _values(found, f"{name} ", np.array([bundle.strings[i] for i in table[name].tolist()], dtype=object))
     for name, number in _breaks(bundle, table).items():
@@ -124,6 +120,14 @@ def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
     return labels, np.array([found[name] for name in labels], dtype=bool).reshape(len(labels), len(rows))
 
 
+def _dtypes(bundle: Bundle, table: Array) -> Array:
+    """The dtype of each case's first tensor; empty where it has none."""
+    tensors, names = bundle.tables["tensors"], bundle.words["tensors.dtype"]
+    first = np.minimum(table["first_tensor"], max(len(tensors) - 1, 0))
+    numbers = tensors["dtype"][first].tolist() if len(tensors) else [0] * len(table)
+    return np.array([names[n] if some else "" for n, some in zip(numbers, table["tensors"].tolist(), strict=True)], dtype=object)
+
+
 def _breaks(bundle: Bundle, table: Array) -> dict[str, Array]:
     """Rule -> where it is broken."""
     found: dict[str, Array] = {}
@@ -132,13 +136,6 @@ def _breaks(bundle: Bundle, table: Array) -> dict[str, Array]:
         for number in rules[first : first + count]:
             found.setdefault(bundle.strings[number], np.zeros(len(table), dtype=bool))[at] = True
     return found
-
-
-def _wrong_outputs(verdicts: Mapping[int, Verdict], rows: Sequence[int]) -> tuple[list[str], Array]:
-    """Which outputs a case asks for."""
-    names = sorted({name for row in rows for name in verdicts[row].metrics.get("outputs", {})})
-    asked = [[name in verdicts[row].metrics.get("outputs", {}) for row in rows] for name in names]
-    return [f"{name} wanted" for name in names], np.array(asked, dtype=bool).reshape(len(names), len(rows))
 
 
 def _of_calls(spec: Spec, table: CallTable) -> Iterator[tuple[str, Array]]:

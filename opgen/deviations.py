@@ -19,7 +19,7 @@ from opgen.bundle.reader import Bundle
 from opgen.calls import make_call
 from opgen.errata import NamedView, Numeric
 from opgen.explain import untouched
-from opgen.golden import kernel
+from opgen.golden import Kernel, kernel
 from opgen.numerics import DTYPES, FORMATS, Array, rounded
 from opgen.oracle import judge
 from opgen.spec import Spec
@@ -131,7 +131,9 @@ def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, 
     inputs = case.inputs(exact)
     names = dict(case.names)
     for entry in others:
-        names |= {key: int(np.broadcast_to(term.read(case.columns).data, case.row + 1)[case.row]) for key, term in entry.reference.items()}
+        for key, term in entry.reference.items():
+            data = np.asarray(term.read(case.columns).data)
+            names[key] = int(data[case.row] if data.ndim else data)
     with np.errstate(all="ignore"):
         golden, limit = np.asarray(case.view.golden[name], dtype=np.float64), np.asarray(case.view.bound[name], dtype=np.float64)
         size = module.magnitude(inputs, names, (name,))[name][0]
@@ -143,32 +145,26 @@ def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, 
                 case.view.compute if not exact and case.view.compute in ("FLOAT16", "BFLOAT16") and output != case.view.compute else None
             )
             limit = bound(golden, size, module.depth(names, shapes, name), output, through=through).astype(np.float64)
+        overflow = np.zeros(size.shape, dtype=bool)
         for entry in bounds:
-            limit = _coarser(limit, golden, size, entry.bound, lambda read: module.magnitude(read, names, (name,))[name][0], inputs)
-    return _within(device, golden, limit)
+            grown = _grown(module, inputs, names, name, entry.bound)
+            form = DTYPES[entry.bound].part
+            overflow |= (grown + limit >= form.max) & (~np.isfinite(device) | (np.abs(device.astype(np.float64)) == form.max))
+            limit = limit + np.maximum(grown - size, 0.0)
+            limit = limit + form.unit * (np.abs(golden) + limit) + form.min_subnormal / 2
+    return _within(device, golden, np.where(overflow, np.inf, limit))
 
 
-def _coarser(
-    limit: Array,
-    golden: Array,
-    size: Array,
-    dtype: str,
-    magnitude: Callable[[Mapping[str, Array | None]], Array],
-    inputs: Mapping[str, Array | None],
-) -> Array:
-    """The bound where inputs, weights and results pass through another dtype on their way.
+def _grown(module: Kernel, inputs: Mapping[str, Array | None], names: Mapping[str, int], name: str, dtype: str) -> Array:
+    """The sum of absolute terms where inputs and weights pass through another dtype on their way.
 
-    An input of size a then errs by at most ``u a + e``, with the unit roundoff u and half the smallest subnormal e; so do a
-    weight and the result.
+    An input of size a then errs by at most ``u a + e``, with the unit roundoff u and half the smallest subnormal e. An overflow
+    on the way leaves Inf, NaN or the largest value.
     """
     form = DTYPES[dtype].part
     unit, least = form.unit, form.min_subnormal / 2
-    grown = (
-        magnitude({name: None if value is None else np.abs(value) * (1 + unit) + least for name, value in inputs.items()}) * (1 + unit) ** 2
-    )
-    total = limit + np.maximum(grown - size, 0.0)
-    total = total + unit * (np.abs(golden) + total) + least
-    return np.where(grown + limit >= form.max, np.inf, total)
+    larger = {key: None if value is None else np.abs(value) * (1 + unit) + least for key, value in inputs.items()}
+    return np.asarray(module.magnitude(larger, names, (name,))[name][0] * (1 + unit) ** 2)
 
 
 def _within(device: Array, golden: Array, limit: Array) -> bool:

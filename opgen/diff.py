@@ -16,7 +16,7 @@ from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.metrics import Table
 from opgen.model import FileError, Problem, Verdict
-from opgen.numbers import Precisions, measured, precisions
+from opgen.measuring import Precisions, measured, precisions
 from opgen.outcome import Report
 from opgen.statuses import FAILED, KNOWN, LENIENT, MISSING, MISTRUSTED, PASSED, SKIPPED, Asked, Truth
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +20,13 @@ _NAMES = {dtype.numpy: name for name, dtype in DTYPES.items()}
 
 @dataclass(frozen=True)
 class Compared:
-    """One output in its shape: what the device returned, what was expected, the bound, and where they disagree."""
+    """One output in its shape: what the device returned, what was expected, the bound. ``form``: the shape that ``axes`` name."""
 
     name: str
     device: Array
     golden: Array
     bound: Array
+    form: tuple[int, ...]
     axes: tuple[str, ...]
     untouched: int = 0
 
@@ -47,29 +50,54 @@ def compared(case: CaseView, name: str, device: Array) -> Compared:
     golden, bound = case.golden[name], case.bound[name]
     wide = np.complex128 if np.iscomplexobj(golden) else np.float64
     values = device.reshape(golden.shape).astype(wide)
-    return Compared(name, values, golden.astype(wide), bound.astype(wide), axes_of(case, name), untouched(device))
+    return Compared(name, values, golden.astype(wide), bound.astype(wide), *form_of(case, name), untouched(device))
 
 
-def axes_of(case: CaseView, name: str) -> tuple[str, ...]:
-    """Names of an output's axes: those of the input that it is the gradient of, by its shape and its name."""
+def form_of(case: CaseView, name: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The shape to look at an output in, and the names of its axes.
+
+    Its letters are those of the input that it is the gradient of, by its shape and its name. Where the shape is free and N, C and
+    HxW say what it stands for, that is its shape; channels are split into groups where there are any.
+    """
     args = case.call["args"]
-    shape = args[name]["shape"]
+    shape = tuple(args[name]["shape"])
     spec = book().by_page.get((case.op, case.product))
-    if spec is None:
-        return axis_names(len(shape))
-    own = spec.parameters[name].shapes.get(len(shape))
-    if own:
-        return axis_names(len(shape), own)
-    alike = [p for p in spec.inputs if args.get(p.name) and args[p.name]["shape"] == shape and len(shape) in p.shapes]
-    alike.sort(key=lambda p: (p.name.lower() not in name.lower(), p.name.startswith("grad")))
-    return axis_names(len(shape), alike[0].shapes[len(shape)] if alike else ())
+    letters: tuple[str | int, ...] = ()
+    if spec is not None:
+        alike = [
+            p
+            for p in spec.parameters.values()
+            if p.is_tensor and args.get(p.name) and tuple(args[p.name]["shape"]) == shape and len(shape) in p.shapes
+        ]
+        alike.sort(key=lambda p: (p.name != name, p.name.lower() not in name.lower(), p.name.startswith("grad")))
+        letters = alike[0].shapes[len(shape)] if alike else ()
+    if not letters:
+        shape, letters = _free(args, shape)
+    words = tuple("K" if letter == "W0" else "C" if letter == "W1" else letter for letter in letters)
+    groups = next((args[key] for key in ("groups", "group") if isinstance(args.get(key), int)), 1)
+    for at, letter in enumerate(words):
+        split = letter == "K" or (str(letter).startswith("C") and "K" not in words)
+        if split and groups > 1 and shape[at] % groups == 0:
+            shape = (*shape[:at], groups, shape[at] // groups, *shape[at + 1 :])
+            words = (*words[:at], "G", *words[at:])
+            break
+    return shape, axis_names(len(shape), words)
+
+
+def _free(args: Mapping[str, Any], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """A shape that is free: what N, C and HxW make of it, where they are arguments."""
+    sizes = {letter: args[key] for letter, key in (("N", "N"), ("C", "C"), ("W", "HxW")) if isinstance(args.get(key), int)}
+    for letters in (("N", "C", "W"), ("N", "C"), ("C",)):
+        if set(letters) <= set(sizes) and prod(shape) == prod(sizes[letter] for letter in letters):
+            return tuple(sizes[letter] for letter in letters), letters
+    return shape, ()
 
 
 def sentence(found: Compared) -> str:
     """One output that disagrees, for people."""
     ratio, wrong = found.ratio, found.wrong
     count = int(wrong.sum())
-    where = describe(wrong, found.axes)
+    where = describe(wrong.reshape(found.form), found.axes)
     at = np.unravel_index(int(np.argmax(np.where(np.isnan(ratio), np.inf, ratio))), ratio.shape) if ratio.ndim else ()
     worst = [int(i) for i in at]
     got, expected, bound = found.device[at], found.golden[at], found.bound[at]

@@ -13,8 +13,9 @@ from opgen.statuses import BAD, STRICT, VERDICTS
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that failures share: said in ``text``, and how many failures and passes have it."""
+    """Something that failures of one kind (``what``) share: said in ``text``, and how many failures and passes have it."""
 
+    what: str
     text: str
     failures: int
     of_failures: int
@@ -22,8 +23,10 @@ class Finding:
     of_passes: int
 
     def __str__(self) -> str:
+        if not self.text:
+            return f"{self.what}: {self.of_failures} of {self.of_failures + self.of_passes} fail"
         verb = "have" if self.of_failures > 1 else "has"
-        return f"{self.failures} of {self.of_failures} failures {verb} {self.text} ({self.passes} of {self.of_passes} passes)"
+        return f"{self.what}: {self.failures} of {self.of_failures} failures {verb} {self.text} ({self.passes} of {self.of_passes} passes)"
 
 
 @dataclass

@@ -8,15 +8,14 @@ import numpy as np
 
 from opgen.numerics import Array
 
-_WORDS = {"N": "sample", "C": "channel", "D": "slice", "H": "row", "W": "column"}
-_PLURAL = "s"
+_WORDS = {"N": "sample", "C": "channel", "D": "slice", "H": "row", "W": "column", "G": "group", "K": "filter"}
 
 
 def axis_names(rank: int, letters: Sequence[str | int] = ()) -> tuple[str, ...]:
     """What to call the axes of an output: by the letters of the page where they are known, else by their place.
 
-    >>> axis_names(4, ("W0", "Ci", "kH", "kW")), axis_names(3)
-    (('axis 0', 'channel', 'kernel row', 'kernel column'), ('axis 0', 'row', 'column'))
+    >>> axis_names(4, ("N", "Ci", "kH", "W")), axis_names(3)
+    (('sample', 'channel', 'kernel row', 'column'), ('axis 0', 'row', 'column'))
     """
     if len(letters) == rank:
         return tuple(_named(str(letter), i) for i, letter in enumerate(letters))
@@ -27,7 +26,7 @@ def axis_names(rank: int, letters: Sequence[str | int] = ()) -> tuple[str, ...]:
 def _named(letter: str, axis: int) -> str:
     if letter[:1] == "k" and letter[1:] in _WORDS:
         return f"kernel {_WORDS[letter[1:]]}"
-    return f"axis {axis}" if letter[-1:].isdigit() else _WORDS.get(letter[:1], f"axis {axis}")
+    return _WORDS.get(letter[:1], f"axis {axis}")
 
 
 def describe(wrong: Array, names: Sequence[str] = ()) -> str:
@@ -63,21 +62,32 @@ def describe(wrong: Array, names: Sequence[str] = ()) -> str:
 
 def _places(places: Array, extent: int, name: str) -> str:
     """Some positions of an axis: the first, the last, every second, a run."""
+    if name.startswith("axis "):
+        name = f"place of {name}"
     if len(places) == 1:
         at = int(places[0])
         if at == extent - 1:
             return f"the last {name}"
-        return f"the first {name}" if at == 0 else f"{name} {at}"
+        return f"the first {name}" if at == 0 else f"{name} {at} of 0 to {extent - 1}"
     if len(places) == 2 and places[0] == 0 and places[1] == extent - 1:
         return f"the first and the last {name}"
     steps = np.unique(np.diff(places))
     low, high = int(places[0]), int(places[-1])
     if len(steps) == 1 and steps[0] == 1:
         if high == extent - 1:
-            return f"the last {len(places)} {name}{_PLURAL}"
-        return f"the first {len(places)} {name}{_PLURAL}" if low == 0 else f"{name}{_PLURAL} {low} to {high}"
+            return f"the last {len(places)} {_many(name)}"
+        return f"the first {len(places)} {_many(name)}" if low == 0 else f"{_many(name)} {low} to {high}"
     if len(steps) == 1 and len(places) >= 3:
         step = int(steps[0])
         every = {2: "second", 3: "third"}.get(step, f"{step}th")
         return f"every {every} {name}" + (f" from {low} on" if low else "")
     return ""
+
+
+def _many(name: str) -> str:
+    """
+    >>> _many("row"), _many("place of axis 0")
+    ('rows', 'places of axis 0')
+    """
+    first, space, rest = name.partition(" of ")
+    return f"{first}s{space}{rest}"
