@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache, partial
-from math import gcd, prod
+from math import prod
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from opgen.bounds import bound, certain_overflow, flushed_magnitude
 from opgen.bundle.blocks import Blocks
 from opgen.bundle.layout import Layout
 from opgen.bundle.writer import Writer
-from opgen.exact import GRADIENT, PARTNERS, golden_exact, magnitude_exact
+from opgen.exact import GRADIENT, golden_exact, magnitude_exact
 from opgen.fill import Source, draw
 from opgen.golden import kernel
 from opgen.model import TensorDesc
@@ -43,21 +43,18 @@ def compute(batch: Batch, seed: int) -> Arrays:
     shapes = {name: desc.shape for name, desc in batch.tensors.items()}
     depths = {out: module.depth(batch.names, shapes, out) for out in batch.wanted}
     deepest = max(depths.values(), default=1)
-    divisor: int | None = _divisor(batch)
     source = Source(seed)
     arrays: Arrays = {}
     values: dict[str, Array | None] = dict.fromkeys(batch.tensors)
     slots: dict[str, Slot] = {}
     for name in batch.inputs:
         desc = batch.tensors[name]
-        slots[name] = _slot(batch, name, deepest, divisor or 1)
+        slots[name] = _slot(batch, name, deepest)
         drawn = draw(batch.recipe, source, batch.ids, slots[name])
         arrays[name, "input"], values[name] = _lay(drawn, desc)
-    if divisor is not None and any(slot.role == "gradient" and not _divides(divisor, slot) for slot in slots.values()):
-        divisor = None  # the data could not be multiples of it: the kernel's own fixed order of additions stands
     inputs = {name: values.get(name) for name in batch.roles}
     for outputs, seen in _readings(batch, inputs):
-        goldens, sizes = _evaluate(batch, seen, outputs, deepest, divisor)
+        goldens, sizes = _evaluate(batch, seen, outputs, deepest)
         flushed = flushed_magnitude(module.magnitude, seen, batch.names, outputs, {n: batch.compute if n in batch.tensors else "FLOAT" for n in seen}) if GRADIENT in seen else None
         for out in outputs:
             dtype = batch.tensors[out].dtype
@@ -69,7 +66,7 @@ def compute(batch: Batch, seed: int) -> Arrays:
                 depths[out],
                 dtype,
                 through=through,
-                quantum=_quantum(batch, slots, out, divisor),
+                quantum=_quantum(batch, slots, out),
                 flushed=None if flushed is None else flushed[out],
                 gain=_gain(seen),
             )
@@ -83,7 +80,7 @@ def compute(batch: Batch, seed: int) -> Arrays:
     return arrays
 
 
-def _slot(batch: Batch, name: str, deepest: int, divisor: int) -> Slot:
+def _slot(batch: Batch, name: str, deepest: int) -> Slot:
     desc = batch.tensors[name]
     role: Any = batch.roles.get(name, "operand")
     return Slot(
@@ -94,25 +91,8 @@ def _slot(batch: Batch, name: str, deepest: int, divisor: int) -> Slot:
         depth=max(deepest, 1),
         role=role,
         factors=batch.factors,
-        multiple_of=divisor if role == "gradient" else 1,
         range=desc.range,
     )
-
-
-def _divisor(batch: Batch) -> int:
-    """The least common multiple of what the kernel divides the gradient by before it sums; 1 for most operators."""
-    divisors = getattr(kernel(batch.op), "divisors", None)
-    if divisors is None or not batch.wanted:
-        return 1
-    found = 1
-    for number in np.unique(np.abs(divisors(batch.names))).astype(np.int64).tolist():
-        found = found * number // gcd(found, number) if number else found
-    return found
-
-
-def _divides(divisor: int, slot: Slot) -> bool:
-    """Whether a slot's values are multiples of the divisor, powers of two apart."""
-    return divisor // (divisor & -divisor) == slot.multiple
 
 
 def _lay(values: Array, desc: TensorDesc) -> tuple[Array, Array]:
@@ -155,36 +135,27 @@ def _in_compute(values: Array, storage: str, to: str) -> Array:
         return rounded(values, to)
 
 
-def _evaluate(batch: Batch, seen: Mapping[str, Array | None], outputs: tuple[str, ...], depth: int, divisor: int | None) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+def _evaluate(batch: Batch, seen: Mapping[str, Array | None], outputs: tuple[str, ...], depth: int) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
     """(goldens, sums of absolute terms), with the same bits on every machine."""
     module = kernel(batch.op)
-    if RECIPES[batch.recipe].on_grid or GRADIENT not in seen or divisor is None:
-        with np.errstate(invalid="ignore", over="ignore"):
+    partners = getattr(module, "PARTNERS", None)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if partners is None or RECIPES[batch.recipe].on_grid:
             golden = {out: value + 0.0 for out, value in module.golden(seen, batch.names, outputs).items()}
             return golden, module.magnitude(seen, batch.names, outputs)
-    with np.errstate(invalid="ignore", over="ignore"):
         return (
-            golden_exact(module.golden, seen, batch.names, outputs, depth, multiple_of=divisor),
-            magnitude_exact(_positive(module.golden), seen, batch.names, outputs, depth, multiple_of=divisor),
+            golden_exact(module.golden, seen, batch.names, outputs, depth, partners),
+            magnitude_exact(module.golden, seen, batch.names, outputs, depth, partners),
         )
 
 
-def _positive(golden: Callable[..., Any]) -> Callable[..., Any]:
-    """A golden kernel that divides by the size of its divisor."""
-
-    def apply(tensors: Any, names: Mapping[str, int], wanted: Any) -> Any:
-        return golden(tensors, {**names, "divisorOverride": abs(names.get("divisorOverride", 0))}, wanted)
-
-    return apply
-
-
-def _quantum(batch: Batch, slots: Mapping[str, Slot], out: str, divisor: int | None) -> float | None:
+def _quantum(batch: Batch, slots: Mapping[str, Slot], out: str) -> float | None:
     """What all terms of an output's sums are multiples of; None where nothing is known."""
-    if GRADIENT not in slots or divisor is None or divisor & (divisor - 1) or batch.compute == "HFLOAT32":
+    partners = getattr(kernel(batch.op), "PARTNERS", None)
+    if partners is None or batch.compute == "HFLOAT32":
         return None
-    partner = PARTNERS.get(out)
-    product = 1.0 / divisor
-    for name in (GRADIENT, partner):
+    product = 1.0
+    for name in (GRADIENT, partners.get(out)):
         if name is not None and name in slots:
             step = quantum(batch.recipe, slots[name])
             if step is None:

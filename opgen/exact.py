@@ -8,7 +8,6 @@ fixed order in twofold precision (Ozaki, Ogita, Oishi, Rump 2012; Knuth's two-su
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,8 +18,6 @@ Tensors: TypeAlias = Mapping[str, Array | None]
 Kernel: TypeAlias = Callable[[Any, Mapping[str, int], Collection[str]], Mapping[str, Array]]
 
 GRADIENT = "gradOutput"
-PARTNERS: Mapping[str, str] = MappingProxyType({"gradInput": "weight", "gradWeight": "input"})
-"""What an output is linear in beside the gradient. Without such a tensor in the call it is linear in that alone."""
 
 _HUGE = 2.0**900  # beyond this the splitting constants could overflow
 
@@ -31,7 +28,7 @@ def golden_exact(
     names: Mapping[str, int],
     wanted: Collection[str],
     depth: int,
-    partners: Mapping[str, str] = PARTNERS,
+    partners: Mapping[str, str],
     multiple_of: int = 1,
 ) -> dict[str, Array]:
     """Run a golden that is linear in ``gradOutput`` and in each output's partner, with no rounding but the last.

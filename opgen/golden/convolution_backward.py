@@ -25,6 +25,7 @@ from opgen.golden import Array, Tensors
 from opgen.golden import _convolution as forms
 from opgen.golden._convolution import Operands, Plan, plan_of
 
+PARTNERS = {"gradInput": "weight", "gradWeight": "input"}
 PADDING = {"D": "padFront", "H": "padTop", "W": "padLeft"}
 
 
@@ -80,7 +81,7 @@ def form(t: Operands, plan: Plan) -> Callable[[Operands, Plan], None]:
     if not all(isfinite(flat.dot(flat)) for flat in (t.dy.reshape(-1), t.x.reshape(-1), t.w.reshape(-1))):
         return forms.by_taps
     kernel = prod(t.w.shape[4:])
-    columns = prod(t.dy.shape[1:4]) * kernel * prod(t.x.shape[4:])
+    columns = prod(t.dy.shape[1:4]) * kernel * max(t.x.shape[3], prod(t.x.shape[4:]))
     if columns <= forms.SMALL:
         return forms.stacked
     if plan.transposed:
