@@ -1,0 +1,58 @@
+"""``opgen import FORMAT FILE``: calls from another tool's case file."""
+
+from __future__ import annotations
+
+import click
+
+from opgen.cli import options
+
+FORMATS = ("atk", "ttk")
+
+
+@click.command(
+    epilog=options.examples(
+        "opgen import atk cases.json --product ascend910b --product ascend310p -o calls.jsonl",
+        "opgen import ttk cases.csv -o calls.jsonl",
+    )
+)
+@click.argument("format", metavar="atk|ttk", type=click.Choice(FORMATS))
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
+@click.option(
+    "--product", "products", metavar="P", multiple=True, shell_complete=options.complete_products,
+    help="The product to call for (repeatable); needed where the file names none.",
+)  # fmt: skip
+@options.output_option(what="The call file to write; - is standard output.")
+@options.force_option()
+@options.quiet_option()
+def command(format: str, file: str, products: tuple[str, ...], output: str, force: bool, quiet: bool) -> None:
+    """Make a call file from the cases of another tool: ATK's JSON, or TTK's CSV of the aclnn or the kernel mode.
+
+    The calls can be judged (opgen judge), given data and goldens (opgen generate --calls) or measured. Shapes, dtypes, formats and
+    attributes are taken over, values are not. Every case that cannot be read is named with its reason; the exit code is then 1,
+    and 2 where no case could be read.
+    """
+    from opgen.book import book
+    from opgen.cli import BAD, DIFFERENCE, console
+    from opgen.interop import atk, folder, ttk
+
+    if output != "-":
+        folder.refuse(output, force)
+    found = (atk if format == "atk" else ttk).read(file, book(), products)
+    for problem in found.unreadable:
+        click.echo(str(problem), err=True)
+    if not quiet:
+        for problem in found.left_out:
+            click.echo(f"{problem} (left out)", err=True)
+    text = "".join(f"{line}\n" for line in found.lines)
+    if found.lines and output == "-":
+        click.echo(text, nl=False)
+    elif found.lines:
+        folder.write_text(output, text, force)
+    if found.ignored:
+        keys = ", ".join(f"{key} ({count})" for key, count in found.ignored.most_common())
+        console.note(f"not carried over: {keys}", quiet)
+    counted = f"{found.cases} cases, {len(found.unreadable)} unreadable, {len(found.left_out)} left out"
+    noted = f", {found.noted} with notes (key notes)" if found.noted else ""
+    console.note(f"{output if found.lines else file}: {len(found.lines)} calls of {counted}{noted}", quiet)
+    if found.unreadable:
+        raise click.exceptions.Exit(DIFFERENCE if found.lines or found.left_out else BAD)

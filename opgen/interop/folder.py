@@ -1,0 +1,84 @@
+"""What an export writes: one file, or a folder that is named only when it is whole.
+
+A folder of an earlier export is known by its ``opgen.json`` and may be replaced; any other is left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from opgen.bundle import claim
+from opgen.model import FileError, Problem
+
+MANIFEST = "opgen.json"
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,120}")
+refuse = claim.refuse
+
+
+def file_name(case: str) -> str:
+    """The name of a case's file or folder: its id where that is plain, else what is plain of it and a digest.
+
+    >>> file_name("pool/1")
+    'pool_1-101a2a9cc845'
+    """
+    if _PLAIN.fullmatch(case) and case.strip("."):
+        return case
+    digest = hashlib.sha256(case.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', case)[:96]}-{digest[:12]}"
+
+
+def write_text(path: str | Path, text: str, force: bool) -> None:
+    """One text file, in one step; BundleError where it exists (unless ``force``)."""
+    target = claim.Claim(Path(path), len(text), force)
+    try:
+        with claim.one_line(target.path):
+            target.partial.write_text(text, encoding="utf-8", newline="")
+    except BaseException:
+        target.drop()
+        raise
+    target.keep()
+
+
+@contextmanager
+def new_folder(path: str | Path, manifest: Mapping[str, Any], force: bool) -> Iterator[Path]:
+    """A folder to fill, which gets its name and its manifest when the block ends well; else nothing is left.
+
+    Raises FileError where ``path`` is there already, unless it is empty, or ``force`` and an earlier export.
+    """
+    target = Path(path)
+    check(target, force)
+    made = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        with claim.one_line(target):
+            os.chmod(made, 0o755)
+            yield made
+            (made / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+            if target.exists():
+                shutil.rmtree(target)
+            made.rename(target)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def check(target: Path, force: bool) -> None:
+    """Raise FileError where a folder cannot be written, before any work is done for it."""
+    if target.exists():
+        if not target.is_dir():
+            raise FileError([Problem(str(target), None, "", "is a file; name a folder")])
+        if any(target.iterdir()):
+            if not (target / MANIFEST).is_file():
+                raise FileError([Problem(str(target), None, "", "is not empty and no export of opgen; name another folder")])
+            if not force:
+                raise FileError([Problem(str(target), None, "", "exists already; --force replaces it")])
+    elif not target.parent.is_dir():
+        raise FileError([Problem(str(target), None, "", f"there is no folder {target.parent}")])

@@ -1,0 +1,105 @@
+"""The words of other tools in the words of calls: parameters, dtypes, formats, products.
+
+>>> dtype("fp16"), dtype("torch.bfloat16"), layout("nchw")
+('FLOAT16', 'BFLOAT16', 'NCHW')
+>>> match("kernel_size", ["self", "kernelSize"])
+'kernelSize'
+>>> product("Ascend910B4"), product("Ascend950")
+('ascend910b', None)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from opgen.book import Book
+from opgen.words import words
+from opgen.yamlfile import did_you_mean
+
+_DTYPES = {
+    "fp16": "FLOAT16", "half": "FLOAT16", "fp32": "FLOAT", "float32": "FLOAT", "fp64": "DOUBLE", "float64": "DOUBLE", "bf16": "BFLOAT16",
+    "int": "INT64", "long": "INT64", "bool_": "BOOL", "fp8_e4m3fn": "FLOAT8_E4M3FN", "fp8_e5m2": "FLOAT8_E5M2", "hif8": "HIFLOAT8",
+}  # fmt: skip
+"""The words that are not the vendor's own in small letters."""
+NUMPY = {"FLOAT": "float32", "DOUBLE": "float64"}
+ATK = {"FLOAT16": "fp16", "FLOAT": "fp32", "DOUBLE": "fp64", "BFLOAT16": "bf16"}
+
+
+class Unreadable(Exception):
+    """Why one case of a file cannot become a call: key, value and remedy, in one line."""
+
+
+def shown(value: Any, most: int = 80) -> str:
+    """A value of a file in a message: one line of printable characters, cut where it is long."""
+    try:
+        text = ascii(value)
+    except (ValueError, RecursionError):  # a number of more digits than Python prints, or a nest of lists
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def plain(name: str) -> str:
+    """A name as it is compared: without underscores, in small letters."""
+    return name.replace("_", "").lower()
+
+
+def match(name: str, known: Iterable[str]) -> str | None:
+    """The one of ``known`` that ``name`` means, whatever its case and underscores; ``None`` where there is none."""
+    return next((one for one in known if plain(one) == plain(name)), None)
+
+
+def dtype(word: Any) -> str:
+    """The vendor's word of a dtype; raises :class:`Unreadable`."""
+    index = words().index["dtype"]
+    if isinstance(word, str):
+        bare = re.sub(r"^(torch\.|np\.|numpy\.|acl_|dt_)", "", word.strip().lower())
+        found = _DTYPES.get(bare, bare.upper())
+        if found in index:
+            return found
+    raise Unreadable(f"no such dtype {shown(word)}{did_you_mean(str(word)[:40], [*_DTYPES, *index])}")
+
+
+def numpy_word(vendor: str) -> str:
+    """A dtype as numpy spells it: ``float16``, ``bfloat16``, ``complex64``."""
+    return NUMPY.get(vendor, vendor.lower())
+
+
+def atk_word(vendor: str) -> str:
+    """A dtype as ATK spells it: ``fp16``, ``bf16``, ``complex64``."""
+    return ATK.get(vendor, vendor.lower())
+
+
+def layout(word: Any) -> str:
+    """The vendor's word of a format; raises :class:`Unreadable`."""
+    index = words().index["format"]
+    if isinstance(word, str):
+        found = re.sub(r"^(acl_format_|format_)", "", word.strip().lower()).upper()
+        if found in index:
+            return found
+    raise Unreadable(f"no such format {shown(word)}{did_you_mean(str(word)[:40], index)}")
+
+
+def product(soc: str) -> str | None:
+    """The product that a SoC's name belongs to, ``Ascend910B4`` to ``ascend910b``; ``None`` for a SoC of no known product."""
+    name = soc.strip().lower()
+    if name == "ascend910":
+        return "ascend910"
+    found = [(len(facts["soc"]), key) for key, facts in words().products.items() if name.startswith(facts["soc"].lower())]
+    return max(found)[1] if found else None
+
+
+def soc(known: str) -> str:
+    """The name of a product's SoC."""
+    return str(words().products[known]["soc"])
+
+
+def api(name: Any, book: Book) -> str:
+    """The vendor's name of an operator, given with or without ``aclnn`` and ``GetWorkspaceSize``; raises :class:`Unreadable`."""
+    if isinstance(name, str):
+        bare = name.strip().removesuffix("GetWorkspaceSize")
+        for op, known in book.operators.items():
+            if plain(bare) in (plain(known), plain(known.removeprefix("aclnn")), plain(op)):
+                return known
+    raise Unreadable(f"no such operator {shown(name)}{did_you_mean(str(name)[:60], book.kinds)}; known are {', '.join(book.kinds)}")
