@@ -108,7 +108,7 @@ def fold(gradient: Array, borders: tuple[tuple[int, int], ...]) -> Array:
 
 def fold_axis(source: Array, axis: int, before: int, after: int, begin: int, end: int, out: Array | None) -> Array:
     """The elements from ``begin`` to ``end`` of an axis with what its borders mirror onto them."""
-    lead = (slice(None),) * axis
+    lead: tuple[Any, ...] = (slice(None),) * axis
     inside = source[(*lead, slice(before + begin, before + end))]
     if out is None:
         if not before and not after:
@@ -136,7 +136,8 @@ def steps(windows: Windows) -> tuple[tuple[slice | None, slice, bool], ...]:
 
     The taps that meet the same phase of the stride meet the same indices: the first writes, the others add.
     """
-    stride, result = windows.stride, []
+    stride = windows.stride
+    result: list[tuple[slice | None, slice, bool]] = []
     fresh = set(range(min(stride, windows.extent)))
     for r in range(windows.kernel):
         outer, inner = windows.tap(r)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from opgen.golden._axes import Windows
 
 Block: TypeAlias = tuple[tuple[int, int], ...]
 """The beginning and the end of a block on every axis."""
-Tap: TypeAlias = tuple[tuple[int, ...], tuple[slice, ...], tuple[slice, ...]]
+Tap: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
 """A kernel index, the windows of a block in which it lies on the tensor, and the elements that it meets there."""
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from opgen.golden import Array
 from opgen.golden._axes import Windows
 from opgen.golden._columns import Block, blocks, fill, index_plan, pieces, taps, unfill
 
-SMALL = 1 << 16  # elements of a case's columns up to which cases are stacked, and of a stack of them
+SMALL = 1 << 16  # elements of a case's columns and products up to which cases are stacked, and of a stack of them
 COLUMNS = 1 << 19  # elements of a block of columns, 4 MiB; up to four times as many where it would be narrow
 NARROW = 1024  # elements of input or gradOutput
 WEIGHT = 5 << 17  # elements of a piece of the weight: 5 MiB
@@ -72,7 +73,7 @@ def stacked(t: Operands, plan: Plan) -> None:
     gw = None if t.gw is None else (t.gw if plan.transposed else t.gw.swapaxes(2, 3)).reshape(batch, weights)
     aligned = plan.transposed or m == 1 or c == 1
     forth, back = (None, None) if aligned else (order(groups, c, m, k), order(groups, m, c, k))
-    for cases in pieces(batch, SMALL // (n * groups * c * index.size)):
+    for cases in pieces(batch, SMALL // (n * groups * c * k * max(inputs, m))):
         b = cases.stop - cases.start
         padded = np.zeros((b, n, groups, c, extent + 1))
         padded[..., :-1] = dy[cases]
@@ -104,8 +105,8 @@ def from_phases(t: Operands, plan: Plan) -> None:
     if t.gw is not None and any(w.extent < w.stride for w in plan.down):
         t.gw[...] = 0.0  # of the taps that meet no phase
     for choice in product(*(tuple(w.phases()) for w in plan.down)):
-        inputs = tuple(indices for indices, _, _ in choice)
-        kept = tuple(taps_ for _, taps_, _ in choice)
+        inputs: tuple[Any, ...] = tuple(indices for indices, _, _ in choice)
+        kept: tuple[Any, ...] = tuple(taps_ for _, taps_, _ in choice)
         x, w, gx, gw = (None if array is None else array[(..., *at)]
                         for array, at in ((t.x, inputs), (t.w, kept), (t.gx, inputs), (t.gw, kept)))
         assert x is not None and w is not None
@@ -121,8 +122,9 @@ def from_output(t: Operands, plan: Plan) -> None:
     m, inner, k = t.x.shape[3], t.x.shape[4:], prod(t.w.shape[4:])
     c_step = min(c, max(1, WEIGHT // k))
     m_step = min(m, max(1, WEIGHT // (k * c_step)))
-    g_step = min(groups, max(1, COLUMNS // 2 // (c_step * k * prod(inner))))
-    cuts = blocks(inner, room(c_step * k))
+    rows = max(c_step * k, 2 * m_step)
+    g_step = min(groups, max(1, min(COLUMNS // 2 // (rows * prod(inner)), WEIGHT // (m_step * c_step * k))))
+    cuts = blocks(inner, room(rows))
     for b in range(batch):
         for g in pieces(groups, g_step):
             for cc in pieces(c, c_step):
@@ -138,7 +140,8 @@ def gather(t: Operands, plan: Plan, b: int, g: slice, mm: slice, cc: slice, cuts
     total = np.empty((gs, m, c * k))
     spare, fresh = (np.empty_like(total) if len(cuts) * t.dy.shape[1] > 1 else total), True
     for block in cuts:
-        shape, at = tuple(stop - start for start, stop in block), tuple(slice(*span) for span in block)
+        shape = tuple(stop - start for start, stop in block)
+        at: tuple[Any, ...] = tuple(slice(*span) for span in block)
         size, same = prod(shape), all(u == Windows(u.extent, u.extent, 1, 1, u.dilation) for u in plan.up)
         columns = None if same else np.zeros((gs, c, *kernel, *shape))
         for n in range(t.dy.shape[1]):
@@ -175,8 +178,9 @@ def from_input(t: Operands, plan: Plan) -> None:
     c, inner, k = t.dy.shape[3], t.dy.shape[4:], prod(t.w.shape[4:])
     m_step = min(m, max(1, WEIGHT // k))
     c_step = min(c, max(1, WEIGHT // (m_step * k)))
-    g_step = min(groups, max(1, COLUMNS // 2 // (m_step * k * prod(inner))))
-    cuts = blocks(inner, room(2 * m_step * k))
+    rows = max(2 * m_step * k, c_step)
+    g_step = min(groups, max(1, min(COLUMNS // (rows * prod(inner)), WEIGHT // (m_step * c_step * k))))
+    cuts = blocks(inner, room(rows))
     if t.gx is not None:
         t.gx[...] = 0.0
     for b in range(batch):
@@ -195,7 +199,8 @@ def scatter(t: Operands, plan: Plan, b: int, g: slice, mm: slice, cc: slice, cut
     total = np.empty((gs, c, rows))
     spare, fresh = (np.empty_like(total) if len(cuts) * t.dy.shape[1] > 1 else total), True
     for block in cuts:
-        shape, at = tuple(stop - start for start, stop in block), tuple(slice(*span) for span in block)
+        shape = tuple(stop - start for start, stop in block)
+        at: tuple[Any, ...] = tuple(slice(*span) for span in block)
         columns = np.zeros((gs, m, *kernel, *shape))
         back = np.empty_like(columns)
         for n in range(t.dy.shape[1]):
@@ -226,10 +231,9 @@ def by_taps(t: Operands, plan: Plan) -> None:
                     tap(t, b, index, *((there, here) if plan.transposed else (here, there)))
 
 
-def tap(t: Operands, b: int, index: tuple[int, ...], upstream: tuple[int | slice, ...],
-        source: tuple[int | slice, ...]) -> None:
+def tap(t: Operands, b: int, index: tuple[Any, ...], upstream: tuple[Any, ...], source: tuple[Any, ...]) -> None:
     """Adds what one tap joins: elements of gradOutput and as many of input."""
-    dy, x, w = t.dy[upstream], t.x[source], t.w[(b, ..., *index)]
+    dy, x, w = t.dy[upstream], t.x[source], np.ascontiguousarray(t.w[(b, ..., *index)])
     shape, size = x.shape, prod(x.shape[2:])
     dy, x = dy.reshape(*dy.shape[:2], size), x.reshape(*x.shape[:2], size)
     if t.gx is not None:

@@ -27,7 +27,7 @@ class Plan(NamedTuple):
     axes: tuple[Windows, ...]
     divisors: Array
     matrix: Array | None = None
-    index: Array | None = None
+    source: Array | None = None
 
 
 @lru_cache(maxsize=4096)
@@ -80,8 +80,8 @@ def some(gradient: Array, result: Array, plan: Plan) -> None:
     values = gradient / plan.divisors
     if plan.matrix is not None:
         flat, out = values.reshape(len(values), len(plan.matrix)), result.reshape(len(result), plan.matrix.shape[1])
-        if plan.index is not None:
-            flat.take(plan.index, axis=1, mode="clip", out=out)
+        if plan.source is not None:
+            flat.take(plan.source, axis=1, mode="clip", out=out)
             return
         if orderless(flat, prod(w.overlap for w in plan.axes)):
             np.matmul(flat, plan.matrix, out=out)
