@@ -1,67 +1,92 @@
-"""Pages that changed since they were transcribed: which facts stand on the lines that did."""
+"""Specs against pages that changed."""
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import pytest
 
-from opgen import audit, specfile
+from opgen import specfile
+from opgen.audit import audit, digest_block, facts_by_line, line_digest, read_page
+from opgen.book import book
 from opgen.model import FileError
 from opgen.spec import Spec
-from tests.spec_sample import TEXT
 
-LINES = [f"sentence {number}" for number in range(1, 41)]
-
-
-def spec_of(lines: list[str]) -> Spec:
-    block = audit.digest_block(lines, [10, 11, 12, 13, 14, 21, 30, 31, 32, 33])
-    page = f"page:\n  file: window.txt\n  sha256: {hashlib.sha256(chr(10).join(lines).encode()).hexdigest()}\n  lines: |\n{block}"
-    return specfile.loads(TEXT.replace("page: none", page))
-
-
-def write(folder: Path, lines: list[str]) -> Path:
-    (folder / "window.txt").write_text("\n".join(lines), encoding="utf-8")
-    return folder
-
-
-def test_an_unchanged_page_has_no_findings(tmp_path: Path) -> None:
-    spec = spec_of(LINES)
-    assert audit.audit(spec, write(tmp_path, LINES)) == []
-    assert spec.page is not None and audit.read_page(spec, tmp_path)[1] == spec.page.sha256
-    assert audit.audit(spec, write(tmp_path, [f"  {line} " for line in LINES])) == []
+LINES = ["title", "Atlas A", "x: a tensor of FLOAT", "k: an array", "k must not be larger than x", "end"]
+TEXT = """
+api: aclnnOne
+page:
+  file: one.txt
+  sha256: ab
+  lines: |
+{block}
+products: {{ascend910: 2}}
+parameters:
+  x: {{kind: tensor, at: 3, dtype: [FLOAT], shape: {{1: [N]}}}}
+  k: {{kind: int_array, at: 4, length: [1], items: [kN]}}
+rules:
+  fits: {{at: [5, 4], require: kN <= N}}
+returns:
+  unstated: [product, x.dtype, x.rank, k.length, fits]
+  assumed: [x.null, k.null]
+"""
 
 
-def test_changed_moved_and_vanished_lines(tmp_path: Path) -> None:
-    spec = spec_of(LINES)
-    findings = audit.audit(spec, write(tmp_path, [line if i != 14 else "something else" for i, line in enumerate(LINES, 1)]))
-    assert [(f.line, f.state, f.moved_to, f.facts) for f in findings] == [(14, "changed", None, ("same_dtype",))]
-    findings = audit.audit(spec, write(tmp_path, ["new first line", *LINES]))
-    assert [(f.line, f.state, f.moved_to) for f in findings] == [(n, "moved", n + 1) for n in (10, 11, 12, 13, 14, 21, 30, 31, 32, 33)]
-    findings = audit.audit(spec, write(tmp_path, LINES[:32]))
-    assert [(f.line, f.state, f.facts) for f in findings] == [(33, "vanished", ("kernel.min", "mode.enum", "divisor.range"))]
+@pytest.fixture
+def one() -> Spec:
+    return specfile.loads(TEXT.format(block=digest_block(LINES, [2, 3, 4, 5], 2)), "one", "one.yaml")
 
 
-def test_a_line_that_is_not_cited_may_change(tmp_path: Path) -> None:
-    assert audit.audit(spec_of(LINES), write(tmp_path, [line if i != 15 else "other" for i, line in enumerate(LINES, 1)])) == []
+def findings(spec: Spec, folder: Path, lines: list[str]) -> dict[int, tuple[str, int | None]]:
+    (folder / "one.txt").write_text("\n".join(lines), encoding="utf-8")
+    return {finding.line: (finding.state, finding.moved_to) for finding in audit(spec, folder)}
 
 
-def test_a_missing_page_is_one_message(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="window.txt: cannot be read: No such file"):
-        audit.audit(spec_of(LINES), tmp_path)
+def test_facts_stand_on_their_lines(one: Spec) -> None:
+    assert facts_by_line(one) == {
+        2: ["product"], 3: ["x.null", "x.dtype", "x.rank", "x"], 4: ["k.null", "k.length", "fits", "k"], 5: ["fits"],
+    }  # fmt: skip
 
 
-def test_every_kind_of_fact_is_found_by_its_line() -> None:
-    facts = audit.facts_by_line(spec_of(LINES))
-    assert facts[10] == ["gradOutput.null", "gradOutput.dtype", "gradOutput.format", "gradOutput.rank", "gradOutput"]
-    assert facts[30] == ["gradOutput.null", "self.null", "kernel.null"]
-    assert list(facts) == sorted(facts)
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda lines: lines, {}),
+        (lambda lines: ["another title", *lines[1:]], {}),
+        (lambda lines: [f"  {line}\t" for line in lines], {}),
+        (lambda lines: [*lines[:2], "x: a tensor of FLOAT16", *lines[3:]], {3: ("changed", None)}),
+        (lambda lines: ["", *lines], {2: ("moved", 3), 3: ("moved", 4), 4: ("moved", 5), 5: ("moved", 6)}),
+        (lambda lines: lines[:4], {5: ("vanished", None)}),
+        (lambda lines: [], {2: ("vanished", None), 3: ("vanished", None), 4: ("vanished", None), 5: ("vanished", None)}),
+    ],
+    ids=["same", "uncited", "blanks", "changed", "moved", "shorter", "empty"],
+)
+def test_what_changed_is_found(one: Spec, tmp_path: Path, change, expected) -> None:  # type: ignore[no-untyped-def]
+    assert findings(one, tmp_path, change(LINES)) == expected
 
 
-def test_a_spec_without_a_page_is_never_stale(tmp_path: Path) -> None:
-    assert audit.audit(specfile.loads(TEXT), tmp_path) == []
+def test_a_finding_names_the_facts(one: Spec, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("\n".join([*LINES[:4], "k may be anything"]), encoding="utf-8")
+    (found,) = audit(one, tmp_path)
+    assert (found.spec, found.line, found.facts) == ("one", 5, ("fits",))
 
 
-def test_a_digest_is_of_the_sentence_alone() -> None:
-    assert audit.line_digest(" a sentence\r") == audit.line_digest("a sentence") == hashlib.sha256(b"a sentence").hexdigest()[:12]
+def test_a_missing_page_is_a_message(one: Spec, tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="one.txt: cannot be read: No such file"):
+        read_page(one, tmp_path)
+
+
+def test_digests_ignore_blanks_around_a_line() -> None:
+    assert line_digest(" x \r") == line_digest("x") != line_digest("y")
+    assert len(line_digest("")) == 12
+
+
+def test_the_block_holds_what_a_spec_needs(one: Spec) -> None:
+    assert one.page is not None
+    assert one.page.lines == {n: line_digest(LINES[n - 1]) for n in (2, 3, 4, 5)}
+    assert digest_block(LINES, [2, 99]).split() == ["2", line_digest(LINES[1])]
+
+
+def test_every_shipped_spec_has_a_digest_for_each_line_that_a_fact_cites() -> None:
+    for spec in book().specs:
+        assert spec.page is None or list(spec.page.lines) == list(facts_by_line(spec))
