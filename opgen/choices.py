@@ -1,43 +1,26 @@
-"""Where a plan meets a spec: the axes of one tier as columns of a draft, and which of their values go together.
-
-A rule of the page, seen through the axes that it depends on, is a table of allowed combinations. Nothing about an operator
-stands here.
-"""
+"""Where a plan meets a spec: the axes of one tier as columns of a draft. Nothing about an operator stands here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from opgen import terms
+from opgen.constraints import Constraints, constraints, holds
 from opgen.draft import Choice, Draft, kind_of
 from opgen.formulas import Value
-from opgen.plan import Axis, Plan
+from opgen.plan import Axis, Plan, Vacuous
 from opgen.recipes import RECIPES
 from opgen.spec import Spec
 from opgen.strides import VIEWS
-from opgen.terms import Reference, Term, TermError
+from opgen.terms import Reference, Term, TermError, View
 from opgen.words import words
 from opgen.yamlfile import Location, did_you_mean
 
-MOST_CELLS = 300_000
-"""A rule whose axes have more combinations than this is sampled; see :attr:`Constraints.sampled`."""
-SAMPLE = 20_000
 RECIPE: Reference = ("recipe", "")
-
-
-@dataclass(frozen=True)
-class Constraints:
-    """``tables``: (axes, allowed combinations, the rules that forbid the rest). ``sampled`` rules have too many combinations
-    to list and were seen broken on a sample: rows that break them are dropped later."""
-
-    tables: tuple[tuple[tuple[int, ...], np.ndarray, tuple[str, ...]], ...]
-    sampled: tuple[str, ...]
 
 
 class PlanScope:
@@ -74,7 +57,13 @@ class Choices:
         for axis in plan.axes:
             self._axis(axis)
         self.lets = {ref: guarded for name, body in plan.lets.items() for ref, guarded in self._let(name, body)}
+        self.vacuities = [(entry, when) for i, entry in enumerate(plan.vacuous) if (when := self._vacuous(i, entry)) is not None]
         plan.document.raise_problems()
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        """Which values go together."""
+        return constraints(self)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -92,6 +81,14 @@ class Choices:
                 k = refs.index(RECIPE)
                 return [self.axes[i].of_tier(self.tier)[level][k] for level in rows[:, i]]
         return ["grid"] * len(rows)
+
+    def vacuous(self, view: View, rows: int, rule: str = "") -> np.ndarray:
+        """(rows,) bool: where the plan says that a pass proves nothing, or nothing of one rule's limit."""
+        found = np.zeros(rows, dtype=bool)
+        for entry, when in self.vacuities:
+            if not entry.rules or rule in entry.rules:
+                found |= holds(when.read(view), rows)
+        return found
 
     # compiling --------------------------------------------------------------------------------------------------------
     def _own_names(self) -> set[str]:
@@ -139,9 +136,7 @@ class Choices:
             self._problem(where, f"no such {kind} {value!r}{did_you_mean(value, vocabulary)}; known are {', '.join(vocabulary)}")
         elif kind == "values" and isinstance(value, list) and all(isinstance(v, int) for v in value):
             return tuple(value)
-        elif kind == "bool" and isinstance(value, bool):
-            return value
-        elif kind == "int" and isinstance(value, int) and not isinstance(value, bool):
+        elif kind in ("bool", "int") and type(value).__name__ == kind:
             return value
         elif kind in ("int", "shape") and isinstance(value, str):
             try:
@@ -171,53 +166,28 @@ class Choices:
         return [] if ref is None else [(ref, tuple(compiled))]
 
     # drafts -----------------------------------------------------------------------------------------------------------
-    def draft(self, rows: np.ndarray) -> Draft:
-        """A draft of one call per row of level numbers (rows, axes)."""
+    def draft(
+        self,
+        rows: np.ndarray,
+        edits: Mapping[Reference, Value] | None = None,
+        before: Draft | None = None,
+        came_from: np.ndarray | None = None,
+        mode: np.ndarray | None = None,
+    ) -> Draft:
+        """A draft of one call per row of level numbers (rows, axes), with edits on top of an earlier one."""
         chosen: dict[Reference, Choice] = {}
         for i, refs in enumerate(self.refs):
             for k, ref in enumerate(refs):
                 if ref != RECIPE:
                     chosen[ref] = _column([level[k] for level in self.levels[i]], rows[:, i])
-        return Draft(self.spec, len(rows), chosen, self.lets)
+        return Draft(self.spec, len(rows), chosen, self.lets, edits, before, came_from, mode)
 
-    @cached_property
-    def constraints(self) -> Constraints:
-        """Every rule, and the page's way of reading arrays, as tables over the axes that they depend on."""
-        joined: dict[tuple[int, ...], tuple[np.ndarray, list[str]]] = {}
-        sampled = []
-        checks: list[tuple[str, Callable[[Draft], np.ndarray]]] = [
-            (rule.id, lambda draft, rule=rule: rule.broken(draft, draft.rows)) for rule in self.spec.rules
-        ]  # type: ignore[misc]
-        checks += [(f"{name}.items", lambda draft, name=name: misread(draft, name)) for name, p in self.spec.parameters.items() if p.items]  # type: ignore[misc]
-        for name, broken in checks:
-            axes = self._depends(broken)
-            if not axes:
-                continue
-            shape = tuple(self.shape[i] for i in axes)
-            if prod(shape) <= MOST_CELLS:
-                allowed = ~broken(self.draft(self._grid(axes, shape))).reshape(shape)
-                if not allowed.all():
-                    table, names = joined.get(axes, (np.ones(shape, dtype=bool), []))
-                    joined[axes] = (table & allowed, [*names, name])
-            elif broken(self.draft(self._sample())).any():
-                sampled.append(name)
-        return Constraints(tuple((axes, table, tuple(names)) for axes, (table, names) in joined.items()), tuple(sampled))
-
-    def _depends(self, broken: Callable[[Draft], np.ndarray]) -> tuple[int, ...]:
-        draft = self.draft(np.zeros((1, len(self.axes)), dtype=np.int64))
-        broken(draft)
-        read = draft.open[0]
-        return tuple(i for i, refs in enumerate(self.refs) if any(ref in read for ref in refs))
-
-    def _grid(self, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
-        rows = np.zeros((prod(shape), len(self.axes)), dtype=np.int64)
-        rows[:, list(axes)] = np.indices(shape).reshape(len(shape), -1).T
-        return rows
-
-    def _sample(self) -> np.ndarray:
-        """Rows spread over all combinations, the same every time: multiples of the golden ratio, one per axis."""
-        steps = np.arange(1, SAMPLE + 1)[:, None] * ((5**0.5 - 1) / 2 * np.arange(1, len(self.axes) + 1) ** 0.5)
-        return np.floor((steps % 1.0) * np.array(self.shape)).astype(np.int64)
+    def _vacuous(self, i: int, entry: Vacuous) -> Term | None:
+        try:
+            return terms.condition(entry.when, self.spec.scope)
+        except TermError as error:
+            self._problem(("vacuous", i), str(error))
+            return None
 
 
 def _column(values: list[Any], picks: np.ndarray) -> Choice:
@@ -246,18 +216,3 @@ def _column(values: list[Any], picks: np.ndarray) -> Choice:
         return Value(data)
 
     return read
-
-
-def misread(draft: Draft, name: str) -> np.ndarray:
-    """(rows,) bool: where an array of the chosen length cannot say the names chosen for it (one item for two values)."""
-    parameter = draft.spec.parameters[name]
-    length = np.broadcast_to(np.asarray(draft.get((name, "len")).data), draft.rows)
-    wrong = np.zeros(draft.rows, dtype=bool)
-    for size, slots in parameter.items.items():
-        for first, *others in slots:
-            for other in others:
-                wrong |= (length == size) & (draft.get((first, "")).data != draft.get((other, "")).data)
-    for size, fallbacks in parameter.otherwise.items():
-        for one, other in fallbacks.items():
-            wrong |= (length == size) & (draft.get((one, "")).data != draft.get((other, "")).data)
-    return wrong

@@ -1,33 +1,36 @@
-"""spec + plan + tier -> the calls of a suite: legal ones, ones at each limit, and ones that break each rule.
+"""spec + plan + tier -> the calls of a suite: legal ones, ones at each limit, ones that break a rule, ones that break two.
 
 The oracle labels everything; what it does not confirm is dropped and counted. The order is fixed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from opgen.breaker import Proposer, Proposals, guard_broken, slack
 from opgen.choices import Choices
+from opgen.costs import elements
 from opgen.covering import Cover, Model, cover
-from opgen.draft import Draft
-from opgen.oracle import ORDER, Judgement, judge
+from opgen.edited import FORBIDDEN, Edited
+from opgen.faultpairs import fault_pairs
+from opgen.oracle import Judgement, judge
 from opgen.plan import Plan, Tier
+from opgen.reasons import unreachable
+from opgen.rules import Rule
 from opgen.spec import Spec
-from opgen.table import CallTable, TensorColumn, concatenate
-from opgen.words import words
+from opgen.table import CallTable, concatenate, from_calls
 
-_COMPANY = ("stated", "unstated", "unsupported_product", "disputed")
-"""Buckets whose rules are company; an assumed rule that breaks along is mentioned and weighs less."""
+INEQUALITIES = ("<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True)
 class Drafted:
     """The calls of one spec as a table, and beside each row what it is for.
 
-    ``twin`` is the row of the nearest legal call of an invalid one, -1 otherwise.
+    ``twin`` is the row of the nearest legal call of an invalid one, -1 otherwise. ``given``: row -> input -> values that no
+    recipe draws.
     """
 
     spec: Spec
@@ -37,20 +40,37 @@ class Drafted:
     recipe: list[str]
     twin: np.ndarray
     report: Report
+    given: Mapping[int, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
 
 
 @dataclass
 class Report:
-    """What enumerating found out about a spec and a plan."""
+    """What enumerating found out about a spec and a plan.
+
+    ``levels`` are the choices of the covering calls, (calls, axes). ``dropped`` of them broke a rule after all; ``left_out``
+    calls did not fit the tier's budget; ``crashing`` ones are known to end the host process.
+    """
 
     cover: Cover | None = None
+    model: Model | None = None
     axes: list[str] = field(default_factory=list)
+    levels: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     dropped: int = 0
+    left_out: int = 0
+    crashing: int = 0
     sampled: tuple[str, ...] = ()
     unreached: dict[str, str] = field(default_factory=dict)
-    company: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    invalid: dict[str, int] = field(default_factory=dict)
-    limits: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class _Part:
+    """Rows in the making; twins are given later, when all parts have their places."""
+
+    table: CallTable
+    kind: str
+    intent: list[str]
+    recipe: list[str]
+    twin: list[int] = field(default_factory=list)
 
 
 def enumerate_calls(spec: Spec, plan: Plan, tier_name: str) -> Drafted:
@@ -58,136 +78,95 @@ def enumerate_calls(spec: Spec, plan: Plan, tier_name: str) -> Drafted:
     tier = plan.tiers[tier_name]
     choices = Choices(spec, plan, tier_name)
     report = Report(axes=[axis.name for axis in choices.axes], sampled=choices.constraints.sampled)
-    own = _legal_rows(choices, tier, report)
-    pool = own if tier.strength >= 2 else np.concatenate([own, _pairwise(choices)])
-    legal = judge(spec, choices.draft(pool).table())
-    report.dropped = int((~legal.valid[: len(own)]).sum())
-    pool, own = pool[legal.valid], own[legal.valid[: len(own)]]
-    draft = choices.draft(pool)
+    rows, own = _legal_rows(choices, tier, report)
+    draft = choices.draft(rows)
     legal = judge(spec, draft.table())
-    edited = _edited(choices, tier, draft, pool, legal, report, len(own)) if tier.invalid or tier.limits else []
-    twins = np.unique(np.concatenate([part.twin for part in edited] or [np.array([], dtype=np.int64)]))
-    kept = np.concatenate([np.arange(len(own)), twins[twins >= len(own)]])
-    place = np.full(len(pool) + 1, -1)
-    place[kept] = np.arange(len(kept))
-    intents = [f"{tier.strength}-wise"] * len(own) + ["the legal twin of a broken call"] * (len(kept) - len(own))
-    first = _Part(legal.table.take(kept), ["valid"] * len(kept), intents, choices.recipes(pool[kept]), np.full(len(kept), -1))
-    return _joined(spec, [first, *(replace(part, twin=place[part.twin]) for part in edited)], report)
-
-
-@dataclass(frozen=True)
-class _Part:
-    table: CallTable
-    kind: list[str]
-    intent: list[str]
-    recipe: list[str]
-    twin: np.ndarray
-
-
-def _legal_rows(choices: Choices, tier: Tier, report: Report) -> np.ndarray:
-    model = Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in choices.constraints.tables))
-    groups = [([choices.position(axis) for axis in axes], strength) for axes, strength in tier.groups]
-    report.cover = cover(model, min(tier.strength, len(choices.axes)), groups=groups, budget=tier.cases)
-    return np.asarray(report.cover.rows)
-
-
-def _pairwise(choices: Choices) -> np.ndarray:
-    """Legal rows with every feasible pair: what a small tier breaks its calls from."""
-    model = Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in choices.constraints.tables))
-    return np.asarray(cover(model, min(2, len(choices.axes))).rows)
-
-
-def elements(table: CallTable) -> np.ndarray:
-    """(rows,) float64: elements of all tensors of a call, the storage of views included; what a case costs to hold."""
-    total = np.zeros(len(table))
-    for column in table.columns.values():
-        if isinstance(column, TensorColumn):
-            total += np.abs(np.where(column.strided[:, None], _fit(column.storage, column.shape), column.shape).astype(np.float64)).prod(axis=1)
-    return total
-
-
-def _fit(storage: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    width = shape.shape[1]
-    return storage if storage.shape[1] == width else np.pad(storage, ((0, 0), (0, width - storage.shape[1])), constant_values=1)
-
-
-def _edited(choices: Choices, tier: Tier, draft: Draft, rows: np.ndarray, legal: Judgement, report: Report, own: int) -> list[_Part]:
-    """Calls at each limit and calls that break each rule; the first ``own`` rows are preferred to start from."""
-    spec = choices.spec
+    recipes = choices.recipes(rows)
+    first = _Part(legal.table.take(np.arange(own)), "valid", [f"{tier.strength}-wise"] * own, recipes[:own])
+    if not (tier.invalid or tier.limits or tier.pairs):
+        return _joined(spec, [first], report)
     cost = elements(legal.table) + np.where(np.arange(len(rows)) < own, 0.0, 1e18)
-    proposer = Proposer(legal, bases=max(2, tier.invalid // 2), cost=cost)
-    proposals = proposer.proposals()
-    edited = choices.draft(rows[proposals.base])
-    edited.edits, edited.before, edited.came_from, edited.frozen = proposals.edits(), draft, proposals.base, proposals.frozen
-    judged = judge(spec, edited.table())
-    recipes = choices.recipes(rows[proposals.base])
-    weights = np.array([1000 if rule.bucket in _COMPANY else 1 for rule in spec.rules])
-    weight = (judged.broken * weights[:, None]).sum(axis=0)
-    size = elements(judged.table)
-    invalid: list[tuple[int, str, int]] = []
-    limits: list[tuple[int, str]] = []
-    for number, (r, g) in enumerate(proposer.guards):
-        rule, guard = spec.rules[r], spec.rules[r].guards[g]
-        mine = np.flatnonzero(proposals.guard == number)
-        if not len(mine):
-            report.unreached.setdefault(rule.id, "applies to no legal call of the products that this page judges")
-            continue
-        part = judge_rows(judged, mine)
-        broken = guard_broken(guard, part.view, len(mine)) & judged.broken[r, mine]
-        distance = slack(guard, part.view, len(mine))
-        if tier.invalid and rule.bucket in ("stated", "unstated", "unsupported_product"):
-            chosen = _pick(mine[broken], (weight[mine[broken]] - weights[r], distance[broken], size[mine[broken]]), judged, proposals, tier.invalid)
-            for row in chosen:
-                others = tuple(other.id for i, other in enumerate(spec.rules) if judged.broken[i, row] and i != r)
-                kept = report.company.get(rule.id)
-                report.company[rule.id] = others if kept is None or len(others) < len(kept) else kept
-                invalid.append((row, f"breaks {rule.id}" + (f" with {', '.join(others)}" if others else ""), int(proposals.base[row])))
-            report.invalid[rule.id] = report.invalid.get(rule.id, 0) + len(chosen)
-        if tier.limits and guard.require.operator in ("<", "<=", ">", ">="):
-            good = judged.valid[mine]
-            chosen = _pick(mine[good], (distance[good], size[mine[good]]), judged, proposals, tier.limits)
-            limits += [(row, f"at the limit of {rule.id}") for row in chosen]
-            report.limits[rule.id] = report.limits.get(rule.id, 0) + len(chosen)
-    for rule in spec.rules:
-        if rule.bucket in ("stated", "unstated", "unsupported_product") and not report.invalid.get(rule.id):
-            report.unreached.setdefault(rule.id, "no edit of a legal call breaks it")
-        else:
-            report.unreached.pop(rule.id, None)
-    limit_rows = np.array([row for row, _ in limits], dtype=np.int64)
-    bad_rows = np.array([row for row, _, _ in invalid], dtype=np.int64)
-    return [
-        _Part(judged.table.take(limit_rows), ["valid"] * len(limits), [why for _, why in limits], [recipes[i] for i in limit_rows], np.full(len(limits), -1)),
-        _Part(judged.table.take(bad_rows), ["invalid"] * len(invalid), [why for _, why, _ in invalid], [""] * len(invalid), np.array([b for _, _, b in invalid], dtype=np.int64)),
-    ]
+    edited = Edited(choices, rows, draft, legal, cost, bases=max(2, tier.invalid // 2))
+    edited.edit_legal()
+    edited.edit_again()
+    return _joined(spec, [first, *_edited_parts(edited, tier, report, legal, recipes, own)], report)
 
 
-def judge_rows(judged: Judgement, rows: np.ndarray) -> Judgement:
-    """The same judgement of some rows, with a view of its own."""
-    return judge(judged.spec, judged.table.take(rows))
+def _legal_rows(choices: Choices, tier: Tier, report: Report) -> tuple[np.ndarray, int]:
+    """(choices of legal calls, how many of them are the tier's own): the rest, pairwise, are what a small tier edits."""
+    tables = choices.constraints.tables
+    report.model = Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
+    groups = [([choices.position(axis) for axis in axes], strength) for axes, strength in tier.groups]
+    strength = min(tier.strength, len(choices.axes))
+    found = np.zeros((0, len(choices.axes)), dtype=np.int64)
+    if strength:
+        report.cover = cover(report.model, strength, groups=groups, budget=tier.cases)
+        found = np.asarray(report.cover.rows)
+    more = np.asarray(cover(report.model, min(2, len(choices.axes))).rows) if strength == 1 else found[:0]
+    rows = np.concatenate([found, more])
+    legal = judge(choices.spec, choices.draft(rows).table()).valid
+    own = int(legal[: len(found)].sum())
+    report.dropped, report.levels = len(found) - own, found[legal[: len(found)]]
+    return rows[legal], own
 
 
-def _pick(rows: np.ndarray, keys: tuple[np.ndarray, ...], judged: Judgement, proposals: Proposals, most: int) -> list[int]:
-    """The best rows of each product, at most ``most``, each by editing another name or to another value."""
-    chosen: list[int] = []
-    order = np.lexsort(tuple(reversed(keys))) if len(rows) else rows
-    taken: dict[int, set[tuple[int, int]]] = {}
-    for row in rows[order]:
-        product = int(judged.table.product[row])
-        edits = taken.setdefault(product, set())
-        edit = (int(proposals.target[row]), int(proposals.value[row]))
-        if len(edits) < most and edit not in edits:
-            edits.add(edit)
-            chosen.append(int(row))
-    return chosen
+def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, recipes: list[str], own: int) -> Iterable[_Part]:
+    """Limits, broken calls, their twins, and calls that break two rules."""
+    spec, rules = edited.spec, edited.spec.rules
+    limits: dict[int, list[str]] = {}
+    broken: dict[int, list[str]] = {}
+    singles: dict[str, list[int]] = {}
+    for number, (r, _) in enumerate(edited.guards):
+        rule, guard = edited.rule(number)
+        if tier.limits and guard.require.operator in INEQUALITIES:
+            for row in edited.limits(number, tier.limits):
+                limits.setdefault(row, []).append(f"at the limit of {rule.id}")
+        if rule.bucket in FORBIDDEN:
+            for row in edited.worst(number, tier.invalid):
+                others = edited.company(row, (r,))
+                broken.setdefault(row, []).append(f"breaks {rule.id}" + (f" with {', '.join(others)}" if others else ""))
+                singles.setdefault(rule.id, []).append(row)
+    report.unreached = {rule.id: _why(rule, spec) for rule in rules if rule.bucket in FORBIDDEN and tier.invalid and rule.id not in singles}
+    orders = fault_pairs(edited, singles, tier.pairs) if tier.pairs else {}
+    near = edited.nearest(broken)
+    base = edited.proposals.base
+    started = sorted({int(base[row]) for row in [*broken, *orders] if row not in near})
+    extra = [row for row in started if row >= own]
+    twins = list(dict.fromkeys(near.values()))
+    place = {row: i for i, row in enumerate(extra)}
+    after = own + len(extra)
+    named = {row: after + i for i, row in enumerate(twins)}
+
+    def twin(row: int) -> int:
+        if row in near:
+            return named[near[row]]
+        return int(base[row]) if base[row] < own else own + place[int(base[row])]
+
+    def part(rows: Sequence[int], kind: str, intent: list[str], twin: list[int] | None = None) -> _Part:
+        recipe = [recipes[base[row]] for row in rows]
+        return _Part(edited.judged.table.take(np.array(rows, dtype=np.int64)), kind, intent, recipe, twin or [])
+
+    legal_twin = "the legal twin of a broken call"
+    yield _Part(legal.table.take(np.array(extra, dtype=np.int64)), "valid", [legal_twin] * len(extra), [recipes[row] for row in extra])
+    yield part(twins, "valid", [legal_twin] * len(twins))
+    yield part(list(limits), "valid", ["; ".join(why) for why in limits.values()])
+    yield part(list(broken), "invalid", ["; ".join(why) for why in broken.values()], [twin(row) for row in broken])
+    yield part(list(orders), "invalid", list(orders.values()), [twin(row) for row in orders])
+
+
+def _why(rule: Rule, spec: Spec) -> str:
+    return unreachable(rule, spec) or "no edit of a legal call, and no edit of a broken one, breaks it"
 
 
 def _joined(spec: Spec, parts: list[_Part], report: Report) -> Drafted:
+    parts = [part for part in parts if len(part.table)]
+    sizes = [len(part.table) for part in parts]
     return Drafted(
         spec,
-        concatenate([p.table for p in parts]),
-        [k for p in parts for k in p.kind],
-        [i for p in parts for i in p.intent],
-        [r for p in parts for r in p.recipe],
-        np.concatenate([p.twin for p in parts]),
+        concatenate([part.table for part in parts]) if parts else from_calls(spec.api, spec.kinds, []),
+        [part.kind for part in parts for _ in part.intent],
+        [why for part in parts for why in part.intent],
+        [one if part.kind == "valid" else "" for part in parts for one in part.recipe],
+        np.array([row for part, size in zip(parts, sizes, strict=True) for row in part.twin or [-1] * size], dtype=np.int64),
         report,
     )

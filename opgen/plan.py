@@ -17,10 +17,11 @@ from opgen.recipes import RECIPES
 from opgen.resources import cases_folder
 from opgen.yamlfile import Document, Location, did_you_mean, read
 
-TIERS = ("smoke", "standard", "full")
-TOP = ("op", "axes", "let", "roles", "factors", "tiers", "pinned")
+TIERS = ("smoke", "standard", "full", "crash")
+"""``crash`` holds calls that are known to end the host process; nothing takes it by default."""
+TOP = ("op", "axes", "let", "roles", "factors", "vacuous", "tiers", "pinned")
 ROLES = ("gradient", "operand", "centre", "scale")
-TIER_KEYS = ("strength", "groups", "invalid", "limits", "elements", "bytes", "cases", "recipes")
+TIER_KEYS = ("strength", "groups", "invalid", "limits", "pairs", "elements", "bytes", "cases")
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,11 @@ class Axis:
 
 @dataclass(frozen=True)
 class Tier:
-    """How hard to try. ``strength`` is the t of the covering array over all axes, ``groups`` more for some.
+    """How hard to try. ``strength`` is the t of the covering array over all axes, ``groups`` more for some; 0 makes no calls.
 
-    ``invalid`` cases per rule, guard and product; ``limits`` valid cases per limit and product. ``elements`` is the most a
-    case may compute with (a larger legal call becomes first-phase-only); ``bytes`` and ``cases`` bound the whole.
+    ``invalid`` cases per rule, guard and product; ``limits`` valid cases per limit and product; ``pairs`` calls per product for
+    every two rules with different codes. ``elements`` is the most a case may compute with (a larger legal call becomes
+    first-phase-only); ``bytes`` and ``cases`` bound what is made for one page.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Tier:
     groups: tuple[tuple[tuple[str, ...], int], ...] = ()
     invalid: int = 1
     limits: int = 1
+    pairs: int = 0
     elements: int = 2**20
     bytes: int = 2**30
     cases: int = 100_000
@@ -58,7 +61,8 @@ class Tier:
 
 @dataclass(frozen=True)
 class Pinned:
-    """A call written by hand, and why it is worth keeping."""
+    """A call written by hand, and why it is worth keeping. ``data`` are given values of some inputs, row-major; the recipe
+    draws the others."""
 
     id: str
     why: str
@@ -66,6 +70,16 @@ class Pinned:
     args: Mapping[str, Any]
     recipe: str
     tiers: tuple[str, ...]
+    data: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Vacuous:
+    """A condition under which a pass proves nothing, and why: of every case, or of those at the limit of some ``rules``."""
+
+    when: str
+    why: str
+    rules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +93,7 @@ class Plan:
     lets: Mapping[str, Any]
     roles: Mapping[str, str]
     factors: int
+    vacuous: tuple[Vacuous, ...]
     tiers: Mapping[str, Tier]
     pinned: tuple[Pinned, ...]
     document: Document
@@ -134,9 +149,23 @@ class _Loader:
         factors = self.data.get("factors", 2)
         if not isinstance(factors, int) or factors < 1:
             self.doc.problem(("factors",), f"expects how many tensors one term multiplies, not {factors!r}")
+        vacuous = tuple(self.vacuous(i, body) for i, body in enumerate(self.data.get("vacuous") or []))
         self.doc.raise_problems()
         op = str(self.data["op"])
-        return Plan(self.doc.file, op, axes, self.mapping("let"), roles, factors, tiers, pinned, self.doc, self.digest)
+        return Plan(self.doc.file, op, axes, self.mapping("let"), roles, factors, vacuous, tiers, pinned, self.doc, self.digest)
+
+    def vacuous(self, i: int, body: Any) -> Vacuous:
+        where = ("vacuous", i)
+        self.known(where, body, ("when", "why", "rules"))
+        body = body if isinstance(body, dict) else {}
+        for key in ("when", "why"):
+            if not isinstance(body.get(key), str):
+                self.doc.problem(where, f"the key '{key}' is missing or no text")
+        rules = body.get("rules", [])
+        if not isinstance(rules, list):
+            self.doc.problem((*where, "rules"), f"expects a list of rule ids, not {rules!r}")
+            rules = []
+        return Vacuous(str(body.get("when", "False")), str(body.get("why", "")), tuple(map(str, rules)))
 
     def mapping(self, key: str) -> dict[Any, Any]:
         value = self.data.get(key) or {}
@@ -167,7 +196,8 @@ class _Loader:
         if len(sets) == 1:
             return (value,)
         if not isinstance(value, list) or len(value) != len(sets):
-            self.doc.problem((*where, "values"), f"expects lists of {len(sets)} values, one for each of {', '.join(map(str, sets))}; not {value!r}")
+            text = f"expects lists of {len(sets)} values, one for each of {', '.join(map(str, sets))}; not {value!r}"
+            self.doc.problem((*where, "values"), text)
             return (None,) * len(sets)
         return tuple(value)
 
@@ -194,16 +224,16 @@ class _Loader:
                 self.doc.problem((*where, "groups", i), "expects {axes: [...], strength: how many of them at a time}")
             groups.append((tuple(names), strength))
         for key, value in body.items():
-            if key in TIER_KEYS and (not isinstance(value, int) or isinstance(value, bool) or value < (1 if key == "strength" else 0)):
+            if key in TIER_KEYS and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
                 self.doc.problem((*where, key), f"expects a whole number, not {value!r}")
                 body[key] = 1
-        numbers = {key: value for key, value in body.items() if key in TIER_KEYS and key not in ("groups", "recipes")}
+        numbers = {key: value for key, value in body.items() if key in TIER_KEYS and key != "groups"}
         numbers.setdefault("strength", 1)
         return Tier(name=name, groups=tuple(groups), **numbers)
 
     def pin(self, i: int, body: dict[Any, Any]) -> Pinned:
         where = ("pinned", i)
-        self.known(where, body, ("id", "why", "products", "args", "recipe", "tiers"))
+        self.known(where, body, ("id", "why", "products", "args", "recipe", "tiers", "data"))
         for key in ("id", "why", "args"):
             if key not in body:
                 self.doc.problem(where, f"the key '{key}' is missing")
@@ -211,5 +241,20 @@ class _Loader:
         if recipe not in RECIPES:
             self.doc.problem(where, f"no such recipe '{recipe}'{did_you_mean(recipe, RECIPES)}")
         args = body.get("args") if isinstance(body.get("args"), dict) else {}
-        tiers = body.get("tiers", list(TIERS))
-        return Pinned(str(body.get("id", i)), str(body.get("why", "")), tuple(body.get("products", ())), args or {}, recipe, tuple(tiers))
+        tiers = body.get("tiers", list(TIERS[:3]))
+        for tier in tiers if isinstance(tiers, list) else [tiers]:
+            if tier not in TIERS:
+                self.doc.problem((*where, "tiers"), f"no such tier {tier!r}{did_you_mean(tier, TIERS)}; known are {', '.join(TIERS)}")
+        data = body.get("data") or {}
+        if not isinstance(data, dict) or not all(isinstance(v, list) and all(type(n) is int for n in v) for v in data.values()):
+            self.doc.problem((*where, "data"), "expects inputs and for each a flat list of whole numbers")
+            data = {}
+        return Pinned(
+            id=str(body.get("id", i)),
+            why=str(body.get("why", "")),
+            products=tuple(body.get("products", ())),
+            args=args or {},
+            recipe=recipe,
+            tiers=tuple(tiers) if isinstance(tiers, list) else (),
+            data={name: tuple(values) for name, values in data.items()},
+        )

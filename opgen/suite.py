@@ -1,61 +1,36 @@
 """Suites: the cases of a bundle, and the batches that their data are computed in.
 
-A case is a call with an id, expectations and a purpose. Cases that share every shape, stride and attribute form a batch, so
-that their tensors stack along a new leading axis. Which cases share a batch changes no bit of any of them.
+A case is a call with an id, expectations and a purpose.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from math import prod
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from opgen.binding import TableView
-from opgen.calls import NamedCall, make_call, to_plain
+from opgen.batch import Batch, WithData, batches
+from opgen.budget import affordable
+from opgen.calls import NamedCall, to_plain
 from opgen.computable import computable, holdable
 from opgen.compute import compute_dtypes
-from opgen.enumerator import Drafted, Report, elements, enumerate_calls
-from opgen.library import answer
+from opgen.costs import elements
+from opgen.enumerator import Drafted, Report, enumerate_calls
+from opgen.library import Answers, answer
 from opgen.model import Call, Case, Kind, TensorDesc
 from opgen.numerics import DTYPES, golden_dtype
 from opgen.oracle import Judgement, judge
+from opgen.pinned import with_pinned
 from opgen.plan import Plan
 from opgen.spec import Spec
-from opgen.table import CallTable, ScalarColumn, TensorColumn, concatenate, from_calls
-from opgen.terms import Reference
-from opgen.words import words
-
-BATCH_ELEMENTS = 1 << 16
-"""Elements of one batch's tensors beyond which it is cut: small enough for the cache, large enough for numpy."""
-BATCH_CASES = 64
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Cases of one operator that differ in data only.
-
-    ``tensors`` are the call's descriptors, ``names`` the spec's bound names, ``wanted`` the outputs to compute, ``exact`` those
-    that no compute mode rounds. ``roles`` names every input of the operator, ``inputs`` those that are no null pointer here.
-    """
-
-    op: str
-    rows: np.ndarray
-    ids: tuple[str, ...]
-    tensors: dict[str, TensorDesc]
-    inputs: tuple[str, ...]
-    names: dict[str, int]
-    wanted: tuple[str, ...]
-    exact: frozenset[str]
-    compute: str
-    recipe: str
-    roles: dict[str, str]
-    factors: int
+from opgen.table import CallTable, from_calls
+from opgen.vacuity import mistrusted
 
 
 class Stored(NamedTuple):
@@ -111,6 +86,7 @@ class Purpose:
     recipe: Sequence[str]
     twin: Sequence[str]
     ids: Sequence[str]
+    given: Sequence[Mapping[str, tuple[int, ...]]]
 
 
 def plan_suite(pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence[str] = (), patterns: Sequence[str] = ()) -> Suite:
@@ -120,12 +96,17 @@ def plan_suite(pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence
         if products and not set(products) & set(spec.judges):
             continue
         drafted = with_pinned(enumerate_calls(spec, plan, tier), plan, tier)
-        suite.reports[spec.name] = drafted.report
+        report = suite.reports[spec.name] = drafted.report
         table, purpose = named(drafted)
-        keep = np.array([not products or call.product in products for call in table.calls()], dtype=bool)
+        within = affordable(table, purpose.kind, purpose.twin, purpose.ids, plan.tiers[tier])
+        report.left_out = int((~within).sum())
+        keep = within & np.array([not products or call.product in products for call in table.calls()], dtype=bool)
         if patterns:
             keep &= np.array([any(fnmatchcase(one, pattern) for pattern in patterns) for one in purpose.ids], dtype=bool)
-            keep |= np.isin(purpose.ids, [purpose.twin[i] for i in np.flatnonzero(keep)])
+            keep |= np.isin(purpose.ids, [purpose.twin[i] for i in np.flatnonzero(keep).tolist()])
+        if tier != "crash":
+            fatal = crashing(judge(spec, table))
+            keep, report.crashing = keep & ~fatal, int(fatal.sum())
         rows = np.flatnonzero(keep)
         _add(suite, spec, plan, table.take(rows), _some(purpose, rows), plan.tiers[tier].elements)
     return suite
@@ -143,33 +124,11 @@ def call_suite(calls: Sequence[NamedCall], page: Callable[[Call], Spec], plan: C
     for name, some in by_page.items():
         spec = specs[name]
         table = from_calls(spec.api, spec.kinds, [one.call for one in some])
-        purpose = Purpose(["call"] * len(some), [""] * len(some), ["grid"] * len(some), [""] * len(some), [one.id for one in some])
+        ids, nothing = [one.id for one in some], [""] * len(some)
+        purpose = Purpose(["call"] * len(some), nothing, ["grid"] * len(some), nothing, ids, [{}] * len(some))
         _add(suite, spec, plan(spec), table, purpose, elements)
     place = {case.id: row for row, case in enumerate(suite.cases)}
     return suite.some([place[one.id] for one in calls])
-
-
-def with_pinned(drafted: Drafted, plan: Plan, tier: str) -> Drafted:
-    """The drafted calls and a plan's pinned ones, one row per product."""
-    spec = drafted.spec
-    calls, intents, recipes = [], [], []
-    for pin in plan.pinned:
-        if tier in pin.tiers:
-            for product in pin.products or spec.judges:
-                if product in spec.judges:
-                    calls.append(make_call(spec.api, product, dict(pin.args), {spec.api: spec.kinds}))
-                    intents.append(f"{pin.id}: {pin.why}")
-                    recipes.append(pin.recipe)
-    if not calls:
-        return drafted
-    return replace(
-        drafted,
-        table=concatenate([drafted.table, from_calls(spec.api, spec.kinds, calls)]),
-        kind=drafted.kind + ["pinned"] * len(calls),
-        intent=drafted.intent + intents,
-        recipe=drafted.recipe + recipes,
-        twin=np.concatenate([drafted.twin, np.full(len(calls), -1)]),
-    )
 
 
 def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
@@ -183,10 +142,12 @@ def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
     kept: list[int] = []
     for row, call in enumerate(drafted.table.calls()):
         kind, intent = drafted.kind[row], drafted.intent[row]
-        label = {"invalid": intent.split()[1] if kind == "invalid" else "", "pinned": intent.split(":")[0]}.get(kind, "")
-        text = json.dumps([call.product, to_plain(call), drafted.recipe[row]], separators=(",", ":"))
+        what: list[Any] = [call.product, to_plain(call), drafted.recipe[row]]
+        if row in drafted.given:
+            what.append({name: list(values) for name, values in drafted.given[row].items()})
+        text = json.dumps(what, separators=(",", ":"))
         digest = hashlib.blake2b(text.encode(), digest_size=5).hexdigest()
-        one = "-".join(part for part in (drafted.spec.op, call.product, kind, label, digest) if part)
+        one = "-".join(part for part in (drafted.spec.op, call.product, kind, _label(kind, intent), digest) if part)
         if one not in order:
             order[one] = len(kept)
             kept.append(row)
@@ -197,7 +158,26 @@ def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
     ids = list(order)
     twins = ["" if drafted.twin[row] < 0 else ids[places[drafted.twin[row]]] for row in kept]
     kinds: list[Kind] = [drafted.kind[row] for row in kept]  # type: ignore[misc]
-    return drafted.table.take(np.array(kept, dtype=np.int64)), Purpose(kinds, intents, [drafted.recipe[r] for r in kept], twins, ids)
+    given = [drafted.given.get(row, {}) for row in kept]
+    purpose = Purpose(kinds, intents, [drafted.recipe[row] for row in kept], twins, ids, given)
+    return drafted.table.take(np.array(kept, dtype=np.int64)), purpose
+
+
+def _label(kind: str, intent: str) -> str:
+    """What an id says of the purpose: the rule that is broken, the two that are ordered, the name of a pinned call."""
+    parts = intent.split()
+    if kind == "invalid":
+        return f"{parts[1]}+{parts[4]}" if parts[0] == "orders" else parts[1]
+    return intent.split(":")[0] if kind == "pinned" else ""
+
+
+def crashing(judged: Judgement) -> np.ndarray:
+    """(rows,) bool: where the published library is known to end the host process."""
+    answers: Answers | None = answer(judged)
+    if answers is None:
+        return np.zeros(len(judged.table), dtype=bool)
+    fatal = np.array(["crash" in stage.codes for stage in answers.page.stages] + [False])
+    return np.asarray(fatal[answers.stage])  # the last is ACCEPTED, -1
 
 
 def _some(purpose: Purpose, rows: np.ndarray) -> Purpose:
@@ -210,15 +190,14 @@ def _add(suite: Suite, spec: Spec, plan: Plan, table: CallTable, purpose: Purpos
     answers = answer(judged)
     suite.specs[spec.name], suite.plans[spec.name] = spec, plan
     compute = compute_dtypes(spec, judged.view, len(table))
-    wanted = _wanted(spec, judged)
-    broken = np.array([kind == "invalid" for kind in purpose.kind], dtype=bool)
-    with_data = computable(judged, answers) & ~broken & (elements(table) <= most) & holdable(table)
+    refused = np.array([kind == "invalid" for kind in purpose.kind], dtype=bool)
+    with_data = computable(judged, answers) & ~refused & (elements(table) <= most) & holdable(table)
+    wanted = {name: asked & with_data for name, asked in _wanted(spec, judged).items()}
     calls = table.calls()
     expectations = judged.expectations()
+    why = mistrusted(judged, plan, wanted, purpose.recipe, purpose.intent)
     for row, call in enumerate(calls):
         data = bool(with_data[row])
-        outputs = [name for name, asked in wanted.items() if asked[row]] if data else []
-        vacuous = "" if not data else "no output is asked for" if not outputs else "the gradient is zero" if purpose.recipe[row] == "zeros" else ""
         suite.cases.append(
             Case(
                 id=purpose.ids[row],
@@ -231,11 +210,13 @@ def _add(suite: Suite, spec: Spec, plan: Plan, table: CallTable, purpose: Purpos
                 phase=2 if data else 1,
                 twin=purpose.twin[row],
                 compute=compute[row] if data else "",
-                mistrusted=vacuous,
+                mistrusted=why[row] if data else "",
             )
         )
+        outputs = [name for name, asked in wanted.items() if asked[row]]
         suite.stored.append(list(_stored(spec, call, outputs)) if data else [])
-    suite.batches += list(_batches(spec, plan, judged, compute, wanted, purpose, np.flatnonzero(with_data), start, calls))
+    data_for = WithData(compute, wanted, purpose.recipe, purpose.ids, purpose.given)
+    suite.batches += list(batches(plan, judged, data_for, np.flatnonzero(with_data), start, calls))
 
 
 def _wanted(spec: Spec, judged: Judgement) -> dict[str, np.ndarray]:
@@ -257,7 +238,9 @@ def storage_elements(desc: TensorDesc) -> int:
         return prod(desc.storage_shape)
     if desc.strides is None:
         return desc.offset + prod(desc.shape)
-    return desc.offset + sum((extent - 1) * stride for extent, stride in zip(desc.shape, desc.strides, strict=True)) + 1 if all(desc.shape) else desc.offset
+    if not all(desc.shape):
+        return desc.offset
+    return desc.offset + sum((extent - 1) * stride for extent, stride in zip(desc.shape, desc.strides, strict=True)) + 1
 
 
 def _stored(spec: Spec, call: Call, outputs: Iterable[str]) -> Iterable[Stored]:
@@ -270,55 +253,3 @@ def _stored(spec: Spec, call: Call, outputs: Iterable[str]) -> Iterable[Stored]:
         assert isinstance(desc, TensorDesc)
         yield Stored(name, "golden", golden_dtype(desc.dtype), desc.shape)
         yield Stored(name, "bound", "COMPLEX64" if DTYPES[desc.dtype].complex else "FLOAT", desc.shape)
-
-
-def _batches(
-    spec: Spec, plan: Plan, judged: Judgement, compute: np.ndarray, wanted: dict[str, np.ndarray], purpose: Purpose, rows: np.ndarray, start: int, calls: list[Call]
-) -> Iterable[Batch]:
-    """Rows with data, grouped by everything that shapes their computation."""
-    if not len(rows):
-        return
-    names = [p.name for p in spec.parameters.values() if isinstance(judged.table.columns[p.name], ScalarColumn)] + list(spec.scope.occurrences)
-    bound = {name: _bound_column(judged.view, (name, ""), len(judged.table)) for name in names}
-    labels = {value: i for i, value in enumerate(sorted(set(compute) | set(purpose.recipe)))}
-    columns = [column[rows] for column in _numbers(judged.table)]
-    columns += [np.array([labels[compute[row]] for row in rows]), np.array([labels[purpose.recipe[row]] for row in rows])]
-    _, groups = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    first: dict[int, int] = {}
-    for i, group in enumerate(groups.reshape(-1)):
-        first.setdefault(int(group), i)
-    for group in sorted(first, key=first.__getitem__):
-        members = rows[groups.reshape(-1) == group]
-        row = int(members[0])
-        tensors = {name: desc for name, desc in calls[row].args.items() if isinstance(desc, TensorDesc)}
-        size = max(sum(prod(d.shape) for d in tensors.values()), 1)
-        step = max(1, min(BATCH_CASES, BATCH_ELEMENTS // size))
-        for i in range(0, len(members), step):
-            some = members[i : i + step]
-            yield Batch(
-                op=spec.op,
-                rows=some + start,
-                ids=tuple(purpose.ids[r] for r in some),
-                tensors=tensors,
-                inputs=tuple(p.name for p in spec.inputs if p.name in tensors),
-                names={name: int(values[row]) for name, (values, there) in bound.items() if there[row]},
-                wanted=tuple(name for name, asked in wanted.items() if asked[row]),
-                exact=frozenset(spec.exact),
-                compute=compute[row],
-                recipe=purpose.recipe[row],
-                roles={p.name: plan.roles.get(p.name, "operand") for p in spec.inputs},
-                factors=plan.factors,
-            )
-
-
-def _bound_column(view: TableView, reference: Reference, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    value = view.get(reference)
-    return np.broadcast_to(np.asarray(value.data), rows), np.broadcast_to(np.asarray(value.bound, dtype=bool), rows)
-
-
-def _numbers(table: CallTable) -> Iterable[np.ndarray]:
-    """Every column of a table but the product, one by one."""
-    for column in table.columns.values():
-        for f in fields(column):
-            values = getattr(column, f.name)
-            yield from (values.T if values.ndim == 2 else [values])

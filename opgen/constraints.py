@@ -1,0 +1,99 @@
+"""Which values of a plan's axes go together: a rule of the page, seen through the axes that it depends on, is a table of
+allowed combinations. Nothing about an operator stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from opgen.draft import Draft
+from opgen.formulas import Value
+
+if TYPE_CHECKING:
+    from opgen.choices import Choices
+
+MOST_CELLS = 300_000
+"""A rule whose axes have more combinations than this is sampled."""
+SAMPLE = 20_000
+Check: TypeAlias = Callable[[Draft], np.ndarray]
+"""Draft -> (rows,) bool: what must not be."""
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """``tables``: (axes, allowed combinations, the ids of what forbids the rest). ``sampled`` rules have too many
+    combinations to list and were seen broken on a sample: rows that break them are dropped later."""
+
+    tables: tuple[tuple[tuple[int, ...], np.ndarray, tuple[str, ...]], ...]
+    sampled: tuple[str, ...]
+
+
+def constraints(choices: Choices) -> Constraints:
+    """Every rule, the page's way of reading arrays, and what a plan calls vacuous, as tables over the axes they depend on."""
+    by_axes: dict[tuple[int, ...], list[tuple[str, Check]]] = {}
+    one = choices.draft(np.zeros((1, len(choices.axes)), dtype=np.int64))
+    for name, check in _checks(choices):
+        read = one.depends(check)
+        axes = tuple(i for i, refs in enumerate(choices.refs) if any(ref in read for ref in refs))
+        if axes:
+            by_axes.setdefault(axes, []).append((name, check))
+    tables, sampled = [], []
+    for axes, checks in by_axes.items():
+        shape = tuple(choices.shape[i] for i in axes)
+        listed = prod(shape) <= MOST_CELLS
+        draft = choices.draft(_grid(choices, axes, shape) if listed else _sample(choices))
+        seen = [(name, broken) for name, check in checks if (broken := check(draft)).any()]
+        if listed and seen:
+            allowed = ~np.logical_or.reduce([broken for _, broken in seen])
+            tables.append((axes, allowed.reshape(shape), tuple(name for name, _ in seen)))
+        elif seen:
+            sampled += [name for name, _ in seen]
+    return Constraints(tuple(tables), tuple(sampled))
+
+
+def _checks(choices: Choices) -> Iterator[tuple[str, Check]]:
+    for rule in choices.spec.rules:
+        yield rule.id, lambda draft, rule=rule: rule.broken(draft, draft.rows)  # type: ignore[misc]
+    for name, parameter in choices.spec.parameters.items():
+        if parameter.items:
+            yield f"{name}.items", lambda draft, name=name: misread(draft, name)  # type: ignore[misc]
+    for entry, when in choices.vacuities:
+        if not entry.rules:
+            yield f"vacuous: {entry.why}", lambda draft, when=when: holds(when.read(draft), draft.rows)  # type: ignore[misc]
+
+
+def holds(value: Value, rows: int) -> np.ndarray:
+    """(rows,) bool: where a condition is known to hold."""
+    return np.asarray(np.broadcast_to(np.asarray(value.data & value.bound, dtype=bool), rows))
+
+
+def _grid(choices: Choices, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+    rows = np.zeros((prod(shape), len(choices.axes)), dtype=np.int64)
+    rows[:, list(axes)] = np.indices(shape).reshape(len(shape), -1).T
+    return rows
+
+
+def _sample(choices: Choices) -> np.ndarray:
+    """Rows spread over all combinations, the same every time: multiples of the golden ratio, one per axis."""
+    steps = np.arange(1, SAMPLE + 1)[:, None] * ((5**0.5 - 1) / 2 * np.arange(1, len(choices.axes) + 1) ** 0.5)
+    return np.asarray(np.floor((steps % 1.0) * np.array(choices.shape)), dtype=np.int64)
+
+
+def misread(draft: Draft, name: str) -> np.ndarray:
+    """(rows,) bool: where an array of the chosen length cannot say the names chosen for it (one item for two values)."""
+    parameter = draft.spec.parameters[name]
+    length = draft.flat(name, "len")
+    wrong = np.zeros(draft.rows, dtype=bool)
+    for size, slots in parameter.items.items():
+        for first, *others in slots:
+            for other in others:
+                wrong |= (length == size) & (draft.get((first, "")).data != draft.get((other, "")).data)
+    for size, fallbacks in parameter.otherwise.items():
+        for one, other in fallbacks.items():
+            wrong |= (length == size) & (draft.get((one, "")).data != draft.get((other, "")).data)
+    return wrong

@@ -1,0 +1,216 @@
+"""Edited calls, judged: which of them break a rule alone, which stand at a limit, which break two rules.
+
+Edits are made in rounds. The first edits legal calls; the second edits what came of the first, where a rule was only broken
+in company, or applies to no legal call at all. Every row is labelled by the oracle after its last edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import numpy as np
+
+from opgen.binding import TableView
+from opgen.breaker import Breaker, breaks, distance, reaches
+from opgen.choices import Choices
+from opgen.costs import elements, possible
+from opgen.draft import Draft
+from opgen.oracle import Judgement, judge
+from opgen.proposals import Collector, Edit, Proposals, alone
+from opgen.rules import Guard, Rule
+from opgen.table import concatenate
+
+FORBIDDEN = ("stated", "unstated", "unsupported_product")
+"""Buckets whose rules a suite breaks."""
+_WEIGHT = {"stated": 1000, "unstated": 1000, "unsupported_product": 1000, "disputed": 1000, "assumed": 1}
+"""What a broken rule adds to the company of another; an assumed one is mentioned and weighs less."""
+
+
+class Edited:
+    """The edits of some legal calls. ``rows`` are their choices, ``draft`` and ``legal`` the calls, ``cost`` what they hold;
+    ``bases`` of them are tried per product and guard, the cheapest first."""
+
+    def __init__(self, choices: Choices, rows: np.ndarray, draft: Draft, legal: Judgement, cost: np.ndarray, bases: int) -> None:
+        self.spec = choices.spec
+        self.choices = choices
+        self.rows = rows
+        self.draft = draft
+        self.legal = legal
+        self.bases = bases
+        self.order = np.argsort(cost, kind="stable")
+        self.collected = Collector()
+        self.rounds: list[Judgement] = []
+        self.guards = [(r, g) for r, rule in enumerate(self.spec.rules) for g in range(len(rule.guards))]
+
+    def rule(self, number: int) -> tuple[Rule, Guard]:
+        r, g = self.guards[number]
+        return self.spec.rules[r], self.spec.rules[r].guards[g]
+
+    # rounds -----------------------------------------------------------------------------------------------------------
+    def edit_legal(self) -> None:
+        """The first round: edits of legal calls for every guard that applies to one."""
+        breaker = Breaker(self.legal)
+        for number in range(len(self.guards)):
+            guard = self.rule(number)[1]
+            for base in self._bases(reaches(guard, self.legal.view, len(self.rows)) & self.legal.valid):
+                for edits in breaker.edits(guard, base):
+                    for mode in breaker.modes(edits):
+                        self.collected.add(base, edits, mode)
+        self._judge_new()
+
+    def edit_again(self) -> None:
+        """The second round: the best calls that break a rule in company lose that company, and rules that apply to no legal
+        call are broken in calls that are broken already."""
+        starts: list[tuple[int, list[Guard]]] = []
+        for number in range(len(self.guards)):
+            rule, guard = self.rule(number)
+            if rule.bucket not in FORBIDDEN:
+                continue
+            broken = self.breaking(number)
+            if not len(broken):
+                applies = np.flatnonzero(reaches(guard, self.judged.view, len(self)))
+                starts += [(row, [guard]) for row in self._lightest(applies)]
+            elif self.weight[broken].min() > _WEIGHT[rule.bucket]:
+                r = self.guards[number][0]
+                for row in self._lightest(broken):
+                    others = np.flatnonzero(self.judged.broken[:, row])
+                    starts.append((row, [guard for i in others if i != r for guard in self.spec.rules[i].guards]))
+        self._edit(starts)
+        self._judge_new()
+
+    def _edit(self, starts: list[tuple[int, list[Guard]]]) -> None:
+        rows = np.array(sorted({row for row, _ in starts}), dtype=np.int64)
+        if not len(rows):
+            return
+        breaker = Breaker(judge(self.spec, self.judged.table.take(rows)))
+        made = self.proposals
+        for row, guards in starts:
+            base, mode, before = int(made.base[row]), int(made.mode[row]), made.of(row)
+            place = int(np.searchsorted(rows, row))
+            for guard in guards:
+                for edits in breaker.edits(guard, place):
+                    modes = breaker.modes([*before, *edits])
+                    for one in (mode, *(m for m in modes if m != mode)):
+                        self.collected.add(base, [*before, *edits], one)
+
+    def _bases(self, usable: np.ndarray) -> list[int]:
+        """The cheapest of the usable legal rows of each product, spread a little."""
+        found: list[int] = []
+        ordered = self.order[usable[self.order]]
+        products = self.legal.table.product[ordered]
+        for product in np.unique(self.legal.table.product):
+            rows = ordered[products == product]
+            found += [int(rows[i]) for i in np.unique(np.linspace(0, len(rows) - 1, min(self.bases, len(rows))).astype(int))]
+        return found
+
+    def _lightest(self, rows: np.ndarray) -> list[int]:
+        """The rows of each product that break least, two at most."""
+        ordered = rows[np.lexsort((self.size[rows], self.weight[rows]))]
+        products = self.judged.table.product[ordered]
+        return [int(row) for product in np.unique(products) for row in ordered[products == product][:2]]
+
+    def _judge_new(self) -> None:
+        start = len(self)
+        made = self.collected.proposals(start)
+        if not len(made):
+            return
+        old = self.draft
+        draft = self.choices.draft(self.rows[made.base], made.edits(), old, made.base, made.mode)
+        self.rounds.append(judge(self.spec, draft.table()))
+        for name in ("judged", "weight", "size", "proposals", "legal_rows"):
+            self.__dict__.pop(name, None)
+
+    # what came of them ------------------------------------------------------------------------------------------------
+    def __len__(self) -> int:
+        return sum(len(part.table) for part in self.rounds)
+
+    @cached_property
+    def judged(self) -> Judgement:
+        """Every edited call of every round."""
+        if len(self.rounds) == 1:
+            return self.rounds[0]
+        table = concatenate([part.table for part in self.rounds])
+        return Judgement(self.spec, table, TableView(self.spec, table), np.concatenate([part.broken for part in self.rounds], axis=1))
+
+    @cached_property
+    def proposals(self) -> Proposals:
+        return self.collected.proposals()
+
+    @cached_property
+    def weight(self) -> np.ndarray:
+        """(rows,) int: what each row breaks, heavy rules and light ones."""
+        weights = np.array([_WEIGHT[rule.bucket] for rule in self.spec.rules])
+        return np.asarray((self.judged.broken * weights[:, None]).sum(axis=0))
+
+    @cached_property
+    def size(self) -> np.ndarray:
+        return elements(self.judged.table)
+
+    @cached_property
+    def legal_rows(self) -> np.ndarray:
+        """(rows,) bool: calls that break nothing and that can be made."""
+        return np.asarray(self.judged.valid & possible(self.judged.table))
+
+    def breaking(self, number: int) -> np.ndarray:
+        """The rows that break one guard."""
+        rule, guard = self.rule(number)
+        broken = self.judged.broken[self.guards[number][0]]
+        return np.flatnonzero(broken if len(rule.guards) == 1 else broken & breaks(guard, self.judged.view, len(self)))
+
+    def company(self, row: int, of: Iterable[int]) -> tuple[str, ...]:
+        """The other rules that a row breaks."""
+        return tuple(rule.id for i, rule in enumerate(self.spec.rules) if self.judged.broken[i, row] and i not in of)
+
+    def worst(self, number: int, most: int) -> list[int]:
+        """Calls that break a guard with the least company: ``most`` per product, both sides of a comparison first."""
+        rows = self.breaking(number)
+        away = distance(self.rule(number)[1], self.judged.view, len(self))[rows]
+        edits = (self.proposals.target[rows] >= 0).sum(axis=1)
+        return self._picked(rows, np.lexsort((self.size[rows], np.abs(away), edits, self.weight[rows])), np.sign(away), most)
+
+    def limits(self, number: int, most: int) -> list[int]:
+        """Legal calls as near to the limit of a guard as edits come, ``most`` per product; those that prove nothing last."""
+        rule, guard = self.rule(number)
+        dull = self.choices.vacuous(self.judged.view, len(self), rule.id)
+        rows = np.flatnonzero(self.legal_rows & reaches(guard, self.judged.view, len(self)))
+        away = np.abs(distance(guard, self.judged.view, len(self)))[rows]
+        order = np.lexsort((self.size[rows], dull[rows], away))
+        order = order[away[order] == away.min(initial=np.inf)]
+        return self._picked(rows, order, np.zeros(len(rows)), most)
+
+    def _picked(self, rows: np.ndarray, order: np.ndarray, side: np.ndarray, most: int) -> list[int]:
+        chosen: list[int] = []
+        products = self.judged.table.product[rows]
+        for product in np.unique(products):
+            mine = order[products[order] == product]
+            first = [int(mine[side[mine] == s][0]) for s in np.unique(side[mine])]
+            first.sort(key=mine.tolist().index)
+            taken: set[tuple[int, ...]] = set()
+            for place in [*first, *mine[: 50 * most].tolist()]:
+                key = self.proposals.key(int(rows[place]))
+                if len(taken) < most and key not in taken:
+                    taken.add(key)
+                    chosen.append(int(rows[place]))
+        return chosen
+
+    def parts(self, row: int) -> Iterator[tuple[int, list[Edit], int]]:
+        """(base, edits, mode) of the calls between a legal call and one that came of several edits."""
+        made = self.proposals
+        for edits in alone(made.of(row)):
+            yield int(made.base[row]), edits, int(made.mode[row])
+
+    def nearest(self, rows: Iterable[int]) -> dict[int, int]:
+        """Row -> a legal row with one edit less, where there is one: nearer than the call that all edits started from."""
+        asked = {row: [self.collected.add(*part) for part in self.parts(row)] for row in rows}
+        self._judge_new()
+        legal = self.legal_rows
+        found = {row: [place for place in places if legal[place]] for row, places in asked.items()}
+        return {row: min(places, key=lambda p: self.size[p]) for row, places in found.items() if places}
+
+    def merged(self, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+        """(one row, another) -> the row with the edits of both, on the base and with the mode of the first."""
+        made = self.proposals
+        asked = {(a, b): self.collected.add(int(made.base[a]), [*made.of(a), *made.of(b)], int(made.mode[a])) for a, b in pairs}
+        self._judge_new()
+        return {pair: place for pair, place in asked.items() if place >= 0}
