@@ -19,9 +19,9 @@ Tensors = Mapping[str, Array | None]
 class Kernel(Protocol):
     """The three functions of a kernel module.
 
-    A module whose sums a BLAS may order, or whose terms are plain products, says so by ``PARTNERS``: output -> the tensor that
-    it is linear in beside the incoming gradient (no entry: in the gradient alone). Without it, the kernel itself adds in
-    an order that depends on nothing but the shapes.
+    A module whose sums a BLAS may order, or whose terms are plain products, says so by ``PARTNERS``: output -> the
+    tensor that it is linear in beside the incoming gradient (no entry: in the gradient alone). Without it, the kernel
+    itself adds in an order that depends on nothing but the shapes.
     """
 
     def golden(self, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:

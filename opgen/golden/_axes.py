@@ -96,13 +96,14 @@ def fold(gradient: Array, borders: tuple[tuple[int, int], ...]) -> Array:
     width = prod(planes.shape[2:]) * (result.itemsize // 8)
     rows = min(extents[0], max(1, BLOCK // max(1, width)))
     step = max(1, BLOCK // max(1, rows * width))
-    for first in range(0, len(planes), step):
-        for row in range(0, extents[0], rows):
-            part, span = planes[first:first + step], (row, min(row + rows, extents[0]))
-            for axis, (before, after) in enumerate(borders, 1):
-                begin, end = span if axis == 1 else (0, extents[axis - 1])
-                target = result[first:first + step, span[0]:span[1]] if axis == rank else None
-                part = fold_axis(part, axis, before, after, begin, end, target)
+    with np.errstate(all="ignore"):
+        for first in range(0, len(planes), step):
+            for row in range(0, extents[0], rows):
+                part, span = planes[first:first + step], (row, min(row + rows, extents[0]))
+                for axis, (before, after) in enumerate(borders, 1):
+                    begin, end = span if axis == 1 else (0, extents[axis - 1])
+                    target = result[first:first + step, span[0]:span[1]] if axis == rank else None
+                    part = fold_axis(part, axis, before, after, begin, end, target)
     return result.reshape(*gradient.shape[:-rank], *extents)
 
 

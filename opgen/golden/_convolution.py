@@ -222,13 +222,12 @@ def by_taps(t: Operands, plan: Plan) -> None:
     nothing(t, plan)
     narrow = t.x if plan.transposed else t.dy
     room = max(1, COLUMNS // (2 * (prod(t.x.shape[2:4]) + prod(t.dy.shape[2:4]))))
-    with np.errstate(all="ignore"):
-        for b, n in np.ndindex(*t.x.shape[:2]):
-            for block in blocks(narrow.shape[4:], room):
-                for index, outer, inner in taps(plan.down, block):
-                    at = tuple(slice(s + o.start, s + o.stop) for (s, _), o in zip(block, outer, strict=True))
-                    here, there = (b, n, slice(None), slice(None), *at), (b, n, slice(None), slice(None), *inner)
-                    tap(t, b, index, *((there, here) if plan.transposed else (here, there)))
+    for b, n in np.ndindex(*t.x.shape[:2]):
+        for block in blocks(narrow.shape[4:], room):
+            for index, outer, inner in taps(plan.down, block):
+                at = tuple(slice(s + o.start, s + o.stop) for (s, _), o in zip(block, outer, strict=True))
+                here, there = (b, n, slice(None), slice(None), *at), (b, n, slice(None), slice(None), *inner)
+                tap(t, b, index, *((there, here) if plan.transposed else (here, there)))
 
 
 def tap(t: Operands, b: int, index: tuple[Any, ...], upstream: tuple[Any, ...], source: tuple[Any, ...]) -> None:

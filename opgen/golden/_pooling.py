@@ -59,9 +59,10 @@ def pool(gradient: Array, plan: Plan) -> Array:
     cuts = [(slice(0, counts[0]), slice(0, extents[0]), plan)]
     if extents[0] * row > 4 * BLOCK:
         cuts = list(cut(plan, max(1, BLOCK // row)))
-    for first in range(0, len(planes), step):
-        for windows, rows, part in cuts:
-            some(planes[first:first + step, windows], result[first:first + step, rows], part)
+    with np.errstate(all="ignore"):
+        for first in range(0, len(planes), step):
+            for windows, rows, part in cuts:
+                some(planes[first:first + step, windows], result[first:first + step, rows], part)
     return result.reshape(*lead, *extents)
 
 

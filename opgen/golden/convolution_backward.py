@@ -38,12 +38,13 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
         outputs["gradInput"] = np.empty(x.shape)
     if "gradWeight" in wanted:
         outputs["gradWeight"] = np.empty(w.shape)
-    if outputs:
-        plan = planned(names, dy.shape[1:], x.shape[1:], w.shape[1:])
-        operands = by_groups(dy, x, w, outputs.get("gradInput"), outputs.get("gradWeight"), plan)
-        form(operands, plan)(operands, plan)
-    if "gradBias" in wanted:
-        outputs["gradBias"] = np.add.reduce(dy.reshape(*dy.shape[:3], prod(dy.shape[3:])), axis=(1, 3))
+    with np.errstate(all="ignore"):
+        if outputs:
+            plan = planned(names, dy.shape[1:], x.shape[1:], w.shape[1:])
+            operands = by_groups(dy, x, w, outputs.get("gradInput"), outputs.get("gradWeight"), plan)
+            form(operands, plan)(operands, plan)
+        if "gradBias" in wanted:
+            outputs["gradBias"] = np.add.reduce(dy.reshape(*dy.shape[:3], prod(dy.shape[3:])), axis=(1, 3))
     return outputs
 
 

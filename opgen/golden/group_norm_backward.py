@@ -10,8 +10,7 @@ shape of one case alone, neither on the batch nor on a BLAS.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from math import isfinite
 from typing import NamedTuple
 
@@ -51,7 +50,9 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     parameters = np.zeros((2, batch, groups, d))
     suspects: set[int] = set()
     if g.x.size:
-        with unbuffered(space):
+        with np.errstate(all="ignore"):  # puts the size of the buffer back, too
+            if space >= 256:
+                np.setbufsize(16)  # else numpy expands a factor per row into it, which costs more than it saves
             for block in blocks((batch, n, groups), max(1, ROOM // (d * space))):
                 suspects |= part(g, tuple([slice(*span) for span in block]), gradient, parameters)
     outputs = {"gradInput": gradient, "gradGammaOut": parameters[1], "gradBetaOut": parameters[0]}
@@ -59,19 +60,6 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     for b in suspects:
         repair(g, b, chosen)
     return shaped(chosen, tensors, names)
-
-
-@contextmanager
-def unbuffered(row: int) -> Iterator[None]:
-    """Keeps numpy from expanding a factor per row into its buffer, which costs more than it saves on long rows."""
-    if row < 256:
-        yield
-        return
-    size = np.setbufsize(16)
-    try:
-        yield
-    finally:
-        np.setbufsize(size)
 
 
 def part(g: Groups, at: tuple[slice, ...], gradient: Array | None, parameters: Array) -> set[int]:
@@ -102,21 +90,21 @@ def part(g: Groups, at: tuple[slice, ...], gradient: Array | None, parameters: A
 def combine(arrays: tuple[Array, Array, Array], factor: Array, slope: Array, constant: Array) -> None:
     """Writes dy * factor + (constant - x * slope), by pieces if a group is larger than a block."""
     d, space = arrays[0].shape[3:]
-    x, dy, out = (array.reshape(-1, d, space) for array in arrays)
-    a, b, c = factor.reshape(-1, d, 1), slope.reshape(-1, 1, 1), constant.reshape(-1, 1, 1)
+    a, b, c = factor.reshape(-1, 1), slope.reshape(-1, 1), constant.reshape(-1, 1)
+    x, (dy, out) = arrays[0].reshape(len(b), d * space), (array.reshape(len(a), space) for array in arrays[1:])
     if d * space <= ROOM:
         part = x * b
         np.subtract(c, part, out=part)
         np.multiply(dy, a, out=out)
-        out += part
+        out += part.reshape(out.shape)
         return
+    x = x.reshape(out.shape)
     for channels, span in blocks((d, space), ROOM):
-        at = (slice(None), slice(*channels), slice(*span))
+        rows, at = slice(*channels), (slice(*channels), slice(*span))
         part = x[at] * b
         np.subtract(c, part, out=part)
-        target = out[at]
-        np.multiply(dy[at], a[:, slice(*channels)], out=target)
-        target += part
+        np.multiply(dy[at], a[rows], out=out[at])
+        out[at] += part
 
 
 def shaped(outputs: dict[str, Array], tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
