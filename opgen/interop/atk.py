@@ -174,7 +174,7 @@ def _value(kind: str, value: Any, name: str, found: Found) -> Any:
             found.notes.append(f"{name}: the first of the range {shown(value)}")
         value = value[0]
     if value is None:
-        raise Unreadable(f"range_values is null, and a {kind.removesuffix('_array')} is never null; write the value")
+        raise Unreadable(f"range_values is null, and no {kind.removesuffix('_array')} is; write the value")
     if isinstance(value, (dict, list, str)):
         raise Unreadable(f"range_values {shown(value)}: expects a value or [lowest, highest]")
     return values.scalar(kind, value)
