@@ -27,6 +27,8 @@ FEW_VALUES = 12
 SHOWN = 3
 LEAST = 0.9
 """The part of the failures that must have a fact, for the fact to be worth saying."""
+CLEAR = 0.6
+"""How much larger than the part of the passes it must be."""
 
 
 def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[Finding]:
@@ -82,7 +84,7 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
     candidates.sort(key=lambda one: (-round(one[0], 4), len(one[1]), sum(len(labels[keep[i]]) for i in one[1])))
     chosen: list[tuple[str, Array]] = []
     for score, which in candidates:
-        if score < max(0.3, candidates[0][0] - 0.05) or len(chosen) == SHOWN:
+        if score < max(CLEAR, candidates[0][0] - 0.05) or len(chosen) == SHOWN:
             break
         mine = matrix[keep[list(which)]].all(axis=0)
         if not any(np.array_equal(mine, other) for _, other in chosen):
@@ -196,7 +198,8 @@ def _numbers(found: dict[str, Array], name: str, values: Array, there: Array, ex
             found[f"{name} = {value}"] = (values == value) & there
     if exact:
         return
-    found[f"{name} > 0"] = (values > 0) & there
+    if len(kinds) and kinds[0] <= 0:
+        found[f"{name} > 0"] = (values > 0) & there
     found[f"{name} > 1"] = (values > 1) & there
     found[f"{name} odd"] = (values % 2 == 1) & there
     for power in (4, 8, 16, 64, 256, 1024):

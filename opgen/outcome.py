@@ -60,6 +60,10 @@ class Report:
     def __contains__(self, case: object) -> bool:
         return case in self._by_case
 
+    def get(self, case: str) -> Verdict | None:
+        """The verdict of a case; None where the report does not have it."""
+        return self._by_case.get(case)
+
     @property
     def totals(self) -> dict[str, int]:
         """Verdict -> cases, in the order of :data:`VERDICTS`; none that does not occur."""

@@ -1,0 +1,55 @@
+"""``opgen compare BEFORE AFTER``: two reports against each other."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from opgen.cli.options import examples, json_option
+
+SHOWN = 20
+
+
+@click.command("compare", short_help="What changed between two reports.")
+@click.argument("before", metavar="BEFORE.json", type=click.Path(exists=True, dir_okay=False))
+@click.argument("after", metavar="AFTER.json", type=click.Path(exists=True, dir_okay=False))
+@click.option("--strict", is_flag=True, help="Lenient cases and known deviations count as failing.")
+@json_option()
+def command(before: str, after: str, strict: bool, as_json: bool) -> None:
+    """Newly failing, newly fixed and other changes between two reports of opgen diff --json.
+
+    Exits 1 where something newly fails.
+    """
+    from opgen.cli.console import json_text, note, output
+    from opgen.compare import Change, compare
+    from opgen.report import data
+
+    found = compare(data.read(before), data.read(after), strict)
+    lists = {
+        "newly failing": found.failing, "fixed": found.fixed, "other verdict": found.other, "new cases": found.added,
+        "no longer there": found.removed, "error grew": found.worse_ratio,
+    }  # fmt: skip
+    if as_json:
+
+        def plain(change: Change) -> dict[str, str | None]:
+            return {
+                "case": change.case,
+                **{name: one.verdict if one else None for name, one in (("before", change.before), ("after", change.after))},
+            }
+
+        json_text({name: [plain(change) for change in changes] for name, changes in lists.items()} | {"unchanged": found.unchanged})
+    else:
+        console = output()
+        for name, changes in lists.items():
+            for change in changes[:SHOWN]:
+                console.print(f"{name:15}  {change}", markup=False)
+            if len(changes) > SHOWN:
+                console.print(f"{name:15}  ... and {len(changes) - SHOWN} more", markup=False)
+        counts = ", ".join(f"{len(changes)} {name}" for name, changes in lists.items() if changes)
+        console.print(f"{counts + ', ' if counts else ''}{found.unchanged} unchanged", markup=False)
+    note("the reports are about different bundles: equal ids are taken for equal cases", found.same_bundle)
+    sys.exit(1 if found.failing else 0)
+
+
+command.epilog = examples("opgen compare before.json after.json")

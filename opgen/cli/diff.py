@@ -1,0 +1,104 @@
+"""``opgen diff BUNDLE RESULTS``: judge what a device answered."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from opgen.cli.options import case_option, choose, examples, quiet_option
+
+if TYPE_CHECKING:
+    from opgen.outcome import Report
+
+
+@click.command(
+    "diff", short_help="Judge what a device answered.",
+    epilog=examples("opgen diff suite.h5 results.h5", "opgen diff suite.h5 results.h5 --html report.html --json report.json"),
+)  # fmt: skip
+@click.argument("bundle", metavar="BUNDLE", type=click.Path(exists=True, dir_okay=False))
+@click.argument("results", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--against", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False), help="Another device's results, for the double benchmark."
+)
+@click.option(
+    "--again",
+    metavar="RESULTS",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="A repeated run, which should have the same bits (repeatable).",
+)
+@click.option(
+    "--truth",
+    type=click.Choice(["page", "library", "both"]),
+    default="both",
+    show_default=True,
+    help="Whose status codes count; both knows deviations.",
+)
+@click.option("--strict", is_flag=True, help="Lenient cases and known deviations fail too.")
+@click.option(
+    "--waivers", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="YAML file of verdicts that are accepted until a day."
+)
+@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Write a report for people, in one file.")
+@click.option("--junit", metavar="FILE", type=click.Path(dir_okay=False), help="Write JUnit XML.")
+@click.option(
+    "--json",
+    "as_json",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write JSON, for programs and opgen compare; - is standard output.",
+)
+@case_option()
+@quiet_option()
+def command(
+    bundle: str, results: str, against: str | None, again: tuple[str, ...], truth: str, strict: bool, waivers: str | None,
+    html: str | None, junit: str | None, as_json: str | None, cases: tuple[str, ...], quiet: bool,
+) -> None:  # fmt: skip
+    """Compare the results of a device with the goldens of a bundle: a verdict per case.
+
+    A case passes if its status is admissible and every element lies within its stored bound; the published standards are computed
+    beside it. Exits 1 where a case failed, crashed or is missing.
+    """
+    import datetime
+
+    import opgen
+    from opgen import waivers as site
+    from opgen.cli.console import note, output
+    from opgen.report import data, text
+
+    accepted = site.read(waivers) if waivers else []
+    with opgen.open(bundle) as file:
+        chosen = choose(file.ids, cases) if cases else []
+        report = opgen.diff(file, results, against=against, again=again, truth=truth, cases=chosen)  # type: ignore[arg-type]
+        site.apply(report, accepted, datetime.date.today())
+        if html:
+            _write(html, lambda: _html(report), quiet, note)
+    if junit:
+        from opgen.report import junit as xml
+
+        _write(junit, lambda: xml.text(report, strict), quiet, note)
+    if as_json == "-":
+        click.echo(data.text(report), nl=False)
+    elif as_json:
+        _write(as_json, lambda: data.text(report), quiet, note)
+    if as_json != "-" and not quiet:
+        text.render(report, output(), strict)
+    sys.exit(1 if report.bad(strict) else 0)
+
+
+def _write(path: str, content: Callable[[], str], quiet: bool, note: Callable[[str, bool], None]) -> None:
+    Path(path).write_text(content(), encoding="utf-8")
+    note(f"{path}: written", quiet)
+
+
+def _html(report: Report) -> str:
+    from opgen.cli import Stop
+
+    try:
+        from opgen.report import html
+    except ModuleNotFoundError as error:
+        raise Stop(f"--html: needs {error.name}, which is not installed: pip install 'opgen[report]'") from None
+    return html.text(report)

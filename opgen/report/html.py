@@ -1,0 +1,94 @@
+"""A report as one HTML file for people: nothing is fetched from a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from math import isinf
+from typing import Any
+
+import jinja2
+
+from opgen.answers import align, outputs_of
+from opgen.bundle.dtypes import BundleError
+from opgen.bundle.reader import Bundle
+from opgen.bundle.resultsfile import ResultsFile
+from opgen.explain import call_line, compared
+from opgen.model import Verdict
+from opgen.outcome import Report
+from opgen.report import maps
+from opgen.report.text import spread
+from opgen.standards import CRITERIA
+from opgen.statuses import VERDICTS
+
+MAPS = 24
+"""Failing cases that get a picture."""
+
+
+def text(report: Report, strict: bool = False) -> str:
+    """The whole page. Pictures of failing cases are drawn where the bundle and the results are still where the report says."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("opgen.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    bad = spread(report.bad(strict))
+    pictures: dict[str, dict[str, Any]] = {}
+    with suppress(BundleError, OSError):  # where the files have gone, the numbers are in the report
+        pictures = dict(_pictures(report, bad))
+    verdicts = [name for name in VERDICTS if name in report.totals]
+    return environment.get_template("page.html.j2").render(
+        report=report, bad=bad, verdicts=verdicts, pictures=pictures, criteria=CRITERIA, notes=report.notes,
+        groups=[(op.removeprefix("aclnn"), dtype, counts) for (op, dtype), counts in report.by("op", "dtype").items()],
+        distribution=maps.distribution(report.distribution) if report.distribution else "", legend=maps.legend(),
+        repro=_repro(report), rows=_script(list(_rows(report))), failed=bool(report.bad(strict)),
+    )  # fmt: skip
+
+
+def _pictures(report: Report, bad: list[Verdict]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Case -> its call, and an error map per wrong output."""
+    with Bundle(report.origin["bundle"]) as bundle, ResultsFile(report.origin["results"]) as results:
+        outputs = outputs_of(bundle)
+        answers = align(bundle, outputs, results)
+        places = {(int(case), bundle.names[int(name)]): i for i, (case, name) in enumerate(zip(outputs.case, outputs.name, strict=True))}
+        for verdict in bad[:MAPS]:
+            case = bundle[verdict.case]
+            found = []
+            wrong = [name for name, one in verdict.metrics.get("outputs", {}).items() if one["beyond"]]
+            for name in wrong:
+                try:
+                    device = answers.tensor(places[case.row, name])
+                except ValueError:
+                    continue
+                found.append((name, maps.error_map(compared(case, name, device))))
+            yield verdict.case, {"call": call_line(case.call), "json": json.dumps(case.call), "maps": found, "intent": case.intent}
+
+
+def _repro(report: Report) -> dict[str, str]:
+    device = report.origin.get("device", {})
+    backend, name = device.get("backend", "torch"), device.get("device", "")
+    where = f" --device {name}" if name else ""
+    return {
+        "before": f"opgen run {report.origin.get('bundle', 'suite.h5')} --backend {backend}{where} --case ",
+        "after": f" -o one.h5 --force && opgen diff {report.origin.get('bundle', 'suite.h5')} one.h5 --case ",
+    }  # fmt: skip
+
+
+def _rows(report: Report) -> Iterator[list[Any]]:
+    """What the table of verdicts shows, a short list per case."""
+    for one in report:
+        ratio = max((output["ratio"] for output in one.metrics.get("outputs", {}).values()), default=None)
+        shown = None if ratio is None else "Inf" if isinf(ratio) else float(f"{ratio:.4g}")
+        facts = [one.metrics.get(name, "") for name in ("op", "product", "dtype", "kind")]
+        yield [
+            one.case,
+            one.verdict,
+            *(str(fact).removeprefix("aclnn") for fact in facts),
+            shown,
+            one.detail,
+            report.waived.get(one.case, ""),
+        ]
+
+
+def _script(value: Any) -> str:
+    """JSON that may stand inside a script element."""
+    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

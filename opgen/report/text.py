@@ -1,0 +1,106 @@
+"""A report for a terminal: totals, where the bad verdicts are, the worst cases, what they share. It fits a screen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console, Group
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from opgen.model import Verdict
+from opgen.outcome import Report
+from opgen.statuses import BAD, KNOWN, LENIENT, PASSED, STRICT, VERDICTS
+
+SHOWN = 5
+_SHORT = {KNOWN: "known"}
+STYLES = {**dict.fromkeys(BAD, "bold red"), LENIENT: "yellow", KNOWN: "yellow", PASSED: "green"}
+
+
+def render(report: Report, console: Console, strict: bool = False, shown: int = SHOWN) -> None:
+    """Print a report; ``shown`` bad cases at most."""
+    console.print(Group(*_parts(report, strict, shown)))
+
+
+def _parts(report: Report, strict: bool, shown: int) -> Iterator[Any]:
+    yield _table(report)
+    yield Text()
+    if report.criteria:
+        yield _criteria(report)
+        yield Text()
+    bad = report.bad(strict)
+    if bad:
+        yield from _bad(bad, shown)
+    for finding in report.findings[:6]:
+        yield Text.from_markup(f"[bold]shared[/]  {escape(str(finding))}")
+    known = Counter(verdict.detail.split(":")[0].split(" (")[0] for verdict in report if verdict.verdict == KNOWN)
+    for text, count in known.most_common(3):
+        yield Text.from_markup(f"[yellow]known[/]   {count} × {escape(text)}")
+    for note in report.notes:
+        yield Text.from_markup(f"note    {escape(note)}")
+    yield Text.from_markup(_last(report, bad))
+
+
+def _last(report: Report, bad: list[Verdict]) -> str:
+    totals = ", ".join(f"[{STYLES.get(name, '') or 'dim'}]{count} {name}[/]" for name, count in report.totals.items())
+    waived = f", {len(report.waived)} of them waived" if report.waived else ""
+    return f"{'[bold red]FAILED[/]' if bad else '[bold green]OK[/]'}  {len(report)} cases: {totals or 'none'}{waived}"
+
+
+def _table(report: Report) -> Table:
+    """Verdicts by operator, and by dtype where numbers were compared."""
+    names = [name for name in VERDICTS if name in report.totals]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("operator", no_wrap=True)
+    table.add_column("dtype", no_wrap=True)
+    for name in (*names, "error/bound"):
+        table.add_column(_SHORT.get(name, name), justify="right")
+    largest: dict[tuple[str, str], float] = {}
+    for verdict in report:
+        if "ratio" in verdict.metrics or "outputs" in verdict.metrics:
+            key = (str(verdict.metrics["op"]), str(verdict.metrics["dtype"]))
+            ratio = max((one["ratio"] for one in verdict.metrics.get("outputs", {}).values()), default=0.0)
+            largest[key] = max(largest.get(key, 0.0), ratio)
+    for (op, dtype), counts in report.by("op", "dtype").items():
+        cells = [Text(str(counts[name]), style=STYLES.get(name, "")) if counts[name] else Text("·", style="dim") for name in names]
+        ratio = f"{largest[op, dtype]:.3g}" if (op, dtype) in largest else ""
+        table.add_row(op.removeprefix("aclnn"), dtype or "(status)", *cells, ratio)
+    return table
+
+
+def _criteria(report: Report) -> Text:
+    """How many outputs meet each criterion."""
+    parts = [Text.assemble(name, " ", (f"{met}/{asked}", "green" if met == asked else "bold red" if name == "bound" else "yellow"))
+             for name, (met, asked) in report.criteria.items()]  # fmt: skip
+    return Text("outputs that meet  ", style="bold") + Text(", ").join(parts)
+
+
+def _bad(bad: list[Verdict], shown: int) -> Iterator[Text]:
+    """The worst first: crashes, then by error / bound; no two in a row of one kind while there are others."""
+    for verdict in spread(bad)[:shown]:
+        style = STYLES.get(verdict.verdict, "")
+        yield Text.from_markup(f"[{style}]{verdict.verdict}[/]  {escape(verdict.case)}\n        {escape(verdict.detail)}", overflow="fold")
+    if len(bad) > shown:
+        yield Text(f"        ... and {len(bad) - shown} more", style="dim")
+    yield Text()
+
+
+def spread(bad: list[Verdict]) -> list[Verdict]:
+    """Bad verdicts so that the first few show different things: one of each operator, verdict and first word, round after round."""
+    kinds: dict[tuple[str, ...], list[Verdict]] = {}
+    for verdict in sorted(bad, key=_badness):
+        status = verdict.metrics.get("status")
+        kinds.setdefault(
+            (verdict.verdict, str(verdict.metrics.get("op")), verdict.detail.split(":")[0] if status == 0 else str(status)), []
+        ).append(verdict)
+    rounds = [(depth, at, verdict) for at, mine in enumerate(kinds.values()) for depth, verdict in enumerate(mine)]
+    return [verdict for _, _, verdict in sorted(rounds, key=lambda one: one[:2])]
+
+
+def _badness(verdict: Verdict) -> tuple[int, float]:
+    order = {name: at for at, name in enumerate(("crashed", "failed", "missing", *sorted(STRICT - BAD)))}
+    ratio = max((one["ratio"] for one in verdict.metrics.get("outputs", {}).values()), default=0.0)
+    return order.get(verdict.verdict, 9), -ratio
