@@ -58,7 +58,8 @@ def conv(**more: Any) -> Case:
         "inputs": [
             tensor("gradOutput", 2, 4, 3, 3, dtype="bf16"), tensor("input", 2, 3, 5, 5, dtype="bf16"),
             tensor("weight", 4, 3, 3, 3, dtype="bf16"), array("biasSizes", 4), array("stride", 1, 1), array("padding", 0, 0),
-            array("dilation", 1, 1), attr("transposed", False, "bool"), array("outputPadding", 0, 0), attr("groups", 1), array("outputMask", True, True, False, dtype="bool"),
+            array("dilation", 1, 1), attr("transposed", False, "bool"), array("outputPadding", 0, 0),
+            attr("groups", 1), array("outputMask", True, True, False, dtype="bool"),
             attr("cubeMathType", 0, "int8"), attr("format", "NCHW", "non_param"),
         ], **more,
     }  # fmt: skip
@@ -153,7 +154,7 @@ def put(name: str, value: Any) -> Callable[[Case], None]:
         (norm, "gamma", tensor("gamma") | {"shape": None}, "gamma", None),
         (pad, "self", [tensor("self", 2, 3, 4, 4, type="tensors")], "self", TensorDesc((2, 3, 4, 4), "FLOAT", range=(-1.0, 1.0))),
         (pad, "self", tensor("SELF", 2, 3, 4, 4, range_values=0.5), "self", TensorDesc((2, 3, 4, 4), "FLOAT", range=(0.5, 0.5))),
-        (pad, "gradOutput", tensor("gradOutput", 2, 6, 8, format="NCL"), "gradOutput", TensorDesc((2, 6, 8), "FLOAT", "NCL", range=(-1, 1))),
+        (pad, "self", tensor("self", 2, 6, 8, format="NCL"), "self", TensorDesc((2, 6, 8), "FLOAT", "NCL", range=(-1.0, 1.0))),
     ],
 )  # fmt: skip
 def test_forms_of_one_argument(
