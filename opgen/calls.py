@@ -102,6 +102,8 @@ def no_collection() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()  # and thawed they count as old, so that the next collection of young objects passes them by
+        gc.unfreeze()
         if was:
             gc.enable()
 
@@ -174,7 +176,7 @@ def _integers(value: Any, name: str, key: str = "") -> tuple[int, ...]:
 def _tensor(value: Any, name: str) -> TensorDesc:
     if type(value) is not dict:
         raise CallFault(f"args.{name}: expects a tensor (an object with shape, dtype, format) or null, not {value!r}")
-    if not value.keys() <= TENSOR_KEYS:
+    if not TENSOR_KEYS.issuperset(value):
         unknown = next(key for key in value if key not in TENSOR_KEYS)
         raise CallFault(f"args.{name}.{unknown}: no such key{did_you_mean(unknown, TENSOR_KEYS)}")
     shape = _integers(value.get("shape"), name, ".shape")

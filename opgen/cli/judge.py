@@ -22,10 +22,11 @@ def command(calls: str, form: str, truth: str) -> None:
     """
     from opgen import judging
     from opgen.book import book
-    from opgen.calls import read_calls
+    from opgen.calls import no_collection, read_calls
 
     pages = book()
     answers = judging.judge_calls(read_calls(calls, pages.kinds), pages)
     asked: judging.Truth = truth  # type: ignore[assignment]
     lines = judging.json_lines(answers, asked) if form == "json" else (judging.as_text(one, pages, asked) for one in answers)
-    sys.stdout.writelines(f"{line}\n" for line in lines)
+    with no_collection():
+        sys.stdout.writelines(f"{line}\n" for line in lines)
