@@ -86,8 +86,8 @@ def form_of(case: CaseView, name: str) -> tuple[tuple[int, ...], tuple[str, ...]
 
 def _free(args: Mapping[str, Any], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """A shape that is free: what N, C and HxW make of it, where they are arguments."""
-    sizes = {letter: args[key] for letter, key in (("N", "N"), ("C", "C"), ("W", "HxW")) if isinstance(args.get(key), int)}
-    for letters in (("N", "C", "W"), ("N", "C"), ("C",)):
+    sizes = {letter: args[key] for letter, key in (("N", "N"), ("C", "C"), ("P", "HxW")) if isinstance(args.get(key), int)}
+    for letters in (("N", "C", "P"), ("N", "C"), ("C",)):
         if set(letters) <= set(sizes) and prod(shape) == prod(sizes[letter] for letter in letters):
             return tuple(sizes[letter] for letter in letters), letters
     return shape, ()

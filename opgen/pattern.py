@@ -8,7 +8,7 @@ import numpy as np
 
 from opgen.numerics import Array
 
-_WORDS = {"N": "sample", "C": "channel", "D": "slice", "H": "row", "W": "column", "G": "group", "K": "filter"}
+_WORDS = {"N": "sample", "C": "channel", "D": "slice", "H": "row", "W": "column", "G": "group", "K": "filter", "P": "position"}
 
 
 def axis_names(rank: int, letters: Sequence[str | int] = ()) -> tuple[str, ...]:

@@ -46,11 +46,11 @@ def distribution(counts: Mapping[str, Sequence[int]]) -> str:
 
 def error_map(found: Compared) -> str:
     """Where an output is wrong, as a PNG in a data URI: samples by channels, then the spatial axes, each the largest over the rest."""
-    drawn = list(panels(found))
+    drawn = [one for one in panels(found) if one[0].size > 1] or list(panels(found))[-1:]
     widths = [min(max(values.shape[1], 4), 40) for values, *_ in drawn]
-    height = max(min(max(values.shape[0], 3), 24) for values, *_ in drawn)
+    height = max(min(max(values.shape[0], 6), 24) for values, *_ in drawn)
     scale = min(0.28, 9.0 / sum(widths))
-    figure = Figure(figsize=(max(sum(widths) * scale + 0.9 * len(drawn) + 1.2, 4.5), min(height * scale, 4.5) + 0.9))
+    figure = Figure(figsize=(max(sum(widths) * scale + 0.9 * len(drawn) + 1.2, 4.5), min(height * scale, 4.5) + 0.9), layout="constrained")
     axes = figure.subplots(1, len(drawn), squeeze=False, width_ratios=widths)[0]
     colours, norm = ListedColormap(list(_COLOURS)), BoundaryNorm(range(len(_COLOURS) + 1), len(_COLOURS))
     for axis, (values, rows, columns, lines) in zip(axes, drawn, strict=True):
@@ -58,7 +58,7 @@ def error_map(found: Compared) -> str:
         axis.set_xlabel(columns, fontsize=9)
         axis.set_ylabel(rows, fontsize=9)
         for side, extent in (("x", values.shape[1]), ("y", values.shape[0])):
-            ticks = np.unique(np.linspace(0, extent - 1, min(extent, 8)).astype(int))
+            ticks = np.arange(0, extent, -(-extent // 12))
             getattr(axis, f"set_{side}ticks")(ticks, ticks, fontsize=8)
             if extent <= 64:
                 getattr(axis, f"set_{side}ticks")(np.arange(extent + 1) - 0.5, minor=True)
@@ -71,7 +71,7 @@ def error_map(found: Compared) -> str:
     bar.ax.set_yticklabels(_NAMES, fontsize=7)
     bar.ax.set_title("error/\nbound", fontsize=7)
     sink = BytesIO()
-    figure.savefig(sink, format="png", dpi=110, bbox_inches="tight", metadata={"Software": None})
+    figure.savefig(sink, format="png", dpi=110, metadata={"Software": None})
     return "data:image/png;base64," + base64.b64encode(sink.getvalue()).decode()
 
 
