@@ -96,7 +96,8 @@ class RuleFields(Fields):
 
     # rules ------------------------------------------------------------------------------------------------------------
     def product_rule(self, products: tuple[str, ...]) -> None:
-        """The rule that a listed product is used: its bucket is ``unsupported_product``, whatever code the page names."""
+        """The rule that a listed product is used. Its bucket is ``unsupported_product``, whatever code the page names, unless
+        the list itself is assumed."""
         if not products:
             return
         listed = self.data["products"]
@@ -105,7 +106,9 @@ class RuleFields(Fields):
             for product in products:
                 at += self.lines(("products", product), listed[product])
         members = ", ".join(f"'{product}'" for product in products)
-        self.add("product", tuple(at), [(None, f"product in ({members},)")], ("products",), bucket="unsupported_product")
+        assumed = "product" in self.places and self.places["product"].bucket == "assumed"
+        bucket: Bucket = "assumed" if assumed else "unsupported_product"
+        self.add("product", tuple(at), [(None, f"product in ({members},)")], ("products",), bucket=bucket)
 
     def key_rules(self, parameter: Parameter) -> None:
         """The rules that the keys of one parameter yield."""

@@ -166,3 +166,12 @@ def spread(values: Array, axis: int, windows: Windows, out: Array) -> Array:
         else:
             target[...] = values[(*lead, outer)]
     return out
+
+
+def absolute(array: Array | None) -> Array:
+    """Absolute values by parts: ``|re| + i |im|`` where the array is complex."""
+    assert array is not None
+    if np.iscomplexobj(array):
+        parts = np.abs(np.ascontiguousarray(array).view(np.float64))
+        return parts.view(np.complex128)
+    return np.abs(array)

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-import numpy as np
-
 from opgen.golden import Array, Tensors
-from opgen.golden._axes import fold
+from opgen.golden._axes import absolute, fold
 
 PARTNERS: dict[str, str] = {}
 
@@ -29,15 +27,6 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
 def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """The fold of absolute values, of the real and the imaginary part by themselves."""
     return golden({"gradOutput": absolute(tensors["gradOutput"])}, names, wanted)
-
-
-def absolute(array: Array | None) -> Array:
-    """Absolute values by parts: ``|re| + i |im|`` where the array is complex."""
-    assert array is not None
-    if np.iscomplexobj(array):
-        parts = np.abs(np.ascontiguousarray(array).view(np.float64))
-        return parts.view(np.complex128)
-    return np.abs(array)
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:
