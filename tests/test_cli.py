@@ -175,7 +175,10 @@ def test_a_closed_pipe_is_one_line() -> None:
         (["generate", "-o", "{bundle}"], "exists already"),
     ],
 )
-def test_bad_usage_exits_2_with_a_message(args: list[str], message: str, bundle: Path, tmp_path: Path) -> None:
+def test_bad_usage_exits_2_with_a_message(
+    args: list[str], message: str, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     text = tmp_path / "text.txt"
     text.write_text("hello: there\n", encoding="utf-8")
     before = bundle.read_bytes()

@@ -7,6 +7,7 @@ Files that examples name are made here; what stands behind -o is what the exampl
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import shlex
 import shutil
@@ -22,7 +23,7 @@ from opgen.cli import main, titles
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-WRITTEN = ("-o", "--output", "--markdown")
+WRITTEN = ("-o", "--output", "--markdown", "--html", "--json", "--junit")
 """Options whose value is made by the example, not for it."""
 
 
@@ -82,6 +83,24 @@ def results(path: Path) -> None:
     opgen("run", str(whole), "--backend", "torch", "-o", str(path), "--quiet")
 
 
+def report(path: Path) -> None:
+    for name in ("suite.h5", "results.h5"):
+        need(path.with_name(name))
+    opgen("diff", str(path.with_name("suite.h5")), str(path.with_name("results.h5")), "--json", str(path), "--quiet")
+
+
+def atk_cases(path: Path) -> None:
+    from tests.test_import_atk import pad
+
+    path.write_text(json.dumps([pad()]), encoding="utf-8")
+
+
+def ttk_cases(path: Path) -> None:
+    from tests.test_import_ttk import PAD, table
+
+    path.write_text(table(PAD), encoding="utf-8")
+
+
 def faulty_spec(path: Path) -> None:
     whole = (ROOT / "specs" / "avg_pool2d_backward.yaml").read_text(encoding="utf-8")
     path.write_text(whole.replace("padH <= kH", "pad <= kH"), encoding="utf-8")
@@ -94,10 +113,17 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "calls.jsonl.gz": calls,
     "library_sample.jsonl.gz": calls,
     "results.h5": results,
+    "before.json": report,
+    "after.json": report,
+    "cases.json": atk_cases,
+    "cases.csv": ttk_cases,
     "smoke.lock": lambda path: opgen("refresh", "group_norm_backward", "--plan", "smoke", "-o", str(path), "--quiet"),
     "pages": pages,
     "my_pool.yaml": faulty_spec,
 }
+
+
+NEED_TORCH = {"torch", "results.h5", "before.json", "after.json"}
 
 
 def need(path: Path) -> None:
@@ -116,7 +142,7 @@ def lay_out(shelf: Path, name: str, folder: Path) -> None:
 @pytest.mark.parametrize("line", examples())
 def test_example(line: str, shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     args, code = command_line(line)
-    if "torch" in args:
+    if NEED_TORCH & set(args):
         pytest.importorskip("torch")
     for before, word in zip(["", *args], args, strict=False):
         if word in MAKERS and before not in WRITTEN:
@@ -126,7 +152,7 @@ def test_example(line: str, shelf: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert shown.exit_code == code, f"ends with {shown.exit_code}:\n{shown.output[-2000:]}"
     assert "Traceback" not in shown.output
     for before, word in zip(args, args[1:], strict=False):
-        assert before not in WRITTEN or (tmp_path / word).exists(), f"did not write {word}"
+        assert before not in WRITTEN or word.startswith("-") or "." not in word or (tmp_path / word).exists(), f"did not write {word}"
 
 
 @pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
