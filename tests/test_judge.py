@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from opgen import judging
 from opgen.book import book
 from opgen.calls import parse_call, read_calls
+from opgen.cli import main
 from opgen.cli.judge import command
 from opgen.model import FileError
 from opgen.oracle import judge
@@ -115,6 +116,14 @@ def test_ids_of_any_letters() -> None:
 def test_a_bad_line_writes_nothing() -> None:
     with pytest.raises(FileError, match="<stdin>:2: not JSON"):
         run([json.dumps(PAD), "{"])
+
+
+def test_the_command_line_says_what_is_wrong_and_exits_2() -> None:
+    result = CliRunner().invoke(main, ["judge", "-"], input=json.dumps(PAD) + "\n{\n" + with_(POOL, "product", "x"))
+    assert result.exit_code == 2 and result.stdout == ""
+    assert [line.split(": ")[0] for line in result.stderr.splitlines()] == ["<stdin>:2", "<stdin>:3"]
+    missing = CliRunner().invoke(main, ["judge", "no/such.jsonl"])
+    assert missing.exit_code == 2 and missing.stderr == "no/such.jsonl: cannot be read: No such file or directory\n"
 
 
 def test_no_calls_no_answers() -> None:

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from opgen import judging
+from opgen.parameterfields import PLAIN
+from opgen.rulefields import BUCKETS
 from opgen.rules import KEYS
+from opgen.specfile import TOP
 
 FOLDER = Path(__file__).parents[1] / "opgen"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -24,6 +27,7 @@ def test_the_rules_have_examples_and_name_every_key() -> None:
     text = (FOLDER / "RULES.md").read_text(encoding="utf-8")
     assert text.count(">>> ") > 20
     assert all(f"`{key}`" in text for key in KEYS)
+    assert all(f"{key}:" in text for key in (*TOP, *PLAIN, *BUCKETS))
 
 
 def test_the_example_of_judging() -> None:
