@@ -1,0 +1,130 @@
+"""A test per case of a bundle, for people who keep their checks in pytest.
+
+``pytest --opgen-bundle suite.h5 --opgen-results results.h5`` judges a results file, ``--opgen-backend torch`` runs the cases first.
+A test fails where the verdict is failed, crashed or missing; lenient cases and known deviations are expected failures (failures
+under ``--opgen-strict``), mistrusted and skipped ones are skipped, all with the reason.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from opgen.outcome import Report
+
+_REPORT = pytest.StashKey[Any]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options, in a group of their own."""
+    group = parser.getgroup("opgen", "test vectors for NPU operators")
+    group.addoption("--opgen-bundle", metavar="FILE", help="a test for each case of this bundle")
+    group.addoption("--opgen-results", metavar="FILE", help="what the device answered")
+    group.addoption("--opgen-backend", metavar="NAME", help="run the cases instead: torch or aclnn")
+    group.addoption("--opgen-device", metavar="DEVICE", default="", help="device of the backend: cpu, cuda, npu:0")
+    group.addoption("--opgen-truth", choices=["page", "library", "both"], default="both", help="whose status codes count")
+    group.addoption("--opgen-strict", action="store_true", help="lenient cases and known deviations fail")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add a test per case, before ``-k`` and marks choose among them."""
+    path = config.getoption("--opgen-bundle")
+    if not path:
+        if config.getoption("--opgen-results") or config.getoption("--opgen-backend"):
+            raise pytest.UsageError("--opgen-results and --opgen-backend need --opgen-bundle FILE")
+        return
+    if bool(config.getoption("--opgen-results")) == bool(config.getoption("--opgen-backend")):
+        raise pytest.UsageError("--opgen-bundle needs either --opgen-results FILE or --opgen-backend NAME")
+    items.extend(BundleFile.from_parent(session, name=Path(path).name, nodeid=Path(path).name, path=Path(path)).collect())
+
+
+class BundleFile(pytest.Collector):
+    """A bundle as pytest sees it."""
+
+    def __init__(self, *, path: Path, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.bundle = path
+
+    def collect(self) -> Iterator[CaseItem]:
+        """An item per case; a bundle that cannot be read is an error of usage."""
+        import opgen
+
+        try:
+            with opgen.open(self.bundle) as bundle:
+                ids = bundle.ids
+        except opgen.BundleError as error:
+            raise pytest.UsageError(str(error)) from None
+        return (CaseItem.from_parent(self, name=f"[{name}]", case=name) for name in ids)
+
+    def report(self) -> Report:
+        """The verdicts of all cases, computed when the first is asked for."""
+        stash = self.config.stash
+        if _REPORT not in stash:
+            stash[_REPORT] = _report(self.config, self.bundle)
+        found: Report = stash[_REPORT]
+        return found
+
+
+class CaseItem(pytest.Item):
+    """One case."""
+
+    def __init__(self, *, case: str, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.case = case
+
+    def runtest(self) -> None:
+        from opgen.statuses import BAD, KNOWN, LENIENT, PASSED
+
+        parent = self.parent
+        assert isinstance(parent, BundleFile)
+        report = parent.report()
+        verdict = report[self.case]
+        self.user_properties.append(("verdict", verdict.verdict))
+        said = f"{verdict.verdict}: {verdict.detail}" if verdict.detail else verdict.verdict
+        strict = self.config.getoption("--opgen-strict")
+        if verdict.verdict in BAD or (strict and verdict.verdict in (LENIENT, KNOWN)):
+            raise CaseFailure(f"{self.case}\n{said}")
+        if verdict.verdict in (LENIENT, KNOWN):
+            pytest.xfail(said)
+        if verdict.verdict != PASSED:
+            pytest.skip(said)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The verdict instead of a traceback."""
+        return str(excinfo.value) if isinstance(excinfo.value, CaseFailure) else super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Where a test stands: in the bundle."""
+        parent = self.parent
+        assert isinstance(parent, BundleFile)
+        return parent.bundle, None, self.case
+
+
+class CaseFailure(Exception):
+    """A case whose verdict is bad."""
+
+
+def _report(config: pytest.Config, path: Path) -> Report:
+    import opgen
+    from opgen.model import FileError
+
+    truth = config.getoption("--opgen-truth")
+    results = config.getoption("--opgen-results")
+    try:
+        if results:
+            return opgen.diff(path, results, truth=truth)
+        from opgen.devices import backend
+        from opgen.run import run
+
+        with tempfile.TemporaryDirectory(prefix="opgen-") as folder, opgen.open(path) as bundle:
+            answers = Path(folder) / "results.h5"
+            run(bundle, backend(config.getoption("--opgen-backend")), answers, device=config.getoption("--opgen-device"))
+            return opgen.diff(bundle, answers, truth=truth)
+    except (opgen.BundleError, FileError) as error:
+        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
