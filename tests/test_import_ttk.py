@@ -75,7 +75,8 @@ def test_rows_become_calls(tmp_path: Path) -> None:
     assert [json.loads(line)["id"] for line in found.lines] == ["pad_1", "pool_1-ascend910b", "pool_1-ascend910_93", "norm_1"]
     assert found.ignored == {"network_name": 1, "precision_tolerances": 1}
     path = tmp_path / "calls.jsonl"
-    assert [answer.page.bucket for answer in judge_calls(read_calls(path, book().kinds), book())] == ["valid", "valid", "unsupported_product", "valid"]
+    answers = judge_calls(read_calls(path, book().kinds), book())
+    assert [answer.page.bucket for answer in answers] == ["valid", "valid", "unsupported_product", "valid"]
 
 
 def test_views_ranges_and_missing_outputs(tmp_path: Path) -> None:
@@ -114,7 +115,8 @@ KERNEL = {
 }  # fmt: skip
 POOL_KERNEL = {
     "testcase_name": "k", "op_name": "avg_pool3_d_grad", "input_dtypes": "('int32', 'float16')",
-    "input_ori_shapes": "((5,), (2, 1, 2, 2, 3))", "output_ori_shapes": "((2, 1, 4, 4, 3),)", "input_ori_formats": "('ND', 'NDHWC')", "output_ori_formats": "('NDHWC',)",
+    "input_ori_shapes": "((5,), (2, 1, 2, 2, 3))", "output_ori_shapes": "((2, 1, 4, 4, 3),)",
+    "input_ori_formats": "('ND', 'NDHWC')", "output_ori_formats": "('NDHWC',)",
     "attributes": "{'ksize': [1, 1, 2, 2, 1], 'strides': [1, 1, 2, 2, 1], 'pads': [0, 0, 0, 0, 0, 0], 'data_format': 'NDHWC'}",
     "soc_series": "('Ascend910B',)",
 }  # fmt: skip

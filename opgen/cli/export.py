@@ -1,0 +1,49 @@
+"""``opgen export FORMAT FILE``: a bundle in the form of another tool."""
+
+from __future__ import annotations
+
+import click
+
+from opgen.cli import options
+
+FORMATS = ("atk", "gtest", "npz", "ttk")
+
+
+@click.command(
+    epilog=options.examples(
+        "opgen export ttk suite.h5 -o for_ttk",
+        "opgen export gtest suite.h5 --case 'avg_pool2d*' -o test_pool.cpp",
+        "opgen export npz suite.h5 -o arrays",
+    )
+)
+@click.argument("format", metavar="|".join(FORMATS), type=click.Choice(FORMATS))
+@options.bundle_argument()
+@options.output_option(what="The folder to write; for gtest the C++ file.")
+@options.case_option()
+@options.force_option()
+@options.quiet_option()
+def command(format: str, file: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool) -> None:
+    """Write the cases of a bundle so that another tool can run them.
+
+    atk: case files and an executor that loads the frozen inputs and goldens. gtest: one C++ file of status tests of both phases.
+    npz: numpy's files and a line of JSON per case. ttk: a case table and the manual data of its prepare and replay protocol.
+    What a tool has no place for is left out and counted here by reason; ids are in opgen.json in the folder.
+    """
+    from importlib import import_module
+    from pathlib import Path
+
+    import opgen
+    from opgen.cli import console
+    from opgen.interop import folder
+
+    module = {"atk": "atkexport", "gtest": "gtest", "npz": "npz", "ttk": "ttkexport"}[format]
+    if format == "gtest":
+        folder.refuse(output, force)
+    else:
+        folder.check(Path(output), force)
+    with opgen.open(file) as bundle:
+        chosen = options.choose(bundle.ids, cases)
+        done = import_module(f"opgen.interop.{module}").export(bundle, output, chosen, force)
+    for reason, ids in done.left_out.items():
+        console.note(f"left out: {reason} ({len(ids)})", quiet)
+    console.note(f"{output}: {done.written} cases", quiet)

@@ -1,0 +1,143 @@
+"""A bundle as one C++ file of gtest: every case, those that must be refused among them, by status of both phases.
+
+The file declares the prototypes that the pages' kinds give and needs only ``acl/acl.h``, ``aclnn/acl_meta.h`` and gtest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from opgen.bundle.case import CaseView
+from opgen.bundle.reader import Bundle
+from opgen.interop import choice, names
+from opgen.interop.choice import Exported
+from opgen.interop.folder import write_text
+from opgen.spec import Spec
+from opgen.words import words
+
+_HEAD = Path(__file__).with_name("gtest_head.txt")
+_C = {
+    "tensor": "const aclTensor*", "output": "aclTensor*", "int_array": "const aclIntArray*", "bool_array": "const aclBoolArray*",
+    "bool": "bool", "int8": "int8_t", "int32": "int32_t", "int64": "int64_t",
+}  # fmt: skip
+_HOLDERS = {"tensor": "Tensor", "int_array": "IntArray", "bool_array": "BoolArray"}
+_TAKEN = frozenset(
+    """alignas alignof and asm auto bool break case catch char class const continue default delete do double else enum explicit
+    export extern false float for friend goto if inline int long mutable namespace new not operator or private protected public
+    register return short signed sizeof static struct switch template this throw true try typedef typeid typename union unsigned
+    using virtual void volatile while xor status executor workspaceSize Tensor IntArray BoolArray Bytes Dims std""".split()  # noqa: SIM905
+)
+"""Words that a variable of the file cannot be called."""
+
+
+def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool = False) -> Exported:
+    """Write the cases of ``ids`` to one C++ file; raises FileError, BundleError."""
+    done = Exported()
+    cases = choice.choose(bundle, ids, choice.unknown, done)
+    write_text(target, source(bundle, cases), force)
+    return done
+
+
+def source(bundle: Bundle, cases: Sequence[CaseView]) -> str:
+    """The whole file."""
+    specs = {case.op: choice.spec_of(case) for case in cases}
+    index = words()
+    constants = [f"constexpr auto k{word} = static_cast<aclDataType>({facts['acl']});" for word, facts in index.dtypes.items()]
+    constants += [f"constexpr auto kFormat{word} = static_cast<aclFormat>({number});" for word, number in index.formats.items()]
+    used: set[tuple[str, str]] = set()
+    parts = [
+        f"// {len(cases)} cases of {bundle.path.name}, sha256 {bundle.digest}. Written by opgen export gtest.\n",
+        _HEAD.read_text(encoding="utf-8"), 'extern "C" {', *(prototype(spec) for spec in specs.values()), "}\n",
+        "namespace {", *constants, "}\n", *(test(case, specs[case.op], used) for case in cases),
+    ]  # fmt: skip
+    return "\n".join(parts)
+
+
+def prototype(spec: Spec) -> str:
+    """Both phases of one operator, as C declares them."""
+    first = ", ".join(f"{_C[p.kind]} {_local(p.name)}" for p in spec.parameters.values())
+    return (
+        f"aclnnStatus {spec.api}GetWorkspaceSize({first}, uint64_t* workspaceSize, aclOpExecutor** executor);\n"
+        f"aclnnStatus {spec.api}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);"
+    )
+
+
+def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
+    """One test: the call of the first phase, the statuses that the page admits, and the second phase where there are data."""
+    name = re.sub(r"\W", "_", case.id, flags=re.ASCII)
+    name = name if (case.op, name) not in used else f"{name}_{case.row}"
+    used.add((case.op, name))
+    library = case.library
+    dies = library is not None and "crash" in library.codes
+    args, lines = case.call["args"], []
+    for p in spec.parameters.values():
+        holder = _HOLDERS.get(spec.kinds[p.name])
+        if holder is not None and args[p.name] is not None:
+            lines.append(f"{holder} {_local(p.name)}{_made(spec.kinds[p.name], args[p.name], case.phase == 2)};")
+    passed = [_passed(spec.kinds[p.name], p.name, args[p.name]) for p in spec.parameters.values()]
+    codes = ", ".join(str(code) for code in case.expect.codes if isinstance(code, int))
+    any_error = "true" if "any_error" in case.expect.codes else "false"
+    broken = ", ".join(one.rule for one in case.expect.breaks)
+    said = " ".join(f"{case.id}: {case.intent or case.kind}; {case.expect.bucket}{f': {broken}' if broken else ''}".split())
+    ran = f"ExpectRun(status, {case.op}, workspaceSize, executor);" if case.phase == 2 else "(void)status;"
+    body = [
+        f"if (!OnProduct({_string(names.soc(case.product))})) {{ GTEST_SKIP() << \"a case of another product\"; }}", *lines,
+        "uint64_t workspaceSize = 0;", "aclOpExecutor* executor = nullptr;",
+        f"const aclnnStatus status = {case.op}GetWorkspaceSize({', '.join(passed)}, &workspaceSize, &executor);",
+        f"ExpectStatus(status, {{{codes}}}, {any_error});", ran,
+    ]  # fmt: skip
+    label = f"DISABLED_{name}" if dies else name
+    comment = f"// {_comment(said)}" + ("\n// The published library is known to die here." if dies else "")
+    return f"{comment}\nTEST({case.op}, {label})\n{{\n" + "".join(f"    {line}\n" for line in body) + "}\n"
+
+
+def _local(name: str) -> str:
+    return f"{name}_" if name in _TAKEN else name
+
+
+def _passed(kind: str, name: str, value: Any) -> str:
+    if kind in _HOLDERS:
+        return "nullptr" if value is None else f"{_local(name)}.get()"
+    if kind == "bool":
+        return "true" if value else "false"
+    return _number(value) if kind == "int64" else f"static_cast<{_C[kind]}>({_number(value)})"
+
+
+def _number(value: int) -> str:
+    """A literal; the lowest of int64 has none of its own."""
+    return str(value) if value > -(2**63) else "INT64_MIN"
+
+
+def _list(values: Iterable[Any]) -> str:
+    return "{" + ", ".join(str(v).lower() if isinstance(v, bool) else _number(v) for v in values) + "}"
+
+
+def _made(kind: str, value: Any, with_data: bool) -> str:
+    """What stands behind the name of an argument that is made of a description."""
+    if kind == "bool_array":
+        return _list(value)
+    if kind == "int_array":
+        return f"(Dims{_list(value)})"
+    storage = value["shape"] if value["storage_shape"] is None else value["storage_shape"]
+    made = [f"Dims{_list(value['shape'])}", f"k{value['dtype']}", f"kFormat{value['format']}"]
+    if value["strides"] is not None or value["offset"] or value["storage_shape"] is not None:
+        strides = "std::nullopt" if value["strides"] is None else f"Dims{_list(value['strides'])}"
+        made += [strides, _number(value["offset"]), f"Dims{_list(storage)}"]
+    if with_data:
+        made.insert(0, f"Bytes{{{prod(storage) * words().dtypes[value['dtype']]['bits'] // 8}}}")
+    return f"({', '.join(made)})"
+
+
+def _string(text: str) -> str:
+    """A C string; what is not plain ASCII by its bytes, in octal."""
+    escaped = re.sub(r'[^ -~]|["\\?]', lambda found: "".join(f"\\{byte:03o}" for byte in found[0].encode()), text)
+    return f'"{escaped}"'
+
+
+def _comment(text: str) -> str:
+    """One line that is only a comment, whatever an id holds."""
+    return text.encode("ascii", "backslashreplace").decode().replace("\\", "/").replace("?", ".")

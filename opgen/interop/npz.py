@@ -1,0 +1,78 @@
+"""A bundle as a folder of numpy's own files: ``cases.jsonl`` with a line per case, ``data/<case>.npz`` where there are data."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opgen.bundle.case import CaseView
+from opgen.bundle.reader import Bundle
+from opgen.interop import choice
+from opgen.interop.choice import Exported
+from opgen.interop.folder import file_name, new_folder
+
+INDEX = "cases.jsonl"
+
+
+def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool = False) -> Exported:
+    """Write every case of ``ids`` to the folder ``target``; raises FileError, BundleError."""
+    done = Exported()
+    cases = choice.choose(bundle, ids, lambda case: "", done)
+    with new_folder(target, choice.manifest(bundle, "npz", done), force) as folder:
+        write(folder, cases)
+    return done
+
+
+def write(folder: Path, cases: Iterable[CaseView]) -> None:
+    """The index and the data of ``cases``, into a folder."""
+    (folder / "data").mkdir()
+    with open(folder / INDEX, "w", encoding="utf-8", newline="\n") as index:
+        for case in cases:
+            line = describe(case)
+            if case.phase == 2:
+                line["file"] = f"data/{file_name(case.id)}.npz"
+                write_arrays(folder / line["file"], arrays(case))
+            index.write(json.dumps(line) + "\n")
+
+
+def describe(case: CaseView) -> dict[str, Any]:
+    """The call of a case, and beside it what is expected; a line of a call file, too."""
+    page, library = case.expect, case.library
+    return case.call | {
+        "expect": {"codes": list(page.codes), "bucket": page.bucket, "breaks": [one.rule for one in page.breaks]},
+        "library": None if library is None else {"release": library.release, "codes": list(library.codes), "basis": library.basis},
+        "kind": case.kind, "intent": case.intent, "recipe": case.recipe, "compute": case.compute, "mistrusted": case.mistrusted,
+        "file": None,
+    }  # fmt: skip
+
+
+def arrays(case: CaseView) -> Iterator[tuple[str, np.ndarray]]:
+    """Every array of a case under its key: ``input.X`` the logical view, ``storage.X`` the buffer of a view that is not its own,
+    ``golden.Y`` and ``bound.Y``. BFLOAT16 becomes its bits."""
+    args = case.call["args"]
+    for name, array in case.inputs.items():
+        yield f"input.{name}", plain(array)
+        if args[name]["strides"] is not None or args[name]["offset"] or args[name]["storage_shape"] is not None:
+            yield f"storage.{name}", plain(case.storage[name])
+    for role, found in (("golden", case.golden), ("bound", case.bound)):
+        for name, array in found.items():
+            yield f"{role}.{name}", plain(array)
+
+
+def plain(array: np.ndarray) -> np.ndarray:
+    """An array in a type that numpy itself knows, contiguous: bfloat16 as uint16."""
+    whole = np.ascontiguousarray(array).reshape(array.shape)
+    return whole.view(np.uint16) if whole.dtype.name == "bfloat16" else whole
+
+
+def write_arrays(path: Path, found: Iterable[tuple[str, np.ndarray]]) -> None:
+    """One ``.npz``, uncompressed; the same bytes whenever it is written."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for key, array in found:
+            with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)
