@@ -54,6 +54,11 @@ class Breaker:
                     seen.add(key)
                     yield edits
 
+    def any_of(self, references: Iterable[Reference], row: int) -> Iterator[Sequence[Edit]]:
+        """Edits of some names of one row, whatever they lead to."""
+        for reference in references:
+            yield from self._of(reference, row, [])
+
     def _of(self, reference: Reference, row: int, numbers: list[tuple[int, int]]) -> Iterator[Sequence[Edit]]:
         name, what = reference
         kind = self.spec.scope.kind(reference)
@@ -176,7 +181,7 @@ def reaches(guard: Guard, view: View, rows: int) -> np.ndarray:
 def breaks(guard: Guard, view: View, rows: int) -> np.ndarray:
     """(rows,) bool: where this guard, rather than another of its rule, is the one that does not hold."""
     held = guard.require.read(view)
-    return reaches(guard, view, rows) & ~np.broadcast_to(np.asarray(held.data, dtype=bool), rows)
+    return np.asarray(reaches(guard, view, rows) & ~np.broadcast_to(np.asarray(held.data, dtype=bool), rows))
 
 
 def distance(guard: Guard, view: View, rows: int) -> np.ndarray:

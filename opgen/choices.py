@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opgen import terms
-from opgen.constraints import Constraints, constraints, holds
+from opgen.constraints import RECIPE, Constraints, constraints, holds
 from opgen.draft import Choice, Draft, kind_of
 from opgen.formulas import Value
 from opgen.plan import Axis, Plan, Vacuous
@@ -19,8 +19,6 @@ from opgen.strides import VIEWS
 from opgen.terms import Reference, Term, TermError, View
 from opgen.words import words
 from opgen.yamlfile import Location, did_you_mean
-
-RECIPE: Reference = ("recipe", "")
 
 
 class PlanScope:
@@ -178,8 +176,7 @@ class Choices:
         chosen: dict[Reference, Choice] = {}
         for i, refs in enumerate(self.refs):
             for k, ref in enumerate(refs):
-                if ref != RECIPE:
-                    chosen[ref] = _column([level[k] for level in self.levels[i]], rows[:, i])
+                chosen[ref] = _column([level[k] for level in self.levels[i]], rows[:, i])
         return Draft(self.spec, len(rows), chosen, self.lets, edits, before, came_from, mode)
 
     def _vacuous(self, i: int, entry: Vacuous) -> Term | None:

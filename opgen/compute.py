@@ -8,11 +8,9 @@ from opgen.spec import Spec
 from opgen.terms import View
 from opgen.words import words
 
-COMPUTE = ("FLOAT", "FLOAT16", "BFLOAT16", "HFLOAT32", "DOUBLE", "COMPLEX64", "COMPLEX128")
-
 
 def compute_dtypes(spec: Spec, view: View, rows: int) -> np.ndarray:
-    """(rows,) object array of names: the first mode of the page that holds, else the dtype of the first tensor itself."""
+    """(rows,) object array of names: the first mode of the page that holds, else what the first tensor is stored in."""
     first = view.get((spec.inputs[0].name, "dtype"))
     result = np.array(words().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)]
     for mode in reversed(spec.modes):

@@ -7,21 +7,40 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from opgen.compute import compute_dtypes
 from opgen.draft import Draft
 from opgen.formulas import Value
+from opgen.plan import Vacuous
+from opgen.recipes import RECIPES, applies
+from opgen.spec import Spec
+from opgen.terms import Reference, Term
+from opgen.words import words
 
-if TYPE_CHECKING:
-    from opgen.choices import Choices
-
+RECIPE: Reference = ("recipe", "")
+"""The name under which a plan's axis sets the data recipe."""
 MOST_CELLS = 300_000
 """A rule whose axes have more combinations than this is sampled."""
 SAMPLE = 20_000
 Check: TypeAlias = Callable[[Draft], np.ndarray]
 """Draft -> (rows,) bool: what must not be."""
+
+
+class Axes(Protocol):
+    """The axes of a plan, compiled: the references that each sets, and how many values it has."""
+
+    @property
+    def spec(self) -> Spec: ...
+    @property
+    def refs(self) -> list[tuple[Reference, ...]]: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def vacuities(self) -> list[tuple[Vacuous, Term]]: ...
+    def draft(self, rows: np.ndarray) -> Draft: ...
 
 
 @dataclass(frozen=True)
@@ -33,10 +52,10 @@ class Constraints:
     sampled: tuple[str, ...]
 
 
-def constraints(choices: Choices) -> Constraints:
+def constraints(choices: Axes) -> Constraints:
     """Every rule, the page's way of reading arrays, and what a plan calls vacuous, as tables over the axes they depend on."""
     by_axes: dict[tuple[int, ...], list[tuple[str, Check]]] = {}
-    one = choices.draft(np.zeros((1, len(choices.axes)), dtype=np.int64))
+    one = choices.draft(np.zeros((1, len(choices.shape)), dtype=np.int64))
     for name, check in _checks(choices):
         read = one.depends(check)
         axes = tuple(i for i, refs in enumerate(choices.refs) if any(ref in read for ref in refs))
@@ -56,12 +75,13 @@ def constraints(choices: Choices) -> Constraints:
     return Constraints(tuple(tables), tuple(sampled))
 
 
-def _checks(choices: Choices) -> Iterator[tuple[str, Check]]:
+def _checks(choices: Axes) -> Iterator[tuple[str, Check]]:
     for rule in choices.spec.rules:
         yield rule.id, lambda draft, rule=rule: rule.broken(draft, draft.rows)  # type: ignore[misc]
     for name, parameter in choices.spec.parameters.items():
         if parameter.items:
             yield f"{name}.items", lambda draft, name=name: misread(draft, name)  # type: ignore[misc]
+    yield "recipe", pointless
     for entry, when in choices.vacuities:
         if not entry.rules:
             yield f"vacuous: {entry.why}", lambda draft, when=when: holds(when.read(draft), draft.rows)  # type: ignore[misc]
@@ -72,15 +92,25 @@ def holds(value: Value, rows: int) -> np.ndarray:
     return np.asarray(np.broadcast_to(np.asarray(value.data & value.bound, dtype=bool), rows))
 
 
-def _grid(choices: Choices, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
-    rows = np.zeros((prod(shape), len(choices.axes)), dtype=np.int64)
+def pointless(draft: Draft) -> np.ndarray:
+    """(rows,) bool: where a data recipe says nothing for the dtypes of the call."""
+    if not draft.given(RECIPE):
+        return np.zeros(draft.rows, dtype=bool)
+    recipes, names = list(RECIPES), words().names["dtype"]
+    storage, chosen = draft.flat(draft.spec.inputs[0].name, "dtype"), draft.flat(*RECIPE)
+    compute = compute_dtypes(draft.spec, draft, draft.rows)
+    return np.array([not applies(recipes[r], names[s], c) for r, s, c in zip(chosen, storage, compute, strict=True)], dtype=bool)
+
+
+def _grid(choices: Axes, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+    rows = np.zeros((prod(shape), len(choices.shape)), dtype=np.int64)
     rows[:, list(axes)] = np.indices(shape).reshape(len(shape), -1).T
     return rows
 
 
-def _sample(choices: Choices) -> np.ndarray:
+def _sample(choices: Axes) -> np.ndarray:
     """Rows spread over all combinations, the same every time: multiples of the golden ratio, one per axis."""
-    steps = np.arange(1, SAMPLE + 1)[:, None] * ((5**0.5 - 1) / 2 * np.arange(1, len(choices.axes) + 1) ** 0.5)
+    steps = np.arange(1, SAMPLE + 1)[:, None] * ((5**0.5 - 1) / 2 * np.arange(1, len(choices.shape) + 1) ** 0.5)
     return np.asarray(np.floor((steps % 1.0) * np.array(choices.shape)), dtype=np.int64)
 
 

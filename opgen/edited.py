@@ -1,30 +1,47 @@
 """Edited calls, judged: which of them break a rule alone, which stand at a limit, which break two rules.
 
-Edits are made in rounds. The first edits legal calls; the second edits what came of the first, where a rule was only broken
-in company, or applies to no legal call at all. Every row is labelled by the oracle after its last edit.
+Edits are made in rounds. The first edits legal calls; the next edit what came of it, where a rule was only broken in company,
+or applies to no legal call at all. Every row is labelled by the oracle after its last edit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import TypeAlias
 
 import numpy as np
 
+from opgen import terms
 from opgen.binding import TableView
 from opgen.breaker import Breaker, breaks, distance, reaches
 from opgen.choices import Choices
+from opgen.constraints import holds
 from opgen.costs import elements, possible
 from opgen.draft import Draft
 from opgen.oracle import Judgement, judge
 from opgen.proposals import Collector, Edit, Proposals, alone
+from opgen.reasons import conjuncts, unreachable
 from opgen.rules import Guard, Rule
 from opgen.table import concatenate
+from opgen.terms import Reference
 
 FORBIDDEN = ("stated", "unstated", "unsupported_product")
 """Buckets whose rules a suite breaks."""
 _WEIGHT = {"stated": 1000, "unstated": 1000, "unsupported_product": 1000, "disputed": 1000, "assumed": 1}
 """What a broken rule adds to the company of another; an assumed one is mentioned and weighs less."""
+
+
+Start: TypeAlias = tuple[int, Callable[[Breaker, int], Iterable[Sequence[Edit]]]]
+"""An edited call, and what may be edited in it next."""
+
+
+def _turning(guard: Guard, breaker: Breaker, row: int) -> Iterable[Sequence[Edit]]:
+    return breaker.edits(guard, row)
+
+
+def _towards(references: Sequence[Reference], breaker: Breaker, row: int) -> Iterable[Sequence[Edit]]:
+    return breaker.any_of(references, row)
 
 
 class Edited:
@@ -60,39 +77,48 @@ class Edited:
         self._judge_new()
 
     def edit_again(self) -> None:
-        """The second round: the best calls that break a rule in company lose that company, and rules that apply to no legal
-        call are broken in calls that are broken already."""
-        starts: list[tuple[int, list[Guard]]] = []
+        """The second round: the best calls that break a rule in company lose that company."""
+        starts: list[Start] = []
+        for number, (r, _) in enumerate(self.guards):
+            rule = self.rule(number)[0]
+            broken = self.breaking(number) if rule.bucket in FORBIDDEN else np.zeros(0, dtype=np.int64)
+            if len(broken) and self.weight[broken].min() > _WEIGHT[rule.bucket]:
+                for row in self._lightest(broken):
+                    others = [i for i in np.flatnonzero(self.judged.broken[:, row]) if i != r]
+                    starts += [(row, partial(_turning, guard)) for i in others for guard in self.spec.rules[i].guards]
+        self._edit(starts)
+
+    def edit_towards(self) -> bool:
+        """One more round for rules that nothing breaks yet: what they ask before they apply is made true one by one, in calls
+        that may be broken already. False where there is nothing left to try."""
+        starts: list[Start] = []
         for number in range(len(self.guards)):
             rule, guard = self.rule(number)
-            if rule.bucket not in FORBIDDEN:
+            if rule.bucket not in FORBIDDEN or unreachable(rule, self.spec) or len(self.breaking(number)):
                 continue
-            broken = self.breaking(number)
-            if not len(broken):
-                applies = np.flatnonzero(reaches(guard, self.judged.view, len(self)))
-                starts += [(row, [guard]) for row in self._lightest(applies)]
-            elif self.weight[broken].min() > _WEIGHT[rule.bucket]:
-                r = self.guards[number][0]
-                for row in self._lightest(broken):
-                    others = np.flatnonzero(self.judged.broken[:, row])
-                    starts.append((row, [guard for i in others if i != r for guard in self.spec.rules[i].guards]))
-        self._edit(starts)
-        self._judge_new()
+            asked = [terms.condition(text, self.spec.scope) for text in conjuncts(guard)]
+            held = np.array([holds(term.read(self.judged.view), len(self)) for term in asked]).reshape(len(asked), len(self))
+            bound = np.broadcast_to(np.asarray(guard.require.read(self.judged.view).bound, dtype=bool), len(self))
+            for row in self._lightest(np.arange(len(self)), -held.sum(axis=0) - bound):
+                missing = [term for term, there in zip(asked, held[:, row], strict=True) if not there]
+                steps = [partial(_towards, term.refs) for term in missing] or [partial(_turning, guard)]
+                starts += [(row, step) for step in steps]
+        return self._edit(starts)
 
-    def _edit(self, starts: list[tuple[int, list[Guard]]]) -> None:
+    def _edit(self, starts: list[Start]) -> bool:
+        """Edit calls that came of an earlier round; False where no new call came of it."""
         rows = np.array(sorted({row for row, _ in starts}), dtype=np.int64)
         if not len(rows):
-            return
-        breaker = Breaker(judge(self.spec, self.judged.table.take(rows)))
-        made = self.proposals
-        for row, guards in starts:
-            base, mode, before = int(made.base[row]), int(made.mode[row]), made.of(row)
-            place = int(np.searchsorted(rows, row))
-            for guard in guards:
-                for edits in breaker.edits(guard, place):
-                    modes = breaker.modes([*before, *edits])
-                    for one in (mode, *(m for m in modes if m != mode)):
-                        self.collected.add(base, [*before, *edits], one)
+            return False
+        breaker, made, before = Breaker(judge(self.spec, self.judged.table.take(rows))), self.proposals, len(self)
+        for row, step in starts:
+            base, mode, first = int(made.base[row]), int(made.mode[row]), made.of(row)
+            for edits in step(breaker, int(np.searchsorted(rows, row))):
+                both = [*first, *edits]
+                for one in dict.fromkeys((mode, *breaker.modes(both))):
+                    self.collected.add(base, both, one)
+        self._judge_new()
+        return len(self) > before
 
     def _bases(self, usable: np.ndarray) -> list[int]:
         """The cheapest of the usable legal rows of each product, spread a little."""
@@ -104,9 +130,10 @@ class Edited:
             found += [int(rows[i]) for i in np.unique(np.linspace(0, len(rows) - 1, min(self.bases, len(rows))).astype(int))]
         return found
 
-    def _lightest(self, rows: np.ndarray) -> list[int]:
-        """The rows of each product that break least, two at most."""
-        ordered = rows[np.lexsort((self.size[rows], self.weight[rows]))]
+    def _lightest(self, rows: np.ndarray, first: np.ndarray | None = None) -> list[int]:
+        """The rows of each product that break least, two at most; ``first`` is what counts before that."""
+        keys = (self.size[rows], self.weight[rows], *(() if first is None else (first[rows],)))
+        ordered = rows[np.lexsort(keys)]
         products = self.judged.table.product[ordered]
         return [int(row) for product in np.unique(products) for row in ordered[products == product][:2]]
 

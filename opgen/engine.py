@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from opgen import cluster
+from opgen.batch import Batch
 from opgen.bounds import bound, certain_overflow, flushed_magnitude
 from opgen.bundle.blocks import Blocks
 from opgen.bundle.layout import Layout
@@ -29,7 +30,7 @@ from opgen.model import TensorDesc
 from opgen.numerics import DTYPES, Array, golden_dtype, rounded, stored
 from opgen.recipes import RECIPES, quantum
 from opgen.slot import Slot
-from opgen.suite import Batch, Suite, storage_elements
+from opgen.suite import Suite, storage_elements
 
 GAP = -512.0
 """What lies in a storage where no element of the view is: a wrong stride shows."""
@@ -50,7 +51,7 @@ def compute(batch: Batch, seed: int) -> Arrays:
     for name in batch.inputs:
         desc = batch.tensors[name]
         slots[name] = _slot(batch, name, deepest)
-        drawn = draw(batch.recipe, source, batch.ids, slots[name])
+        drawn = _given(batch, name) if name in batch.given else draw(batch.recipe, source, batch.ids, slots[name])
         arrays[name, "input"], values[name] = _lay(drawn, desc)
     inputs = {name: values.get(name) for name in batch.roles}
     for outputs, seen in _readings(batch, inputs):
@@ -93,6 +94,12 @@ def _slot(batch: Batch, name: str, deepest: int) -> Slot:
         factors=batch.factors,
         range=desc.range,
     )
+
+
+def _given(batch: Batch, name: str) -> Array:
+    """Values that a plan gives, the same for every case: (B, *shape)."""
+    values = np.array(batch.given[name], dtype=np.float64).reshape(batch.tensors[name].shape)
+    return np.repeat(values[None], len(batch.ids), axis=0)
 
 
 def _lay(values: Array, desc: TensorDesc) -> tuple[Array, Array]:

@@ -17,6 +17,7 @@ from opgen.edited import FORBIDDEN, Edited
 from opgen.faultpairs import fault_pairs
 from opgen.oracle import Judgement, judge
 from opgen.plan import Plan, Tier
+from opgen.proposals import MOST_EDITS
 from opgen.reasons import unreachable
 from opgen.rules import Rule
 from opgen.spec import Spec
@@ -86,9 +87,12 @@ def enumerate_calls(spec: Spec, plan: Plan, tier_name: str) -> Drafted:
     if not (tier.invalid or tier.limits or tier.pairs):
         return _joined(spec, [first], report)
     cost = elements(legal.table) + np.where(np.arange(len(rows)) < own, 0.0, 1e18)
-    edited = Edited(choices, rows, draft, legal, cost, bases=max(2, tier.invalid // 2))
+    edited = Edited(choices, rows, draft, legal, cost, bases=max(2, min(tier.invalid, 3)))
     edited.edit_legal()
     edited.edit_again()
+    for _ in range(MOST_EDITS):
+        if not edited.edit_towards():
+            break
     return _joined(spec, [first, *_edited_parts(edited, tier, report, legal, recipes, own)], report)
 
 

@@ -23,7 +23,8 @@ def with_pinned(drafted: Drafted, plan: Plan, tier: str) -> Drafted:
     for i, pin in enumerate(plan.pinned):
         if tier not in pin.tiers:
             continue
-        for product in [product for product in pin.products or spec.judges if product in spec.judges]:
+        listed = [product for product in spec.products if product in spec.judges]
+        for product in [product for product in pin.products or listed if product in spec.judges]:
             try:
                 call = make_call(spec.api, product, dict(pin.args), {spec.api: spec.kinds})
             except CallFault as fault:

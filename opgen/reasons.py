@@ -1,6 +1,8 @@
-"""Why no call can break a rule: what a page says of products that another page judges, or of products that it all lists."""
+"""Why no call can break a rule, and what must hold before one can."""
 
 from __future__ import annotations
+
+import ast
 
 import numpy as np
 
@@ -46,3 +48,17 @@ def unreachable(rule: Rule, spec: Spec) -> str:
     if rule.parameter is None and rule.id == "product":
         return f"every product whose calls this page judges is listed: {judged}"
     return f"it speaks of products that another page of this operator judges; this one judges {judged}"
+
+
+def conjuncts(guard: Guard) -> list[str]:
+    """The conditions that must all hold before a guard applies."""
+    return [] if guard.when is None else [ast.unparse(part) for part in _split(ast.parse(guard.when.text, mode="eval").body)]
+
+
+def _split(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            return [piece for part in parts for piece in _split(part)]
+        case ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=inner)):
+            return _split(inner)
+    return [node]

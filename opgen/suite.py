@@ -15,7 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from opgen.batch import Batch, WithData, batches
+from opgen.batch import Batch as Batch
+from opgen.batch import WithData, batches
 from opgen.budget import affordable
 from opgen.calls import NamedCall, to_plain
 from opgen.computable import computable, holdable
