@@ -21,6 +21,7 @@ TIERS = ("smoke", "standard", "full", "crash")
 """``crash`` holds calls that are known to end the host process; nothing takes it by default."""
 TOP = ("op", "axes", "let", "roles", "factors", "vacuous", "tiers", "pinned")
 ROLES = ("gradient", "operand", "centre", "scale")
+PIN_KEYS = ("id", "why", "products", "args", "recipe", "tiers", "data")
 TIER_KEYS = ("strength", "groups", "invalid", "limits", "pairs", "elements", "bytes", "cases")
 
 
@@ -233,7 +234,7 @@ class _Loader:
 
     def pin(self, i: int, body: dict[Any, Any]) -> Pinned:
         where = ("pinned", i)
-        self.known(where, body, ("id", "why", "products", "args", "recipe", "tiers", "data"))
+        self.known(where, body, PIN_KEYS)
         for key in ("id", "why", "args"):
             if key not in body:
                 self.doc.problem(where, f"the key '{key}' is missing")

@@ -1,0 +1,17 @@
+"""``opgen schema``: the form of specs, plans and calls, for editors."""
+
+from __future__ import annotations
+
+import click
+
+from opgen.cli import options
+
+
+@click.command(epilog=options.examples("opgen schema spec", "opgen schema plan", "opgen schema call"))
+@click.argument("what", type=click.Choice(["spec", "plan", "call"]))
+def command(what: str) -> None:
+    """Print a JSON Schema. An editor that is pointed to it checks and completes while one types."""
+    from opgen.cli import console
+    from opgen.schema import schema
+
+    console.json_text(schema(what))
