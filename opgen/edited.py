@@ -99,7 +99,7 @@ class Edited:
             asked = [terms.condition(text, self.spec.scope) for text in conjuncts(guard)]
             held = np.array([holds(term.read(self.judged.view), len(self)) for term in asked]).reshape(len(asked), len(self))
             bound = np.broadcast_to(np.asarray(guard.require.read(self.judged.view).bound, dtype=bool), len(self))
-            for row in self._lightest(np.arange(len(self)), -held.sum(axis=0) - bound):
+            for row in self._lightest(np.arange(len(self)), -held.sum(axis=0) - 1.5 * bound):
                 missing = [term for term, there in zip(asked, held[:, row], strict=True) if not there]
                 steps = [partial(_towards, term.refs) for term in missing] or [partial(_turning, guard)]
                 starts += [(row, step) for step in steps]
