@@ -61,7 +61,8 @@ class Answers:
 
     def error(self, case: int) -> str:
         """What the backend said about the case."""
-        return self.file.strings[self.file.tables["results"]["error"][self.row[case]]]
+        number = int(self.file.tables["results"]["error"][self.row[case]])
+        return self.file.strings[number]
 
     def time(self, case: int) -> float:
         """Seconds; NaN where not taken."""

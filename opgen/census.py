@@ -39,7 +39,7 @@ def page(suite: Suite, name: str) -> dict[str, Any]:
             rules = tuple(b.rule for b in case.page.breaks)
             for aimed in _aims(case.intent):
                 broken.setdefault(aimed, []).append((case.id, case.twin, tuple(r for r in rules if r != aimed)))
-    rules: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for rule in spec.rules:
         if rule.bucket not in TO_BREAK:
             continue
@@ -58,11 +58,11 @@ def page(suite: Suite, name: str) -> dict[str, Any]:
         }
         if not cases and report is not None:
             entry["why_none"] = report.unreached.get(rule.id, "")
-        rules.append(entry)
+        entries.append(entry)
     return {
-        "rules": rules,
-        "not_alone": sum(bool(r["invalid"]) and not r["alone"] for r in rules),
-        "unreached": sum(not r["invalid"] for r in rules),
+        "rules": entries,
+        "not_alone": sum(bool(r["invalid"]) and not r["alone"] for r in entries),
+        "unreached": sum(not r["invalid"] for r in entries),
         "dropped": report.dropped if report else 0,
     }
 

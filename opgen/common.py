@@ -14,7 +14,7 @@ from opgen.binding import TableView
 from opgen.book import book
 from opgen.bundle.reader import Bundle
 from opgen.calls import make_call, no_collection
-from opgen.model import Verdict
+from opgen.model import Argument, Verdict
 from opgen.numerics import Array
 from opgen.outcome import Finding
 from opgen.spec import Spec
@@ -79,14 +79,14 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
     single = bad.mean(axis=1) - good.sum(axis=1) / passes
     pair = (bad @ bad.T) / bad.shape[1] - (good @ good.T) / passes
     better = pair - np.maximum(single[:, None], single[None, :])
-    candidates = [(float(single[i]), (i,)) for i in range(len(keep))]
+    candidates: list[tuple[float, tuple[int, ...]]] = [(float(single[i]), (i,)) for i in range(len(keep))]
     candidates += [(float(pair[i, j]), (i, j)) for i, j in zip(*np.nonzero(np.triu(better > 0.02, 1)), strict=True)]
     candidates.sort(key=lambda one: (-round(one[0], 4), len(one[1]), sum(len(labels[keep[i]]) for i in one[1])))
     chosen: list[tuple[str, Array]] = []
     for score, which in candidates:
         if score < max(CLEAR, candidates[0][0] - 0.05) or len(chosen) == SHOWN:
             break
-        mine = matrix[keep[list(which)]].all(axis=0)
+        mine: Array = np.asarray(matrix[keep[list(which)]].all(axis=0))
         if not any(np.array_equal(mine, other) for _, other in chosen):
             chosen.append((" and ".join(labels[keep[i]] for i in which), mine))
     return chosen
@@ -110,10 +110,10 @@ def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
             pages.setdefault(spec.name, (spec, []))[1].append(at)
     for spec, places in pages.values():
         with no_collection():
-            memory: dict[str, dict[bytes, object]] = {"tensor": {}, "int_array": {}, "bool_array": {}}
+            memory: dict[str, dict[bytes, Argument]] = {"tensor": {}, "int_array": {}, "bool_array": {}}
             calls = [
                 make_call(v["op"], v["product"], v["args"], {spec.api: spec.kinds}, memory) for v in (bundle[rows[i]].call for i in places)
-            ]  # type: ignore[arg-type]
+            ]
             calls_table = from_calls(spec.api, spec.kinds, calls)
         for name, column in _of_calls(spec, calls_table):
             whole = found.setdefault(name, np.zeros(len(rows), dtype=bool))

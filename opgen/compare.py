@@ -69,7 +69,7 @@ def compare(before: Report, after: Report, strict: bool = False) -> Comparison:
             if not now and 0 < GROWN * float(old.metrics.get("ratio", 0.0)) < float(new.metrics.get("ratio", 0.0)):
                 lists["worse_ratio"].append(change)
     same = before.origin.get("bundle_digest") == after.origin.get("bundle_digest")
-    return Comparison(**lists, same_bundle=same, unchanged=unchanged)  # type: ignore[arg-type]
+    return Comparison(**lists, same_bundle=same, unchanged=unchanged)
 
 
 def _bad(report: Report, verdict: Verdict | None, asked: frozenset[str]) -> bool:

@@ -12,7 +12,7 @@ from opgen.words import words
 def compute_dtypes(spec: Spec, view: View, rows: int) -> np.ndarray:
     """(rows,) object array of names: the first mode of the page that holds, else what the first tensor is stored in."""
     first = view.get((spec.inputs[0].name, "dtype"))
-    result = np.array(words().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)]
+    result: np.ndarray = np.array(words().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)]
     for mode in reversed(spec.modes):
         asked = mode.when.read(view)
         result[np.broadcast_to(np.asarray(asked.data & asked.bound, dtype=bool), rows)] = mode.dtype

@@ -178,7 +178,7 @@ class _Comparison:
         return explain.sentence(explain.compared(case, name, self.answers.tensor(i)))
 
     def _vacuous(self, row: int, compared: bool) -> str:
-        why = self.bundle.strings[self.bundle.tables["cases"]["mistrusted"][row]]
+        why: str = self.bundle.strings[self.bundle.tables["cases"]["mistrusted"][row]]
         mine = self.of_case.get(row, [])
         if (
             not why

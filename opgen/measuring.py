@@ -112,6 +112,7 @@ class _Block:
     def flush(self) -> None:
         if self.used:
             with np.errstate(all="ignore"):
-                columns = measure(*self.values[:, : self.used], self.precision, self.part)
+                device, golden, bound = self.values[:, : self.used]
+                columns = measure(device, golden, bound, self.precision, self.part)
                 self.table.add(np.array(self.rows), np.array(self.starts), np.array(self.offsets), columns, self.dtype)
         self.used, self.rows, self.starts, self.offsets = 0, [], [], []

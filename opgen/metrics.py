@@ -101,7 +101,7 @@ def _gap(size: Array, output: str) -> Array:
 def _vendor(error: Array, difference: Array, size: Array, finite: Array, gap: Array, precision: str) -> dict[str, Array]:
     """The published measures; they leave out what is not finite on either side, which :func:`criteria` looks at by itself."""
     mixed, close = row(standards.MIXED, precision), row(standards.ALLCLOSE, precision)
-    probe, small, relative = (row(table, precision) for table in (standards.PROBE, standards.SMALL, standards.RELATIVE))
+    probe, small, relative = row(standards.PROBE, precision), row(standards.SMALL, precision), row(standards.RELATIVE, precision)
     tiny = size < small.value
     relatively = error / (size + relative.epsilon)
     scale = np.maximum(size, 1.0)

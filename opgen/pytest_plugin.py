@@ -118,13 +118,15 @@ def _report(config: pytest.Config, path: Path) -> Report:
     results = config.getoption("--opgen-results")
     try:
         if results:
-            return opgen.diff(path, results, truth=truth)
+            report: Report = opgen.diff(path, results, truth=truth)
+            return report
         from opgen.devices import backend
         from opgen.run import run
 
         with tempfile.TemporaryDirectory(prefix="opgen-") as folder, opgen.open(path) as bundle:
             answers = Path(folder) / "results.h5"
             run(bundle, backend(config.getoption("--opgen-backend")), answers, device=config.getoption("--opgen-device"))
-            return opgen.diff(bundle, answers, truth=truth)
+            report = opgen.diff(bundle, answers, truth=truth)
+            return report
     except (opgen.BundleError, FileError) as error:
         pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)

@@ -110,6 +110,7 @@ class _Reader:
             return self.mapping(node, where)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, (*where, i)) for i, item in enumerate(node.value)]
+        assert isinstance(node, yaml.ScalarNode)
         return self.scalar(node, where)
 
     def mapping(self, node: yaml.MappingNode, where: Location) -> dict[Key, Any]:

@@ -72,7 +72,7 @@ def command(
     accepted = site.read(waivers) if waivers else []
     with opgen.open(bundle) as file:
         chosen = choose(file.ids, cases) if cases else []
-        report = opgen.diff(file, results, against=against, again=again, truth=truth, cases=chosen)  # type: ignore[arg-type]
+        report = opgen.diff(file, results, against=against, again=again, truth=truth, cases=chosen)
         site.apply(report, accepted, datetime.date.today())
         if html:
             _write(html, lambda: _html(report), quiet, note)

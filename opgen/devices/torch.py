@@ -132,9 +132,9 @@ class TorchDevice:
         value = value.reshape(desc["shape"]).detach().contiguous().cpu()
         dtype = desc["dtype"]
         if value.dtype == torch.bfloat16:
-            return value.view(torch.int16).numpy().view(DTYPES[dtype].numpy)
+            return np.asarray(value.view(torch.int16).numpy().view(DTYPES[dtype].numpy))
         if _NATIVE[dtype] == value.dtype:
-            return value.numpy()
+            return np.asarray(value.numpy())
         wide = value.to(torch.complex128 if value.is_complex() else torch.float64).numpy()
         return stored(wide, dtype)
 
@@ -167,7 +167,7 @@ def _contiguous(shape: list[int]) -> list[int]:
 
 def _import_npu(device: str) -> None:
     try:
-        import torch_npu  # type: ignore[import-not-found]  # noqa: F401
+        import torch_npu  # noqa: F401
     except Exception as error:  # noqa: BLE001  it needs the vendor's libraries, and fails in many ways without them
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise NoDevice(f"--device {device}", f"torch_npu cannot be imported: {reason}") from None
@@ -185,7 +185,7 @@ def _exact_floats() -> None:
 
 def _set_cube(hf32: bool, half: bool) -> None:
     """The switches of torch_npu that make up a cubeMathType."""
-    npu: Any = torch.npu  # type: ignore[attr-defined]
+    npu: Any = torch.npu
     npu.set_compile_mode(jit_compile=False)
     npu.config.allow_internal_format = False
     npu.conv.allow_hf32 = hf32
@@ -197,5 +197,5 @@ def _name(device: torch.device) -> str:
     if device.type == "cuda":
         return str(torch.cuda.get_device_name(device))
     if device.type == "npu":
-        return str(torch.npu.get_device_name(device))  # type: ignore[attr-defined]
+        return str(torch.npu.get_device_name(device))
     return platform.processor() or platform.machine()
