@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen import oracle, specfile, terms, wide
+from opgen import logic, oracle, specfile, wide
 from opgen.book import book
 from opgen.calls import read_calls
 from opgen.model import Call, TensorDesc
@@ -78,8 +78,8 @@ def wrapped(exact: Any) -> np.ndarray:
 
 
 MUTANTS = [
-    ("a limit that is not reached", terms, "_PYTHON", {**terms._PYTHON, ">=": operator.gt}),
-    ("a limit that is overstepped", terms, "_PYTHON", {**terms._PYTHON, "<=": lambda a, b: a <= b + 1}),
+    ("a limit that is not reached", logic, "_PYTHON", {**logic._PYTHON, ">=": operator.gt}),
+    ("a limit that is overstepped", logic, "_PYTHON", {**logic._PYTHON, "<=": lambda a, b: a <= b + 1}),
     ("products that wrap", wide, "multiply", lambda a, b: wrapped(a.astype(object) * b.astype(object))),
     ("sums that wrap", wide, "add", lambda a, b: wrapped(a.astype(object) + b.astype(object))),
 ]

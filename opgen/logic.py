@@ -1,0 +1,70 @@
+"""Three-valued logic on columns: a value is bound or not, and only what is bound can decide."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from opgen import formulas
+from opgen.formulas import Value, both
+from opgen.language import Term, View
+
+_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def negation(a: Value) -> Value:
+    """True where ``a`` is false; unbound where it is."""
+    return Value(~np.asarray(a.data, dtype=bool), a.bound)
+
+
+def conjunction(a: Value, b: Value) -> Value:
+    """False as soon as one side is bound and false, whatever the other."""
+    x, y = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool)
+    return Value(x & y, (a.bound & b.bound) | (a.bound & ~x) | (b.bound & ~y))
+
+
+def disjunction(a: Value, b: Value) -> Value:
+    x, y = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool)
+    return Value((x & a.bound) | (y & b.bound), (a.bound & b.bound) | (a.bound & x) | (b.bound & y))
+
+
+def _equal_shapes(a: Value, b: Value) -> Any:
+    (rank_a, extents_a), (rank_b, extents_b) = a.data, b.data
+    width = max(extents_a.shape[-1], extents_b.shape[-1])
+    same = np.asarray(rank_a == rank_b)
+    for i in range(width):
+        left = extents_a[:, i] if i < extents_a.shape[-1] else 1
+        right = extents_b[:, i] if i < extents_b.shape[-1] else 1
+        same = same & ((left == right) | (i >= rank_a))
+    return same
+
+
+def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View], Value]:
+    """What reads ``left sign right`` off a view; bound where every side is."""
+    def equal(a: Value, b: Value) -> Any:
+        if left.kind == "shape":
+            return _equal_shapes(a, b)
+        x, y = formulas.over_one_divisor(a, b) if left.kind == "int" else (a.data, b.data)
+        return np.asarray(x == y)
+
+    def read(view: View) -> Value:
+        a = left.read(view)
+        others = [item.read(view) for item in right]
+        bound = both(a, *others)
+        if sign in ("in", "not in"):
+            found = np.zeros((), dtype=bool)
+            for other in others:
+                found = found | equal(a, other)
+            return Value(found if sign == "in" else ~found, bound)
+        if sign in ("==", "!="):
+            same = equal(a, others[0])
+            return Value(same if sign == "==" else ~same, bound)
+        x, y = formulas.over_one_divisor(a, others[0])
+        return Value(np.asarray(_PYTHON[sign](x, y), dtype=bool), bound)
+
+    return read
