@@ -29,7 +29,7 @@ class _ProductOnly:
         return Value(np.asarray(False) if kind == "bool" else np.asarray(0), np.asarray(False))
 
 
-def _excluded(guard: Guard, spec: Spec, product: str) -> bool:
+def excluded(guard: Guard, spec: Spec, product: str) -> bool:
     """Whether a guard cannot apply to, or cannot break on, any call of a product."""
     known = _ProductOnly(spec, product)
     if guard.when is not None:
@@ -42,7 +42,7 @@ def _excluded(guard: Guard, spec: Spec, product: str) -> bool:
 
 def unreachable(rule: Rule, spec: Spec) -> str:
     """Why no call that a page judges can break a rule; empty where nothing proves that none can."""
-    if not all(_excluded(guard, spec, product) for guard in rule.guards for product in spec.judges):
+    if not all(excluded(guard, spec, product) for guard in rule.guards for product in spec.judges):
         return ""
     judged = ", ".join(spec.judges)
     if rule.parameter is None and rule.id == "product":

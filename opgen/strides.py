@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgen import wide
+from opgen.table import TensorColumn
 
 VIEWS = ("contiguous", "transposed", "sliced", "stepped")
 """contiguous; last two axes swapped in storage; a window inside larger last two axes, with an offset; every second
@@ -56,6 +57,18 @@ def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
     offset = np.where(sliced, inner[row, before] + 1, 0)
     inside = (np.arange(width) < rank[:, None]) & strided[:, None]
     return Lain(strided, np.where(inside, strides, 0), offset, np.where(strided, rank, -1), np.where(inside, storage, 1))
+
+
+def view_of(column: TensorColumn) -> np.ndarray:
+    """(rows,) int: which of :data:`VIEWS` the tensors of a column lie like; -1 for a layout that is none of them."""
+    result = np.where(column.strided, -1, 0)
+    for number in range(1, len(VIEWS)):
+        laid = lay_out(column.rank, column.shape, np.full(len(column.rank), number))
+        width = min(laid.strides.shape[1], column.strides.shape[1])
+        inside = np.arange(width) < column.rank[:, None]
+        same = ((laid.strides[:, :width] == column.strides[:, :width]) | ~inside).all(axis=1)
+        result[column.strided & laid.strided & same & (laid.offset == column.offset) & (result < 0)] = number
+    return result
 
 
 def _row_major(shape: np.ndarray) -> np.ndarray:

@@ -1,0 +1,79 @@
+"""``opgen coverage``: which rules and which combinations of values a set of calls tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from opgen.cli import options
+
+
+@click.command(
+    epilog=options.examples(
+        "opgen coverage --plan smoke avg_pool2d_backward",
+        "opgen coverage --plan smoke reflection_pad2d_backward --json",
+        "opgen coverage --plan smoke group_norm_backward --fail-under 100  # exit 1",
+    )
+)
+@options.operators_argument()
+@options.plan_option(default="standard")
+@click.option("--bundle", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="The calls of this bundle, against the axes of the plan.")
+@click.option("--calls", metavar="CALLS.jsonl", default="", help="The calls of this file, against the axes of the plan.")
+@click.option("--html", "page", metavar="FILE", type=click.Path(), help="Write one HTML page as well.")
+@click.option("--untested", is_flag=True, help="List every side that no call stands on, and why.")
+@click.option("--fail-under", metavar="PERCENT", type=click.FloatRange(0, 100), help="Exit 1 where sides or tuples are covered less.")
+@options.json_option()
+def command(
+    operators: tuple[str, ...], plan: str, bundle: str | None, calls: str, page: str | None, untested: bool, fail_under: float | None, as_json: bool
+) -> None:
+    """Count what calls cover: both sides of every rule of every page, and the tuples of a plan's values.
+
+    OP may be a bundle: its calls are counted then. Values, pairs and triples are counted by code that shares nothing with the
+    code that makes them, and only those that the rules allow.
+    """
+    from pathlib import Path
+
+    from opgen import measure
+    from opgen.cli import console
+    from opgen.coveragepage import html, summary
+
+    files = [name for name in operators if Path(name).is_file()]
+    if files and not bundle:
+        bundle, operators = files[0], tuple(name for name in operators if name != files[0])
+    report = measure.measured(operators, plan, bundle or "", calls)
+    if page:
+        Path(page).write_text(html(report, "opgen coverage"), encoding="utf-8")
+    if as_json:
+        console.json_text(report)
+    else:
+        _show(report, untested)
+        click.echo(summary(report))
+    if fail_under is not None and report["lowest"] < fail_under:
+        console.note(f"{report['lowest']:g} % is under {fail_under:g} %")
+        raise click.exceptions.Exit(1)
+
+
+def _show(report: dict[str, Any], untested: bool) -> None:
+    from opgen.cli import console
+
+    out = console.output()
+    columns = ("calls", "clauses", "rules", "broken", "alone", "sides", "values", "pairs", "triples")
+    pages = console.table("page", *columns, right=columns)
+    for page in report["pages"]:
+        reached = sum(bool(clause["invalid"]) for clause in page["clauses"])
+        broken = sum(bool(rule["invalid"]) for rule in page["rules"])
+        alone = sum(bool(rule["alone"]) for rule in page["rules"])
+        tuples = [f"{x['covered']}/{x['feasible']}" for x in page["tuples"]]
+        told = f"{page['sides']['tested']}/{page['sides']['testable']}"
+        clauses = f"{reached}/{len(page['clauses'])}" if page["clauses"] else ""
+        pages.add_row(page["page"], *map(str, (page["calls"], clauses, len(page["rules"]), broken, alone, told, *tuples)))
+    out.print(pages)
+    if untested:
+        sides = console.table("page", "rule", "side", "reason")
+        for page in report["pages"]:
+            for rule in page["rules"]:
+                for side in rule["sides"]:
+                    if not side["calls"]:
+                        sides.add_row(page["page"], rule["rule"], f"{side['where']}: {side['name']}", side["reason"])
+        out.print(sides)

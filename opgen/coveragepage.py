@@ -1,0 +1,68 @@
+"""A coverage report as one HTML page without anything from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+_STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:76em;padding:0 1em;color:#1a2233;background:#fff}
+h1{font-size:1.5em}h2{margin-top:2em;border-bottom:1px solid #cbd3e1}table{border-collapse:collapse;margin:1em 0;width:100%}
+th,td{text-align:left;padding:.2em .7em;border-bottom:1px solid #e6eaf1;vertical-align:top}th{color:#56607a;font-weight:600}
+td.n{text-align:right;font-variant-numeric:tabular-nums}.no{color:#a4002a}.yes{color:#00683c}.off{color:#6b7489}
+summary{cursor:pointer;color:#1d4ed8}code{font-size:.92em}
+@media (prefers-color-scheme:dark){body{background:#12161f;color:#dfe5f0}th,td,h2{border-color:#2b3446}th{color:#9aa7c0}
+.no{color:#ff8095}.yes{color:#6fd6a0}.off{color:#8c97ad}summary{color:#8db4ff}}
+"""
+
+
+def html(report: dict[str, Any], title: str) -> str:
+    """The whole page."""
+    head = f"<h1>{escape(title)}</h1><p>{escape(summary(report))}</p>"
+    body = "".join(_page(page) for page in report["pages"])
+    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    return f'<!doctype html><html lang="en"><head>{meta}<title>{escape(title)}</title><style>{_STYLE}</style></head><body>{head}{body}</body></html>\n'
+
+
+def summary(report: dict[str, Any]) -> str:
+    """One line: sides of rules, and tuples of values by strength."""
+    tuples = ", ".join(f"{rate:g} % of {name}" for rate, name in zip(report["tuples"].values(), ("values", "pairs", "triples"), strict=True))
+    return f"{report['sides']:g} % of the sides that calls can stand on; {tuples} that are feasible"
+
+
+def _page(page: dict[str, Any]) -> str:
+    parts = [f"<h2>{escape(page['page'])}</h2><p>{escape(page['file'])}: {page['calls']} calls, {page['valid']} of them valid; "]
+    parts.append(f"{page['sides']['tested']} of {page['sides']['testable']} sides tested.</p>")
+    if page["clauses"]:
+        rows = ([clause["clause"], clause["at"], clause["rules"], clause["broken"], clause["invalid"]] for clause in page["clauses"])
+        parts.append(_table(("clause", "line", "rules", "broken", "invalid calls"), rows))
+    parts.append(_table(("t", "covered", "feasible", "infeasible"), ([x["t"], x["covered"], x["feasible"], x["infeasible"]] for x in page["tuples"])))
+    axes = ([axis["axis"], axis["values"], *(_of(axis[t]) for t in ("1", "2", "3")), axis["why"]] for axis in page["axes"])
+    parts.append(_fold("axes", _table(("axis", "values", "alone", "pairs", "triples", "why"), axes)))
+    rules = ([r["rule"], r["clause"] or r["bucket"], r["valid"], r["invalid"], r["alone"], " ".join(r["codes"]), _of(r)] for r in page["rules"])
+    parts.append(_fold("rules", _table(("rule", "clause", "valid", "invalid", "alone", "codes", "sides"), rules)))
+    untested = [(rule["rule"], side) for rule in page["rules"] for side in rule["sides"] if not side["calls"]]
+    rows = ([name, side["guard"], f"{side['where']}: {side['name']}", side["reason"]] for name, side in untested)
+    parts.append(_fold(f"{len(untested)} sides that no call stands on", _table(("rule", "relation", "side", "reason"), rows)))
+    return "".join(parts)
+
+
+def _of(counted: dict[str, Any]) -> str:
+    if "testable" in counted:
+        return f"{counted['tested']} of {counted['testable']}"
+    return f"{counted['covered']} of {counted['feasible']}"
+
+
+def _fold(title: str, body: str) -> str:
+    return f"<details><summary>{escape(title)}</summary>{body}</details>"
+
+
+def _table(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join("<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    return f'<td class="n">{value}</td>' if isinstance(value, int) else f"<td>{escape(str(value))}</td>"
