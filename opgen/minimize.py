@@ -29,12 +29,14 @@ from opgen.numerics import Array
 from opgen.oracle import judge
 from opgen.plan import plan_for
 from opgen.simplify import Point, assemble, complexity, merged, point_of, simpler, simpler_in_pairs
-from opgen.statuses import BAD
+from opgen.spec import Spec
+from opgen.statuses import BAD, CRASHED
+from opgen.strides import VIEWS
 from opgen.suite import Suite, call_suite
 from opgen.table import from_calls
 
-AT_ONCE = 48
-"""Calls that are run together; the simplest ones first."""
+AT_ONCE = (6, 12, 24, 48)
+"""Calls that are run together, the simplest ones first; a device that died of the first call is asked few at a time."""
 PLAIN = ("one_hot", "ones", "integers", "grid")
 """Recipes to end with, the simplest data first."""
 
@@ -46,6 +48,7 @@ class Failing:
     call: Call
     id: str
     recipe: str
+    compute: str
     seed: int
     verdict: str
     detail: str
@@ -90,13 +93,16 @@ def elements_of(call: Call) -> int:
 class Search:
     """The calls of one search: written, run and judged in a folder that is thrown away."""
 
-    def __init__(self, backend: Run, device: str, timeout: float, seed: int, folder: Path) -> None:
-        self.backend, self.device, self.timeout, self.seed, self.folder = backend, device, timeout, seed, folder
+    def __init__(self, backend: Run, device: str, timeout: float, seed: int, folder: Path, most: int = 3000) -> None:
+        self.backend, self.device, self.timeout, self.seed, self.folder, self.most = backend, device, timeout, seed, folder, most
         self.ran = 0
 
     def failing(self, calls: Sequence[NamedCall], recipe: str) -> list[Failing]:
         """Those of the calls that fail, in their order."""
-        suite = with_recipe(call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op)), recipe)
+        if not calls:
+            return []
+        made = call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+        suite = with_recipe(made, recipe)
         self.ran += len(calls)
         bundle, results = self.folder / f"{self.ran}.h5", self.folder / f"{self.ran}.results.h5"
         engine.write(suite, bundle, {"seed": self.seed}, seed=self.seed)
@@ -117,7 +123,7 @@ class Search:
 def _failing(case: CaseView, call: Call, verdict: Any, answers: Any, recipe: str, seed: int) -> Failing:
     answer: Result | None = answers[case.id] if case.id in answers else None  # noqa: SIM401  it has no get
     return Failing(
-        call=call, id=case.id, recipe=recipe, seed=seed, verdict=verdict.verdict, detail=verdict.detail,
+        call=call, id=case.id, recipe=recipe, compute=case.compute, seed=seed, verdict=verdict.verdict, detail=verdict.detail,
         status=answer.status if answer else None, run_status=answer.run_status if answer else None, codes=case.expect.codes,
         storage=dict(case.storage), golden=dict(case.golden), bound=dict(case.bound), outputs=dict(answer.outputs) if answer else {},
     )  # fmt: skip
@@ -142,14 +148,14 @@ def minimize(
     call = make_call(case.op, case.product, case.call["args"], book().kinds)
     recipe = case.recipe or "grid"
     with tempfile.TemporaryDirectory(prefix="opgen-minimize-") as folder:
-        search = Search(backend, device, timeout, seed, Path(folder))
+        search = Search(backend, device, timeout, seed, Path(folder), most)
         again = search.failing([NamedCall(case.id, call, {})], recipe)
         if not again:
             raise FileError([Problem(case.id, None, "", f"passes when it is run again with seed {seed}: there is nothing to minimize")])
         best, steps = again[0], 0
-        rules = _broken(point_of(spec, call))
-        point = point_of(spec, best.call)
-        seen = {_key(best.call)}
+        rules = _broken(spec, call)
+        point = _named(search, spec, best, rules)
+        seen = {_key(best.call), _key(point.call)}
         while search.ran < most:
             found = _step(search, point, best, rules, seen)
             if found is None:
@@ -160,12 +166,26 @@ def minimize(
         return Minimal(best, elements_of(call), steps, search.ran)
 
 
+def _named(search: Search, spec: Spec, best: Failing, rules: frozenset[str]) -> Point:
+    """Where the search starts: the call itself or, where a tensor's strides have no name, the first view that fails as well."""
+    points = {_key(point.call): point for point in (point_of(spec, best.call, view) for view in range(len(VIEWS)))}
+    alike = [point for point in points.values() if point.call != best.call and _broken(spec, point.call) == rules]
+    if _key(best.call) in points or not alike:
+        return points.get(_key(best.call)) or next(iter(points.values()))
+    found = _same(search, alike, best)
+    return found[0][0] if found else alike[0]
+
+
 def _step(search: Search, point: Point, best: Failing, rules: frozenset[str], seen: set[str]) -> tuple[Point, Failing] | None:
     """A simpler call that fails in the same way: by one change, else by two; None where there is none."""
     for way in (simpler, simpler_in_pairs):
         candidates = _legal(point, way(point), complexity(best.call), rules, seen)
-        for i in range(0, len(candidates), AT_ONCE):
-            found = _same(search, candidates[i : i + AT_ONCE], best)
+        sizes = iter((AT_ONCE[0],) * len(candidates) if best.verdict == CRASHED else AT_ONCE)
+        size = AT_ONCE[0]
+        while candidates and search.ran < search.most:
+            size = min(next(sizes, size), search.most - search.ran)
+            some, candidates = candidates[:size], candidates[size:]
+            found = _same(search, some, best)
             if found:
                 return _all_at_once(search, point, [candidate for candidate, _ in found], rules, seen, best) or found[0]
     return None
@@ -219,9 +239,9 @@ def _plainer(search: Search, best: Failing) -> Failing:
     return best
 
 
-def _broken(point: Point) -> frozenset[str]:
-    judged = judge(point.spec, from_calls(point.spec.api, point.spec.kinds, [point.call]))
-    return frozenset(rule.id for rule, row in zip(point.spec.rules, judged.broken, strict=True) if row[0])
+def _broken(spec: Spec, call: Call) -> frozenset[str]:
+    judged = judge(spec, from_calls(spec.api, spec.kinds, [call]))
+    return frozenset(rule.id for rule, row in zip(spec.rules, judged.broken, strict=True) if row[0])
 
 
 def _key(call: Call) -> str:

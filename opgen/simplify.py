@@ -71,11 +71,11 @@ def complexity(call: Call) -> int:
 
 
 # a call taken apart ----------------------------------------------------------------------------------------------------
-def point_of(spec: Spec, call: Call) -> Point:
-    """Take a call apart. Where the choices do not give the same call again (a view that has no name, extents that contradict
-    each other), what differs is chosen whole, or made contiguous."""
+def point_of(spec: Spec, call: Call, view: int = 0) -> Point:
+    """Take a call apart. Extents that contradict each other are chosen whole; strides that are no named view become ``view``
+    (a position in :data:`opgen.strides.VIEWS`), so the point's call may be another one."""
     table = from_calls(spec.api, spec.kinds, [call])
-    chosen = dict(_attributes(spec, table))
+    chosen = dict(_attributes(spec, table, view))
     made = assemble(spec, [chosen])[0]
     for parameter in spec.parameters.values():
         if parameter.is_tensor or parameter.is_array:
@@ -92,7 +92,7 @@ def point_of(spec: Spec, call: Call) -> Point:
     return Point(spec, made, chosen)
 
 
-def _attributes(spec: Spec, table: CallTable) -> Iterator[tuple[Reference, Any]]:
+def _attributes(spec: Spec, table: CallTable, unnamed: int) -> Iterator[tuple[Reference, Any]]:
     view = TableView(spec, table)
 
     def read(reference: Reference) -> Any:
@@ -111,7 +111,7 @@ def _attributes(spec: Spec, table: CallTable) -> Iterator[tuple[Reference, Any]]
         yield (name, "null"), value is None
         if isinstance(value, TensorDesc):
             yield from (((name, what), read((name, what))) for what in ("dtype", "format"))
-            yield (name, "view"), _view(value)
+            yield (name, "view"), _view(value, unnamed)
             yield ((name, "rank"), len(value.shape)) if len(value.shape) in parameter.shapes else ((name, "shape"), value.shape)
         elif isinstance(value, tuple):
             yield (name, "len"), len(value)
@@ -119,14 +119,16 @@ def _attributes(spec: Spec, table: CallTable) -> Iterator[tuple[Reference, Any]]
                 yield (name, "values"), value
 
 
-def _view(desc: TensorDesc) -> int:
-    """The named view that a tensor is; contiguous where it has no name."""
+def _view(desc: TensorDesc, unnamed: int) -> int:
+    """The named view that a tensor is."""
+    if desc.offset == 0 and desc.strides in (None, tuple(prod(desc.shape[i + 1 :]) for i in range(len(desc.shape)))):
+        return 0
     rank, shape = np.array([len(desc.shape)]), np.array([desc.shape or (1,)])
     for number in range(1, len(VIEWS)):
         lain = lay_out(rank, shape, np.array([number]))
         if lain.strided[0] and tuple(lain.strides[0, : rank[0]].tolist()) == desc.strides and int(lain.offset[0]) == desc.offset:
             return number
-    return 0
+    return unnamed
 
 
 def _defined(spec: Spec) -> list[Reference]:

@@ -23,7 +23,8 @@ from opgen.devices.libraries import DeviceError, operator_places, runtime_places
 from opgen.engine import write
 from opgen.plan import plan_for
 from opgen.suite import plan_suite
-from tests.loopback import SOCS, build
+from tests import loopback
+from tests.loopback import SOCS
 
 Run = Callable[..., ResultsFile]
 POOL, CONV, NORM, PAD = (f"aclnn{name}Backward" for name in ("AvgPool2d", "Convolution", "GroupNorm", "ReflectionPad2d"))
@@ -38,8 +39,8 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundle]:
 
 
 @pytest.fixture(scope="session")
-def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("loopback"))
+def libraries() -> Path:
+    return loopback.libraries()
 
 
 @pytest.fixture

@@ -145,7 +145,7 @@ def test_a_case_that_passes_is_refused(case: Any) -> None:
 
 def test_a_search_ends_where_it_was_told_to(case: Any) -> None:
     found = minimize(case(CONV), backend(last_column), most=60)
-    assert found.ran < 60 + 48 + 20 and found.failing.elements <= found.before
+    assert found.ran <= 60 + 20 and found.failing.elements <= found.before
 
 
 @pytest.mark.parametrize("call", [CONV, NORM], ids=["convolution", "group norm"])

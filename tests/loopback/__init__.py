@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,9 +28,12 @@ def compiler(*names: str) -> str:
     return found
 
 
-def build(folder: Path) -> Path:
-    """Compile the libraries into a folder and return it."""
+@cache
+def libraries() -> Path:
+    """The folder of the libraries, compiled once in a run of the tests."""
+    cc, folder = compiler(), Path(tempfile.mkdtemp(prefix="opgen-loopback-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name, sources in LIBRARIES.items():
         options = ["-std=c11", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-o", str(folder / name)]
-        subprocess.run([compiler(), *options, *(str(HERE / source) for source in sources), "-lm"], check=True)
+        subprocess.run([cc, *options, *(str(HERE / source) for source in sources), "-lm"], check=True)
     return folder

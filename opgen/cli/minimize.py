@@ -1,0 +1,64 @@
+"""``opgen minimize BUNDLE RESULTS CASE --backend B``: the simplest call that still fails."""
+
+from __future__ import annotations
+
+import click
+
+from opgen.cli.options import bundle_argument, complete_cases, examples, force_option, quiet_option
+
+
+@click.command(
+    "minimize", short_help="The simplest call that still fails.",
+    epilog=examples("opgen minimize --help", "# opgen minimize suite.h5 results.h5 some-case --backend aclnn --device npu:0 -o fault"),
+)  # fmt: skip
+@bundle_argument("bundle")
+@click.argument("results", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False))
+@click.argument("case", metavar="CASE", shell_complete=complete_cases)
+@click.option("--backend", metavar="NAME", required=True, help="What runs the calls: torch, aclnn.")
+@click.option("--device", metavar="DEVICE", default="", help="cpu, cuda, npu:0; the backend's own by default.")
+@click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="For one call.")
+@click.option("--most", metavar="N", type=click.IntRange(min=1), default=3000, show_default=True, help="Run at most about N calls.")
+@click.option("-o", "--output", metavar="FOLDER", type=click.Path(file_okay=False), help="Where to write; ./CASE-minimal by default.")
+@force_option()
+@quiet_option()
+def command(
+    bundle: str, results: str, case: str, backend: str, device: str, timeout: float, most: int, output: str | None, force: bool, quiet: bool
+) -> None:
+    """Shrink a failing CASE: extents, channels, groups, strides, views, masks, data. Every step is a call that the page judges alike.
+
+    Writes the call as JSON, and programs that show the fault without opgen: C++, Python and, where it has the operator, torch.
+    """
+    from pathlib import Path
+
+    import opgen
+    from opgen.cli.console import note, progress
+    from opgen.cli.options import choose
+    from opgen.devices import backend as backend_of
+    from opgen.diff import diff
+    from opgen.minimize import Failing, minimize
+    from opgen.model import FileError, Problem
+    from opgen.repro import files
+    from opgen.statuses import BAD
+
+    folder = Path(output or f"{case}-minimal")
+    taken = sorted(str(path) for path in folder.glob("*")) if folder.is_dir() and not force else []
+    if taken:
+        raise FileError([Problem(str(folder), None, "", "holds files already; --force replaces them")])
+    with opgen.open(bundle) as file:
+        choose(file.ids, [case], "CASE")
+        verdict = diff(file, results, cases=[case])[case]
+        if verdict.verdict not in BAD:
+            raise FileError([Problem(results, None, case, f"{verdict.verdict}: only a case that fails can be minimized")])
+
+        def tell(failing: Failing) -> None:
+            note(f"{failing.elements} elements: {failing.detail or failing.verdict}", quiet)
+
+        with progress("minimizing", None, quiet):
+            seed = int(file.header.get("seed", 0))
+            found = minimize(file[case], backend_of(backend), device=device, timeout=timeout, seed=seed, most=most, progress=tell)
+    texts = files(found.failing)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    note(f"{folder}: {', '.join(texts)}; {found.before} elements before, {found.failing.elements} now, {found.ran} calls run", quiet)
+    click.echo(texts["call.json"], nl=False)

@@ -1,0 +1,115 @@
+"""What every program that reproduces a call says: numbers of the ABI, data as literals, and what to expect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opgen.book import book
+from opgen.bundle.dtypes import numpy_dtype
+from opgen.model import TensorDesc
+from opgen.numerics import Array
+from opgen.suite import storage_elements
+from opgen.words import words
+
+if TYPE_CHECKING:
+    from opgen.minimize import Failing
+
+WIDTH = 120
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor as the ABI sees it. ``bits`` are the words of its storage, unsigned; None for an output or without data."""
+
+    name: str
+    desc: TensorDesc
+    dtype: int
+    format: int
+    strides: tuple[int, ...]
+    storage: tuple[int, ...]
+    elements: int
+    itemsize: int
+    bits: Array | None
+
+
+def kinds(failing: Failing) -> dict[str, str]:
+    """Parameter -> kind, with ``output`` for tensors that are written."""
+    spec = book().by_page[failing.call.api, failing.call.product]
+    return {name: "output" if spec.parameters[name].kind == "output" else kind for name, kind in spec.kinds.items()}
+
+
+def tensors(failing: Failing) -> dict[str, Tensor]:
+    """The tensors of the call that are no null pointers."""
+    found = {}
+    for name, desc in failing.call.args.items():
+        if not isinstance(desc, TensorDesc):
+            continue
+        size = max(words().dtypes[desc.dtype]["bits"] // 8, 1)
+        elements = max(int(storage_elements(desc)), 0)
+        storage = desc.storage_shape
+        if storage is None:
+            storage = desc.shape if desc.strides is None and not desc.offset else (elements,)
+        found[name] = Tensor(
+            name, desc, words().dtypes[desc.dtype]["acl"], words().formats[desc.format], desc.strides or row_major(desc.shape), storage,
+            elements, size, unsigned(failing.storage[name]) if name in failing.storage else None,
+        )  # fmt: skip
+    return found
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements of a contiguous tensor."""
+    return tuple(int(prod(shape[axis + 1 :])) for axis in range(len(shape)))
+
+
+def unsigned(values: Array) -> Array:
+    """The bits of an array, as unsigned words of at most 64 bits."""
+    flat = np.ascontiguousarray(values).reshape(-1)
+    return flat.view(f"u{min(flat.itemsize, 8)}")
+
+
+def parts(values: Array) -> list[float]:
+    """Numbers as doubles; real and imaginary parts one after the other."""
+    flat = np.ascontiguousarray(values).reshape(-1)
+    wide = flat.astype(np.complex128).view(np.float64) if np.iscomplexobj(flat) else flat.astype(np.float64)
+    return [float(x) for x in wide]
+
+
+def part(dtype: str) -> str:
+    """The format of a number, or of each part of a complex one."""
+    return {"COMPLEX64": "FLOAT", "COMPLEX128": "DOUBLE"}.get(dtype, dtype)
+
+
+def numpy_name(dtype: str) -> str:
+    """How numpy spells a dtype; BFLOAT16 has no name there and goes as its bits."""
+    return "uint16" if dtype == "BFLOAT16" else numpy_dtype(dtype).name
+
+
+def folded(items: Iterable[Any], indent: str) -> str:
+    """Literals in lines of at most :data:`WIDTH` columns."""
+    lines, line = [], indent
+    for item in items:
+        text = f"{item}, "
+        if len(line) + len(text) > WIDTH and line != indent:
+            lines.append(line.rstrip())
+            line = indent
+        line += text
+    return "\n".join([*lines, line.rstrip()])
+
+
+def summary(failing: Failing) -> list[str]:
+    """The first lines of every program: what is called, what came of it, what was expected."""
+    codes = " or ".join("any error" if code == "any_error" else str(code) for code in failing.codes)
+    lines = [f"{failing.call.api}, for {failing.call.product}: {failing.detail or failing.verdict}"]
+    lines.append(f"Expected of the first phase: {codes}. Recipe of the data: {failing.recipe}, seed {failing.seed}, case {failing.id}.")
+    return [line.replace("*/", "* /") for text in lines for line in _wrapped(text)]
+
+
+def _wrapped(text: str) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, WIDTH - 4)

@@ -1,0 +1,129 @@
+"""A failing call as a short script on torch, for the operators and calls that torch has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from opgen.model import TensorDesc
+from opgen.numerics import DTYPES, rounded
+from opgen.repro.described import folded, parts, summary, tensors
+
+if TYPE_CHECKING:
+    from opgen.minimize import Failing
+
+_WIDE = {"DOUBLE": "float64", "COMPLEX64": "complex64", "COMPLEX128": "complex128"}
+_OUTPUT = {"FLOAT16": "float16", "BFLOAT16": "bfloat16", "FLOAT": "float32", **_WIDE}
+
+_HEAD = '''\
+"""{summary}
+
+Usage: python3 repro_torch.py [DEVICE]. Exit status: 1 the fault shows, 0 it does not.
+Inputs are rounded to the compute dtype and held as float32.
+"""
+
+import sys
+from math import inf, nan  # noqa: F401
+
+import torch
+
+DEVICE = sys.argv[1] if len(sys.argv) > 1 else "cpu"
+torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+
+
+def tensor(shape, dtype, values):
+    flat = torch.tensor(values, dtype=torch.float64)
+    if dtype.is_complex:
+        flat = torch.complex(flat[0::2], flat[1::2])
+    return flat.to(dtype).reshape(shape).to(DEVICE)
+
+
+def compare(name, got, dtype, golden, bound):
+    """How many elements are wrong; each is printed. Complex numbers go by parts."""
+    got = got.detach().cpu().to(dtype).reshape(-1)
+    got = torch.view_as_real(got).reshape(-1) if dtype.is_complex else got
+    got, golden, bound = got.double(), torch.tensor(golden, dtype=torch.float64), torch.tensor(bound, dtype=torch.float64)
+    right = ((got - golden).abs() <= bound) | (got == golden) | (got.isnan() & golden.isnan())
+    for i in (~right).nonzero().reshape(-1).tolist()[:20]:
+        print(f"{{name}}, element {{i}}: {{got[i]}}, expected {{golden[i]}} within {{bound[i]}}")
+    print(f"{{name}}: {{int((~right).sum())}} of {{golden.numel()}} wrong")
+    return int((~right).sum())
+
+
+'''
+
+
+def program(failing: Failing) -> str:
+    """The whole script; empty where torch cannot make the call."""
+    write = _CALLS.get(failing.call.api)
+    expression = write(failing.call.args) if write is not None and failing.storage and failing.codes == (0,) else ""
+    if not expression:
+        return ""
+    held = tensors(failing)
+    lines = []
+    for name, storage in failing.storage.items():
+        desc = held[name].desc
+        index = np.arange(len(storage))
+        if 0 not in desc.shape:
+            index = np.lib.stride_tricks.as_strided(index[desc.offset :], desc.shape, [8 * step for step in held[name].strides])
+        wide = storage[index.reshape(-1)].astype(DTYPES[desc.dtype].wide)
+        if desc.dtype not in _WIDE and failing.compute in ("FLOAT16", "BFLOAT16", "HFLOAT32") and failing.compute != desc.dtype:
+            wide = rounded(wide, failing.compute)
+        dtype = _WIDE.get(desc.dtype, "float32")
+        lines.append(f"{name} = tensor({desc.shape}, torch.{dtype}, [\n{folded(map(repr, parts(wide)), '    ')}\n])")
+    lines += [expression, "wrong = 0"]
+    for name, golden in failing.golden.items():
+        dtype = _OUTPUT[held[name].desc.dtype]
+        expected = (f"[\n{folded(map(repr, parts(values)), '    ')}\n]" for values in (golden, failing.bound[name]))
+        lines.append(f'wrong += compare("{name}", {name}, torch.{dtype}, {", ".join(expected)})')
+    summed = "\n".join(summary(failing)).replace("\\", "\\\\").replace('"""', "'''")
+    return _HEAD.format(summary=summed) + "\n".join([*lines, "sys.exit(wrong != 0)"]) + "\n"
+
+
+def _convolution(args: Mapping[str, Any]) -> str:
+    padding = args["padding"]
+    if len(padding) == 4:
+        if padding[0] != padding[1] or padding[2] != padding[3]:
+            return ""
+        padding = padding[::2]
+    return (
+        "gradInput, gradWeight, gradBias = torch.ops.aten.convolution_backward(\n"
+        f"    gradOutput, input, weight, {_list(args['biasSizes'])}, {_list(args['stride'])}, {_list(padding)},\n"
+        f"    {_list(args['dilation'])}, {args['transposed']}, {_list(args['outputPadding'])}, {args['groups']},\n"
+        f"    {_list(args['outputMask'])},\n)"
+    )
+
+
+def _avg_pool(args: Mapping[str, Any]) -> str:
+    return (
+        f"gradInput = torch.ops.aten.avg_pool2d_backward(\n    gradOutput, self, {_list(args['kernelSize'])}, {_list(args['stride'])}, "
+        f"{_list(args['padding'])},\n    {args['ceilMode']}, {args['countIncludePad']}, {args['divisorOverride'] or None},\n)"
+    )
+
+
+def _group_norm(args: Mapping[str, Any]) -> str:
+    n, c, area, group = (args[name] for name in ("N", "C", "HxW", "group"))
+    gamma = f"gamma.reshape({c})" if isinstance(args["gamma"], TensorDesc) else "None"
+    return (
+        "gradInput, gradGammaOut, gradBetaOut = torch.ops.aten.native_group_norm_backward(\n"
+        f"    gradOut.reshape({n}, {c}, {area}), input.reshape({n}, {c}, {area}), mean.reshape({n}, {group}), rstd.reshape({n}, {group}),\n"
+        f"    {gamma}, {n}, {c}, {area}, {group}, {_list(args['outputMask'])},\n)"
+    )
+
+
+def _reflection_pad(args: Mapping[str, Any]) -> str:
+    return f"gradInput = torch.ops.aten.reflection_pad2d_backward(gradOutput, self, {_list(args['padding'])})"
+
+
+def _list(values: Any) -> str:
+    return "None" if values is None else repr(list(values))
+
+
+_CALLS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "aclnnConvolutionBackward": _convolution,
+    "aclnnAvgPool2dBackward": _avg_pool,
+    "aclnnGroupNormBackward": _group_norm,
+    "aclnnReflectionPad2dBackward": _reflection_pad,
+}

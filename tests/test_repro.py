@@ -1,0 +1,134 @@
+"""The programs that show a fault without opgen: compiled and run against the loopback, and on torch where it is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import opgen
+from opgen.book import book
+from opgen.bundle.reader import Bundle
+from opgen.calls import NamedCall, make_call
+from opgen.cli import main
+from opgen.devices import aclnn
+from opgen.engine import write
+from opgen.minimize import Search, minimize
+from opgen.plan import plan_for
+from opgen.repro import files
+from opgen.suite import call_suite
+from tests import loopback
+
+POOL: dict[str, Any] = {
+    "op": "aclnnAvgPool2dBackward", "product": "ascend910b",
+    "args": {
+        "gradOutput": {"shape": [2, 3, 6, 7], "dtype": "FLOAT16", "format": "NCHW", "strides": [126, 42, 7, 1], "offset": 0},
+        "self": {"shape": [2, 3, 12, 14], "dtype": "FLOAT16", "format": "NCHW"}, "kernelSize": [2, 2], "stride": [], "padding": [0, 0],
+        "ceilMode": False, "countIncludePad": True, "divisorOverride": 0, "cubeMathType": 0,
+        "gradInput": {
+            "shape": [2, 3, 12, 14], "dtype": "FLOAT16", "format": "NCHW", "strides": [600, 200, 16, 1], "offset": 3,
+            "storage_shape": [1200],
+        },
+    },
+}  # fmt: skip
+PAD: dict[str, Any] = {
+    "op": "aclnnReflectionPad2dBackward", "product": "ascend910b",
+    "args": {
+        "gradOutput": {"shape": [2, 5, 6], "dtype": "COMPLEX64"}, "self": {"shape": [2, 3, 4], "dtype": "COMPLEX64"},
+        "padding": [1, 1, 1, 1],
+        "gradInput": {"shape": [2, 3, 4], "dtype": "COMPLEX64"},
+    },
+}  # fmt: skip
+NORM: dict[str, Any] = {
+    "op": "aclnnGroupNormBackward", "product": "ascend910b",
+    "args": {
+        "gradOut": {"shape": [2, 4, 3], "dtype": "BFLOAT16"}, "input": {"shape": [2, 4, 3], "dtype": "BFLOAT16"},
+        "mean": {"shape": [2, 2], "dtype": "BFLOAT16"}, "rstd": {"shape": [2, 2], "dtype": "BFLOAT16"},
+        "gamma": {"shape": [4], "dtype": "BFLOAT16"}, "N": 2, "C": 4, "HxW": 3, "group": 2, "outputMask": [True, True, False],
+        "gradInput": {"shape": [2, 4, 3], "dtype": "BFLOAT16"}, "gradGammaOut": {"shape": [4], "dtype": "BFLOAT16"}, "gradBetaOut": None,
+    },
+}  # fmt: skip
+REFUSED: dict[str, Any] = {**POOL, "args": {**POOL["args"], "gradOutput": None}}
+
+
+@pytest.fixture(autouse=True)
+def device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPGEN_OPAPI", str(loopback.libraries()))
+    monkeypatch.setenv("LOOPBACK_SOC", "Ascend910B")
+
+
+def written(call: dict[str, Any], path: Path) -> Path:
+    named = NamedCall("one", make_call(call["op"], call["product"], call["args"], book().kinds), {})
+    write(call_suite([named], lambda one: book().by_page[one.api, one.product], lambda spec: plan_for(spec.op)), path, {"seed": 0})
+    return path
+
+
+@pytest.mark.parametrize(
+    ("call", "fault", "exit_code"),
+    [(POOL, "element", 1), (PAD, "element", 1), (NORM, "nan", 1), (REFUSED, "accept", 1), (POOL, "runtime", 1)],
+    ids=["views", "complex", "bfloat16", "a status", "the second phase"],
+)
+def test_programs_show_the_fault_and_nothing_without_it(
+    call: dict[str, Any], fault: str, exit_code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = NamedCall("one", make_call(call["op"], call["product"], call["args"], book().kinds), {})
+    monkeypatch.setenv("LOOPBACK_FAULT", fault)
+    failing = Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0]
+    texts = files(failing)
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        assert "opgen" not in text or name == "call.json"
+    folder = loopback.libraries()
+    built = [loopback.compiler("c++", "g++", "clang++"), "-std=c++17", "-Wall", "-Wextra", "-Werror", "repro.cpp", "-o", "repro"]
+    subprocess.run([*built, f"-L{folder}", "-lascendcl", "-lnnopbase", "-lopapi"], cwd=tmp_path, check=True)
+    for command in (["./repro"], [sys.executable, "repro.py", str(folder)]):
+        for asked, expected in ((fault, exit_code), ("", 0)):
+            environment = {**os.environ, "LOOPBACK_FAULT": asked, "LD_LIBRARY_PATH": str(folder)}
+            run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+            assert run.returncode == expected, run.stdout + run.stderr
+            assert "first phase: " in run.stdout and (fault != "element" or not asked or ": 1 of " in run.stdout or "2 of" in run.stdout)
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+@pytest.mark.parametrize("call", [POOL, PAD, NORM], ids=["pooling", "padding", "normalisation"])
+def test_the_torch_script_agrees_with_the_golden(call: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = NamedCall("one", make_call(call["op"], call["product"], call["args"], book().kinds), {})
+    monkeypatch.setenv("LOOPBACK_FAULT", "element")
+    failing = Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0]
+    (tmp_path / "repro_torch.py").write_text(files(failing)["repro_torch.py"])
+    run = subprocess.run([sys.executable, "repro_torch.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0 and "0 of " in run.stdout, run.stdout + run.stderr
+
+
+def test_the_command_writes_the_call_and_its_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, results = written(POOL, tmp_path / "bundle.h5"), tmp_path / "results.h5"
+    monkeypatch.setenv("LOOPBACK_FAULT", "gaps")
+    with opgen.open(path) as bundle, opgen.Results.create(results, bundle) as out:
+        aclnn.run(bundle, out, cases=bundle.ids, device="npu:0", timeout=20, progress=lambda case: None)
+    arguments = ["minimize", str(path), str(results), "one", "--backend", "aclnn", "-o", str(tmp_path / "fault")]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0, done.output
+    call = json.loads((tmp_path / "fault" / "call.json").read_text())
+    assert json.loads(done.stdout) == call and call["args"]["gradInput"]["strides"] and np.prod(call["args"]["gradInput"]["shape"]) < 20
+    assert {one.name for one in (tmp_path / "fault").iterdir()} >= {"repro.cpp", "repro.py", "repro_torch.py"}
+    again = CliRunner().invoke(main, arguments)
+    assert again.exit_code == 2 and "holds files already; --force replaces them" in again.output
+    monkeypatch.setenv("LOOPBACK_FAULT", "")
+    gone = CliRunner().invoke(main, [*arguments, "--force"])
+    assert gone.exit_code == 2 and "passes when it is run again" in gone.output
+
+
+def test_a_crash_is_minimized_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOOPBACK_FAULT", "crash")
+    with Bundle(written(PAD, tmp_path / "bundle.h5")) as bundle:
+        found = minimize(bundle["one"], aclnn.run, device="npu:0", most=6)
+    assert found.ran <= 16
+    assert found.failing.kind == ("crashed", 0, "crash") and found.failing.elements < found.before
