@@ -36,7 +36,8 @@ def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool =
                 spec = choice.spec_of(case)
                 by_product.setdefault(case.product, []).append(describe(case, spec))
                 file = f"data/{file_name(case.id)}.npz"
-                index.write(json.dumps(npz.describe(case) | {"file": file, "atk_id": case.row + 1, "kinds": spec.kinds}) + "\n")
+                more = {"file": file, "atk_id": case.row + 1, "kinds": spec.kinds, "outputs": [p.name for p in spec.outputs]}
+                index.write(json.dumps(npz.describe(case) | more) + "\n")
                 npz.write_arrays(folder / file, npz.arrays(case))
         for product, some in by_product.items():
             (folder / f"atk_{product}.json").write_text(json.dumps(some, indent=1) + "\n", encoding="utf-8")
@@ -49,7 +50,10 @@ def _refuse(case: CaseView) -> str:
         return reason
     if not case.golden:
         return "it writes no output, and ATK makes outputs from goldens"
-    empty = any(value == [] for value in case.call["args"].values())
+    args, golden = case.call["args"], case.golden
+    if any(args[p.name] is not None and p.name not in golden for p in choice.spec_of(case).outputs):
+        return "an output that is switched off has a pointer, and ATK would compare it"
+    empty = any(value == [] for value in args.values())
     return "an empty array, for which ATK's case file has no form" if empty else ""
 
 
