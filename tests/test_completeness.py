@@ -1,0 +1,93 @@
+"""Nothing is forgotten: every module has its test, every spec all that belongs to it, and nothing else lies at the top."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from opgen.book import book
+from opgen.golden import kernel
+from opgen.plan import TIERS, plan_for
+
+ROOT = Path(__file__).resolve().parents[1]
+OPERATORS = sorted(book().operators)
+
+COVERED_BY = {
+    "test_bundle.py": "bundle.attributes bundle.batches bundle.blocks bundle.data bundle.pools bundle.tables",
+    "test_hostile.py": "bundle.claim bundle.opening",
+    "test_cli.py": "bundle.summary checking",
+    "test_covering.py": "covering.feasible covering.greedy covering.model covering.tuples",
+    "test_aclnn.py": "devices.messages devices.process devices.worker",
+    "test_diff.py": "answers common deviations measuring sides",
+    "test_errata.py": "erratafaults",
+    "test_import_ttk.py": "interop.complete interop.kernel",
+    "test_export.py": "interop.choice",
+    "test_repro.py": "repro.cpp repro.described repro.python repro.torch",
+    "test_terms.py": "compiler language",
+    "test_minimize.py": "measure",
+    "test_examples.py": (
+        "batch breaker budget census computable compute constraints costs coverage coveragepage derive draft edited enumerator "
+        "faultpairs levels pinned proposals reasons strides vacuity"
+    ),
+}
+"""Test file -> modules that it covers without importing them by name."""
+COVERED = {name: test for test, names in COVERED_BY.items() for name in names.split()}
+
+TOP = {"opgen", "specs", "cases", "tests", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"}
+
+
+def modules() -> list[str]:
+    """Every module, ``bundle/reader.py`` as ``bundle.reader``; the commands and the kernels are counted below."""
+    found = [path.relative_to(ROOT / "opgen").with_suffix("").parts for path in sorted((ROOT / "opgen").rglob("*.py"))]
+    return [".".join(parts) for parts in found if parts[-1] not in ("__init__", "__main__") and parts[0] not in ("cli", "golden")]
+
+
+@cache
+def sources() -> dict[str, str]:
+    """Test file -> its text."""
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests").rglob("test_*.py"))}
+
+
+def has_test(name: str) -> bool:
+    """Whether a module has a test of its own name, or one that imports it."""
+    package, _, last = f"opgen.{name}".rpartition(".")
+    here, whole = re.escape(package), re.escape(f"opgen.{name}")
+    imported = re.compile(rf"^\s*(from {whole} import|import {whole}\b|from {here} import .*\b{last}\b)", re.MULTILINE)
+    return f"test_{last}.py" in sources() or any(imported.search(text) for text in sources().values())
+
+
+def test_every_module_has_a_test() -> None:
+    missing = [name for name in modules() if not has_test(name) and name not in COVERED]
+    assert missing == [], "write tests/test_<module>.py, or name in COVERED what covers it"
+
+
+def test_what_covers_a_module_exists() -> None:
+    assert set(COVERED) <= set(modules())
+    assert set(COVERED.values()) <= set(sources())
+
+
+@pytest.mark.parametrize("op", OPERATORS)
+def test_every_spec_has_a_plan_a_kernel_and_the_test_of_it(op: str) -> None:
+    plan = plan_for(op)
+    assert {"smoke", "standard", "full"} <= set(plan.tiers) <= set(TIERS)
+    assert all(callable(getattr(kernel(op), part)) for part in ("golden", "magnitude", "depth"))
+    assert (ROOT / "tests" / "golden" / f"test_{op}.py").is_file()
+
+
+def test_every_plan_and_kernel_has_a_spec() -> None:
+    plans = {path.stem for path in (ROOT / "cases").glob("*.yaml")}
+    kernels = {path.stem for path in (ROOT / "opgen" / "golden").glob("*.py") if not path.stem.startswith("_")}
+    errata = {path.stem for path in (ROOT / "specs" / "errata").glob("*.yaml")}
+    assert plans == kernels == set(OPERATORS) and errata <= set(OPERATORS)
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="asks git what belongs to the project")
+def test_nothing_else_lies_at_the_top() -> None:
+    shown = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    top = {name.split("/")[0] for name in shown}
+    assert {name for name in top if not name.startswith(".")} <= TOP
+    assert top >= TOP
