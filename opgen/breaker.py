@@ -8,6 +8,7 @@ labels what comes of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from opgen.terms import Reference, View
 from opgen.words import words
 
 LENGTHS = range(7)
-RANKS = (0, 1, 2, 3, 4, 5, 6, 9)
+RANKS = range(10)
 _FAR = 2**62
 _LEAST_WORDS = 3
 """Formats and dtypes that a tensor is set to, beside those of its own rules: every one would be hundreds of calls alike."""
@@ -96,7 +97,10 @@ class Breaker:
         assert isinstance(column, TensorColumn)
         shape = tuple(column.shape[row, : column.rank[row]].tolist())
         for rank in RANKS:
-            yield [((name, "shape"), shape[len(shape) - rank :] if rank <= len(shape) else (1,) * (rank - len(shape)) + shape)]
+            cut = shape[len(shape) - rank :] if rank <= len(shape) else (1,) * (rank - len(shape)) + shape
+            yield [((name, "shape"), cut)]
+            if 0 < rank < len(shape):
+                yield [((name, "shape"), (prod(shape[: len(shape) - rank + 1]), *cut[1:]))]
         if not whole:
             for rank in self.spec.parameters[name].shapes:
                 yield [(("rank", ""), rank)]

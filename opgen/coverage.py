@@ -14,6 +14,7 @@ import numpy as np
 from opgen import sides
 from opgen.choices import Choices
 from opgen.covering import Model, count, explain
+from opgen.covering.model import Tuple
 from opgen.enumerator import Report
 from opgen.levels import levels_of
 from opgen.model import Call
@@ -25,7 +26,7 @@ from opgen.suite import Suite
 from opgen.table import from_calls
 
 STRENGTHS = (1, 2, 3)
-_NAMED = 20
+MOST_NAMED = 20
 """Missing tuples that are named; there may be thousands."""
 
 
@@ -49,13 +50,16 @@ def of_suite(suite: Suite) -> list[Called]:
 
 def coverage(called: Iterable[Called], plans: Mapping[str, Plan], tier: str, reports: Mapping[str, Report] | None = None) -> dict[str, Any]:
     """Everything as plain data. ``plans``: api -> plan whose axes are asked about; ``reports`` of a suite that was
-    enumerated from them say which values its calls were made from and why a rule is not broken."""
+    enumerated from them say which values its calls were made from."""
     pages = [_page(one, plans[one.spec.api], tier, (reports or {}).get(one.spec.name)) for one in called]
     tested = sum(page["sides"]["tested"] for page in pages)
     could = sum(page["sides"]["testable"] for page in pages)
-    covered = [tuples for page in pages for tuples in page["tuples"]]
+    counted = [tuples for page in pages for tuples in page["tuples"]]
     asked = max((page["strength"] for page in pages), default=1)
-    rates = {str(t): _percent(sum(x["covered"] for x in covered if x["t"] == t), sum(x["feasible"] for x in covered if x["t"] == t)) for t in STRENGTHS}
+    rates = {}
+    for t in STRENGTHS:
+        mine = [tuples for tuples in counted if tuples["t"] == t]
+        rates[str(t)] = _percent(sum(x["covered"] for x in mine), sum(x["feasible"] for x in mine))
     lowest = min([_percent(tested, could), *(rates[str(t)] for t in STRENGTHS if t <= asked)])
     return {"tier": tier, "sides": _percent(tested, could), "tuples": rates, "strength": asked, "lowest": lowest, "pages": pages}
 
@@ -67,7 +71,7 @@ def _percent(part: int, whole: int) -> float:
 def _page(one: Called, plan: Plan, tier: str, report: Report | None) -> dict[str, Any]:
     spec = one.spec
     judged = judge(spec, from_calls(spec.api, spec.kinds, one.calls))
-    rules = [_rule(judged, i, report) for i in range(len(spec.rules))]
+    rules = [_rule(judged, i) for i in range(len(spec.rules))]
     found = [side for rule in rules for side in rule["sides"]]
     tested, could = sum(r["tested"] for r in rules), sum(r["testable"] for r in rules)
     axes = _axes(Choices(spec, plan, tier), judged, one.recipes, report)
@@ -84,11 +88,9 @@ def _page(one: Called, plan: Plan, tier: str, report: Report | None) -> dict[str
     }
 
 
-def _rule(judged: Judgement, i: int, report: Report | None) -> dict[str, Any]:
+def _rule(judged: Judgement, i: int) -> dict[str, Any]:
     spec, rule, broken = judged.spec, judged.spec.rules[i], judged.broken[i]
-    why = unreachable(rule, spec)
-    reason = sides.OUT_OF_REACH + why if why else (report.unreached.get(rule.id, "") if report else "")
-    found = list(sides.sides(rule, judged, reason))
+    found = list(sides.sides(rule, judged, unreachable(rule, spec)))
     tested, could = sides.count(found)
     codes = sorted({str(code) for row in np.flatnonzero(broken)[:200] for code in judged.codes(int(row))})
     return {
@@ -113,7 +115,8 @@ def _clauses(spec: Spec, rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for clause, line in spec.clauses.items():
         mine = [rule for rule in rules if rule["clause"] == clause]
         reached = [rule for rule in mine if rule["invalid"]]
-        result.append({"clause": clause, "at": line, "rules": len(mine), "broken": len(reached), "invalid": sum(r["invalid"] for r in reached)})
+        invalid = sum(rule["invalid"] for rule in reached)
+        result.append({"clause": clause, "at": line, "rules": len(mine), "broken": len(reached), "invalid": invalid})
     return result
 
 
@@ -121,25 +124,26 @@ def _axes(choices: Choices, judged: Judgement, recipes: Sequence[str], report: R
     tables = choices.constraints.tables
     model = Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
     rows = report.levels if report is not None else levels_of(choices, judged, list(recipes))
-    names = [axis.name for axis in choices.axes]
-    tuples, axes = [], [{"axis": axis.name, "values": len(choices.levels[i]), "why": axis.why} for i, axis in enumerate(choices.axes)]
+    tuples = []
+    impossible: list[Tuple] = []
+    axes: list[dict[str, Any]] = [
+        {"axis": axis.name, "values": len(choices.levels[i]), "why": axis.why} for i, axis in enumerate(choices.axes)
+    ]
     for t in STRENGTHS:
         tally = count(model, rows, t, listed=True)[0]
         covered, feasible, infeasible = tally.totals()
-        tuples.append({"t": t, "covered": covered, "feasible": feasible, "infeasible": infeasible, "missing": [
-            {names[axis]: shown(choices, axis, level) for axis, level in one} for one in (tally.missing or [])[:_NAMED]]})  # fmt: skip
+        missing = [_named(choices, one) for one in (tally.missing or [])[:MOST_NAMED]]
+        tuples.append({"t": t, "covered": covered, "feasible": feasible, "infeasible": infeasible, "missing": missing})
+        impossible = (tally.impossible or [])[:MOST_NAMED] if t == 2 else impossible
         for i, axis in enumerate(axes):
             axis[str(t)] = dict(zip(("covered", "feasible", "infeasible"), tally.of_factor(i), strict=True))
-        if t == 2:
-            excluded = [(one, explain(model, one)) for one in (tally.impossible or [])[:_NAMED]]
-    return {
-        "tuples": tuples,
-        "axes": axes,
-        "infeasible": [
-            {"values": {names[axis]: shown(choices, axis, level) for axis, level in one}, "by": sorted({rule for i in by for rule in tables[i][2]})}
-            for one, by in excluded
-        ],
-    }
+    by = [sorted({rule for i in explain(model, one) for rule in tables[i][2]}) for one in impossible]
+    infeasible_pairs = [{"values": _named(choices, one), "by": rules} for one, rules in zip(impossible, by, strict=True)]
+    return {"tuples": tuples, "axes": axes, "infeasible": infeasible_pairs}
+
+
+def _named(choices: Choices, values: Tuple) -> dict[str, str]:
+    return {choices.axes[axis].name: shown(choices, axis, level) for axis, level in values}
 
 
 def shown(choices: Choices, axis: int, level: int) -> str:

@@ -22,12 +22,14 @@ def html(report: dict[str, Any], title: str) -> str:
     head = f"<h1>{escape(title)}</h1><p>{escape(summary(report))}</p>"
     body = "".join(_page(page) for page in report["pages"])
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-    return f'<!doctype html><html lang="en"><head>{meta}<title>{escape(title)}</title><style>{_STYLE}</style></head><body>{head}{body}</body></html>\n'
+    start = f'<!doctype html><html lang="en"><head>{meta}<title>{escape(title)}</title><style>{_STYLE}</style></head>'
+    return f"{start}<body>{head}{body}</body></html>\n"
 
 
 def summary(report: dict[str, Any]) -> str:
     """One line: sides of rules, and tuples of values by strength."""
-    tuples = ", ".join(f"{rate:g} % of {name}" for rate, name in zip(report["tuples"].values(), ("values", "pairs", "triples"), strict=True))
+    names = ("values", "pairs", "triples")
+    tuples = ", ".join(f"{rate:g} % of {name}" for rate, name in zip(report["tuples"].values(), names, strict=True))
     return f"{report['sides']:g} % of the sides that calls can stand on; {tuples} that are feasible"
 
 
@@ -35,12 +37,16 @@ def _page(page: dict[str, Any]) -> str:
     parts = [f"<h2>{escape(page['page'])}</h2><p>{escape(page['file'])}: {page['calls']} calls, {page['valid']} of them valid; "]
     parts.append(f"{page['sides']['tested']} of {page['sides']['testable']} sides tested.</p>")
     if page["clauses"]:
-        rows = ([clause["clause"], clause["at"], clause["rules"], clause["broken"], clause["invalid"]] for clause in page["clauses"])
-        parts.append(_table(("clause", "line", "rules", "broken", "invalid calls"), rows))
-    parts.append(_table(("t", "covered", "feasible", "infeasible"), ([x["t"], x["covered"], x["feasible"], x["infeasible"]] for x in page["tuples"])))
+        clauses = ([clause[key] for key in ("clause", "at", "rules", "broken", "invalid")] for clause in page["clauses"])
+        parts.append(_table(("clause", "line", "rules", "broken", "invalid calls"), clauses))
+    tuples = ([x[key] for key in ("t", "covered", "feasible", "infeasible")] for x in page["tuples"])
+    parts.append(_table(("t", "covered", "feasible", "infeasible"), tuples))
     axes = ([axis["axis"], axis["values"], *(_of(axis[t]) for t in ("1", "2", "3")), axis["why"]] for axis in page["axes"])
     parts.append(_fold("axes", _table(("axis", "values", "alone", "pairs", "triples", "why"), axes)))
-    rules = ([r["rule"], r["clause"] or r["bucket"], r["valid"], r["invalid"], r["alone"], " ".join(r["codes"]), _of(r)] for r in page["rules"])
+    rules = (
+        [rule["rule"], rule["clause"] or rule["bucket"], rule["valid"], rule["invalid"], rule["alone"], " ".join(rule["codes"]), _of(rule)]
+        for rule in page["rules"]
+    )
     parts.append(_fold("rules", _table(("rule", "clause", "valid", "invalid", "alone", "codes", "sides"), rules)))
     untested = [(rule["rule"], side) for rule in page["rules"] for side in rule["sides"] if not side["calls"]]
     rows = ([name, side["guard"], f"{side['where']}: {side['name']}", side["reason"]] for name, side in untested)

@@ -24,7 +24,7 @@ from opgen.proposals import Collector, Edit, Proposals, alone
 from opgen.reasons import conjuncts, unreachable
 from opgen.rules import Guard, Rule
 from opgen.table import concatenate
-from opgen.terms import Reference
+from opgen.terms import Reference, Term
 
 FORBIDDEN = ("stated", "unstated", "unsupported_product")
 """Buckets whose rules a suite breaks."""
@@ -205,6 +205,20 @@ class Edited:
         order = np.lexsort((self.size[rows], dull[rows], away))
         order = order[away[order] == away.min(initial=np.inf)]
         return self._picked(rows, order, np.zeros(len(rows)), most)
+
+    def members(self, number: int, known: Judgement) -> list[int]:
+        """Legal calls for the members of a list that no call of ``known`` has, one each."""
+        relation = self.rule(number)[1].require
+        found = []
+        for right in relation.right if relation.operator == "in" and relation.left.kind != "shape" else ():
+            if not (self._has(relation.left, right, number, known) & known.valid).any():
+                rows = np.flatnonzero(self._has(relation.left, right, number, self.judged) & self.legal_rows)
+                found += rows[np.lexsort((self.size[rows],))][:1].tolist()
+        return found
+
+    def _has(self, left: Term, right: Term, number: int, judged: Judgement) -> np.ndarray:
+        same = left.read(judged.view).data == right.read(judged.view).data
+        return np.asarray(reaches(self.rule(number)[1], judged.view, len(judged.table)) & same)
 
     def _picked(self, rows: np.ndarray, order: np.ndarray, side: np.ndarray, most: int) -> list[int]:
         chosen: list[int] = []

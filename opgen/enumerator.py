@@ -117,6 +117,7 @@ def _legal_rows(choices: Choices, tier: Tier, report: Report) -> tuple[np.ndarra
 def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, recipes: list[str], own: int) -> Iterable[_Part]:
     """Limits, broken calls, their twins, and calls that break two rules."""
     spec, rules = edited.spec, edited.spec.rules
+    own_legal = judge(spec, legal.table.take(np.arange(own)))
     limits: dict[int, list[str]] = {}
     broken: dict[int, list[str]] = {}
     singles: dict[str, list[int]] = {}
@@ -125,6 +126,8 @@ def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, 
         if tier.limits and guard.require.operator in INEQUALITIES:
             for row in edited.limits(number, tier.limits):
                 limits.setdefault(row, []).append(f"at the limit of {rule.id}")
+        for row in edited.members(number, own_legal) if tier.limits else ():
+            limits.setdefault(row, []).append(f"one of what {rule.id} lists")
         if rule.bucket in FORBIDDEN:
             for row in edited.worst(number, tier.invalid):
                 others = edited.company(row, (r,))

@@ -71,7 +71,8 @@ def _fits(choices: Choices, judged: Judgement, recipes: list[str], i: int) -> np
     rows, refs = len(judged.table), choices.refs[i]
     result = np.ones((len(choices.levels[i]), rows), dtype=bool)
     for number, level in enumerate(choices.levels[i]):
-        own = {ref: Value(np.full(rows, value)) for ref, value in zip(refs, level, strict=True) if _own(choices, ref) and not callable(value)}
+        pairs = [(ref, value) for ref, value in zip(refs, level, strict=True) if _own(choices, ref) and not callable(value)]
+        own = {ref: Value(np.full(rows, value)) for ref, value in pairs}
         called = _AsCalled(choices, judged, own)
         for ref, value in zip(refs, level, strict=True):
             if ref == RECIPE:

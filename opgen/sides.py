@@ -13,7 +13,6 @@ import numpy as np
 
 from opgen import formulas
 from opgen.breaker import breaks, distance, reaches
-from opgen.edited import FORBIDDEN
 from opgen.oracle import Judgement
 from opgen.reasons import excluded
 from opgen.rules import Guard, Rule
@@ -34,31 +33,40 @@ class Side:
     reason: str = ""
 
 
-def sides(rule: Rule, judged: Judgement, reason: str) -> Iterator[Side]:
-    """Every side of every guard of a rule. ``reason`` is why nothing breaks it, where the plan that was asked knows."""
+UNTESTED = "no call stands there"
+"""The reason of a side that calls could stand on."""
+ELSEWHERE = "it speaks of products that this page does not judge"
+_SILENT = {"assumed": "the page is silent here: no call is made to be refused", "disputed": "the page contradicts itself here"}
+
+
+def sides(rule: Rule, judged: Judgement, reason: str = "") -> Iterator[Side]:
+    """Every side of every guard of a rule. ``reason`` is why nothing can break it, where something proves that."""
     spec, view, rows = judged.spec, judged.view, len(judged.table)
+    others = judged.broken.sum(axis=0) - judged.broken[spec.rules.index(rule)]
     for guard in rule.guards:
         text = guard.require.text + (f" when {guard.when.text}" if guard.when else "")
-        never = all(excluded(guard, spec, product) for product in spec.judges)
+        never = reason or (ELSEWHERE if all(excluded(guard, spec, product) for product in spec.judges) else "")
         away = distance(guard, view, rows)
-        inside = reaches(guard, view, rows) & judged.valid
-        outside = breaks(guard, view, rows)
-        for name, on_it in _inside(guard, away, inside, judged):
-            why = "" if on_it.any() else _absent(never, "no valid call stands there")
-            yield Side(text, INSIDE, name, int(on_it.sum()), why)
-        silent = "" if rule.bucket in FORBIDDEN else _SILENT.get(rule.bucket, "")
+        reach, outside = reaches(guard, view, rows), breaks(guard, view, rows)
+        apart = "" if (reach & (others == 0)).any() else _closed(judged, rule, reach)
+        for name, on_it in _inside(guard, away, reach & ~outside, judged):
+            count = int((on_it & judged.valid).sum())
+            why = never or _closed(judged, rule, on_it) or apart
+            yield Side(text, INSIDE, name, count, "" if count else why or UNTESTED)
+        silent = _SILENT.get(rule.bucket, "")
         for name, on_it in _outside(guard, away, outside):
             count = int(on_it.sum())
-            why = "" if count else silent or _absent(never, reason or "no invalid call stands there")
-            yield Side(text, OUTSIDE, name, count, why)
+            yield Side(text, OUTSIDE, name, count, "" if count else silent or never or apart or UNTESTED)
 
 
-_SILENT = {"assumed": "the page is silent here: no call is made to be refused", "disputed": "the page contradicts itself here"}
-OUT_OF_REACH = "out of reach: "
-
-
-def _absent(never: bool, why: str) -> str:
-    return f"{OUT_OF_REACH}it cannot apply to the products that this page judges" if never else why
+def _closed(judged: Judgement, rule: Rule, tried: np.ndarray) -> str:
+    """Which other rules forbid what was tried, by the call that breaks fewest of them; empty where nothing was tried."""
+    rows = np.flatnonzero(tried & ~judged.valid)
+    if not len(rows):
+        return ""
+    row = rows[judged.broken[:, rows].sum(axis=0).argmin()]
+    names = [one.id for i, one in enumerate(judged.spec.rules) if judged.broken[i, row] and one is not rule]
+    return f"what was tried there breaks {', '.join(names)}" if names else ""
 
 
 def _inside(guard: Guard, away: np.ndarray, inside: np.ndarray, judged: Judgement) -> Iterator[tuple[str, np.ndarray]]:
@@ -81,10 +89,17 @@ def _outside(guard: Guard, away: np.ndarray, outside: np.ndarray) -> Iterator[tu
         nearest = np.abs(away[outside]).min(initial=np.inf)
         yield "one step beyond", outside & (np.abs(away) == nearest) if np.isfinite(nearest) else outside
     elif relation.left.kind == "int" and relation.operator in ("==", "in"):
-        yield "below", outside & (away < 0)
+        if not _counts_from_zero(guard):
+            yield "below", outside & (away < 0)
         yield "above", outside & (away > 0)
     else:
         yield "broken", outside
+
+
+def _counts_from_zero(guard: Guard) -> bool:
+    """Whether a rank or a length may be 0: then nothing lies below."""
+    counted = any(what in ("len", "rank") for _, what in guard.require.left.refs)
+    return counted and any(right.text == "0" for right in guard.require.right)
 
 
 def _step(guard: Guard, judged: Judgement) -> float:
@@ -100,5 +115,4 @@ def _shown(text: str, kind: str, value: object) -> str:
 def count(found: list[Side]) -> tuple[int, int]:
     """(sides that calls stand on, sides that calls could stand on)."""
     tested = sum(side.calls > 0 for side in found)
-    could = [side for side in found if side.calls or not (side.reason.startswith(OUT_OF_REACH) or side.reason in _SILENT.values())]
-    return tested, len(could)
+    return tested, tested + sum(side.reason == UNTESTED for side in found)
