@@ -5,9 +5,11 @@ Which cases share a batch changes no bit of any of them.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +45,7 @@ class Batch:
     recipe: str
     roles: dict[str, str]
     factors: int
-    given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class WithData:
     wanted: Mapping[str, np.ndarray]
     recipe: Sequence[str]
     ids: Sequence[str]
-    given: Sequence[Mapping[str, tuple[int, ...]]]
+    given: Sequence[Mapping[str, Any]]
 
 
 def batches(plan: Plan, judged: Judgement, data: WithData, rows: np.ndarray, start: int, calls: Sequence[Call]) -> Iterable[Batch]:
@@ -91,14 +93,21 @@ def batches(plan: Plan, judged: Judgement, data: WithData, rows: np.ndarray, sta
 
 def _groups(table: CallTable, data: WithData, rows: np.ndarray) -> list[np.ndarray]:
     """The rows that may share a batch, in the order of their first."""
-    words = sorted({*data.compute, *data.recipe, *(str(dict(one)) for one in data.given)})
+    given = [_digest(one) for one in data.given]
+    words = sorted({*data.compute, *data.recipe, *given})
     labels = {word: i for i, word in enumerate(words)}
     columns = [column[rows] for column in _numbers(table)]
-    for of in (data.compute, data.recipe, [str(dict(one)) for one in data.given]):
+    for of in (data.compute, data.recipe, given):
         columns.append(np.array([labels[of[row]] for row in rows]))
     _, first, group = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)
     return [rows[group == number] for number in np.argsort(first)]
+
+
+def _digest(given: Mapping[str, Any]) -> str:
+    """A digest of given values; the empty string where none are given."""
+    parts = [name.encode() + np.asarray(values).tobytes() for name, values in sorted(given.items())]
+    return hashlib.blake2b(b"\0".join(parts)).hexdigest() if parts else ""
 
 
 def _bound_column(judged: Judgement, reference: Reference) -> tuple[np.ndarray, np.ndarray]:

@@ -56,11 +56,13 @@ def compute(batch: Batch, seed: int) -> Arrays:
     inputs = {name: values.get(name) for name in batch.roles}
     for outputs, seen in _readings(batch, inputs):
         goldens, sizes = _evaluate(batch, seen, outputs, deepest)
-        flushed = flushed_magnitude(module.magnitude, seen, batch.names, outputs, {n: batch.compute if n in batch.tensors else "FLOAT" for n in seen}) if GRADIENT in seen else None
+        formats = {name: batch.compute if name in batch.tensors else "FLOAT" for name in seen}
+        flushed = flushed_magnitude(module.magnitude, seen, batch.names, outputs, formats) if GRADIENT in seen else None
         for out in outputs:
             dtype = batch.tensors[out].dtype
             golden, size = goldens[out], sizes[out]
-            through = batch.compute if out not in batch.exact and batch.compute in ("FLOAT16", "BFLOAT16") and dtype != batch.compute else None
+            halved = out not in batch.exact and batch.compute in ("FLOAT16", "BFLOAT16") and dtype != batch.compute
+            through = batch.compute if halved else None
             limit = bound(
                 golden,
                 size,
@@ -97,8 +99,10 @@ def _slot(batch: Batch, name: str, deepest: int) -> Slot:
 
 
 def _given(batch: Batch, name: str) -> Array:
-    """Values that a plan gives, the same for every case: (B, *shape)."""
-    values = np.array(batch.given[name], dtype=np.float64).reshape(batch.tensors[name].shape)
+    """Values that a plan or a user gives, rounded once to storage, the same for every case: (B, *shape)."""
+    desc = batch.tensors[name]
+    wide = np.complex128 if DTYPES[desc.dtype].complex else np.float64
+    values = stored(np.array(batch.given[name], dtype=wide).reshape(desc.shape), desc.dtype).astype(wide)
     return np.repeat(values[None], len(batch.ids), axis=0)
 
 
@@ -142,12 +146,14 @@ def _in_compute(values: Array, storage: str, to: str) -> Array:
         return rounded(values, to)
 
 
-def _evaluate(batch: Batch, seen: Mapping[str, Array | None], outputs: tuple[str, ...], depth: int) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+def _evaluate(
+    batch: Batch, seen: Mapping[str, Array | None], outputs: tuple[str, ...], depth: int
+) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
     """(goldens, sums of absolute terms), with the same bits on every machine."""
     module = kernel(batch.op)
     partners = getattr(module, "PARTNERS", None)
     with np.errstate(invalid="ignore", over="ignore"):
-        if partners is None or RECIPES[batch.recipe].on_grid:
+        if partners is None or (RECIPES[batch.recipe].on_grid and not batch.given):
             golden = {out: value + 0.0 for out, value in module.golden(seen, batch.names, outputs).items()}
             return golden, module.magnitude(seen, batch.names, outputs)
         return (
@@ -159,7 +165,7 @@ def _evaluate(batch: Batch, seen: Mapping[str, Array | None], outputs: tuple[str
 def _quantum(batch: Batch, slots: Mapping[str, Slot], out: str) -> float | None:
     """What all terms of an output's sums are multiples of; None where nothing is known."""
     partners = getattr(kernel(batch.op), "PARTNERS", None)
-    if partners is None or batch.compute == "HFLOAT32":
+    if partners is None or batch.compute == "HFLOAT32" or batch.given:
         return None
     product = 1.0
     for name in (GRADIENT, partners.get(out)):

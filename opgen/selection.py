@@ -10,6 +10,7 @@ from typing import Any
 
 from opgen.book import Book, book
 from opgen.calls import read_calls
+from opgen.dumps import read_dumps
 from opgen.model import FileError, Problem
 from opgen.plan import TIERS, Plan, load_plan, plan_for
 from opgen.spec import Spec
@@ -56,12 +57,12 @@ class Request:
         apis = [known.api(name) for name in self.operators] or list(known.kinds)
         if self.plan in TIERS:
             plans = {api: plan_for(known.of(api)[0].op) for api in apis}
-            pages = [(spec, plans[spec.api]) for spec in known.specs if spec.api in apis and self.plan in plans[spec.api].tiers]
-            return pages, self.plan
+            chosen = (spec for spec in known.specs if spec.api in apis and self.plan in plans[spec.api].tiers)
+            return [(spec, plans[spec.api]) for spec in chosen], self.plan
         path, _, tier = self.plan.partition("::")
         if not Path(path).exists():
-            hint = did_you_mean(self.plan, TIERS)
-            raise FileError([Problem("--plan", None, self.plan, f"no such tier or file{hint}; tiers are {', '.join(TIERS)}, or FILE::TIER")])
+            text = f"no such tier or file{did_you_mean(self.plan, TIERS)}; tiers are {', '.join(TIERS)}, or FILE::TIER"
+            raise FileError([Problem("--plan", None, self.plan, text)])
         plan = load_plan(Path(path))
         tier = tier or next(iter(plan.tiers), "")
         if tier not in plan.tiers:
@@ -81,7 +82,8 @@ class Request:
             and (not self.products or one.call.product in self.products)
             and (not self.patterns or matches(one.id, self.patterns))
         ]
-        return call_suite(chosen, lambda call: known.by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+        given = dict(zip((one.id for one in chosen), read_dumps(chosen, self.calls), strict=True))
+        return call_suite(chosen, lambda call: known.by_page[call.api, call.product], lambda spec: plan_for(spec.op), given=given)
 
 
 def matches(case: str, patterns: Sequence[str]) -> bool:

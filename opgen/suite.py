@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from math import prod
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -87,7 +88,7 @@ class Purpose:
     recipe: Sequence[str]
     twin: Sequence[str]
     ids: Sequence[str]
-    given: Sequence[Mapping[str, tuple[int, ...]]]
+    given: Sequence[Mapping[str, Any]]
 
 
 def plan_suite(pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence[str] = (), patterns: Sequence[str] = ()) -> Suite:
@@ -113,8 +114,11 @@ def plan_suite(pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence
     return suite
 
 
-def call_suite(calls: Sequence[NamedCall], page: Callable[[Call], Spec], plan: Callable[[Spec], Plan], elements: int = 2**20) -> Suite:
-    """Exactly one case per call, under the call's id, in the order of the calls."""
+def call_suite(
+    calls: Sequence[NamedCall], page: Callable[[Call], Spec], plan: Callable[[Spec], Plan], elements: int = 2**20,
+    given: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> Suite:
+    """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id -> the arrays of its tensors."""
     suite = Suite()
     by_page: dict[str, list[NamedCall]] = {}
     specs: dict[str, Spec] = {}
@@ -126,7 +130,7 @@ def call_suite(calls: Sequence[NamedCall], page: Callable[[Call], Spec], plan: C
         spec = specs[name]
         table = from_calls(spec.api, spec.kinds, [one.call for one in some])
         ids, nothing = [one.id for one in some], [""] * len(some)
-        purpose = Purpose(["call"] * len(some), nothing, ["grid"] * len(some), nothing, ids, [{}] * len(some))
+        purpose = Purpose(["call"] * len(some), nothing, ["grid"] * len(some), nothing, ids, [given.get(one, {}) for one in ids])
         _add(suite, spec, plan(spec), table, purpose, elements)
     place = {case.id: row for row, case in enumerate(suite.cases)}
     return suite.some([place[one.id] for one in calls])

@@ -1,0 +1,81 @@
+"""Goldens of a user's own tensors."""
+
+from __future__ import annotations
+
+import json
+
+import ml_dtypes
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import opgen
+from opgen.cli import main
+
+FLOAT = {"dtype": "FLOAT", "format": "ND"}
+
+
+def call(**changes):
+    tensors = {name: {"shape": shape, **FLOAT} for name, shape in (("gradOutput", [1, 2, 5, 5]), ("self", [1, 2, 3, 3]), ("gradInput", [1, 2, 3, 3]))}
+    args = {"gradOutput": tensors["gradOutput"], "self": tensors["self"], "padding": [1, 1, 1, 1], "gradInput": tensors["gradInput"]}
+    return {"id": "mine", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args, "data": "dump.npz", **changes}
+
+
+def generate(folder, one, **arrays):
+    np.savez(folder / "dump.npz", **arrays)
+    (folder / "calls.jsonl").write_text(json.dumps(one) + "\n")
+    return CliRunner().invoke(main, ["generate", "--calls", str(folder / "calls.jsonl"), "-o", str(folder / "out.h5"), "-q"])
+
+
+def test_a_dump_is_what_the_golden_is_computed_from(tmp_path):
+    dy = np.random.default_rng(1).standard_normal((1, 2, 5, 5)).astype(np.float32)
+    result = generate(tmp_path, call(), gradOutput=dy)
+    assert result.exit_code == 0, result.output
+    with opgen.open(tmp_path / "out.h5") as bundle:
+        case = bundle["mine"]
+        assert np.array_equal(case.inputs["gradOutput"], dy)
+        expected = np.zeros((1, 2, 3, 3))
+        walk = [1, 0, 1, 2, 1]
+        for i in range(5):
+            for j in range(5):
+                expected[..., walk[i], walk[j]] += dy[..., i, j].astype(np.float64)
+        assert np.abs(case.golden["gradInput"] - expected).max() < 1e-14
+        assert (case.bound["gradInput"] > 0).all()
+
+
+def test_two_calls_with_other_data_are_two_goldens(tmp_path):
+    for name in ("a", "b"):
+        np.savez(tmp_path / f"{name}.npz", gradOutput=np.full((1, 2, 5, 5), ord(name), dtype=np.float32))
+    (tmp_path / "calls.jsonl").write_text("".join(json.dumps(call(id=name, data=f"{name}.npz")) + "\n" for name in ("a", "b")))
+    result = CliRunner().invoke(main, ["generate", "--calls", str(tmp_path / "calls.jsonl"), "-o", str(tmp_path / "out.h5"), "-q"])
+    assert result.exit_code == 0, result.output
+    with opgen.open(tmp_path / "out.h5") as bundle:
+        assert [bundle[name].golden["gradInput"][0, 0, 1, 1] for name in ("a", "b")] == [97.0 * 9, 98.0 * 9]
+
+
+def test_bits_of_bfloat16(tmp_path):
+    args = {name: {**value, "dtype": "BFLOAT16"} if isinstance(value, dict) else value for name, value in call()["args"].items()}
+    values = np.full((1, 2, 5, 5), 1.5, dtype=ml_dtypes.bfloat16)
+    assert generate(tmp_path, call(args=args), gradOutput=values.view(np.uint16)).exit_code == 0
+    with opgen.open(tmp_path / "out.h5") as bundle:
+        assert (bundle["mine"].inputs["gradOutput"] == values).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "arrays", "message"),
+    [
+        ({}, {"gradOutput": np.zeros((1, 2, 5, 4))}, "gradOutput: has the shape [1, 2, 5, 4], the call says [1, 2, 5, 5]"),
+        ({}, {"gradOutptu": np.zeros(3)}, "gradOutptu: the call has no such tensor (did you mean 'gradOutput'?)"),
+        ({}, {"gradOutput": np.zeros((1, 2, 5, 5), dtype=complex)}, "is complex, the call says FLOAT"),
+        ({}, {"gradOutput": np.full((1, 2, 5, 5), "x")}, "is no number"),
+        ({"data": "other.npz"}, {}, "data: other.npz: No such file or directory"),
+        ({"data": 3}, {}, "expects the name of an .npz file, not 3"),
+        ({"data": "calls.npz"}, {}, "data: calls.npz:"),
+    ],
+)
+def test_a_dump_that_does_not_fit_is_one_message(tmp_path, change, arrays, message):
+    (tmp_path / "calls.npz").write_text("no archive")
+    result = generate(tmp_path, call(**change), **arrays)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not (tmp_path / "out.h5").exists()
