@@ -34,12 +34,12 @@ class Waiver:
 
 def read(path: str | Path) -> list[Waiver]:
     """The waivers of a file; FileError with everything wrong in it."""
-    return _waivers(yamlfile.read(Path(path)))
+    return _waivers(yamlfile.read(Path(path), days=True))
 
 
 def parse(text: str, file: str = "<text>") -> list[Waiver]:
     """The same, of text."""
-    return _waivers(yamlfile.parse(text, file))
+    return _waivers(yamlfile.parse(text, file, days=True))
 
 
 def _waivers(document: Document) -> list[Waiver]:

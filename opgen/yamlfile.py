@@ -23,6 +23,7 @@ MAX_VALUES = 200_000
 
 _PLAIN_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)\Z")
 _PLAIN_FLOAT = re.compile(r"[-+]?[0-9]+\.[0-9]*([eE][-+]?[0-9]+)?\Z|[-+]?[0-9]+[eE][-+]?[0-9]+\Z")
+_PLAIN_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None}
 
 
@@ -62,8 +63,8 @@ def did_you_mean(word: object, known: Any) -> str:
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 
-def read(path: Path, shown: str | None = None) -> Document:
-    """Read one YAML file; raises :class:`FileError` where it is no YAML at all or cannot be opened."""
+def read(path: Path, shown: str | None = None, days: bool = False) -> Document:
+    """Read one YAML file, ``days`` as :func:`parse` does; raises :class:`FileError` where it is no YAML at all or cannot be opened."""
     file = shown or str(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -71,11 +72,11 @@ def read(path: Path, shown: str | None = None) -> Document:
         raise FileError([Problem(file, None, "", f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}")]) from None
     except OSError as error:
         raise FileError([Problem(file, None, "", f"cannot be read: {error.strerror or error}")]) from None
-    return parse(text, file)
+    return parse(text, file, days)
 
 
-def parse(text: str, file: str = "<text>") -> Document:
-    """Parse YAML text; raises :class:`FileError` where it is not well formed."""
+def parse(text: str, file: str = "<text>", days: bool = False) -> Document:
+    """Parse YAML text; ``days``: a plain 2027-01-31 is a text. Raises :class:`FileError` where it is not well formed."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -85,14 +86,15 @@ def parse(text: str, file: str = "<text>") -> Document:
         raise FileError([Problem(file, None, "", f"not YAML: {str(error).splitlines()[0]}")]) from None
     except RecursionError:
         raise FileError([Problem(file, None, "", "nested too deeply")]) from None
-    reader = _Reader(file)
+    reader = _Reader(file, days)
     data = reader.value(root, ()) if root is not None else None
     return Document(file, data, reader.lines, reader.problems)
 
 
 class _Reader:
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, days: bool = False) -> None:
         self.file = file
+        self.days = days
         self.lines: dict[Location, int] = {}
         self.problems: list[Problem] = []
         self.count = 0
@@ -144,7 +146,7 @@ class _Reader:
             return int(text)
         if _PLAIN_FLOAT.match(text):
             return float(text)
-        if node.tag == "tag:yaml.org,2002:str":
+        if node.tag == "tag:yaml.org,2002:str" or (self.days and _PLAIN_DAY.match(text)):
             return text
         taken = node.tag.rsplit(":", 1)[-1]
         self.problem(node, where, f"YAML 1.1 reads '{text}' as {taken}; quote it, or write true, false or a plain number")
