@@ -14,9 +14,9 @@ from opgen import common, deviations, explain, metrics, statuses
 from opgen.answers import Answers, Outputs, align, outputs_of
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
+from opgen.measuring import Precisions, measured, precisions
 from opgen.metrics import Table
 from opgen.model import FileError, Problem, Verdict
-from opgen.measuring import Precisions, measured, precisions
 from opgen.outcome import Report
 from opgen.statuses import FAILED, KNOWN, LENIENT, MISSING, MISTRUSTED, PASSED, SKIPPED, Asked, Truth
 
@@ -120,7 +120,7 @@ class _Comparison:
         if status == 0 and verdict in (PASSED, LENIENT, KNOWN):
             run, why = statuses.of_run(self.answers.status(row, run=True))
             if run != PASSED and (run != SKIPPED or self.of_case.get(row)):
-                return run, why
+                return run, ": ".join(filter(None, (why, self.answers.error(row))))
         if verdict in (FAILED, statuses.CRASHED, SKIPPED) and (said := self.answers.error(row)):
             detail += f"{': ' if detail else ''}{said}"
         return verdict, detail

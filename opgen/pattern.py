@@ -77,7 +77,7 @@ def _places(places: Array, extent: int, name: str) -> str:
         if high == extent - 1:
             return f"the last {len(places)} {_many(name)}"
         return f"the first {len(places)} {_many(name)}" if low == 0 else f"{_many(name)} {low} to {high}"
-    if len(steps) == 1 and len(places) >= 3:
+    if len(steps) == 1 and (len(places) >= 3 or (low < steps[0] and high + steps[0] >= extent)):
         step = int(steps[0])
         every = {2: "second", 3: "third"}.get(step, f"{step}th")
         return f"every {every} {name}" + (f" from {low} on" if low else "")

@@ -18,13 +18,15 @@ def text(report: Report, strict: bool = False) -> str:
     suites: dict[str, ElementTree.Element] = {}
     for verdict in report:
         op = str(verdict.metrics.get("op", "opgen"))
-        suite = suites.setdefault(op, ElementTree.SubElement(root, "testsuite", name=op) if op not in suites else root)
+        suite = suites.setdefault(op, ElementTree.SubElement(root, "testsuite", name=_clean(op)) if op not in suites else root)
         seconds = verdict.metrics.get("seconds")
-        test = ElementTree.SubElement(suite, "testcase", classname=f"opgen.{op}", name=verdict.case, time=f"{seconds or 0.0:.6f}")
+        test = ElementTree.SubElement(
+            suite, "testcase", classname=_clean(f"opgen.{op}"), name=_clean(verdict.case), time=f"{seconds or 0.0:.6f}"
+        )
         message = _clean(verdict.detail)
         if verdict.case in bad:
             kind = "error" if verdict.verdict == CRASHED else "failure"
-            ElementTree.SubElement(test, kind, type=verdict.verdict, message=message).text = message
+            ElementTree.SubElement(test, kind, type=_clean(verdict.verdict), message=message).text = message
         elif verdict.verdict != PASSED:
             reason = report.waived.get(verdict.case)
             said = f"{verdict.verdict}: {message}" if message else verdict.verdict

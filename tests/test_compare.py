@@ -1,0 +1,66 @@
+"""Two reports against each other."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from opgen.cli.compare import command
+from opgen.compare import compare
+from opgen.model import Verdict
+from opgen.outcome import Report
+from opgen.report import data
+
+
+def report(digest: str = "d", waived: dict[str, str] | None = None, **verdicts: str) -> Report:
+    found = [Verdict(name, verdict.replace("_", " "), "why", {"ratio": 0.1}) for name, verdict in verdicts.items()]
+    return Report(found, {"bundle_digest": digest}, waived=waived or {})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("passed", "failed", "failing"), ("passed", "crashed", "failing"), ("passed", "missing", "failing"), ("failed", "passed", "fixed"),
+        ("crashed", "lenient", "fixed"), ("failed", "crashed", "other"), ("passed", "lenient", "other"), ("passed", "skipped", "other"),
+        ("known_deviation", "failed", "failing"),
+    ],
+)  # fmt: skip
+def test_changes_by_kind(before, after, kind):
+    found = compare(report(a=before, same="passed"), report(a=after, same="passed"))
+    lists = {name: [one.case for one in getattr(found, name)] for name in ("failing", "fixed", "other", "added", "removed", "worse_ratio")}
+    assert {name: cases for name, cases in lists.items() if cases} == {kind: ["a"]}
+    assert found.unchanged == 1
+
+
+def test_strict_and_waived():
+    assert [one.case for one in compare(report(a="passed"), report(a="lenient"), strict=True).failing] == ["a"]
+    assert not compare(report(a="passed"), report(waived={"a": "known"}, a="failed")).failing
+
+
+def test_cases_that_came_and_went():
+    found = compare(report(a="passed", b="failed"), report("e", c="passed", d="failed"))
+    assert [one.case for one in found.removed] == ["a", "b"]
+    assert [one.case for one in found.added] == ["c"]
+    assert [one.case for one in found.failing] == ["d"]
+    assert not found.same_bundle
+    assert str(found.failing[0]) == "d: not there -> failed: why"
+
+
+def test_an_error_that_grew_is_mentioned():
+    after = Report([Verdict("a", "passed", "", {"ratio": 0.9})])
+    assert [one.case for one in compare(report(a="passed"), after).worse_ratio] == ["a"]
+
+
+def test_command(tmp_path):
+    names = [str(tmp_path / name) for name in ("before.json", "after.json")]
+    for name, one in zip(names, (report(a="passed", b="failed"), report(a="failed", b="passed")), strict=True):
+        (tmp_path / name).write_text(data.text(one))
+    result = CliRunner().invoke(command, names)
+    assert result.exit_code == 1
+    assert "newly failing    a: passed -> failed: why" in result.stdout
+    assert "1 newly failing, 1 fixed, 0 unchanged" in result.stdout
+    plain = json.loads(CliRunner().invoke(command, [*names, "--json"]).stdout)
+    assert plain["fixed"] == [{"case": "b", "before": "failed", "after": "passed"}]
+    assert CliRunner().invoke(command, [names[0], names[0]]).exit_code == 0

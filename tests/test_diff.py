@@ -1,0 +1,409 @@
+"""Verdicts: a right device passes, each wrong one is seen, hostile inputs are said, deviations are told apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import opgen
+from opgen import statuses
+from opgen.bundle import container
+from opgen.devices import canary
+from opgen.explain import call_line
+from opgen.model import FileError
+from opgen.numerics import DTYPES
+from opgen.outcome import Report
+from opgen.pattern import describe
+from opgen.statuses import Asked, of_first_phase
+from tests import device_sample as sample
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return sample.write(tmp_path_factory.mktemp("diff") / "suite.h5")
+
+
+@pytest.fixture(scope="module")
+def bundle(path):
+    with opgen.open(path) as opened:
+        yield opened
+
+
+def judged(bundle, tmp_path, spoil=None, options=None, **codes) -> Report:
+    return opgen.diff(bundle, sample.answer(bundle, tmp_path / "r.h5", spoil, **codes), **(options or {}))
+
+
+def only(name: str, change):
+    """Spoil the outputs of one case."""
+    return lambda case, outputs: change(outputs) if case.id == name else outputs
+
+
+def test_a_right_device_passes(bundle, tmp_path):
+    report = judged(bundle, tmp_path)
+    assert report.totals == {"mistrusted": 1, "passed": len(bundle) - 1}
+    assert report["conv-nothing"].verdict == "mistrusted"
+    assert not report.bad(strict=True)
+    assert all(met == asked for name, (met, asked) in report.criteria.items() if name in ("bound", "mixed", "mere_mare"))
+    assert isinstance(opgen.diff, type(lambda: 0))
+    assert [verdict.case for verdict in report] == bundle.ids
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in sample.CALLS if name.split("-")[0] in ("pad", "pool", "norm", "conv") and name != "conv-nothing"]
+)
+def test_one_wrong_element_fails_its_case_alone(bundle, tmp_path, name):
+    def spoil(outputs):
+        last = list(outputs)[-1]
+        flat = outputs[last].reshape(-1)
+        flat[-1] = flat[-1] * 2 + 1
+        return outputs
+
+    report = judged(bundle, tmp_path, only(name, spoil))
+    assert [verdict.case for verdict in report.bad()] == [name]
+    assert "1 of" in report[name].detail or len(bundle[name].golden) and "beyond the bound" in report[name].detail
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda o: {}, "gradInput: not returned"),
+        (lambda o: {n: a for n, a in o.items() if n != "gradWeight"}, "gradWeight: not returned"),
+        (lambda o: {**o, "gradInput": o["gradInput"][..., :-1]}, "gradInput: has shape [2, 4, 5, 5], not [2, 4, 5, 6]"),
+        (lambda o: {**o, "gradInput": o["gradInput"].reshape(-1)}, "gradInput: has shape [240], not"),
+        (lambda o: {**o, "gradInput": o["gradInput"].astype(np.float64)}, "gradInput: has dtype DOUBLE, not FLOAT"),
+        (lambda o: {**o, "gradInput": o["gradInput"] * np.nan}, "all NaN"),
+        (lambda o: {**o, "gradInput": o["gradInput"] * 0}, "all zeros"),
+        (lambda o: {**o, "gradInput": -o["gradInput"]}, "the sign is reversed"),
+        (lambda o: {**o, "gradInput": o["gradInput"] * 3}, "3 times what is expected"),
+        (lambda o: {**o, "gradWeight": np.flip(o["gradWeight"], 3)}, "reversed along axis 3"),
+        (lambda o: {**o, "gradInput": np.where(np.arange(6) == 5, np.float32(99), o["gradInput"])}, "all of the last column"),
+        (lambda o: {**o, "gradInput": np.where(np.arange(5)[:, None] % 2, np.float32(99), o["gradInput"])}, "every second row"),
+        (
+            lambda o: {**o, "gradWeight": np.where(np.arange(4)[:, None, None, None] < 2, np.float32(99), o["gradWeight"])},
+            "the first group",
+        ),
+    ],
+)
+def test_wrong_outputs_are_told_in_words(bundle, tmp_path, spoil, message):
+    detail = judged(bundle, tmp_path, only("conv-groups", spoil))["conv-groups"]
+    assert (detail.verdict, message in detail.detail) == ("failed", True), detail.detail
+
+
+def test_untouched_outputs_are_seen(bundle, tmp_path):
+    def untouched(outputs):
+        values = outputs["gradInput"]
+        values[...] = canary.pattern("FLOAT", 4).view(np.float32)[0]
+        return outputs
+
+    assert "nothing was written" in judged(bundle, tmp_path, only("pool-plain", untouched))["pool-plain"].detail
+    half = only(
+        "pool-plain", lambda o: {"gradInput": np.where(np.arange(6) > 2, canary.pattern("FLOAT", 4).view(np.float32)[0], o["gradInput"])}
+    )
+    assert "108 elements were never written" in judged(bundle, tmp_path, half)["pool-plain"].detail
+
+
+def test_masked_outputs_may_hold_anything(bundle, tmp_path):
+    more = only("conv-masked", lambda o: {**o, "gradWeight": np.zeros((4, 4, 3, 3), np.float16)})
+    assert judged(bundle, tmp_path, more)["conv-masked"].verdict == "passed"
+
+
+def test_complex_by_parts(bundle, tmp_path):
+    """An error that the modulus would hide behind a large other part."""
+
+    def imaginary(outputs):
+        outputs["gradInput"].imag[0, 0, 0, 0] += 0.5
+        return outputs
+
+    report = judged(bundle, tmp_path, only("pad-COMPLEX64", imaginary))
+    assert report["pad-COMPLEX64"].verdict == "failed"
+    assert "1 of 120 elements" in report["pad-COMPLEX64"].detail
+
+
+FIRST = [
+    # page, bucket, library, status, truth, verdict
+    ((0,), "valid", (0,), 0, "both", "passed"),
+    ((0,), "valid", (0,), 161002, "both", "failed"),
+    ((0,), "valid", (0, 561103), 561103, "both", "known deviation"),
+    ((0,), "valid", (0, 561103), 561103, "page", "failed"),
+    ((0,), "valid", (0, 561103), 561103, "library", "passed"),
+    ((0,), "valid", (561103,), 0, "library", "failed"),
+    ((161002,), "stated", None, 161002, "both", "passed"),
+    ((161002,), "stated", None, 161001, "both", "failed"),
+    ((161002,), "stated", (0,), 0, "both", "known deviation"),
+    ((161002,), "stated", (161001,), 0, "both", "failed"),
+    ((161001, 161002), "stated", None, 161001, "both", "passed"),
+    ((161002, "any_error"), "stated", None, 0, "both", "failed"),
+    ((161002, "any_error"), "stated", None, 561103, "both", "passed"),
+    (("any_error",), "unstated", None, 0, "both", "lenient"),
+    (("any_error",), "unstated", (0,), 0, "both", "lenient"),
+    (("any_error",), "unstated", (0,), 0, "library", "passed"),
+    (("any_error",), "unstated", (161002,), 0, "library", "failed"),
+    (("any_error",), "unstated", None, 561002, "both", "passed"),
+    (("any_error",), "unsupported_product", None, 0, "page", "lenient"),
+    ((0, "any_error"), "disputed", None, 0, "both", "passed"),
+    ((0, "any_error"), "disputed", None, 161002, "both", "passed"),
+    ((0, "any_error"), "assumed", None, 561103, "both", "passed"),
+    ((0, "any_error"), "assumed", ("crash",), "crash", "both", "known deviation"),
+    ((0, "any_error"), "assumed", ("crash",), "crash", "page", "crashed"),
+    ((0, "any_error"), "assumed", ("crash",), "timeout", "both", "crashed"),
+    ((0,), "valid", None, "crash", "both", "crashed"),
+    ((0,), "valid", None, "timeout", "library", "crashed"),
+    ((0,), "valid", None, "unusable", "both", "failed"),
+    ((0,), "valid", None, "skipped", "both", "skipped"),
+    ((0,), "valid", None, None, "both", "failed"),
+    ((0,), "valid", None, 0, "library", "passed"),
+]
+
+
+@pytest.mark.parametrize(("page", "bucket", "library", "status", "truth", "verdict"), FIRST)
+def test_statuses_of_the_first_phase(page, bucket, library, status, truth, verdict):
+    assert of_first_phase(Asked(page, bucket, library), status, truth)[0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict"),
+    [
+        (None, "passed"),
+        (0, "passed"),
+        (361001, "failed"),
+        ("crash", "crashed"),
+        ("timeout", "crashed"),
+        ("overrun", "failed"),
+        ("skipped", "skipped"),
+    ],
+)
+def test_statuses_of_the_run(bundle, tmp_path, status, verdict):
+    path = tmp_path / "r.h5"
+    with opgen.Results.create(path, bundle) as results:
+        results.add("pad-FLOAT", 0, sample.right(bundle["pad-FLOAT"]), run_status=status, error="so it was")
+    verdict_of = opgen.diff(bundle, path)["pad-FLOAT"]
+    assert verdict_of.verdict == verdict
+    if verdict in ("failed", "crashed"):
+        assert "second phase" in verdict_of.detail
+
+
+@pytest.mark.parametrize(
+    ("case", "status", "verdict"),
+    [
+        ("stated_divisor", 161001, "failed"),
+        ("stated_divisor", 0, "known deviation"),
+        ("stated_null", 0, "failed"),
+        ("stated_null", 161002, "failed"),
+        ("unstated_padding", 0, "lenient"),
+        ("unstated_padding", 561103, "passed"),
+        ("disputed_cube", 561103, "passed"),
+        ("assumed_stride", "crash", "known deviation"),
+        ("assumed_stride", 0, "passed"),
+        ("pool_plain", 161002, "failed"),
+        ("pool_plain", "crash", "crashed"),
+        ("pool_plain", "skipped", "skipped"),
+    ],
+)
+def test_statuses_in_a_bundle(bundle, tmp_path, case, status, verdict):
+    report = judged(bundle, tmp_path, lambda c, o: {} if c.id.replace("-", "_") == case and status != 0 else o, **{case: status})
+    assert report[case.replace("_", "-")].verdict == verdict
+    assert all(one.verdict in ("passed", "mistrusted") for one in report if one.case != case.replace("_", "-"))
+    if verdict == "failed" and case.startswith("stated"):
+        assert "expected" in report[case.replace("_", "-")].detail
+
+
+def test_strict_counts_lenient_and_known(bundle, tmp_path):
+    report = judged(bundle, tmp_path, unstated_padding=0, stated_divisor=0)
+    assert not report.bad()
+    assert {verdict.case for verdict in report.bad(strict=True)} == {"unstated-padding", "stated-divisor"}
+
+
+# numeric errata -------------------------------------------------------------------------------------------------------
+def half(case, outputs):
+    """What a device returns that computes in FLOAT16."""
+    if case.id != "pool-mode1":
+        return outputs
+    return {"gradInput": outputs["gradInput"].astype(np.float16).astype(np.float32)}
+
+
+def test_a_numeric_erratum_is_a_known_deviation(bundle, tmp_path):
+    spoil = only("conv-groups", lambda o: {**o, "gradWeight": o["gradWeight"].astype(np.float16).astype(np.float32)})
+    report = judged(bundle, tmp_path, spoil)
+    assert report["conv-groups"].verdict == "known deviation"
+    assert report["conv-groups"].detail.startswith("grouped_through_half: ")
+    assert judged(bundle, tmp_path, spoil, {"truth": "page"})["conv-groups"].verdict == "failed"
+
+
+@pytest.mark.parametrize("factor", [1.01, 0.0, -1.0, np.nan, np.inf])
+def test_an_erratum_does_not_excuse_what_it_does_not_explain(bundle, tmp_path, factor):
+    def spoil(outputs):
+        with np.errstate(all="ignore"):
+            return {**outputs, "gradWeight": outputs["gradWeight"] * np.float32(factor)}
+
+    assert judged(bundle, tmp_path, only("conv-groups", spoil))["conv-groups"].verdict == "failed"
+
+
+def test_an_erratum_of_one_output_does_not_excuse_another(bundle, tmp_path):
+    spoil = only("conv-groups", lambda o: {**o, "gradBias": o["gradBias"].astype(np.float16).astype(np.float32) * np.float32(1.001)})
+    assert judged(bundle, tmp_path, spoil)["conv-groups"].verdict == "failed"
+
+
+def test_another_reference_is_a_known_deviation(tmp_path):
+    """A kernel as large as the image: the library ignores the padding."""
+    image, whole = [1, 2, 12, 12], sample.pool(kernelSize=[12, 12], stride=[12, 12], padding=[1, 1], countIncludePad=False)
+    args = {**whole["args"], "gradOutput": sample.tensor([1, 2, 1, 1], "FLOAT", "NCHW"), "self": sample.tensor(image, "FLOAT", "NCHW")}
+    calls = {"whole": {**whole, "args": {**args, "gradInput": sample.tensor(image, "FLOAT", "NCHW")}}}
+    with opgen.open(sample.write(tmp_path / "whole.h5", calls)) as bundle:
+        case = bundle["whole"]
+        assert case.expect.bucket == "valid"
+        assert not np.array_equal(case.golden["gradInput"][0, 0, 11], case.golden["gradInput"][0, 0, 0])
+        spread = np.broadcast_to(case.inputs["gradOutput"].astype(np.float64) / 144, image).astype(np.float32)
+        report = judged(bundle, tmp_path, lambda c, o: {"gradInput": spread})
+        assert report["whole"].verdict == "known deviation"
+        assert report["whole"].detail.startswith("whole_image: ")
+        assert judged(bundle, tmp_path, lambda c, o: {"gradInput": spread * np.float32(2)})["whole"].verdict == "failed"
+
+
+# files ----------------------------------------------------------------------------------------------------------------
+def test_missing_cases(bundle, tmp_path):
+    with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
+        results.add("pad-FLOAT", 0, sample.right(bundle["pad-FLOAT"]))
+    report = opgen.diff(bundle, tmp_path / "r.h5")
+    assert report.totals == {"missing": len(bundle) - 1, "passed": 1}
+    assert len(report.bad()) == len(bundle) - 1
+    assert opgen.diff(bundle, tmp_path / "r.h5", cases=["pad-FLOAT"]).totals == {"passed": 1}
+
+
+def test_an_empty_results_file_passes_nothing(bundle, tmp_path):
+    with opgen.Results.create(tmp_path / "r.h5", bundle):
+        pass
+    assert opgen.diff(bundle, tmp_path / "r.h5").totals == {"missing": len(bundle)}
+
+
+def test_results_of_another_bundle(bundle, tmp_path):
+    other = sample.write(tmp_path / "other.h5", {"pad-FLOAT": sample.pad()})
+    with opgen.open(other) as one:
+        results = sample.answer(one, tmp_path / "r.h5")
+    with pytest.raises(opgen.BundleError, match="results of another bundle"):
+        opgen.diff(bundle, results)
+
+
+def test_a_torn_results_file(bundle, tmp_path):
+    results = sample.answer(bundle, tmp_path / "r.h5")
+    results.write_bytes(results.read_bytes()[:-100])
+    with pytest.raises(opgen.BundleError, match=r"r\.h5: .*truncated"):
+        opgen.diff(bundle, results)
+
+
+def test_a_flipped_bit_in_an_output_fails_its_case(bundle, tmp_path):
+    results = sample.answer(bundle, tmp_path / "r.h5")
+    raw = bytearray(results.read_bytes())
+    with opgen.Results.open(results) as file:
+        dtype, _, _ = file.data.types[0]
+        start = file.data.types[0][1]
+    raw[start + 1] ^= 1
+    results.write_bytes(bytes(raw))
+    assert dtype == DTYPES["FLOAT"].numpy
+    report = opgen.diff(bundle, results)
+    assert len(report.bad()) == 1
+    assert "does not match its digest" in report.bad()[0].detail
+
+
+def test_an_answer_given_twice(bundle, tmp_path, monkeypatch):
+    original = container.create
+
+    def twice(path, kind, header, tables, *rest):
+        if kind == "results":
+            tables["results"]["case"][1] = tables["results"]["case"][0]
+            tables["results"]["id"][1] = tables["results"]["id"][0]
+        return original(path, kind, header, tables, *rest)
+
+    monkeypatch.setattr(container, "create", twice)
+    report = opgen.diff(bundle, sample.answer(bundle, tmp_path / "r.h5"))
+    assert [(one.case, one.verdict) for one in report.bad()] == [(bundle.ids[0], "failed"), (bundle.ids[1], "missing")]
+    assert "more than once" in report[bundle.ids[0]].detail
+
+
+def test_a_case_that_the_bundle_does_not_have(bundle, tmp_path, monkeypatch):
+    original = container.create
+
+    def strange(path, kind, header, tables, *rest):
+        if kind == "results":
+            tables["results"]["id"][1] = b"nobody"
+        return original(path, kind, header, tables, *rest)
+
+    monkeypatch.setattr(container, "create", strange)
+    results = sample.answer(bundle, tmp_path / "r.h5")
+    with pytest.raises(opgen.BundleError, match="'nobody'"):
+        opgen.diff(bundle, results)
+
+
+def test_unknown_cases_are_refused(bundle, tmp_path):
+    results = sample.answer(bundle, tmp_path / "r.h5")
+    with pytest.raises(FileError, match=r"nosuch\*: matches none"):
+        opgen.diff(bundle, results, cases=["pad-*", "nosuch*"])
+
+
+def test_everything_skipped_is_said(bundle, tmp_path):
+    with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
+        for name in bundle.ids:
+            results.add(name, "skipped", error="no reason")
+    report = opgen.diff(bundle, tmp_path / "r.h5")
+    assert report.totals == {"skipped": len(bundle)}
+    assert any("nothing is proved" in note for note in report.notes)
+    assert report["pad-FLOAT"].detail == "no reason"
+
+
+# second files, shared facts ---------------------------------------------------------------------------------------------
+def test_double_benchmark_and_repetition(bundle, tmp_path):
+    def jitter(case, outputs):
+        return {
+            name: np.nextafter(array, np.inf).astype(array.dtype) if array.dtype == np.float32 else array for name, array in outputs.items()
+        }
+
+    other = sample.answer(bundle, tmp_path / "other.h5", jitter)
+    report = judged(bundle, tmp_path, options={"against": other, "again": [other]})
+    assert report.criteria["double_L2"][0] == report.criteria["double_L2"][1]
+    assert any("gave other bits when they were repeated" in note for note in report.notes)
+    assert report["pad-FLOAT"].metrics["outputs"]["gradInput"]["differs"] == 1
+    assert report["pad-FLOAT16"].metrics["outputs"]["gradInput"]["differs"] == 0
+    swapped = opgen.diff(bundle, other, against=sample.answer(bundle, tmp_path / "r.h5"))
+    assert swapped.criteria["double_L0"][0] < swapped.criteria["double_L0"][1]
+
+
+def test_what_failures_share(tmp_path):
+    calls = {
+        f"{dtype}-{groups}-{mode}": sample.convolution(dtype, groups=groups, mode=mode)
+        for dtype in ("FLOAT16", "FLOAT", "BFLOAT16")
+        for groups in (1, 2, 4)
+        for mode in (0, 1)
+    }
+    with opgen.open(sample.write(tmp_path / "s.h5", calls)) as bundle:
+
+        def spoil(case, outputs):
+            return (
+                {name: array * 2 for name, array in outputs.items()} if case.id.startswith("BFLOAT16") and "-1-" not in case.id else outputs
+            )
+
+        report = judged(bundle, tmp_path, spoil)
+    assert len(report.bad()) == 4
+    weight = [str(one) for one in report.findings if "gradWeight" in one.what]
+    assert weight[0].startswith("ConvolutionBackward gradWeight: 4 of 4 failures have ")
+    assert weight[0].endswith("BFLOAT16 and groups > 1 (0 of 14 passes)") or weight[0].endswith("groups > 1 and BFLOAT16 (0 of 14 passes)")
+
+
+def test_describe_places():
+    mask = np.zeros((2, 4, 6, 6), dtype=bool)
+    mask[:, :, ::2] = True
+    assert describe(mask, ("sample", "channel", "row", "column")) == "all of every second row"
+    mask[...] = False
+    mask[1, 2, 3, 4] = True
+    assert (
+        describe(mask, ("sample", "channel", "row", "column"))
+        == "all of column 4 of 0 to 5, row 3 of 0 to 5, channel 2 of 0 to 3, the last sample"
+    )
+    assert describe(np.ones((2, 2), dtype=bool)) == "every element"
+    assert describe(np.zeros((2, 2), dtype=bool)) == ""
+
+
+def test_call_line(bundle):
+    assert call_line(bundle["pad-FLOAT"].call).startswith("gradOutput=FLOAT[2, 3, 7, 8], self=FLOAT[2, 3, 4, 5], padding=[2, 1, 1, 2]")
+
+
+def test_words_of_codes():
+    assert statuses.written((161001, "any_error")) == "161001 or any error"

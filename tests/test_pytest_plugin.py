@@ -1,0 +1,84 @@
+"""The pytest plugin, in a pytest of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import opgen
+from tests import device_sample as sample
+
+ROOT = Path(opgen.__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plugin")
+    bundle = sample.write(folder / "suite.h5")
+    with opgen.open(bundle) as opened:
+
+        def spoil(case, outputs):
+            return {name: array * 2 for name, array in outputs.items()} if case.id == "pad-FLOAT" else outputs
+
+        sample.answer(opened, folder / "results.h5", spoil, unstated_pad=0, stated_null="crash")
+    return folder
+
+
+def run(folder: Path, *options: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "opgen.pytest_plugin", "-rA", "--rootdir", str(folder), *options],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_test_per_case_with_its_verdict(files):
+    code, said = run(files, "--opgen-bundle", "suite.h5", "--opgen-results", "results.h5")
+    assert code == 1, said
+    assert "2 failed, 25 passed, 1 skipped, 1 xfailed" in said
+    assert "gradInput: 120 of 120 elements beyond the bound" in said or "elements beyond the bound" in said
+    assert "FAILED suite.h5::[pad-FLOAT]" in said
+    assert "Traceback" not in said
+
+
+def test_k_chooses_cases(files):
+    code, said = run(files, "--opgen-bundle", "suite.h5", "--opgen-results", "results.h5", "-k", "norm")
+    assert (code, "3 passed, 26 deselected" in said) == (0, True), said
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--opgen-bundle", "suite.h5"], "needs either --opgen-results FILE or --opgen-backend NAME"),
+        (["--opgen-results", "results.h5"], "need --opgen-bundle FILE"),
+        (["--opgen-bundle", "nosuch.h5", "--opgen-results", "results.h5"], "nosuch.h5: cannot read"),
+        (["--opgen-bundle", "suite.h5", "--opgen-results", "suite.h5"], "is an opgen bundle file, not a results file"),
+        (["--opgen-bundle", "suite.h5", "--opgen-backend", "touch"], "no such backend 'touch'"),
+    ],
+)
+def test_bad_usage(files, options, message):
+    code, said = run(files, *options)
+    assert (code, message in said) == (4, True), said
+
+
+def test_a_strict_run_fails_what_is_lenient(files):
+    _, said = run(files, "--opgen-bundle", "suite.h5", "--opgen-results", "results.h5", "--opgen-strict", "-k", "unstated-pad")
+    assert "FAILED suite.h5::[unstated-pad]" in said
+
+
+def test_without_options_nothing_happens(files):
+    code, said = run(files)
+    assert (code, "no tests ran" in said) == (5, True)
+
+
+def test_a_backend_runs_the_cases(files):
+    pytest.importorskip("torch")
+    code, said = run(files, "--opgen-bundle", "suite.h5", "--opgen-backend", "torch", "-k", "pad")
+    assert code == 0, said

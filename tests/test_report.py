@@ -1,0 +1,213 @@
+"""Reports: what they say, that JSON comes back, that XML and HTML are well formed, that a person sees the fault in a browser."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import subprocess
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+import opgen
+from opgen.cli.diff import command
+from opgen.explain import Compared
+from opgen.model import FileError, Verdict
+from opgen.outcome import Finding, Report
+from opgen.report import data, junit, text
+from tests import device_sample as sample
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def last_column(case, outputs):
+    """A device that forgets the last column wherever there is padding on the left."""
+    if case.id.startswith("pad-") and case.call["args"]["padding"][0]:
+        outputs["gradInput"][..., -1] = 0
+    return outputs
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    bundle = sample.write(folder / "suite.h5")
+    with opgen.open(bundle) as opened:
+        good = sample.answer(opened, folder / "good.h5")
+        bad = sample.answer(opened, folder / "bad.h5", last_column, stated_null="crash", unstated_pad=0)
+    return bundle, good, bad
+
+
+@pytest.fixture(scope="module")
+def broken(files) -> Report:
+    return opgen.diff(files[0], files[2])
+
+
+def shown(report: Report, **options) -> str:
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    text.render(report, console, **options)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_text_fits_a_screen_and_says_what_is_wrong(broken):
+    said = shown(broken)
+    assert len(said.splitlines()) <= 60
+    assert "all of the last column" in said
+    assert "crash in the first phase, expected 161001" in said
+    assert said.rstrip().splitlines()[-1].startswith("FAILED  29 cases: 5 failed, 1 crashed, 1 lenient")
+    assert all(len(line.rstrip()) <= 100 for line in said.splitlines())
+
+
+def test_text_of_a_right_device(files):
+    said = shown(opgen.diff(files[0], files[1]))
+    assert said.rstrip().splitlines()[-1].startswith("OK  29 cases: 1 mistrusted, 28 passed")
+    assert "shared" not in said
+
+
+def test_the_first_few_cases_are_different_ones(broken):
+    first = text.spread(broken.bad())[:2]
+    assert {verdict.verdict for verdict in first} == {"crashed", "failed"}
+
+
+def test_json_comes_back(broken):
+    plain = json.loads(data.text(broken))
+    assert plain["totals"] == broken.totals
+    assert len(plain["verdicts"]) == len(broken)
+    assert "Infinity" not in data.text(broken)
+    assert "NaN" not in re.sub(r'"[^"]*"', "", data.text(broken))
+
+
+def test_json_read_again_is_the_report(broken, tmp_path):
+    (tmp_path / "r.json").write_text(data.text(broken), encoding="utf-8")
+    again = data.read(tmp_path / "r.json")
+    assert [(one.case, one.verdict, one.detail) for one in again] == [(one.case, one.verdict, one.detail) for one in broken]
+    assert again.totals == broken.totals
+    assert again.origin["bundle_digest"] == broken.origin["bundle_digest"]
+    assert list(map(str, again.findings)) == list(map(str, broken.findings))
+    assert data.text(again) == data.text(broken)
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("{", "is no JSON"),
+        ("[]", "is no report"),
+        ('{"format": "opgen report", "version": 99}', "newer than this opgen"),
+        ('{"format": "opgen report"}', "damaged"),
+    ],
+)
+def test_bad_json_is_refused(tmp_path, written, message):
+    (tmp_path / "r.json").write_text(written)
+    with pytest.raises(FileError, match=message):
+        data.read(tmp_path / "r.json")
+
+
+def test_junit(broken):
+    root = ElementTree.fromstring(junit.text(broken))
+    assert root.tag == "testsuites"
+    assert len(root.findall("testsuite/testcase")) == len(broken)
+    assert len(root.findall("testsuite/testcase/failure")) == broken.totals["failed"]
+    assert len(root.findall("testsuite/testcase/error")) == broken.totals["crashed"]
+    for suite in root.findall("testsuite"):
+        assert int(suite.get("tests", "0")) == len(suite.findall("testcase"))
+    strict = ElementTree.fromstring(junit.text(broken, strict=True))
+    assert len(strict.findall("testsuite/testcase/failure")) == broken.totals["failed"] + broken.totals["lenient"]
+
+
+def test_junit_survives_any_text():
+    report = Report([Verdict("a<b>&\x00", "failed", "\x1b[31m \ud800 ]]> <x>", {"op": "é"})])
+    assert ElementTree.fromstring(junit.text(report)).find("testsuite/testcase/failure") is not None
+
+
+@pytest.mark.parametrize(
+    ("finding", "said"),
+    [
+        (Finding("Pool gradInput", "groups > 1", 37, 37, 2, 400), "Pool gradInput: 37 of 37 failures have groups > 1 (2 of 400 passes)"),
+        (Finding("Pool", "", 9, 9, 1, 1), "Pool: 9 of 10 fail"),
+    ],
+)
+def test_findings_in_words(finding, said):
+    assert str(finding) == said
+
+
+def test_diff_command_writes_every_form(files, tmp_path):
+    bundle, good, bad = map(str, files)
+    names = {kind: str(tmp_path / f"r.{kind}") for kind in ("html", "junit", "json")}
+    result = CliRunner().invoke(command, [bundle, bad, *(word for kind, name in names.items() for word in (f"--{kind}", name))])
+    assert result.exit_code == 1, result.output
+    assert all((tmp_path / f"r.{kind}").stat().st_size > 1000 for kind in names)
+    assert CliRunner().invoke(command, [bundle, good]).exit_code == 0
+    assert json.loads(CliRunner().invoke(command, [bundle, good, "--json", "-"]).stdout)["totals"]["passed"] == 28
+    assert CliRunner().invoke(command, [bundle, bad, "--case", "pool-*", "-q"]).exit_code == 0
+
+
+@pytest.fixture(scope="module")
+def page(broken) -> str:
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    from opgen.report import html
+
+    return html.text(broken)
+
+
+def test_html_is_one_file_without_a_network(page):
+    assert not re.findall(r"(?:src|href)=[\"'](?!data:|#)", page)
+    assert not re.search(r"@import|url\(\s*['\"]?http", page)
+    assert page.count("data:image/png;base64,") >= 5
+    assert "all of the last column" in page
+    assert "opgen run" in page and "--case pad-FLOAT" in page
+
+
+def test_html_escapes_what_it_shows():
+    pytest.importorskip("matplotlib")
+    html = pytest.importorskip("opgen.report.html")
+    nasty = "</script><script>alert(1)</script><b>"
+    found = html.text(Report([Verdict(nasty, "failed", nasty, {"op": nasty})], {"bundle": nasty, "results": nasty}, notes=[nasty]))
+    assert "<script>alert" not in found
+    assert "<b></td>" not in found
+
+
+def test_maps_show_the_last_column():
+    pytest.importorskip("matplotlib")
+    from opgen.report.maps import levels, panels
+
+    device = np.zeros((2, 4, 3, 5))
+    device[..., -1] = 1
+    axes = ("sample", "group", "channel", "row", "column")
+    found = Compared("x", device, np.zeros_like(device), np.full(device.shape, 0.1), (2, 2, 2, 3, 5), axes)
+    drawn = {(rows, columns): (values, lines) for values, rows, columns, lines in panels(found)}
+    assert set(drawn) == {("sample", "channel"), ("row", "column")}
+    values, lines = drawn["row", "column"]
+    assert (values[:, -1] > 1).all() and not values[:, :-1].any() and lines == []
+    assert drawn["sample", "channel"][1] == [2]
+    assert levels(np.array([0.0, 0.05, 1.0, 1.5, np.inf, np.nan])).tolist() == [0, 1, 3, 4, 9, 9]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
+def test_html_in_a_browser(page, tmp_path):
+    """The script runs: the table of verdicts is filled, and filtered to what failed."""
+    (tmp_path / "report.html").write_text(page, encoding="utf-8")
+    done = subprocess.run(
+        [
+            str(CHROMIUM),
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            "--virtual-time-budget=2000",
+            "--dump-dom",
+            f"file://{tmp_path / 'report.html'}",
+        ],
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    seen = done.stdout.decode("utf-8")
+    body = seen[seen.index('<tbody id="rows">') : seen.rindex("</tbody>")]
+    assert body.count("<tr>") == 5
+    assert body.count('class="badge failed"') == 5
+    assert "5 of 29 cases" in seen

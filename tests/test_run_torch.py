@@ -1,0 +1,211 @@
+"""opgen run: torch as a correct device, runs that are completed later, and what torch cannot do."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import opgen
+from opgen import devices
+from opgen.cli.run import command
+from opgen.devices import NoDevice, backend, backends
+from opgen.run import run
+from tests import device_sample as sample
+
+VALID = [name for name in sample.CALLS if name.split("-")[0] in ("pad", "pool", "norm", "conv")]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return sample.write(tmp_path_factory.mktemp("run") / "suite.h5")
+
+
+@pytest.fixture(scope="module")
+def bundle(path):
+    with opgen.open(path) as opened:
+        yield opened
+
+
+def fake(answers: dict[str, object] | None = None, stop_after: int | None = None):
+    """A backend that is right, or interrupted after some cases."""
+
+    def start(bundle, results, *, cases, device, timeout, progress):
+        for at, name in enumerate(cases):
+            if at == stop_after:
+                raise KeyboardInterrupt
+            case = bundle[name]
+            status = sample.status_of(case)
+            results.add(name, status, sample.right(case) if status == 0 and case.golden else {}, run_status=0)
+            progress(name)
+
+    return start
+
+
+def test_backends_are_found_by_file():
+    assert {"torch", "aclnn"} <= set(backends())
+    assert "canary" not in backends()
+    with pytest.raises(NoDevice, match="did you mean 'torch'"):
+        backend("torhc")
+
+
+def test_a_backend_whose_package_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "opgen.devices.torch", raising=False)
+    monkeypatch.delitem(sys.modules, "opgen.devices._torchops", raising=False)
+    with pytest.raises(NoDevice, match=r"needs torch, which is not installed: pip install 'opgen\[torch\]'"):
+        backend("torch")
+
+
+def test_an_interrupted_run_is_completed(bundle, tmp_path):
+    results = tmp_path / "r.h5"
+    with pytest.raises(KeyboardInterrupt):
+        run(bundle, fake(stop_after=7), results)
+    assert opgen.diff(bundle, results).totals["missing"] == len(bundle) - 7
+    tally = run(bundle, fake(), results, resume=True)
+    assert tally["kept"] == 7
+    assert sum(tally.values()) == len(bundle)
+    assert opgen.diff(bundle, results).totals == {"mistrusted": 1, "passed": len(bundle) - 1}
+
+
+def test_resume_without_an_earlier_run_and_of_another_bundle(bundle, tmp_path):
+    assert run(bundle, fake(), tmp_path / "r.h5", resume=True, cases=["pad-FLOAT"])["ran"] == 1
+    with (
+        opgen.open(sample.write(tmp_path / "other.h5", {"pad-FLOAT": sample.pad()})) as other,
+        pytest.raises(opgen.BundleError, match="another bundle"),
+    ):
+        run(other, fake(), tmp_path / "r.h5", resume=True)
+
+
+def test_an_existing_file_is_not_overwritten(bundle, tmp_path):
+    (tmp_path / "r.h5").write_text("mine")
+    with pytest.raises(opgen.BundleError, match="exists already"):
+        run(bundle, fake(), tmp_path / "r.h5")
+    assert (tmp_path / "r.h5").read_text() == "mine"
+
+
+def test_a_backend_that_breaks_leaves_no_file(bundle, tmp_path):
+    def breaks(bundle, results, **_):
+        raise NoDevice("here", "gone")
+
+    with pytest.raises(NoDevice):
+        run(bundle, breaks, tmp_path / "r.h5")
+    assert list(tmp_path.iterdir()) == []
+
+
+# with torch -----------------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def answered(bundle, tmp_path_factory):
+    pytest.importorskip("torch")
+    path = tmp_path_factory.mktemp("torch") / "r.h5"
+    run(bundle, backend("torch"), path, device="cpu")
+    return path
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_torch_passes_valid_cases(bundle, answered, name):
+    verdict = opgen.diff(bundle, answered, cases=[name])[name]
+    assert verdict.verdict == ("mistrusted" if name == "conv-nothing" else "passed"), verdict.detail
+
+
+def test_torch_skips_the_rest_and_says_so(bundle, answered):
+    report = opgen.diff(bundle, answered)
+    skipped = {verdict.case for verdict in report if verdict.verdict == "skipped"}
+    assert skipped == set(bundle.ids) - set(VALID)
+    assert all(report[name].detail == "torch runs valid calls only" for name in skipped)
+    assert any("torch runs valid calls only" in note for note in report.notes)
+    assert report.origin["device"]["backend"] == "torch"
+
+
+def test_torch_agrees_with_itself(bundle, answered, tmp_path):
+    run(bundle, backend("torch"), tmp_path / "again.h5", device="cpu")
+    assert not any("other bits" in note for note in opgen.diff(bundle, answered, again=[tmp_path / "again.h5"]).notes)
+
+
+def test_an_operator_without_an_adapter_is_skipped(bundle, tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    from opgen.devices import torch as module
+
+    monkeypatch.setattr(module, "ADAPTERS", {})
+    run(bundle, backend("torch"), tmp_path / "r.h5", cases=["pad-FLOAT"])
+    verdict = opgen.diff(bundle, tmp_path / "r.h5", cases=["pad-FLOAT"])["pad-FLOAT"]
+    assert (verdict.verdict, verdict.detail) == ("skipped", "no torch operator is known for aclnnReflectionPad2dBackward")
+
+
+def test_what_torch_refuses_is_its_answer(bundle, tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    from opgen.devices import torch as module
+
+    def refuses(tensors, args, wanted):
+        raise RuntimeError("not today\nnor tomorrow")
+
+    monkeypatch.setattr(module, "ADAPTERS", {"aclnnReflectionPad2dBackward": refuses})
+    run(bundle, backend("torch"), tmp_path / "r.h5", cases=["pad-FLOAT"])
+    verdict = opgen.diff(bundle, tmp_path / "r.h5", cases=["pad-FLOAT"])["pad-FLOAT"]
+    assert verdict.verdict == "failed"
+    assert "RuntimeError: not today" in verdict.detail
+
+
+@pytest.mark.parametrize("device", ["npu:0", "warp", "cuda:99"])
+def test_absent_devices_are_one_message(path, tmp_path, device):
+    pytest.importorskip("torch")
+    with opgen.open(path) as bundle, pytest.raises(NoDevice, match=f"--device {device}: "):
+        run(bundle, backend("torch"), tmp_path / "r.h5", device=device)
+    assert not (tmp_path / "r.h5").exists()
+
+
+@pytest.mark.parametrize("padding", [[0, 2, 2, 0], [2, 0, 0, 2], [1, 1, 1, 1]])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_uneven_padding_is_laid_around(padding, transposed):
+    """Against the operator on an input that has its padding inside, where torch knows one padding only."""
+    torch = pytest.importorskip("torch")
+    from opgen.devices._torchops import convolution
+
+    torch.manual_seed(0)
+    top, bottom, left, right = padding
+    source, weight = torch.randn(2, 3, 6, 7, dtype=torch.float64), torch.randn(3, 3, 3, 2, dtype=torch.float64)
+    args = {
+        "padding": padding,
+        "stride": [1, 1],
+        "dilation": [1, 1],
+        "outputPadding": [0, 0],
+        "transposed": transposed,
+        "groups": 1,
+        "biasSizes": [3],
+    }
+    source.requires_grad_()
+    weight.requires_grad_()
+    if transposed:
+        whole = torch.nn.functional.conv_transpose2d(source, weight)
+        out = whole[:, :, top : whole.shape[2] - bottom, left : whole.shape[3] - right]
+    else:
+        out = torch.nn.functional.conv2d(torch.nn.functional.pad(source, (left, right, top, bottom)), weight)
+    grad = torch.randn_like(out)
+    expected = torch.autograd.grad(out, (source, weight), grad)
+    with torch.no_grad():
+        tensors = {"gradOutput": grad, "input": source.detach(), "weight": weight.detach()}
+        found = convolution(tensors, args, frozenset(("gradInput", "gradWeight", "gradBias")))
+    for mine, theirs in zip((found["gradInput"], found["gradWeight"]), expected, strict=True):
+        assert mine.shape == theirs.shape
+        assert np.allclose(mine, theirs)
+    assert np.allclose(found["gradBias"], grad.sum((0, 2, 3)))
+
+
+def test_command(path, tmp_path):
+    pytest.importorskip("torch")
+    results = str(tmp_path / "r.h5")
+    result = CliRunner().invoke(command, [str(path), "--backend", "torch", "--case", "pad-*", "-o", results])
+    assert result.exit_code == 0, result.output
+    assert "5 ran" in result.output
+    again = CliRunner().invoke(command, [str(path), "--backend", "torch", "-o", results, "--resume"])
+    assert "5 kept" in again.output
+    assert "10 skipped" not in again.output or again.exit_code == 0
+
+
+def test_protocol_of_backends():
+    for name in ("torch", "aclnn"):
+        if name == "torch":
+            pytest.importorskip("torch")
+        assert callable(devices.backend(name))

@@ -1,0 +1,203 @@
+"""Every published criterion passes a right array and fails a wrong one; the vectorised measures equal naive ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opgen import metrics, standards
+from opgen.metrics import Table, measure
+from opgen.numerics import FORMATS, rounded, ulp
+from opgen.standards import PRECISIONS, precision, row
+
+TABLES = [standards.MIXED, standards.RELATIVE, standards.SMALL, standards.SINGLE_OLD, standards.PROBE, standards.ALLCLOSE]
+OUTPUT = {"HFLOAT32": "FLOAT"}
+
+
+def tabled(device, golden, kind: str = "FLOAT", bound=None) -> Table:
+    device, golden = (np.atleast_1d(np.asarray(one, dtype=np.float64)) for one in (device, golden))
+    limit = np.full(golden.shape, 1e-3) if bound is None else np.broadcast_to(np.asarray(bound, dtype=np.float64), golden.shape)
+    table = Table(1)
+    with np.errstate(all="ignore"):
+        columns = measure(device, golden, limit, kind, OUTPUT.get(kind, kind))
+        table.add(np.array([0]), np.array([0]), np.array([0]), columns, "FLOAT")
+    return table
+
+
+def meets(device, golden, kind: str = "FLOAT", bound=None) -> dict[str, bool]:
+    return {name: bool(values[0]) for name, values in metrics.criteria(tabled(device, golden, kind, bound), np.array([kind])).items()}
+
+
+def golden_of(kind: str, size: int = 500) -> np.ndarray:
+    return rounded(np.random.default_rng(3).uniform(0.5, 4.0, size), OUTPUT.get(kind, kind))
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("kind", PRECISIONS)
+def test_every_table_has_every_precision(table, kind):
+    assert kind in table
+
+
+def test_numbers_of_the_vendor():
+    assert standards.MIXED["FLOAT"] == standards.Mixed(2.0**-10, 2.0**-16, 1e-2, 32, 0.99)
+    assert [standards.RELATIVE[kind].mean for kind in PRECISIONS] == [2.0**-10, 2.0**-7, 2.0**-11, 2.0**-13]
+    assert standards.LEVELS["L1"] == standards.Level(5.0, 1.5, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("output", "compute", "expected"),
+    [
+        ("FLOAT", "FLOAT16", "FLOAT16"),
+        ("FLOAT16", "FLOAT", "FLOAT16"),
+        ("FLOAT", "HFLOAT32", "HFLOAT32"),
+        ("COMPLEX64", "COMPLEX64", "FLOAT"),
+        ("BFLOAT16", "FLOAT16", "BFLOAT16"),
+        ("DOUBLE", "", "DOUBLE"),
+        ("COMPLEX128", "COMPLEX128", "DOUBLE"),
+    ],
+)
+def test_precision(output, compute, expected):
+    assert precision(output, compute) == expected
+    assert row(standards.MIXED, expected)
+
+
+@pytest.mark.parametrize("kind", PRECISIONS)
+def test_equal_bits_meet_everything(kind):
+    golden = golden_of(kind)
+    assert all(meets(golden, golden, kind, bound=0).values())
+
+
+@pytest.mark.parametrize("kind", PRECISIONS)
+@pytest.mark.parametrize("name", ["bound", "mixed", "mere_mare", "single_old", "single_old_performance", "msprobe", "allclose", "ulp"])
+def test_a_wrong_array_fails_each(kind, name):
+    golden = golden_of(kind)
+    assert not meets(golden * 1.25, golden, kind)[name]
+
+
+@pytest.mark.parametrize("kind", PRECISIONS)
+def test_each_fails_just_beyond_its_threshold(kind):
+    one, up, down = np.full(200, 1.0), 1 + 2**-6, 1 - 2**-6
+    mixed, relative, single = standards.MIXED[kind], standards.RELATIVE[kind], standards.SINGLE_OLD[kind]
+    probe, close = standards.PROBE[kind], standards.ALLCLOSE[kind]
+    for name, edge in (
+        ("mixed", mixed.atol + mixed.rtol),
+        ("mere_mare", relative.mean * (1 + relative.epsilon)),
+        ("single_old", min(single.error, single.balance)),
+        ("single_old_performance", min(single.performance, single.balance)),
+        ("msprobe", probe.rtol),
+        ("allclose", close.atol + close.rtol),
+        ("ulp", standards.ULPS * float(ulp(np.array(1.0), OUTPUT.get(kind, kind)))),
+        ("bound", 1e-3),
+    ):
+        assert meets(one + edge * down, one, kind)[name], name
+        assert not meets(one + edge * up, one, kind)[name], name
+
+
+def test_mixed_tolerance_forgives_one_in_a_hundred_but_not_a_large_error():
+    golden = np.ones(1000)
+    some = golden.copy()
+    some[:9] += 5e-3
+    assert meets(some, golden)["mixed"]
+    some[:11] += 5e-3
+    assert not meets(some, golden)["mixed"]
+    one = golden.copy()
+    one[0] += 0.02
+    assert not meets(one, golden)["mixed"]
+
+
+def test_mean_relative_error_fails_by_one_large_error():
+    golden = np.ones(10_000)
+    device = golden.copy()
+    device[7] += 11 * 2.0**-13
+    assert not meets(device, golden)["mere_mare"]
+    device[7] = 1 + 9 * 2.0**-13
+    assert meets(device, golden)["mere_mare"]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", PRECISIONS)
+def test_nonfinite_values_by_position_and_sign(value, kind):
+    golden = golden_of(kind)
+    golden[3] = value
+    assert all(meets(golden, golden, kind, bound=0).values())
+    other = golden.copy()
+    other[3] = -np.inf if value == np.inf else np.inf
+    assert not any(meets(other, golden, kind, bound=0).values())
+    moved = golden.copy()
+    moved[[3, 4]] = golden[[4, 3]]
+    assert not any(meets(moved, golden, kind, bound=0).values())
+    finite = golden.copy()
+    finite[3] = 1.0
+    assert not any(meets(finite, golden, kind, bound=1e-3).values())
+
+
+def test_bounds_of_zero_and_infinity():
+    assert meets([0.0, 1.0], [-0.0, 1.0], bound=0)["bound"]
+    assert not meets([0.0, np.nextafter(1, 2)], [0.0, 1.0], bound=0)["bound"]
+    assert meets([np.nan, np.inf, 5.0], [1.0, 1.0, 1.0], bound=np.inf)["bound"]
+    assert tabled([np.nan], [1.0], bound=np.inf)["unbounded"][0] == 1
+
+
+def test_worst_element_and_ratio():
+    table = tabled([1.0, 2.5, 3.0, 3.95], [1.0, 2.0, 3.0, 4.0], bound=[0.1, 0.1, 0.1, 0.1])
+    assert table.worst[0] == 1
+    assert table["ratio"][0] == pytest.approx(5)
+    assert table["beyond"][0] == 1
+
+
+def test_double_benchmark_by_levels():
+    golden = golden_of("FLOAT", 4000)
+    error = np.random.default_rng(0).normal(0, 1e-6, golden.size)
+    other = tabled(golden + error, golden)
+    expected = {1.0: "L0 L1 L2", 1.15: "L0 L1 L2", 1.4: "L0 L1", 1.9: "L0", 2.1: ""}
+    for factor, levels in expected.items():
+        found = metrics.against(tabled(golden + factor * error, golden), other)
+        assert " ".join(name.removeprefix("double_") for name, ok in found.items() if ok[0]) == levels
+    assert all(ok[0] for ok in metrics.against(tabled(golden, golden), tabled(golden, golden)).values())
+    broken = golden.copy()
+    broken[0] = np.nan
+    assert not any(ok[0] for ok in metrics.against(tabled(broken, golden), other).values())
+    assert all(ok[0] for ok in metrics.against(tabled(broken, golden), tabled(broken, golden)).values())
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(0, 2**32), st.sampled_from(PRECISIONS))
+def test_segments_equal_naive_loops(lengths, seed, kind):
+    """Many outputs at once give what each gives alone."""
+    source = np.random.default_rng(seed)
+    whole = Table(len(lengths))
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    golden = source.normal(0, 2, sum(lengths))
+    device = golden + source.normal(0, 1e-3, golden.size) * (source.random(golden.size) < 0.5)
+    bound = np.full(golden.size, 1e-3)
+    part = OUTPUT.get(kind, kind)
+    whole.add(np.arange(len(lengths)), starts, np.zeros(len(lengths), int), measure(device, golden, bound, kind, part), "FLOAT")
+    for i, (start, length) in enumerate(zip(starts, lengths, strict=True)):
+        mine, reference = device[start : start + length], golden[start : start + length]
+        error = np.abs(mine - reference)
+        assert whole["ratio"][i] == pytest.approx((error / 1e-3).max())
+        assert whole["error"][i] == error.max()
+        assert whole["relative"][i] == (error / (np.abs(reference) + 1e-7)).max()
+        assert whole.mean("relative_sum")[i] == pytest.approx((error / (np.abs(reference) + 1e-7)).mean())
+        assert np.sqrt(whole.mean("squares")[i]) == pytest.approx(np.sqrt((error**2).mean()))
+        assert whole["ulps"][i] == (error / ulp(reference, part)).max()
+        if error.max() > 0:
+            assert error[whole.worst[i]] == error.max()
+    assert sum(whole.bins["FLOAT"]) == golden.size
+
+
+def test_pieces_of_a_large_output_are_one_output():
+    golden, device = np.ones(10), np.ones(10)
+    device[7] = 2
+    table = Table(1)
+    for start, end in metrics.pieces(10, 4):
+        columns = measure(device[start:end], golden[start:end], np.full(end - start, 0.5), "FLOAT", "FLOAT")
+        table.add(np.array([0]), np.array([0]), np.array([start]), columns, "FLOAT")
+    assert table.worst[0] == 7
+    assert table["elements"][0] == 10
+    assert table["beyond"][0] == 1
+
+
+def test_formats_of_outputs_are_known():
+    assert set(PRECISIONS) <= set(FORMATS)
