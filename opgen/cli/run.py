@@ -12,7 +12,7 @@ from opgen.cli.options import bundle_argument, case_option, choose, examples, fo
     epilog=examples("opgen run suite.h5 --backend torch -o results.h5", "opgen run suite.h5 --backend torch --resume -o results.h5"),
 )  # fmt: skip
 @bundle_argument("bundle")
-@click.option("--backend", metavar="NAME", required=True, help="What runs the cases: torch or aclnn.")
+@click.option("--backend", metavar="NAME", required=True, help="What runs the cases: torch, aclnn, or mutant:NAME.")
 @click.option("--device", metavar="DEVICE", default="", help="cpu, cuda, npu:0; by default the backend's own.")
 @click.option(
     "--timeout",

@@ -39,12 +39,14 @@ def backends() -> list[str]:
 
 
 def backend(name: str) -> Run:
-    """A backend by its name; NoDevice where there is none, or where what it needs is not installed.
+    """A backend by its name; NoDevice where there is none, or where what it needs is not installed. ``NAME:DEVICE`` names the device
+    as well, ``mutant:stride_swapped``.
 
     >>> backend("touch")
     Traceback (most recent call last):
-    opgen.devices.NoDevice: --backend: no such backend 'touch'; did you mean 'torch'? (known: aclnn, torch)
+    opgen.devices.NoDevice: --backend: no such backend 'touch'; did you mean 'torch'? (known: aclnn, mutant, torch)
     """
+    name, _, own = name.partition(":")
     known = backends()
     if name not in known:
         close = get_close_matches(name, known, n=1)
@@ -54,4 +56,11 @@ def backend(name: str) -> Run:
         module = import_module(f"{__name__}.{name}")
     except ModuleNotFoundError as error:
         raise NoDevice(f"--backend {name}", f"needs {error.name}, which is not installed: pip install 'opgen[{name}]'") from None
-    return cast(Run, module.run)
+    run = cast(Run, module.run)
+
+    def there(
+        bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, timeout: float, progress: Callable[[str], None]
+    ) -> None:
+        run(bundle, results, cases=cases, device=device or own, timeout=timeout, progress=progress)
+
+    return there if own else run

@@ -1,0 +1,49 @@
+"""A wrong device to try a suite on: ``mutant:NAME``, a correct one with one thing done wrong. ``mutant:nothing`` is correct.
+
+It answers status and outputs of every case. A family of wrong checkers holds all its rules wrong, ``mutant:FAMILY/RULE`` one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from opgen.bundle.reader import Bundle
+from opgen.bundle.results import Results
+from opgen.model import Code
+from opgen.mutants import find
+from opgen.mutants.checkers import Family
+from opgen.mutants.device import answer
+from opgen.mutants.mutant import NOTHING
+from opgen.mutants.works import Rack, racks, works
+
+
+def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, timeout: float, progress: Callable[[str], None]) -> None:
+    """Answer ``cases`` as the mutant called ``device`` does; FileError where there is none of that name."""
+    name, _, rule = (device or NOTHING.name).partition("/")
+    mutant = find(name)
+    kernel = NOTHING if isinstance(mutant, Family) else mutant
+    results.header.update({"backend": "mutant", "device": device or NOTHING.name, "note": f"a mutant: {mutant.wrong}"})
+    for rack in racks(bundle, cases):
+        left: dict[str, Code] = dict(zip(rack.ids, rack.status(rack.judged.broken).tolist(), strict=True))
+        left |= _wrong(rack, mutant, rule) if isinstance(mutant, Family) else {}
+        wrong = kernel if kernel.applies(rack.spec) else NOTHING
+        for work in works(bundle, rack):
+            dies = wrong.crashes is not None and wrong.crashes(work)
+            outputs = {} if dies else answer(work, wrong)
+            for i, case in enumerate(work.batch.ids):
+                if left[case] == 0:
+                    results.add(case, left.pop(case), {key: array[i] for key, array in outputs.items()}, "crash" if dies else 0)
+                    progress(case)
+        for case, status in left.items():
+            results.add(case, status)
+            progress(case)
+
+
+def _wrong(rack: Rack, family: Family, rule: str) -> Mapping[str, Code]:
+    """The cases that a wrong checker answers otherwise; of several rules the last one's answer stands."""
+    found: dict[str, Code] = {}
+    for member in family.members(rack.spec):
+        if rule in ("", member.rule.id):
+            rows, codes = member.statuses(rack)
+            found |= {rack.ids[row]: code for row, code in zip(rows.tolist(), codes, strict=True)}
+    return found

@@ -1,0 +1,81 @@
+"""The cases of a bundle as a device gets them: tables of calls by page, and batches of cases with their inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from opgen.book import book
+from opgen.bundle.reader import Bundle
+from opgen.calls import NamedCall, make_call
+from opgen.model import Call
+from opgen.mutants.mutant import Work
+from opgen.oracle import Judgement, judge
+from opgen.plan import plan_for
+from opgen.spec import Spec
+from opgen.suite import call_suite
+from opgen.table import from_calls
+
+UNNAMED = 161002
+"""What a device answers where it refuses a call and the page names no code."""
+
+
+@dataclass(frozen=True)
+class Rack:
+    """The cases of one page: their rows in the bundle, their calls, and what the page says of them."""
+
+    spec: Spec
+    rows: np.ndarray
+    ids: tuple[str, ...]
+    calls: tuple[Call, ...]
+
+    @cached_property
+    def judged(self) -> Judgement:
+        return judge(self.spec, from_calls(self.spec.api, self.spec.kinds, self.calls))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def status(self, broken: np.ndarray) -> np.ndarray:
+        """(rows,) what a device answers that finds these rules broken, (rules, rows): the first one's code."""
+        result = np.zeros(len(self), dtype=np.int64)
+        for rule, rows in zip(reversed(self.spec.rules), broken[::-1], strict=True):
+            if rule.bucket not in ("disputed", "assumed"):
+                result[rows] = UNNAMED if rule.code is None else rule.code
+        return result
+
+
+def racks(bundle: Bundle, cases: Sequence[str] | None = None) -> list[Rack]:
+    """The cases of a bundle, or those of the given ids, page by page."""
+    known = book()
+    found: dict[str, list[tuple[int, str, Call]]] = {}
+    specs: dict[str, Spec] = {}
+    for name in bundle.ids if cases is None else cases:
+        plain = bundle[name].call
+        spec = known.by_page.get((plain["op"], plain["product"])) or known.of(plain["op"])[0]
+        specs[spec.name] = spec
+        call = make_call(plain["op"], plain["product"], plain["args"], known.kinds)
+        found.setdefault(spec.name, []).append((bundle.rows[name], name, call))
+    return [
+        Rack(specs[page], np.array([row for row, _, _ in some]), tuple(name for _, name, _ in some), tuple(call for _, _, call in some))
+        for page, some in found.items()
+    ]
+
+
+def works(bundle: Bundle, rack: Rack) -> Iterator[Work]:
+    """The cases of a page that have data and that a device accepts, batch by batch."""
+    answers = rack.status(rack.judged.broken)
+    table = bundle.tables["cases"]["phase"]
+    chosen = [i for i in range(len(rack)) if table[rack.rows[i]] == 2 and answers[i] == 0]
+    calls = {rack.ids[i]: rack.calls[i] for i in chosen}
+    plan = plan_for(rack.spec.op)
+    named = [NamedCall(name, call, {}) for name, call in calls.items()]
+    suite = call_suite(named, lambda call: rack.spec, lambda spec: plan, elements=2**62)
+    gradient = next((name for name, role in plan.roles.items() if role == "gradient"), rack.spec.inputs[0].name)
+    for batch in suite.batches:
+        if batch.wanted:
+            storage = {name: np.stack([bundle[case].storage[name] for case in batch.ids]) for name in batch.inputs}
+            yield Work(rack.spec, batch, calls[batch.ids[0]].args, storage, gradient)
