@@ -1,0 +1,70 @@
+"""``opgen mutants``: which cases of a plan catch which wrong device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from opgen.cli import options
+
+
+def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The names of all mutants."""
+    from opgen.mutants import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+@click.command(
+    epilog=options.examples(
+        "opgen mutants reflection_pad2d_backward",
+        "opgen mutants --mutant ceil_unclipped --mutant corners_missing",
+        "opgen mutants group_norm_backward --json",
+        "opgen mutants avg_pool2d_backward --fail-under 60",
+    )
+)
+@options.operators_argument()
+@options.product_option()
+@options.plan_option()
+@click.option("--mutant", "mutants", metavar="NAME", multiple=True, shell_complete=complete_mutants, help="Only this mutant (repeatable).")
+@click.option("--rules", is_flag=True, help="Every rule's wrong checker that is not caught, and why.")
+@click.option("--fail-under", metavar="PERCENT", type=click.FloatRange(0, 100), default=0.0, help="Exit 1 where the score is lower.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the data.")
+@options.json_option()
+@options.quiet_option()
+def command(mutants: tuple[str, ...], rules: bool, fail_under: float, seed: int, as_json: bool, quiet: bool, **asked: Any) -> None:
+    """Run deliberately wrong kernels and checkers on a plan, and say which of its cases catch which.
+
+    Caught is what opgen diff calls failed, crashed or missing. What is not caught is listed with the reason. Exit 1 where a correct
+    device fails too, or the score is below --fail-under.
+    """
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    import opgen
+    from opgen import engine
+    from opgen.cli import DIFFERENCE, console
+    from opgen.mutants import ALL, find
+    from opgen.mutation import score
+    from opgen.report import mutants as report
+    from opgen.selection import Request, header
+
+    chosen = [find(name) for name in mutants] or list(ALL)
+    request = Request(**asked)
+    suite = request.suite()
+    with TemporaryDirectory(prefix="opgen-mutants-") as folder:
+        path = Path(folder) / "suite.h5"
+        with console.progress("cases", 2 * len(suite.cases), quiet) as advance:
+            engine.write(suite, path, header(request, suite, seed), seed=seed, progress=advance)
+            with opgen.open(path) as bundle:
+                found = score(bundle, chosen, advance)
+    if as_json:
+        console.json_text({"plan": request.plan, **report.as_data(found)})
+    else:
+        out = console.output()
+        for table in report.as_tables(found, rules):
+            out.print(table)
+        click.echo(report.summary(found, request.plan))
+    if found.control or found.percent < fail_under:
+        raise click.exceptions.Exit(DIFFERENCE)

@@ -1,0 +1,91 @@
+"""The mutation score for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from opgen.mutation import CAUGHT, OUTCOMES, Fate, Score
+
+SHOWN = 2
+"""Cases that are named of those that catch a mutant."""
+
+
+def table(title: str, *columns: str, right: tuple[str, ...] = ()) -> Table:
+    """An open table; the columns in ``right`` hold numbers."""
+    found = Table(box=SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False, show_edge=False)
+    for name in columns:
+        found.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    return found
+
+
+def as_tables(score: Score, rules: bool = False) -> Iterator[Table]:
+    """Per operator what is caught and by what; then what is not, and why; with ``rules`` the wrong checkers one by one.
+
+    Cases are named without their operator.
+    """
+    for op in score.operators:
+        caught = table(op, "mutant", "what is wrong", "caught by", "", right=("caught by",))
+        for fate in score.of(op):
+            if fate.outcome == CAUGHT:
+                cases = [case.removeprefix(f"{op}-") for case in fate.catching[:SHOWN]]
+                caught.add_row(fate.mutant, fate.wrong, str(len(fate.catching)), "\n".join(cases))
+        yield caught
+    missed = table("not caught", "operator", "mutant", "outcome", "why")
+    for fate in score.missed():
+        missed.add_row(fate.op, fate.mutant, fate.outcome, fate.why)
+    if missed.row_count:
+        yield missed
+    if rules:
+        single = table("rules whose wrong checker is not caught", "operator", "wrong checker", "outcome", "why")
+        for fate in score.fates:
+            for one in fate.members:
+                if one.outcome != CAUGHT:
+                    single.add_row(one.op, one.mutant, one.outcome, one.why)
+        yield single
+    totals = table("score", "operator", "mutants", *OUTCOMES, "score", right=("mutants", *OUTCOMES, "score"))
+    for op in score.operators:
+        outcomes = [fate.outcome for fate in score.of(op)]
+        caught_, of = score.counts(op)
+        totals.add_row(op, str(len(outcomes)), *(str(outcomes.count(one)) for one in OUTCOMES), _percent(caught_, of))
+    yield totals
+
+
+def _percent(caught: int, of: int) -> str:
+    return f"{100 * caught / of:.1f} %" if of else ""
+
+
+def summary(score: Score, plan: str) -> str:
+    """The score in a line or two."""
+    caught, of = score.counts()
+    rules = score.rules()
+    lines = [f"{plan}: {caught} of {of} mutants caught, {_percent(caught, of)}"]
+    if total := sum(rules.values()):
+        each = ", ".join(f"{count} {outcome}" for outcome, count in rules.items() if count)
+        lines.append(f"{total} wrong checkers of single rules: {each}")
+    if score.control:
+        lines.append(f"void: a correct device fails {len(score.control)} cases, {score.control[0]} among them")
+    return "\n".join(lines)
+
+
+def as_data(score: Score) -> dict[str, Any]:
+    """Everything, as plain data."""
+    caught, of = score.counts()
+    return {
+        "score": round(score.percent, 2), "caught": caught, "of": of, "rules": score.rules(), "control": score.control,
+        "operators": {op: dict(zip(("caught", "of"), score.counts(op), strict=True)) for op in score.operators},
+        "mutants": [_fate(fate) for fate in score.fates],
+    }  # fmt: skip
+
+
+def _fate(fate: Fate) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "mutant": fate.mutant, "wrong": fate.wrong, "op": fate.op, "outcome": fate.outcome, "cases": fate.catching,
+        "noticed": fate.noticed, "differs": fate.differs, "why": fate.why,
+    }  # fmt: skip
+    if fate.members:
+        plain["rules"] = [_fate(one) for one in fate.members]
+    return plain
