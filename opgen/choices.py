@@ -117,6 +117,8 @@ class Choices:
             return
         levels = axis.of_tier(self.tier)
         if refs == [("product", "")]:
+            for level in levels:
+                self._level((*where, "values"), ("product", ""), level[0])
             levels = tuple(level for level in levels if level[0] in self.spec.judges and level[0] in self.spec.products)
             axis = Axis(axis.name, axis.sets, levels, axis.why)
         self.axes.append(axis)

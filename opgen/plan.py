@@ -7,7 +7,7 @@ own equalities, or from a default.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,11 @@ class Plan:
     pinned: tuple[Pinned, ...]
     document: Document
     digest: str
+
+    def speaks_of(self, products: Iterable[str]) -> bool:
+        """Whether the plan tries any of some products; one without such an axis tries all."""
+        tried = {level[0] for axis in self.axes if axis.sets == ("product",) for level in axis.levels}
+        return not tried or bool(tried & set(products))
 
 
 def load_plan(path: Path, shown: str | None = None) -> Plan:

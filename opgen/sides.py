@@ -54,7 +54,7 @@ def sides(rule: Rule, judged: Judgement, reason: str = "") -> Iterator[Side]:
             why = never or _closed(judged, rule, on_it) or apart
             yield Side(text, INSIDE, name, count, "" if count else why or UNTESTED)
         silent = _SILENT.get(rule.bucket, "")
-        for name, on_it in _outside(guard, away, outside):
+        for name, on_it in _outside(guard, away, outside, judged):
             count = int(on_it.sum())
             yield Side(text, OUTSIDE, name, count, "" if count else silent or never or apart or UNTESTED)
 
@@ -83,11 +83,11 @@ def _inside(guard: Guard, away: np.ndarray, inside: np.ndarray, judged: Judgemen
         yield "holds", inside
 
 
-def _outside(guard: Guard, away: np.ndarray, outside: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+def _outside(guard: Guard, away: np.ndarray, outside: np.ndarray, judged: Judgement) -> Iterator[tuple[str, np.ndarray]]:
     relation = guard.require
     if relation.operator in _INEQUALITIES:
-        nearest = np.abs(away[outside]).min(initial=np.inf)
-        yield "one step beyond", outside & (np.abs(away) == nearest) if np.isfinite(nearest) else outside
+        step = _step(guard, judged)
+        yield "one step beyond", outside & (np.abs(away) < step if relation.operator in ("<", ">") else np.abs(away) <= step)
     elif relation.left.kind == "int" and relation.operator in ("==", "in"):
         if not _counts_from_zero(guard):
             yield "below", outside & (away < 0)

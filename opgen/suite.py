@@ -95,7 +95,7 @@ def plan_suite(pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence
     """The suite of a tier for some pages: enumerated calls, then pinned ones; only ``products`` and ids that match."""
     suite = Suite()
     for spec, plan in pages:
-        if products and not set(products) & set(spec.judges):
+        if (products and not set(products) & set(spec.judges)) or not plan.speaks_of(spec.judges):
             continue
         drafted = with_pinned(enumerate_calls(spec, plan, tier), plan, tier)
         report = suite.reports[spec.name] = drafted.report

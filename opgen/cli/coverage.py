@@ -18,19 +18,17 @@ from opgen.cli import options
 )
 @options.operators_argument()
 @options.plan_option(default="standard")
-@click.option("--bundle", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="The calls of this bundle, against the axes of the plan.")
-@click.option("--calls", metavar="CALLS.jsonl", default="", help="The calls of this file, against the axes of the plan.")
+@click.option("--bundle", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="The calls of this bundle instead.")
+@click.option("--calls", metavar="CALLS.jsonl", default="", help="The calls of this file instead.")
 @click.option("--html", "page", metavar="FILE", type=click.Path(), help="Write one HTML page as well.")
 @click.option("--untested", is_flag=True, help="List every side that no call stands on, and why.")
 @click.option("--fail-under", metavar="PERCENT", type=click.FloatRange(0, 100), help="Exit 1 where sides or tuples are covered less.")
 @options.json_option()
-def command(
-    operators: tuple[str, ...], plan: str, bundle: str | None, calls: str, page: str | None, untested: bool, fail_under: float | None, as_json: bool
-) -> None:
+def command(operators: tuple[str, ...], plan: str, page: str | None, untested: bool, fail_under: float | None, **asked: Any) -> None:
     """Count what calls cover: both sides of every rule of every page, and the tuples of a plan's values.
 
-    OP may be a bundle: its calls are counted then. Values, pairs and triples are counted by code that shares nothing with the
-    code that makes them, and only those that the rules allow.
+    OP may be a bundle: its calls are counted then, against the axes of the plan. Values, pairs and triples are counted by code
+    that shares nothing with the code that makes them, and only those that the rules allow.
     """
     from pathlib import Path
 
@@ -39,12 +37,11 @@ def command(
     from opgen.coveragepage import html, summary
 
     files = [name for name in operators if Path(name).is_file()]
-    if files and not bundle:
-        bundle, operators = files[0], tuple(name for name in operators if name != files[0])
-    report = measure.measured(operators, plan, bundle or "", calls)
+    bundle = asked["bundle"] or next(iter(files), "")
+    report = measure.measured([name for name in operators if name not in files], plan, bundle, asked["calls"])
     if page:
         Path(page).write_text(html(report, "opgen coverage"), encoding="utf-8")
-    if as_json:
+    if asked["as_json"]:
         console.json_text(report)
     else:
         _show(report, untested)

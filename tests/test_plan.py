@@ -1,0 +1,136 @@
+"""Plans: what the reader refuses and in which words, and what does not fit a spec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from opgen.book import book
+from opgen.choices import Choices
+from opgen.model import FileError
+from opgen.plan import TIERS, load_plan, plan_for
+
+GOOD = """
+op: aclnnReflectionPad2dBackward
+roles: {gradOutput: gradient}
+factors: 1
+axes:
+  product: {values: [ascend910b], why: one}
+  dtype: [FLOAT, FLOAT16]
+  horizontal: {sets: [padLeft, padRight], values: [[0, 1], [2, 1]], why: two, smoke: [[2, 1]]}
+  size: {sets: grow, values: [3, 1]}
+let: {H: "max(padTop, padBottom) + grow", W: "max(padLeft, padRight) + grow", N: "2", C: "3"}
+vacuous:
+  - {when: padLeft == 0 and padRight == 0, why: nothing is reflected}
+tiers:
+  smoke: {strength: 1, elements: 100}
+  standard: {strength: 2, groups: [{axes: [dtype, size], strength: 2}]}
+pinned:
+  - id: one
+    why: because
+    args: {gradOutput: null, self: null, padding: null, gradInput: null}
+"""
+
+FORM = [  # (what is written instead of what, message)
+    ("op: aclnnReflectionPad2dBackward", "", "the key 'op' is missing"),
+    ("axes:", "axis:", "axis: no such key (did you mean 'axes'?)"),
+    ("tiers:", "levels:", "the key 'tiers' is missing"),
+    ("gradOutput: gradient", "gradOutput: gradeint", "no such role 'gradeint' (did you mean 'gradient'?)"),
+    ("factors: 1", "factors: 0", "expects how many tensors one term multiplies, not 0"),
+    ("dtype: [FLOAT, FLOAT16]", "dtype: FLOAT", "expects a mapping, not 'FLOAT'"),
+    ("dtype: [FLOAT, FLOAT16]", "dtype: []", "expects a list of values to try, not []"),
+    ("dtype: [FLOAT, FLOAT16]", "dtype: [FLOAT, FLOAT]", "a value stands twice; keep one"),
+    ("dtype: [FLOAT, FLOAT16]", "dtype: {value: [FLOAT]}", "no such key (did you mean 'values'?)"),
+    ("[[0, 1], [2, 1]]", "[[0, 1], [2]]", "expects lists of 2 values, one for each of padLeft, padRight; not [2]"),
+    ("smoke: [[2, 1]]", "smoke: [[2, 2]]", "expects some of the axis's values, not [[2, 2]]"),
+    ("smoke: {strength", "smoek: {strength", "no such tier (did you mean 'smoke'?)"),
+    ("strength: 1", "strenght: 1", "no such key (did you mean 'strength'?)"),
+    ("strength: 1", "strength: many", "expects a whole number, not 'many'"),
+    ("elements: 100", "elements: -1", "expects a whole number, not -1"),
+    ("axes: [dtype, size]", "axes: [dtype, sise]", "no such axis 'sise' (did you mean 'size'?)"),
+    ("size], strength: 2", "size], strength: 3", "expects {axes: [...], strength: how many of them at a time}"),
+    ("    why: because\n", "", "the key 'why' is missing"),
+    ("    why: because\n", "    why: because\n    recipe: grit\n", "no such recipe 'grit' (did you mean 'grid'?)"),
+    ("    why: because\n", "    why: because\n    tiers: [smok]\n", "no such tier 'smok' (did you mean 'smoke'?)"),
+    ("    why: because\n", "    why: because\n    data: {self: [0.5]}\n", "expects inputs and for each a flat list of whole numbers"),
+    ("    why: because\n", "    why: because\n  - id: one\n    why: twice\n    args: {}\n  - id: two\n    why: so\n", "is the id of two pinned cases"),
+    ("why: nothing is reflected", "because: so", "the key 'why' is missing or no text"),
+    ("why: nothing is reflected", "why: so, rules: pad", "expects a list of rule ids, not 'pad'"),
+    ("factors: 1", "factors: 1\nfactors: 2", "twice"),
+]
+
+FIT = [
+    ("ascend910b]", "ascend910c]", "no such product 'ascend910c' (did you mean 'ascend910b'?)"),
+    ("[FLOAT, FLOAT16]", "[FLOAT, FLOAT61]", "no such dtype 'FLOAT61' (did you mean 'FLOAT16'?)"),
+    ("sets: [padLeft, padRight]", "sets: [padLeft, padding.size]", "'padding.size' is no name of specs/reflection_pad2d_backward.yaml"),
+    ("sets: [padLeft, padRight]", "sets: [padLeft, 3]", "'3': is not a name of the rule language"),
+    ("[[0, 1],", "[[0, lefty],", "no such name 'lefty'"),
+    ("[[0, 1],", "[[0, true],", "True is no int"),
+    ("+ grow\", W", "+ grov\", W", "no such name 'grov' (did you mean 'grow'?)"),
+    ('N: "2"', 'N: [{if: transposed, is: "2"}]', "expects a term, or a list of {when: condition, is: term}"),
+    ("when: padLeft == 0", "when: padLeftt == 0", "no such name 'padLeftt' (did you mean 'padLeft'?)"),
+    ("when: padLeft == 0", "when: grow == 0", "no such name 'grow'"),
+]
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "plan.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def spec():
+    return next(spec for spec in book().specs if spec.op == "reflection_pad2d_backward")
+
+
+def test_a_good_plan_is_read(tmp_path: Path) -> None:
+    plan = load_plan(written(tmp_path, GOOD))
+    choices = Choices(spec(), plan, "standard")
+    assert choices.shape == (1, 2, 2, 2)
+    assert plan.tiers["smoke"].elements == 100
+    assert Choices(spec(), plan, "smoke").shape == (1, 2, 1, 2)
+    assert plan.pinned[0].tiers == TIERS[:3]
+    assert plan.vacuous[0].why == "nothing is reflected"
+
+
+@pytest.mark.parametrize(("old", "new", "message"), FORM, ids=[message[:40] for *_, message in FORM])
+def test_what_is_no_plan_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    with pytest.raises(FileError) as caught:
+        load_plan(written(tmp_path, GOOD.replace(old, new)), "plan.yaml")
+    told = str(caught.value)
+    assert message in told
+    assert "plan.yaml:" in told
+
+
+@pytest.mark.parametrize(("old", "new", "message"), FIT, ids=[message[:40] for *_, message in FIT])
+def test_names_that_do_not_fit_the_spec_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    plan = load_plan(written(tmp_path, GOOD.replace(old, new)), "plan.yaml")
+    with pytest.raises(FileError) as caught:
+        Choices(spec(), plan, "standard")
+    told = str(caught.value)
+    assert message in told
+    assert told.startswith("plan.yaml:")
+
+
+def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
+    bad = GOOD.replace("factors: 1", "factors: 0").replace("[[0, 1], [2, 1]]", "[[0, 1], [2]]").replace("elements: 100", "elements: -1")
+    with pytest.raises(FileError) as caught:
+        load_plan(written(tmp_path, bad))
+    assert len(caught.value.problems) >= 3
+
+
+@pytest.mark.parametrize("op", sorted(book().operators))
+def test_every_shipped_plan_says_why(op: str) -> None:
+    plan = plan_for(op)
+    assert {"smoke", "standard", "full"} <= set(plan.tiers)
+    assert all(pin.why for pin in plan.pinned)
+    told = [axis for axis in plan.axes if len(axis.levels) > 2]
+    assert all(axis.why for axis in told), [axis.name for axis in told if not axis.why]
+
+
+def test_an_operator_without_a_plan_is_told(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="has no plan; write one"):
+        plan_for("fold", tmp_path)
