@@ -121,7 +121,7 @@ def _main(failing: Failing, kind: dict[str, str], held: dict[str, Tensor]) -> st
         else:
             arguments.append(str(value).lower() if kind[name] == "bool" else f"{value}")
     lines += ["uint64_t size = 0;", "aclOpExecutor* executor = nullptr;"]
-    lines.append(f"int status = {api}GetWorkspaceSize({', '.join(arguments)}, &size, &executor);")
+    lines.append(f"int status = {api}GetWorkspaceSize(\n{folded(arguments, '        ')}\n        &size, &executor);")
     lines.append('std::printf("first phase: %d %s\\n", status, status ? aclGetRecentErrMsg() : "");')
     admitted = " || ".join("status != 0" if code == "any_error" else f"status == {code}" for code in failing.codes)
     lines.append(f"if (!({admitted})) return 1;")
