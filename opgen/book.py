@@ -87,4 +87,5 @@ def disagreements(specs: list[Spec]) -> Iterable[Problem]:
         for product in words().products:
             judges = [spec.file for spec in pages if product in spec.judges]
             if len(judges) != 1:
-                yield Problem(pages[0].file, None, api, f"{product} is judged by {', '.join(judges) or 'no page'}; needed is exactly one (key 'judges')")
+                found = ", ".join(judges) or "no page"
+                yield Problem(pages[0].file, None, api, f"{product} is judged by {found}; needed is exactly one (key 'judges')")

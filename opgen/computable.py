@@ -37,7 +37,8 @@ def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
     required = np.ones(len(judged.table), dtype=bool)
     for parameter in judged.spec.parameters.values():
         column = judged.table.columns[parameter.name]
-        needed = not _optional(judged, parameter.name) if parameter.kind == "tensor" else parameter.name in _extents_follow_from(judged.spec)
+        name = parameter.name
+        needed = not _optional(judged, name) if parameter.kind == "tensor" else name in _extents_follow_from(judged.spec)
         if needed and not isinstance(column, ScalarColumn):
             required &= ~column.null
     return np.asarray(judged.valid | (accepted & required & ~judged.broken[shaping].any(axis=0)))

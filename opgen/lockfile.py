@@ -72,7 +72,8 @@ def read_lock(path: Path) -> Lock:
     except (OSError, UnicodeDecodeError) as error:
         raise FileError([Problem(str(path), None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}")]) from None
     if not lines or lines[0] != HEAD:
-        raise FileError([Problem(str(path), 1, "", f"is no lock of this version; the first line must read '{HEAD}'. opgen refresh writes one")])
+        text = f"is no lock of this version; the first line must read '{HEAD}'. opgen refresh writes one"
+        raise FileError([Problem(str(path), 1, "", text)])
     lock, problems, page = Lock(), [], ""
     for number, line in enumerate(lines[1:], 2):
         fault = _add(lock, line, page)

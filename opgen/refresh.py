@@ -130,11 +130,14 @@ def key_of(case: Case, spec: Spec, seed: int) -> str:
     """A digest of everything that a case's data depend on; ``-`` for a case without data."""
     if case.phase == 1:
         return NOTHING
-    text = json.dumps([to_plain(case.call), case.id, case.recipe, case.compute, seed, kernel_digest(spec.op), data_digest(), np.__version__])
+    programs = (kernel_digest(spec.op), data_digest(), np.__version__)
+    text = json.dumps([to_plain(case.call), case.id, case.recipe, case.compute, seed, *programs])
     return hashlib.blake2b(text.encode()).hexdigest()[:DIGEST]
 
 
-def _entries(suite: Suite, spec: Spec, seed: int, known: Mapping[str, Entry], result: Refreshed, progress: Callable[[int], None] | None) -> dict[str, Entry]:
+def _entries(
+    suite: Suite, spec: Spec, seed: int, known: Mapping[str, Entry], result: Refreshed, progress: Callable[[int], None] | None
+) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     stale: set[int] = set()
     for row, case in enumerate(suite.cases):

@@ -61,7 +61,7 @@ def spec() -> Schema:
     products = {"anyOf": [{"type": "array", "items": words_of("product")}, mapping(LINES, f"^({'|'.join(words().products)})$")]}
     properties: Schema = {
         "api": TEXT,
-        "page": {"anyOf": [{"const": "none"}, {"type": "null"}, closed({"file": TEXT, "sha256": TEXT, "lines": TEXT}, ("file", "sha256", "lines"))]},
+        "page": {"anyOf": [{"const": "none"}, {"type": "null"}, closed(dict.fromkeys(PAGE, TEXT), PAGE)]},
         "products": products,
         "judges": {"type": "array", "items": words_of("product")},
         "parameters": mapping({"oneOf": [parameter(kind) for kind in KINDS]}),
@@ -119,7 +119,8 @@ def parameter(kind: str) -> Schema:
 def plan() -> Schema:
     """What to try of an operator."""
     values: Schema = {"type": "array", "minItems": 1}
-    axis = closed({"sets": {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}, "values": values, "why": TEXT, **dict.fromkeys(TIERS, values)}, ("values",))
+    sets = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
+    axis = closed({"sets": sets, "values": values, "why": TEXT, **dict.fromkeys(TIERS, values)}, ("values",))
     group = closed({"axes": {"type": "array", "items": TEXT, "minItems": 1}, "strength": {"type": "integer", "minimum": 1}}, ("axes",))
     tier = closed({key: {"type": "array", "items": group} if key == "groups" else {"type": "integer", "minimum": 0} for key in TIER_KEYS})
     pin: Schema = {

@@ -29,14 +29,14 @@ def extremes(a: np.ndarray) -> tuple[int, int]:
 
 def _narrow(a: np.ndarray) -> np.ndarray:
     low, high = extremes(a)
-    return a.astype(np.int64) if _LOW <= low and high <= _HIGH else a
+    return a.astype(np.int64) if low >= _LOW and high <= _HIGH else a
 
 
 def _binary(operate: Callable[[Any, Any], Any], reach: Callable[[int, int, int, int], tuple[int, int]]) -> Callable[..., np.ndarray]:
     def apply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if a.dtype != object and b.dtype != object:
             low, high = reach(*extremes(a), *extremes(b))
-            if _LOW <= low and high <= _HIGH:
+            if low >= _LOW and high <= _HIGH:
                 return np.asarray(operate(a, b))
         return _narrow(np.asarray(operate(a.astype(object), b.astype(object)), dtype=object))
 

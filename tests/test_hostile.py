@@ -33,7 +33,8 @@ from opgen.suite import plan_suite
 COUNT = int(os.environ.get("OPGEN_FUZZ", "120"))
 REFUSALS = (FileError, BundleError)
 WORDS = [b"&a ", b"*a", b"[" * 60, b"{", b"}", b"null", b"no", b"1e999", b"-9223372036854775809", b"!!python/object/apply:os.system [id]",
-         b"\x00", b"\xff\xfe", b"9" * 400, b'"', b"'", b": ", b"- ", b"\n", b"\t", b"!!binary abc", b"<<: *a", b"1:30", b"2020-01-01"]  # fmt: skip
+         b"\x00", b"\xff\xfe", b"9" * 400, b'"', b"'", b": ", b"- ", b"\n", b"\t", b"!!binary abc", b"<<: *a", b"1:30",
+         b"2020-01-01"]  # fmt: skip
 
 
 def mutated(content: bytes, rng: random.Random) -> bytes:
@@ -173,7 +174,8 @@ def test_deep_nesting_is_refused():
 
 def test_a_deep_or_huge_call_is_refused(tmp_path):
     path = tmp_path / "deep.jsonl"
-    path.write_text("[" * 100_000 + "\n" + json.dumps({"id": "x", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": {}}) + "\n")
+    call = {"id": "x", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": {}}
+    path.write_text("[" * 100_000 + "\n" + json.dumps(call) + "\n")
     with pytest.raises(FileError) as error:
         read_calls(path, book().kinds)
     assert len(error.value.problems) == 2

@@ -80,7 +80,8 @@ def test_a_spec_that_the_schema_refuses_the_reader_refuses_too(tmp_path, good, b
         load(path)
 
 
-PLAN_FAULTS = [("axes:", "axis:"), ("factors: 1", "factors: one"), ("strength: 2", "strenght: 2"), ("why: with and without", "because: with and without"),
+PLAN_FAULTS = [("axes:", "axis:"), ("factors: 1", "factors: one"), ("strength: 2", "strenght: 2"),
+               ("why: with and without", "because: with and without"),
                ("gradOutput: gradient", "gradOutput: gradiant"), ("  full:", "  fullest:")]  # fmt: skip
 
 
@@ -96,7 +97,8 @@ def test_a_plan_that_the_schema_refuses_the_reader_refuses_too(tmp_path, good, b
 
 
 TENSOR = {"shape": [1, 4, 4], "dtype": "FLOAT", "format": "ND"}
-CALL = {"id": "a", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": {"gradOutput": TENSOR, "self": TENSOR, "padding": [0, 0, 0, 0], "gradInput": None}}
+ARGS = {"gradOutput": TENSOR, "self": TENSOR, "padding": [0, 0, 0, 0], "gradInput": None}
+CALL = {"id": "a", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": ARGS}
 
 
 @pytest.mark.parametrize(

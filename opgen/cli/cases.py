@@ -44,10 +44,12 @@ def command(ids: bool, as_json: bool, cases: tuple[str, ...], **asked: Any) -> N
     out = console.output()
     out.print(census_table(counted))
     if not asked["calls"]:
-        pages = console.table("page", "rules to break", "broken", "alone", "in company", "not reached", right=("rules to break", "broken", "alone", "in company", "not reached"))
+        heads = ("rules to break", "broken", "alone", "in company", "not reached")
+        pages = console.table("page", *heads, right=heads)
         for name, page in counted["pages"].items():
             broken = sum(bool(rule["invalid"]) for rule in page["rules"])
             pages.add_row(name, *map(str, (len(page["rules"]), broken, broken - page["not_alone"], page["not_alone"], page["unreached"])))
         out.print(pages)
-    about = f"{counted['cases']} cases, {counted['with_data']} with data, {counted['mistrusted']} mistrusted, about {counted['bytes'] / 1e6:.1f} MB"
+    about = f"{counted['cases']} cases, {counted['with_data']} with data, {counted['mistrusted']} mistrusted"
+    about += f", about {counted['bytes'] / 1e6:.1f} MB"
     click.echo(about)

@@ -48,7 +48,8 @@ def command(output: str, seed: int, force: bool, workers: int | None, dask: str,
     suite = request.suite()
     with console.progress("cases", len(suite.cases), quiet) as advance:
         engine.write(
-            suite, path, header(request, suite, seed), seed=seed, workers=workers or os.cpu_count() or 1, dask=dask, force=force, progress=advance
+            suite, path, header(request, suite, seed),
+            seed=seed, workers=workers or os.cpu_count() or 1, dask=dask, force=force, progress=advance,
         )
     if not quiet:
         counted = census.census(suite)

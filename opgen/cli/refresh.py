@@ -28,7 +28,8 @@ from opgen.cli import options
 @options.json_option()
 @options.quiet_option()
 def command(
-    operators: tuple[str, ...], plan: str, lock: str | None, output: str | None, check: bool, everything: bool, bundle: str | None, seed: int,
+    operators: tuple[str, ...], plan: str, lock: str | None, output: str | None, check: bool, everything: bool, bundle: str | None,
+    seed: int,
     markdown: str | None, as_json: bool, quiet: bool,
 ) -> None:
     """Enumerate a plan again and say what was added, removed or changed since its lock was written, by how much, and why.
