@@ -61,7 +61,7 @@ FORM = [  # (what is written instead of what, message)
 ]
 
 FIT = [
-    ("ascend910b]", "ascend910c]", "no such product 'ascend910c' (did you mean 'ascend910b'?)"),
+    ("ascend910b]", "ascend910c]", "no such product 'ascend910c' (did you mean 'ascend910'?)"),
     ("[FLOAT, FLOAT16]", "[FLOAT, FLOAT61]", "no such dtype 'FLOAT61' (did you mean 'FLOAT16'?)"),
     ("sets: [padLeft, padRight]", "sets: [padLeft, padding.size]", "'padding.size' is no name of specs/reflection_pad2d_backward.yaml"),
     ("sets: [padLeft, padRight]", "sets: [padLeft, 3]", "'3': is not a name of the rule language"),
