@@ -9,7 +9,6 @@ import csv
 import importlib.util
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -35,6 +34,7 @@ from opgen.interop.folder import MANIFEST, file_name
 from opgen.model import FileError
 from opgen.selection import Request, header
 from opgen.words import words
+from tests import loopback
 
 NUMPY = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
 
@@ -410,13 +410,6 @@ int main(int, char** argv) {
 C_KINDS = {"int8": "int8_t", "int32": "int32_t", "int64": "int64_t", "bool": "bool"}
 
 
-def compiler() -> str:
-    found = shutil.which("g++")
-    if found is None:
-        pytest.skip("no g++")
-    return found
-
-
 def stubs(folder: Path) -> None:
     for name, text in STUBS.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -447,7 +440,7 @@ def test_the_tests_of_gtest_make_the_calls(which: str, request: pytest.FixtureRe
     """Compiled against stand-ins that write down what they are given: every argument, and which statuses a test lets pass."""
     bundle: Bundle = request.getfixturevalue(which)
     ids = some(bundle) if which == "smoke" else bundle.ids
-    run = [compiler(), "-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror", "-I."]
+    run = [loopback.compiler("g++"), "-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror", "-I."]
     stubs(tmp_path)
     gtest.export(bundle, tmp_path / "suite.cpp", ids)
     (tmp_path / "recorder.cpp").write_text(recorder())
@@ -491,6 +484,41 @@ def check_test(one: dict[str, Any], case: CaseView, status: int) -> None:
             assert found == value, name
 
 
+RUNNER = """
+#include <cstdio>
+#include <cstring>
+#include <gtest/gtest.h>
+#include "acl/acl.h"
+extern "C" aclError aclrtMemset(void* p, size_t, int32_t value, size_t n) { std::memset(p, value, n); return 0; }
+int main() {
+    for (auto* one : testing::environments) one->SetUp();
+    for (auto& one : testing::tests) {
+        testing::failed = testing::skipped = false;
+        if (std::strncmp(one.name, "DISABLED_", 9) != 0) one.run();
+        std::printf("%s %s\\n", testing::skipped ? "skipped" : testing::failed ? "FAILED" : "passed", one.name);
+        std::fflush(stdout);
+    }
+}
+"""
+
+
+def test_the_tests_of_gtest_pass_on_a_device_that_obeys_the_pages(smoke: Bundle, tmp_path: Path) -> None:
+    """Linked with the loopback, which checks as the pages say: both phases, on the product of each case and on another."""
+    ids, where = some(smoke), loopback.libraries()
+    stubs(tmp_path)
+    gtest.export(smoke, tmp_path / "suite.cpp", ids)
+    (tmp_path / "runner.cpp").write_text(RUNNER)
+    linked = [f"-L{where}", "-lascendcl", "-lnnopbase", "-lopapi"]
+    command = [loopback.compiler("g++"), "-std=c++17", "-O0", "-I.", "suite.cpp", "runner.cpp", *linked, "-o", "suite"]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr[-3000:]
+    for product in ("ascend910b", "ascend310p"):
+        devices = {"LOOPBACK_SOC": loopback.SOCS[product], "LD_LIBRARY_PATH": str(where)}
+        shown = subprocess.run([tmp_path / "suite"], capture_output=True, text=True, check=True, env=devices)
+        verdicts = [line.split()[0] for line in shown.stdout.splitlines()]
+        assert verdicts == ["passed" if smoke[name].product == product else "skipped" for name in ids]
+
+
 # the command ----------------------------------------------------------------------------------------------------------
 def run(*args: Any) -> tuple[int, str]:
     shown = CliRunner().invoke(main, ["export", *map(str, args)], prog_name="opgen")
@@ -502,9 +530,12 @@ def test_the_command_says_what_it_leaves_out(smoke: Bundle, tmp_path: Path) -> N
     assert code == 0 and "left out: the page wants another status than success (" in said and f"out: {len(positive(smoke))} cases" in said
     code, said = run("ttk", smoke.path, "-o", tmp_path / "out")
     assert code == 2 and "exists already; --force replaces it" in said
-    (tmp_path / "out" / "stale").write_text("")
+    (tmp_path / "out" / "result.csv").write_text("")
+    code, said = run("ttk", smoke.path, "-o", tmp_path / "out", "--force")
+    assert code == 2 and "holds what is no part of an export (result.csv); move it away" in said
+    (tmp_path / "out" / "result.csv").unlink()
     code, said = run("npz", smoke.path, "-o", tmp_path / "out", "--force", "--case", smoke.ids[0])
-    assert code == 0 and not (tmp_path / "out" / "stale").exists() and not list(tmp_path.glob(".out*"))
+    assert code == 0 and not (tmp_path / "out" / "manual").exists() and not list(tmp_path.glob(".out*"))
 
 
 def test_what_the_command_refuses(odd: Bundle, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What an export writes: one file, or a folder that is named only when it is whole.
 
-A folder of an earlier export is known by its ``opgen.json`` and may be replaced; any other is left alone.
+A folder of an earlier export is known by its ``opgen.json``, which lists what is in it. It may be replaced as long as nothing
+else has been put there; any other folder is left alone.
 """
 
 from __future__ import annotations
@@ -54,14 +55,15 @@ def new_folder(path: str | Path, manifest: Mapping[str, Any], force: bool) -> It
 
     Raises FileError where ``path`` is there already, unless it is empty, or ``force`` and an earlier export.
     """
-    target = Path(path)
+    target = Path(path).resolve()
     check(target, force)
     made = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         with claim.one_line(target):
             os.chmod(made, 0o755)
             yield made
-            (made / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+            whole = {**manifest, "entries": sorted({MANIFEST, *(one.name for one in made.iterdir())})}
+            (made / MANIFEST).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
             if target.exists():
                 shutil.rmtree(target)
             made.rename(target)
@@ -72,13 +74,29 @@ def new_folder(path: str | Path, manifest: Mapping[str, Any], force: bool) -> It
 
 def check(target: Path, force: bool) -> None:
     """Raise FileError where a folder cannot be written, before any work is done for it."""
+    reason = ""
     if target.exists():
         if not target.is_dir():
-            raise FileError([Problem(str(target), None, "", "is a file; name a folder")])
-        if any(target.iterdir()):
-            if not (target / MANIFEST).is_file():
-                raise FileError([Problem(str(target), None, "", "is not empty and no export of opgen; name another folder")])
-            if not force:
-                raise FileError([Problem(str(target), None, "", "exists already; --force replaces it")])
-    elif not target.parent.is_dir():
-        raise FileError([Problem(str(target), None, "", f"there is no folder {target.parent}")])
+            reason = "is a file; name a folder"
+        elif any(target.iterdir()):
+            own = _entries(target)
+            others = sorted({one.name for one in target.iterdir()} - own)
+            if not own:
+                reason = "is not empty and no export of opgen; name another folder"
+            elif others:
+                reason = f"holds what is no part of an export ({', '.join(others[:3])}); move it away or name another folder"
+            elif not force:
+                reason = "exists already; --force replaces it"
+    elif not target.resolve().parent.is_dir():
+        reason = f"there is no folder {target.parent}"
+    if reason:
+        raise FileError([Problem(str(target), None, "", reason)])
+
+
+def _entries(folder: Path) -> set[str]:
+    """What an earlier export put into a folder, by its own word; empty where it is none."""
+    try:
+        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        return set(found["entries"]) if str(found["format"]).startswith("opgen export") else set()
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return set()
