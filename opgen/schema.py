@@ -23,6 +23,7 @@ from opgen.words import words
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TEXT: Schema = {"type": "string"}
+PAGE = ("file", "sha256", "lines")
 NUMBER: Schema = {"type": "integer"}
 FLAG: Schema = {"type": "boolean"}
 LINES: Schema = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "array", "items": {"type": "integer", "minimum": 1}}]}

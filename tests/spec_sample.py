@@ -64,8 +64,7 @@ returns:
   161001: {1: [gradOutput.null, self.null, kernel.null]}
   161002: {1: [gradOutput.dtype, self.dtype, gradInput.dtype], 2: [same_dtype, kernel.length], 3: [kernel.min, mode.enum, divisor.range]}
   561103: [kernel.max]
-  unstated: [product, gradOutput.format, gradOutput.rank, self.rank, self.shape, self.dims, scale.rank, scale.shape, stride.length,
-             half_kernel]
+  unstated: [product, gradOutput.format, gradOutput.rank, self.rank, self.shape, self.dims, scale.rank, scale.shape, stride.length, half_kernel]
   disputed: [keep_half]
   assumed: [self.empty, stride.null, mask.null, mask.length, gradInput.null, out_height, out_width, grad_shape]
 """
