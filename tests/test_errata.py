@@ -75,7 +75,7 @@ def refused(text: str) -> str:
 # reading --------------------------------------------------------------------------------------------------------------
 def test_every_shipped_file_reads_and_names_one_release() -> None:
     known = erratafile.errata()
-    assert sorted(known) == sorted(book().kinds)
+    assert set(known) <= set(book().kinds)
     assert library.releases(known) == ("2026-08",)
     for api, errata in known.items():
         assert sorted(errata.pages) == sorted(spec.name for spec in book().of(api))
