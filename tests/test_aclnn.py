@@ -76,7 +76,7 @@ def complaints(case: CaseView, result: Result) -> list[str]:
     codes = case.expect.codes
     if result.status not in codes and not ("any_error" in codes and isinstance(result.status, int) and result.status != 0):
         return [f"status {result.status}, not {codes}"]
-    if case.phase == 1:
+    if case.phase == 1 or result.status != 0:
         return [] if result.run_status is None and not result.outputs else ["the second phase was run"]
     if result.run_status != 0:
         return [f"run status {result.run_status}"]

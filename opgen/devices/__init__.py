@@ -10,11 +10,13 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
-from opgen.bundle.reader import Bundle
-from opgen.bundle.results import Results
 from opgen.model import FileError, Problem
+
+if TYPE_CHECKING:
+    from opgen.bundle.reader import Bundle
+    from opgen.bundle.results import Results
 
 
 class Run(Protocol):
