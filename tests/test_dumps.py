@@ -16,7 +16,8 @@ FLOAT = {"dtype": "FLOAT", "format": "ND"}
 
 
 def call(**changes):
-    tensors = {name: {"shape": shape, **FLOAT} for name, shape in (("gradOutput", [1, 2, 5, 5]), ("self", [1, 2, 3, 3]), ("gradInput", [1, 2, 3, 3]))}
+    shapes = (("gradOutput", [1, 2, 5, 5]), ("self", [1, 2, 3, 3]), ("gradInput", [1, 2, 3, 3]))
+    tensors = {name: {"shape": shape, **FLOAT} for name, shape in shapes}
     args = {"gradOutput": tensors["gradOutput"], "self": tensors["self"], "padding": [1, 1, 1, 1], "gradInput": tensors["gradInput"]}
     return {"id": "mine", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args, "data": "dump.npz", **changes}
 

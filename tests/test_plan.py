@@ -54,7 +54,10 @@ FORM = [  # (what is written instead of what, message)
     ("    why: because\n", "    why: because\n    recipe: grit\n", "no such recipe 'grit' (did you mean 'grid'?)"),
     ("    why: because\n", "    why: because\n    tiers: [smok]\n", "no such tier 'smok' (did you mean 'smoke'?)"),
     ("    why: because\n", "    why: because\n    data: {self: [0.5]}\n", "expects inputs and for each a flat list of whole numbers"),
-    ("    why: because\n", "    why: because\n  - id: one\n    why: twice\n    args: {}\n  - id: two\n    why: so\n", "is the id of two pinned cases"),
+    (
+        "    why: because\n", "    why: because\n  - id: one\n    why: twice\n    args: {}\n  - id: two\n    why: so\n",
+        "is the id of two pinned cases",
+    ),
     ("why: nothing is reflected", "because: so", "the key 'why' is missing or no text"),
     ("why: nothing is reflected", "why: so, rules: pad", "expects a list of rule ids, not 'pad'"),
     ("factors: 1", "factors: 1\nfactors: 2", "twice"),

@@ -36,7 +36,7 @@ def test_a_view_stays_inside_its_storage_and_meets_no_element_twice(shape: tuple
     places = elements(shape, view)
     held = int(np.prod(found.storage[0, : found.storage_rank[0]]))
     assert len(set(places)) == len(places)
-    assert 0 <= min(places) and max(places) < held
+    assert min(places) >= 0 and max(places) < held
 
 
 def test_views_are_what_numpy_makes_of_them() -> None:
@@ -71,5 +71,6 @@ def test_a_view_is_read_back() -> None:
     found = lay_out(np.full(5, 2), shape, np.array([0, 1, 2, 3, 3]))
     strides, none = found.strides.copy(), np.zeros(5, dtype=np.int64)
     strides[4] = (7, 2)
-    column = TensorColumn(none.astype(bool), none, none, np.full(5, 2), shape, found.strided, strides, found.offset, found.storage_rank, found.storage)
+    layout = (found.strided, strides, found.offset, found.storage_rank, found.storage)
+    column = TensorColumn(none.astype(bool), none, none, np.full(5, 2), shape, *layout)
     assert view_of(column).tolist() == [0, 1, 2, 3, -1]
