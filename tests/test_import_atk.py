@@ -113,6 +113,17 @@ def test_the_calls_are_judged_as_valid(tmp_path: Path) -> None:
     assert [answer.page.bucket for answer in judge_calls(read_calls(path, book().kinds), book())] == ["valid"] * 3
 
 
+def test_formats_of_the_page_instead_of_the_executor(tmp_path: Path) -> None:
+    (tmp_path / "cases.json").write_text(json.dumps([conv(), pool()]), encoding="utf-8")
+    buckets = {}
+    for formats in ("executor", "page"):
+        found = atk.read(tmp_path / "cases.json", book(), ["ascend910b"], formats)
+        calls(found, tmp_path)
+        buckets[formats] = [answer.page.bucket for answer in judge_calls(read_calls(tmp_path / "calls.jsonl", book().kinds), book())]
+    assert buckets == {"executor": ["stated", "assumed"], "page": ["valid", "valid"]}
+    assert "weight: ND, as ATK's executor sets it" in json.loads(read(tmp_path, conv()).lines[0])["notes"][0]
+
+
 def test_notes_say_what_was_chosen_and_what_stays_behind(tmp_path: Path) -> None:
     odd = pad(expected_error_msg="bad shape")
     odd["inputs"][0] |= {"range_values": {"name": "nd", "mean": [0], "std": [1]}, "outlier_values": [9]}

@@ -21,10 +21,14 @@ FORMATS = ("atk", "ttk")
     "--product", "products", metavar="P", multiple=True, shell_complete=options.complete_products,
     help="The product to call for (repeatable); needed where the file names none.",
 )  # fmt: skip
+@click.option(
+    "--formats", type=click.Choice(("executor", "page")), default="executor", show_default=True,
+    help="Of ATK's tensors, which name none: as ATK's executors set them, or as the page wants them.",
+)  # fmt: skip
 @options.output_option(what="The call file to write; - is standard output.")
 @options.force_option()
 @options.quiet_option()
-def command(format: str, file: str, products: tuple[str, ...], output: str, force: bool, quiet: bool) -> None:
+def command(format: str, file: str, products: tuple[str, ...], formats: str, output: str, force: bool, quiet: bool) -> None:
     """Make a call file from the cases of another tool: ATK's JSON, or TTK's CSV of the aclnn or the kernel mode.
 
     The calls can be judged (opgen judge), given data and goldens (opgen generate --calls) or measured. Shapes, dtypes, formats and
@@ -37,7 +41,7 @@ def command(format: str, file: str, products: tuple[str, ...], output: str, forc
 
     if output != "-":
         folder.refuse(output, force)
-    found = (atk if format == "atk" else ttk).read(file, book(), products)
+    found = atk.read(file, book(), products, formats) if format == "atk" else ttk.read(file, book(), products)
     for problem in found.unreadable:
         click.echo(str(problem), err=True)
     if not quiet:

@@ -29,8 +29,11 @@ _KINDS = {"tensor": ("tensor", "tensors", "tensor_tuple"), "value": ("attr", "at
 _READ = {"id", "case_name", "aclnn_name", "aclnn_api_type", "inputs", "outputs"}
 
 
-def read(path: str | Path, book: Book, products: Sequence[str]) -> Imported:
-    """The calls of an ATK file for each of ``products``; raises FileError for a file that is no list of cases."""
+def read(path: str | Path, book: Book, products: Sequence[str], formats: str = "executor") -> Imported:
+    """The calls of an ATK file for each of ``products``; raises FileError for a file that is no list of cases.
+
+    ``formats``: ``executor``, tensors have the formats that ATK's executors set; ``page``, those that the page gives.
+    """
     products, file = known_products(products), str(path)
     if not products:
         raise FileError([Problem(file, None, "", "ATK names no product; say for which with --product, once or several times")])
@@ -41,10 +44,13 @@ def read(path: str | Path, book: Book, products: Sequence[str]) -> Imported:
     if not document:
         raise FileError([Problem(file, None, "", "holds no case")])
     ignored: Counter[str] = Counter()
-    return gather(file, _cases(document, book, products, ignored), book, ignored)
+    executors = EXECUTORS if formats == "executor" else {}
+    return gather(file, _cases(document, book, products, ignored, executors), book, ignored)
 
 
-def _cases(document: list[Any], book: Book, products: Sequence[str], ignored: Counter[str]) -> Iterator[Found]:
+def _cases(
+    document: list[Any], book: Book, products: Sequence[str], ignored: Counter[str], executors: Mapping[str, Mapping[str, str]]
+) -> Iterator[Found]:
     for position, case in enumerate(document):
         if not isinstance(case, dict):
             yield Found(f"[{position}]", fault=f"expects an object, not {shown(case)}")
@@ -58,14 +64,14 @@ def _cases(document: list[Any], book: Book, products: Sequence[str], ignored: Co
             continue
         found.origin = {"format": "atk", "id": number if isinstance(number, (int, str)) else None}
         ignored.update(key if len(key) < 40 and key.isprintable() else "..." for key in case if key not in _READ)
-        yield attempt(found, lambda case=case, found=found: _case(case, found, book))  # type: ignore[misc]
+        yield attempt(found, lambda case=case, found=found: _case(case, found, book, executors))  # type: ignore[misc]
 
 
 def _id(label: str | int) -> str:
     return label if isinstance(label, str) and label.isprintable() and len(label) <= 200 else shown(label)
 
 
-def _case(case: dict[str, Any], found: Found, book: Book) -> None:
+def _case(case: dict[str, Any], found: Found, book: Book, executors: Mapping[str, Mapping[str, str]]) -> None:
     if "aclnn_name" not in case:
         raise Unreadable("aclnn_name is missing; it says which operator is called")
     found.api = names.api(case["aclnn_name"], book)
@@ -84,7 +90,8 @@ def _case(case: dict[str, Any], found: Found, book: Book) -> None:
         _input(f"inputs[{position}]", one, position, spec, inputs, found, helper)
     for position, one in enumerate(outputs):
         _input(f"outputs[{position}]", one, None, spec, inputs, found, helper)
-    _formats(case, found, helper.get("format"))
+    ours = isinstance(case.get("aclnn_api_type"), str) and case["aclnn_api_type"].startswith(OURS)
+    _formats(found, {} if ours else executors.get(found.api, {}), helper.get("format"))
 
 
 def _input(key: str, one: Any, position: int | None, spec: Spec, inputs: list[Any], found: Found, helper: dict[str, str]) -> None:
@@ -197,13 +204,12 @@ def _tensor(one: dict[str, Any], name: str, found: Found) -> dict[str, Any] | No
     return desc
 
 
-def _formats(case: dict[str, Any], found: Found, helper: str | None) -> None:
+def _formats(found: Found, fixed: Mapping[str, str], helper: str | None) -> None:
     """Formats as ATK's executor of the operator sets them; those that it leaves open are the page's."""
-    executor = case.get("aclnn_api_type")
-    ours = isinstance(executor, str) and executor.startswith(OURS)
-    fixed = {} if ours else EXECUTORS.get(found.api, {})
     for name, value in found.args.items():
         if isinstance(value, dict) and "format" not in value:
             word = fixed.get(name) or helper
             if word is not None:
                 value["format"] = word
+            if word is not None and helper not in (None, word):
+                found.notes.append(f"{name}: {word}, as ATK's executor sets it whatever the case says; --formats page takes the page's")
