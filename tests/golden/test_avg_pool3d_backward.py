@@ -34,7 +34,8 @@ def geometries(seed: int, count: int) -> Iterator[Names]:
                       "pad" + a: int(random.integers(0, kernel // 2 + 1))}  # fmt: skip
         if all(names[a + "in"] + 2 * names["pad" + a] >= names["k" + a] for a in AXES):
             for a in AXES:
-                names[a + "out"] = pooled(*(names[key + a] if key != "in" else names[a + key] for key in ("in", "k", "s", "pad")), names["ceilMode"])
+                sizes = names[a + "in"], names["k" + a], names["s" + a], names["pad" + a]
+                names[a + "out"] = pooled(*sizes, names["ceilMode"])
             made += 1
             yield names
 
@@ -91,8 +92,8 @@ def test_torch() -> None:
         dy = random.standard_normal((2, 2, *shape(names, "out")))
         x = torch.zeros(2, 2, *shape(names, "in"), dtype=torch.float64)
         sizes = [[names[key + a] for a in AXES] for key in ("k", "s", "pad")]
-        divisor = names["divisorOverride"] or None
-        expected = torch.ops.aten.avg_pool3d_backward(torch.from_numpy(dy), x, *sizes, bool(names["ceilMode"]), bool(names["countIncludePad"]), divisor)
+        rest = bool(names["ceilMode"]), bool(names["countIncludePad"]), names["divisorOverride"] or None
+        expected = torch.ops.aten.avg_pool3d_backward(torch.from_numpy(dy), x, *sizes, *rest)
         assert distance(run(names, dy), expected.numpy()) <= 1e-12
 
 
