@@ -27,13 +27,14 @@ from tests import loopback
 from tests.loopback import SOCS
 
 Run = Callable[..., ResultsFile]
-POOL, CONV, NORM, PAD = (f"aclnn{name}Backward" for name in ("AvgPool2d", "Convolution", "GroupNorm", "ReflectionPad2d"))
+OPERATORS = POOL, CONV, NORM, PAD = tuple(f"aclnn{name}Backward" for name in ("AvgPool2d", "Convolution", "GroupNorm", "ReflectionPad2d"))
 
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundle]:
     path = tmp_path_factory.mktemp("aclnn") / "smoke.h5"
-    write(plan_suite([(spec, plan_for(spec.op)) for spec in book().specs], "smoke"), path, {"seed": 0})
+    pages = [(spec, plan_for(spec.op)) for spec in book().specs if spec.api in OPERATORS]
+    write(plan_suite(pages, "smoke"), path, {"seed": 0})
     with opgen.open(path) as found:
         yield found
 

@@ -108,7 +108,7 @@ class Libraries:
         missing = [name for name, function in found.items() if function is None]
         if missing:
             where = f"loaded {', '.join(self.loaded)}; not found: {', '.join(self.looked) or 'none'}"
-            raise DeviceError(f"no library has {', '.join(missing)}; {where}; {self._hint()}")
+            raise DeviceError(f"no library has {', '.join(missing)}; {where}; {self._hint()}, or leave its cases out (--case)")
         return found
 
     def _runtime(self, name: str) -> bool:
