@@ -11,7 +11,7 @@ import numpy as np
 from opgen.library import Answers
 from opgen.numerics import DTYPES
 from opgen.oracle import Judgement
-from opgen.rules import Rule
+from opgen.rules import Guard, Rule
 from opgen.spec import Spec
 from opgen.table import CallTable, ScalarColumn, TensorColumn
 from opgen.words import words
@@ -19,20 +19,24 @@ from opgen.words import words
 _SHAPING = ("==", ">=", ">")
 
 
-def shapes_the_answer(rule: Rule, judged: Judgement) -> bool:
-    """Whether a call that breaks this rule may have no defined answer: extents, lengths and ranks that do not fit."""
+def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
+    """Whether a call that breaks this guard may have no defined answer: extents, lengths and ranks that do not fit."""
     if rule.key in ("dtype", "format", "null", "enum"):
         return False
     if rule.key == "length" or (rule.key == "rank" and judged.spec.parameters[rule.parameter or ""].shapes):
         return True
-    return any(g.require.left.kind in ("int", "shape", "bool") and g.require.operator in _SHAPING for g in rule.guards)
+    return guard.require.left.kind in ("int", "shape", "bool") and guard.require.operator in _SHAPING
 
 
 def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
     """(rows,) bool: legal by the page; or accepted by the library, with every rule that shapes the answer obeyed."""
     if answers is None:
         return judged.valid
-    shaping = np.array([shapes_the_answer(rule, judged) for rule in judged.spec.rules], dtype=bool)
+    spoilt = np.zeros(len(judged.table), dtype=bool)
+    for rule, broken in zip(judged.spec.rules, judged.broken, strict=True):
+        for guard in rule.guards if broken.any() else ():
+            if shapes_the_answer(rule, guard, judged):
+                spoilt |= guard.broken(judged.view, len(judged.table))
     accepted = np.array([answers.codes(row) == (0,) for row in range(len(judged.table))], dtype=bool)
     required = np.ones(len(judged.table), dtype=bool)
     for parameter in judged.spec.parameters.values():
@@ -41,7 +45,7 @@ def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
         needed = not _optional(judged, name) if parameter.kind == "tensor" else name in _extents_follow_from(judged.spec)
         if needed and not isinstance(column, ScalarColumn):
             required &= ~column.null
-    return np.asarray(judged.valid | (accepted & required & ~judged.broken[shaping].any(axis=0)))
+    return np.asarray(judged.valid | (accepted & required & ~spoilt))
 
 
 def _extents_follow_from(spec: Spec) -> set[str]:

@@ -26,6 +26,21 @@ class Guard:
     when: Term | None
     require: Relation
 
+    def broken(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where it applies, everything it names is bound, and its relation does not hold."""
+        held = self.require.read(view)
+        return self._asked(view, np.broadcast_to(~np.asarray(held.data, dtype=bool) & held.bound, rows))
+
+    def applies(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where it applies and everything it names is bound."""
+        return self._asked(view, np.broadcast_to(np.asarray(self.require.read(view).bound, dtype=bool), rows))
+
+    def _asked(self, view: View, where: np.ndarray) -> np.ndarray:
+        if self.when is None:
+            return where
+        asked = self.when.read(view)
+        return np.asarray(where & asked.data & asked.bound)
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -46,26 +61,11 @@ class Rule:
 
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where a guard applies, everything it names is bound, and its relation does not hold."""
-        result = np.zeros(rows, dtype=bool)
-        for guard in self.guards:
-            held = guard.require.read(view)
-            fails = np.broadcast_to(~np.asarray(held.data, dtype=bool) & held.bound, rows)
-            if guard.when is not None:
-                asked = guard.when.read(view)
-                fails = fails & asked.data & asked.bound
-            result |= fails
-        return result
+        return np.logical_or.reduce([np.zeros(rows, dtype=bool), *(guard.broken(view, rows) for guard in self.guards)])
 
     def applies(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where at least one guard applies and everything it names is bound."""
-        result = np.zeros(rows, dtype=bool)
-        for guard in self.guards:
-            reach = np.broadcast_to(np.asarray(guard.require.read(view).bound, dtype=bool), rows)
-            if guard.when is not None:
-                asked = guard.when.read(view)
-                reach = reach & asked.data & asked.bound
-            result |= reach
-        return result
+        return np.logical_or.reduce([np.zeros(rows, dtype=bool), *(guard.applies(view, rows) for guard in self.guards)])
 
     @property
     def refs(self) -> tuple[Reference, ...]:

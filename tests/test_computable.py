@@ -1,0 +1,84 @@
+"""Which calls have an answer that can be computed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opgen.book import book
+from opgen.calls import NamedCall, parse_call
+from opgen.computable import computable, holdable
+from opgen.library import answer
+from opgen.oracle import judge
+from opgen.table import from_calls
+
+SAMPLE = gzip.decompress((Path(__file__).parent / "data" / "library_sample.jsonl.gz").read_bytes()).splitlines()
+
+
+def pool(**args):
+    tensor = {"dtype": "FLOAT", "format": "NCHW"}
+    full = {
+        "gradOutput": {"shape": [1, 2, 2, 2], **tensor}, "self": {"shape": [1, 2, 4, 4], **tensor}, "kernelSize": [2, 2], "stride": [2, 2],
+        "padding": [0, 0], "ceilMode": False, "countIncludePad": True, "divisorOverride": 0, "cubeMathType": 0,
+        "gradInput": {"shape": [1, 2, 4, 4], **tensor}, **args,
+    }  # fmt: skip
+    line = json.dumps({"id": "x", "op": "aclnnAvgPool2dBackward", "product": "ascend910b", "args": full})
+    return parse_call(line, book().kinds)
+
+
+def answers_of(named: list[NamedCall]):
+    call = named[0].call
+    spec = book().by_page[call.api, call.product]
+    judged = judge(spec, from_calls(spec.api, spec.kinds, [one.call for one in named]))
+    return judged, computable(judged, answer(judged)), holdable(judged.table)
+
+
+TENSOR = {"dtype": "FLOAT", "format": "NCHW", "shape": [1, 2, 4, 4]}
+
+
+@pytest.mark.parametrize(
+    ("args", "valid", "can"),
+    [
+        ({}, True, True),
+        ({"divisorOverride": 300}, False, True),  # the page forbids it, the library accepts it, and the mathematics is plain
+        ({"gradOutput": {**TENSOR, "shape": [1, 2, 3, 3]}}, False, False),  # accepted, but no such output has a gradient
+        ({"stride": None}, False, False),  # nothing says where the windows lie
+        ({"kernelSize": [0, 0]}, False, False),
+        ({"padding": [2, 2]}, False, False),  # refused by both
+    ],
+)
+def test_what_can_be_computed(args, valid, can):
+    judged, able, _ = answers_of([pool(**args)])
+    assert (bool(judged.valid[0]), bool(able[0])) == (valid, can)
+
+
+@pytest.mark.parametrize(
+    ("change", "fits"),
+    [
+        ({"strides": [32, 16, 4, 1], "storage_shape": [32]}, True),
+        ({"strides": [32, 16, 4, 1], "storage_shape": [31]}, False),
+        ({"strides": [32, 16, 4, 1], "offset": 1, "storage_shape": [32]}, False),
+        ({"strides": [32, 16, -4, 1], "offset": 0, "storage_shape": [64]}, False),
+        ({"strides": [32, 16, -4, 1], "offset": 12, "storage_shape": [64]}, True),
+        ({"strides": [0, 0, 0, 0], "storage_shape": [1]}, True),
+        ({"dtype": "INT8"}, False),
+        ({"shape": [0, 2, 4, 4], "strides": [99, 99, 99, 99], "storage_shape": [0]}, True),
+    ],
+)
+def test_a_view_must_lie_in_its_storage(change, fits):
+    _, _, holds = answers_of([pool(self={**TENSOR, **change})])
+    assert bool(holds[0]) == fits
+
+
+def test_of_real_calls_all_legal_ones_and_some_others():
+    named = [parse_call(line.decode(), book().kinds) for line in SAMPLE[::7]]
+    some = [one for one in named if one.call.api == "aclnnConvolutionBackward" and one.call.product == "ascend910b"]
+    judged, able, _ = answers_of(some)
+    assert (able | ~judged.valid).all()
+    accepted = np.array([one.extra["status"] == 0 for one in some])
+    assert not (able & ~judged.valid & ~accepted).any()
+    assert (able & ~judged.valid).any()
