@@ -24,7 +24,7 @@ from opgen.diff import diff
 from opgen.golden import Array
 from opgen.model import Verdict
 from opgen.mutants import ALL
-from opgen.mutants.checkers import Family, Member, stricter
+from opgen.mutants.checkers import Family, Member, stricter, vacuous
 from opgen.mutants.device import answer
 from opgen.mutants.mutant import NOTHING, Mutant, Work
 from opgen.mutants.works import Rack, racks, works
@@ -225,7 +225,7 @@ def _why_not(rack: Rack, member: Member, fate: Fate) -> tuple[str, str]:
     if fate.noticed:
         return f"accepted in {len(fate.noticed)} cases: lenient, as the page names no code, or known of the library", NOTICED
     judged, place = rack.judged, rack.spec.rules.index(member.rule)
-    if proof := unreachable(member.rule, rack.spec):
+    if proof := unreachable(member.rule, rack.spec) or vacuous(rack, member):
         return proof, IMPOSSIBLE
     if other := stricter(rack.spec, member):
         return f"{other} forbids as much", IMPOSSIBLE

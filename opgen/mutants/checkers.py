@@ -15,6 +15,7 @@ import numpy as np
 
 from opgen.model import Code
 from opgen.mutants.works import UNNAMED, Rack
+from opgen.reasons import conjuncts
 from opgen.rules import Guard, Rule
 from opgen.spec import Spec
 from opgen.terms import TermError, relation
@@ -103,6 +104,21 @@ def stricter(spec: Spec, member: Member) -> str:
     return ""
 
 
+def vacuous(rack: Rack, member: Member) -> str:
+    """Why a wrong rule is the same as the right one on every call, or differs only where another rule of the page is broken:
+    its condition is about the product and always holds, or all that it lets pass beside the page are empty tensors."""
+    for right, wrong in zip(member.rule.guards, member.wrong.guards, strict=False):
+        if right.when is not None and wrong.when is None and {name for name, _ in right.when.refs} == {"product"}:
+            asked = right.when.read(rack.judged.view)
+            return "its condition holds for every product of the page" if np.all(asked.data & asked.bound) else ""
+        name = right.require.left.text.removeprefix("lowest(").removesuffix(")")
+        if (_end(right.require.text), _end(wrong.require.text)) == ((1, 1), (1, 0)) and right.require.left.text == f"lowest({name})":
+            known, empty = set(conjuncts(right)), f"{name}.numel != 0"
+            others = [rule.id for rule in rack.spec.rules for guard in rule.guards if guard.require.text == empty and set(conjuncts(guard)) <= known]
+            return "its condition leaves no empty tensor" if empty in known else f"{others[0]} forbids as much" if others else ""
+    return ""
+
+
 def _within(one: str, other: str) -> bool:
     """Whether what a comparison with a constant admits, the other admits too: ``x >= 1`` and ``x > 0``."""
     ends = [_end(text) for text in (one, other)]
@@ -162,7 +178,7 @@ def _compiled(spec: Spec, guard: Guard, text: str) -> Guard | None:
 
 
 _FLIPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
-_SHIFTED = {"<": "({}) - 1", "<=": "({}) + 1", ">": "({}) + 1", ">=": "({}) - 1"}
+_SHIFTED = {"<": -1, "<=": 1, ">": 1, ">=": -1}
 
 
 def flipped(left: str, sign: str, right: str) -> str | None:
@@ -171,7 +187,10 @@ def flipped(left: str, sign: str, right: str) -> str | None:
 
 def shifted(left: str, sign: str, right: str) -> str | None:
     """The limit moved by one, to the other side than :func:`flipped` moves it."""
-    return f"{left} {sign} {_SHIFTED[sign].format(right)}" if sign in _SHIFTED else None
+    if sign not in _SHIFTED:
+        return None
+    step = _SHIFTED[sign]
+    return f"{left} {sign} {int(right) + step}" if right.lstrip("-").isdigit() else f"{left} {sign} ({right}) + ({step})"
 
 
 def nearly(left: str, sign: str, right: str) -> str | None:
