@@ -214,7 +214,7 @@ BAD = [
     (7, "case [0]: expects an object, not 7"),
     ({"aclnn_name": "x"}, "case [0]: has no id; every case needs a number"),
     ({"id": 1}, "case 1: aclnn_name is missing; it says which operator is called"),
-    ({"id": 1, "aclnn_name": "aclnnAvgPool2dBackwrd"}, "no such operator 'aclnnAvgPool2dBackwrd' (did you mean 'aclnnAvgPool2dBackward'?); known are"),
+    ({"id": 1, "aclnn_name": "AvgPool2dBackwrd"}, "no such operator 'AvgPool2dBackwrd' (did you mean 'aclnnAvgPool2dBackward'?)"),
     ({"id": 1, "aclnn_name": ["x"]}, "no such operator ['x']"),
     (pad(inputs={}), "inputs: expects a list, not {}"),
     (pad(inputs=[3]), "inputs[0]: expects an object or a list of objects, not 3"),

@@ -148,6 +148,10 @@ def test_shapes_of_kernels(tmp_path: Path) -> None:
     assert norm.args["mean"] == TensorDesc((2, 3), "FLOAT") and norm.args["gradGammaOut"] is None
     [pool] = calls(read(tmp_path, POOL_KERNEL), tmp_path)
     assert pool.args["self"] == TensorDesc((2, 3, 4, 4), "FLOAT16", "NCHW") and pool.args["kernelSize"] == (2, 2)
+    deep = other(POOL_KERNEL, "'ksize': [1, 1,", "'ksize': [1, 2,") | {"output_ori_shapes": "((2, 2, 4, 4, 3),)"}
+    [pool] = calls(read(tmp_path, deep), tmp_path)
+    assert pool.api == "aclnnAvgPool3dBackward" and pool.args["kernelSize"] == (2, 2, 2)
+    assert pool.args["self"] == TensorDesc((2, 3, 2, 4, 4), "FLOAT16", "NCDHW")
     [conv] = calls(read(tmp_path, CONV_KERNEL), tmp_path)
     assert conv.args["outputMask"] == (True, False, False) and conv.args["stride"] == (1, 1) and conv.args["weight"] is not None
 
@@ -209,9 +213,10 @@ BAD = [
     (KERNEL | {"attributes": "7"}, "attributes: expects a dictionary, not 7"),
     (KERNEL | {"input_ori_shapes": "((2,), (2,), (2,), (2,), (2,))"}, "input_ori_shapes: [2] has no N and C"),
     (KERNEL | {"input_ori_shapes": "(('x',),)"}, "input_ori_shapes: ('x',) is no shape"),
-    (POOL_KERNEL | {"output_ori_shapes": "((2, 4, 4, 4, 3),)"}, "extents [2, 4, 4, 4, 3] of NDHWC are none of NCHW: D = 4"),
+    (POOL_KERNEL | {"output_ori_shapes": "((2, 4, 4, 4),)"}, "extents [2, 4, 4, 4] of NDHWC are none of NCHW"),
     (POOL_KERNEL | {"output_ori_shapes": ""}, "output_ori_shapes: tensor 0 is missing"),
-    (other(POOL_KERNEL, "'ksize': [1, 1,", "'ksize': [1, 2,"), "attributes: ksize [1, 2, 2, 2, 1] does not fit the axes HW"),
+    (other(POOL_KERNEL, "'ksize': [1, 1,", "'size': [1, 1,"), "attributes: ksize is missing"),
+    (other(POOL_KERNEL, "'pads': [0, 0, 0, 0,", "'pads': [0, 0, 0, 1,"), "pads [0, 0, 0, 1, 0, 0] are none of an average pooling"),
     (other(CONV_KERNEL, "'pads': [0, 0,", "'pads': [0, 1,"), "pads [0, 1, 0, 0] differ at begin and end"),
 ]  # fmt: skip
 

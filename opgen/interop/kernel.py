@@ -50,9 +50,16 @@ def read(row: Mapping[str, str], found: Found, book: Book) -> None:
     known = KERNELS.get(name)
     if known is None:
         raise Unreadable(f"op_name: {shown(row['op_name'])} is a kernel that opgen cannot place; known are {', '.join(KERNELS)}")
-    op, place = known
-    found.api = names.api(op, book)
-    found.args = place(_kernel(row))
+    kernel, reasons = _kernel(row), []
+    for op, place in known.items():
+        if op in book.operators:
+            try:
+                found.api, found.args = book.operators[op], place(kernel)
+                break
+            except Unreadable as reason:
+                reasons.append(str(reason))
+    else:
+        raise Unreadable("; ".join(dict.fromkeys(reasons)) or f"op_name: no page for {', '.join(known)}")
     found.notes.append("from a kernel's row: shapes are the file's, what a kernel does not know is chosen")
 
 
@@ -145,23 +152,26 @@ def _spatial(kernel: Kernel, axes: str, key: str, letters: str) -> list[int]:
     return [named[axis] for axis in axes]
 
 
-def _avg_pool(kernel: Kernel) -> dict[str, Any]:
-    """orig_input_shape, grads -> output; a pooling of three axes whose first is 1."""
-    letters = str(kernel.attribute("data_format", default="NDHWC"))
-    grad = _tensor(kernel, 1, "NCHW") | {"format": "NCHW"}
-    image = _tensor(kernel, 0, "NCHW", output=True) | {"format": "NCHW", "dtype": grad["dtype"]}
-    pads = kernel.attribute("pads")
-    if len(pads) == 6 and pads[:2] == [0, 0]:
-        pads = pads[2:]
-    if len(pads) != 4 or pads[0] != pads[1] or pads[2] != pads[3]:
-        raise Unreadable(f"attributes: pads {shown(pads)} are none of an average pooling of two axes")
-    return {
-        "gradOutput": grad, "self": image, "kernelSize": _spatial(kernel, "HW", "ksize", letters),
-        "stride": _spatial(kernel, "HW", "strides", letters), "padding": [pads[0], pads[2]],
-        "ceilMode": bool(kernel.attribute("ceil_mode", default=False)),
-        "countIncludePad": bool(kernel.attribute("count_include_pad", default=True)),
-        "divisorOverride": kernel.attribute("divisor_override", default=0), "cubeMathType": 0, "gradInput": dict(image),
-    }  # fmt: skip
+def _avg_pool(axes: str, more: Mapping[str, Any]) -> Callable[[Kernel], dict[str, Any]]:
+    """orig_input_shape, grads -> output; of three axes, or of two where the first is 1."""
+
+    def place(kernel: Kernel) -> dict[str, Any]:
+        letters = str(kernel.attribute("data_format", default="NDHWC"))
+        grad = _tensor(kernel, 1, "NC" + axes) | {"format": "NC" + axes}
+        image = _tensor(kernel, 0, "NC" + axes, output=True) | {"format": "NC" + axes, "dtype": grad["dtype"]}
+        pads = kernel.attribute("pads")
+        ours = pads[-2 * len(axes) :] if isinstance(pads, list) else []
+        if len(ours) != 2 * len(axes) or ours[::2] != ours[1::2] or any(pads[: -2 * len(axes)]):
+            raise Unreadable(f"attributes: pads {shown(pads)} are none of an average pooling of {len(axes)} axes, alike at begin and end")
+        return {
+            "gradOutput": grad, "self": image, "kernelSize": _spatial(kernel, axes, "ksize", letters),
+            "stride": _spatial(kernel, axes, "strides", letters), "padding": ours[::2],
+            "ceilMode": bool(kernel.attribute("ceil_mode", default=False)),
+            "countIncludePad": bool(kernel.attribute("count_include_pad", default=True)),
+            "divisorOverride": kernel.attribute("divisor_override", default=0), "gradInput": dict(image), **more,
+        }  # fmt: skip
+
+    return place
 
 
 def _convolution(axes: str, output: str) -> Callable[[Kernel], dict[str, Any]]:
@@ -190,12 +200,12 @@ def _convolution(axes: str, output: str) -> Callable[[Kernel], dict[str, Any]]:
     return place
 
 
-KERNELS: Mapping[str, tuple[str, Callable[[Kernel], dict[str, Any]]]] = {
-    "groupnormgrad": ("group_norm_backward", _group_norm),
-    "avgpool3dgrad": ("avg_pool2d_backward", _avg_pool),
-    "conv2dbackpropinput": ("convolution_backward", _convolution("HW", "gradInput")),
-    "conv2dbackpropfilter": ("convolution_backward", _convolution("HW", "gradWeight")),
-    "conv3dbackpropinput": ("convolution_backward", _convolution("DHW", "gradInput")),
-    "conv3dbackpropfilter": ("convolution_backward", _convolution("DHW", "gradWeight")),
+KERNELS: Mapping[str, Mapping[str, Callable[[Kernel], dict[str, Any]]]] = {
+    "groupnormgrad": {"group_norm_backward": _group_norm},
+    "avgpool3dgrad": {"avg_pool2d_backward": _avg_pool("HW", {"cubeMathType": 0}), "avg_pool3d_backward": _avg_pool("DHW", {})},
+    "conv2dbackpropinput": {"convolution_backward": _convolution("HW", "gradInput")},
+    "conv2dbackpropfilter": {"convolution_backward": _convolution("HW", "gradWeight")},
+    "conv3dbackpropinput": {"convolution_backward": _convolution("DHW", "gradInput")},
+    "conv3dbackpropfilter": {"convolution_backward": _convolution("DHW", "gradWeight")},
 }
-"""Name of a kernel, without underscores and version -> operator, and where a call's arguments stand."""
+"""Name of a kernel, without underscores and version -> operator, and where a call's arguments stand; the first that fits is it."""
