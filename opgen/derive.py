@@ -13,6 +13,7 @@ from opgen.spec import Parameter
 from opgen.terms import Reference
 
 MAX_ITEMS = 12
+"""Items of the longest array that is made; a length that follows from a rank may lie beyond, or below 0."""
 SHARED: Mapping[Any, Reference] = {"dtype": ("dtype", ""), "rank": ("rank", ""), "format": ("format", ""), "view": ("view", "")}
 """What a plan may choose once for all tensors."""
 _FAR = 2**62
@@ -104,8 +105,8 @@ def _of_array(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value]
 def slots(draft: Source, parameter: Parameter) -> tuple[np.ndarray, np.ndarray]:
     """(length, values) of an array: its items by name, or the list that was chosen whole; edited items on top."""
     name = parameter.name
-    length = np.broadcast_to(np.asarray(draft.get((name, "len")).data), draft.rows)
-    width = int(min(max(length.max(initial=0), 1), MAX_ITEMS))
+    length = np.clip(np.broadcast_to(np.asarray(draft.get((name, "len")).data), draft.rows), 0, MAX_ITEMS)
+    width = max(int(length.max(initial=0)), 1)
     values: np.ndarray = np.zeros((draft.rows, width), dtype=bool if parameter.kind == "bool_array" else np.int64)
     if draft.given((name, "values")):
         whole = draft.get((name, "values"))

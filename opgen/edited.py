@@ -28,6 +28,7 @@ from opgen.terms import Reference, Term
 
 FORBIDDEN = ("stated", "unstated", "unsupported_product")
 """Buckets whose rules a suite breaks."""
+INEQUALITIES = ("<", "<=", ">", ">=")
 _WEIGHT = {"stated": 1000, "unstated": 1000, "unsupported_product": 1000, "disputed": 1000, "assumed": 1}
 """What a broken rule adds to the company of another; an assumed one is mentioned and weighs less."""
 
@@ -190,11 +191,18 @@ class Edited:
         return tuple(rule.id for i, rule in enumerate(self.spec.rules) if self.judged.broken[i, row] and i not in of)
 
     def worst(self, number: int, most: int) -> list[int]:
-        """Calls that break a guard with the least company: ``most`` per product, both sides of a comparison first."""
-        rows = self.breaking(number)
-        away = distance(self.rule(number)[1], self.judged.view, len(self))[rows]
+        """Calls that break a guard with the least company: ``most`` per product, both sides of a comparison first; and where
+        none of them is the nearest to the limit, one that is, in whatever company."""
+        rows, guard = self.breaking(number), self.rule(number)[1]
+        away = distance(guard, self.judged.view, len(self))[rows]
         edits = (self.proposals.target[rows] >= 0).sum(axis=1)
-        return self._picked(rows, np.lexsort((self.size[rows], np.abs(away), edits, self.weight[rows])), np.sign(away), most)
+        order = np.lexsort((self.size[rows], np.abs(away), edits, self.weight[rows]))
+        chosen = self._picked(rows, order, np.sign(away), most)
+        if chosen and guard.require.operator in INEQUALITIES:
+            nearest = order[np.abs(away[order]) == np.abs(away).min()]
+            if not set(rows[nearest].tolist()) & set(chosen):
+                chosen.append(int(rows[nearest[0]]))
+        return chosen
 
     def limits(self, number: int, most: int) -> list[int]:
         """Legal calls as near to the limit of a guard as edits come, ``most`` per product; those that prove nothing last."""

@@ -13,7 +13,7 @@ import numpy as np
 from opgen.choices import Choices
 from opgen.costs import elements
 from opgen.covering import Cover, Model, cover
-from opgen.edited import FORBIDDEN, Edited
+from opgen.edited import FORBIDDEN, INEQUALITIES, Edited
 from opgen.faultpairs import fault_pairs
 from opgen.oracle import Judgement, judge
 from opgen.plan import Plan, Tier
@@ -22,8 +22,6 @@ from opgen.reasons import unreachable
 from opgen.rules import Rule
 from opgen.spec import Spec
 from opgen.table import CallTable, concatenate, from_calls
-
-INEQUALITIES = ("<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,16 @@ def sides(rule: Rule, judged: Judgement, reason: str = "") -> Iterator[Side]:
         silent = _SILENT.get(rule.bucket, "")
         for name, on_it in _outside(guard, away, outside, judged):
             count = int(on_it.sum())
-            yield Side(text, OUTSIDE, name, count, "" if count else silent or never or apart or UNTESTED)
+            yield Side(text, OUTSIDE, name, count, "" if count else silent or never or apart or _exempt(guard, name, away, judged) or UNTESTED)
+
+
+def _exempt(guard: Guard, name: str, away: np.ndarray, judged: Judgement) -> str:
+    """Whether calls one step beyond a limit are there, and the guard's own condition leaves them out."""
+    if guard.when is None or guard.require.operator not in _INEQUALITIES:
+        return ""
+    bare = Guard(None, guard.require)
+    beyond = next(on_it for one, on_it in _outside(bare, away, breaks(bare, judged.view, len(away)), judged) if one == name)
+    return "its own condition does not hold there" if beyond.any() else ""
 
 
 def _closed(judged: Judgement, rule: Rule, tried: np.ndarray) -> str:
