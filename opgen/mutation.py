@@ -229,10 +229,13 @@ def _why_not(rack: Rack, member: Member, fate: Fate) -> tuple[str, str]:
         return proof, IMPOSSIBLE
     if other := stricter(rack.spec, member):
         return f"{other} forbids as much", IMPOSSIBLE
-    right, wrong = judged.broken[place], member.broken(rack)
-    rows = np.flatnonzero(right if member.family.code else right != wrong).tolist()
-    if not rows:
-        return "no case that it judges wrong" if right.any() else "no case breaks the rule", ""
-    ids = np.array([rule.id for rule in rack.spec.rules], dtype=object)
-    company = min((sorted(set(ids[judged.broken[:, row]]) - {member.rule.id}) for row in rows), key=len)
-    return f"wrong in {len(rows)} cases, which also break {', '.join(company)}", MASKED
+    for held in (rack, *(rack.on(product) for product in rack.spec.judges)):
+        right, wrong = held.judged.broken[place], member.broken(held)
+        rows = np.flatnonzero(right if member.family.code else right != wrong).tolist()
+        if rows:
+            ids = np.array([rule.id for rule in rack.spec.rules], dtype=object)
+            company = min((sorted(set(ids[held.judged.broken[:, row]]) - {member.rule.id}) for row in rows), key=len)
+            if company:
+                return f"wrong in {len(rows)} cases, which also break {', '.join(company)}", MASKED
+            return f"{held.ids[rows[0]]} would tell on {held.calls[rows[0]].product}", ""
+    return "no case that it judges wrong" if judged.broken[place].any() else "no case breaks the rule", ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -35,6 +35,10 @@ class Rack:
     @cached_property
     def judged(self) -> Judgement:
         return judge(self.spec, from_calls(self.spec.api, self.spec.kinds, self.calls))
+
+    def on(self, product: str) -> Rack:
+        """The same calls on another product."""
+        return replace(self, calls=tuple(replace(call, product=product) for call in self.calls))
 
     def __len__(self) -> int:
         return len(self.rows)
