@@ -32,6 +32,8 @@ from opgen.recipes import RECIPES, quantum
 from opgen.slot import Slot
 from opgen.suite import Suite, storage_elements
 
+PLANTED = ("nonfinite", "overflow")
+"""Recipes that plant values which are or become Inf or NaN."""
 GAP = -512.0
 """What lies in a storage where no element of the view is: a wrong stride shows."""
 Arrays = dict[tuple[str, str], Array]
@@ -77,6 +79,8 @@ def compute(batch: Batch, seed: int) -> Arrays:
                 over = certain_overflow(golden, size, depths[out], dtype, through=through)
                 golden = np.where(over, np.copysign(np.inf, golden), golden)
                 limit = np.where(over, np.float32(0), limit)
+            if out in getattr(module, "DIFFERENCES", ()):
+                limit = np.where(np.isfinite(golden), limit, np.float32(np.inf))
             with np.errstate(over="ignore"):
                 arrays[out, "golden"] = stored(golden, golden_dtype(dtype))
             arrays[out, "bound"] = limit
@@ -95,7 +99,16 @@ def _slot(batch: Batch, name: str, deepest: int) -> Slot:
         role=role,
         factors=batch.factors,
         range=desc.range,
+        places=_places(batch) if role == "gradient" and batch.recipe in PLANTED else None,
     )
+
+
+def _places(batch: Batch) -> tuple[int, ...] | None:
+    """Where the gradient may hold what is not finite, as the kernel says: nowhere that padding may be multiplied by it."""
+    places = getattr(kernel(batch.op), "places", None)
+    if places is None:
+        return None
+    return tuple(places(batch.names, {name: desc.shape for name, desc in batch.tensors.items()}).tolist())
 
 
 def _given(batch: Batch, name: str) -> Array:
@@ -109,12 +122,12 @@ def _given(batch: Batch, name: str) -> Array:
 def _lay(values: Array, desc: TensorDesc) -> tuple[Array, Array]:
     """(storage (B, elements) in the storage dtype, the values as they are read back through the view)."""
     flat = stored(values, desc.dtype).reshape(len(values), -1)
+    wide = np.complex128 if np.iscomplexobj(values) else np.float64
     if desc.strides is None and not desc.offset:
-        return flat, values
+        return flat, flat.astype(wide).reshape(values.shape)  # a value too large for storage is Inf there
     index = _index(desc.shape, desc.strides, desc.offset)
     storage = np.full((len(values), storage_elements(desc)), GAP, dtype=flat.dtype)
     storage[:, index] = flat
-    wide = np.complex128 if np.iscomplexobj(values) else np.float64
     return storage, storage[:, index].astype(wide).reshape(values.shape)
 
 

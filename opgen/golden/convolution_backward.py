@@ -107,3 +107,19 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
         return weight[1] * prod(weight[2:])
     plan = planned(names, upstream, source, weight)
     return weight[0] // names["groups"] * prod(w.overlap for w in plan.down)
+
+
+def places(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> Array:
+    """Flat positions of gradOutput that may hold Inf or NaN: those whose windows touch no padding.
+
+    A device that lays zeros around the input multiplies by them, one that skips them does not; 0 times Inf tells the two apart.
+    """
+    upstream, source, weight = shapes["gradOutput"], shapes["input"], shapes["weight"]
+    inside = np.ones(upstream, dtype=bool)
+    for axis, letter in enumerate("DHW"[5 - len(upstream) :], 2):
+        if not names["transposed"]:
+            first = np.arange(upstream[axis]) * names["s" + letter] - names[PADDING[letter]]
+            last = first + (weight[axis] - 1) * names["d" + letter]
+            within = (first >= 0) & (last < source[axis])
+            inside &= within.reshape(-1, *(1,) * (len(upstream) - axis - 1))
+    return np.flatnonzero(inside)

@@ -19,6 +19,8 @@ import numpy as np
 from opgen.golden import Array, Tensors
 from opgen.golden._columns import blocks
 
+DIFFERENCES = ("gradInput", "gradGammaOut")
+"""Outputs that are differences of sums: where Inf or NaN comes in, the form of the sums decides between the two."""
 ROOM = 1 << 18  # elements that are worked on at a time: 2 MiB
 
 
