@@ -30,8 +30,9 @@ COVERED_BY = {
     "test_terms.py": "compiler language",
     "test_minimize.py": "measure",
     "test_examples.py": (
-        "batch breaker budget census computable compute constraints costs coverage coveragepage derive draft edited enumerator "
-        "faultpairs levels pinned proposals reasons strides vacuity"
+        "batch breaker budget census compute constraints costs coverage coveragepage derive draft edited faultpairs levels "
+        "pinned proposals reasons vacuity devices.mutant mutants.arithmetic mutants.checkers mutants.device mutants.geometry "
+        "mutants.memory mutants.mutant mutants.works mutation report.mutants"
     ),
 }
 """Test file -> modules that it covers without importing them by name."""
