@@ -61,11 +61,11 @@ class Rule:
 
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where a guard applies, everything it names is bound, and its relation does not hold."""
-        return np.logical_or.reduce([np.zeros(rows, dtype=bool), *(guard.broken(view, rows) for guard in self.guards)])
+        return np.asarray(np.logical_or.reduce([np.zeros(rows, dtype=bool), *(guard.broken(view, rows) for guard in self.guards)]))
 
     def applies(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where at least one guard applies and everything it names is bound."""
-        return np.logical_or.reduce([np.zeros(rows, dtype=bool), *(guard.applies(view, rows) for guard in self.guards)])
+        return np.asarray(np.logical_or.reduce([np.zeros(rows, dtype=bool), *(guard.applies(view, rows) for guard in self.guards)]))
 
     @property
     def refs(self) -> tuple[Reference, ...]:
