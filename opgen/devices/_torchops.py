@@ -15,6 +15,10 @@ Adapter: TypeAlias = Callable[[Tensors, Mapping[str, Any], frozenset[str]], dict
 aten = torch.ops.aten
 
 
+class Unable(Exception):
+    """A valid call that torch has no way to make."""
+
+
 def convolution(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]) -> dict[str, torch.Tensor | None]:
     """``aten.convolution_backward``; padding that differs at the two ends is laid around the input and cut off the gradient."""
     grad, source, weight = tensors["gradOutput"], tensors["input"], tensors["weight"]
@@ -25,7 +29,7 @@ def convolution(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str
     mask = [name in wanted for name in ("gradInput", "gradWeight", "gradBias")]
     if before == after or args["transposed"]:
         if before != after:
-            grad, before = _around(grad, [max(a - b, 0) for a, b in zip(after, before, strict=True)], before, after)
+            grad, before = _around(grad, before, after)
         found = aten.convolution_backward(
             grad, source, weight, args["biasSizes"], lists[0], before, lists[1], args["transposed"], lists[2], args["groups"], mask
         )
@@ -41,7 +45,7 @@ def convolution(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str
     return {**result, "gradInput": inner}
 
 
-def _around(grad: torch.Tensor, _: list[int], before: list[int], after: list[int]) -> tuple[torch.Tensor, list[int]]:
+def _around(grad: torch.Tensor, before: list[int], after: list[int]) -> tuple[torch.Tensor, list[int]]:
     """A transposed convolution cuts its output: zeros for what more was cut at one end, so that both cut the same."""
     least = [min(a, b) for a, b in zip(before, after, strict=True)]
     sides = [side for i in reversed(range(len(before))) for side in (before[i] - least[i], after[i] - least[i])]
@@ -49,13 +53,25 @@ def _around(grad: torch.Tensor, _: list[int], before: list[int], after: list[int
 
 
 def pooling(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]) -> dict[str, torch.Tensor | None]:
-    """``aten.avg_pool2d_backward``; a divisorOverride of 0 is none."""
-    stride = [] if not args["stride"] else _long(args["stride"], 2)
-    found = aten.avg_pool2d_backward(
-        tensors["gradOutput"], tensors["self"], _long(args["kernelSize"], 2), stride, _long(args["padding"], 2), args["ceilMode"],
-        args["countIncludePad"], args["divisorOverride"] or None,
-    )  # fmt: skip
-    return {"gradInput": found}
+    """``aten.avg_pool2d_backward`` and its like in 3-D; a divisorOverride of 0 is none."""
+    return {"gradInput": _pooled(aten.avg_pool2d_backward, 2, tensors, args)}
+
+
+def pooling_3d(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]) -> dict[str, torch.Tensor | None]:
+    """``aten.avg_pool3d_backward``, which refuses an image smaller than its window even where padding makes up for it."""
+    source, window = tensors["self"], _long(args["kernelSize"], 3)
+    assert source is not None
+    if any(extent < kernel for extent, kernel in zip(source.shape[-3:], window, strict=True)):
+        raise Unable("torch refuses an image smaller than its window")
+    return {"gradInput": _pooled(aten.avg_pool3d_backward, 3, tensors, args)}
+
+
+def _pooled(operator: Any, axes: int, tensors: Tensors, args: Mapping[str, Any]) -> torch.Tensor:
+    window = [_long(args[name], axes) if args[name] else [] for name in ("kernelSize", "stride", "padding")]
+    found: torch.Tensor = operator(
+        tensors["gradOutput"], tensors["self"], *window, args["ceilMode"], args["countIncludePad"], args["divisorOverride"] or None
+    )
+    return found
 
 
 def normalisation(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]) -> dict[str, torch.Tensor | None]:
@@ -79,11 +95,18 @@ def reflection(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]
     return {"gradInput": aten.reflection_pad2d_backward(tensors["gradOutput"], tensors["self"], args["padding"])}
 
 
+def reflection_1d(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]) -> dict[str, torch.Tensor | None]:
+    """``aten.reflection_pad1d_backward``."""
+    return {"gradInput": aten.reflection_pad1d_backward(tensors["gradOutput"], tensors["self"], args["padding"])}
+
+
 ADAPTERS: Mapping[str, Adapter] = {
     "aclnnConvolutionBackward": convolution,
     "aclnnAvgPool2dBackward": pooling,
     "aclnnGroupNormBackward": normalisation,
     "aclnnReflectionPad2dBackward": reflection,
+    "aclnnAvgPool3dBackward": pooling_3d,
+    "aclnnReflectionPad1dBackward": reflection_1d,
 }
 
 

@@ -21,7 +21,7 @@ from opgen.bundle.container import header
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.devices import NoDevice
-from opgen.devices._torchops import ADAPTERS
+from opgen.devices._torchops import ADAPTERS, Unable
 from opgen.numerics import DTYPES, FORMATS, Array, rounded, stored
 
 NOTE = "torch runs valid calls only; calls to be refused and calls without data were skipped"
@@ -40,14 +40,7 @@ def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, 
     results.header.update(header(opened.header, {}))
     with torch.inference_mode():
         for name in cases:
-            case = bundle[name]
-            why = opened.skips(case)
-            if why:
-                results.add(name, "skipped", error=why)
-            else:
-                begun = perf_counter()
-                outputs, error = opened.answer(case)
-                results.add(name, 0, outputs, 1 if error else 0, perf_counter() - begun, error)
+            results.add(name, **opened.answer(bundle[name]))
             progress(name)
 
 
@@ -86,23 +79,33 @@ class TorchDevice:
         value = case.call["args"].get("cubeMathType")
         return None if value is None else int(value)
 
-    def answer(self, case: CaseView) -> tuple[dict[str, Array], str]:
-        """(the outputs asked for, what the device said instead)."""
+    def answer(self, case: CaseView) -> dict[str, Any]:
+        """What is to be recorded of a case: status, outputs, status of the run, seconds, and what the device said instead."""
+        if why := self.skips(case):
+            return {"status": "skipped", "error": why}
+        begun = perf_counter()
+        try:
+            outputs = self.outputs(case)
+        except Unable as unable:
+            return {"status": "skipped", "error": str(unable)}
+        except Exception as error:  # noqa: BLE001  whatever a device says of a valid call is its answer
+            said = f"{type(error).__name__}: {(str(error) or 'no message').splitlines()[0]}"
+            return {"status": 0, "run_status": 1, "time": perf_counter() - begun, "error": said}
+        return {"status": 0, "outputs": outputs, "run_status": 0, "time": perf_counter() - begun}
+
+    def outputs(self, case: CaseView) -> dict[str, Array]:
+        """The outputs asked for; those that no compute mode rounds come from inputs as they are."""
         args = case.call["args"]
         spec = book().by_page.get((case.op, case.product))
         exact = frozenset(case.golden) & frozenset(spec.exact if spec else ())
         outputs: dict[str, Array] = {}
-        try:
-            for wanted, plainly in ((frozenset(case.golden) - exact, False), (exact, True)):
-                if not wanted:
-                    continue
+        for wanted, plainly in ((frozenset(case.golden) - exact, False), (exact, True)):
+            if wanted:
                 tensors = {name: self._tensor(case, name, plainly) for name, value in args.items() if _is_input(case, name, value)}
                 for name, value in self._call(case, tensors, args, wanted).items():
                     if name in wanted and value is not None:
                         outputs[name] = self._stored(value, args[name])
-        except Exception as error:  # noqa: BLE001  whatever a device says of a valid call is its answer
-            return {}, f"{type(error).__name__}: {(str(error) or 'no message').splitlines()[0]}"
-        return outputs, ""
+        return outputs
 
     def _call(self, case: CaseView, tensors: Any, args: Any, wanted: frozenset[str]) -> Mapping[str, torch.Tensor | None]:
         cube = self._cube(case)
