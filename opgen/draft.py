@@ -142,6 +142,9 @@ class Draft:
         """The edits that say what a reference is: its own, one shared by all tensors, one of a name in the same slot."""
         if (name, what) in self.edits:
             yield self.edits[name, what]
+        if what == "rank" and (name, "shape") in self.edits:
+            whole = self.edits[name, "shape"]
+            yield Value(whole.data[0], whole.bound)
         if what in SHARED and SHARED[what] in self.edits:
             yield self.edits[SHARED[what]]
         if what != "" or not self.edits:

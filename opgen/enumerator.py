@@ -15,6 +15,7 @@ from opgen.costs import elements
 from opgen.covering import Cover, Model, cover
 from opgen.edited import FORBIDDEN, INEQUALITIES, Edited
 from opgen.faultpairs import fault_pairs
+from opgen.model import FileError, Problem
 from opgen.oracle import Judgement, judge
 from opgen.plan import Plan, Tier
 from opgen.proposals import MOST_EDITS
@@ -106,7 +107,12 @@ def _legal_rows(choices: Choices, tier: Tier, report: Report) -> tuple[np.ndarra
         found = np.asarray(report.cover.rows)
     more = np.asarray(cover(report.model, min(2, len(choices.axes))).rows) if strength == 1 else found[:0]
     rows = np.concatenate([found, more])
-    legal = judge(choices.spec, choices.draft(rows).table()).valid
+    judged = judge(choices.spec, choices.draft(rows).table())
+    legal = judged.valid
+    if len(rows) and not legal.any():
+        always = [rule.id for rule, broken in zip(choices.spec.rules, judged.broken, strict=True) if broken.all()]
+        told = f"makes no legal call of {choices.spec.file}: all break {', '.join(always) or 'one rule or another'}"
+        raise FileError([Problem(choices.plan.file, None, "axes", told)])
     own = int(legal[: len(found)].sum())
     report.dropped, report.levels = len(found) - own, found[legal[: len(found)]]
     return rows[legal], own

@@ -56,7 +56,8 @@ def sides(rule: Rule, judged: Judgement, reason: str = "") -> Iterator[Side]:
         silent = _SILENT.get(rule.bucket, "")
         for name, on_it in _outside(guard, away, outside, judged):
             count = int(on_it.sum())
-            yield Side(text, OUTSIDE, name, count, "" if count else silent or never or apart or _exempt(guard, name, away, judged) or UNTESTED)
+            why = silent or never or apart or _exempt(guard, name, away, judged) or UNTESTED
+            yield Side(text, OUTSIDE, name, count, "" if count else why)
 
 
 def _exempt(guard: Guard, name: str, away: np.ndarray, judged: Judgement) -> str:
