@@ -1,0 +1,79 @@
+"""Values that a correct device may disagree on are not asked for: overflow in storage, Inf and NaN beside padding and in differences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opgen.book import book
+from opgen.calls import NamedCall, make_call
+from opgen.engine import compute
+from opgen.golden import kernel
+from opgen.golden.convolution_backward import places
+from opgen.plan import plan_for
+from opgen.suite import Batch, call_suite
+from tests import device_sample as sample
+
+PADDED: list[dict[str, Any]] = [
+    {},
+    {"padding": [2, 0, 0, 1], "gradOutput": sample.tensor([2, 4, 5, 5], "FLOAT16", "NCHW")},
+    {"stride": [2, 3], "gradOutput": sample.tensor([2, 4, 3, 2], "FLOAT16", "NCHW")},
+    {"dilation": [2, 1], "gradOutput": sample.tensor([2, 4, 3, 6], "FLOAT16", "NCHW")},
+]
+
+
+def batch_of(call: dict[str, Any], recipe: str, count: int = 8) -> Batch:
+    kinds = book().kinds
+    named = [NamedCall(f"c{i}", make_call(call["op"], call["product"], call["args"], kinds), {}) for i in range(count)]
+    suite = call_suite(named, lambda one: book().by_page[one.api, one.product], lambda spec: plan_for(spec.op))
+    assert len(suite.batches) == 1
+    return replace(suite.batches[0], recipe=recipe)
+
+
+@pytest.mark.parametrize("changes", PADDED)
+@pytest.mark.parametrize("recipe", ["nonfinite", "overflow"])
+def test_padding_is_never_multiplied_by_inf(changes, recipe):
+    """The golden of an input with its padding inside: zeros that are multiplied make the same numbers."""
+    batch = batch_of(sample.convolution(**changes), recipe)
+    arrays = compute(batch, 0)
+    names = dict(batch.names)
+    sides = [names[name] for name in ("padTop", "padBottom", "padLeft", "padRight")]
+    tensors = {name: arrays[name, "input"].astype(np.float64).reshape(-1, *batch.tensors[name].shape) for name in batch.inputs}
+    assert not np.isfinite(tensors["gradOutput"]).all()
+    tensors["input"] = np.pad(tensors["input"], ((0, 0), (0, 0), (0, 0), (sides[0], sides[1]), (sides[2], sides[3])))
+    names.update(padTop=0, padBottom=0, padLeft=0, padRight=0)
+    with np.errstate(invalid="ignore"):
+        expected = kernel(batch.op).golden(tensors, names, ("gradWeight",))["gradWeight"]
+    golden = arrays["gradWeight", "golden"]
+    assert np.array_equal(np.isfinite(expected), np.isfinite(golden))
+    assert np.allclose(expected, golden, equal_nan=True)
+
+
+def test_places_by_brute_force():
+    batch = batch_of(sample.convolution(padding=[2, 0, 0, 1], gradOutput=sample.tensor([2, 4, 5, 5], "FLOAT16", "NCHW")), "nonfinite", 1)
+    shapes = {name: desc.shape for name, desc in batch.tensors.items()}
+    found = set(places(batch.names, shapes).tolist())
+    flat = np.arange(2 * 4 * 5 * 5).reshape(2, 4, 5, 5)
+    expected = {int(flat[n, c, i, j]) for n in range(2) for c in range(4) for i in range(5) for j in range(5) if i - 2 >= 0 and j + 2 < 6}
+    assert found == expected
+
+
+def test_what_storage_cannot_hold_is_read_back_as_inf():
+    arrays = compute(batch_of(sample.pool("FLOAT16"), "overflow"), 0)
+    assert np.isinf(arrays["gradOutput", "input"]).any()
+    assert np.isinf(arrays["gradInput", "golden"]).any()
+    assert not (np.isfinite(arrays["gradInput", "golden"]) & (np.abs(arrays["gradInput", "golden"]) > 1e4)).any()
+
+
+def test_differences_of_sums_may_be_inf_or_nan():
+    arrays = compute(batch_of(sample.norm(), "nonfinite"), 0)
+    for name in ("gradInput", "gradGammaOut"):
+        golden, bound = arrays[name, "golden"], arrays[name, "bound"]
+        assert not np.isfinite(golden).all()
+        assert np.isinf(bound[~np.isfinite(golden)]).all()
+        assert np.isfinite(bound[np.isfinite(golden)]).all()
+    beta = arrays["gradBetaOut", "golden"]
+    assert (arrays["gradBetaOut", "bound"][~np.isfinite(beta)] == 0).all()
