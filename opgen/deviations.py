@@ -156,15 +156,21 @@ def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, 
 
 
 def _grown(module: Kernel, inputs: Mapping[str, Array | None], names: Mapping[str, int], name: str, dtype: str) -> Array:
-    """The sum of absolute terms where inputs and weights pass through another dtype on their way.
+    """The sum of absolute terms where inputs pass through another dtype on their way, and so do the weights of operators that have some.
 
-    An input of size a then errs by at most ``u a + e``, with the unit roundoff u and half the smallest subnormal e. An overflow
-    on the way leaves Inf, NaN or the largest value.
+    Weights are what multiplies a gradient that is no input: 1 / divisor in a pooling. An overflow on the way leaves Inf, NaN or the
+    largest value.
     """
-    form = DTYPES[dtype].part
-    unit, least = form.unit, form.min_subnormal / 2
-    larger = {key: None if value is None else np.abs(value) * (1 + unit) + least for key, value in inputs.items()}
-    return np.asarray(module.magnitude(larger, names, (name,))[name][0] * (1 + unit) ** 2)
+    larger = {key: None if value is None else _through(value, dtype) for key, value in inputs.items()}
+    weights = 0.0 if hasattr(module, "PARTNERS") else DTYPES[dtype].part.unit
+    return np.asarray(module.magnitude(larger, names, (name,))[name][0] * (1 + weights) * (1 + 2.0**-40))
+
+
+def _through(value: Array, dtype: str) -> Array:
+    """The size of each value and of what another dtype takes from it."""
+    size = np.abs(value)
+    narrow = np.abs(rounded(size, dtype))
+    return np.asarray(np.where(np.isfinite(narrow), size + np.abs(size - narrow), size))
 
 
 def _within(device: Array, golden: Array, limit: Array) -> bool:

@@ -214,11 +214,27 @@ def test_strict_counts_lenient_and_known(bundle, tmp_path):
 
 
 # numeric errata -------------------------------------------------------------------------------------------------------
-def half(case, outputs):
-    """What a device returns that computes in FLOAT16."""
-    if case.id != "pool-mode1":
-        return outputs
-    return {"gradInput": outputs["gradInput"].astype(np.float16).astype(np.float32)}
+def test_a_pooling_in_half_precision_is_a_known_deviation(tmp_path):
+    """Gradient, 1 / divisor and result each rounded to FLOAT16, where the page promises HFLOAT32."""
+    image, small = sample.tensor([2, 3, 9, 9], "FLOAT", "NCHW"), sample.tensor([2, 3, 3, 3], "FLOAT", "NCHW")
+    call = sample.pool(cubeMathType=1, kernelSize=[3, 3], stride=[3, 3], self=image, gradInput=image, gradOutput=small)
+    with opgen.open(sample.write(tmp_path / "half.h5", {"half": call})) as bundle:
+        narrow = bundle["half"].inputs["gradOutput"].astype(np.float16).astype(np.float32) * np.float32(np.float16(1 / 9))
+        whole = np.repeat(np.repeat(narrow, 3, axis=2), 3, axis=3).astype(np.float16).astype(np.float32)
+        report = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": whole})
+        assert report["half"].verdict == "known deviation"
+        assert report["half"].detail.startswith("mode_1_is_half: ")
+        worse = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": whole * np.float32(1.003)})
+        assert worse["half"].verdict == "failed"
+
+
+def test_an_output_that_only_its_last_rounding_explains(tmp_path):
+    """Inputs that FLOAT16 holds widen no sum: three times a small difference of large terms is not excused."""
+    big = sample.tensor([2, 4, 20, 20], "FLOAT16", "NCHW")
+    call = sample.convolution("FLOAT16", gradOutput=big, input=big, gradInput=big)
+    with opgen.open(sample.write(tmp_path / "cast.h5", {"cast": call})) as bundle:
+        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": outputs["gradWeight"] * np.float16(1.125)})
+        assert report["cast"].verdict == "failed"
 
 
 def test_a_numeric_erratum_is_a_known_deviation(bundle, tmp_path):
