@@ -128,14 +128,15 @@ def _kernels(bundle: Bundle, held: Sequence[Rack], mutants: Sequence[Mutant], te
     fates = {(m.name, rack.spec.op): Fate(m.name, m.wrong, rack.spec.op) for m in mutants for rack in held if m.applies(rack.spec)}
     answered: dict[str, list[str]] = {mutant.name: [] for mutant in mutants}
     with TemporaryDirectory(prefix="opgen-mutants-") as folder, ExitStack() as stack:
-        files = {m.name: stack.enter_context(Results.create(Path(folder) / f"{m.name}.h5", bundle)) for m in (NOTHING, *mutants)}
+        correct = stack.enter_context(Results.create(Path(folder) / "control.h5", bundle))
+        files = {m.name: stack.enter_context(Results.create(Path(folder) / f"{m.name}.mutant.h5", bundle)) for m in mutants}
         for rack in held:
             mine = [mutant for mutant in mutants if mutant.applies(rack.spec)]
             left = dict(zip(rack.ids, rack.status(rack.judged.broken).tolist(), strict=True))
             for work in works(bundle, rack):
                 right = answer(work, NOTHING)
                 for i, case in enumerate(work.batch.ids):
-                    files["nothing"].add(case, left.pop(case), {name: array[i] for name, array in right.items()}, 0)
+                    correct.add(case, left.pop(case), {name: array[i] for name, array in right.items()}, 0)
                 for mutant in mine:
                     for case, outputs in _differing(work, mutant, right):
                         files[mutant.name].add(case, 0, outputs, "crash" if outputs is None else 0)
@@ -143,11 +144,11 @@ def _kernels(bundle: Bundle, held: Sequence[Rack], mutants: Sequence[Mutant], te
                         fates[mutant.name, rack.spec.op].differs += 1
                 tell(len(work.batch.ids))
             for case, status in left.items():
-                files["nothing"].add(case, status)
+                correct.add(case, status)
             tell(len(left))
-        for file in files.values():
+        for file in (correct, *files.values()):
             file.close()
-        control = [verdict.case for verdict in diff(bundle, files["nothing"].path).bad()]
+        control = [verdict.case for verdict in diff(bundle, correct.path).bad()]
         op_of = {case: rack.spec.op for rack in held for case in rack.ids}
         for mutant in mutants:
             verdicts = diff(bundle, files[mutant.name].path, cases=answered[mutant.name]) if answered[mutant.name] else ()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from zlib import crc32
 
 import numpy as np
 
 from opgen.golden import Array
 from opgen.mutants.device import in_compute, store
-from opgen.mutants.mutant import Golden, Mutant, Names, Outputs, Values, Work
+from opgen.mutants.mutant import Golden, Mutant, Names, Outputs, Values, Work, axes
 from opgen.numerics import DTYPES, FORMATS, binade, by_parts, rounded, stored
 
 PIECES = 8
@@ -26,12 +27,13 @@ def named(change: Callable[[Work, Names], Mapping[str, int]]) -> Callable[[Work,
 # pooling --------------------------------------------------------------------------------------------------------------
 def unclipped(work: Work, n: Names) -> Mapping[str, int]:
     """Every window counts all of its elements, also those that hang over the padding."""
-    return {"divisorOverride": n["kH"] * n["kW"]} if not n["divisorOverride"] and n["countIncludePad"] else {}
+    elements = prod(n["k" + axis] for axis in axes(work, "k"))
+    return {"divisorOverride": elements} if not n["divisorOverride"] and n["countIncludePad"] else {}
 
 
 def default_stride_of_1(work: Work, n: Names) -> Mapping[str, int]:
     """A stride that the call leaves out is 1."""
-    return {"sH": 1, "sW": 1} if work.args["stride"] == () else {}
+    return {"s" + axis: 1 for axis in axes(work, "s")} if work.args["stride"] == () else {}
 
 
 # normalisation --------------------------------------------------------------------------------------------------------
@@ -189,9 +191,9 @@ MUTANTS = (
     Mutant("hfloat32_for_float", "inputs are rounded to HFLOAT32 where FLOAT is asked for", ("cubeMathType",), cast=always("HFLOAT32")),
     Mutant("float16_for_float", "inputs are rounded to FLOAT16 where FLOAT is asked for", ("cubeMathType",), cast=always("FLOAT16")),
     Mutant("imaginary_dropped", "the imaginary part is lost",
-           ("padLeft", "H", "W"), store=lambda v, dtype, through: store(v.real.astype(v.dtype), dtype, through)),
+           ("padLeft", "W"), store=lambda v, dtype, through: store(v.real.astype(v.dtype), dtype, through)),
     Mutant("conjugated", "complex results are conjugated",
-           ("padLeft", "H", "W"), store=lambda v, dtype, through: store(np.conj(v), dtype, through)),
+           ("padLeft", "W"), store=lambda v, dtype, through: store(np.conj(v), dtype, through)),
     Mutant("not_reproducible", "a race: one element of the gradient is lost, another in every run", tensors=with_race),
     Mutant("nan_lost", "NaN becomes 0",
            store=lambda v, dtype, through: store(by_parts(lambda a: np.where(np.isnan(a), 0.0, a), v), dtype, through)),

@@ -114,7 +114,7 @@ def vacuous(rack: Rack, member: Member) -> str:
         name = right.require.left.text.removeprefix("lowest(").removesuffix(")")
         if (_end(right.require.text), _end(wrong.require.text)) == ((1, 1), (1, 0)) and right.require.left.text == f"lowest({name})":
             known, empty = set(conjuncts(right)), f"{name}.numel != 0"
-            guards = [(rule.id, guard) for rule in rack.spec.rules for guard in rule.guards]
+            guards = ((rule.id, guard) for rule in rack.spec.rules for guard in rule.guards)
             others = [rule for rule, guard in guards if guard.require.text == empty and set(conjuncts(guard)) <= known]
             return "its condition leaves no empty tensor" if empty in known else f"{others[0]} forbids as much" if others else ""
     return ""

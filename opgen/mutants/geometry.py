@@ -178,9 +178,10 @@ def folded(pads: tuple[str, str], repeat: int = 0) -> Callable[[Work, Golden, Va
     def kernel(work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]) -> Outputs:
         gradient = tensors[work.gradient]
         assert gradient is not None
-        rows = gathered(names["Hout"], names["H"], names[pads[0]], repeat)
-        columns = gathered(names["Wout"], names["W"], names[pads[1]], repeat)
-        return {name: rows.T @ gradient @ columns for name in wanted}
+        result = gradient @ gathered(names["Wout"], names["W"], names[pads[1]], repeat)
+        if "Hout" in names:
+            result = gathered(names["Hout"], names["H"], names[pads[0]], repeat).T @ result
+        return dict.fromkeys(wanted, result)
 
     return kernel
 
@@ -191,11 +192,12 @@ def without(corners: bool) -> Callable[[Work, Values], Values]:
     def tensors(work: Work, given: Values) -> Values:
         gradient, n = given[work.gradient], work.batch.names
         assert gradient is not None
-        row = np.ones(gradient.shape[-2], dtype=bool)
-        row[n["padTop"] : n["padTop"] + n["H"]] = False
         column = np.ones(gradient.shape[-1], dtype=bool)
         column[n["padLeft"] : n["padLeft"] + n["W"]] = False
-        gone = row[:, None] & column if corners else row[:, None] | column
+        row = np.zeros((gradient.shape[-2], 1), dtype=bool)
+        if "Hout" in n:
+            row[: n["padTop"]] = row[n["padTop"] + n["H"] :] = True
+        gone = row & column if corners else row | column
         return {**given, work.gradient: np.where(gone, 0, gradient)}
 
     return tensors
@@ -212,7 +214,7 @@ MUTANTS = (
            ("padLeft", "H", "W"), kernel=folded(("padLeft", "padTop"))),
     Mutant("padding_sides_swapped", "the padding behind an axis is taken for the one before it", ("padRight", "kW"), names=sides_exchanged),
     Mutant("left_right_swapped", "the padding to the right is taken for the one to the left",
-           ("padLeft", "H", "W"), kernel=folded(("padTop", "padRight"))),
+           ("padLeft", "W"), kernel=folded(("padTop", "padRight"))),
     Mutant("top_bottom_swapped", "the padding below is taken for the one above",
            ("padLeft", "H", "W"), kernel=folded(("padBottom", "padLeft"))),
     Mutant("padding_end_ignored", "the padding behind an axis is taken to be no larger than the one before it",
@@ -230,7 +232,7 @@ MUTANTS = (
     Mutant("first_row_missing", "the first row of the result is left zero", ("Hout",), outputs=without_first_row),
     Mutant("channel_block_lost", "channels behind the last whole block of 16 are lost", ("C|Co", "Wout"), tensors=beyond_a_block),
     Mutant("edge_repeated", "reflection off by one: the edge is mirrored too",
-           ("padLeft", "H", "W"), kernel=folded(("padTop", "padLeft"), 1)),
+           ("padLeft", "W"), kernel=folded(("padTop", "padLeft"), 1)),
     Mutant("corners_missing", "the corners of the border contribute nothing", ("padLeft", "H", "W"), tensors=without(corners=True)),
-    Mutant("border_missing", "the border contributes nothing", ("padLeft", "H", "W"), tensors=without(corners=False)),
+    Mutant("border_missing", "the border contributes nothing", ("padLeft", "W"), tensors=without(corners=False)),
 )  # fmt: skip

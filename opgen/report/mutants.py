@@ -46,6 +46,8 @@ def as_tables(score: Score, rules: bool = False) -> Iterator[Table]:
                 if one.outcome != CAUGHT:
                     single.add_row(one.op, one.mutant, one.outcome, one.why)
         yield single
+    if not score.fates:
+        return
     totals = table("score", "operator", "mutants", *OUTCOMES, "score", right=("mutants", *OUTCOMES, "score"))
     for op in score.operators:
         outcomes = [fate.outcome for fate in score.of(op)]
@@ -62,7 +64,8 @@ def summary(score: Score, plan: str) -> str:
     """The score in a line or two."""
     caught, of = score.counts()
     rules = score.rules()
-    lines = [f"{plan}: {caught} of {of} mutants caught, {_percent(caught, of)}"]
+    said = f"{caught} of {of} mutants caught, {_percent(caught, of)}" if of else "none of these mutants can be caught here"
+    lines = [f"{plan}: {said}"]
     if total := sum(rules.values()):
         each = ", ".join(f"{count} {outcome}" for outcome, count in rules.items() if count)
         lines.append(f"{total} wrong checkers of single rules: {each}")
