@@ -8,8 +8,9 @@ subnormals, which a device may flush to zero. Every step is rounded up, so the b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -65,25 +66,53 @@ def bound(
     The reference is the golden as it is kept, rounded to its own dtype. Inf where a correct device may overflow; 0
     where the golden is Inf or NaN, which must be met exactly.
     """
-    flushed = np.zeros(()) if flushed is None else flushed
-    limits = _Limits(depth, output, accumulator, through, quantum, gain)
+    limits = Limits(depth, output, accumulator, through, quantum, gain)
+    return bounds([limits], [golden], [magnitude], [flushed])[0]
+
+
+def bounds(
+    limits: Sequence[Limits], goldens: Sequence[Array], magnitudes: Sequence[Array], flushed: Sequence[Array | None]
+) -> list[Array]:
+    """:func:`bound` of several outputs that are written in the same formats, all at once: small ones cost less together."""
+    kind = np.complex64 if np.iscomplexobj(goldens[0]) else np.float32
+    shares = flushed if any(part is not None for part in flushed) else [None]
     with np.errstate(all="ignore"):  # Inf and NaN are meant
-        if not np.iscomplexobj(golden):
-            return in_blocks(limits.bound, np.float32, golden, magnitude, flushed)
-        result = np.empty(golden.shape, dtype=np.complex64)
-        result.real = in_blocks(limits.bound, np.float32, *map(np.real, (golden, magnitude, flushed)))
-        imag = [part.imag if np.iscomplexobj(part) else part for part in (golden, magnitude, flushed)]
-        result.imag = in_blocks(limits.bound, np.float32, *imag)
-        return result
+        found = in_blocks(limits[0].formats.bound, np.float32, *_joined(limits, goldens, magnitudes, shares)).view(kind)
+    ends = np.cumsum([golden.size for golden in goldens]).tolist()
+    return [found[end - golden.size : end].reshape(golden.shape) for end, golden in zip(ends, goldens, strict=True)]
 
 
 def certain_overflow(
     golden: Array, magnitude: Array, depth: int, output: str, accumulator: str | None = None, through: str | None = None
 ) -> Array:
     """Where every correct device returns Inf although the golden is finite: keep the golden as Inf there, bound 0."""
-    limits = _Limits(depth, output, accumulator, through, None, 1.0)
+    limits = Limits(depth, output, accumulator, through)
     with np.errstate(all="ignore"):
-        return in_blocks(limits.certain_overflow, np.bool_, golden, magnitude, np.zeros(()))
+        found = in_blocks(limits.formats.certain_overflow, np.bool_, *_joined([limits], [golden], [magnitude], [None]))
+    return found.reshape(golden.shape)
+
+
+def _joined(
+    limits: Sequence[Limits], goldens: Sequence[Array], magnitudes: Sequence[Array], flushed: Sequence[Array | None]
+) -> list[Array]:
+    """Goldens, magnitudes and flushed magnitudes flat and by parts, then the numbers of their limits per element."""
+    shares = [np.zeros(()) if part is None else _like(part, golden) for part, golden in zip(flushed, goldens, strict=False)]
+    columns = np.array([one.numbers for one in limits]).T
+    if len(limits) > 1:
+        columns = np.repeat(columns, [golden.size * (1 + np.iscomplexobj(golden)) for golden in goldens], axis=1)
+    else:
+        columns = columns[:, 0]
+    return [_flat(goldens), _flat(magnitudes), _flat(shares), *columns]
+
+
+def _flat(arrays: Sequence[Array]) -> Array:
+    flats = [np.ascontiguousarray(array).reshape(-1).view(np.float64) for array in arrays]
+    return flats[0] if len(flats) == 1 else np.concatenate(flats)
+
+
+def _like(share: Array, golden: Array) -> Array:
+    """A real share counts for both parts of a complex golden."""
+    return share * (1 + 1j) if np.iscomplexobj(golden) and not np.iscomplexobj(share) else share
 
 
 def flushed_magnitude(
@@ -104,7 +133,7 @@ def flushed_magnitude(
             continue
         form = DTYPES[formats[name]].part if formats[name] in DTYPES else FORMATS[formats[name]]
         parts = np.asarray(values, order="C").view(np.float64)
-        small = (np.abs(parts) < form.min_normal) & (parts != 0)
+        small = _subnormal(parts, form)
         if small.any():
             only = np.where(small, parts, 0.0).view(values.dtype)
             share = magnitude({**tensors, name: only}, names, wanted)
@@ -112,54 +141,68 @@ def flushed_magnitude(
     return total
 
 
+def has_subnormals(values: Array, dtype: str) -> bool:
+    """Whether any value is subnormal in a dtype, or in a compute dtype."""
+    form = DTYPES[dtype].part if dtype in DTYPES else FORMATS[dtype]
+    return bool(_subnormal(np.ascontiguousarray(values).reshape(-1).view(np.float64), form).any())
+
+
+def _subnormal(parts: Array, form: Format) -> Array:
+    return np.asarray((np.abs(parts) < form.min_normal) & (parts != 0))
+
+
 @dataclass(frozen=True, slots=True)
-class _Limits:
-    """The arguments that are alike for all elements, and the evaluation on one block of real numbers."""
+class Limits:
+    """What :func:`bound` is told of an output; see there."""
 
     depth: int
     output: str
-    accumulator: str | None
-    through: str | None
-    quantum: float | None
-    gain: float
+    accumulator: str | None = None
+    through: str | None = None
+    quantum: float | None = None
+    gain: float = 1.0
 
-    def _summed(self, golden: Array, magnitude: Array, flushed: Array) -> _Sum:
-        name = self.accumulator or ("DOUBLE" if DTYPES[self.output].part.name == "DOUBLE" else "FLOAT")
-        form, fine = FORMATS[name], FORMATS["DOUBLE"]
-        own = gamma(self.depth, fine.unit)
+    @property
+    def formats(self) -> _Formats:
+        """The formats that a sum passes through."""
+        return _formats(self.output, self.accumulator, self.through)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """gamma of our own float64 sum and of the device's; what flushing may cost; then the largest magnitudes up to which
+        the device's sum is exact, ours is, and the device's is although it flushes; -1 where none is."""
+        form = self.formats.sum
+        own, grown = gamma(self.depth, FORMATS["DOUBLE"].unit), gamma(self.depth, form.unit)
+        flush = 2.0 * self.depth * form.min_normal * self.gain * (1.0 + grown)
+        if self.quantum is None:
+            return own, grown, flush, -1.0, -1.0, -1.0
+        exact, ours = 2.0**form.digits * self.quantum, 2.0 ** FORMATS["DOUBLE"].digits * self.quantum
+        return own, grown, flush, exact, ours, exact if self.quantum >= form.min_normal else -1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Formats:
+    """Where a sum is accumulated, what it is rounded to, and what the golden is kept in; evaluates blocks of real numbers."""
+
+    sum: Format
+    written: tuple[Format, ...]
+    kept: str
+
+    def _summed(self, golden: Array, magnitude: Array, flushed: Array, numbers: tuple[Array, ...]) -> _Sum:
+        own, grown, flush, exact, exact_ours, unflushed = numbers
         magnitude = magnitude * (1.0 + 2.0 * own)  # itself a float64 sum
-        grown = gamma(self.depth, form.unit)
-        flush = np.where(magnitude > 0, 2.0 * self.depth * form.min_normal * self.gain * (1.0 + grown), 0.0)
-        radius = grown * magnitude
-        ours = own * magnitude
-        if self.quantum is not None:
-            exact = magnitude <= 2.0**form.digits * self.quantum
-            radius = np.where(exact, 0.0, radius)
-            ours = np.where(magnitude <= 2.0**fine.digits * self.quantum, 0.0, ours)
-            flush = np.where(exact & (self.quantum >= form.min_normal), 0.0, flush)
+        flush = np.where((magnitude > 0) & ~(magnitude <= unflushed), flush, 0.0)
+        radius = np.where(magnitude <= exact, 0.0, grown * magnitude)
+        ours = np.where(magnitude <= exact_ours, 0.0, own * magnitude)
+        unbounded = ~(magnitude * (1.0 + grown) * _UP + flush < self.sum.max)  # also where the magnitude is Inf or NaN
         radius = (radius + ours + flush + flushed) * _UP
-        unbounded = ~(magnitude * (1.0 + grown) * _UP + flush < form.max)  # also where the magnitude is Inf or NaN
         return _Sum(golden, radius, np.zeros(golden.shape, dtype=bool), unbounded)
 
-    def _written(self) -> list[Format]:
-        """The formats that the sum is rounded to, one after the other, without those that change nothing."""
-        previous = FORMATS[self.accumulator or "FLOAT"]
-        if DTYPES[self.output].part.name == "DOUBLE" and self.accumulator is None:
-            previous = FORMATS["DOUBLE"]
-        steps = []
-        for name in (self.through, DTYPES[self.output].part.name):
-            if name is not None:
-                form = FORMATS[name]
-                if form.digits < previous.digits or form.low > previous.low or form.high < previous.high:
-                    steps.append(form)
-                previous = form
-        return steps
-
-    def bound(self, golden: Array, magnitude: Array, flushed: Array) -> Array:
-        state = self._summed(golden, magnitude, flushed)
-        for form in self._written():
+    def bound(self, golden: Array, magnitude: Array, flushed: Array, *numbers: Array) -> Array:
+        state = self._summed(golden, magnitude, flushed, numbers)
+        for form in self.written:
             state = _rounded_to(form, state)
-        kept = rounded(golden, DTYPES[DTYPES[self.output].golden].part.name)
+        kept = rounded(golden, self.kept)
         total = (state.radius + np.abs(state.centre - kept)) * _UP
         total = np.where(state.vanishes, np.maximum(total, np.abs(kept)), total)
         total = np.where(state.unbounded | np.isnan(total), np.inf, total)
@@ -167,14 +210,27 @@ class _Limits:
         result = total.astype(np.float32)
         return np.where(result < total, np.nextafter(result, np.float32(np.inf)), result)
 
-    def certain_overflow(self, golden: Array, magnitude: Array, flushed: Array) -> Array:
-        state = self._summed(golden, magnitude, flushed)
+    def certain_overflow(self, golden: Array, magnitude: Array, flushed: Array, *numbers: Array) -> Array:
+        state = self._summed(golden, magnitude, flushed, numbers)
         certain = np.zeros(golden.shape, dtype=bool)
-        for form in self._written():
+        for form in self.written:
             edge = form.max + form.half_ulp_at_max
             certain |= np.abs(state.centre) >= (edge + state.radius) * _UP
             state = _rounded_to(form, state)
         return certain & np.isfinite(golden) & np.isfinite(magnitude)
+
+
+@cache
+def _formats(output: str, accumulator: str | None, through: str | None) -> _Formats:
+    """The formats that the sum is rounded to are those of ``written``, one after the other, without what changes nothing."""
+    part = DTYPES[output].part.name
+    start = previous = FORMATS[accumulator or ("DOUBLE" if part == "DOUBLE" else "FLOAT")]
+    written = []
+    for form in [FORMATS[name] for name in (through, part) if name is not None]:
+        if form.digits < previous.digits or form.low > previous.low or form.high < previous.high:
+            written.append(form)
+        previous = form
+    return _Formats(start, tuple(written), DTYPES[DTYPES[output].golden].part.name)
 
 
 def _rounded_to(form: Format, state: _Sum) -> _Sum:

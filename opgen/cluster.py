@@ -5,19 +5,20 @@ Workers compute; this process writes. A batch that a lost worker held is compute
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from opgen.model import FileError, Problem
 from opgen.suite import Batch
 
-_CHUNK = 16
 _AHEAD = 4
 """Chunks per worker thread that are under way at a time: what bounds memory on every side."""
 
 
-def computed(work: Callable[[list[Batch]], list[Any]], batches: Sequence[Batch], address: str) -> Iterator[list[tuple[Batch, Any]]]:
-    """Chunks of (batch, its arrays), in the order in which they are done. ``work`` is what a worker does with a chunk.
+def computed(
+    work: Callable[[list[Batch]], list[Any]], chunks: Iterable[list[Batch]], address: str
+) -> Iterator[tuple[list[Batch], list[Any]]]:
+    """Chunks and their arrays, in the order in which they are done. ``work`` is what a worker does with a chunk.
 
     Raises FileError where dask is not installed, nobody answers at ``address``, or the cluster has no worker.
     """
@@ -33,7 +34,7 @@ def computed(work: Callable[[list[Batch]], list[Any]], batches: Sequence[Batch],
         threads = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
         if not threads:
             raise FileError([Problem("--dask", None, address, "the cluster has no worker; start one with 'dask worker ADDRESS'")])
-        waiting = iter([list(batches[i : i + _CHUNK]) for i in range(0, len(batches), _CHUNK)])
+        waiting = iter(chunks)
         under_way: dict[str, list[Batch]] = {}
 
         def submit() -> Any:
@@ -46,7 +47,7 @@ def computed(work: Callable[[list[Batch]], list[Any]], batches: Sequence[Batch],
 
         done = as_completed([future for future in (submit() for _ in range(_AHEAD * threads)) if future is not None], loop=client.loop)
         for future in done:
-            yield list(zip(under_way.pop(future.key), future.result(), strict=True))
+            yield under_way.pop(future.key), future.result()
             following = submit()
             if following is not None:
                 done.add(following)

@@ -26,11 +26,16 @@ _SCALE = 2  # a scale is 2**-2 ... 2**2
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A way to draw one tensor: its 32-bit lanes per value, and what all its finite values are multiples of."""
+    """A way to draw one tensor: its 32-bit lanes per value, and what all its finite values are multiples of.
+
+    Tensors whose slots have the same ``key`` are drawn alike, each value from its own lanes alone; without a key, values
+    depend on where they stand.
+    """
 
     lanes: int
     values: Values
     quantum: Callable[[Slot], float] | None = None
+    key: Callable[[Slot], tuple[object, ...]] | None = lambda slot: (slot.dtype, slot.compute, slot.bits, slot.multiple_of, slot.range)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,17 +222,19 @@ def _step(slot: Slot) -> float:
 
 
 GRID = Draw(1, _grid, _step)
-INTEGERS = Draw(1, _integers, lambda slot: 1.0)
+INTEGERS = Draw(
+    1, _integers, lambda slot: 1.0, lambda slot: (slot.dtype, slot.compute, slot.depth, slot.factors, slot.multiple_of, slot.range)
+)
 NORMAL = Draw(7, _normal)
 WIDE = Draw(2, _wide)
-ALTERNATING = Draw(1, _alternating, lambda slot: 2.0**-slot.bits)
+ALTERNATING = Draw(1, _alternating, lambda slot: 2.0**-slot.bits, None)
 NEAR_ONE = Draw(1, _near_one, lambda slot: 2.0**-slot.bits)
 SUBNORMALS = Draw(1, _subnormals, _subnormal_quantum)
 ZEROS = Draw(0, _fixed(0), lambda slot: 1.0)
 ONES = Draw(0, _fixed(1), lambda slot: 1.0)
-ONE_HOT = Draw(0, _one_hot, lambda slot: 1.0)
-NONFINITE = Draw(1, _nonfinite, _step)
-OVERFLOW = Draw(1, _overflow, _step)
+ONE_HOT = Draw(0, _one_hot, lambda slot: 1.0, None)
+NONFINITE = Draw(1, _nonfinite, _step, None)
+OVERFLOW = Draw(1, _overflow, _step, None)
 POWERS = Draw(1, _powers, lambda slot: 2.0**-_SCALE)
 
 _TABLE = {  # name: gradient, operand, centre, scale, what it finds

@@ -84,22 +84,24 @@ class Slot:
         return np.asarray(np.arange(prod(self.shape)).reshape(self.shape)[middle]).reshape(-1)
 
 
-@lru_cache(maxsize=4096)
 def grid(slot: Slot) -> tuple[int, int, int]:
     """(low, high, exponent): grid values are ``step * slot.multiple * 2**exponent`` for a step low..high.
 
     Spans ``slot.range``, by default -1..1. A range narrower than the grid makes the grid finer, up to the digits that
     the dtypes hold; a sum may then need splitting.
     """
-    low, high = slot.range or (-1.0, 1.0)
-    largest = min(part(slot.dtype).max, part(slot.compute).max)
+    return _grid(part(slot.dtype), part(slot.compute), slot.bits, slot.multiple, *(slot.range or (-1.0, 1.0)))
+
+
+@lru_cache(maxsize=4096)
+def _grid(storage: Format, compute: Format, bits: int, multiple: int, low: float, high: float) -> tuple[int, int, int]:
+    largest, digits = min(storage.max, compute.max), min(storage.digits, compute.digits)
     a, b = Fraction(min(max(low, -largest), largest)), Fraction(max(min(high, largest), -largest))
     top = max(abs(a), abs(b)) or Fraction(1)
-    bits, digits = slot.bits, slot.digits
-    finest = max(form.low - form.digits + 1 for form in (part(slot.dtype), part(slot.compute)))
+    finest = max(form.low - form.digits + 1 for form in (storage, compute))
     while True:
         exponent = max(_ceil_log2(top) - bits, finest)
-        quantum = Fraction(2) ** exponent * slot.multiple
+        quantum = Fraction(2) ** exponent * multiple
         first, last = ceil(a / quantum), floor(b / quantum)
         if first <= last:
             return first, last, exponent

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from opgen import cluster, engine
+from opgen import engine
 from opgen.book import book
 from opgen.model import FileError
 from opgen.plan import plan_for
@@ -44,7 +44,7 @@ def test_three_workers_write_what_one_process_writes(suite, expected, local, tmp
 
 
 def test_a_worker_that_dies_loses_nothing(suite, expected, local, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "_CHUNK", 2)
+    monkeypatch.setattr(engine, "TOGETHER", 1 << 10)
     victim = next(iter(local.workers.values())).process.process
 
     def kill():

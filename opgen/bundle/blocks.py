@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 
@@ -41,30 +42,23 @@ class Blocks:
         """Write (name, role) -> (B, ...) arrays, one entry per case row; returns layout rows and their digests.
 
         An array has the numpy type of its stored dtype (uint16 is taken as the bits of BFLOAT16), and per case
-        as many elements as planned. Cases that are neighbours in the layout go out in one write.
+        as many elements as planned.
         """
-        rows = np.asarray(rows, dtype=np.int64)
-        groups: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+        return self.write_all([(rows, arrays)])
+
+    def write_all(self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]) -> tuple[np.ndarray, np.ndarray]:
+        """The same for several batches; what lies side by side in the file goes out in one write."""
         written: list[np.ndarray] = []
         flats: list[np.ndarray] = []
-        for (name, role), stack in arrays.items():
-            found = self.layout.find(name, role)[rows]
-            if len(found) == 0:
-                continue
-            if found.min() < 0:
-                raise BundleError(f"case row {rows[found.argmin()]} has no {role} {name} in the layout")
-            dtype = _WORDS[int(self.layout.dtype[found[0]])]
-            flat = _bytes(stack, dtype, name, len(rows))
-            item = numpy_dtype(dtype).itemsize
-            if (self.layout.elements[found] * item != flat.shape[1]).any() or (
-                self.layout.dtype[found] != DTYPES[dtype]
-            ).any():
-                raise BundleError(f"{role} {name}: {flat.shape[1] // item} elements of {dtype} are not as planned")
-            flats.append(flat)
-            written.append(found)
-            if flat.size:
-                at = self.offsets[f"data/{dtype}"] + self.layout.position[found] * item
-                groups.setdefault(dtype, []).append((at, flat))
+        groups: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+        for rows, arrays in batches:
+            rows = np.asarray(rows, dtype=np.int64)
+            for (name, role), stack in arrays.items() if len(rows) else ():
+                found, dtype, flat = self._planned(rows, name, role, stack)
+                written.append(found)
+                flats.append(flat)
+                if flat.size:
+                    groups.setdefault(dtype, []).append((found, flat))
         if not written:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=f"V{DIGEST}")
         if max(flat.shape[1] for flat in flats) < _HASHED_ASIDE:
@@ -77,32 +71,47 @@ class Blocks:
                 digests = job.result()
         return np.concatenate(written), np.frombuffer(digests, dtype=f"V{DIGEST}")
 
-    def _put_all(self, groups: dict[str, list[tuple[np.ndarray, np.ndarray]]]) -> None:
-        for pieces in groups.values():
-            self._put(pieces)
+    def _planned(self, rows: np.ndarray, name: str, role: str, stack: np.ndarray) -> tuple[np.ndarray, str, np.ndarray]:
+        """Where one array goes: its layout rows, their dtype, and the array as (B, bytes per case)."""
+        found = self.layout.find(name, role)[rows]
+        if found.min() < 0:
+            raise BundleError(f"case row {rows[found.argmin()]} has no {role} {name} in the layout")
+        number = int(self.layout.dtype[found[0]])
+        dtype = _WORDS[number]
+        flat = _bytes(stack, dtype, name, len(rows))
+        item = numpy_dtype(dtype).itemsize
+        if (self.layout.elements[found] * item != flat.shape[1]).any() or (self.layout.dtype[found] != number).any():
+            raise BundleError(f"{role} {name}: {flat.shape[1] // item} elements of {dtype} are not as planned")
+        return found, dtype, flat
 
-    def _put(self, pieces: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        """Write the pieces of one blob: in one go where nothing but padding lies between them."""
+    def _put_all(self, groups: Mapping[str, Sequence[tuple[np.ndarray, np.ndarray]]]) -> None:
+        """Write arrays, by dtype, to the places of their layout rows."""
+        for dtype, pieces in groups.items():
+            item = numpy_dtype(dtype).itemsize
+            starts = self.layout.position[np.concatenate([found for found, _ in pieces])] * item
+            sizes = np.repeat([flat.shape[1] for _, flat in pieces], [len(flat) for _, flat in pieces])
+            views = [one for _, flat in pieces for one in _cut(flat)]
+            self._put(self.offsets[f"data/{dtype}"], starts, sizes, views)
+
+    def _put(self, base: int, starts: np.ndarray, sizes: np.ndarray, views: Sequence[memoryview]) -> None:
+        """Write pieces of one blob; those with nothing but padding between them in one go, large ones from where they are."""
         fd = self._open()
-        pieces = sorted(pieces, key=lambda piece: int(piece[0][0]))
-        starts = np.stack([at for at, _ in pieces], axis=1)
-        ends = starts + [flat.shape[1] for _, flat in pieces]
-        gaps = starts[:, 1:] - ends[:, :-1]
-        if max(flat.shape[1] for _, flat in pieces) >= _LARGE or ((gaps < 0) | (gaps >= ALIGNMENT)).any():
-            for offsets, flat in pieces:
-                for offset, one in zip(offsets.tolist(), flat, strict=True):
-                    write_at(fd, one, offset)
-            return
-        stride = -(-int(ends[0, -1] - starts[0, 0]) // ALIGNMENT) * ALIGNMENT
-        same = (starts[1:, 0] - starts[:-1, 0] == stride) & (np.diff(starts - starts[:, :1], axis=0) == 0).all(axis=1)
-        most = max(1, _PIECE // stride)
-        for run in np.split(np.arange(len(starts)), np.flatnonzero(~same) + 1):
-            for at in range(0, len(run), most):
-                part = run[at : at + most]
-                buffer = np.zeros((len(part), stride), dtype=np.uint8)
-                for (_, flat), start in zip(pieces, (starts[part[0]] - starts[part[0], 0]).tolist(), strict=True):
-                    buffer[:, start : start + flat.shape[1]] = flat[part[0] : part[-1] + 1]
-                write_at(fd, buffer, int(starts[part[0], 0]))
+        order = np.argsort(starts)
+        starts, sizes = starts[order], sizes[order]
+        apart = (starts[1:] - starts[:-1] - sizes[:-1] >= ALIGNMENT) | (sizes[1:] >= _LARGE) | (sizes[:-1] >= _LARGE)
+        apart |= starts[1:] // _PIECE != starts[:-1] // _PIECE
+        edges = [0, *(np.flatnonzero(apart) + 1).tolist(), len(order)]
+        places, at = order.tolist(), starts.tolist()
+        for first, end in pairwise(edges):
+            if end == first + 1:
+                write_at(fd, views[places[first]], base + at[first])
+                continue
+            low = at[first]
+            buffer = memoryview(bytearray(at[end - 1] + len(views[places[end - 1]]) - low))
+            for i in range(first, end):
+                view, start = views[places[i]], at[i] - low
+                buffer[start : start + len(view)] = view
+            write_at(fd, buffer, base + low)
 
     def _open(self) -> int:
         if self._fd < 0:
@@ -127,8 +136,15 @@ class Blocks:
         return {**self.__dict__, "_fd": -1}
 
 
-def _digests(flats: list[np.ndarray]) -> bytes:
-    return b"".join([sha256(one).digest()[:DIGEST] for flat in flats for one in flat])
+def _digests(flats: Iterable[np.ndarray]) -> bytes:
+    return b"".join([sha256(one).digest()[:DIGEST] for flat in flats for one in _cut(flat)])
+
+
+def _cut(flat: np.ndarray) -> list[memoryview]:
+    """The rows of (B, bytes), each as bytes."""
+    count, size = flat.shape
+    view = flat.reshape(-1).data
+    return [view[at : at + size] for at in range(0, count * size, size)] if size else [view] * count
 
 
 def _bytes(stack: np.ndarray, dtype: str, name: str, count: int) -> np.ndarray:

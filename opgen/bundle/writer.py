@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -79,8 +79,12 @@ class Writer:
 
     def write_batch(self, rows: Sequence[int] | np.ndarray, arrays: Arrays) -> None:
         """Write many tensors of many cases, (name, role) -> (B, ...): the fast way, one write per blob."""
+        self.write_batches([(rows, arrays)])
+
+    def write_batches(self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]) -> None:
+        """The same for several batches; those that are neighbours in the layout go out in one write."""
         with one_line(self.path):
-            self.accept(*self._blocks.write(rows, arrays))
+            self.accept(*self._blocks.write_all(batches))
 
     def port(self) -> Blocks:
         """A way into the data for another process, whose results go to :meth:`accept` here."""
