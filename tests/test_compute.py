@@ -1,0 +1,80 @@
+"""Compute dtypes: the modes of the pages, product by product and dtype by dtype."""
+
+from __future__ import annotations
+
+import pytest
+
+from opgen.compute import compute_dtypes
+from opgen.model import Call, TensorDesc
+from opgen.oracle import judge
+from opgen.table import from_calls
+from tests.suites import page, suite
+
+F32, F16, BF16, HF32 = "FLOAT", "FLOAT16", "BFLOAT16", "HFLOAT32"
+POOL = [  # product, dtype, modes 0 to 3; lines 59 to 63 of the page
+    ("ascend310p", F32, (None, F16, F16, None)),
+    ("ascend910", F32, (None, F16, F16, None)),
+    ("ascend910b", F32, (F32, HF32, F16, HF32)),
+    ("ascend310p", F16, (F16, F16, F16, F16)),
+    ("ascend910", F16, (None, F16, F16, None)),
+    ("ascend910b", F16, (F16, F16, F16, F16)),
+    ("ascend910b", BF16, (BF16, BF16, BF16, BF16)),
+]
+CONV = [  # page, product, dtypes of gradOutput, input, weight, modes 0 to 3; lines 64 to 74 and 31 to 35
+    ("ascend910b", "ascend910b", (F32, F32, F32), (F32, HF32, F16, HF32)),
+    ("ascend910b", "ascend910_93", (F32, F32, F32), (F32, HF32, F16, HF32)),
+    ("ascend910b", "ascend910b", (F16, F16, F16), (F16, F16, F16, F16)),
+    ("ascend910b", "ascend910b", (BF16, BF16, BF16), (BF16, BF16, None, None)),
+    ("ascend910b", "ascend910b", (BF16, F16, BF16), (F32, HF32, F16, HF32)),
+    ("ascend910b", "ascend910_93", (F16, F32, F16), (F32, HF32, F16, HF32)),
+    ("atlas", "ascend310p", (F32, F32, F32), (None, F16, F16, None)),
+    ("atlas", "ascend910", (F32, F32, F32), (None, F16, F16, None)),
+    ("atlas", "ascend910", (F16, F16, F16), (F16, F16, F16, F16)),
+    ("atlas", "ascend310p", (F16, F32, F16), (None, F16, F16, None)),
+]
+
+
+def answers(name: str, product: str, dtypes: dict[str, str]) -> tuple:
+    """Compute dtype under each mode of a legal call with these dtypes; None where the page does not allow the mode."""
+    spec = page(name)
+    call = next(case.call for case in suite(name).cases if case.page.bucket == "valid" and case.phase == 2)
+
+    def typed(value, dtype: str):
+        return TensorDesc(value.shape, dtype, value.format) if isinstance(value, TensorDesc) else value
+
+    calls = []
+    for mode in range(4):
+        args = {key: typed(value, dtypes.get(key, "")) for key, value in call.args.items()}
+        calls.append(Call(spec.api, product, {**args, "cubeMathType": mode}))
+    judged = judge(spec, from_calls(spec.api, spec.kinds, calls))
+    found = compute_dtypes(spec, judged.view, 4)
+    return tuple(dtype if legal else None for dtype, legal in zip(found, judged.valid, strict=True))
+
+
+@pytest.mark.parametrize(("product", "dtype", "modes"), POOL)
+def test_pooling(product: str, dtype: str, modes: tuple) -> None:
+    assert answers("avg_pool2d_backward", product, dict.fromkeys(("gradOutput", "self", "gradInput"), dtype)) == modes
+
+
+@pytest.mark.parametrize(("which", "product", "dtypes", "modes"), CONV)
+def test_convolution(which: str, product: str, dtypes: tuple[str, str, str], modes: tuple) -> None:
+    gradient, image, weight = dtypes
+    order = (BF16, F16, F32)
+    if which == "ascend910b":
+        outputs = {"gradInput": image, "gradWeight": weight, "gradBias": gradient}
+    else:
+        outputs = {"gradInput": max(image, gradient, key=order.index), "gradWeight": max(weight, gradient, key=order.index), "gradBias": gradient}
+    assert answers(f"convolution_backward.{which}", product, {"gradOutput": gradient, "input": image, "weight": weight, **outputs}) == modes
+
+
+def test_an_operator_without_modes_computes_in_what_it_stores() -> None:
+    for name in ("group_norm_backward", "reflection_pad2d_backward"):
+        for case in suite(name).cases:
+            if case.compute and case.page.bucket == "valid":
+                assert case.compute == next(value.dtype for value in case.call.args.values() if isinstance(value, TensorDesc))
+
+
+def test_the_bias_gradient_is_rounded_by_no_mode() -> None:
+    for name in ("convolution_backward.ascend910b", "convolution_backward.atlas"):
+        assert page(name).exact == ("gradBias",)
+        assert all(batch.exact == {"gradBias"} for batch in suite(name).batches)

@@ -1,0 +1,116 @@
+"""Enumeration: the same every time, legal where it says so, as strong as a tier asks, within its budget."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from opgen.choices import Choices
+from opgen.covering import count
+from opgen.enumerator import enumerate_calls
+from opgen.model import FileError
+from opgen.oracle import judge
+from opgen.plan import load_plan
+from opgen.suite import plan_suite
+from tests.suites import PAGES, page, plan, suite
+
+
+def with_tier(op: str, **changes):
+    """The plan of an operator with other numbers in its standard tier."""
+    made = plan(op)
+    return replace(made, tiers={**made.tiers, "standard": replace(made.tiers["standard"], **changes)})
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_independent_counter_finds_every_feasible_pair(name: str) -> None:
+    report = suite(name).reports[name]
+    assert report.dropped == 0 and report.sampled == ()
+    (tally,) = count(report.model, report.levels, 2)
+    covered, feasible, _ = tally.totals()
+    assert covered == feasible > 0
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_groups_of_a_tier_are_covered_too(name: str) -> None:
+    spec = page(name)
+    report, choices = suite(name).reports[name], Choices(spec, plan(spec.op), "standard")
+    groups = [([choices.position(axis) for axis in axes], t) for axes, t in plan(spec.op).tiers["standard"].groups]
+    for tally in count(report.model, report.levels, 2, groups)[1:]:
+        covered, feasible, _ = tally.totals()
+        assert covered == feasible > 0
+
+
+def test_a_missing_row_would_be_noticed() -> None:
+    report = suite("reflection_pad2d_backward").reports["reflection_pad2d_backward"]
+    (tally,) = count(report.model, report.levels[:20], 2)
+    covered, feasible, _ = tally.totals()
+    assert covered < feasible
+
+
+def test_two_runs_are_the_same() -> None:
+    spec = page("avg_pool2d_backward")
+    one, two = (enumerate_calls(spec, plan(spec.op), "smoke") for _ in range(2))
+    assert one.table.calls() == two.table.calls()
+    assert (one.kind, one.intent, one.recipe, one.twin.tolist()) == (two.kind, two.intent, two.recipe, two.twin.tolist())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_calls_are_what_they_are_said_to_be(name: str) -> None:
+    spec = page(name)
+    drafted = enumerate_calls(spec, plan(spec.op), "smoke")
+    judged = judge(spec, drafted.table)
+    valid = np.array([kind == "valid" for kind in drafted.kind])
+    assert judged.valid[valid].all() and not judged.valid[~valid].any()
+    assert (drafted.twin[valid] == -1).all() and judged.valid[drafted.twin[~valid]].all()
+    for column in drafted.table.columns.values():
+        if hasattr(column, "shape"):
+            assert (column.shape[valid] >= 0).all()
+
+
+def test_a_tier_of_strength_zero_makes_nothing_of_its_own() -> None:
+    spec = page("avg_pool2d_backward")
+    assert not len(enumerate_calls(spec, plan(spec.op), "crash").table)
+    cases = suite(spec.name, "crash").cases
+    assert {case.kind for case in cases} == {"pinned"} and all(case.call.args["stride"] is None for case in cases)
+
+
+@pytest.mark.parametrize("tier", ["smoke", "standard"])
+@pytest.mark.parametrize("name", PAGES)
+def test_no_case_ends_the_host_process(name: str, tier: str) -> None:
+    assert not any(case.library and "crash" in case.library.codes for case in suite(name, tier).cases)
+
+
+def test_a_budget_in_cases_keeps_what_is_needed() -> None:
+    spec = page("reflection_pad2d_backward")
+    made = plan_suite([(spec, with_tier(spec.op, cases=300))], "standard")
+    assert len(made.cases) == 300
+    assert made.reports[spec.name].left_out > 0
+    ids = {case.id for case in made.cases}
+    assert all(case.twin in ids for case in made.cases if case.twin)
+    assert sum(case.kind == "invalid" for case in made.cases) == sum(case.kind == "invalid" for case in suite(spec.name).cases)
+
+
+def test_a_budget_in_bytes_leaves_cases_out() -> None:
+    spec = page("reflection_pad2d_backward")
+    made = plan_suite([(spec, with_tier(spec.op, bytes=200_000))], "standard")
+    assert 0 < made.reports[spec.name].left_out < len(suite(spec.name).cases)
+
+
+def test_too_large_a_call_has_no_data() -> None:
+    spec = page("convolution_backward.ascend910b")
+    elements = plan(spec.op).tiers["standard"].elements
+    large = [case for case in suite(spec.name).cases if case.page.bucket == "valid" and case.phase == 1]
+    assert large, "a legal boundary that is too large to allocate is a call of the first phase"
+    for case in large:
+        held = sum(int(np.prod(arg.shape, dtype=np.float64)) for arg in case.call.args.values() if hasattr(arg, "shape"))
+        assert held > elements / 2
+
+
+def test_a_plan_that_makes_no_legal_call_is_told(tmp_path) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text("op: aclnnReflectionPad2dBackward\naxes: {rank: [4], padLeft: [3, 4], W: [3]}\ntiers: {smoke: {strength: 1}}\n")
+    with pytest.raises((FileError, ValueError)) as caught:
+        enumerate_calls(page("reflection_pad2d_backward"), load_plan(path), "smoke")
+    assert "left_below_width" in str(caught.value) or "no assignment" in str(caught.value)

@@ -1,0 +1,155 @@
+"""Suites: ids that stay, equal calls that are one case, twins, batches, what is mistrusted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from opgen.book import book
+from opgen.calls import NamedCall, to_plain
+from opgen.model import FileError, TensorDesc
+from opgen.plan import Pinned, Vacuous, plan_for
+from opgen.recipes import RECIPES
+from opgen.suite import call_suite, plan_suite
+from tests.suites import PAGES, page, plan, suite
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_ids_and_calls_differ(name: str) -> None:
+    cases = suite(name).cases
+    assert len({case.id for case in cases}) == len(cases)
+    seen = {(case.call.product, str(to_plain(case.call)), case.recipe, case.kind, case.intent.split(":")[0]) for case in cases}
+    assert len(seen) == len(cases)
+
+
+def test_an_id_stays_when_the_plan_grows_around_it() -> None:
+    spec = page("reflection_pad2d_backward")
+    made = plan(spec.op)
+    more = replace(made, pinned=(*made.pinned, Pinned("new", "one more", (), made.pinned[0].args, "ones", ("standard",))))
+    before, after = suite(spec.name).cases, plan_suite([(spec, more)], "standard").cases
+    assert {case.id for case in before} < {case.id for case in after}
+
+
+def test_equal_calls_are_one_case_with_every_purpose() -> None:
+    several = [case for case in suite("avg_pool2d_backward").cases if case.intent.count("at the limit of") > 1]
+    assert several and all(case.kind == "valid" for case in several)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_batches_hold_every_case_with_data_once(name: str) -> None:
+    made = suite(name)
+    rows = [int(row) for batch in made.batches for row in batch.rows]
+    assert sorted(rows) == [i for i, case in enumerate(made.cases) if case.phase == 2]
+    for batch in made.batches:
+        for row, one in zip(batch.rows, batch.ids, strict=True):
+            case = made.cases[row]
+            assert case.id == one and case.recipe == batch.recipe and case.compute == batch.compute
+            assert {key: value for key, value in case.call.args.items() if isinstance(value, TensorDesc)} == batch.tensors
+
+
+def test_a_case_that_is_refused_has_no_data() -> None:
+    for name in PAGES:
+        assert all(case.phase == 1 and not stored for case, stored in zip(suite(name).cases, suite(name).stored, strict=True) if case.kind == "invalid")
+
+
+def test_some_cases_of_a_suite() -> None:
+    made = suite("reflection_pad2d_backward")
+    rows = [i for i in range(len(made.cases)) if i % 3 == 1][::-1]
+    part = made.some(rows)
+    assert [case.id for case in part.cases] == [made.cases[row].id for row in rows]
+    assert sorted(part.order) == list(range(len(rows)))
+    for batch in part.batches:
+        assert [part.cases[row].id for row in batch.rows] == list(batch.ids)
+
+
+def test_patterns_bring_twins_along() -> None:
+    spec = page("avg_pool2d_backward")
+    made = plan_suite([(spec, plan(spec.op))], "standard", patterns=["*-invalid-pad_height-*"])
+    ids = {case.id for case in made.cases}
+    assert any(case.kind == "invalid" for case in made.cases) and len(ids) < 12
+    assert all(case.twin in ids for case in made.cases if case.kind == "invalid")
+
+
+def test_one_case_per_call_under_its_own_id() -> None:
+    known = book()
+    calls = [NamedCall(f"call {i}", case.call, {}) for i, case in enumerate(suite("reflection_pad2d_backward").cases[::7])]
+    made = call_suite(calls, lambda call: known.by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+    assert [case.id for case in made.cases] == [one.id for one in calls]
+    assert [case.call for case in made.cases] == [one.call for one in calls]
+    assert {case.kind for case in made.cases} == {"call"}
+
+
+# what proves nothing --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", PAGES)
+def test_what_is_mistrusted_says_why(name: str) -> None:
+    cases = [case for tier in ("smoke", "standard") for case in suite(name, tier).cases if case.phase == 2]
+    for case in cases:
+        if case.recipe == "zeros":
+            assert case.mistrusted == "the incoming gradient is zero"
+        masks = case.call.args.get("outputMask")
+        if masks is not None and not any(masks):
+            assert case.mistrusted == "no output is asked for"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_plans_waste_no_covering_call(name: str) -> None:
+    """What is mistrusted is pinned, or stands at a limit that lies there."""
+    for case in suite(name).cases:
+        if case.mistrusted:
+            assert case.kind == "pinned" or "at the limit" in case.intent or "legal twin" in case.intent or "lists" in case.intent, case
+
+
+def test_a_condition_of_the_plan_marks_its_cases() -> None:
+    spec = page("reflection_pad2d_backward")
+    everything = replace(plan(spec.op), vacuous=(Vacuous("padLeft >= 0", "because it is so", ("left_below_width",)),))
+    marked = [case for case in plan_suite([(spec, everything)], "smoke").cases if case.mistrusted == "because it is so"]
+    assert marked and all("at the limit of left_below_width" in case.intent for case in marked)
+
+
+def test_no_gradient_of_a_recipe_but_zeros_is_zero() -> None:
+    assert [name for name, recipe in RECIPES.items() if recipe.gradient is RECIPES["zeros"].gradient] == ["zeros"]
+
+
+# pinned calls ---------------------------------------------------------------------------------------------------------
+def test_given_data_must_fit_the_call() -> None:
+    spec = page("reflection_pad2d_backward")
+    made = plan_for(spec.op)
+    for data, message in (({"gradOutput": (1, 2)}, "'gradOutput' has 49 elements, not 2"), ({"gradInput": (1,)}, "'gradInput' is no input tensor")):
+        wrong = replace(made, pinned=(replace(made.pinned[0], data=data),), document=replace_problems(made.document))
+        with pytest.raises(FileError, match=message):
+            plan_suite([(spec, wrong)], "smoke")
+
+
+def replace_problems(document):
+    """The same document without what was noted in it."""
+    document.problems.clear()
+    return document
+
+
+def test_a_pinned_call_that_is_no_call_is_told() -> None:
+    spec = page("reflection_pad2d_backward")
+    made = plan_for(spec.op)
+    wrong = replace(made, pinned=(replace(made.pinned[0], args={**made.pinned[0].args, "padding": [0.5]}),), document=replace_problems(made.document))
+    with pytest.raises(FileError, match="args.padding: 0.5 is no whole number of 64 bits"):
+        plan_suite([(spec, wrong)], "smoke")
+    replace_problems(made.document)
+
+
+def test_given_data_change_the_id() -> None:
+    spec = page("reflection_pad2d_backward")
+    made = plan_for(spec.op)
+    pin = made.pinned[0]
+    other = replace(made, pinned=(replace(pin, data={"gradOutput": tuple(range(49))}),))
+    ids = [next(c.id for c in plan_suite([(spec, one)], "smoke").cases if c.kind == "pinned") for one in (made, other)]
+    assert ids[0] != ids[1] and ids[0].rpartition("-")[0] == ids[1].rpartition("-")[0]
+
+
+def test_every_pinned_call_is_in_the_tiers_that_it_names() -> None:
+    for name in PAGES:
+        spec = page(name)
+        for pin in plan(spec.op).pinned:
+            listed = pin.products or [p for p in spec.products if p in spec.judges]
+            if "standard" in pin.tiers and set(listed) & set(spec.judges):
+                found = [case for case in suite(name).cases if case.intent.startswith(f"{pin.id}:")]
+                assert len(found) == len(set(listed) & set(spec.judges)), pin.id
