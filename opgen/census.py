@@ -24,6 +24,7 @@ def census(suite: Suite) -> dict[str, Any]:
         "bytes": planned.bytes,
         "with_data": sum(case.phase == 2 for case in suite.cases),
         "mistrusted": sum(bool(case.mistrusted) for case in suite.cases),
+        "why_mistrusted": dict(Counter(case.mistrusted for case in suite.cases if case.mistrusted)),
         "counts": [{"op": op, "product": product, "kind": kind, "cases": n} for (op, product, kind), n in sorted(by.items())],
         "pages": {name: page(suite, name) for name in suite.specs},
         "ids": [case.id for case in suite.cases],
@@ -31,14 +32,15 @@ def census(suite: Suite) -> dict[str, Any]:
 
 
 def page(suite: Suite, name: str) -> dict[str, Any]:
-    """The rules of one page of a suite, and how far the suite breaks them."""
+    """The rules of one page of a suite, and how far the suite breaks them; ``pairs`` are calls that break two rules, ``left_out``
+    did not fit the budget, ``crashing`` would end the host process."""
     spec, report = suite.specs[name], suite.reports.get(name)
     broken: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {}
-    for case in suite.cases:
-        if case.kind == "invalid" and case.call.api == spec.api and case.call.product in spec.judges:
-            rules = tuple(b.rule for b in case.page.breaks)
-            for aimed in _aims(case.intent):
-                broken.setdefault(aimed, []).append((case.id, case.twin, tuple(r for r in rules if r != aimed)))
+    mine = [case for case in suite.cases if case.kind == "invalid" and case.call.api == spec.api and case.call.product in spec.judges]
+    for case in mine:
+        rules_broken = tuple(b.rule for b in case.page.breaks)
+        for aimed in _aims(case.intent):
+            broken.setdefault(aimed, []).append((case.id, case.twin, tuple(r for r in rules_broken if r != aimed)))
     entries: list[dict[str, Any]] = []
     for rule in spec.rules:
         if rule.bucket not in TO_BREAK:

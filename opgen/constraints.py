@@ -17,6 +17,7 @@ from opgen.formulas import Value
 from opgen.plan import Vacuous
 from opgen.recipes import RECIPES, applies
 from opgen.spec import Spec
+from opgen.strides import LEAST
 from opgen.terms import Reference, Term
 from opgen.words import words
 
@@ -81,6 +82,8 @@ def _checks(choices: Axes) -> Iterator[tuple[str, Check]]:
     for name, parameter in choices.spec.parameters.items():
         if parameter.items:
             yield f"{name}.items", lambda draft, name=name: misread(draft, name)  # type: ignore[misc]
+        if parameter.is_tensor:
+            yield f"{name}.view", lambda draft, name=name: flattened(draft, name)  # type: ignore[misc]
     yield "recipe", pointless
     for entry, when in choices.vacuities:
         if not entry.rules:
@@ -100,6 +103,12 @@ def pointless(draft: Draft) -> np.ndarray:
     storage, chosen = draft.flat(draft.spec.inputs[0].name, "dtype"), draft.flat(*RECIPE)
     compute = compute_dtypes(draft.spec, draft, draft.rows)
     return np.array([not applies(recipes[r], names[s], c) for r, s, c in zip(chosen, storage, compute, strict=True)], dtype=bool)
+
+
+def flattened(draft: Draft, name: str) -> np.ndarray:
+    """(rows,) bool: where a tensor has too few axes to lie as its view says."""
+    rank = np.broadcast_to(draft.get((name, "shape")).data[0], draft.rows)
+    return np.asarray(rank < np.array(LEAST)[draft.flat(name, "view")])
 
 
 def _grid(choices: Axes, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:

@@ -15,6 +15,8 @@ from opgen.table import TensorColumn
 VIEWS = ("contiguous", "transposed", "sliced", "stepped")
 """contiguous; last two axes swapped in storage; a window inside larger last two axes, with an offset; every second
 element of the last axis."""
+LEAST = (0, 2, 2, 1)
+"""The rank that each view needs at least; a tensor of a lower one lies contiguous."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
     """Columns for ``view`` (positions in :data:`VIEWS`); a rank too low for a view, or an extent below 1, is contiguous."""
     rows, width = shape.shape
     lowest = shape.min(axis=1) if width else np.ones(rows, dtype=np.int64)
-    least = np.array([0, 2, 2, 1])[view]
+    least = np.array(LEAST)[view]
     view = np.where((rank >= least) & (lowest >= 1), view, 0)
     strided = view != 0
     if not strided.any():

@@ -118,7 +118,8 @@ def test_normalisation() -> None:
     ("name", "empty"),
     [(POOL, lambda args: args["self"].shape[0] == 0), (NORM, lambda args: args["N"] == 0), (NORM, lambda args: args["HxW"] == 0),
      (NORM, lambda args: args["C"] == 0), (PAD, lambda args: args["self"].shape[0] == 0),
-     *((name, lambda args: args["input"].shape[0] == 0) for name in CONV), *((name, lambda args: args["input"].shape[1] == 0) for name in CONV)],
+     *((name, lambda args: args["input"].shape[0] == 0) for name in CONV),
+     *((name, lambda args: args["input"].shape[1] == 0) for name in CONV)],
 )  # fmt: skip
 def test_empty_tensors(name: str, empty: Callable[[dict], bool]) -> None:
     calls = [case.call.args for case in suite(name).cases if case.kind == "pinned"]

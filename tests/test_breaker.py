@@ -23,7 +23,9 @@ def guard_of(judged, rule: str, number: int = 0):
     return judged.spec.rule[rule].guards[number]
 
 
-@pytest.mark.parametrize(("current", "left", "right", "wanted"), [(3, 3, 255, 256), (2, 2, 7, 8), (5, 10, 7, 0), (1, 1, 0, -1), (4, 4, 65535, 65536)])
+@pytest.mark.parametrize(
+    ("current", "left", "right", "wanted"), [(3, 3, 255, 256), (2, 2, 7, 8), (5, 10, 7, 0), (1, 1, 0, -1), (4, 4, 65535, 65536)]
+)
 def test_candidates_hold_the_neighbour_beyond_the_limit(current: int, left: int, right: int, wanted: int) -> None:
     found = candidates(current, [(left, right)])
     assert wanted in found and right in found and current not in found

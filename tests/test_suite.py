@@ -50,7 +50,8 @@ def test_batches_hold_every_case_with_data_once(name: str) -> None:
 
 def test_a_case_that_is_refused_has_no_data() -> None:
     for name in PAGES:
-        assert all(case.phase == 1 and not stored for case, stored in zip(suite(name).cases, suite(name).stored, strict=True) if case.kind == "invalid")
+        both = zip(suite(name).cases, suite(name).stored, strict=True)
+        assert all(case.phase == 1 and not stored for case, stored in both if case.kind == "invalid")
 
 
 def test_some_cases_of_a_suite() -> None:
@@ -97,7 +98,7 @@ def test_plans_waste_no_covering_call(name: str) -> None:
     """What is mistrusted is pinned, or stands at a limit that lies there."""
     for case in suite(name).cases:
         if case.mistrusted:
-            assert case.kind == "pinned" or "at the limit" in case.intent or "legal twin" in case.intent or "lists" in case.intent, case
+            assert case.kind == "pinned" or any(why in case.intent for why in ("at the limit", "legal twin", "lists")), case
 
 
 def test_a_condition_of_the_plan_marks_its_cases() -> None:
@@ -115,7 +116,8 @@ def test_no_gradient_of_a_recipe_but_zeros_is_zero() -> None:
 def test_given_data_must_fit_the_call() -> None:
     spec = page("reflection_pad2d_backward")
     made = plan_for(spec.op)
-    for data, message in (({"gradOutput": (1, 2)}, "'gradOutput' has 49 elements, not 2"), ({"gradInput": (1,)}, "'gradInput' is no input tensor")):
+    short, output = {"gradOutput": (1, 2)}, {"gradInput": (1,)}
+    for data, message in ((short, "'gradOutput' has 49 elements, not 2"), (output, "'gradInput' is no input tensor")):
         wrong = replace(made, pinned=(replace(made.pinned[0], data=data),), document=replace_problems(made.document))
         with pytest.raises(FileError, match=message):
             plan_suite([(spec, wrong)], "smoke")
@@ -130,7 +132,8 @@ def replace_problems(document):
 def test_a_pinned_call_that_is_no_call_is_told() -> None:
     spec = page("reflection_pad2d_backward")
     made = plan_for(spec.op)
-    wrong = replace(made, pinned=(replace(made.pinned[0], args={**made.pinned[0].args, "padding": [0.5]}),), document=replace_problems(made.document))
+    pin = replace(made.pinned[0], args={**made.pinned[0].args, "padding": [0.5]})
+    wrong = replace(made, pinned=(pin,), document=replace_problems(made.document))
     with pytest.raises(FileError, match="args.padding: 0.5 is no whole number of 64 bits"):
         plan_suite([(spec, wrong)], "smoke")
     replace_problems(made.document)

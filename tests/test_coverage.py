@@ -1,0 +1,105 @@
+"""The coverage report: what it counts, that less is seen as less, and that calls are read back as what they were made from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from opgen import engine
+from opgen.choices import Choices
+from opgen.cli import main
+from opgen.coverage import Called, coverage, of_suite
+from opgen.coveragepage import html, summary
+from opgen.levels import levels_of
+from opgen.oracle import judge
+from tests.suites import page, plan, suite
+
+NAMES = ("reflection_pad2d_backward", "avg_pool2d_backward", "convolution_backward.ascend910b", "group_norm_backward")
+
+
+def report(name: str, cases=None) -> dict:
+    made, spec = suite(name), page(name)
+    if cases is None:
+        return coverage(of_suite(made), {spec.api: plan(spec.op)}, "standard", made.reports)
+    return coverage([Called(spec, [c.call for c in cases], [c.recipe for c in cases])], {spec.api: plan(spec.op)}, "standard")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_choices_are_read_back_off_calls(name: str) -> None:
+    """Among the readings of every covering call is the choice that it was made from."""
+    made, spec = suite(name), page(name)
+    choices, levels = Choices(spec, plan(spec.op), "standard"), made.reports[name].levels[:40]
+    judged = judge(spec, choices.draft(levels).table())
+    recipes = choices.recipes(levels)
+    for row, wanted in enumerate(levels):
+        one = judge(spec, judged.table.take(np.array([row])))
+        readings = levels_of(choices, one, [recipes[row]])
+        assert ((readings == wanted) | (readings == -1)).all(axis=1).any(), (wanted, readings)
+
+
+def test_fewer_calls_cover_less() -> None:
+    cases = suite("reflection_pad2d_backward").cases
+    whole, part = report("reflection_pad2d_backward", cases), report("reflection_pad2d_backward", cases[:30])
+    assert part["tuples"]["2"] < whole["tuples"]["2"] and part["sides"] < whole["sides"]
+    assert whole["lowest"] <= whole["sides"]
+
+
+def test_a_suite_read_as_calls_covers_every_pair_that_calls_show() -> None:
+    read = report("reflection_pad2d_backward", suite("reflection_pad2d_backward").cases)
+    assert read["tuples"]["2"] == 100.0 and read["sides"] == 100.0
+
+
+def test_without_the_calls_that_break_a_rule_its_side_is_untested() -> None:
+    cases = [case for case in suite("reflection_pad2d_backward").cases if not any(b.rule == "left_below_width" for b in case.page.breaks)]
+    (rule,) = [rule for rule in report("reflection_pad2d_backward", cases)["pages"][0]["rules"] if rule["rule"] == "left_below_width"]
+    assert rule["invalid"] == 0 and rule["tested"] == rule["testable"] - 1
+    (side,) = [side for side in rule["sides"] if not side["calls"]]
+    assert side["where"] == "invalid" and side["reason"] == "no call stands there"
+
+
+def test_a_limit_must_be_stood_on() -> None:
+    at_limit = [case for case in suite("avg_pool2d_backward").cases if case.call.args["divisorOverride"] not in (255, -255)]
+    found = report("avg_pool2d_backward", at_limit)["pages"][0]["rules"]
+    (rule,) = [rule for rule in found if rule["rule"] == "divisorOverride.range"]
+    assert {side["name"] for side in rule["sides"] if not side["calls"]} == {"at the limit"}
+
+
+def test_the_page_holds_what_was_counted() -> None:
+    told = report("avg_pool2d_backward")
+    page_ = html(told, "a <title>")
+    assert page_.startswith("<!doctype html>") and "a &lt;title&gt;" in page_ and "161002.7" in page_ and "http" not in page_
+    assert summary(told).startswith("100 % of the sides")
+    json.dumps(told)
+
+
+def test_infeasible_pairs_name_the_rules_that_forbid_them() -> None:
+    told = report("avg_pool2d_backward")["pages"][0]
+    assert told["tuples"][1]["infeasible"] > 0 and all(pair["by"] for pair in told["infeasible"])
+
+
+def test_a_plan_that_forgets_an_axis_value_covers_less(tmp_path: Path) -> None:
+    made, spec = suite("reflection_pad2d_backward"), page("reflection_pad2d_backward")
+    fewer = replace(made.reports[spec.name], levels=made.reports[spec.name].levels[1:])
+    told = coverage(of_suite(made), {spec.api: plan(spec.op)}, "standard", {spec.name: fewer})
+    assert told["tuples"]["2"] < 100.0 and told["lowest"] < 100.0
+    assert told["pages"][0]["tuples"][1]["missing"]
+
+
+def test_the_command_counts_plans_bundles_and_files(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    bundle = tmp_path / "suite.h5"
+    engine.write(suite("reflection_pad2d_backward", "smoke"), bundle, {"seed": 0})
+    found = run(main, ["coverage", str(bundle), "--plan", "smoke", "--json"])
+    assert found.exit_code == 0, found.output
+    told = json.loads(found.output)
+    assert [page["page"] for page in told["pages"]] == ["reflection_pad2d_backward"] and told["tuples"]["1"] == 100.0
+    found = run(main, ["coverage", "--plan", "smoke", "reflection_pad2d_backward", "--fail-under", "101"])
+    assert found.exit_code == 2
+    page_ = tmp_path / "page.html"
+    found = run(main, ["coverage", str(bundle), "--plan", "standard", "--fail-under", "100", "--html", str(page_), "--untested"])
+    assert found.exit_code == 1 and (tmp_path / "page.html").read_text().startswith("<!doctype html>")

@@ -1,0 +1,74 @@
+"""What a command line asks for, and what it gets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from opgen.calls import to_plain
+from opgen.model import FileError
+from opgen.selection import Request, header, shard
+from tests.suites import suite
+
+WRONG = [
+    ({"operators": ["avg_pool2d_backwards"]}, "no such operator (did you mean 'avg_pool2d_backward'?)"),
+    ({"products": ["ascend910c"]}, "no such product (did you mean"),
+    ({"plan": "smok"}, "no such tier or file (did you mean 'smoke'?)"),
+    ({"operators": ["reflection_pad2d_backward"], "patterns": ["nothing-*"]}, "no case matches what was asked for"),
+    ({"operators": ["reflection_pad2d_backward"], "shard": "3/2"}, "expects I/N with 1 <= I <= N"),
+    ({"calls": "missing.jsonl"}, "cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("asked", "message"), WRONG, ids=[message[:30] for _, message in WRONG])
+def test_what_does_not_exist_is_told(asked: dict, message: str) -> None:
+    with pytest.raises(FileError) as caught:
+        Request(**asked).suite()
+    assert message in str(caught.value)
+
+
+def test_one_operator_and_one_product() -> None:
+    made = Request(operators=["aclnnReflectionPad2dBackward"], products=["ascend310p"]).suite()
+    assert {case.call.api for case in made.cases} == {"aclnnReflectionPad2dBackward"}
+    assert {case.call.product for case in made.cases} == {"ascend310p"}
+
+
+def test_a_plan_file_and_its_tier(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "op: aclnnReflectionPad2dBackward\n"
+        "axes: {product: [ascend910b], rank: [3], dtype: [FLOAT, DOUBLE], padLeft: [0, 1]}\n"
+        'let: {H: "2", W: "3", C: "2"}\n'
+        "tiers: {smoke: {strength: 2, invalid: 0, limits: 0}, standard: {strength: 1, invalid: 1}}\n"
+    )
+    request = Request(operators=["reflection_pad2d_backward"], plan=str(path))
+    assert request.name == "mine" and len(request.suite().cases) == 4
+    assert any(case.kind == "invalid" for case in Request(operators=request.operators, plan=f"{path}::standard").suite().cases)
+    with pytest.raises(FileError, match="no such tier in this plan; it has smoke, standard"):
+        Request(operators=request.operators, plan=f"{path}::full").suite()
+
+
+def test_calls_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    cases = suite("reflection_pad2d_backward", "smoke").cases[:5]
+    calls = [{"op": case.call.api, "product": case.call.product, "args": to_plain(case.call)} for case in cases]
+    path.write_text("\n".join(json.dumps({"id": f"n{i}", **call}) for i, call in enumerate(calls)))
+    made = Request(calls=str(path)).suite()
+    assert [case.id for case in made.cases] == ["n0", "n1", "n2", "n3", "n4"]
+    assert header(Request(calls=str(path)), made, 3)["plan"] == "calls"
+    assert [case.id for case in Request(calls=str(path), patterns=["n[12]"]).suite().cases] == ["n1", "n2"]
+
+
+def test_shards_share_nothing_and_lose_nothing() -> None:
+    made = suite("reflection_pad2d_backward", "smoke")
+    parts = [shard(made, f"{i}/3") for i in (1, 2, 3)]
+    assert sorted(case.id for part in parts for case in part.cases) == sorted(case.id for case in made.cases)
+
+
+def test_a_header_says_where_cases_come_from() -> None:
+    made = suite("reflection_pad2d_backward", "smoke")
+    told = header(Request(), made, 7)
+    assert told["seed"] == 7 and told["operators"] == ["aclnnReflectionPad2dBackward"]
+    assert list(told["specs"]) == ["reflection_pad2d_backward"] and len(told["products"]) == 4
