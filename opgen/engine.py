@@ -6,7 +6,10 @@ has given them; the bytes are the same for any number of workers.
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -54,22 +57,24 @@ def together(batches: Sequence[Batch]) -> Iterator[list[Batch]]:
 # writing --------------------------------------------------------------------------------------------------------------
 def layout(suite: Suite) -> Layout:
     """Where everything of a suite will lie, before any of it exists."""
-    return Layout.plan(suite.cases, suite.stored, suite.order)
+    return Layout.plan(suite.cases, suite.stored)
 
 
 def write(
     suite: Suite, path: str | Path, header: Mapping[str, Any], *, seed: int = 0, workers: int = 1, dask: str = "", force: bool = False,
-    progress: Callable[[int], None] | None = None,
+    resume: bool = False, progress: Callable[[int], None] | None = None,
 ) -> str:
     """Compute every batch and write the bundle; returns its root digest. The bytes do not depend on who computes.
 
     ``workers`` processes compute and write side by side; ``dask`` is the address of a cluster that computes instead.
-    ``progress`` is told of cases that are done.
+    ``progress`` is told of cases that are done. Whatever stops this leaves ``<path>.partial``, which ``resume`` goes on from.
     """
-    with Writer(path, header, suite.cases, layout(suite), force=force, outputs=suite.outputs) as writer:
+    with Writer(path, header, suite.cases, layout(suite), force=force, outputs=suite.outputs, keep=True, resume=resume) as writer:
         tell = progress or (lambda cases: None)
-        tell(len(suite.cases) - sum(len(batch.rows) for batch in suite.batches))
-        chunks = list(together(suite.batches))
+        there = writer.written
+        waiting = [batch for batch in suite.batches if not there[batch.rows].all()]
+        tell(len(suite.cases) - _cases(waiting))
+        chunks = list(together(waiting))
         if dask:
             for some, arrays in cluster.computed(partial(computing.compute, seed=seed), chunks, dask):
                 writer.write_batches(zip([batch.rows for batch in some], arrays, strict=True))
@@ -111,9 +116,16 @@ _adopted: dict[str, Any] = {}
 
 
 def _adopt(port: Blocks, chunks: Sequence[list[Batch]], seed: int) -> None:
-    """What a worker begins with; who presses Ctrl-C means the process that it works for."""
+    """What a worker begins with: Ctrl-C is for the process that it works for, and without that one it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
     _adopted.update(port=port, chunks=chunks, seed=seed)
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(1)
 
 
 def _work(at: int) -> tuple[int, Array, Array]:

@@ -60,13 +60,6 @@ class Suite:
         """Api -> its output parameters."""
         return {spec.api: tuple(p.name for p in spec.outputs) for spec in self.specs.values()}
 
-    @property
-    def order(self) -> list[int]:
-        """Case rows in the order in which batches write them, then those without data."""
-        written = [int(row) for batch in self.batches for row in batch.rows]
-        rest = set(range(len(self.cases))).difference(written)
-        return written + sorted(rest)
-
     def some(self, rows: Sequence[int]) -> Suite:
         """The cases at ``rows``, in that order, with their batches cut down to them."""
         place = np.full(len(self.cases), -1)

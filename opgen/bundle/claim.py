@@ -33,13 +33,19 @@ def refuse(path: str | Path, force: bool) -> None:
         raise BundleError(f"{path}: there is no folder {path.parent}")
 
 
+def partial(path: str | Path) -> Path:
+    """Where a file lies while it is being written."""
+    path = Path(path)
+    return path.with_name(path.name + ".partial")
+
+
 class Claim:
     """The right to write ``path``: an empty ``<name>.partial`` beside it, locked against other writers."""
 
     def __init__(self, path: Path, size: int, force: bool) -> None:
         refuse(path, force)
         self.path = path
-        self.partial = path.with_name(path.name + ".partial")
+        self.partial = partial(path)
         free = shutil.disk_usage(path.parent).free
         if size > free:
             raise BundleError(f"{path}: needs {size / 1e9:.1f} GB, and {path.parent} has {free / 1e9:.1f} GB left")
@@ -56,6 +62,10 @@ class Claim:
     def keep(self) -> None:
         """Give the finished file its name, in one step."""
         os.replace(self.partial, self.path)
+        os.close(self.fd)
+
+    def leave(self) -> None:
+        """Let go of the unfinished file, for another writer to go on with."""
         os.close(self.fd)
 
     def drop(self) -> None:

@@ -49,8 +49,11 @@ def create(
     tables: Mapping[str, np.ndarray],
     strings: list[str],
     blobs: Mapping[str, int],
+    request: str = "",
 ) -> Skeleton:
     """Write the skeleton of a file of ``kind`` (``bundle`` or ``results``) with its texts, nothing else.
+
+    ``request`` says in the first block, until the file is sealed, what it is to become.
 
     ``tables`` gives types and sizes, ``blobs`` the elements per dtype. Every dataset is contiguous and
     allocated at once, so all offsets are known and nothing moves later.
@@ -81,7 +84,7 @@ def create(
     made_size = path.stat().st_size
     skeleton = Skeleton(path, offsets, tuple(ranges), made_size)
     with open(path, "r+b") as raw:
-        raw.write(_first_block(kind, skeleton, _UNKNOWN))
+        raw.write(first_block(kind, skeleton, request))
     return skeleton
 
 
@@ -127,7 +130,7 @@ def seal(skeleton: Skeleton, kind: str, table: np.ndarray) -> str:
         file.attrs.modify("digest", np.bytes_(digest.encode()))
         file.attrs.modify("complete", np.uint8(1))
     with open(skeleton.path, "r+b") as raw:
-        raw.write(_first_block(kind, skeleton, _UNKNOWN))
+        raw.write(first_block(kind, skeleton))
         raw.seek(FIELD[0])
         raw.write(file_digest(raw.fileno(), skeleton.ranges, skeleton.size).encode())
     return digest
@@ -148,9 +151,11 @@ def file_digest(fd: int, ranges: Iterable[tuple[int, int]], size: int) -> str:
     return digest.hexdigest()
 
 
-def _first_block(kind: str, skeleton: Skeleton, digest: str) -> bytes:
-    lines = [f"opgen {kind} {FORMAT_VERSION}".ljust(31), f"sha256 {digest}", f"bytes {skeleton.size}"]
+def first_block(kind: str, skeleton: Skeleton, request: str = "") -> bytes:
+    """What stands before HDF5's own bytes while the digest of the file is not known."""
+    lines = [f"opgen {kind} {FORMAT_VERSION}".ljust(31), f"sha256 {_UNKNOWN}", f"bytes {skeleton.size}"]
     lines += [f"data {start} {end}" for start, end in skeleton.ranges]
+    lines += [f"request {request}"] if request else []
     return "\n".join([*lines, ""]).encode().ljust(FIRST_BLOCK, b"\0")
 
 

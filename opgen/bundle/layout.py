@@ -57,27 +57,36 @@ class Layout:
     ) -> Layout:
         """Lay out ``tensors`` (per case, its :class:`DataTensor` rows, empty for a first-phase case).
 
-        ``order`` names the case rows in the order in which they will be written (default: as they come):
-        cases that are neighbours there are neighbours in the blobs, so that a batch is written in one piece.
+        ``order`` names the case rows in the order in which their data lie. By default cases whose tensors are alike are
+        neighbours, in the order of the first of each kind, so that they can be written and read in one piece.
         Raises BundleError for a dtype that has no data and for sizes no file can hold.
         """
         names: dict[str, int] = {}
-        columns: list[tuple[int, int, int, int, int]] = []
-        count = 0
-        for count, rows in enumerate(tensors, 1):
-            for name, role, dtype, size in rows:
-                extent = prod(size) if isinstance(size, (tuple, list)) else int(size)
-                if not 0 <= extent <= _LARGEST:
-                    raise BundleError(f"case row {count - 1}, {name}: a tensor of {extent} elements cannot be stored")
-                columns.append((count - 1, names.setdefault(name, len(names)), ROLES[role], DTYPES[dtype], extent))
-        if count != len(cases):
-            raise BundleError(f"a layout needs the tensors of every case: {len(cases)} cases, {count} lists")
-        case, name, role, dtype, elements = np.array(columns, dtype=np.int64).reshape(-1, 5).T
-        rank = np.arange(count) if order is None else _inverse(order, count)
+        numbers: dict[tuple[tuple[int, ...], ...], int] = {}
+        known: dict[int, int] = {}
+        form = np.empty(len(cases), dtype=np.int64)
+        given = [rows if isinstance(rows, list) else list(rows) for rows in tensors]
+        if len(given) != len(cases):
+            raise BundleError(f"a layout needs the tensors of every case: {len(cases)} cases, {len(given)} lists")
+        for at, rows in enumerate(given):
+            number = known.get(id(rows))
+            if number is None:
+                one = tuple(
+                    (names.setdefault(name, len(names)), ROLES[role], DTYPES[dtype], _extent(size, at, name))
+                    for name, role, dtype, size in rows
+                )
+                number = known[id(rows)] = numbers.setdefault(one, len(numbers))
+            form[at] = number
+        counts = np.array([len(one) for one in numbers], dtype=np.int64)
+        columns = np.array([row for one in numbers for row in one], dtype=np.int64).reshape(-1, 4)
+        case = np.repeat(np.arange(len(cases)), counts[form])
+        within = np.arange(len(case)) - np.repeat(np.cumsum(counts[form]) - counts[form], counts[form])
+        name, role, dtype, elements = columns[np.repeat((np.cumsum(counts) - counts)[form], counts[form]) + within].T
+        rank = _inverse(np.argsort(form, kind="stable") if order is None else order, len(cases))
         position, blobs = _positions(dtype, elements, rank[case])
         return cls(
-            count, tuple(names), case.astype(np.uint32), name.astype(np.int32), role.astype(np.int8),
-            dtype.astype(np.int8), elements, position, blobs,
+            len(cases), tuple(names), case.astype(np.uint32), name.astype(np.int32), role.astype(np.int8),
+            dtype.astype(np.int8), elements.copy(), position, blobs,
         )  # fmt: skip
 
     @property
@@ -102,7 +111,14 @@ class Layout:
         return found
 
 
-def _inverse(order: Sequence[int], count: int) -> np.ndarray:
+def _extent(size: int | Sequence[int], case: int, name: str) -> int:
+    extent = prod(size) if isinstance(size, (tuple, list)) else int(size)  # type: ignore[arg-type]
+    if not 0 <= extent <= _LARGEST:
+        raise BundleError(f"case row {case}, {name}: a tensor of {extent} elements cannot be stored")
+    return extent
+
+
+def _inverse(order: Sequence[int] | np.ndarray, count: int) -> np.ndarray:
     given = np.asarray(order, dtype=np.int64)
     if not np.array_equal(np.sort(given), np.arange(count)):
         raise BundleError(f"the order of {count} cases must name each of them once")

@@ -17,7 +17,7 @@ from opgen.bundle.dtypes import BundleError, numpy_dtype
 
 _FIRST = re.compile(
     rb"opgen (?P<kind>\w+) (?P<version>\d+) *\nsha256 (?P<digest>[0-9a-f]{64})\nbytes (?P<size>\d+)\n"
-    rb"(?P<ranges>(?:data \d+ \d+\n)*)\0*\Z"
+    rb"(?P<ranges>(?:data \d+ \d+\n)*)(?:request [0-9a-f]{64}\n)?\0*\Z"
 )
 
 

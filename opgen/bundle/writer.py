@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 import opgen
-from opgen.bundle import container, tables
+from opgen.bundle import container, resuming, tables
 from opgen.bundle.blocks import Arrays, Blocks
 from opgen.bundle.claim import Claim, one_line
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.layout import Layout
+from opgen.bundle.resuming import Journal
 from opgen.model import Case
 
 
@@ -23,7 +24,8 @@ class Writer:
 
     Tensors come in any order, by case or by block, here or through :meth:`port` in another process.
     Leaving the block normally finishes the file and gives it its name; leaving it by an exception removes
-    what was written. Raises BundleError, before anything is written if ``path`` cannot be.
+    what was written, or, with ``keep``, leaves ``<name>.partial`` where anything was. ``resume`` goes on from such a
+    file. Raises BundleError, before anything is written if ``path`` cannot be.
     """
 
     def __init__(
@@ -35,6 +37,8 @@ class Writer:
         *,
         force: bool = False,
         outputs: Mapping[str, Collection[str]] | None = None,
+        keep: bool = False,
+        resume: bool = False,
     ) -> None:
         self.path = Path(path)
         self.layout = layout
@@ -45,15 +49,28 @@ class Writer:
         if len(set(self._ids)) != len(self._ids):
             raise BundleError(f"{self.path}: two cases have the id {_repeated(self._ids)!r}")
         self._done = np.zeros(len(layout.case), dtype=bool)
+        self._keep = keep
+        self._journal = Journal(self._tables.tables["tensors"])
         self._claim: Claim | None = Claim(self.path, layout.bytes, force)
         try:
             with one_line(self.path):
-                self._skeleton = container.create(
-                    self._claim.partial, "bundle", self.header, self._tables.tables, self._tables.strings, layout.blobs
-                )
-                for name, table in self._tables.tables.items():
+                found = self._tables
+                request = container.root_digest(container.digests(self.header, found.tables, found.strings))
+                begun = resume and resuming.begun(self._claim)
+                path_now = resuming.beside(self._claim) if begun else self._claim.partial
+                skeleton = container.create(path_now, "bundle", self.header, found.tables, found.strings, layout.blobs, request)
+                if begun:
+                    skeleton, digests = resuming.adopt(self._claim, skeleton, request, found.tables)
+                    self._done = resuming.intact(self._claim.fd, skeleton, layout, digests[found.tensor_row])
+                    intact = found.tensor_row[self._done]
+                    found.tables["tensors"]["digest"][intact] = digests[intact]
+                self._skeleton = skeleton
+                for name, table in found.tables.items():
                     container.write_table(self._claim.fd, self._skeleton, name, table)
         except BaseException:
+            if self._claim is not None and resume:
+                self._claim.leave()
+                self._claim = None
             self.abort()
             raise
         self._blocks = self.port()
@@ -67,7 +84,14 @@ class Writer:
         if kind is None:
             self.close()
         else:
-            self.abort()
+            self._stop()
+
+    @property
+    def written(self) -> np.ndarray:
+        """(cases,) bool: every tensor of the case is in the file; cases without data are."""
+        result = np.ones(self.layout.cases, dtype=bool)
+        result[self.layout.case[~self._done]] = False
+        return result
 
     def write(self, row: int, name: str, role: str, array: np.ndarray) -> None:
         """Write one tensor of one case; an input is given as its whole backing storage."""
@@ -93,8 +117,12 @@ class Writer:
 
     def accept(self, rows: np.ndarray, digests: np.ndarray) -> None:
         """Take note of tensors that are in the file: layout rows and digests, as :meth:`Blocks.write` returns them."""
-        self._tables.tables["tensors"]["digest"][self._tables.tensor_row[rows]] = digests
+        changed = self._tables.tensor_row[rows]
+        self._tables.tables["tensors"]["digest"][changed] = digests
         self._done[rows] = True
+        self._journal.note(changed)
+        if self._journal.due:
+            self._journal.write(self._open().fd, self._skeleton.offsets["tensors"])
 
     def close(self) -> None:
         """Finish: tables, digests, ``complete``, the name. BundleError if a planned tensor never came."""
@@ -110,7 +138,7 @@ class Writer:
                 self.digest = container.seal(self._skeleton, "bundle", digests)
                 claim.keep()
         except BaseException:
-            self.abort()
+            self._stop()
             raise
         self._claim = None
 
@@ -121,6 +149,14 @@ class Writer:
         if self._claim is not None:
             self._claim.drop()
             self._claim = None
+
+    def _stop(self) -> None:
+        """Give up, and leave what is there to whoever resumes."""
+        if self._keep and self._claim is not None and self._done.any():
+            self._journal.write(self._claim.fd, self._skeleton.offsets["tensors"])
+            self._claim.leave()
+            self._claim = None
+        self.abort()
 
     def _open(self) -> Claim:
         if self._claim is None:

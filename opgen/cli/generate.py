@@ -27,17 +27,21 @@ from opgen.cli import options
 @options.force_option()
 @click.option("--workers", metavar="N", type=click.IntRange(1), help="Processes that compute; by default one per core.")
 @click.option("--dask", default="", metavar="ADDRESS", help="Compute on the dask.distributed cluster of this scheduler.")
+@click.option("--resume", is_flag=True, help="Go on where the same command was stopped, from FILE.partial.")
 @click.option("--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case.")
 @options.quiet_option()
-def command(output: str, seed: int, force: bool, workers: int | None, dask: str, quiet: bool, cases: tuple[str, ...], **asked: Any) -> None:
+def command(
+    output: str, seed: int, force: bool, workers: int | None, dask: str, resume: bool, quiet: bool, cases: tuple[str, ...], **asked: Any
+) -> None:
     """Write a bundle of test cases: calls, input data, expected gradients with a bound per element, expected status codes.
 
-    Without any argument: the smoke suite of every operator and product, in ./opgen-smoke.h5.
+    Without any argument: the smoke suite of every operator and product, in ./opgen-smoke.h5. A run that is stopped, even
+    killed, leaves FILE.partial, never FILE; --resume goes on from it, to the same bytes.
     """
     import os
 
     from opgen import census, engine
-    from opgen.bundle.claim import refuse
+    from opgen.bundle.claim import partial, refuse
     from opgen.cli import console
     from opgen.selection import Request, header
 
@@ -46,11 +50,16 @@ def command(output: str, seed: int, force: bool, workers: int | None, dask: str,
     refuse(path, force)
     console.note("enumerating calls ...", quiet)
     suite = request.suite()
-    with console.progress("cases", len(suite.cases), quiet) as advance:
-        engine.write(
-            suite, path, header(request, suite, seed),
-            seed=seed, workers=workers or os.cpu_count() or 1, dask=dask, force=force, progress=advance,
-        )
+    try:
+        with console.progress("cases", len(suite.cases), quiet) as advance:
+            engine.write(
+                suite, path, header(request, suite, seed), seed=seed, workers=workers or os.cpu_count() or 1, dask=dask, force=force,
+                resume=resume, progress=advance,
+            )  # fmt: skip
+    except BaseException:
+        if partial(path).exists():
+            console.note(f"{partial(path)}: holds what is done; the same command with --resume goes on from it", quiet)
+        raise
     if not quiet:
         counted = census.census(suite)
         console.messages().print(census_table(counted))

@@ -1,0 +1,116 @@
+"""Going on with a file that somebody began to write: what is in it counts only where it matches a digest.
+
+While a file is written, the digests of finished tensors go into its table of tensors every now and then. Whoever resumes
+writes everything but the data anew and keeps the tensors whose bytes match such a digest. So it does not matter when, nor
+in the middle of what, the first writer was stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from opgen.bundle import container
+from opgen.bundle.blocks import DIGEST
+from opgen.bundle.claim import Claim
+from opgen.bundle.container import Skeleton
+from opgen.bundle.dtypes import DTYPES, BundleError, numpy_dtype
+from opgen.bundle.layout import Layout
+
+EVERY = 1.0
+"""Seconds between two notes of what is finished: as much is lost at most."""
+_NEAR = 64
+_NOTHING = bytes(DIGEST)
+
+
+class Journal:
+    """The rows of the table of tensors that have changed since they were last written to the file."""
+
+    def __init__(self, table: np.ndarray) -> None:
+        self._table = table
+        self._changed: list[np.ndarray] = []
+        self._last = time.monotonic()
+
+    def note(self, rows: np.ndarray) -> None:
+        """Rows whose digests are known now."""
+        self._changed.append(rows)
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to write."""
+        return time.monotonic() - self._last >= EVERY
+
+    def write(self, fd: int, offset: int) -> None:
+        """Write the changed rows into the table that begins at ``offset``; their data are there already."""
+        rows = np.unique(np.concatenate(self._changed)) if self._changed else np.empty(0, dtype=np.int64)
+        for run in np.split(rows, np.flatnonzero(np.diff(rows) > _NEAR) + 1):
+            if len(run):
+                piece = self._table[run[0] : run[-1] + 1]
+                container.write_at(fd, piece.view(np.uint8), offset + int(run[0]) * self._table.itemsize)
+        self._changed, self._last = [], time.monotonic()
+
+
+def begun(claim: Claim) -> bool:
+    """Whether there is anything to go on from: a first block is written once the file has its full size."""
+    return b"\nrequest " in os.pread(claim.fd, container.FIRST_BLOCK, 0)
+
+
+def beside(claim: Claim) -> Path:
+    """Where a fresh file without data is made, to take over from."""
+    return claim.partial.with_name(claim.partial.name + ".fresh")
+
+
+def adopt(claim: Claim, fresh: Skeleton, request: str, tables: dict[str, np.ndarray]) -> tuple[Skeleton, np.ndarray]:
+    """Give an unfinished file everything of a fresh one but the data.
+
+    Returns the skeleton and the digests of tensors that somebody took note of, (tensors,). BundleError where the file was to
+    become another one.
+    """
+    try:
+        wanted = container.first_block("bundle", fresh, request)
+        if os.pread(claim.fd, len(wanted), 0) != wanted:
+            raise BundleError(
+                f"{claim.partial}: was begun for another suite (other cases, seed, specs, plans or opgen); "
+                "repeat the command that began it, or leave out --resume to begin anew"
+            )
+        tensors = tables["tensors"].copy()
+        if len(tensors):
+            known = os.pread(claim.fd, tensors.nbytes, fresh.offsets["tensors"])
+            tensors["digest"] = np.frombuffer(known.ljust(tensors.nbytes, b"\0"), dtype=tensors.dtype)["digest"]
+        with open(fresh.path, "r+b", buffering=0) as file:
+            for name, table in {**tables, "tensors": tensors}.items():
+                container.write_table(file.fileno(), fresh, name, table)
+            _copy(file.fileno(), claim.fd, fresh)
+        return replace(fresh, path=claim.partial), tensors["digest"]
+    finally:
+        fresh.path.unlink(missing_ok=True)
+
+
+def _copy(source: int, target: int, skeleton: Skeleton) -> None:
+    """Everything but the data."""
+    os.ftruncate(target, skeleton.size)
+    at = 0
+    for start, end in (*skeleton.ranges, (skeleton.size, skeleton.size)):
+        while at < start:
+            piece = os.pread(source, min(1 << 20, start - at), at)
+            container.write_at(target, piece, at)
+            at += len(piece)
+        at = end
+
+
+def intact(fd: int, skeleton: Skeleton, layout: Layout, digests: np.ndarray) -> np.ndarray:
+    """(layout rows,) bool: the data in the file match the digest that was noted."""
+    items = {number: (name, numpy_dtype(name).itemsize) for name, number in DTYPES.items() if name in layout.blobs}
+    result = np.zeros(len(layout.case), dtype=bool)
+    noted = [row for row, digest in enumerate(digests.tolist()) if digest != _NOTHING]
+    columns = layout.dtype[noted].tolist(), layout.elements[noted].tolist(), layout.position[noted].tolist()
+    for row, dtype, elements, position in zip(noted, *columns, strict=True):
+        name, item = items[dtype]
+        data = os.pread(fd, elements * item, skeleton.offsets.get(f"data/{name}", 0) + position * item)
+        result[row] = len(data) == elements * item and sha256(data).digest()[:DIGEST] == digests[row].tobytes()
+    return result

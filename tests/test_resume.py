@@ -1,0 +1,161 @@
+"""A writer that is killed at any moment leaves the old file or something to go on from, and nothing that reads as good."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import opgen
+from opgen import engine
+from opgen.book import book
+from opgen.bundle import resuming
+from opgen.bundle.claim import partial
+from opgen.bundle.dtypes import BundleError
+from opgen.bundle.verify import verify
+from opgen.plan import plan_for
+from opgen.suite import Suite, plan_suite
+
+KILLS = 100 if os.environ.get("OPGEN_SLOW") else 12
+HEADER = {"seed": 5}
+
+
+@pytest.fixture(scope="module")
+def suite() -> Suite:
+    return plan_suite([(spec, plan_for(spec.op)) for spec in book().specs if spec.op == "avg_pool2d_backward"], "standard")
+
+
+@pytest.fixture(scope="module")
+def expected(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("whole") / "whole.h5"
+    engine.write(suite, path, HEADER, seed=5)
+    return path.read_bytes()
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "TOGETHER", 1 << 12)
+    monkeypatch.setattr(resuming, "EVERY", 0.02)
+
+
+def stopped(suite: Suite, path: Path, after: int, **options: object) -> Path:
+    """A partial file that holds at least ``after`` cases with data."""
+    rest = sum(case.phase == 1 for case in suite.cases) + after
+
+    def enough(cases: int) -> None:
+        nonlocal rest
+        rest -= cases
+        if rest <= 0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        engine.write(suite, path, HEADER, seed=5, progress=enough, **options)  # type: ignore[arg-type]
+    return partial(path)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_at_any_moment(suite: Suite, expected: bytes, tmp_path: Path, workers: int) -> None:
+    path, draw, begin = tmp_path / "suite.h5", Random(workers), time.perf_counter()
+    engine.write(suite, path, HEADER, seed=5, workers=workers)
+    whole, went_on = time.perf_counter() - begin, 0
+    path.write_bytes(b"the old file")
+    for _ in range(KILLS // workers):
+        child = get_context("fork").Process(
+            target=engine.write, args=(suite, path, HEADER), kwargs={"seed": 5, "workers": workers, "resume": True, "force": True}
+        )
+        child.start()
+        time.sleep(draw.uniform(0, whole))
+        assert child.pid
+        os.kill(child.pid, signal.SIGKILL)
+        child.join()
+        if path.read_bytes() != b"the old file":
+            assert path.read_bytes() == expected
+            path.write_bytes(b"the old file")
+        if partial(path).exists():
+            went_on += 1
+            with pytest.raises(BundleError):
+                opgen.open(partial(path))
+            assert verify(partial(path))
+        time.sleep(0.4 if workers > 1 else 0)  # workers notice that they are alone
+    engine.write(suite, path, HEADER, seed=5, resume=True, force=True)
+    assert path.read_bytes() == expected
+    assert went_on
+    assert os.listdir(tmp_path) == ["suite.h5"]
+
+
+def test_what_is_there_is_not_computed_again(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+    left = stopped(suite, tmp_path / "suite.h5", 40)
+    assert not (tmp_path / "suite.h5").exists()
+    told: list[int] = []
+    engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True, progress=told.append)
+    assert told[0] >= 40 + sum(case.phase == 1 for case in suite.cases)
+    assert sum(told) == len(suite.cases)
+    assert (tmp_path / "suite.h5").read_bytes() == expected
+    assert not left.exists()
+
+
+def test_damaged_data_are_computed_again(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+    left = stopped(suite, tmp_path / "suite.h5", 40)
+    content, draw = bytearray(left.read_bytes()), Random(0)
+    for _ in range(200):
+        content[draw.randrange(4096, len(content))] ^= 1 << draw.randrange(8)
+    left.write_bytes(content)
+    engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True)
+    found = (tmp_path / "suite.h5").read_bytes()
+    assert found == expected or verify(tmp_path / "suite.h5")  # only what lies between tensors can differ, and tells
+
+
+@pytest.mark.parametrize("content", [b"", b"opgen bundle", bytes(5000)], ids=["empty", "torn", "zeros"])
+def test_nothing_to_go_on_from_is_a_new_beginning(suite: Suite, expected: bytes, tmp_path: Path, content: bytes) -> None:
+    partial(tmp_path / "suite.h5").write_bytes(content)
+    engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True)
+    assert (tmp_path / "suite.h5").read_bytes() == expected
+
+
+def test_another_request_is_refused_and_leaves_the_file(suite: Suite, tmp_path: Path) -> None:
+    left = stopped(suite, tmp_path / "suite.h5", 40)
+    before = left.read_bytes()
+    with pytest.raises(BundleError, match="was begun for another suite .*--resume"):
+        engine.write(suite, tmp_path / "suite.h5", {"seed": 6}, seed=6, resume=True)
+    with pytest.raises(BundleError, match="was begun for another suite"):
+        engine.write(suite.some(range(3)), tmp_path / "suite.h5", HEADER, seed=5, resume=True)
+    assert left.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [left.name]
+
+
+def test_without_resume_a_partial_file_is_written_anew(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+    stopped(suite, tmp_path / "suite.h5", 40)
+    engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5)
+    assert (tmp_path / "suite.h5").read_bytes() == expected
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_ends_at_once_and_tells_how_to_go_on(tmp_path: Path, workers: str) -> None:
+    command = [sys.executable, "-m", "opgen", "generate", "avg_pool2d_backward", "--plan", "full", "--workers", workers, "-o", "pool.h5"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(Path(opgen.__file__).parents[1])},
+    )  # fmt: skip
+    while not (tmp_path / "pool.h5.partial").exists() and process.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.15)
+    begin = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)
+    _, messages = process.communicate(timeout=60)
+    if process.returncode == 0:
+        pytest.skip("it was faster than Ctrl-C")
+    assert time.monotonic() - begin < 10
+    assert process.returncode == 130
+    assert messages.splitlines()[-1] == "interrupted"
+    assert "--resume goes on from it" in messages or not (tmp_path / "pool.h5.partial").exists()
+    assert "Traceback" not in messages
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+    assert not (tmp_path / "pool.h5").exists()
