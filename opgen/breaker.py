@@ -55,6 +55,15 @@ class Breaker:
                     seen.add(key)
                     yield edits
 
+    def dropping(self, guard: Guard) -> Iterator[Sequence[Edit]]:
+        """Null pointers in place of what a guard speaks of, and outputs that are not asked for any more."""
+        for name in dict.fromkeys(name for name, _ in guard.require.refs):
+            parameter = self.spec.parameters.get(name)
+            if parameter is not None and (parameter.is_tensor or parameter.is_array):
+                yield [((name, "null"), 1)]
+                if parameter.mask is not None:
+                    yield [((name, "null"), 1), *((asked, 0) for asked in parameter.mask.refs)]
+
     def any_of(self, references: Iterable[Reference], row: int) -> Iterator[Sequence[Edit]]:
         """Edits of some names of one row, whatever they lead to."""
         for reference in references:

@@ -41,6 +41,10 @@ def _turning(guard: Guard, breaker: Breaker, row: int) -> Iterable[Sequence[Edit
     return breaker.edits(guard, row)
 
 
+def _dropping(guard: Guard, breaker: Breaker, row: int) -> Iterable[Sequence[Edit]]:
+    return breaker.dropping(guard)
+
+
 def _towards(references: Sequence[Reference], breaker: Breaker, row: int) -> Iterable[Sequence[Edit]]:
     return breaker.any_of(references, row)
 
@@ -86,7 +90,8 @@ class Edited:
             if len(broken) and self.weight[broken].min() > _WEIGHT[rule.bucket]:
                 for row in self._lightest(broken):
                     others = [i for i in np.flatnonzero(self.judged.broken[:, row]) if i != r]
-                    starts += [(row, partial(_turning, guard)) for i in others for guard in self.spec.rules[i].guards]
+                    guards = [guard for i in others for guard in self.spec.rules[i].guards]
+                    starts += [(row, partial(step, guard)) for guard in guards for step in (_turning, _dropping)]
         self._edit(starts)
 
     def edit_towards(self) -> bool:

@@ -56,7 +56,7 @@ def test_two_runs_are_the_same() -> None:
     assert (one.kind, one.intent, one.recipe, one.twin.tolist()) == (two.kind, two.intent, two.recipe, two.twin.tolist())
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", ["avg_pool2d_backward", "group_norm_backward", "convolution_backward.atlas"])
 def test_calls_are_what_they_are_said_to_be(name: str) -> None:
     spec = page(name)
     drafted = enumerate_calls(spec, plan(spec.op), "smoke")
@@ -76,10 +76,9 @@ def test_a_tier_of_strength_zero_makes_nothing_of_its_own() -> None:
     assert {case.kind for case in cases} == {"pinned"} and all(case.call.args["stride"] is None for case in cases)
 
 
-@pytest.mark.parametrize("tier", ["smoke", "standard"])
 @pytest.mark.parametrize("name", PAGES)
-def test_no_case_ends_the_host_process(name: str, tier: str) -> None:
-    assert not any(case.library and "crash" in case.library.codes for case in suite(name, tier).cases)
+def test_no_case_ends_the_host_process(name: str) -> None:
+    assert not any(case.library and "crash" in case.library.codes for case in suite(name).cases)
 
 
 def test_a_budget_in_cases_keeps_what_is_needed() -> None:
