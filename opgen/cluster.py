@@ -27,7 +27,7 @@ def computed(
     except ImportError:
         raise FileError([Problem("--dask", None, address, "needs dask.distributed: pip install 'opgen[distributed]'")]) from None
     try:
-        client = Client(address, timeout="10s", set_as_default=False)
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise FileError([Problem("--dask", None, address, f"no scheduler answers: {error or type(error).__name__}")]) from None
     with client:

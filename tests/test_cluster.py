@@ -60,6 +60,7 @@ def test_a_worker_that_dies_loses_nothing(suite, expected, local, tmp_path, monk
 
 
 def test_nobody_at_the_address_is_one_message(suite, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE", "1s")
     with pytest.raises(FileError, match="no scheduler answers"):
         engine.write(suite, tmp_path / "none.h5", {"seed": 3}, seed=3, dask="tcp://127.0.0.1:1")
     assert not list(tmp_path.iterdir())
