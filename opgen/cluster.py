@@ -11,6 +11,8 @@ from typing import Any
 from opgen.model import FileError, Problem
 from opgen.suite import Batch
 
+PATIENCE = "10s"
+"""How long to wait for a scheduler to answer."""
 _AHEAD = 4
 """Chunks per worker thread that are under way at a time: what bounds memory on every side."""
 
