@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from opgen import engine
+from opgen import cluster, engine
 from opgen.book import book
 from opgen.model import FileError
 from opgen.plan import plan_for
