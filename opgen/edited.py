@@ -14,7 +14,7 @@ import numpy as np
 
 from opgen import terms
 from opgen.binding import TableView
-from opgen.breaker import Breaker, breaks, distance, reaches
+from opgen.breaker import Breaker, breaks, reaches
 from opgen.choices import Choices
 from opgen.constraints import holds
 from opgen.costs import elements, possible
@@ -24,11 +24,10 @@ from opgen.proposals import Collector, Edit, Proposals, alone
 from opgen.reasons import conjuncts, unreachable
 from opgen.rules import Guard, Rule
 from opgen.table import concatenate
-from opgen.terms import Reference, Term
+from opgen.terms import Reference
 
 FORBIDDEN = ("stated", "unstated", "unsupported_product")
 """Buckets whose rules a suite breaks."""
-INEQUALITIES = ("<", "<=", ">", ">=")
 _WEIGHT = {"stated": 1000, "unstated": 1000, "unsupported_product": 1000, "disputed": 1000, "assumed": 1}
 """What a broken rule adds to the company of another; an assumed one is mentioned and weighs less."""
 
@@ -190,63 +189,6 @@ class Edited:
         rule, guard = self.rule(number)
         broken = self.judged.broken[self.guards[number][0]]
         return np.flatnonzero(broken if len(rule.guards) == 1 else broken & breaks(guard, self.judged.view, len(self)))
-
-    def company(self, row: int, of: Iterable[int]) -> tuple[str, ...]:
-        """The other rules that a row breaks."""
-        return tuple(rule.id for i, rule in enumerate(self.spec.rules) if self.judged.broken[i, row] and i not in of)
-
-    def worst(self, number: int, most: int) -> list[int]:
-        """Calls that break a guard with the least company: ``most`` per product, both sides of a comparison first; and where
-        none of them is the nearest to the limit, one that is, in whatever company."""
-        rows, guard = self.breaking(number), self.rule(number)[1]
-        away = distance(guard, self.judged.view, len(self))[rows]
-        edits = (self.proposals.target[rows] >= 0).sum(axis=1)
-        order = np.lexsort((self.size[rows], np.abs(away), edits, self.weight[rows]))
-        chosen = self._picked(rows, order, np.sign(away), most)
-        if chosen and guard.require.operator in INEQUALITIES:
-            nearest = order[np.abs(away[order]) == np.abs(away).min()]
-            if not set(rows[nearest].tolist()) & set(chosen):
-                chosen.append(int(rows[nearest[0]]))
-        return chosen
-
-    def limits(self, number: int, most: int) -> list[int]:
-        """Legal calls as near to the limit of a guard as edits come, ``most`` per product; those that prove nothing last."""
-        rule, guard = self.rule(number)
-        dull = self.choices.vacuous(self.judged.view, len(self), rule.id)
-        rows = np.flatnonzero(self.legal_rows & reaches(guard, self.judged.view, len(self)))
-        away = np.abs(distance(guard, self.judged.view, len(self)))[rows]
-        order = np.lexsort((self.size[rows], dull[rows], away))
-        order = order[away[order] == away.min(initial=np.inf)]
-        return self._picked(rows, order, np.zeros(len(rows)), most)
-
-    def members(self, number: int, known: Judgement) -> list[int]:
-        """Legal calls for the members of a list that no call of ``known`` has, one each."""
-        relation = self.rule(number)[1].require
-        found = []
-        for right in relation.right if relation.operator == "in" and relation.left.kind != "shape" else ():
-            if not (self._has(relation.left, right, number, known) & known.valid).any():
-                rows = np.flatnonzero(self._has(relation.left, right, number, self.judged) & self.legal_rows)
-                found += rows[np.lexsort((self.size[rows],))][:1].tolist()
-        return found
-
-    def _has(self, left: Term, right: Term, number: int, judged: Judgement) -> np.ndarray:
-        same = left.read(judged.view).data == right.read(judged.view).data
-        return np.asarray(reaches(self.rule(number)[1], judged.view, len(judged.table)) & same)
-
-    def _picked(self, rows: np.ndarray, order: np.ndarray, side: np.ndarray, most: int) -> list[int]:
-        chosen: list[int] = []
-        products = self.judged.table.product[rows]
-        for product in np.unique(products):
-            mine = order[products[order] == product]
-            first = [int(mine[side[mine] == s][0]) for s in np.unique(side[mine])]
-            first.sort(key=mine.tolist().index)
-            taken: set[tuple[int, ...]] = set()
-            for place in [*first, *mine[: 50 * most].tolist()]:
-                key = self.proposals.key(int(rows[place]))
-                if len(taken) < most and key not in taken:
-                    taken.add(key)
-                    chosen.append(int(rows[place]))
-        return chosen
 
     def parts(self, row: int) -> Iterator[tuple[int, list[Edit], int]]:
         """(base, edits, mode) of the calls between a legal call and one that came of several edits."""

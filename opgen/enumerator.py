@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from opgen import picking
 from opgen.choices import Choices
 from opgen.costs import elements
 from opgen.covering import Cover, Model, cover
-from opgen.edited import FORBIDDEN, INEQUALITIES, Edited
+from opgen.edited import FORBIDDEN, Edited
 from opgen.faultpairs import fault_pairs
 from opgen.model import FileError, Problem
 from opgen.oracle import Judgement, judge
@@ -127,14 +128,14 @@ def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, 
     singles: dict[str, list[int]] = {}
     for number, (r, _) in enumerate(edited.guards):
         rule, guard = edited.rule(number)
-        if tier.limits and guard.require.operator in INEQUALITIES:
-            for row in edited.limits(number, tier.limits):
+        if tier.limits and guard.require.operator in picking.INEQUALITIES:
+            for row in picking.limits(edited, number, tier.limits):
                 limits.setdefault(row, []).append(f"at the limit of {rule.id}")
-        for row in edited.members(number, own_legal) if tier.limits else ():
+        for row in picking.members(edited, number, own_legal) if tier.limits else ():
             limits.setdefault(row, []).append(f"one of what {rule.id} lists")
         if rule.bucket in FORBIDDEN:
-            for row in edited.worst(number, tier.invalid):
-                others = edited.company(row, (r,))
+            for row in picking.worst(edited, number, tier.invalid):
+                others = picking.company(edited, row, (r,))
                 broken.setdefault(row, []).append(f"breaks {rule.id}" + (f" with {', '.join(others)}" if others else ""))
                 singles.setdefault(rule.id, []).append(row)
     report.unreached = {rule.id: _why(rule, spec) for rule in rules if rule.bucket in FORBIDDEN and tier.invalid and rule.id not in singles}

@@ -12,16 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from opgen.handwritten import PIN_KEYS as PIN_KEYS
+from opgen.handwritten import TIERS as TIERS
+from opgen.handwritten import Pinned as Pinned
+from opgen.handwritten import Vacuous as Vacuous
+from opgen.handwritten import known_keys, pinned_call, vacuous
 from opgen.model import FileError, Problem
-from opgen.recipes import RECIPES
 from opgen.resources import cases_folder
 from opgen.yamlfile import Document, Location, did_you_mean, read
 
-TIERS = ("smoke", "standard", "full", "crash")
-"""``crash`` holds calls that are known to end the host process; nothing takes it by default."""
 TOP = ("op", "axes", "let", "roles", "factors", "vacuous", "tiers", "pinned")
 ROLES = ("gradient", "operand", "centre", "scale")
-PIN_KEYS = ("id", "why", "products", "args", "recipe", "tiers", "data")
 TIER_KEYS = ("strength", "groups", "invalid", "limits", "pairs", "elements", "bytes", "cases")
 
 
@@ -58,29 +59,6 @@ class Tier:
     elements: int = 2**20
     bytes: int = 2**30
     cases: int = 100_000
-
-
-@dataclass(frozen=True)
-class Pinned:
-    """A call written by hand, and why it is worth keeping. ``data`` are given values of some inputs, row-major; the recipe
-    draws the others."""
-
-    id: str
-    why: str
-    products: tuple[str, ...]
-    args: Mapping[str, Any]
-    recipe: str
-    tiers: tuple[str, ...]
-    data: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Vacuous:
-    """A condition under which a pass proves nothing, and why: of every case, or of those at the limit of some ``rules``."""
-
-    when: str
-    why: str
-    rules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,16 +107,8 @@ class _Loader:
             document.problem((), "a plan is a mapping with the keys " + ", ".join(TOP))
             document.raise_problems()
 
-    def known(self, where: Location, value: Any, keys: Any) -> None:
-        if not isinstance(value, dict):
-            self.doc.problem(where, f"expects a mapping, not {value!r}")
-            return
-        for key in value:
-            if key not in keys:
-                self.doc.problem((*where, key), f"no such key{did_you_mean(key, keys)}; known are {', '.join(map(str, keys))}")
-
     def plan(self) -> Plan:
-        self.known((), self.data, TOP)
+        known_keys(self.doc, (), self.data, TOP)
         for key in ("op", "axes", "tiers"):
             if key not in self.data:
                 self.doc.problem((), f"the key '{key}' is missing")
@@ -149,29 +119,16 @@ class _Loader:
                 self.doc.problem(("roles", name), f"no such role {role!r}{did_you_mean(role, ROLES)}; known are {', '.join(ROLES)}")
         names = {axis.name for axis in axes}
         tiers = {str(name): self.tier(str(name), body, names) for name, body in self.mapping("tiers").items()}
-        pinned = tuple(self.pin(i, body) for i, body in enumerate(self.data.get("pinned") or []) if isinstance(body, dict))
+        pinned = tuple(pinned_call(self.doc, i, body) for i, body in enumerate(self.data.get("pinned") or []) if isinstance(body, dict))
         for id_ in {pin.id for pin in pinned if [p.id for p in pinned].count(pin.id) > 1}:
             self.doc.problem(("pinned",), "is the id of two pinned cases; rename one", id_)
         factors = self.data.get("factors", 2)
         if not isinstance(factors, int) or factors < 1:
             self.doc.problem(("factors",), f"expects how many tensors one term multiplies, not {factors!r}")
-        vacuous = tuple(self.vacuous(i, body) for i, body in enumerate(self.data.get("vacuous") or []))
+        told = tuple(vacuous(self.doc, i, body) for i, body in enumerate(self.data.get("vacuous") or []))
         self.doc.raise_problems()
         op = str(self.data["op"])
-        return Plan(self.doc.file, op, axes, self.mapping("let"), roles, factors, vacuous, tiers, pinned, self.doc, self.digest)
-
-    def vacuous(self, i: int, body: Any) -> Vacuous:
-        where = ("vacuous", i)
-        self.known(where, body, ("when", "why", "rules"))
-        body = body if isinstance(body, dict) else {}
-        for key in ("when", "why"):
-            if not isinstance(body.get(key), str):
-                self.doc.problem(where, f"the key '{key}' is missing or no text")
-        rules = body.get("rules", [])
-        if not isinstance(rules, list):
-            self.doc.problem((*where, "rules"), f"expects a list of rule ids, not {rules!r}")
-            rules = []
-        return Vacuous(str(body.get("when", "False")), str(body.get("why", "")), tuple(map(str, rules)))
+        return Plan(self.doc.file, op, axes, self.mapping("let"), roles, factors, told, tiers, pinned, self.doc, self.digest)
 
     def mapping(self, key: str) -> dict[Any, Any]:
         value = self.data.get(key) or {}
@@ -184,7 +141,7 @@ class _Loader:
         where = ("axes", name)
         if isinstance(body, list):
             body = {"values": body}
-        self.known(where, body, ("sets", "values", "why", *TIERS))
+        known_keys(self.doc, where, body, ("sets", "values", "why", *TIERS))
         body = body if isinstance(body, dict) else {}
         sets = body.get("sets", [name])
         sets = sets if isinstance(sets, list) else [sets]
@@ -217,7 +174,7 @@ class _Loader:
         where = ("tiers", name)
         if name not in TIERS:
             self.doc.problem(where, f"no such tier{did_you_mean(name, TIERS)}; known are {', '.join(TIERS)}")
-        self.known(where, body, TIER_KEYS)
+        known_keys(self.doc, where, body, TIER_KEYS)
         body = dict(body) if isinstance(body, dict) else {}
         groups = []
         for i, group in enumerate(body.pop("groups", [])):
@@ -236,31 +193,3 @@ class _Loader:
         numbers = {key: value for key, value in body.items() if key in TIER_KEYS and key != "groups"}
         numbers.setdefault("strength", 1)
         return Tier(name=name, groups=tuple(groups), **numbers)
-
-    def pin(self, i: int, body: dict[Any, Any]) -> Pinned:
-        where = ("pinned", i)
-        self.known(where, body, PIN_KEYS)
-        for key in ("id", "why", "args"):
-            if key not in body:
-                self.doc.problem(where, f"the key '{key}' is missing")
-        recipe = body.get("recipe", "grid")
-        if recipe not in RECIPES:
-            self.doc.problem(where, f"no such recipe '{recipe}'{did_you_mean(recipe, RECIPES)}")
-        args = body.get("args") if isinstance(body.get("args"), dict) else {}
-        tiers = body.get("tiers", list(TIERS[:3]))
-        for tier in tiers if isinstance(tiers, list) else [tiers]:
-            if tier not in TIERS:
-                self.doc.problem((*where, "tiers"), f"no such tier {tier!r}{did_you_mean(tier, TIERS)}; known are {', '.join(TIERS)}")
-        data = body.get("data") or {}
-        if not isinstance(data, dict) or not all(isinstance(v, list) and all(type(n) is int for n in v) for v in data.values()):
-            self.doc.problem((*where, "data"), "expects inputs and for each a flat list of whole numbers")
-            data = {}
-        return Pinned(
-            id=str(body.get("id", i)),
-            why=str(body.get("why", "")),
-            products=tuple(body.get("products", ())),
-            args=args or {},
-            recipe=recipe,
-            tiers=tuple(tiers) if isinstance(tiers, list) else (),
-            data={name: tuple(values) for name, values in data.items()},
-        )

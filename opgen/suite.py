@@ -5,10 +5,8 @@ A case is a call with an id, expectations and a purpose.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from math import prod
 from types import MappingProxyType
@@ -19,13 +17,14 @@ import numpy as np
 from opgen.batch import Batch as Batch
 from opgen.batch import WithData, batches
 from opgen.budget import affordable
-from opgen.calls import NamedCall, to_plain
+from opgen.calls import NamedCall
 from opgen.computable import computable, holdable
 from opgen.compute import compute_dtypes
 from opgen.costs import elements
-from opgen.enumerator import Drafted, Report, enumerate_calls
+from opgen.enumerator import Report, enumerate_calls
 from opgen.library import Answers, answer
-from opgen.model import Call, Case, Kind, TensorDesc
+from opgen.model import Call, Case, TensorDesc
+from opgen.naming import Purpose, named, some_of
 from opgen.numerics import DTYPES, golden_dtype
 from opgen.oracle import Judgement, judge
 from opgen.pinned import with_pinned
@@ -72,18 +71,6 @@ class Suite:
         return replace(self, cases=[self.cases[i] for i in rows], stored=[self.stored[i] for i in rows], batches=batches)
 
 
-@dataclass(frozen=True)
-class Purpose:
-    """What the rows of a table are for, beside their calls."""
-
-    kind: Sequence[Kind]
-    intent: Sequence[str]
-    recipe: Sequence[str]
-    twin: Sequence[str]
-    ids: Sequence[str]
-    given: Sequence[Mapping[str, Any]]
-
-
 def plan_suite(pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence[str] = (), patterns: Sequence[str] = ()) -> Suite:
     """The suite of a tier for some pages: enumerated calls, then pinned ones; only ``products`` and ids that match."""
     suite = Suite()
@@ -103,7 +90,7 @@ def plan_suite(pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence
             fatal = crashing(judge(spec, table))
             keep, report.crashing = keep & ~fatal, int(fatal.sum())
         rows = np.flatnonzero(keep)
-        _add(suite, spec, plan, table.take(rows), _some(purpose, rows), plan.tiers[tier].elements)
+        _add(suite, spec, plan, table.take(rows), some_of(purpose, rows), plan.tiers[tier].elements)
     return suite
 
 
@@ -129,46 +116,6 @@ def call_suite(
     return suite.some([place[one.id] for one in calls])
 
 
-def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
-    """Ids for drafted calls: operator, product, kind and a digest of the call and its recipe; equal calls are one case.
-
-    An id says what a case is, so it stays the same when a plan grows around it.
-    """
-    order: dict[str, int] = {}
-    intents: list[str] = []
-    places = np.zeros(len(drafted.table), dtype=np.int64)
-    kept: list[int] = []
-    for row, call in enumerate(drafted.table.calls()):
-        kind, intent = drafted.kind[row], drafted.intent[row]
-        what: list[Any] = [call.product, to_plain(call), drafted.recipe[row]]
-        if row in drafted.given:
-            what.append({name: list(values) for name, values in drafted.given[row].items()})
-        text = json.dumps(what, separators=(",", ":"))
-        digest = hashlib.blake2b(text.encode(), digest_size=5).hexdigest()
-        one = "-".join(part for part in (drafted.spec.op, call.product, kind, _label(kind, intent), digest) if part)
-        if one not in order:
-            order[one] = len(kept)
-            kept.append(row)
-            intents.append(intent)
-        elif intent not in intents[order[one]].split("; "):
-            intents[order[one]] += f"; {intent}"
-        places[row] = order[one]
-    ids = list(order)
-    twins = ["" if drafted.twin[row] < 0 else ids[places[drafted.twin[row]]] for row in kept]
-    kinds: list[Kind] = [drafted.kind[row] for row in kept]  # type: ignore[misc]
-    given = [drafted.given.get(row, {}) for row in kept]
-    purpose = Purpose(kinds, intents, [drafted.recipe[row] for row in kept], twins, ids, given)
-    return drafted.table.take(np.array(kept, dtype=np.int64)), purpose
-
-
-def _label(kind: str, intent: str) -> str:
-    """What an id says of the purpose: the rule that is broken, the two that are ordered, the name of a pinned call."""
-    parts = intent.split()
-    if kind == "invalid":
-        return f"{parts[1]}+{parts[4]}" if parts[0] == "orders" else parts[1]
-    return intent.split(":")[0] if kind == "pinned" else ""
-
-
 def crashing(judged: Judgement) -> np.ndarray:
     """(rows,) bool: where the published library is known to end the host process."""
     answers: Answers | None = answer(judged)
@@ -176,10 +123,6 @@ def crashing(judged: Judgement) -> np.ndarray:
         return np.zeros(len(judged.table), dtype=bool)
     fatal = np.array(["crash" in stage.codes for stage in answers.page.stages] + [False])
     return np.asarray(fatal[answers.stage])  # the last is ACCEPTED, -1
-
-
-def _some(purpose: Purpose, rows: np.ndarray) -> Purpose:
-    return Purpose(**{f.name: [getattr(purpose, f.name)[i] for i in rows] for f in fields(purpose)})
 
 
 def _add(suite: Suite, spec: Spec, plan: Plan, table: CallTable, purpose: Purpose, most: int) -> None:
