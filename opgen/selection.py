@@ -107,6 +107,7 @@ def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
         "specs": {spec.name: spec.digest for spec in suite.specs.values()},
         "plans": {} if request.calls else {plan.op: plan.digest for plan in suite.plans.values()},
         "plan": "calls" if request.calls else request.plan,
+        "chosen": [*request.products, *request.patterns],
         "shard": request.shard,
         "seed": seed,
     }

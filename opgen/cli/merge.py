@@ -1,0 +1,35 @@
+"""``opgen merge``: parts of a suite joined."""
+
+from __future__ import annotations
+
+import click
+
+from opgen.cli import options
+
+
+@click.command(
+    epilog=options.examples(
+        "opgen generate --shard 1/2 -o one.h5",
+        "opgen generate --shard 2/2 -o two.h5",
+        "opgen merge one.h5 two.h5 -o whole.h5",
+    )
+)
+@click.argument("parts", metavar="PART...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@options.output_option(what="The bundle to write.")
+@options.force_option()
+@options.quiet_option()
+def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> None:
+    """Join the parts that opgen generate --shard wrote, in any order, to the bytes that it writes without --shard.
+
+    All parts of one request must be there, each once.
+    """
+    import os
+
+    from opgen.bundle.claim import refuse
+    from opgen.cli import console
+    from opgen.merging import merge
+
+    refuse(output, force)
+    with console.progress("cases", None, quiet) as advance:
+        merge(parts, output, force=force, progress=advance)
+    console.note(f"{output}: {len(parts)} parts, {os.path.getsize(output) / 1e6:.1f} MB", quiet)
