@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:76em;padding:0 1em;color:#1a2233;background:#fff}
-h1{font-size:1.5em}h2{margin-top:2em;border-bottom:1px solid #cbd3e1}table{border-collapse:collapse;margin:1em 0;width:100%}
+h1{font-size:1.5em}h2{margin-top:2em;border-bottom:1px solid #cbd3e1}table{border-collapse:collapse;margin:1em 0}
 th,td{text-align:left;padding:.2em .7em;border-bottom:1px solid #e6eaf1;vertical-align:top}th{color:#56607a;font-weight:600}
-td.n{text-align:right;font-variant-numeric:tabular-nums}.no{color:#a4002a}.yes{color:#00683c}.off{color:#6b7489}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}td.n{padding-left:1.4em}.no{color:#a4002a}.yes{color:#00683c}.off{color:#6b7489}
 summary{cursor:pointer;color:#1d4ed8}code{font-size:.92em}
 @media (prefers-color-scheme:dark){body{background:#12161f;color:#dfe5f0}th,td,h2{border-color:#2b3446}th{color:#9aa7c0}
 .no{color:#ff8095}.yes{color:#6fd6a0}.off{color:#8c97ad}summary{color:#8db4ff}}
 """
 
+TUPLES = ("values", "pairs", "triples")
+"""What a page calls tuples of one, two and three."""
+
 
 def html(report: dict[str, Any], title: str) -> str:
     """The whole page."""
     head = f"<h1>{escape(title)}</h1><p>{escape(summary(report))}</p>"
-    body = "".join(_page(page) for page in report["pages"])
+    body = _overview(report["pages"]) + "".join(_page(page) for page in report["pages"])
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     start = f'<!doctype html><html lang="en"><head>{meta}<title>{escape(title)}</title><style>{_STYLE}</style></head>'
     return f"{start}<body>{head}{body}</body></html>\n"
@@ -28,9 +32,14 @@ def html(report: dict[str, Any], title: str) -> str:
 
 def summary(report: dict[str, Any]) -> str:
     """One line: sides of rules, and tuples of values by strength."""
-    names = ("values", "pairs", "triples")
-    tuples = ", ".join(f"{rate:g} % of {name}" for rate, name in zip(report["tuples"].values(), names, strict=True))
+    tuples = ", ".join(f"{rate:g} % of {name}" for rate, name in zip(report["tuples"].values(), TUPLES, strict=True))
     return f"{report['sides']:g} % of the sides that calls can stand on; {tuples} that are feasible"
+
+
+def _overview(pages: list[dict[str, Any]]) -> str:
+    """A row per page: sides and tuples covered."""
+    rows = [[page["page"], page["calls"], page["valid"], _of(page["sides"]), *(_of(one) for one in page["tuples"])] for page in pages]
+    return _table(("page", "calls", "valid", "sides", *TUPLES), rows)
 
 
 def _page(page: dict[str, Any]) -> str:
@@ -39,8 +48,8 @@ def _page(page: dict[str, Any]) -> str:
     if page["clauses"]:
         clauses = ([clause[key] for key in ("clause", "at", "rules", "broken", "invalid")] for clause in page["clauses"])
         parts.append(_table(("clause", "line", "rules", "broken", "invalid calls"), clauses))
-    tuples = ([x[key] for key in ("t", "covered", "feasible", "infeasible")] for x in page["tuples"])
-    parts.append(_table(("t", "covered", "feasible", "infeasible"), tuples))
+    tuples = ([TUPLES[x["t"] - 1], x["covered"], x["feasible"], x["infeasible"]] for x in page["tuples"])
+    parts.append(_table(("", "covered", "feasible", "infeasible"), tuples))
     axes = ([axis["axis"], axis["values"], *(_of(axis[t]) for t in ("1", "2", "3")), axis["why"]] for axis in page["axes"])
     parts.append(_fold("axes", _table(("axis", "values", "alone", "pairs", "triples", "why"), axes)))
     rules = (
@@ -64,11 +73,14 @@ def _fold(title: str, body: str) -> str:
     return f"<details><summary>{escape(title)}</summary>{body}</details>"
 
 
-def _table(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join("<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in rows)
+def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table; a column whose first value is a number is a column of numbers, and its heading stands above them."""
+    rows = list(rows)
+    first = rows[0] if rows else names
+    head = "".join(f"<th{_number(value)}>{escape(name)}</th>" for name, value in zip(names, first, strict=True))
+    body = "".join("<tr>" + "".join(f"<td{_number(value)}>{escape(str(value))}</td>" for value in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cell(value: Any) -> str:
-    return f'<td class="n">{value}</td>' if isinstance(value, int) else f"<td>{escape(str(value))}</td>"
+def _number(value: Any) -> str:
+    return ' class="n"' if isinstance(value, int) or re.fullmatch(r"\d+ of \d+", str(value)) else ""
