@@ -1,4 +1,4 @@
-"""How a bundle and a case look in a terminal of 100 columns."""
+"""How a bundle and a case look in a terminal of 120 columns."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Where words go: data to standard output, messages and progress to standard error.
 
-NO_COLOR is honoured, and tables keep to 100 columns where the output is no terminal.
+NO_COLOR is honoured, and tables keep to 120 columns where the output is no terminal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-WIDTH = 100
+WIDTH = 120
 """Columns of a table that is not shown on a terminal."""
 
 

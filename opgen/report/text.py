@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console, Group
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -78,11 +79,12 @@ def _criteria(report: Report) -> Text:
     return Text("outputs that meet  ", style="bold") + Text(", ").join(parts)
 
 
-def _bad(bad: list[Verdict], shown: int) -> Iterator[Text]:
+def _bad(bad: list[Verdict], shown: int) -> Iterator[Any]:
     """The worst first: crashes, then by error / bound; no two in a row of one kind while there are others."""
     for verdict in spread(bad)[:shown]:
         style = STYLES.get(verdict.verdict, "")
-        yield Text.from_markup(f"[{style}]{verdict.verdict}[/]  {escape(verdict.case)}\n        {escape(verdict.detail)}", overflow="fold")
+        yield Text.from_markup(f"[{style}]{verdict.verdict}[/]  {escape(verdict.case)}", overflow="fold")
+        yield Padding(Text(verdict.detail, overflow="fold"), (0, 0, 0, 8))
     if len(bad) > shown:
         yield Text(f"        ... and {len(bad) - shown} more", style="dim")
     yield Text()
