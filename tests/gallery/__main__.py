@@ -1,0 +1,103 @@
+"""Runs the commands of the pictures, in one folder and in this order, and draws what they show."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+from rich.text import Text
+
+HERE = Path(__file__).parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+GENERATE = "opgen generate"
+INSPECT = "opgen inspect opgen-smoke.h5 'avg_pool2d_backward-ascend910b-invalid-pad_height-*'"
+BROKEN = "opgen run suite.h5 --backend mutant:channel_block_lost -o results.h5"
+DIFF = "opgen diff suite.h5 results.h5 --html report.html"
+TERMINALS = {"generate": GENERATE, "inspect": INSPECT, "diff": DIFF}
+"""Picture -> the command that it shows."""
+
+SILENT = {
+    "diff": ("opgen generate avg_pool2d_backward group_norm_backward -o suite.h5 --quiet", f"{BROKEN} --quiet"),
+    "coverage": ("opgen coverage --plan standard --html coverage.html",),
+}
+"""Picture -> what comes before it."""
+
+PAGES = {"report": ("report.html", 1000, 2290), "coverage": ("coverage.html", 960, 820)}
+"""Picture -> page, and the part of it that is shown: width and height."""
+
+THEME = TerminalTheme(
+    (250, 250, 250), (34, 34, 34),
+    [(34, 34, 34), (179, 38, 30), (46, 125, 50), (168, 101, 0), (30, 80, 170), (130, 50, 140), (0, 110, 120), (110, 115, 125)],
+)  # fmt: skip
+
+
+def shown(command: str, folder: Path, codes: tuple[int, ...] = (0, 1)) -> str:
+    """What a command writes, messages and all, in colour."""
+    words = [sys.executable, "-m", *shlex.split(command)]
+    colours = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONUNBUFFERED": "1"}
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | colours
+    done = subprocess.run(words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
+    if done.returncode not in codes:
+        raise SystemExit(f"{command}: exit {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def svg(name: str, command: str, output: str) -> str:
+    """A terminal with a command and its output. Its fonts are the reader's own: nothing is fetched."""
+    text = Text.assemble(("$ ", "dim"), (command, "bold"), "\n", Text.from_ansi(output.rstrip()))
+    width = max(len(line.rstrip()) for line in text.plain.splitlines())
+    console = Console(record=True, width=width + 1, file=open(os.devnull, "w"), force_terminal=True, color_system="truecolor")  # noqa: SIM115
+    console.print(text, soft_wrap=True)
+    drawn = console.export_svg(title="", theme=THEME, unique_id=name)
+    drawn = re.sub(r"@font-face \{.*?\}\n", "", drawn, flags=re.DOTALL)
+    drawn = drawn.replace("Fira Code, monospace", "'DejaVu Sans Mono', Menlo, Consolas, monospace")
+    return re.sub(r"[ \t]+$", "", drawn, flags=re.MULTILINE)
+
+
+def png(browser: str, page: Path, picture: Path, width: int, height: int) -> None:
+    """The top of a page as a picture with few colours, so that it stays small."""
+    from PIL import Image
+
+    folder = page.parent
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder / 'browser'}")
+    shot = (f"--window-size={width},{height}", f"--screenshot={folder / picture.name}", page.as_uri())
+    subprocess.run([browser, *options, *shot], check=True, capture_output=True, timeout=120)
+    with Image.open(folder / picture.name) as whole:
+        whole.convert("RGB").quantize(160, dither=Image.Dither.NONE).save(picture, optimize=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.gallery", description="Write the pictures of the README anew.")
+    parser.add_argument("pictures", nargs="*", help="only these")
+    wanted = set(parser.parse_args().pictures) or {*TERMINALS, *PAGES}
+    browser = next(filter(None, map(shutil.which, BROWSERS)), "")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for picture in dict.fromkeys((*TERMINALS, *SILENT)):
+            for command in SILENT.get(picture, ()):
+                shown(command, folder)
+            if picture in TERMINALS:
+                output = shown(TERMINALS[picture], folder)
+                if picture in wanted:
+                    (HERE / f"{picture}.svg").write_text(svg(picture, TERMINALS[picture], output), encoding="utf-8")
+        for picture, (page, width, height) in PAGES.items():
+            if picture in wanted and browser:
+                png(browser, folder / page, HERE / f"{picture}.png", width, height)
+            elif picture in wanted:
+                print(f"{picture}.png: not made, there is no {', '.join(BROWSERS)}", file=sys.stderr)
+    for path in sorted((*HERE.glob("*.svg"), *HERE.glob("*.png"))):
+        print(f"{path.name}  {path.stat().st_size // 1000} kB")
+
+
+if __name__ == "__main__":
+    main()
