@@ -7,10 +7,12 @@ copied. With a folder of pages at hand this says which facts stand on lines that
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from opgen.model import FileError, Problem
+from opgen.lockfile import Entry
+from opgen.model import Case, FileError, Problem
 from opgen.spec import Spec
 
 DIGEST_LENGTH = 12
@@ -18,13 +20,14 @@ DIGEST_LENGTH = 12
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of a page on which facts stand and that is no longer what it was."""
+    """One line of a page on which facts stand and that is no longer what it was, and the cases that rely on it."""
 
     spec: str
     line: int
     state: str
     moved_to: int | None
     facts: tuple[str, ...]
+    cases: tuple[str, ...] = ()
 
 
 def line_digest(line: str) -> str:
@@ -73,6 +76,32 @@ def audit(spec: Spec, folder: Path) -> list[Finding]:
         state = "moved" if elsewhere else "changed" if line <= len(now) else "vanished"
         findings.append(Finding(spec.name, line, state, elsewhere, tuple(facts)))
     return findings
+
+
+def touched(findings: Iterable[Finding], rules: Mapping[str, Mapping[str, frozenset[str]]]) -> list[Finding]:
+    """The findings with the cases that they touch: those that break a rule that stands on the line, or aim to.
+
+    ``rules`` maps each spec's name to its cases and the rules that these name: :func:`rules_of`, :func:`rules_in`.
+    """
+    return [
+        replace(finding, cases=tuple(one for one, named in rules.get(finding.spec, {}).items() if named & set(finding.facts)))
+        for finding in findings
+    ]
+
+
+def rules_of(spec: Spec, cases: Iterable[Case]) -> dict[str, frozenset[str]]:
+    """Case id -> the rules of a spec that its intent or its breaks name, and its compute mode."""
+    known, found = set(spec.rule), {}
+    for case in cases:
+        if case.call.api == spec.api and case.call.product in spec.judges:
+            words = set(case.intent.replace(";", " ").replace(",", " ").split()) & known
+            found[case.id] = frozenset({*words, *(b.rule for b in case.page.breaks), f"compute {case.compute}"})
+    return found
+
+
+def rules_in(entries: Iterable[Entry]) -> dict[str, frozenset[str]]:
+    """Case id -> the rules that a lock says it breaks."""
+    return {entry.id: frozenset(entry.expectation.split("|")[0].split(":")[-1].split(",")) for entry in entries}
 
 
 def digest_block(lines: list[str], cited: list[int], width: int = 8) -> str:

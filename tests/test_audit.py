@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from opgen import specfile
-from opgen.audit import audit, digest_block, facts_by_line, line_digest, read_page
+from opgen.audit import Finding, audit, digest_block, facts_by_line, line_digest, read_page, rules_in, rules_of, touched
 from opgen.book import book
-from opgen.model import FileError
+from opgen.lockfile import Entry, expectation_text
+from opgen.model import Break, Call, Case, Expectation, FileError
 from opgen.spec import Spec
 
 LINES = ["title", "Atlas A", "x: a tensor of FLOAT", "k: an array", "k must not be larger than x", "end"]
@@ -90,3 +94,53 @@ def test_the_block_holds_what_a_spec_needs(one: Spec) -> None:
 def test_every_shipped_spec_has_a_digest_for_each_line_that_a_fact_cites() -> None:
     for spec in book().specs:
         assert spec.page is None or list(spec.page.lines) == list(facts_by_line(spec))
+
+
+def a_case(one: Spec, name: str, intent: str, *broken: str, compute: str = "") -> Case:
+    page = Expectation((0,), "valid", tuple(Break(rule, None, None, "") for rule in broken))
+    return Case(name, Call("aclnnOne", "ascend910", {}), "invalid", intent, page, compute=compute)
+
+
+def test_a_finding_names_the_cases_it_touches(one: Spec, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("\n".join([*LINES[:4], "k may be anything", "end"]), encoding="utf-8")
+    cases = [
+        a_case(one, "aims", "breaks fits"),
+        a_case(one, "in-company", "breaks k.length with fits", "k.length", "fits"),
+        a_case(one, "happens", "breaks k.length", "k.length", "fits"),
+        a_case(one, "other", "breaks x.dtype", "x.dtype"),
+        a_case(one, "at-limit", "at the limit of fits; at the limit of x.rank"),
+        a_case(one, "legal", "x of rank 1"),
+    ]
+    (found,) = touched(audit(one, tmp_path), {"one": rules_of(one, cases)})
+    assert found.cases == ("aims", "in-company", "happens", "at-limit")
+    entries = [Entry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in cases]
+    (found,) = touched(audit(one, tmp_path), {"one": rules_in(entries)})
+    assert found.cases == ("in-company", "happens")
+
+
+def test_a_mode_touches_the_cases_that_compute_in_it(one: Spec) -> None:
+    cases = [a_case(one, "half", "", compute="FLOAT16"), a_case(one, "single", "", compute="FLOAT")]
+    (found,) = touched([Finding("one", 9, "changed", None, ("compute FLOAT16",))], {"one": rules_of(one, cases)})
+    assert found.cases == ("half",)
+
+
+def test_the_command_names_cases_of_a_plan(tmp_path: Path) -> None:
+    """A page of which nothing is left but blank lines: whatever its spec cites has changed."""
+    for spec in book().specs:
+        if spec.page is not None:
+            (tmp_path / spec.page.file).write_text("\n" * 2000, encoding="utf-8")
+    command = importlib.import_module("opgen.cli.audit").command
+    asked = ["reflection_pad2d_backward", "--pages", str(tmp_path), "--json"]
+    result = CliRunner().invoke(command, [*asked, "--plan", "smoke"])
+    assert result.exit_code == 1, result.exception
+    found = json.loads(result.stdout)
+    assert result.exit_code == 1
+    rules = {rule.id for rule in book().of("reflection_pad2d_backward")[0].rules}
+    for finding in found:
+        for case in finding["cases"]:
+            if "-invalid-" in case:
+                assert set(finding["facts"]) & rules
+    assert any("-invalid-" in case for finding in found for case in finding["cases"])
+    without = json.loads(CliRunner().invoke(command, asked).stdout)
+    assert [finding["line"] for finding in without] == [finding["line"] for finding in found]
+    assert all(finding["cases"] == [] for finding in without)

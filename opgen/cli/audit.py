@@ -11,19 +11,24 @@ FOLDER = click.Path(exists=True, file_okay=False)
 
 @click.command(epilog=options.examples(
     "opgen audit --pages pages             # exit 1 where a cited line is not what it was",
+    "opgen audit --pages pages --plan smoke          # exit 1, with the cases that are touched",
     "opgen audit --pages pages --digests reflection_pad2d_backward",
 ))  # fmt: skip
 @options.operators_argument()
 @click.option("--pages", "folder", metavar="DIR", required=True, type=FOLDER, help="Where the vendor's pages lie.")
 @click.option("--digests", is_flag=True, help="Print the block 'lines' of a spec, made from the page as it is now.")
+@click.option("--plan", default="", metavar="TIER|FILE", help="Name the cases of this plan that are touched.")
+@click.option("--lock", type=click.Path(exists=True, dir_okay=False), help="Name the cases of this lock that are touched.")
 @options.json_option()
 @click.pass_context
-def command(ctx: click.Context, operators: tuple[str, ...], folder: str, digests: bool, as_json: bool) -> None:
-    """Say which facts stand on lines that changed, moved or vanished since a page was transcribed."""
+def command(
+    ctx: click.Context, operators: tuple[str, ...], folder: str, digests: bool, plan: str, lock: str | None, as_json: bool
+) -> None:
+    """Say which facts stand on lines that changed, moved or vanished since a page was transcribed, and which cases they touch."""
     from dataclasses import asdict
     from pathlib import Path
 
-    from opgen.audit import audit, digest_block, facts_by_line, read_page
+    from opgen.audit import audit, digest_block, facts_by_line, read_page, rules_in, rules_of, touched
     from opgen.book import book
     from opgen.cli import console
 
@@ -35,14 +40,28 @@ def command(ctx: click.Context, operators: tuple[str, ...], folder: str, digests
             click.echo(f"{spec.file}\n  sha256: {sha256}\n  lines: |\n{digest_block(lines, list(facts_by_line(spec)))}")
         return
     findings = [finding for spec in specs for finding in audit(spec, Path(folder))]
+    drifted = [spec for spec in specs if any(finding.spec == spec.name for finding in findings)]
+    if drifted and lock:
+        from opgen.lockfile import read_lock
+
+        findings = touched(findings, {page: rules_in(entries.values()) for page, entries in read_lock(Path(lock)).entries.items()})
+    elif drifted and plan:
+        from opgen.selection import Request
+
+        cases = Request(tuple(dict.fromkeys(spec.api for spec in drifted)), plan=plan).suite().cases
+        findings = touched(findings, {spec.name: rules_of(spec, cases) for spec in drifted})
     if as_json:
         console.json_text([asdict(finding) for finding in findings])
     elif findings:
-        table = console.table("spec", "line", "state", "facts that stand on it", right=("line",))
+        asked = bool(plan or lock)
+        table = console.table("spec", "line", "state", "facts that stand on it", *(["cases"] if asked else []), right=("line", "cases"))
         for finding in findings:
             state = f"moved to {finding.moved_to}" if finding.moved_to else finding.state
-            table.add_row(finding.spec, str(finding.line), state, ", ".join(finding.facts))
+            touches = [str(len(finding.cases))] if asked else []
+            table.add_row(finding.spec, str(finding.line), state, ", ".join(finding.facts), *touches)
         console.output().print(table)
+        for case in dict.fromkeys(case for finding in findings for case in finding.cases):
+            click.echo(case)
     else:
         click.echo(f"{len(specs)} pages: every line that a fact cites is as it was")
     ctx.exit(DIFFERENCE if findings else 0)
