@@ -65,7 +65,10 @@ def page(suite: Suite, name: str) -> dict[str, Any]:
         "rules": entries,
         "not_alone": sum(bool(r["invalid"]) and not r["alone"] for r in entries),
         "unreached": sum(not r["invalid"] for r in entries),
+        "pairs": sum(case.intent.startswith("orders ") for case in mine),
         "dropped": report.dropped if report else 0,
+        "left_out": report.left_out if report else 0,
+        "crashing": report.crashing if report else 0,
     }
 
 

@@ -39,6 +39,11 @@ def test_every_rule_has_cases_and_twins_or_a_reason(name: str) -> None:
     assert counted["not_alone"] == sum(bool(entry["invalid"]) and not entry["alone"] for entry in counted["rules"])
 
 
+def test_calls_that_break_two_rules_are_counted() -> None:
+    counted = census(suite("avg_pool2d_backward"))["pages"]["avg_pool2d_backward"]
+    assert (counted["pairs"], counted["left_out"], counted["crashing"], counted["dropped"]) == (0, 0, 0, 0)
+
+
 def test_the_size_of_a_bundle_is_known_before_it_is_written(tmp_path) -> None:
     from opgen import engine
 
