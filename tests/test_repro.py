@@ -119,6 +119,8 @@ def test_the_command_writes_the_call_and_its_programs(tmp_path: Path, monkeypatc
     call = json.loads((tmp_path / "fault" / "call.json").read_text())
     assert json.loads(done.stdout) == call and call["args"]["gradInput"]["strides"] and np.prod(call["args"]["gradInput"]["shape"]) < 20
     assert {one.name for one in (tmp_path / "fault").iterdir()} >= {"repro.cpp", "repro.py", "repro_torch.py"}
+    chosen = CliRunner().invoke(main, [*arguments[:3], "o*", *arguments[4:-1], str(tmp_path / "chosen")])
+    assert chosen.exit_code == 0 and chosen.stdout == done.stdout
     again = CliRunner().invoke(main, arguments)
     assert again.exit_code == 2 and "holds files already; --force replaces them" in again.output
     monkeypatch.setenv("LOOPBACK_FAULT", "")

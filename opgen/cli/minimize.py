@@ -9,12 +9,12 @@ from opgen.cli.options import bundle_argument, complete_cases, examples, force_o
 
 @click.command(
     "minimize", short_help="The simplest call that still fails.",
-    epilog=examples("opgen minimize --help", "# opgen minimize suite.h5 results.h5 some-case --backend aclnn --device npu:0 -o fault"),
+    epilog=examples("opgen minimize suite.h5 broken.h5 'avg_pool2d_*' --backend mutant:channel_block_lost -o fault"),
 )  # fmt: skip
 @bundle_argument("bundle")
 @click.argument("results", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False))
 @click.argument("case", metavar="CASE", shell_complete=complete_cases)
-@click.option("--backend", metavar="NAME", required=True, help="What runs the calls: torch, aclnn.")
+@click.option("--backend", metavar="NAME", required=True, help="What runs the calls: torch, aclnn, or mutant:NAME.")
 @click.option("--device", metavar="DEVICE", default="", help="cpu, cuda, npu:0; the backend's own by default.")
 @click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="For one call.")
 @click.option("--most", metavar="N", type=click.IntRange(min=1), default=3000, show_default=True, help="Run at most about N calls.")
@@ -26,7 +26,8 @@ def command(
 ) -> None:
     """Shrink a failing CASE: extents, channels, groups, strides, views, masks, data. Every step is a call that the page judges alike.
 
-    Writes the call as JSON, and programs that show the fault without opgen: C++, Python and, where it has the operator, torch.
+    CASE is an id, or a pattern: then the first case that fails. Writes the call as JSON, and programs that show the fault without
+    opgen: C++, Python and, where it has the operator, torch.
     """
     from pathlib import Path
 
@@ -40,22 +41,22 @@ def command(
     from opgen.repro import files
     from opgen.statuses import BAD
 
-    folder = Path(output or f"{case}-minimal")
-    taken = sorted(str(path) for path in folder.glob("*")) if folder.is_dir() and not force else []
-    if taken:
-        raise FileError([Problem(str(folder), None, "", "holds files already; --force replaces them")])
     with opgen.open(bundle) as file:
-        choose(file.ids, [case], "CASE")
-        verdict = diff(file, results, cases=[case])[case]
-        if verdict.verdict not in BAD:
-            raise FileError([Problem(results, None, case, f"{verdict.verdict}: only a case that fails can be minimized")])
+        report = diff(file, results, cases=choose(file.ids, [case], "CASE"))
+        bad = [verdict for verdict in report if verdict.verdict in BAD]
+        if not bad:
+            raise FileError([Problem(results, None, case, f"{', '.join(report.totals)}: only a case that fails can be minimized")])
+        folder = Path(output or f"{bad[0].case}-minimal")
+        taken = sorted(str(path) for path in folder.glob("*")) if folder.is_dir() and not force else []
+        if taken:
+            raise FileError([Problem(str(folder), None, "", "holds files already; --force replaces them")])
 
         def tell(failing: Failing) -> None:
             note(f"{failing.elements} elements: {failing.detail or failing.verdict}", quiet)
 
         with progress("minimizing", None, quiet):
             seed = int(file.header.get("seed", 0))
-            found = minimize(file[case], backend_of(backend), device=device, timeout=timeout, seed=seed, most=most, progress=tell)
+            found = minimize(file[bad[0].case], backend_of(backend), device=device, timeout=timeout, seed=seed, most=most, progress=tell)
     texts = files(found.failing)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
