@@ -182,21 +182,6 @@ def candidates(current: int, numbers: list[tuple[int, int]]) -> list[int]:
     return sorted(found, key=lambda n: (abs(n - current), n))
 
 
-def reaches(guard: Guard, view: View, rows: int) -> np.ndarray:
-    """(rows,) bool: where the guard applies and everything it names is bound."""
-    reach = np.broadcast_to(np.asarray(guard.require.read(view).bound, dtype=bool), rows)
-    if guard.when is not None:
-        asked = guard.when.read(view)
-        reach = reach & np.asarray(asked.data & asked.bound, dtype=bool)
-    return np.asarray(np.broadcast_to(reach, rows))
-
-
-def breaks(guard: Guard, view: View, rows: int) -> np.ndarray:
-    """(rows,) bool: where this guard, rather than another of its rule, is the one that does not hold."""
-    held = guard.require.read(view)
-    return np.asarray(reaches(guard, view, rows) & ~np.broadcast_to(np.asarray(held.data, dtype=bool), rows))
-
-
 def distance(guard: Guard, view: View, rows: int) -> np.ndarray:
     """(rows,) float64: left minus the nearest right side of a comparison of numbers, in units of the finer side; 0 for
     other comparisons. An inequality stands at its limit where this is 0, a strict one where it is one unit."""

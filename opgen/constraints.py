@@ -11,9 +11,9 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from opgen.compute import compute_dtypes
 from opgen.draft import Draft
 from opgen.formulas import Value
+from opgen.modes import compute_dtypes
 from opgen.plan import Vacuous
 from opgen.recipes import RECIPES, applies
 from opgen.spec import Spec

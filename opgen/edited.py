@@ -14,7 +14,7 @@ import numpy as np
 
 from opgen import terms
 from opgen.binding import TableView
-from opgen.breaker import Breaker, breaks, reaches
+from opgen.breaker import Breaker
 from opgen.choices import Choices
 from opgen.constraints import holds
 from opgen.costs import elements, possible
@@ -74,7 +74,7 @@ class Edited:
         breaker = Breaker(self.legal)
         for number in range(len(self.guards)):
             guard = self.rule(number)[1]
-            for base in self._bases(reaches(guard, self.legal.view, len(self.rows)) & self.legal.valid):
+            for base in self._bases(guard.applies(self.legal.view, len(self.rows)) & self.legal.valid):
                 for edits in breaker.edits(guard, base):
                     for mode in breaker.modes(edits):
                         self.collected.add(base, edits, mode)
@@ -188,7 +188,7 @@ class Edited:
         """The rows that break one guard."""
         rule, guard = self.rule(number)
         broken = self.judged.broken[self.guards[number][0]]
-        return np.flatnonzero(broken if len(rule.guards) == 1 else broken & breaks(guard, self.judged.view, len(self)))
+        return np.flatnonzero(broken if len(rule.guards) == 1 else broken & guard.broken(self.judged.view, len(self)))
 
     def parts(self, row: int) -> Iterator[tuple[int, list[Edit], int]]:
         """(base, edits, mode) of the calls between a legal call and one that came of several edits."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from opgen.breaker import distance, reaches
+from opgen.breaker import distance
 from opgen.edited import Edited
 from opgen.oracle import Judgement
 from opgen.terms import Term
@@ -38,7 +38,7 @@ def limits(edited: Edited, number: int, most: int) -> list[int]:
     """Legal calls as near to the limit of a guard as edits come, ``most`` per product; those that prove nothing last."""
     rule, guard = edited.rule(number)
     dull = edited.choices.vacuous(edited.judged.view, len(edited), rule.id)
-    rows = np.flatnonzero(edited.legal_rows & reaches(guard, edited.judged.view, len(edited)))
+    rows = np.flatnonzero(edited.legal_rows & guard.applies(edited.judged.view, len(edited)))
     away = np.abs(distance(guard, edited.judged.view, len(edited)))[rows]
     order = np.lexsort((edited.size[rows], dull[rows], away))
     order = order[away[order] == away.min(initial=np.inf)]
@@ -58,7 +58,7 @@ def members(edited: Edited, number: int, known: Judgement) -> list[int]:
 
 def _has(edited: Edited, left: Term, right: Term, number: int, judged: Judgement) -> np.ndarray:
     same = left.read(judged.view).data == right.read(judged.view).data
-    return np.asarray(reaches(edited.rule(number)[1], judged.view, len(judged.table)) & same)
+    return np.asarray(edited.rule(number)[1].applies(judged.view, len(judged.table)) & same)
 
 
 def _picked(edited: Edited, rows: np.ndarray, order: np.ndarray, side: np.ndarray, most: int) -> list[int]:

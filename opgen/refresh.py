@@ -19,6 +19,7 @@ import numpy as np
 from opgen import engine
 from opgen.bundle.reader import Bundle
 from opgen.calls import to_plain
+from opgen.computing import Arrays
 from opgen.lockfile import DIGEST, NOTHING, Entry, Lock, expectation_text, lines_of
 from opgen.model import Case
 from opgen.numerics import DTYPES, ulp_distance
@@ -166,7 +167,7 @@ def _cut(batch: Batch, rows: set[int]) -> Batch | None:
     return replace(batch, rows=batch.rows[kept], ids=tuple(batch.ids[i] for i in kept)) if kept else None
 
 
-def _digests(arrays: engine.Arrays, count: int) -> list[dict[str, str]]:
+def _digests(arrays: Arrays, count: int) -> list[dict[str, str]]:
     """Per case of a batch: inputs, goldens and bounds, each as one digest over its tensors in a fixed order."""
     found: list[dict[str, str]] = []
     for i in range(count):

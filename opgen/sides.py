@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgen import formulas
-from opgen.breaker import breaks, distance, reaches
+from opgen.breaker import distance
 from opgen.oracle import Judgement
 from opgen.reasons import excluded
 from opgen.rules import Guard, Rule
@@ -47,7 +47,7 @@ def sides(rule: Rule, judged: Judgement, reason: str = "") -> Iterator[Side]:
         text = guard.require.text + (f" when {guard.when.text}" if guard.when else "")
         never = reason or (ELSEWHERE if all(excluded(guard, spec, product) for product in spec.judges) else "")
         away = distance(guard, view, rows)
-        reach, outside = reaches(guard, view, rows), breaks(guard, view, rows)
+        reach, outside = guard.applies(view, rows), guard.broken(view, rows)
         apart = "" if (reach & (others == 0)).any() else _closed(judged, rule, reach)
         for name, on_it in _inside(guard, away, reach & ~outside, judged):
             count = int((on_it & judged.valid).sum())
@@ -65,7 +65,7 @@ def _exempt(guard: Guard, name: str, away: np.ndarray, judged: Judgement) -> str
     if guard.when is None or guard.require.operator not in _INEQUALITIES:
         return ""
     bare = Guard(None, guard.require)
-    beyond = next(on_it for one, on_it in _outside(bare, away, breaks(bare, judged.view, len(away)), judged) if one == name)
+    beyond = next(on_it for one, on_it in _outside(bare, away, bare.broken(judged.view, len(away)), judged) if one == name)
     return "its own condition does not hold there" if beyond.any() else ""
 
 

@@ -19,11 +19,11 @@ from opgen.batch import WithData, batches
 from opgen.budget import affordable
 from opgen.calls import NamedCall
 from opgen.computable import computable, holdable
-from opgen.compute import compute_dtypes
 from opgen.costs import elements
 from opgen.enumerator import Report, enumerate_calls
 from opgen.library import Answers, answer
 from opgen.model import Call, Case, TensorDesc
+from opgen.modes import compute_dtypes
 from opgen.naming import Purpose, named, some_of
 from opgen.numerics import DTYPES, golden_dtype
 from opgen.oracle import Judgement, judge

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from opgen.breaker import Breaker, breaks, candidates, distance, reaches
+from opgen.breaker import Breaker, candidates, distance
 from opgen.oracle import judge
 from opgen.proposals import FREEZE, MOST_EDITS, Collector, alone
 from opgen.reasons import conjuncts, unreachable
@@ -50,8 +50,8 @@ def test_legal_calls_break_no_guard(legal) -> None:
     rows = len(legal.table)
     for rule in legal.spec.rules:
         for guard in rule.guards:
-            assert not breaks(guard, legal.view, rows).any()
-    assert reaches(guard_of(legal, "pad_height"), legal.view, rows).all()
+            assert not guard.broken(legal.view, rows).any()
+    assert guard_of(legal, "pad_height").applies(legal.view, rows).all()
 
 
 def test_edits_of_a_guard_can_break_it_and_reach_its_limit(legal) -> None:

@@ -30,7 +30,7 @@ COVERED_BY = {
     "test_terms.py": "compiler language",
     "test_minimize.py": "measure",
     "test_examples.py": (
-        "batch breaker budget census compute constraints costs coverage coveragepage derive draft edited faultpairs levels "
+        "batch breaker budget census modes constraints costs coverage coveragepage derive draft edited faultpairs levels "
         "pinned proposals reasons vacuity devices.mutant mutants.arithmetic mutants.checkers mutants.device mutants.geometry "
         "mutants.memory mutants.mutant mutants.works mutation report.mutants"
     ),

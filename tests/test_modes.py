@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from opgen.compute import compute_dtypes
 from opgen.model import Call, TensorDesc
+from opgen.modes import compute_dtypes
 from opgen.oracle import judge
 from opgen.table import from_calls
 from tests.suites import page, suite
