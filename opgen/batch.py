@@ -66,7 +66,8 @@ def batches(plan: Plan, judged: Judgement, data: WithData, rows: np.ndarray, sta
     spec = judged.spec
     scalars = [name for name, column in judged.table.columns.items() if isinstance(column, ScalarColumn)]
     bound = {name: _bound_column(judged, (name, "")) for name in [*scalars, *spec.scope.occurrences]}
-    groups = _groups(judged.table, data, rows)
+    inputs = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}
+    groups = _groups(judged.table, data, rows, [_ranges(call) for call in calls])
     for members in groups:
         row = int(members[0])
         tensors = {name: desc for name, desc in calls[row].args.items() if isinstance(desc, TensorDesc)}
@@ -79,29 +80,35 @@ def batches(plan: Plan, judged: Judgement, data: WithData, rows: np.ndarray, sta
                 rows=some + start,
                 ids=tuple(data.ids[r] for r in some),
                 tensors=tensors,
-                inputs=tuple(p.name for p in spec.inputs if p.name in tensors),
+                inputs=tuple(name for name in inputs if name in tensors),
                 names={name: int(values[row]) for name, (values, there) in bound.items() if there[row]},
                 wanted=tuple(name for name, asked in data.wanted.items() if asked[row]),
                 exact=frozenset(spec.exact),
                 compute=data.compute[row],
                 recipe=data.recipe[row],
-                roles={p.name: plan.roles.get(p.name, "operand") for p in spec.inputs},
+                roles=inputs,
                 factors=plan.factors,
                 given=data.given[row],
             )
 
 
-def _groups(table: CallTable, data: WithData, rows: np.ndarray) -> list[np.ndarray]:
+def _groups(table: CallTable, data: WithData, rows: np.ndarray, ranges: Sequence[str]) -> list[np.ndarray]:
     """The rows that may share a batch, in the order of their first."""
     given = [_digest(one) for one in data.given]
-    words = sorted({*data.compute, *data.recipe, *given})
+    words = sorted({*data.compute, *data.recipe, *given, *ranges})
     labels = {word: i for i, word in enumerate(words)}
     columns = [column[rows] for column in _numbers(table)]
-    for of in (data.compute, data.recipe, given):
+    for of in (data.compute, data.recipe, given, ranges):
         columns.append(np.array([labels[of[row]] for row in rows]))
     _, first, group = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)
     return [rows[group == number] for number in np.argsort(first)]
+
+
+def _ranges(call: Call) -> str:
+    """Where a call asks its tensors' data to lie, which is no column of a table; mostly empty."""
+    asked = [(name, v.range) for name, v in call.args.items() if type(v) is TensorDesc and v.range is not None]
+    return str(asked) if asked else ""
 
 
 def _digest(given: Mapping[str, Any]) -> str:

@@ -72,7 +72,7 @@ def write(
     with Writer(path, header, suite.cases, layout(suite), force=force, outputs=suite.outputs, keep=True, resume=resume) as writer:
         tell = progress or (lambda cases: None)
         there = writer.written
-        waiting = [batch for batch in suite.batches if not there[batch.rows].all()]
+        waiting = sorted((batch for batch in suite.batches if not there[batch.rows].all()), key=lambda batch: int(batch.rows[0]))
         tell(len(suite.cases) - _cases(waiting))
         chunks = list(together(waiting))
         if dask:

@@ -111,7 +111,7 @@ def call_suite(
         table = from_calls(spec.api, spec.kinds, [one.call for one in some])
         ids, nothing = [one.id for one in some], [""] * len(some)
         purpose = Purpose(["call"] * len(some), nothing, ["grid"] * len(some), nothing, ids, [given.get(one, {}) for one in ids])
-        _add(suite, spec, plan(spec), table, purpose, elements)
+        _add(suite, spec, plan(spec), table, purpose, elements, [one.call for one in some])
     place = {case.id: row for row, case in enumerate(suite.cases)}
     return suite.some([place[one.id] for one in calls])
 
@@ -125,7 +125,9 @@ def crashing(judged: Judgement) -> np.ndarray:
     return np.asarray(fatal[answers.stage])  # the last is ACCEPTED, -1
 
 
-def _add(suite: Suite, spec: Spec, plan: Plan, table: CallTable, purpose: Purpose, most: int) -> None:
+def _add(
+    suite: Suite, spec: Spec, plan: Plan, table: CallTable, purpose: Purpose, most: int, calls: Sequence[Call] | None = None
+) -> None:
     """Judge the rows, make them cases, and group those with data into batches."""
     start, judged = len(suite.cases), judge(spec, table)
     answers = answer(judged)
@@ -134,7 +136,8 @@ def _add(suite: Suite, spec: Spec, plan: Plan, table: CallTable, purpose: Purpos
     refused = np.array([kind == "invalid" for kind in purpose.kind], dtype=bool)
     with_data = computable(judged, answers) & ~refused & (elements(table) <= most) & holdable(table)
     wanted = {name: asked & with_data for name, asked in _wanted(spec, judged).items()}
-    calls = table.calls()
+    calls = table.calls() if calls is None else calls
+    forms: dict[tuple[int, tuple[str, ...]], list[Stored]] = {}
     expectations = judged.expectations()
     why = mistrusted(judged, plan, wanted, purpose.recipe, purpose.intent)
     for row, call in enumerate(calls):
@@ -154,8 +157,11 @@ def _add(suite: Suite, spec: Spec, plan: Plan, table: CallTable, purpose: Purpos
                 mistrusted=why[row] if data else "",
             )
         )
-        outputs = [name for name, asked in wanted.items() if asked[row]]
-        suite.stored.append(list(_stored(spec, call, outputs)) if data else [])
+        outputs = tuple(name for name, asked in wanted.items() if asked[row])
+        form = forms.get((id(call.args), outputs)) if data else []
+        if form is None:
+            form = forms[id(call.args), outputs] = list(_stored(spec, call, outputs))
+        suite.stored.append(form)
     data_for = WithData(compute, wanted, purpose.recipe, purpose.ids, purpose.given)
     suite.batches += list(batches(plan, judged, data_for, np.flatnonzero(with_data), start, calls))
 

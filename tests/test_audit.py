@@ -135,7 +135,7 @@ def test_the_command_names_cases_of_a_plan(tmp_path: Path) -> None:
     assert result.exit_code == 1, result.exception
     found = json.loads(result.stdout)
     assert result.exit_code == 1
-    rules = {rule.id for rule in book().of("reflection_pad2d_backward")[0].rules}
+    rules = {rule.id for rule in book().of("aclnnReflectionPad2dBackward")[0].rules}
     for finding in found:
         for case in finding["cases"]:
             if "-invalid-" in case:

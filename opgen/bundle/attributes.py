@@ -23,10 +23,16 @@ class Columns:
 
     def __init__(self, api: str) -> None:
         self.api = api
-        self.rows = 0
+        self.added = 0
         self._cases: list[int] = []
+        self._calls: list[int] = []
         self._values: dict[str, list[Any]] = {}
         self._seen: dict[str, set[str]] = {}
+
+    def repeat(self, row: int, number: int) -> None:
+        """A call with the arguments of the ``number``-th that was added."""
+        self._cases.append(row)
+        self._calls.append(number)
 
     def add(self, row: int, args: Mapping[str, Any], lists: Lists) -> list[tuple[str, TensorDesc]]:
         """Take one call's arguments; returns its tensors that are not null, in order."""
@@ -55,9 +61,14 @@ class Columns:
                 column.append(value)
                 if value is not None:
                     self._seen[name].add(_scalar(self.api, name, value))
-        self._cases.append(row)
-        self.rows += 1
+        self.repeat(row, self.added)
+        self.added += 1
         return tensors
+
+    @property
+    def rows(self) -> int:
+        """Calls so far."""
+        return len(self._cases)
 
     def kinds(self) -> dict[str, str]:
         """Parameter to kind, in prototype order."""
@@ -65,7 +76,7 @@ class Columns:
 
     def table(self, lists: Lists) -> np.ndarray:
         """``/attributes/<api>``: the column ``case``, then one per parameter that is no tensor."""
-        columns: dict[str, np.ndarray] = {"case": np.array(self._cases, dtype="<u4")}
+        columns: dict[str, np.ndarray] = {}
         for name, kind in self.kinds().items():
             values = self._values[name]
             if kind.endswith("array"):
@@ -75,9 +86,10 @@ class Columns:
                 columns[name] = _narrow(name, [0 if v is None else v for v in values], kind)
                 if null.any():
                     columns[f"{name}.null"] = null
-        table = np.zeros(self.rows, dtype=[(name, column.dtype) for name, column in columns.items()])
+        table = np.zeros(self.rows, dtype=[("case", "<u4"), *((name, column.dtype) for name, column in columns.items())])
+        table["case"] = self._cases
         for name, column in columns.items():
-            table[name] = column
+            table[name] = column[self._calls]
         return table
 
     def _kind(self, name: str) -> str:

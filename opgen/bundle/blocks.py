@@ -14,7 +14,7 @@ from types import TracebackType
 import numpy as np
 
 from opgen.bundle.container import write_at
-from opgen.bundle.dtypes import ALIGNMENT, DTYPES, ROLES, BundleError, numpy_dtype
+from opgen.bundle.dtypes import ALIGNMENT, DTYPES, BundleError, numpy_dtype, stored_dtypes
 from opgen.bundle.layout import Layout
 
 DIGEST = 16
@@ -26,7 +26,11 @@ _HASHED_ASIDE = 1 << 20  # from here on a digest is computed while the data are 
 
 Arrays = Mapping[tuple[str, str], np.ndarray]
 _WORDS = {number: word for word, number in DTYPES.items()}
-_ROLE_WORDS = {number: word for word, number in ROLES.items()}
+_NUMBERS = {numpy_dtype(word): DTYPES[word] for word in stored_dtypes()}
+_NOTHING = -2
+_ITEMS = np.zeros(max(DTYPES.values()) + 1, dtype=np.int64)
+for _name in stored_dtypes():
+    _ITEMS[DTYPES[_name]] = numpy_dtype(_name).itemsize
 
 
 @dataclass
@@ -48,70 +52,73 @@ class Blocks:
 
     def write_all(self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]) -> tuple[np.ndarray, np.ndarray]:
         """The same for several batches; what lies side by side in the file goes out in one write."""
-        written: list[np.ndarray] = []
-        flats: list[np.ndarray] = []
-        groups: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
-        for rows, arrays in batches:
-            rows = np.asarray(rows, dtype=np.int64)
-            for (name, role), stack in arrays.items() if len(rows) else ():
-                found, dtype, flat = self._planned(rows, name, role, stack)
-                written.append(found)
-                flats.append(flat)
-                if flat.size:
-                    groups.setdefault(dtype, []).append((found, flat))
-        if not written:
+        stacks = [
+            _Stack(name, role, np.asarray(rows, dtype=np.int64), np.asarray(stack))
+            for rows, arrays in batches
+            if len(rows)
+            for (name, role), stack in arrays.items()
+        ]
+        if not stacks:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=f"V{DIGEST}")
-        if max(flat.shape[1] for flat in flats) < _HASHED_ASIDE:
-            digests = _digests(flats)
-            self._put_all(groups)
+        found = self._planned(stacks)
+        views = [view for stack in stacks for view in stack.views()]
+        item = _ITEMS[self.layout.dtype[found]]
+        starts = self._bases()[self.layout.dtype[found]] + self.layout.position[found] * item
+        sizes = self.layout.elements[found] * item
+        if int(sizes.max()) < _HASHED_ASIDE:
+            digests = _digests(views)
+            self._put(starts, sizes, views)
         else:  # hashing and writing both let go of the interpreter
             with ThreadPoolExecutor(1) as pool:
-                job = pool.submit(_digests, flats)
-                self._put_all(groups)
+                job = pool.submit(_digests, views)
+                self._put(starts, sizes, views)
                 digests = job.result()
-        return np.concatenate(written), np.frombuffer(digests, dtype=f"V{DIGEST}")
+        return found, np.frombuffer(digests, dtype=f"V{DIGEST}")
 
-    def _planned(self, rows: np.ndarray, name: str, role: str, stack: np.ndarray) -> tuple[np.ndarray, str, np.ndarray]:
-        """Where one array goes: its layout rows, their dtype, and the array as (B, bytes per case)."""
-        found = self.layout.find(name, role)[rows]
-        if found.min() < 0:
-            raise BundleError(f"case row {rows[found.argmin()]} has no {role} {name} in the layout")
-        number = int(self.layout.dtype[found[0]])
-        dtype = _WORDS[number]
-        flat = _bytes(stack, dtype, name, len(rows))
-        item = numpy_dtype(dtype).itemsize
-        if (self.layout.elements[found] * item != flat.shape[1]).any() or (self.layout.dtype[found] != number).any():
-            raise BundleError(f"{role} {name}: {flat.shape[1] // item} elements of {dtype} are not as planned")
-        return found, dtype, flat
+    def _planned(self, stacks: Sequence[_Stack]) -> np.ndarray:
+        """The layout row of every case of every stack; BundleError where one is not as planned."""
+        layout = self.layout
+        counts = [len(stack.rows) for stack in stacks]
+        codes = np.repeat([layout.code(stack.name, stack.role) for stack in stacks], counts)
+        found = layout.rows(np.concatenate([stack.rows for stack in stacks]), codes)
+        sizes = np.repeat([stack.array.nbytes // len(stack.rows) for stack in stacks], counts)
+        given = np.repeat([_NUMBERS.get(stack.array.dtype, _NOTHING) for stack in stacks], counts)
+        planned = layout.dtype[found]
+        known = (given == planned) | ((given == DTYPES["UINT16"]) & (planned == DTYPES["BFLOAT16"]))
+        right = (found >= 0) & known & (layout.elements[found] * _ITEMS[planned] == sizes)
+        if not right.all() or any(len(stack.array) != len(stack.rows) for stack in stacks):
+            at = 0
+            for stack, count in zip(stacks, counts, strict=True):
+                stack.check(found[at : at + count], layout)
+                at += count
+        return found
 
-    def _put_all(self, groups: Mapping[str, Sequence[tuple[np.ndarray, np.ndarray]]]) -> None:
-        """Write arrays, by dtype, to the places of their layout rows."""
-        for dtype, pieces in groups.items():
-            item = numpy_dtype(dtype).itemsize
-            starts = self.layout.position[np.concatenate([found for found, _ in pieces])] * item
-            sizes = np.repeat([flat.shape[1] for _, flat in pieces], [len(flat) for _, flat in pieces])
-            views = [one for _, flat in pieces for one in _cut(flat)]
-            self._put(self.offsets[f"data/{dtype}"], starts, sizes, views)
+    def _bases(self) -> np.ndarray:
+        """Where the blob of each dtype begins, by the dtype's number."""
+        bases = np.zeros(len(_ITEMS), dtype=np.int64)
+        for name, number in DTYPES.items():
+            bases[number] = self.offsets.get(f"data/{name}", 0)
+        return bases
 
-    def _put(self, base: int, starts: np.ndarray, sizes: np.ndarray, views: Sequence[memoryview]) -> None:
-        """Write pieces of one blob; those with nothing but padding between them in one go, large ones from where they are."""
+    def _put(self, starts: np.ndarray, sizes: np.ndarray, views: Sequence[memoryview]) -> None:
+        """Write pieces; those with nothing but padding between them in one go, large ones from where they are."""
         fd = self._open()
-        order = np.argsort(starts)
+        order = np.argsort(starts, kind="stable")
+        order = order[sizes[order] > 0]
         starts, sizes = starts[order], sizes[order]
         apart = (starts[1:] - starts[:-1] - sizes[:-1] >= ALIGNMENT) | (sizes[1:] >= _LARGE) | (sizes[:-1] >= _LARGE)
         apart |= starts[1:] // _PIECE != starts[:-1] // _PIECE
         edges = [0, *(np.flatnonzero(apart) + 1).tolist(), len(order)]
-        places, at = order.tolist(), starts.tolist()
+        pieces, at, ends = [views[place] for place in order.tolist()], starts.tolist(), (starts + sizes).tolist()
         for first, end in pairwise(edges):
             if end == first + 1:
-                write_at(fd, views[places[first]], base + at[first])
-                continue
-            low = at[first]
-            buffer = memoryview(bytearray(at[end - 1] + len(views[places[end - 1]]) - low))
-            for i in range(first, end):
-                view, start = views[places[i]], at[i] - low
-                buffer[start : start + len(view)] = view
-            write_at(fd, buffer, base + low)
+                write_at(fd, pieces[first], at[first])
+            elif end > first:
+                low = at[first]
+                buffer = memoryview(bytearray(ends[end - 1] - low))
+                for i in range(first, end):
+                    buffer[at[i] - low : ends[i] - low] = pieces[i]
+                write_at(fd, buffer, low)
 
     def _open(self) -> int:
         if self._fd < 0:
@@ -136,24 +143,34 @@ class Blocks:
         return {**self.__dict__, "_fd": -1}
 
 
-def _digests(flats: Iterable[np.ndarray]) -> bytes:
-    return b"".join([sha256(one).digest()[:DIGEST] for flat in flats for one in _cut(flat)])
+@dataclass(frozen=True, slots=True)
+class _Stack:
+    """One tensor of many cases, (B, ...), and their rows."""
+
+    name: str
+    role: str
+    rows: np.ndarray
+    array: np.ndarray
+
+    def views(self) -> list[memoryview]:
+        """The bytes of each case, without a copy where possible."""
+        view = np.ascontiguousarray(self.array).reshape(-1).view(np.uint8).data
+        size = len(view) // len(self.rows)
+        return [view[at : at + size] for at in range(0, len(view), size)] if size else [view] * len(self.rows)
+
+    def check(self, found: np.ndarray, layout: Layout) -> None:
+        """Raise a BundleError that says what is not as planned."""
+        if found.min() < 0:
+            raise BundleError(f"case row {self.rows[found.argmin()]} has no {self.role} {self.name} in the layout")
+        dtype = _WORDS[int(layout.dtype[found[0]])]
+        if self.array.dtype != numpy_dtype(dtype) and not (dtype == "BFLOAT16" and self.array.dtype == np.uint16):
+            raise BundleError(f"{self.name}: an array of {self.array.dtype} where {dtype} is planned")
+        if len(self.array) != len(self.rows):
+            raise BundleError(f"{self.name}: {len(self.array)} arrays for {len(self.rows)} cases")
+        elements = self.array.size // len(self.rows)
+        if (layout.elements[found] != elements).any() or (layout.dtype[found] != DTYPES[dtype]).any():
+            raise BundleError(f"{self.role} {self.name}: {elements} elements of {dtype} are not as planned")
 
 
-def _cut(flat: np.ndarray) -> list[memoryview]:
-    """The rows of (B, bytes), each as bytes."""
-    count, size = flat.shape
-    view = flat.reshape(-1).data
-    return [view[at : at + size] for at in range(0, count * size, size)] if size else [view] * count
-
-
-def _bytes(stack: np.ndarray, dtype: str, name: str, count: int) -> np.ndarray:
-    """(B, ...) -> (B, bytes per case) uint8, without a copy where possible."""
-    array = np.asarray(stack)
-    wanted = numpy_dtype(dtype)
-    if array.dtype != wanted and not (dtype == "BFLOAT16" and array.dtype == np.uint16):
-        raise BundleError(f"{name}: an array of {array.dtype} where {dtype} is planned")
-    if len(array) != count:
-        raise BundleError(f"{name}: {len(array)} arrays for {count} cases")
-    size = array.size // count * wanted.itemsize
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(count, size)
+def _digests(views: Iterable[memoryview]) -> bytes:
+    return b"".join([sha256(view).digest()[:DIGEST] for view in views])

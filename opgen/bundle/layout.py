@@ -7,7 +7,8 @@ tensor at any time, from any process, and the file comes out the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
@@ -36,12 +37,14 @@ class DataTensor(NamedTuple):
 class Layout:
     """Columns with one row per tensor that has data, grouped by case, and the size of each blob.
 
-    ``position`` counts elements in the blob of the row's dtype. Rows of a case are consecutive, and
+    ``form`` is a number per case, the same for cases with the same
+    tensors. ``position`` counts elements in the blob of the row's dtype. Rows of a case are consecutive, and
     their order is that of :meth:`plan`'s argument.
     """
 
     cases: int
     names: tuple[str, ...]
+    form: np.ndarray
     case: np.ndarray
     name: np.ndarray
     role: np.ndarray
@@ -49,7 +52,6 @@ class Layout:
     elements: np.ndarray
     position: np.ndarray
     blobs: dict[str, int]
-    _found: dict[tuple[str, str], np.ndarray] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def plan(
@@ -85,7 +87,7 @@ class Layout:
         rank = _inverse(np.argsort(form, kind="stable") if order is None else order, len(cases))
         position, blobs = _positions(dtype, elements, rank[case])
         return cls(
-            len(cases), tuple(names), case.astype(np.uint32), name.astype(np.int32), role.astype(np.int8),
+            len(cases), tuple(names), form, case.astype(np.uint32), name.astype(np.int32), role.astype(np.int8),
             dtype.astype(np.int8), elements.copy(), position, blobs,
         )  # fmt: skip
 
@@ -99,16 +101,22 @@ class Layout:
         """The size of the file, estimated: the blobs are exact, the tables are not."""
         return self.data_bytes + _BYTES_PER_TENSOR * len(self.case) + _BYTES_PER_CASE * self.cases + _BYTES_PER_FILE
 
-    def find(self, name: str, role: str) -> np.ndarray:
-        """Layout row of a tensor for every case: (cases,) int64, -1 where a case has none."""
-        found = self._found.get((name, role))
-        if found is None:
-            found = np.full(self.cases, -1, dtype=np.int64)
-            if name in self.names:
-                rows = np.flatnonzero((self.name == self.names.index(name)) & (self.role == ROLES[role]))
-                found[self.case[rows]] = rows
-            self._found[name, role] = found
-        return found
+    def code(self, name: str, role: str) -> int:
+        """The number of a tensor within a case; -1 if no case has one of that name."""
+        return self.names.index(name) * len(ROLES) + ROLES[role] if name in self.names else -1
+
+    def rows(self, case: np.ndarray, code: np.ndarray) -> np.ndarray:
+        """The layout row of each tensor of each case, -1 where there is none."""
+        order, keys = self._index
+        wanted = case * (len(self.names) * len(ROLES)) + code
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where((keys[at] == wanted) & (code >= 0), order[at], -1) if len(keys) else np.full(len(case), -1)
+
+    @cached_property
+    def _index(self) -> tuple[np.ndarray, np.ndarray]:
+        keys = self.case.astype(np.int64) * (len(self.names) * len(ROLES)) + self.name * len(ROLES) + self.role
+        order = np.argsort(keys, kind="stable")
+        return order, keys[order]
 
 
 def _extent(size: int | Sequence[int], case: int, name: str) -> int:

@@ -11,16 +11,13 @@ import numpy as np
 from opgen.bundle import dtypes
 from opgen.bundle.attributes import Columns
 from opgen.bundle.dtypes import BundleError, enum, named
+from opgen.bundle.forms import Forms
 from opgen.bundle.layout import Layout
 from opgen.bundle.pools import Lists, Strings, checked
-from opgen.model import Case, Code
+from opgen.model import Case, Code, LibraryAnswer
 
 LONGEST_ID = 1024
-NO_DATA = -1
-"""The position of a tensor that is described and has no data."""
-
 _BREAK = np.dtype([("case", "<u4"), ("rule", "<u4"), ("clause", "<u4"), ("at", "<i4"), ("found", "<u4")])
-_RANGE = np.dtype([("tensor", "<u4"), ("low", "<f8"), ("high", "<f8")])
 
 
 @dataclass(frozen=True)
@@ -46,84 +43,44 @@ def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collectio
     strings, lists = Strings(), Lists()
     ops = _numbers(case.call.api for case in cases)
     products = _numbers(case.call.product for case in cases)
-    names: dict[str, int] = {}
-    stored = {name: i for i, name in enumerate(layout.names)}
-    written = _outputs(cases, layout, outputs or {})
-    columns = {api: Columns(api) for api in ops}
+    forms = Forms(layout, _outputs(cases, layout, outputs or {}), {api: Columns(api) for api in ops}, lists)
     ids: list[bytes] = []
     rows: list[tuple[int, ...]] = []
     breaks: list[tuple[int, ...]] = []
-    ranges: list[tuple[float, ...]] = []
-    tensors: list[tuple[Any, ...]] = []
-    tensor_row = np.empty(len(layout.case), dtype=np.int64)
-    first = np.searchsorted(layout.case, np.arange(len(cases) + 1)).tolist()
-    data = list(zip(layout.name.tolist(), layout.role.tolist(), layout.dtype.tolist(),
-                    layout.elements.tolist(), layout.position.tolist(), strict=True))  # fmt: skip
+    pages: dict[int, tuple[int, int]] = {}
+    libraries: dict[LibraryAnswer | None, tuple[int, int, int]] = {None: (0, dtypes.BASES["none"], 0)}
     for row, case in enumerate(cases):
-        start = len(tensors)
-        call = case.call
-        mine = {(data[i][0], data[i][1]): i for i in range(first[row], first[row + 1])}
-        if len(mine) != first[row + 1] - first[row]:
-            raise BundleError(f"{case.id}: a tensor has two sets of data")
-        tensor_args = columns[call.api].add(row, call.args, lists)
-        shapes: dict[str, tuple[int, int]] = {}
-        for name, desc in tensor_args:
-            number = names.setdefault(name, len(names))
-            shape, form = lists(desc.shape), _word(case, name, dtypes.FORMATS, desc.format)
-            shapes[name] = shape, form
-            at = mine.pop((stored.get(name, -1), 0), None)
-            if desc.range is not None:
-                ranges.append((len(tensors), *desc.range))
-            if at is not None:
-                tensor_row[at] = len(tensors)
-            tensors.append((
-                row, number, int(name in written[call.api] and at is None),
-                _word(case, name, dtypes.DTYPES, desc.dtype), form,
-                shape, lists(desc.strides), desc.offset, lists(desc.storage_shape),
-                0 if at is None else data[at][3], NO_DATA if at is None else data[at][4],
-            ))  # fmt: skip
-            if at is not None and data[at][2] != tensors[-1][3]:
-                raise BundleError(f"{case.id}: {name} is {desc.dtype}, its data are not")
-        for (code, role), at in mine.items():
-            name = layout.names[code]
-            if name not in shapes:
-                raise BundleError(f"{case.id}: data for {name}, which is no tensor of the call")
-            tensor_row[at] = len(tensors)
-            shape, form = shapes[name]
-            tensors.append((row, names[name], role, data[at][2], form, shape, 0, 0, 0, data[at][3], data[at][4]))
-        library = case.library
+        start, count, attributes = forms.add(row, case)
+        page, library = pages.get(id(case.page)), libraries.get(case.library)
+        if page is None:
+            page = pages[id(case.page)] = dtypes.BUCKETS[case.page.bucket], codes(lists, case.page.codes)
+        if library is None and case.library is not None:
+            answer = case.library
+            library = libraries[answer] = codes(lists, answer.codes), dtypes.BASES[answer.basis], strings(answer.release)
+        assert library is not None
         ids.append(checked(case.id).encode())
         rows.append((
-            ops[call.api], products[call.product],
-            dtypes.KINDS[case.kind], case.phase, dtypes.BUCKETS[case.page.bucket],
-            codes(lists, case.page.codes), 0 if library is None else codes(lists, library.codes),
-            dtypes.BASES["none" if library is None else library.basis],
-            strings(None if library is None else library.release), strings(case.intent), strings(case.recipe),
-            strings(case.twin), strings(case.compute), strings(case.mistrusted),
-            columns[call.api].rows - 1, start, len(tensors) - start, len(breaks), len(case.page.breaks),
+            ops[case.call.api], products[case.call.product], dtypes.KINDS[case.kind], case.phase, *page, *library,
+            strings(case.intent), strings(case.recipe), strings(case.twin), strings(case.compute), strings(case.mistrusted),
+            attributes, start, count, len(breaks), len(case.page.breaks),
         ))  # fmt: skip
-        breaks += [
-            (row, strings(b.rule), strings(b.clause), -1 if b.at is None else b.at, strings(b.found))
-            for b in case.page.breaks
-        ]
-    found = {"cases": _cases(ids, rows, ops, products), "tensors": _tensors(tensors, names)}
-    found["breaks"], found["ranges"] = np.array(breaks, dtype=_BREAK), np.array(ranges, dtype=_RANGE)
+        if case.page.breaks:
+            breaks += [
+                (row, strings(b.rule), strings(b.clause), -1 if b.at is None else b.at, strings(b.found))
+                for b in case.page.breaks
+            ]
+    tensors, ranges, tensor_row = forms.tables()
+    found = {"cases": _cases(ids, rows, ops, products), "tensors": tensors}
+    found["breaks"], found["ranges"] = np.array(breaks, dtype=_BREAK), ranges
     for api in ops:
-        found[f"attributes/{api}"] = columns[api].table(lists)
-    found["parameters"] = _parameters(columns, ops)
+        found[f"attributes/{api}"] = forms.columns[api].table(lists)
+    found["parameters"] = _parameters(forms.columns, ops)
     found["lists"], found["integers"] = lists.tables()
     return Tables(found, strings.all, tensor_row)
 
 
 def _numbers(words: Any) -> dict[str, int]:
     return {checked(word): i for i, word in enumerate(dict.fromkeys(words))}
-
-
-def _word(case: Case, name: str, numbers: dict[str, int], word: str) -> int:
-    try:
-        return numbers[word]
-    except KeyError:
-        raise BundleError(f"{case.id}: {name}: {word!r} is none of {', '.join(numbers)}") from None
 
 
 def _outputs(
@@ -151,17 +108,6 @@ def _cases(ids: list[bytes], rows: list[tuple[int, ...]], ops: dict[str, int], p
     table = np.zeros(len(rows), dtype=full)
     table["id"] = ids
     for name, column in zip(kind.names or (), zip(*rows, strict=True), strict=False):
-        table[name] = column
-    return table
-
-
-def _tensors(rows: list[tuple[Any, ...]], names: dict[str, int]) -> np.ndarray:
-    table = np.zeros(len(rows), dtype=[
-        ("case", "<u4"), ("name", named(list(names))), ("role", enum(dtypes.ROLES)),
-        ("dtype", enum(dtypes.DTYPES)), ("format", enum(dtypes.FORMATS)), ("shape", "<u4"), ("strides", "<u4"),
-        ("offset", "<i8"), ("storage_shape", "<u4"), ("elements", "<i8"), ("position", "<i8"), ("digest", "V16"),
-    ])  # fmt: skip
-    for name, column in zip(table.dtype.names or (), zip(*rows, strict=True), strict=False):
         table[name] = column
     return table
 

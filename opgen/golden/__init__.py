@@ -7,6 +7,7 @@ float64 (complex128) on stacks of cases that share every shape and attribute, an
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any, Protocol, cast
 
@@ -37,6 +38,7 @@ class Kernel(Protocol):
         ...
 
 
+@cache
 def kernel(op: str) -> Kernel:
     """The kernel of an operator, by the name of its spec; ModuleNotFoundError if there is none.
 

@@ -1,0 +1,217 @@
+"""Suites: cases per second from calls to a closed bundle with a digest per tensor, beside a script of PyTorch and h5py.
+
+The script writes the same cases without rules, bounds or digests. Runs of both are interleaved, one thread each, and medians
+compared: of CPU time where one process works, of time on the clock for two workers and for files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+import opgen
+from opgen import engine
+from opgen.book import book
+from opgen.bundle.blocks import Blocks
+from opgen.bundle.layout import Layout
+from opgen.calls import NamedCall, no_collection, read_calls, to_plain
+from opgen.judging import json_lines, judge_calls
+from opgen.plan import plan_for
+from opgen.selection import Request
+from opgen.suite import Suite, call_suite
+from tests.bench._calls import mixed
+
+ROUNDS = 5
+MANY = 20_000
+LARGE = 256 << 20
+plans = cache(plan_for)
+
+
+def enumerated(calls: Sequence[NamedCall]) -> Suite:
+    """The suite of some calls: judged, labelled, batched."""
+    known = book()
+    return call_suite(calls, lambda call: known.by_page[call.api, call.product], lambda spec: plans(spec.op))
+
+
+def generate(calls: Sequence[NamedCall], path: Path, workers: int = 1) -> None:
+    with no_collection():
+        engine.write(enumerated(calls), path, {}, workers=workers, force=True)
+
+
+def seconds(work: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
+    start = clock()
+    work()
+    return clock() - start
+
+
+def interleaved(*works: Callable[[], object], rounds: int = ROUNDS, clock: Callable[[], float] = time.process_time) -> list[float]:
+    """The median time of each, taken in turn."""
+    times = [[seconds(work, clock) for work in works] for _ in range(rounds)]
+    return [statistics.median(column) for column in zip(*times, strict=True)]
+
+
+def row(label: str, value: str, ratio: float | None = None, target: float | None = None, worse: bool = False) -> None:
+    """One line: what, how much, the ratio or figure, what it should reach, and whether it does."""
+    reached = "" if ratio is None or target is None else ("yes" if (ratio <= target if worse else ratio >= target) else "NO")
+    shown = ["" if number is None else f"{number:,.2f}" if abs(number) < 100 else f"{number:,.0f}" for number in (ratio, target)]
+    print(f"{label:52}{value:>26}{shown[0]:>10}{shown[1]:>10}{reached:>6}", flush=True)
+
+
+@contextmanager
+def section(title: str) -> Iterator[Path]:
+    print(f"\n{title:52}{'':26}{'figure':>10}{'target':>10}", flush=True)
+    with TemporaryDirectory(dir=os.environ.get("OPGEN_BENCH_FOLDER")) as folder:
+        yield Path(folder)
+
+
+def beside_a_script(words: Sequence[str]) -> None:
+    """Cases per second against the script."""
+    try:
+        import torch
+
+        from tests.bench import _script
+    except ImportError:
+        raise SystemExit("this benchmark compares with torch: pip install torch") from None
+    torch.set_num_threads(1)
+    with section(f"cases/s beside PyTorch {torch.__version__} and h5py") as folder:
+        for label, repeated, target in (("2,000 cases, each its own shape", 1, 12), ("2,000 cases, 100 shapes x 20", 20, 30)):
+            calls = mixed(2000, repeated)
+            generate(calls[:40], folder / "warm.h5")
+            theirs, ours = interleaved(partial(_script.write, calls, folder / "script.h5"), partial(generate, calls, folder / "suite.h5"))
+            row(label, f"{len(calls) / ours:,.0f} and {len(calls) / theirs:,.0f}", theirs / ours, target)
+
+
+def workers(words: Sequence[str]) -> None:
+    with section(f"{MANY:,} cases in one file, on the clock") as folder:
+        for label, repeated in (("each its own shape", 1), ("shapes x 20", 20)):
+            calls = mixed(MANY, repeated)
+            with no_collection():
+                made = enumerated(calls)
+            ways = (partial(engine.write, made, folder / f"{n}.h5", {}, workers=n, force=True) for n in (1, 2))
+            one, two = interleaved(*ways, rounds=3, clock=time.perf_counter)
+            assert (folder / "1.h5").read_bytes() == (folder / "2.h5").read_bytes()
+            row(f"two workers, {label}", f"{MANY / one:,.0f} -> {MANY / two:,.0f} cases/s", one / two, 1.65)
+
+
+def large_tensors(words: Sequence[str]) -> None:
+    """Eight tensors of 32 MiB through the writer's path, against one raw sequential write."""
+    parts = [np.random.default_rng(i).integers(0, 1 << 30, LARGE // 64, dtype=np.int64).view(np.float64) for i in range(8)]
+    with section(f"{8 * parts[0].nbytes >> 20} MiB of large tensors, on the clock") as folder:
+        layout = Layout.plan(range(8), [[("x", "golden", "DOUBLE", part.size)] for part in parts])
+
+        def raw(path: Path = folder / "raw") -> None:
+            with open(path, "r+b" if path.exists() else "w+b", buffering=0) as file:
+                for part in parts:
+                    view = memoryview(part).cast("B")
+                    for at in range(0, len(view), 8 << 20):
+                        file.write(view[at : at + (8 << 20)])
+
+        def ours(digests: bool, path: Path = folder / "ours") -> None:
+            path.touch()
+            with Blocks(path, layout, {"data/DOUBLE": 4096}) as port:
+                for at, part in enumerate(parts):
+                    if digests:
+                        port.write([at], {("x", "golden"): part[None]})
+                    else:
+                        port._put_all({"DOUBLE": [(np.array([at]), part.view(np.uint8)[None])]})
+
+        raw(), ours(True)
+        first, plain, checked = interleaved(raw, lambda: ours(False), lambda: ours(True), clock=time.perf_counter)
+        total = sum(part.nbytes for part in parts) / 1e6
+        row("without digests", f"{total / plain:,.0f} and {total / first:,.0f} MB/s", first / plain, 0.9)
+        row("with digests", f"{total / checked:,.0f} and {total / first:,.0f} MB/s", first / checked, 0.3)
+        hashing = seconds(lambda: [sha256(memoryview(part).cast("B")).digest() for part in parts], time.perf_counter)
+        row("SHA-256 by itself", f"{total / hashing:,.0f} MB/s")
+
+
+def overhead(words: Sequence[str]) -> None:
+    """Bytes of the file beyond the data: its growth with cases of few and of many tensors."""
+    with section("bytes beside the data, per more of it") as folder:
+        grown = []
+        for api in ("aclnnReflectionPad2dBackward", "aclnnConvolutionBackward"):
+            calls, counted = [named for named in mixed(8000) if named.call.api == api], []
+            for some in (calls[:1000], calls):
+                generate(some, folder / "some.h5")
+                with opgen.open(folder / "some.h5") as bundle:
+                    data = sum(kind.itemsize * count for kind, _, count in bundle.data.types.values())
+                    counted.append((len(bundle), len(bundle.tables["tensors"]), bundle.path.stat().st_size - data))
+            grown.append([many - few for few, many in zip(*counted, strict=True)])
+        (cases, few, first), (more, many, second) = grown
+        tensor = (second / more - first / cases) / (many / more - few / cases)
+        row("per tensor", "", tensor, 100, worse=True)
+        row("per case", "", first / cases - tensor * few / cases, 200, worse=True)
+
+
+def reading(words: Sequence[str]) -> None:
+    calls = mixed(MANY, 20)
+    with section("reading, every tensor checked") as folder:
+        generate(calls, folder / "many.h5")
+        order = np.random.default_rng(0).permutation(MANY).tolist()
+        with opgen.open(folder / "many.h5") as bundle:
+            def random() -> None:
+                for at in order:
+                    case = bundle[at]
+                    for tensors in (case.inputs, case.golden, case.bound):
+                        for name in tensors:
+                            tensors[name]
+
+            def scan() -> None:
+                for batch in bundle.batches():
+                    assert batch.arrays
+
+            random()
+            for check in (True, False):
+                bundle.data.check = check
+                at_random, in_order = interleaved(random, scan, rounds=3)
+                label = "with digests" if check else "without digests"
+                row(f"cases at random, {label}", "", MANY / at_random, 20_000 if not check else None)
+                row(f"cases in order, {label}", "", MANY / in_order, 100_000 if not check else None)
+
+
+def judging(words: Sequence[str]) -> None:
+    calls = [named for named in mixed(100_000, 10) if named.call.api == "aclnnConvolutionBackward"]
+    lines = [json.dumps({"id": n.id, "op": n.call.api, "product": n.call.product, "args": to_plain(n.call)}) for n in calls]
+    with section("judging convolutions, one core") as folder:
+        (folder / "calls.jsonl").write_text("\n".join(lines), encoding="utf-8")
+
+        def whole() -> None:
+            for answer in json_lines(judge_calls(read_calls(folder / "calls.jsonl", book().kinds), book())):
+                assert answer
+
+        judged, read = interleaved(lambda: judge_calls(calls, book()), whole, rounds=3)
+        row("calls/s, parsing and printing apart", "", len(calls) / judged, 100_000)
+        row("calls/s, from a file to lines", "", len(calls) / read, 20_000)
+
+
+def tiers(words: Sequence[str]) -> None:
+    """What plans cost, with their enumeration."""
+    with section("plans, all operators") as folder:
+        for tier in ("smoke", "standard", "full"):
+            start = time.process_time()
+            made = Request(plan=tier).suite()
+            enumerating = time.process_time() - start
+            writing = seconds(partial(engine.write, made, folder / "tier.h5", {}, force=True))
+            with_data, size = sum(len(batch.rows) for batch in made.batches), (folder / "tier.h5").stat().st_size / 1e6
+            row(f"{tier}: {len(made.cases):,} cases, {with_data:,} with data, {size:,.0f} MB",
+                f"{enumerating:.1f} s + {writing:.1f} s", len(made.cases) / (enumerating + writing))  # fmt: skip
+
+
+PARTS = (beside_a_script, workers, large_tensors, overhead, reading, judging, tiers)
+
+
+def main(words: Sequence[str]) -> None:
+    """Prints the table; with words, of the parts alone whose name contains one of them."""
+    for part in PARTS:
+        if not words or any(word in part.__name__ for word in words):
+            part(words)
+
