@@ -6,6 +6,7 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,10 +25,14 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundle]:
         yield opened
 
 
+def dtype_of(case: Any, name: str) -> str:
+    return str(case.call["args"][name]["dtype"])
+
+
 def answers(bundle: Bundle) -> dict[str, dict[str, object]]:
     draw = np.random.default_rng(3)
     found: dict[str, dict[str, object]] = {
-        case.id: {"status": 0, "outputs": {name: bits(draw, "FLOAT", a.shape) for name, a in case.golden.items()}}
+        case.id: {"status": 0, "outputs": {name: bits(draw, dtype_of(case, name), a.shape) for name, a in case.golden.items()}}
         for case in bundle
         if case.golden
     }
@@ -67,6 +72,21 @@ def test_round_trip(bundle: Bundle, tmp_path: Path) -> None:
         with pytest.raises(KeyError, match="no case 'x'"):
             results["x"]
     assert verify(tmp_path / "r.h5") == []
+
+
+def test_a_wider_dump_is_rounded_to_the_dtype_of_its_tensor(bundle: Bundle, tmp_path: Path) -> None:
+    case = next(case for case in bundle if case.golden and dtype_of(case, "gradInput") == "BFLOAT16")
+    values = np.linspace(-3, 3, case.golden["gradInput"].size).reshape(case.golden["gradInput"].shape)
+    for i, kind in enumerate((np.float32, np.float64)):
+        with opgen.Results.create(tmp_path / f"{i}.h5", bundle) as results:
+            results.add(case.id, 0, {"gradInput": values.astype(kind)})
+        with module.read(tmp_path / f"{i}.h5") as read:
+            found = read[case.id].outputs["gradInput"]
+            assert found.dtype == BFLOAT16 and (found == values.astype(np.float32).astype(BFLOAT16)).all()
+    with opgen.Results.create(tmp_path / "narrow.h5", bundle) as results:
+        results.add(case.id, 0, {"gradInput": values.astype(np.float16)})
+    with module.read(tmp_path / "narrow.h5") as read:
+        assert read[case.id].outputs["gradInput"].dtype == np.float16  # for the comparison to refuse
 
 
 def test_the_order_of_the_device_does_not_matter(bundle: Bundle, tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from opgen.bundle.resultsfile import NO_STATUS, ResultsFile
 from opgen.model import Code
 
 _NAMES = {numpy_dtype(name): name for name in stored_dtypes()}
+_WIDER = {"FLOAT": {"FLOAT16", "BFLOAT16"}, "DOUBLE": {"FLOAT16", "BFLOAT16", "FLOAT"}, "COMPLEX128": {"COMPLEX64"}}
+"""What a dump in a wider type may stand for."""
 _COPIED_AT_ONCE = 4 << 20
 
 
@@ -72,7 +74,8 @@ class Results:
         """Add one case: the status of the first phase, the outputs by name, the status of the run, seconds.
 
         A status is a number or a word (``"crash"``, ``"skipped"``). BundleError for an unknown or repeated
-        case, or an output of a type that no file keeps.
+        case, or an output of a type that no file keeps. An output that was dumped in a wider type (BFLOAT16 as FLOAT,
+        anything as DOUBLE) is rounded to the dtype of its tensor.
         """
         row = self._bundle.rows.get(case)
         if self._claim is None:
@@ -87,6 +90,8 @@ class Results:
                 array = np.asarray(value)
                 if array.dtype not in _NAMES or name not in self._bundle.names:
                     raise BundleError(f"{self.path}: {case}: {name} of type {array.dtype} is no output of the bundle")
+                if _NAMES[array.dtype] in _WIDER:
+                    array = self._narrowed(row, name, array)
                 raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
                 found.append((
                     self._bundle.names.index(name), DTYPES[_NAMES[array.dtype]], array.shape, array.size,
@@ -101,6 +106,15 @@ class Results:
             row, case.encode(), *_status(status), *_status(run_status),
             np.nan if time is None else time, checked(error),
         )  # fmt: skip
+
+    def _narrowed(self, row: int, name: str, array: np.ndarray) -> np.ndarray:
+        """The array in the dtype that the call gives its tensor, where that is a narrower one."""
+        described = self._bundle[row].call["args"].get(name)
+        dtype = described["dtype"] if isinstance(described, dict) else ""
+        if dtype not in _WIDER[_NAMES[array.dtype]]:
+            return array
+        with np.errstate(over="ignore"):
+            return array.astype(numpy_dtype(dtype))
 
     def __enter__(self) -> Results:
         return self
