@@ -13,9 +13,11 @@ import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import click
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from opgen.book import book
@@ -83,6 +85,16 @@ def results(path: Path) -> None:
     opgen("run", str(whole), "--backend", "torch", "-o", str(path), "--quiet")
 
 
+def broken(path: Path) -> None:
+    whole = path.with_name("suite.h5")
+    need(whole)
+    opgen("run", str(whole), "--backend", "mutant:channel_block_lost", "-o", str(path), "--quiet")
+
+
+def part(path: Path) -> None:
+    opgen("generate", "group_norm_backward", "--shard", {"one": "1/2", "two": "2/2"}[path.stem], "-o", str(path), "--quiet")
+
+
 def report(path: Path) -> None:
     for name in ("suite.h5", "results.h5"):
         need(path.with_name(name))
@@ -113,6 +125,9 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "calls.jsonl.gz": calls,
     "library_sample.jsonl.gz": calls,
     "results.h5": results,
+    "broken.h5": broken,
+    "one.h5": part,
+    "two.h5": part,
     "before.json": report,
     "after.json": report,
     "cases.json": atk_cases,
@@ -169,9 +184,54 @@ def test_python_of_the_readme(block: str, shelf: Path, tmp_path: Path, monkeypat
     exec(compile(block, "README.md", "exec"), {})
 
 
-def test_the_readme_names_commands_that_exist() -> None:
+def workflows() -> list[dict[str, list[str]]]:
+    """Job -> its opgen commands, of each workflow of the README."""
+    found = []
+    for block in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL):
+        jobs = yaml.safe_load(block)
+        jobs = jobs.get("jobs", jobs)
+        lines = {name: job.get("script") or [step.get("run", "") for step in job["steps"]] for name, job in jobs.items()}
+        found.append({name: [line for line in mine if line.startswith("opgen ")] for name, mine in lines.items()})
+    return found
+
+
+def test_the_workflows_run_the_same_commands() -> None:
+    github, gitlab = workflows()
+    assert {job: [line.replace('"$GITHUB_STEP_SUMMARY"', "summary.md") for line in lines] for job, lines in github.items()} == gitlab
+
+
+@pytest.mark.parametrize("job", sorted(workflows()[-1]))
+def test_the_workflows_run(job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a device is asked for, a correct one answers."""
+    monkeypatch.chdir(tmp_path)
+    for line in workflows()[-1][job]:
+        args = shlex.split(line.replace("--backend aclnn --device npu:0", "--backend mutant:nothing"))[1:]
+        if args[0] == "refresh" and not (ROOT / "cases" / "smoke.lock").exists():
+            pytest.skip("no lock is shipped")
+        shown = CliRunner().invoke(main, args, prog_name="opgen")
+        assert shown.exit_code == 0, f"{line} ends with {shown.exit_code}:\n{shown.output[-2000:]}"
+        assert all((tmp_path / word).exists() for before, word in zip(args, args[1:], strict=False) if written(before, word))
+
+
+def test_pictures_are_there_and_small_and_fetch_nothing() -> None:
+    pictures = set(re.findall(r"!\[[^\]]+\]\(([^)]+)\)|<img alt=\"[^\"]+\" src=\"([^\"]+)\"", README))
+    shown = {ROOT / (one or other) for one, other in pictures}
+    gallery = ROOT / "tests" / "gallery"
+    assert shown == {path for path in gallery.iterdir() if path.suffix in (".svg", ".png")}
+    assert all(path.stat().st_size < 200_000 for path in shown)
+    for path in gallery.glob("*.svg"):
+        fetched = re.findall(r"(?:href|src)=\"(?!#)|url\((?!#)|@import", path.read_text(encoding="utf-8"))
+        assert ElementTree.parse(path) and not fetched, path
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert len(links) > 8 and all((ROOT / link).exists() for link in links)
+
+
+def test_the_readme_names_every_command_once() -> None:
     named = re.findall(r"^\| `opgen (\w+)` \|", README, re.MULTILINE)
-    assert named and set(named) <= set(titles()) and len(named) == len(set(named))
+    assert sorted(named) == sorted(titles())
 
 
 def test_exit_codes_are_read_off_the_comment() -> None:
