@@ -30,7 +30,7 @@ from opgen.computing import Arrays
 from opgen.numerics import Array
 from opgen.suite import Suite
 
-TOGETHER = 1 << 16
+TOGETHER = 1 << 17
 """Elements of the tensors of batches that are computed together: small enough for the cache, large enough for numpy."""
 
 

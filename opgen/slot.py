@@ -21,6 +21,7 @@ def part(dtype: str) -> Format:
     return DTYPES[dtype].part if dtype in DTYPES else FORMATS[dtype]
 
 
+@lru_cache(maxsize=4096)
 def grid_bits(depth: int, storage: str, compute: str, factors: int = 2) -> int:
     """Significant bits of grid data, so that sums of ``depth`` products of ``factors`` values are exact in float64.
 

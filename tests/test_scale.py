@@ -1,0 +1,100 @@
+"""Memory that does not grow with the suite, and workers that come to grief."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from multiprocessing import active_children
+from pathlib import Path
+
+import pytest
+
+import opgen
+from opgen import computing, engine
+from opgen.bundle.claim import partial
+from opgen.bundle.dtypes import BundleError
+from tests.bench._calls import mixed
+from tests.bench.suite import enumerated
+
+SLOW = bool(os.environ.get("OPGEN_SLOW"))
+MEASURE = """
+import resource, sys
+from opgen import engine
+from tests.bench._calls import mixed
+from tests.bench.suite import enumerated
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+engine.write(enumerated(mixed(40)), sys.argv[1], {}, force=True)
+before = peak()
+engine.write(enumerated(mixed(int(sys.argv[2]), 20)), sys.argv[1], {}, force=True)
+print(peak() - before)
+"""
+
+
+def peak(path: Path, cases: int) -> float:
+    """Megabytes of memory that a suite takes beyond those of a small one."""
+    root = str(Path(opgen.__file__).parents[1])
+    command = [sys.executable, "-c", MEASURE, str(path), str(cases)]
+    found = subprocess.run(command, cwd=root, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, check=True)
+    return float(found.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SLOW, reason="OPGEN_SLOW=1 runs it")
+def test_thirty_thousand_cases_take_little_memory(tmp_path: Path) -> None:
+    assert peak(tmp_path / "many.h5", 30_000) < 300
+    assert (tmp_path / "many.h5").stat().st_size > 300e6
+
+
+def test_memory_is_that_of_the_tables_not_of_the_data(tmp_path: Path) -> None:
+    assert peak(tmp_path / "some.h5", 6_000) < 60
+    assert (tmp_path / "some.h5").stat().st_size > 60e6
+
+
+@pytest.fixture(scope="module")
+def suite() -> engine.Suite:
+    return enumerated(mixed(200))
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "TOGETHER", 1 << 14)
+
+
+def test_what_a_worker_raises_is_raised_here_and_no_worker_stays(
+    suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right, bad = computing.compute, suite.batches[150]
+
+    def wrong(batches: list[engine.Batch], seed: int) -> list[engine.Arrays]:
+        if any(batch is bad for batch in batches):
+            raise BundleError("nobody can compute this")
+        return right(batches, seed)
+
+    monkeypatch.setattr(computing, "compute", wrong)
+    with pytest.raises(BundleError, match="^nobody can compute this$"):
+        engine.write(suite, tmp_path / "suite.h5", {}, workers=2)
+    assert active_children() == []
+    assert not (tmp_path / "suite.h5").exists()
+
+
+def test_a_worker_that_is_killed_is_one_message(suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right, bad, here = computing.compute, suite.batches[150], os.getpid()
+
+    def dying(batches: list[engine.Batch], seed: int) -> list[engine.Arrays]:
+        if any(batch is bad for batch in batches) and os.getpid() != here:
+            os._exit(9)
+        return right(batches, seed)
+
+    monkeypatch.setattr(computing, "compute", dying)
+    with pytest.raises(BundleError, match="a worker process was killed, perhaps for want of memory; try fewer --workers"):
+        engine.write(suite, tmp_path / "suite.h5", {}, workers=2)
+    assert active_children() == []
+    monkeypatch.setattr(computing, "compute", right)
+    engine.write(suite, tmp_path / "other.h5", {})
+    if partial(tmp_path / "suite.h5").exists():
+        engine.write(suite, tmp_path / "suite.h5", {}, workers=2, resume=True)
+        assert (tmp_path / "suite.h5").read_bytes() == (tmp_path / "other.h5").read_bytes()
