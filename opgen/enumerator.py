@@ -16,7 +16,8 @@ from opgen.costs import elements
 from opgen.covering import Cover, Model, cover
 from opgen.edited import FORBIDDEN, Edited
 from opgen.faultpairs import fault_pairs
-from opgen.model import FileError, Problem
+from opgen.levels import levels_of
+from opgen.model import Call, FileError, Problem
 from opgen.oracle import Judgement, judge
 from opgen.plan import Plan, Tier
 from opgen.proposals import MOST_EDITS
@@ -49,7 +50,8 @@ class Report:
     """What enumerating found out about a spec and a plan.
 
     ``levels`` are the choices of the covering calls, (calls, axes). ``dropped`` of them broke a rule after all; ``left_out``
-    calls did not fit the tier's budget; ``crashing`` ones are known to end the host process.
+    calls did not fit the tier's budget; ``crashing`` ones are known to end the host process. ``given`` legal calls
+    existed already and were counted as covering.
     """
 
     cover: Cover | None = None
@@ -59,6 +61,7 @@ class Report:
     dropped: int = 0
     left_out: int = 0
     crashing: int = 0
+    given: int = 0
     sampled: tuple[str, ...] = ()
     unreached: dict[str, str] = field(default_factory=dict)
 
@@ -74,12 +77,12 @@ class _Part:
     twin: list[int] = field(default_factory=list)
 
 
-def enumerate_calls(spec: Spec, plan: Plan, tier_name: str) -> Drafted:
-    """Every call that a tier of a plan makes for one page."""
+def enumerate_calls(spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call] = ()) -> Drafted:
+    """Every call that a tier of a plan makes for one page. What the legal ones of ``given`` cover already is not made again."""
     tier = plan.tiers[tier_name]
     choices = Choices(spec, plan, tier_name)
     report = Report(axes=[axis.name for axis in choices.axes], sampled=choices.constraints.sampled)
-    rows, own = _legal_rows(choices, tier, report)
+    rows, own = _legal_rows(choices, tier, report, _seeds(choices, given, report))
     draft = choices.draft(rows)
     legal = judge(spec, draft.table())
     recipes = choices.recipes(rows)
@@ -96,7 +99,18 @@ def enumerate_calls(spec: Spec, plan: Plan, tier_name: str) -> Drafted:
     return _joined(spec, [first, *_edited_parts(edited, tier, report, legal, recipes, own)], report)
 
 
-def _legal_rows(choices: Choices, tier: Tier, report: Report) -> tuple[np.ndarray, int]:
+def _seeds(choices: Choices, given: Sequence[Call], report: Report) -> np.ndarray | None:
+    """The choices that would have made the given calls of this page, -1 where a call has a value that no axis has."""
+    spec = choices.spec
+    mine = [call for call in given if call.api == spec.api and call.product in spec.judges]
+    if not mine:
+        return None
+    judged = judge(spec, from_calls(spec.api, spec.kinds, mine))
+    report.given = int(judged.valid.sum())
+    return levels_of(choices, judged, [""] * len(mine))
+
+
+def _legal_rows(choices: Choices, tier: Tier, report: Report, seeds: np.ndarray | None) -> tuple[np.ndarray, int]:
     """(choices of legal calls, how many of them are the tier's own): the rest, pairwise, are what a small tier edits."""
     tables = choices.constraints.tables
     report.model = Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
@@ -104,9 +118,9 @@ def _legal_rows(choices: Choices, tier: Tier, report: Report) -> tuple[np.ndarra
     strength = min(tier.strength, len(choices.axes))
     found = np.zeros((0, len(choices.axes)), dtype=np.int64)
     if strength:
-        report.cover = cover(report.model, strength, groups=groups, budget=tier.cases)
+        report.cover = cover(report.model, strength, groups=groups, seeds=seeds, budget=tier.cases)
         found = np.asarray(report.cover.rows)
-    more = np.asarray(cover(report.model, min(2, len(choices.axes))).rows) if strength == 1 else found[:0]
+    more = np.asarray(cover(report.model, min(2, len(choices.axes))).rows) if strength == 1 or seeds is not None else found[:0]
     rows = np.concatenate([found, more])
     judged = judge(choices.spec, choices.draft(rows).table())
     legal = judged.valid

@@ -29,6 +29,7 @@ class Request:
     calls: str = ""
     patterns: Sequence[str] = ()
     shard: str = ""
+    seed_calls: str = ""
 
     @property
     def name(self) -> str:
@@ -46,7 +47,8 @@ class Request:
             found = self._of_calls(known)
         else:
             pages, tier = self.pages()
-            found = plan_suite(pages, tier, self.products, self.patterns)
+            given = [one.call for one in read_calls(self.seed_calls, known.kinds)] if self.seed_calls else []
+            found = plan_suite(pages, tier, self.products, self.patterns, given)
         if not found.cases:
             raise FileError([Problem("opgen", None, "", "no case matches what was asked for; opgen cases lists what there is")])
         return shard(found, self.shard) if self.shard else found
@@ -107,8 +109,16 @@ def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
         "specs": {spec.name: spec.digest for spec in suite.specs.values()},
         "plans": {} if request.calls else {plan.op: plan.digest for plan in suite.plans.values()},
         "plan": "calls" if request.calls else request.plan,
-        "chosen": [*request.products, *request.patterns],
+        "chosen": [*request.products, *request.patterns, *([f"seeded by {request.seed_calls}"] if request.seed_calls else [])],
         "shard": request.shard,
         "seed": seed,
     }
 
+
+def seeded(suite: Suite) -> list[str]:
+    """Where calls were given: how many of each page count, and how many more the tier needs beside them."""
+    return [
+        f"{name}: {report.given} legal calls given, {len(report.cover.rows)} more cover all tuples of the tier"
+        for name, report in suite.reports.items()
+        if report.given and report.cover is not None
+    ]

@@ -71,13 +71,18 @@ class Suite:
         return replace(self, cases=[self.cases[i] for i in rows], stored=[self.stored[i] for i in rows], batches=batches)
 
 
-def plan_suite(pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence[str] = (), patterns: Sequence[str] = ()) -> Suite:
-    """The suite of a tier for some pages: enumerated calls, then pinned ones; only ``products`` and ids that match."""
+def plan_suite(
+    pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence[str] = (), patterns: Sequence[str] = (), given: Sequence[Call] = ()
+) -> Suite:
+    """The suite of a tier for some pages: enumerated calls, then pinned ones; only ``products`` and ids that match.
+
+    ``given`` calls exist already: what they cover is not made again.
+    """
     suite = Suite()
     for spec, plan in pages:
         if (products and not set(products) & set(spec.judges)) or not plan.speaks_of(spec.judges):
             continue
-        drafted = with_pinned(enumerate_calls(spec, plan, tier), plan, tier)
+        drafted = with_pinned(enumerate_calls(spec, plan, tier, given), plan, tier)
         report = suite.reports[spec.name] = drafted.report
         table, purpose = named(drafted)
         within = affordable(table, purpose.kind, purpose.twin, purpose.ids, plan.tiers[tier])

@@ -10,10 +10,12 @@ import pytest
 from opgen.choices import Choices
 from opgen.covering import count
 from opgen.enumerator import enumerate_calls
+from opgen.levels import levels_of
 from opgen.model import FileError
 from opgen.oracle import judge
 from opgen.plan import load_plan
 from opgen.suite import plan_suite
+from opgen.table import from_calls
 from tests.suites import PAGES, page, plan, suite
 
 
@@ -113,3 +115,28 @@ def test_a_plan_that_makes_no_legal_call_is_told(tmp_path) -> None:
     with pytest.raises((FileError, ValueError)) as caught:
         enumerate_calls(page("reflection_pad2d_backward"), load_plan(path), "smoke")
     assert "left_below_width" in str(caught.value) or "no assignment" in str(caught.value)
+
+
+def test_calls_that_exist_are_not_made_again() -> None:
+    spec, tier = page("reflection_pad2d_backward"), "standard"
+    alone = enumerate_calls(spec, plan(spec.op), tier)
+    calls = [call for call, kind in zip(alone.table.calls(), alone.kind, strict=True) if kind == "valid"]
+    some = enumerate_calls(spec, plan(spec.op), tier, calls[: len(calls) // 2])
+    assert alone.report.cover is not None and some.report.cover is not None and some.report.model is not None
+    assert 0 < len(some.report.cover.rows) < len(alone.report.cover.rows)
+    assert some.report.given == len(calls) // 2
+    choices = Choices(spec, plan(spec.op), tier)
+    seeds = levels_of(choices, judge(spec, from_calls(spec.api, spec.kinds, calls[: len(calls) // 2])), [""] * (len(calls) // 2))
+    covered, feasible, _ = count(some.report.model, np.concatenate([seeds, some.report.levels]), 2)[0].totals()
+    assert covered == feasible
+    assert count(some.report.model, some.report.levels, 2)[0].totals()[0] < feasible  # the given calls were needed
+
+
+def test_given_calls_of_another_page_or_that_are_forbidden_count_for_nothing() -> None:
+    spec = page("reflection_pad2d_backward")
+    alone = enumerate_calls(spec, plan(spec.op), "smoke")
+    broken = [call for call, kind in zip(alone.table.calls(), alone.kind, strict=True) if kind == "invalid"]
+    others = enumerate_calls(page("group_norm_backward"), plan("group_norm_backward"), "smoke").table.calls()
+    again = enumerate_calls(spec, plan(spec.op), "smoke", [*broken, *others])
+    assert again.report.given == 0
+    assert [call for call in again.table.calls()] == [call for call in alone.table.calls()]

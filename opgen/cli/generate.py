@@ -21,6 +21,7 @@ from opgen.cli import options
 @options.product_option()
 @options.plan_option()
 @click.option("--calls", metavar="CALLS.jsonl", default="", help="One case per call of this file, instead of a plan; - is standard input.")
+@click.option("--seed-calls", metavar="CALLS.jsonl", default="", help="Calls that exist already: what they cover is not made again.")
 @options.case_option()
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the data.")
 @options.output_option(default="", what="The bundle to write; opgen-PLAN.h5 where none is named.")
@@ -43,13 +44,15 @@ def command(
     from opgen import census, engine
     from opgen.bundle.claim import partial, refuse
     from opgen.cli import console
-    from opgen.selection import Request, header
+    from opgen.selection import Request, header, seeded
 
     request = Request(**asked, patterns=cases)
     path = output or f"opgen-{request.name}.h5"
     refuse(path, force)
     console.note("enumerating calls ...", quiet)
     suite = request.suite()
+    for line in seeded(suite):
+        console.note(line, quiet)
     try:
         with console.progress("cases", len(suite.cases), quiet) as advance:
             engine.write(
