@@ -6,6 +6,7 @@ has given them; the bytes are the same for any number of workers.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -98,6 +99,7 @@ def _cases(batches: Sequence[Batch]) -> int:
 def _in_processes(port: Blocks, chunks: Sequence[list[Batch]], seed: int, workers: int) -> Iterator[tuple[int, Array, Array]]:
     """Chunks that local processes have computed and written: its number, layout rows, digests. None outlives this."""
     mine = set(active_children())
+    gc.freeze()  # else the workers' collectors touch, and so copy, every page that they share
     pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_adopt, initargs=(port, chunks, seed))
     try:
         for job in as_completed([pool.submit(_work, at) for at in range(len(chunks))]):
@@ -110,6 +112,7 @@ def _in_processes(port: Blocks, chunks: Sequence[list[Batch]], seed: int, worker
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+        gc.unfreeze()
 
 
 _adopted: dict[str, Any] = {}

@@ -39,7 +39,7 @@ def convolution(draw: Random) -> dict[str, Argument]:
 
 
 def group_norm(draw: Random) -> dict[str, Argument]:
-    n, group, d, space = draw.randint(1, 3), draw.randint(1, 4), draw.randint(1, 4), draw.randint(8, 64)
+    n, group, d, space = draw.randint(1, 3), draw.randint(1, 6), draw.randint(1, 6), draw.randint(4, 72)
     c = group * d
     x, rows, gamma = tensor(n, c, space, layout="ND"), tensor(n, group, layout="ND"), tensor(c, layout="ND")
     return {
