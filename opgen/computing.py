@@ -8,27 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from opgen.batch import Batch
-from opgen.bounds import Limits, bounds, certain_overflow, flushed_magnitude, has_subnormals
+from opgen.bounds import Limits, bounds, certain_overflow
 from opgen.exact import GRADIENT, golden_exact, magnitude_exact
 from opgen.fill import Source, draw_alike
+from opgen.flushing import flushed_magnitude, has_subnormals
 from opgen.golden import kernel
-from opgen.model import TensorDesc
 from opgen.numerics import DTYPES, Array, by_parts, golden_dtype, rounded, stored
 from opgen.recipes import RECIPES, quantum
 from opgen.slot import Slot
-from opgen.suite import storage_elements
+from opgen.storage import given, through
 
 PLANTED = ("nonfinite", "overflow")
 """Recipes that plant values which are or become Inf or NaN."""
-GAP = -512.0
-"""What lies in a storage where no element of the view is: a wrong stride shows."""
 SMALL = 1 << 13
 """Elements of a tensor from which on it gains nothing from company."""
 Arrays: TypeAlias = dict[tuple[str, str], Array]
@@ -110,7 +107,7 @@ def _fill(works: Sequence[_Work], source: Source) -> None:
         recipe = RECIPES[work.batch.recipe]
         for name, slot in work.slots.items():
             if name in work.batch.given:
-                _keep([(work, slot)], _given(work.batch, slot).reshape(-1))
+                _keep([(work, slot)], given(work.batch, slot).reshape(-1))
                 continue
             key = recipe.draw(slot.role).key
             alone = key is None or slot.count * len(work.batch.ids) > SMALL
@@ -133,35 +130,10 @@ def _keep(some: Sequence[tuple[_Work, Slot]], flat: Array) -> None:
         cut = slice(at, at := at + prod(shape))
         buffer, value, now = storage[cut].reshape(shape[0], prod(slot.shape)), flat[cut].reshape(shape), seen[cut].reshape(shape)
         if desc.strides is not None or desc.offset:
-            buffer, value = _through(buffer, desc)
+            buffer, value = through(buffer, desc)
             now = _in_compute(value, dtype, work.batch.compute)
         work.arrays[slot.tensor, "input"], work.values[slot.tensor], work.seen[slot.tensor] = buffer, value, now
         work.subnormal |= subnormal
-
-
-def _given(batch: Batch, slot: Slot) -> Array:
-    """Values that a plan or a user gives, rounded once to storage, the same for every case: (B, *shape)."""
-    wide = DTYPES[slot.dtype].wide
-    values = stored(np.array(batch.given[slot.tensor], dtype=wide).reshape(slot.shape), slot.dtype).astype(wide)
-    return np.repeat(values[None], len(batch.ids), axis=0)
-
-
-def _through(flat: Array, desc: TensorDesc) -> tuple[Array, Array]:
-    """(storage (B, elements) that holds a view, the values as they are read back through the view)."""
-    index = _index(desc.shape, desc.strides, desc.offset)
-    storage = np.full((len(flat), storage_elements(desc)), GAP, dtype=flat.dtype)
-    storage[:, index] = flat
-    return storage, storage[:, index].astype(DTYPES[desc.dtype].wide).reshape(len(flat), *desc.shape)
-
-
-@cache
-def _index(shape: tuple[int, ...], strides: tuple[int, ...] | None, offset: int) -> Array:
-    """Position in storage of every element of a view, in row-major order of the view."""
-    steps = strides if strides is not None else tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
-    index = np.full((1,) * max(len(shape), 1), offset, dtype=np.int64)
-    for axis, (extent, stride) in enumerate(zip(shape, steps, strict=True)):
-        index = index + (np.arange(extent) * stride).reshape(-1, *(1,) * (len(shape) - axis - 1))
-    return index.reshape(-1)
 
 
 def _in_compute(values: Array, storage: str, to: str) -> Array:

@@ -26,9 +26,9 @@ from opgen.bundle.blocks import Blocks
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.layout import Layout
 from opgen.bundle.writer import Writer
-from opgen.computing import GAP as GAP
 from opgen.computing import Arrays
 from opgen.numerics import Array
+from opgen.storage import GAP as GAP
 from opgen.suite import Suite
 
 TOGETHER = 1 << 17

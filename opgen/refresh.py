@@ -29,7 +29,7 @@ from opgen.spec import Spec
 from opgen.suite import Batch, Suite, plan_suite
 
 _PACKAGE = Path(__file__).parent
-_DATA = ("fill", "recipes", "slot", "numerics", "bounds", "exact", "computing")
+_DATA = ("fill", "recipes", "slot", "numerics", "bounds", "exact", "computing", "flushing", "storage")
 _OUTSIDE = ("cli", "report", "devices", "bundle", "golden")
 
 

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from opgen import bounds
-from opgen.bounds import bound, certain_overflow, flushed_magnitude, gamma
+from opgen.bounds import bound, certain_overflow, gamma
 from opgen.exact import golden_exact, magnitude_exact
 from opgen.fill import Source, draw
+from opgen.flushing import flushed_magnitude
 from opgen.golden import convolution_backward as convolution
 from opgen.numerics import DTYPES, FORMATS, rounded, stored
 from opgen.recipes import quantum
