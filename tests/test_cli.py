@@ -85,6 +85,25 @@ def test_help_is_fast() -> None:
     pytest.fail(f"opgen --help takes {ratio:.2f} times what importing click and rich takes")
 
 
+@pytest.mark.parametrize(("given", "threads"), [(None, "1"), ("4", "4")])
+def test_one_thread_of_blas_unless_asked_before_numpy_is_there(given: str | None, threads: str) -> None:
+    code = """
+import os, sys
+class Watch:
+    def find_spec(name, path=None, target=None):
+        if name == "numpy":
+            print(os.environ.get("OPENBLAS_NUM_THREADS"), file=sys.stderr)
+sys.meta_path.insert(0, Watch)
+from opgen.cli import main
+main(["ops"])
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    if given is not None:
+        environment["OPENBLAS_NUM_THREADS"] = given
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr.split() == [threads]
+
+
 def test_version() -> None:
     assert run("--version").output == f"opgen {opgen.__version__}\n"
 

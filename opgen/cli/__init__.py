@@ -162,4 +162,6 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
 )  # fmt: skip
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit.")
 def main() -> None:
-    pass
+    # Read when numpy is imported, by no command before this. Work is spread by processes; threads of OpenBLAS would only wait on
+    # each other over tiny products.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
