@@ -19,7 +19,7 @@ from opgen.terms import Reference
 
 
 class TableView:
-    """The names of a spec over the rows of a table; values are computed once."""
+    """The names of a spec over the rows of a table; values are computed once, and one that is bound everywhere says so with ``True``."""
 
     def __init__(self, spec: Spec, table: CallTable) -> None:
         self.spec = spec
@@ -29,7 +29,10 @@ class TableView:
     def get(self, reference: Reference) -> Value:
         value = self.known.get(reference)
         if value is None:
-            value = self.known[reference] = self.read(reference)
+            value = self.read(reference)
+            if value.bound is not True and value.bound.all():
+                value = Value(value.data, True)
+            self.known[reference] = value
         return value
 
     def read(self, reference: Reference) -> Value:
@@ -56,6 +59,8 @@ class TableView:
             here, values = self.occurrence(occurrence)
             data = np.where(bound, data, values)
             bound = bound | here
+            if bound.all():
+                return Value(data)
         for parameter in self.spec.parameters.values():
             for length, fallbacks in parameter.otherwise.items():
                 if name in fallbacks:
@@ -93,7 +98,7 @@ def _tensor(column: TensorColumn, what: Any) -> Value:
         position = np.where(index >= 0, index, column.rank + index)
         inside = there & (position >= 0) & (position < column.rank)
         safe = np.clip(position, 0, column.shape.shape[1] - 1)
-        return Value(np.take_along_axis(column.shape, safe[:, None], axis=1)[:, 0], inside)
+        return Value(column.shape[np.arange(len(safe)), safe], inside)
     readers: dict[str, Callable[[], Value]] = {
         "null": lambda: Value(column.null),
         "dtype": lambda: Value(column.dtype, there),
@@ -114,7 +119,7 @@ def _array(column: ArrayColumn, what: Any) -> Value:
         position = np.where(what >= 0, what, column.length + what)
         inside = there & (position >= 0) & (position < column.length)
         safe = np.clip(position, 0, column.values.shape[1] - 1)
-        return Value(np.take_along_axis(column.values, safe[:, None], axis=1)[:, 0], inside)
+        return Value(column.values[np.arange(len(safe)), safe], inside)
     if what == "null":
         return Value(column.null)
     if what == "len":

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from opgen import terms
-from opgen.constraints import RECIPE, Constraints, constraints, holds
+from opgen.constraints import RECIPE, Constraints, constraints
 from opgen.draft import Choice, Draft, kind_of
 from opgen.formulas import Value
 from opgen.plan import Axis, Plan, Vacuous
 from opgen.recipes import RECIPES
+from opgen.rules import holds
 from opgen.spec import Spec
 from opgen.strides import VIEWS
 from opgen.terms import Reference, Term, TermError, View
@@ -85,7 +86,7 @@ class Choices:
         found = np.zeros(rows, dtype=bool)
         for entry, when in self.vacuities:
             if not entry.rules or rule in entry.rules:
-                found |= holds(when.read(view), rows)
+                found |= holds(when, view, rows)
         return found
 
     # compiling --------------------------------------------------------------------------------------------------------

@@ -4,18 +4,19 @@ allowed combinations. Nothing about an operator stands here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from opgen.draft import Draft
-from opgen.formulas import Value
 from opgen.modes import compute_dtypes
 from opgen.plan import Vacuous
 from opgen.recipes import RECIPES, applies
+from opgen.rules import Rule, holds
 from opgen.spec import Spec
 from opgen.strides import LEAST
 from opgen.terms import Reference, Term
@@ -57,8 +58,8 @@ def constraints(choices: Axes) -> Constraints:
     """Every rule, the page's way of reading arrays, and what a plan calls vacuous, as tables over the axes they depend on."""
     by_axes: dict[tuple[int, ...], list[tuple[str, Check]]] = {}
     one = choices.draft(np.zeros((1, len(choices.shape)), dtype=np.int64))
-    for name, check in _checks(choices):
-        read = one.depends(check)
+    for name, reads, check in _checks(choices):
+        read = one.depends(reads)
         axes = tuple(i for i, refs in enumerate(choices.refs) if any(ref in read for ref in refs))
         if axes:
             by_axes.setdefault(axes, []).append((name, check))
@@ -76,23 +77,34 @@ def constraints(choices: Axes) -> Constraints:
     return Constraints(tuple(tables), tuple(sampled))
 
 
-def _checks(choices: Axes) -> Iterator[tuple[str, Check]]:
+def _checks(choices: Axes) -> Iterator[tuple[str, Callable[[Draft], object], Check]]:
+    """(what forbids, what reads all that it may depend on, the check): a rule reads only what the rows at hand make it ask for."""
     for rule in choices.spec.rules:
-        yield rule.id, lambda draft, rule=rule: rule.broken(draft, draft.rows)  # type: ignore[misc]
+        yield rule.id, partial(_read, references=rule.refs), partial(_broken, rule=rule)
     for name, parameter in choices.spec.parameters.items():
         if parameter.items:
-            yield f"{name}.items", lambda draft, name=name: misread(draft, name)  # type: ignore[misc]
+            array = partial(misread, name=name)
+            yield f"{name}.items", array, array
         if parameter.is_tensor:
-            yield f"{name}.view", lambda draft, name=name: flattened(draft, name)  # type: ignore[misc]
-    yield "recipe", pointless
+            tensor = partial(flattened, name=name)
+            yield f"{name}.view", tensor, tensor
+    yield "recipe", pointless, pointless
     for entry, when in choices.vacuities:
         if not entry.rules:
-            yield f"vacuous: {entry.why}", lambda draft, when=when: holds(when.read(draft), draft.rows)  # type: ignore[misc]
+            yield f"vacuous: {entry.why}", when.read, partial(_holds, when=when)
 
 
-def holds(value: Value, rows: int) -> np.ndarray:
-    """(rows,) bool: where a condition is known to hold."""
-    return np.asarray(np.broadcast_to(np.asarray(value.data & value.bound, dtype=bool), rows))
+def _read(draft: Draft, references: Iterable[Reference]) -> None:
+    for reference in references:
+        draft.get(reference)
+
+
+def _broken(draft: Draft, rule: Rule) -> np.ndarray:
+    return rule.broken(draft, draft.rows)
+
+
+def _holds(draft: Draft, when: Term) -> np.ndarray:
+    return holds(when, draft, draft.rows)
 
 
 def pointless(draft: Draft) -> np.ndarray:

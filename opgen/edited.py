@@ -16,13 +16,12 @@ from opgen import terms
 from opgen.binding import TableView
 from opgen.breaker import Breaker
 from opgen.choices import Choices
-from opgen.constraints import holds
 from opgen.costs import elements, possible
 from opgen.draft import Draft
 from opgen.oracle import Judgement, judge
 from opgen.proposals import Collector, Edit, Proposals, alone
 from opgen.reasons import conjuncts, unreachable
-from opgen.rules import Guard, Rule
+from opgen.rules import Guard, Rule, holds
 from opgen.table import concatenate
 from opgen.terms import Reference
 
@@ -102,7 +101,7 @@ class Edited:
             if rule.bucket not in FORBIDDEN or unreachable(rule, self.spec) or len(self.breaking(number)):
                 continue
             asked = [terms.condition(text, self.spec.scope) for text in conjuncts(guard)]
-            held = np.array([holds(term.read(self.judged.view), len(self)) for term in asked]).reshape(len(asked), len(self))
+            held = np.array([holds(term, self.judged.view, len(self)) for term in asked]).reshape(len(asked), len(self))
             bound = np.broadcast_to(np.asarray(guard.require.read(self.judged.view).bound, dtype=bool), len(self))
             for row in self._lightest(np.arange(len(self)), -held.sum(axis=0) - 1.5 * bound):
                 missing = [term for term, there in zip(asked, held[:, row], strict=True) if not there]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from opgen import terms
 from opgen.formulas import Value
 from opgen.model import Code
-from opgen.rules import Guard, Rule
+from opgen.rules import Guard, Rule, holds
 from opgen.spec import Spec, SpecScope
 from opgen.terms import Reference, Term, View
 
@@ -58,12 +58,10 @@ class Stage(Entry):
     def fires(self, view: View, rows: int, broken: Mapping[str, np.ndarray]) -> np.ndarray:
         """(rows,) bool: where this stage answers, were it asked. ``broken`` maps rule ids to (rows,) bool."""
         reached = self.reached(view, rows)
-        if not self.rules and not self.guards:
+        if not (self.rules or self.guards) or not reached.any():
             return reached
-        fails = Rule(self.id, (), self.guards, "stated", None, None).broken(view, rows)
-        for rule in self.rules:
-            fails = fails | broken[rule.id]
-        return np.asarray(reached & fails)
+        fails = [*(broken[rule.id] for rule in self.rules), *(guard.broken(view, rows) for guard in self.guards)]
+        return np.asarray(reached & reduce(np.logical_or, fails))
 
 
 @dataclass(frozen=True)
@@ -121,14 +119,6 @@ class Errata:
     api: str
     release: str
     pages: Mapping[str, PageErrata]
-
-
-def holds(when: Term | None, view: View, rows: int) -> np.ndarray:
-    """(rows,) bool: where a condition is bound and true; everywhere for ``None``."""
-    if when is None:
-        return np.ones(rows, dtype=bool)
-    value = when.read(view)
-    return np.broadcast_to(np.asarray(value.data, dtype=bool) & value.bound, rows)
 
 
 class NamedScope:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,8 @@ class Value:
 
 def both(*values: Value) -> Any:
     """Where all values are bound."""
-    return reduce(lambda a, b: a & b, (v.bound for v in values))
+    bounds = [v.bound for v in values if v.bound is not True]
+    return reduce(and_, bounds) if bounds else True
 
 
 def constant(number: int | bool) -> Value:

@@ -24,13 +24,13 @@ def negation(a: Value) -> Value:
 
 def conjunction(a: Value, b: Value) -> Value:
     """False as soon as one side is bound and false, whatever the other."""
-    x, y = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool)
-    return Value(x & y, (a.bound & b.bound) | (a.bound & ~x) | (b.bound & ~y))
+    x, y, bound = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool), both(a, b)
+    return Value(x & y, bound if bound is True else bound | (a.bound & ~x) | (b.bound & ~y))
 
 
 def disjunction(a: Value, b: Value) -> Value:
-    x, y = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool)
-    return Value((x & a.bound) | (y & b.bound), (a.bound & b.bound) | (a.bound & x) | (b.bound & y))
+    x, y, bound = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool), both(a, b)
+    return Value(x | y) if bound is True else Value((x & a.bound) | (y & b.bound), bound | (a.bound & x) | (b.bound & y))
 
 
 def _equal_shapes(a: Value, b: Value) -> Any:

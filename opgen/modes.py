@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from opgen.rules import holds
 from opgen.spec import Spec
 from opgen.terms import View
 from opgen.words import words
@@ -14,6 +15,5 @@ def compute_dtypes(spec: Spec, view: View, rows: int) -> np.ndarray:
     first = view.get((spec.inputs[0].name, "dtype"))
     result: np.ndarray = np.array(words().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)]
     for mode in reversed(spec.modes):
-        asked = mode.when.read(view)
-        result[np.broadcast_to(np.asarray(asked.data & asked.bound, dtype=bool), rows)] = mode.dtype
+        result[holds(mode.when, view, rows)] = mode.dtype
     return result

@@ -6,12 +6,14 @@ relations; :data:`KEYS` holds the longhand of each. There is one mechanism for a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from opgen import wide
 from opgen.model import Bucket
 from opgen.terms import Reference, Relation, Term, View
 
@@ -28,18 +30,16 @@ class Guard:
 
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where it applies, everything it names is bound, and its relation does not hold."""
+        asked = holds(self.when, view, rows)
+        if not asked.any():
+            return asked
         held = self.require.read(view)
-        return self._asked(view, np.broadcast_to(~np.asarray(held.data, dtype=bool) & held.bound, rows))
+        return np.asarray(asked & held.bound & ~np.asarray(held.data, dtype=bool))
 
     def applies(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where it applies and everything it names is bound."""
-        return self._asked(view, np.broadcast_to(np.asarray(self.require.read(view).bound, dtype=bool), rows))
-
-    def _asked(self, view: View, where: np.ndarray) -> np.ndarray:
-        if self.when is None:
-            return where
-        asked = self.when.read(view)
-        return np.asarray(where & asked.data & asked.bound)
+        asked = holds(self.when, view, rows)
+        return np.asarray(asked & self.require.read(view).bound) if asked.any() else asked
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class Rule:
 
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where a guard applies, everything it names is bound, and its relation does not hold."""
-        return np.asarray(np.logical_or.reduce([np.zeros(rows, dtype=bool), *(guard.broken(view, rows) for guard in self.guards)]))
+        return _anywhere([guard.broken(view, rows) for guard in self.guards], rows)
 
     def applies(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where at least one guard applies and everything it names is bound."""
-        return np.asarray(np.logical_or.reduce([np.zeros(rows, dtype=bool), *(guard.applies(view, rows) for guard in self.guards)]))
+        return _anywhere([guard.applies(view, rows) for guard in self.guards], rows)
 
     @property
     def refs(self) -> tuple[Reference, ...]:
@@ -81,6 +81,19 @@ class Rule:
     def text(self) -> str:
         """The rule as a person would write it."""
         return "; ".join(g.require.text + (f" when {g.when.text}" if g.when else "") for g in self.guards)
+
+
+def holds(when: Term | None, view: View, rows: int) -> np.ndarray:
+    """(rows,) bool: where a condition is bound and true; everywhere for ``None``."""
+    if when is None:
+        return np.ones(rows, dtype=bool)
+    value = when.read(view)
+    return wide.spread(np.asarray(value.bound & np.asarray(value.data, dtype=bool)), rows)
+
+
+def _anywhere(columns: Sequence[np.ndarray], rows: int) -> np.ndarray:
+    """(rows,) bool: where one of the columns holds."""
+    return reduce(np.logical_or, columns) if columns else np.zeros(rows, dtype=bool)
 
 
 class KeyFault(Exception):

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from opgen import terms
-from opgen.constraints import holds
 from opgen.oracle import Judgement
 from opgen.plan import Plan
 from opgen.recipes import RECIPES
+from opgen.rules import holds
 from opgen.table import TensorColumn
 
 ZERO = frozenset(name for name, recipe in RECIPES.items() if recipe.gradient is RECIPES["zeros"].gradient)
@@ -24,7 +24,7 @@ def mistrusted(judged: Judgement, plan: Plan, wanted: Mapping[str, np.ndarray], 
     rows = len(judged.table)
     found = np.full(rows, "", dtype=object)
     for entry in reversed(plan.vacuous):
-        told = holds(terms.condition(entry.when, judged.spec.scope).read(judged.view), rows)
+        told = holds(terms.condition(entry.when, judged.spec.scope), judged.view, rows)
         if entry.rules:
             limits = [set(one.split(LIMIT)[1] for one in why.split("; ") if one.startswith(LIMIT)) for why in intent]
             told = told & np.array([bool(one) and one <= set(entry.rules) for one in limits], dtype=bool)

@@ -22,9 +22,14 @@ def as_column(values: Any) -> np.ndarray:
         return np.asarray(values, dtype=object)
 
 
+def spread(a: np.ndarray, rows: int) -> np.ndarray:
+    """A column as it is, a constant as a column of ``rows`` that is not written to."""
+    return a if a.shape == (rows,) else np.broadcast_to(a, rows)
+
+
 def extremes(a: np.ndarray) -> tuple[int, int]:
     """The smallest and the largest value, as Python integers; (0, 0) of an empty column."""
-    return (int(a.min()), int(a.max())) if a.size else (0, 0)
+    return (int(np.minimum.reduce(a, axis=None)), int(np.maximum.reduce(a, axis=None))) if a.size else (0, 0)
 
 
 def _narrow(a: np.ndarray) -> np.ndarray:

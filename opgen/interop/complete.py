@@ -15,10 +15,10 @@ import numpy as np
 from opgen.binding import TableView
 from opgen.formulas import Value
 from opgen.model import Call, TensorDesc
-from opgen.rules import Guard
+from opgen.rules import Guard, holds
 from opgen.spec import Spec
 from opgen.table import from_calls
-from opgen.terms import Reference, Term
+from opgen.terms import Reference
 from opgen.words import words
 
 _FACTS = ("shape", "dtype", "format")
@@ -64,11 +64,6 @@ def _view(spec: Spec, calls: list[Call]) -> TableView:
     return TableView(spec, from_calls(spec.api, spec.kinds, calls))
 
 
-def _holds(term: Term, view: TableView, rows: int) -> Any:
-    value = term.read(view)
-    return np.broadcast_to(np.asarray(value.bound & np.asarray(value.data, dtype=bool)), rows)
-
-
 def _leave_out(spec: Spec, waiting: list[Partial]) -> None:
     """Missing outputs that the mask switches off stay null, where the page admits a null pointer for them."""
     if not waiting:
@@ -107,9 +102,7 @@ def _round(spec: Spec, waiting: list[Partial]) -> bool:
             needs |= set(guard.when.refs if guard.when else ()) - {(reference[0], "rank")}
             value = guard.require.right[0].read(base)
             there = np.broadcast_to(np.asarray(value.bound, dtype=bool), rows)
-            if guard.when is not None:
-                there = there & _holds(guard.when, ranked, rows)
-            for i in np.flatnonzero(there):
+            for i in np.flatnonzero(there & holds(guard.when, ranked, rows)):
                 if not needs & waiting[i].open:
                     found[i].setdefault(reference, _at(value, int(i), reference[1]))
     return any([_settle(one, news) for one, news in zip(waiting, found, strict=True)])
@@ -158,7 +151,7 @@ def _first_formats(spec: Spec, waiting: list[Partial]) -> None:
         chosen = np.full(rows, index["ND"])
         for guard in reversed(list(_guards(spec, (p.name, "format"), "in"))):
             first = guard.require.right[0].read(view).data
-            chosen = np.where(_holds(guard.when, view, rows) if guard.when is not None else True, first, chosen)
+            chosen = np.where(holds(guard.when, view, rows), first, chosen)
         for one, number in zip(waiting, chosen.tolist(), strict=True):
             desc = one.call.args[p.name]
             if (p.name, "format") in one.open and isinstance(desc, TensorDesc):
