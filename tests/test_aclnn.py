@@ -12,12 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import opgen
 from opgen.book import book
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import Result, ResultsFile
+from opgen.cli import main
 from opgen.devices import abi, aclnn, canary
 from opgen.devices.libraries import DeviceError, operator_places, runtime_places
 from opgen.engine import write
@@ -194,6 +196,24 @@ def test_the_header_says_what_ran(run: Run, bundle: Bundle, libraries: Path, mon
     assert str(libraries / "libopapi.so") in header["libraries"] and header["environment"]["ASCEND_GLOBAL_LOG_LEVEL"] == "3"
 
 
+def test_an_operator_that_no_library_has_is_skipped_and_named(
+    run: Run, libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = "aclnnReflectionPad1dBackward"
+    pages = [(spec, plan_for(spec.op)) for spec in book().specs if spec.api in (other, PAD)]
+    write(plan_suite(pages, "smoke", ["ascend910b"]), tmp_path / "both.h5", {"seed": 0})
+    monkeypatch.setenv("OPGEN_OPAPI", str(libraries))
+    monkeypatch.setenv("LOOPBACK_SOC", SOCS["ascend910b"])
+    shown = CliRunner().invoke(main, ["run", f"{tmp_path}/both.h5", "--backend", "aclnn", "-o", f"{tmp_path}/results.h5"])
+    note = f"cases were skipped because no library has their operator: {other}"
+    assert (shown.exit_code, shown.stderr.splitlines()[-1]) == (0, f"{tmp_path}/results.h5: {note}")
+    with opgen.open(tmp_path / "both.h5") as both, opgen.Results.open(tmp_path / "results.h5") as results:
+        there, skipped = ([case for case in both if case.op == op] for op in (PAD, other))
+        assert len(there) > 10 and not any(complaints(case, results[case.id]) for case in there)
+        said = {(results[case.id].status, results[case.id].error) for case in skipped}
+    assert said == {("skipped", f"no library has {other}GetWorkspaceSize, {other}")}
+
+
 # what is not there ----------------------------------------------------------------------------------------------------
 def absent(bundle: Bundle, tmp_path: Path, device: str = "npu:0") -> str:
     with pytest.raises(DeviceError) as caught, opgen.Results.create(tmp_path / "absent.h5", bundle) as results:
@@ -214,7 +234,8 @@ def test_absent_things_are_said_with_where_was_looked(
     for name in ("libascendcl.so", "libnnopbase.so"):
         (only / name).symlink_to(libraries / name)
     monkeypatch.setenv("OPGEN_OPAPI", str(only))
-    assert f"no library has {PAD}GetWorkspaceSize, {PAD}; loaded {only}/libascendcl.so" in absent(bundle, tmp_path)
+    text = absent(bundle, tmp_path)
+    assert f"no library has {PAD}GetWorkspaceSize, {PAD}; loaded {only}/libascendcl.so" in text and "set OPGEN_OPAPI" in text
     monkeypatch.setenv("OPGEN_OPAPI", str(libraries))
     assert "there is no device npu:3: aclrtGetDeviceCount found 1" in absent(bundle, tmp_path, "npu:3")
     assert "no such device 'cuda'" in absent(bundle, tmp_path, "cuda")

@@ -18,23 +18,17 @@ from opgen.cli import options
         "opgen cases reflection_pad2d_backward --plan standard --seed-calls calls.jsonl",
     )
 )
-@options.operators_argument()
-@options.product_option()
-@options.plan_option()
-@click.option("--calls", metavar="CALLS.jsonl", default="", help="One case per call of this file, instead of a plan; - is standard input.")
-@click.option("--seed-calls", metavar="CALLS.jsonl", default="", help="Calls that exist already: what they cover is not made again.")
-@options.case_option()
-@click.option("--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case.")
+@options.suite_options()
 @click.option("--ids", is_flag=True, help="One line per case: its id and what it is for.")
 @options.json_option()
-def command(ids: bool, as_json: bool, cases: tuple[str, ...], **asked: Any) -> None:
+def command(ids: bool, as_json: bool, **asked: Any) -> None:
     """List what would be generated: counts, the size of the bundle, and for every rule the cases that break it."""
     from opgen import census
     from opgen.cli import console
     from opgen.cli.generate import census_table
     from opgen.selection import Request, seeded
 
-    suite = Request(**asked, patterns=cases).suite()
+    suite = Request(**asked).suite()
     for line in seeded(suite):
         console.note(line)
     if ids:

@@ -17,23 +17,15 @@ from opgen.cli import options
         "opgen generate --case '*-invalid-pad_height-*' -o height.h5",
     )
 )
-@options.operators_argument()
-@options.product_option()
-@options.plan_option()
-@click.option("--calls", metavar="CALLS.jsonl", default="", help="One case per call of this file, instead of a plan; - is standard input.")
-@click.option("--seed-calls", metavar="CALLS.jsonl", default="", help="Calls that exist already: what they cover is not made again.")
-@options.case_option()
+@options.suite_options()
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the data.")
 @options.output_option(default="", what="The bundle to write; opgen-PLAN.h5 where none is named.")
 @options.force_option()
 @click.option("--workers", metavar="N", type=click.IntRange(1), help="Processes that compute; by default one per core.")
 @click.option("--dask", default="", metavar="ADDRESS", help="Compute on the dask.distributed cluster of this scheduler.")
 @click.option("--resume", is_flag=True, help="Go on where the same command was stopped, from FILE.partial.")
-@click.option("--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case.")
 @options.quiet_option()
-def command(
-    output: str, seed: int, force: bool, workers: int | None, dask: str, resume: bool, quiet: bool, cases: tuple[str, ...], **asked: Any
-) -> None:
+def command(output: str, seed: int, force: bool, workers: int | None, dask: str, resume: bool, quiet: bool, **asked: Any) -> None:
     """Write a bundle of test cases: calls, input data, expected gradients with a bound per element, expected status codes.
 
     Without any argument: the smoke suite of every operator and product, in ./opgen-smoke.h5. A run that is stopped, even
@@ -46,7 +38,7 @@ def command(
     from opgen.cli import console
     from opgen.selection import Request, header, seeded
 
-    request = Request(**asked, patterns=cases)
+    request = Request(**asked)
     path = output or f"opgen-{request.name}.h5"
     refuse(path, force)
     console.note("enumerating calls ...", quiet)

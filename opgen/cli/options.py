@@ -90,12 +90,32 @@ def plan_option(default: str = "smoke") -> Decorator:
     )  # fmt: skip
 
 
-def case_option() -> Decorator:
+def case_option(name: str = "cases") -> Decorator:
     """``--case ID|GLOB``, repeatable."""
     return click.option(
-        "--case", "cases", metavar="ID|GLOB", multiple=True, shell_complete=complete_cases,
+        "--case", name, metavar="ID|GLOB", multiple=True, shell_complete=complete_cases,
         help="Only these cases (repeatable); * ? [] are wildcards.",
     )  # fmt: skip
+
+
+def suite_options() -> Decorator:
+    """What says which cases a suite has; the parameters are the fields of :class:`opgen.selection.Request`."""
+
+    given = click.option(
+        "--calls", metavar="CALLS.jsonl", default="", help="One case per call of this file, instead of a plan; - is standard input."
+    )
+    seeds = click.option(
+        "--seed-calls", metavar="CALLS.jsonl", default="", help="Calls that exist already: what they cover is not made again."
+    )
+    part = click.option("--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case.")
+    shown = (operators_argument(), product_option(), plan_option(), given, seeds, case_option("patterns"), part)
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(shown):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def output_option(default: str | None = None, what: str = "The file to write.") -> Decorator:

@@ -1,6 +1,7 @@
 """The runner on the vendor's C ABI: both phases of every case, in a worker process that may die.
 
-Outputs are prefilled with canaries, workspaces with noise. A device answers for one product: cases of others are skipped.
+Outputs are prefilled with canaries, workspaces with noise. A device answers for one product: cases of others are skipped, and so
+are those of operators that its libraries do not have.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from opgen.words import words
 def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, timeout: float, progress: Callable[[str], None]) -> None:
     """Run ``cases`` of a bundle on ``device`` (``npu`` or ``npu:1``) and add what it answers.
 
-    Raises DeviceError where a library, a symbol or the device is not there. ``timeout`` is per case, in seconds. A device that
-    cannot be opened again after a crash ends the run; cases after it have no result.
+    Raises DeviceError where the runtime, every operator or the device is not there. ``timeout`` is per case, in seconds. A device
+    that cannot be opened again after a crash ends the run; cases after it have no result.
     """
     views = [bundle[one] for one in cases]
     known = book().kinds
@@ -41,9 +42,13 @@ def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, 
         soc = worker.facts["soc"]
         product = product_of(soc)
         results.header.update(header({**worker.facts, "device": device or "npu:0", "backend": "aclnn", "environment": _environment()}, {}))
+        if worker.absent:
+            results.header["note"] = f"cases were skipped because no library has their operator: {', '.join(worker.absent)}"
         for view in views:
             if view.op not in apis:
                 results.add(view.id, "skipped", error=f"no spec describes the signature of {view.op}")
+            elif view.op in worker.absent:
+                results.add(view.id, "skipped", error=f"no library has {', '.join(worker.absent[view.op])}")
             elif product and view.product != product:
                 results.add(view.id, "skipped", error=f"the device is {soc}; the case is for {view.product}")
             else:

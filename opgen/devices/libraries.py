@@ -107,9 +107,31 @@ class Libraries:
         found = {name: self.symbol(name) for name in names}
         missing = [name for name, function in found.items() if function is None]
         if missing:
-            where = f"loaded {', '.join(self.loaded)}; not found: {', '.join(self.looked) or 'none'}"
-            raise DeviceError(f"no library has {', '.join(missing)}; {where}; {self._hint()}, or leave its cases out (--case)")
+            raise self.without(missing)
         return found
+
+    def operators(self, apis: Sequence[str]) -> tuple[dict[str, tuple[Any, Any]], dict[str, tuple[str, ...]]]:
+        """(operator -> the functions of its two phases, operator -> its symbols that no library has).
+
+        DeviceError where not one of them is there: then it is a path that is missing, not an operator.
+        """
+        there: dict[str, tuple[Any, Any]] = {}
+        absent: dict[str, tuple[str, ...]] = {}
+        for api in apis:
+            names = (f"{api}GetWorkspaceSize", api)
+            first, second = functions = [self.symbol(name) for name in names]
+            if first is not None and second is not None:
+                there[api] = (first, second)
+            else:
+                absent[api] = tuple(name for name, function in zip(names, functions, strict=True) if function is None)
+        if absent and not there:
+            raise self.without([name for names in absent.values() for name in names])
+        return there, absent
+
+    def without(self, names: Sequence[str]) -> DeviceError:
+        """The error of symbols that no library has, with where was looked."""
+        where = f"loaded {', '.join(self.loaded)}; not found: {', '.join(self.looked) or 'none'}"
+        return DeviceError(f"no library has {', '.join(names)}; {where}; {self._hint()}")
 
     def _runtime(self, name: str) -> bool:
         return any(self._load(place, ctypes.RTLD_GLOBAL) for place in runtime_places(name, self.environment))

@@ -19,9 +19,13 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The worker is up: what it found out about its device and libraries."""
+    """The worker is up: what it found out about its device and libraries.
+
+    ``absent``: operator -> the symbols of it that no library has.
+    """
 
     facts: dict[str, str]
+    absent: dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ class Worker:
         self.timeout = timeout
         self.restarts = -1
         self.facts: dict[str, str] = {}
+        self.absent: dict[str, tuple[str, ...]] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
         self._log: Any = None
@@ -95,7 +96,7 @@ class Worker:
             self.stop()
             raise DeviceError(*reply.lines)
         assert isinstance(reply, Ready)
-        self.facts = reply.facts
+        self.facts, self.absent = reply.facts, reply.absent
 
     def _restart(self) -> None:
         """A device may need a moment after a crash."""

@@ -36,10 +36,10 @@ class Device:
         self.functions = self.libraries.require(list(abi.RUNTIME))
         self.functions.update({name: self.libraries.symbol(name) for name in abi.OPTIONAL})
         abi.declare(self.functions, {**abi.RUNTIME, **abi.OPTIONAL})
-        found = self.libraries.require([f"{api}{suffix}" for api in setup.apis for suffix in ("GetWorkspaceSize", "")])
+        found, self.absent = self.libraries.operators(list(setup.apis))
         self.kinds = setup.apis
-        self.first = {api: abi.first_phase(found[f"{api}GetWorkspaceSize"], kinds) for api, kinds in setup.apis.items()}
-        self.second = {api: abi.second_phase(found[api]) for api in setup.apis}
+        self.first = {api: abi.first_phase(first, setup.apis[api]) for api, (first, _) in found.items()}
+        self.second = {api: abi.second_phase(second) for api, (_, second) in found.items()}
         self._open(setup.index)
 
     def _open(self, index: int) -> None:
@@ -149,7 +149,7 @@ def serve(connection: Connection) -> None:
     except DeviceError as error:
         connection.send(Failed(tuple(problem.text for problem in error.problems)))
         return
-    connection.send(Ready(device.facts()))
+    connection.send(Ready(device.facts(), device.absent))
     while True:
         try:
             request = connection.recv()
