@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 
 import opgen
 from opgen import engine, refresh
 from opgen.book import book
+from opgen.cli import main
 from opgen.lockfile import Entry, Lock, lines_of, read_lock
 from opgen.model import FileError
 from opgen.plan import plan_for
-from opgen.report.changes import as_data, as_markdown
+from opgen.refresh import Change
+from opgen.report.changes import MOST, as_data, as_markdown, detail
 from opgen.suite import plan_suite
 
 
@@ -115,6 +119,58 @@ def test_a_changed_golden_is_measured_against_an_older_bundle(fresh, pages, tmp_
     goldens = [c for c in found.changes if c.what == "golden"]
     assert goldens
     assert {c.ulp for c in goldens} == {1}
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, ["refresh", "reflection_pad2d_backward", *args])
+
+
+def test_the_command_says_what_drifted_in_every_form_and_exits_1(fresh, tmp_path):
+    path, markdown = tmp_path / "old.lock", tmp_path / "refresh.md"
+    page, one = a_case_with_data(fresh.lock)
+    old = changed(fresh.lock, page, one, expectation="stated:161002:pad")
+    for number in range(MOST + 3):
+        old.entries[page][f"gone-{number:02}"] = Entry(f"gone-{number:02}", "-", "-", "-", "-", "valid:0:")
+    old.write(path)
+    before = path.read_bytes()
+    shown = run("--lock", str(path), "--check", "--markdown", str(markdown))
+    assert shown.exit_code == 1 and path.read_bytes() == before
+    assert f"{MOST + 4} changes against {path}" in shown.stderr
+    table = " ".join(shown.stdout.split())
+    assert "removed gone-00" in table and "removed and 3 more" in table and f"gone-{MOST}" not in table
+    assert "stated:161002:pad -> valid:0:" in table
+    told = markdown.read_text(encoding="utf-8")
+    assert f"| removed | {MOST + 3} |" in told and "- and 3 more" in told and f"- `{one}` stated:161002:pad -> valid:0:" in told
+    data = json.loads(run("--lock", str(path), "--check", "--json", "--quiet").stdout)
+    gone = {(f"gone-{number:02}", "removed") for number in range(MOST + 3)}
+    assert {(c["case"], c["what"]) for c in data["changes"]} == {(one, "expectation")} | gone
+
+
+def test_the_command_writes_the_lock_that_it_was_asked_for_and_keeps_pages_that_it_was_not(fresh, tmp_path):
+    path, other = tmp_path / "old.lock", tmp_path / "new.lock"
+    stranger = Entry("case", "-", "-", "-", "-", "valid:0:")
+    Lock({**fresh.lock.sources, "stranger": {"spec": "0" * 10}}, {**fresh.lock.entries, "stranger": {"case": stranger}}).write(path)
+    before = path.read_bytes()
+    assert run("--lock", str(path), "-o", str(other)).exit_code == 0
+    assert path.read_bytes() == before == other.read_bytes()
+
+
+def test_no_lock_to_check_is_bad_usage(tmp_path):
+    shown = run("--lock", str(tmp_path / "none.lock"), "--check")
+    assert shown.exit_code == 2 and "there is no lock to check; opgen refresh writes one" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (Change("one", "golden", ("code",), "a", "b", 3), "by up to 3 ULP"),
+        (Change("one", "golden", ("code",), "a", "b"), "a -> b"),
+        (Change("one", "expectation", (), "valid:0:", "stated:1:x"), "valid:0: -> stated:1:x"),
+        (Change("one", "removed", ()), ""),
+    ],
+)
+def test_a_change_in_words(change: Change, said: str):
+    assert detail(change) == said
 
 
 @pytest.mark.parametrize(

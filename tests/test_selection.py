@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import opgen
+from opgen import engine
 from opgen.calls import to_plain
 from opgen.model import FileError
 from opgen.selection import Request, header, shard
@@ -59,6 +61,22 @@ def test_calls_of_a_file(tmp_path: Path) -> None:
     assert [case.id for case in made.cases] == ["n0", "n1", "n2", "n3", "n4"]
     assert header(Request(calls=str(path)), made, 3)["plan"] == "calls"
     assert [case.id for case in Request(calls=str(path), patterns=["n[12]"]).suite().cases] == ["n1", "n2"]
+
+
+def test_a_range_of_a_call_is_kept_and_bounds_its_data(tmp_path: Path) -> None:
+    """Calls that differ in a range alone do not share their data."""
+    case = next(case for case in suite("reflection_pad2d_backward", "smoke").cases if case.phase == 2 and case.compute == "FLOAT")
+    call = {"op": case.call.api, "product": case.call.product, "args": to_plain(case.call)}
+    narrow = json.loads(json.dumps(call))
+    narrow["args"]["gradOutput"]["range"] = [3, 5.5]
+    path, calls = tmp_path / "calls.h5", tmp_path / "calls.jsonl"
+    calls.write_text("\n".join(json.dumps({"id": name, **one}) for name, one in {"wide": call, "narrow": narrow}.items()))
+    engine.write(Request(calls=str(calls)).suite(), path, {})
+    with opgen.open(path) as bundle:
+        wide, kept = bundle["wide"], bundle["narrow"]
+        assert kept.call["args"]["gradOutput"]["range"] == [3.0, 5.5] and "range" not in wide.call["args"]["gradOutput"]
+        assert 3 <= kept.inputs["gradOutput"].min() < kept.inputs["gradOutput"].max() <= 5.5
+        assert wide.inputs["gradOutput"].min() < 0
 
 
 def test_shards_share_nothing_and_lose_nothing() -> None:
