@@ -264,6 +264,39 @@ def test_a_case_that_no_bundle_can_keep(tmp_path: Path, field: dict[str, object]
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("tensors", "message"),
+    [
+        ([("other", "golden", "FLOAT", 3)], "a: data for other, which is no tensor of the call"),
+        ([("none", "input", "FLOAT", 3)], "a: data for none, which is no tensor of the call"),
+        ([("self", "bound", "FLOAT", 3)] * 2, "a: a tensor has two sets of data"),
+        ([("self", "input", "INT8", 3)], "a: self is FLOAT, its data are not"),
+    ],
+)
+def test_data_that_no_call_describes(tmp_path: Path, tensors: list[tuple[str, str, str, int]], message: str) -> None:
+    call = Call("aclnnOne", "ascend910b", {"self": TensorDesc((3,), "FLOAT"), "none": None})
+    cases = [Case(name, call, "call", "", VALID) for name in ("fine", "a", "b")]
+    with pytest.raises(BundleError, match=message):
+        Writer(tmp_path / "b.h5", {}, cases, Layout.plan(cases, [[("self", "input", "FLOAT", 3)], tensors, tensors]))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ({"x": 1}, {"y": 1}, "aclnnOne: only some calls have a parameter y"),
+        ({"x": 1}, {"x": 1, "y": 2}, "aclnnOne: calls with x, y and with x"),
+        ({"x": 1}, {"x": (1,)}, "aclnnOne: x is a int here and a int_array there"),
+        ({"x": (True,)}, {"x": (1,)}, "aclnnOne: x is a bool_array here and a int_array there"),
+    ],
+)
+def test_calls_of_one_operator_have_the_same_parameters(
+    tmp_path: Path, first: dict[str, object], second: dict[str, object], message: str
+) -> None:
+    cases = [Case(name, Call("aclnnOne", "ascend910b", args), "call", "", VALID) for name, args in (("a", first), ("b", second))]  # type: ignore[arg-type]
+    with pytest.raises(BundleError, match=message):
+        Writer(tmp_path / "b.h5", {}, cases, Layout.plan(cases, [[], []]))
+
+
 def test_wrong_arrays_and_missing_ones(tmp_path: Path) -> None:
     target = tmp_path / "b.h5"
     cases, layout = many(3)

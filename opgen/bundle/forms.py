@@ -1,131 +1,119 @@
-"""The table of tensors: what cases of the same arguments and data have in common is worked out once."""
+"""Forms: what cases of the same arguments and data have in common, worked out once."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from opgen.bundle import dtypes
 from opgen.bundle.attributes import Columns
-from opgen.bundle.dtypes import BundleError, enum, named
+from opgen.bundle.dtypes import BundleError
 from opgen.bundle.layout import Layout
-from opgen.bundle.pools import Lists
-from opgen.model import Case
-
-NO_DATA = -1
-"""The position of a tensor that is described and has no data."""
-RANGE = np.dtype([("tensor", "<u4"), ("low", "<f8"), ("high", "<f8")])
-_COLUMNS = ("name", "role", "dtype", "format", "shape", "strides", "offset", "storage_shape", "elements")
+from opgen.bundle.pools import Column
+from opgen.model import Case, TensorDesc
 
 
-class _Form(NamedTuple):
-    """What cases have in common: where its rows begin among those of all forms, how many, and which call they repeat."""
-
-    number: int
-    first: int
-    rows: int
-    call: int
-
-
+@dataclass(frozen=True)
 class Forms:
-    """The tensors of cases, collected. A form is a call's arguments with the data that the layout has for them."""
+    """A form is a call's arguments with the data that the layout has for them.
 
-    def __init__(
-        self, layout: Layout, written: Mapping[str, Collection[str]], columns: dict[str, Columns], lists: Lists
-    ) -> None:
-        self.columns = columns
-        self._layout = layout
-        self._written = written
-        self._lists = lists
-        self._names: dict[str, int] = {}
-        self._forms: dict[tuple[int, int], _Form] = {}
-        self._rows: list[tuple[int, ...]] = []
-        self._ranges: dict[int, list[tuple[int, float, float]]] = {}
-        self._of: list[int] = []
-        self._total = 0
-        self._first = np.searchsorted(layout.case, np.arange(layout.cases + 1)).tolist()
+    ``case`` (forms,) is the first case of each, ``of`` (cases,) the form of each case; ``columns`` holds the arguments by API,
+    ``members`` the forms of each API in the order of their columns.
+    """
 
-    def add(self, row: int, case: Case) -> tuple[int, int, int]:
-        """Take one case: the first row of its tensors, how many, and the row of its attributes."""
-        columns = self.columns[case.call.api]
-        key = id(case.call.args), int(self._layout.form[row])
-        form = self._forms.get(key)
-        if form is None:
-            form = self._forms[key] = self._new(row, case)
-        else:
-            columns.repeat(row, form.call)
-        start = self._total
-        self._total += form.rows
-        self._of.append(form.number)
-        return start, form.rows, columns.rows - 1
+    case: np.ndarray
+    of: np.ndarray
+    columns: dict[str, Columns]
+    members: dict[str, np.ndarray]
 
-    def _new(self, row: int, case: Case) -> _Form:
-        layout, lists, number, first = self._layout, self._lists, len(self._forms), len(self._rows)
-        here = range(self._first[row], self._first[row + 1])
-        data = {(int(layout.name[at]), int(layout.role[at])): at for at in here}
-        if len(data) != len(here):
-            raise BundleError(f"{case.id}: a tensor has two sets of data")
-        stored = {name: i for i, name in enumerate(layout.names)}
-        shapes: dict[str, tuple[int, int]] = {}
-        for name, desc in self.columns[case.call.api].add(row, case.call.args, lists):
-            at = data.pop((stored.get(name, -1), 0), None)
-            dtype, form = _word(case, name, dtypes.DTYPES, desc.dtype), _word(case, name, dtypes.FORMATS, desc.format)
-            if at is not None and layout.dtype[at] != dtype:
-                raise BundleError(f"{case.id}: {name} is {desc.dtype}, its data are not")
-            if desc.range is not None:
-                self._ranges.setdefault(number, []).append((len(self._rows) - first, *desc.range))
-            shapes[name] = lists(desc.shape), form
-            role = int(name in self._written[case.call.api] and at is None)
-            self._rows.append((
-                self._names.setdefault(name, len(self._names)), role, dtype, form, shapes[name][0], lists(desc.strides),
-                desc.offset, lists(desc.storage_shape), 0 if at is None else int(layout.elements[at]),
-                NO_DATA if at is None else at - here.start,
-            ))  # fmt: skip
-        for (code, role), at in data.items():
-            name = layout.names[code]
-            if name not in shapes:
-                raise BundleError(f"{case.id}: data for {name}, which is no tensor of the call")
-            self._rows.append((
-                self._names[name], role, int(layout.dtype[at]), shapes[name][1], shapes[name][0], 0, 0, 0,
-                int(layout.elements[at]), at - here.start,
-            ))  # fmt: skip
-        return _Form(number, first, len(self._rows) - first, self.columns[case.call.api].added - 1)
+    @classmethod
+    def of_cases(cls, cases: Sequence[Case], apis: Column[str], layout: Layout) -> Forms:
+        """The forms of cases, numbered in the order of their first cases."""
+        found = Column.of(list(zip([id(case.call.args) for case in cases], layout.form.tolist(), strict=True)))
+        api = apis.number[found.first]
+        members = {name: np.flatnonzero(api == number) for number, name in enumerate(apis.values)}
+        columns = {name: Columns(name, [cases[at].call.args for at in found.first[forms].tolist()]) for name, forms in members.items()}
+        return cls(found.first, found.number, columns, members)
 
-    def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``/tensors``, ``/ranges``, and the row in ``/tensors`` of each row of the layout."""
-        layout, of = self._layout, np.array(self._of, dtype=np.int64)
-        firsts = np.array([form.first for form in self._forms.values()], dtype=np.int64)
-        counts = np.array([form.rows for form in self._forms.values()], dtype=np.int64)[of]
-        starts = np.cumsum(counts) - counts
-        case = np.repeat(np.arange(len(of)), counts)
-        rows = np.array(self._rows, dtype=np.int64).reshape(-1, len(_COLUMNS) + 1)
-        mine = rows[np.repeat(firsts[of] - starts, counts) + np.arange(len(case))]
-        table = np.zeros(len(case), dtype=[
-            ("case", "<u4"), ("name", named(list(self._names))), ("role", enum(dtypes.ROLES)),
-            ("dtype", enum(dtypes.DTYPES)), ("format", enum(dtypes.FORMATS)), ("shape", "<u4"), ("strides", "<u4"),
-            ("offset", "<i8"), ("storage_shape", "<u4"), ("elements", "<i8"), ("position", "<i8"), ("digest", "V16"),
-        ])  # fmt: skip
-        table["case"] = case
-        for number, name in enumerate(_COLUMNS):
-            table[name] = mine[:, number]
-        held = np.flatnonzero(mine[:, -1] >= 0)
-        at = np.array(self._first, dtype=np.int64)[case[held]] + mine[held, -1]
-        table["position"] = NO_DATA
-        table["position"][held] = layout.position[at]
-        tensor_row = np.empty(len(layout.case), dtype=np.int64)
-        tensor_row[at] = held
-        ranges = [
-            (start + place, low, high)
-            for start, number in (zip(starts.tolist(), self._of, strict=True) if self._ranges else ())
-            for place, low, high in self._ranges.get(number, ())
-        ]
-        return table, np.array(ranges, dtype=RANGE), tensor_row
+    @property
+    def arrays(self) -> list[tuple[Column[tuple[int, ...] | None], np.ndarray]]:
+        """The columns of int and bool arrays of all APIs, each with the first case of each row."""
+        return [(column, self.case[self.members[api]]) for api, columns in self.columns.items() for column in columns.arrays.values()]
+
+    def attributes(self, ops: Column[str], arrays: Sequence[np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """``/attributes`` by API, and the row there of each case; ``arrays`` are the numbers in ``/lists`` of :attr:`arrays`."""
+        numbers = iter(arrays)
+        tables: dict[str, np.ndarray] = {}
+        rows = np.empty(len(self.of), dtype=np.int64)
+        for number, (api, columns) in enumerate(self.columns.items()):
+            cases = np.flatnonzero(ops.number == number)
+            rows[cases] = np.arange(len(cases))
+            calls = np.searchsorted(self.members[api], self.of[cases])
+            tables[api] = columns.table(cases, calls, {name: next(numbers) for name in columns.arrays})
+        return tables, rows
 
 
-def _word(case: Case, name: str, numbers: dict[str, int], word: str) -> int:
-    try:
-        return numbers[word]
-    except KeyError:
-        raise BundleError(f"{case.id}: {name}: {word!r} is none of {', '.join(numbers)}") from None
+@dataclass(frozen=True)
+class Described:
+    """The tensors that forms' calls describe, null pointers apart: a row for each, form by form, in prototype order.
+
+    ``name`` numbers ``names``, ``dtype`` and ``format`` are those of the format, ``written`` says that the operator writes the
+    tensor. ``extents`` holds three rows for each row here: shape, strides and storage shape.
+    """
+
+    form: np.ndarray
+    name: np.ndarray
+    names: list[str]
+    written: np.ndarray
+    dtype: np.ndarray
+    format: np.ndarray
+    offset: np.ndarray
+    extents: Column[tuple[int, ...] | None]
+    ranges: list[tuple[float, float] | None]
+
+    @classmethod
+    def of_forms(cls, cases: Sequence[Case], forms: Forms, written: Mapping[str, Collection[str]]) -> Described:
+        """What ``forms`` describe; ``written`` names, per API, the parameters that the operator writes."""
+        given: list[tuple[TensorDesc | None, ...]] = [()] * len(forms.case)
+        parameters: list[tuple[str, bool]] = []
+        start = np.zeros(len(forms.case), dtype=np.int64)
+        for api, columns in forms.columns.items():
+            start[forms.members[api]] = len(parameters)
+            parameters += [(name, name in written[api]) for name in columns.tensors]
+            for form, tensors in zip(forms.members[api].tolist(), zip(*columns.tensors.values(), strict=True), strict=False):
+                given[form] = tensors
+        form, place = spread(np.fromiter(map(len, given), dtype=np.int64, count=len(given)))
+        flat = list(chain.from_iterable(given))
+        there = np.flatnonzero(np.fromiter((desc is not None for desc in flat), dtype=bool, count=len(flat)))
+        descs = [desc for desc in flat if desc is not None]
+        form, parameter = form[there], (start[form] + place)[there]
+        names = Column.of([parameters[at][0] for at in parameter.tolist()])
+
+        def numbers(words: Sequence[str], known: Mapping[str, int]) -> np.ndarray:
+            column = Column.of(words)
+            for word, at in zip(column.values, column.first.tolist(), strict=True):
+                if word not in known:
+                    where = f"{cases[forms.case[form[at]]].id}: {names.values[names.number[at]]}"
+                    raise BundleError(f"{where}: {word!r} is none of {', '.join(known)}")
+            return column.numbers(known.__getitem__)
+
+        return cls(
+            form=form,
+            name=names.number,
+            names=names.values,
+            written=np.array([output for _, output in parameters], dtype=bool)[parameter],
+            dtype=numbers([desc.dtype for desc in descs], dtypes.DTYPES),
+            format=numbers([desc.format for desc in descs], dtypes.FORMATS),
+            offset=np.array([desc.offset for desc in descs], dtype=np.int64),
+            extents=Column.of([extent for desc in descs for extent in (desc.shape, desc.strides, desc.storage_shape)]),
+            ranges=[desc.range for desc in descs],
+        )
+
+
+def spread(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Groups of ``counts`` rows each, one after the other: the group of every row, and its place within the group."""
+    group = np.repeat(np.arange(len(counts)), counts)
+    return group, np.arange(len(group)) - (np.cumsum(counts) - counts)[group]

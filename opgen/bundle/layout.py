@@ -101,6 +101,11 @@ class Layout:
         """The size of the file, estimated: the blobs are exact, the tables are not."""
         return self.data_bytes + _BYTES_PER_TENSOR * len(self.case) + _BYTES_PER_CASE * self.cases + _BYTES_PER_FILE
 
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """(cases + 1,) the first row of each case, and the end."""
+        return np.searchsorted(self.case, np.arange(self.cases + 1))
+
     def code(self, name: str, role: str) -> int:
         """The number of a tensor within a case; -1 if no case has one of that name."""
         return self.names.index(name) * len(ROLES) + ROLES[role] if name in self.names else -1

@@ -1,8 +1,11 @@
-"""Texts and lists of integers, each stored once and named by a number."""
+"""Columns whose values are worked out once each; texts and lists of integers, each stored once and named by a number."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -13,8 +16,66 @@ LIST = np.dtype([("start", "<u4"), ("length", "<u4")])
 
 NULL, EMPTY = 0, 1
 
+T = TypeVar("T")
+U = TypeVar("U")
 
-class Strings:
+
+@dataclass(frozen=True)
+class Column(Generic[T]):
+    """A column by its distinct values, in the order of first use.
+
+    ``first`` (values,) is the row where each value is first, ``number`` (rows,) the number of each row's value.
+    """
+
+    values: list[T]
+    first: np.ndarray
+    number: np.ndarray
+
+    @classmethod
+    def of(cls, column: Sequence[T]) -> Column[T]:
+        """Equal values are one, so True is 1."""
+        numbers = {value: number for number, value in enumerate(dict.fromkeys(column))}
+        number = np.fromiter(map(numbers.__getitem__, column), dtype=np.int64, count=len(column))
+        first = np.empty(len(numbers), dtype=np.int64)
+        first[number[::-1]] = np.arange(len(number) - 1, -1, -1)  # the last that is assigned stays
+        return cls(list(numbers), first, number)
+
+    @classmethod
+    def same(cls, column: Sequence[T]) -> Column[T]:
+        """One object is one value, equal or not; none is hashed."""
+        found = Column.of(list(map(id, column)))
+        return cls([column[at] for at in found.first.tolist()], found.first, found.number)
+
+    def map(self, change: Callable[[T], U]) -> Column[U]:
+        """The column with every value changed."""
+        return Column([change(value) for value in self.values], self.first, self.number)
+
+    def numbers(self, known: Callable[[T], int]) -> np.ndarray:
+        """(rows,) int64, looked up once for each value."""
+        return np.array([known(value) for value in self.values], dtype=np.int64).take(self.number)
+
+
+class _Pool:
+    """Things by number, in the order in which they are asked for."""
+
+    def __call__(self, value: Any) -> int:
+        raise NotImplementedError
+
+    def columns(self, *asked: tuple[Column[Any], np.ndarray]) -> list[np.ndarray]:
+        """Columns of things turned into columns of numbers, as if asked for row by row, and in a row in the order of arguments.
+
+        ``asked`` are columns, each with the case row of each of its rows.
+        """
+        values = list(chain.from_iterable(column.values for column, _ in asked))
+        when = [rows[column.first] for column, rows in asked]
+        order = np.argsort(np.concatenate(when), kind="stable")
+        numbers = np.empty(len(values), dtype=np.int64)
+        numbers[order] = [self(values[at]) for at in order.tolist()]
+        ends = np.cumsum([len(column.values) for column, _ in asked])
+        return [numbers[end - len(c.values) : end][c.number] for (c, _), end in zip(asked, ends.tolist(), strict=True)]
+
+
+class Strings(_Pool):
     """Texts by number; number 0 is the empty text."""
 
     def __init__(self) -> None:
@@ -35,7 +96,7 @@ class Strings:
         return list(self._numbers)
 
 
-class Lists:
+class Lists(_Pool):
     """Lists of integers by number; equal lists are stored once."""
 
     def __init__(self) -> None:
@@ -56,7 +117,7 @@ class Lists:
         lists["length"][1:] = lengths
         lists["start"][2:] = np.cumsum(lengths)[:-1]
         try:
-            integers = np.fromiter((int(v) for key in keys for v in key), dtype="<i8", count=int(lengths.sum()))
+            integers = np.fromiter(chain.from_iterable(keys), dtype="<i8", count=int(lengths.sum()))
         except OverflowError:
             value = next(v for key in keys for v in key if not -(1 << 63) <= int(v) < 1 << 63)
             raise BundleError(f"{value} does not fit the 64 bits that a bundle keeps of an integer") from None

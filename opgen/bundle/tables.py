@@ -1,4 +1,4 @@
-"""Cases turned into the tables of a bundle: the one place that walks over cases in Python."""
+"""Cases turned into the tables of a bundle, column by column."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ import numpy as np
 from opgen.bundle import dtypes
 from opgen.bundle.attributes import Columns
 from opgen.bundle.dtypes import BundleError, enum, named
-from opgen.bundle.forms import Forms
+from opgen.bundle.forms import Described, Forms, spread
 from opgen.bundle.layout import Layout
-from opgen.bundle.pools import Lists, Strings, checked
-from opgen.model import Case, Code, LibraryAnswer
+from opgen.bundle.pools import Column, Lists, Strings, checked
+from opgen.bundle.tensors import tensors
+from opgen.model import Case, Code, Expectation
 
 LONGEST_ID = 1024
 _BREAK = np.dtype([("case", "<u4"), ("rule", "<u4"), ("clause", "<u4"), ("at", "<i4"), ("found", "<u4")])
+_NUMBER, _COUNT = np.dtype("<u4"), np.dtype("<u2")
+_TEXTS = ("intent", "recipe", "twin", "compute", "mistrusted")
 
 
 @dataclass(frozen=True)
@@ -29,91 +32,103 @@ class Tables:
     tensor_row: np.ndarray
 
 
-def codes(lists: Lists, values: Sequence[Code]) -> int:
-    """The number of a list of admissible codes; words stand as the negative numbers of the format."""
-    return lists(tuple(v if not isinstance(v, str) else dtypes.CODE_WORDS[v] for v in values))
-
-
 def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collection[str]] | None = None) -> Tables:
     """The tables of ``cases``, with the data of ``layout``.
 
     ``outputs`` names, per API, the parameters that the operator writes; where it does not know an API, a
     parameter is an output if any case of that API has a golden for it.
     """
-    strings, lists = Strings(), Lists()
-    ops = _numbers(case.call.api for case in cases)
-    products = _numbers(case.call.product for case in cases)
-    forms = Forms(layout, _outputs(cases, layout, outputs or {}), {api: Columns(api) for api in ops}, lists)
-    ids: list[bytes] = []
-    rows: list[tuple[int, ...]] = []
-    breaks: list[tuple[int, ...]] = []
-    pages: dict[int, tuple[int, int]] = {}
-    libraries: dict[LibraryAnswer | None, tuple[int, int, int]] = {None: (0, dtypes.BASES["none"], 0)}
-    for row, case in enumerate(cases):
-        start, count, attributes = forms.add(row, case)
-        page, library = pages.get(id(case.page)), libraries.get(case.library)
-        if page is None:
-            page = pages[id(case.page)] = dtypes.BUCKETS[case.page.bucket], codes(lists, case.page.codes)
-        if library is None and case.library is not None:
-            answer = case.library
-            library = libraries[answer] = codes(lists, answer.codes), dtypes.BASES[answer.basis], strings(answer.release)
-        assert library is not None
-        ids.append(checked(case.id).encode())
-        rows.append((
-            ops[case.call.api], products[case.call.product], dtypes.KINDS[case.kind], case.phase, *page, *library,
-            strings(case.intent), strings(case.recipe), strings(case.twin), strings(case.compute), strings(case.mistrusted),
-            attributes, start, count, len(breaks), len(case.page.breaks),
-        ))  # fmt: skip
-        if case.page.breaks:
-            breaks += [
-                (row, strings(b.rule), strings(b.clause), -1 if b.at is None else b.at, strings(b.found))
-                for b in case.page.breaks
-            ]
-    tensors, ranges, tensor_row = forms.tables()
-    found = {"cases": _cases(ids, rows, ops, products), "tensors": tensors}
-    found["breaks"], found["ranges"] = np.array(breaks, dtype=_BREAK), ranges
-    for api in ops:
-        found[f"attributes/{api}"] = forms.columns[api].table(lists)
-    found["parameters"] = _parameters(forms.columns, ops)
-    found["lists"], found["integers"] = lists.tables()
-    return Tables(found, strings.all, tensor_row)
+    rows = np.arange(len(cases))
+    ops = Column.of([case.call.api for case in cases]).map(checked)
+    products = Column.of([case.call.product for case in cases]).map(checked)
+    pages = Column.same([case.page for case in cases])
+    libraries = Column.of([(a.codes, a.basis, a.release) if (a := case.library) else (None, "none", "") for case in cases])
+    forms = Forms.of_cases(cases, ops, layout)
+    described = Described.of_forms(cases, forms, _written(ops, layout, outputs or {}))
+    lists, strings = Lists(), Strings()
+    *arrays, extents, codes, library_codes = lists.columns(
+        *forms.arrays,
+        (described.extents, forms.case[described.form].repeat(3)),
+        (pages.map(lambda page: _codes(page.codes)), rows),
+        (libraries.map(lambda answer: answer[0] and _codes(answer[0])), rows),
+    )
+    release, *texts, told = strings.columns(
+        (libraries.map(lambda answer: answer[2]), rows),
+        *((Column.of([getattr(case, name) for case in cases]), rows) for name in _TEXTS),
+        (Column.of([text for page in pages.values for b in page.breaks for text in (b.rule, b.clause, b.found)]),
+         pages.first.repeat([3 * len(page.breaks) for page in pages.values])),
+    )
+    attributes, attributes_row = forms.attributes(ops, arrays)
+    found = tensors(cases, forms, described, extents, layout)
+    breaks, first_break = _breaks(pages, told)
+    columns = {
+        "op": (named(ops.values), ops.number),
+        "product": (named(products.values), products.number),
+        "kind": (enum(dtypes.KINDS), Column.of([case.kind for case in cases]).numbers(dtypes.KINDS.__getitem__)),
+        "phase": (np.dtype("u1"), np.array([case.phase for case in cases], dtype=np.int64)),
+        "bucket": (enum(dtypes.BUCKETS), pages.numbers(lambda page: dtypes.BUCKETS[page.bucket])),
+        "codes": (_NUMBER, codes),
+        "library_codes": (_NUMBER, library_codes),
+        "library_basis": (enum(dtypes.BASES), libraries.numbers(lambda answer: dtypes.BASES[answer[1]])),
+        "library_release": (_NUMBER, release),
+        **{name: (_NUMBER, column) for name, column in zip(_TEXTS, texts, strict=True)},
+        "attributes_row": (_NUMBER, attributes_row),
+        "first_tensor": (_NUMBER, found.first),
+        "tensors": (_COUNT, found.count),
+        "first_break": (_NUMBER, first_break),
+        "breaks": (_COUNT, pages.numbers(lambda page: len(page.breaks))),
+    }
+    tables = {"cases": _cases([case.id for case in cases], columns), "tensors": found.table, "breaks": breaks, "ranges": found.ranges}
+    tables |= {f"attributes/{api}": table for api, table in attributes.items()}
+    tables["parameters"] = _parameters(forms.columns)
+    tables["lists"], tables["integers"] = lists.tables()
+    return Tables(tables, strings.all, found.row)
 
 
-def _numbers(words: Any) -> dict[str, int]:
-    return {checked(word): i for i, word in enumerate(dict.fromkeys(words))}
+def _codes(values: Sequence[Code]) -> tuple[int, ...]:
+    """Admissible codes as a list; words stand as the negative numbers of the format."""
+    return tuple(dtypes.CODE_WORDS[value] if isinstance(value, str) else value for value in values)
 
 
-def _outputs(
-    cases: Sequence[Case], layout: Layout, given: Mapping[str, Collection[str]]
-) -> dict[str, Collection[str]]:
-    result: dict[str, set[str]] = {case.call.api: set() for case in cases}
-    golden = np.flatnonzero(layout.role == dtypes.ROLES["golden"])
-    for case, name in set(zip(layout.case[golden].tolist(), layout.name[golden].tolist(), strict=True)):
-        result[cases[case].call.api].add(layout.names[name])
-    return {api: given.get(api, known) for api, known in result.items()}
+def _written(ops: Column[str], layout: Layout, given: Mapping[str, Collection[str]]) -> dict[str, Collection[str]]:
+    """By API, the parameters that its operator writes."""
+    golden = layout.role == dtypes.ROLES["golden"]
+    pairs = np.unique(ops.number[layout.case[golden]] * len(layout.names) + layout.name[golden])
+    found: dict[str, set[str]] = {api: set() for api in ops.values}
+    for pair in pairs.tolist():
+        found[ops.values[pair // len(layout.names)]].add(layout.names[pair % len(layout.names)])
+    return {api: given.get(api, known) for api, known in found.items()}
 
 
-def _cases(ids: list[bytes], rows: list[tuple[int, ...]], ops: dict[str, int], products: dict[str, int]) -> np.ndarray:
-    width = max(map(len, ids), default=1)
+def _cases(ids: Sequence[str], columns: Mapping[str, tuple[np.dtype[Any], np.ndarray]]) -> np.ndarray:
+    """``/cases``: the ids, then columns of the given types."""
+    encoded = [checked(one).encode() for one in ids]
+    width = max(map(len, encoded), default=1)
     if width > LONGEST_ID:
-        raise BundleError(f"{max(ids, key=len)[:60].decode(errors='replace')}...: a case id has at most 1024 bytes")
-    kind = np.dtype([
-        ("op", named(list(ops))), ("product", named(list(products))), ("kind", enum(dtypes.KINDS)),
-        ("phase", "u1"), ("bucket", enum(dtypes.BUCKETS)), ("codes", "<u4"), ("library_codes", "<u4"),
-        ("library_basis", enum(dtypes.BASES)), ("library_release", "<u4"), ("intent", "<u4"), ("recipe", "<u4"),
-        ("twin", "<u4"), ("compute", "<u4"), ("mistrusted", "<u4"), ("attributes_row", "<u4"),
-        ("first_tensor", "<u4"), ("tensors", "<u2"), ("first_break", "<u4"), ("breaks", "<u2"),
-    ])  # fmt: skip
-    full = np.dtype([("id", dtypes.text(width)), *((n, kind[n]) for n in kind.names or ())])
-    table = np.zeros(len(rows), dtype=full)
-    table["id"] = ids
-    for name, column in zip(kind.names or (), zip(*rows, strict=True), strict=False):
+        raise BundleError(f"{max(encoded, key=len)[:60].decode(errors='replace')}...: a case id has at most 1024 bytes")
+    table = np.zeros(len(ids), dtype=[("id", dtypes.text(width)), *((name, kind) for name, (kind, _) in columns.items())])
+    table["id"] = encoded
+    for name, (_, column) in columns.items():
         table[name] = column
     return table
 
 
-def _parameters(columns: Mapping[str, Columns], ops: dict[str, int]) -> np.ndarray:
-    rows = [(ops[api], name, kind) for api, c in columns.items() for name, kind in c.kinds().items()]
+def _breaks(pages: Column[Expectation], texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``/breaks``, and the first of each case; ``texts`` are the numbers of rule, clause and what was found, page by page."""
+    counts = np.array([len(page.breaks) for page in pages.values], dtype=np.int64)
+    count = counts[pages.number]
+    case, within = spread(count)
+    source = (np.cumsum(counts) - counts)[pages.number[case]] + within
+    lines = np.array([-1 if b.at is None else b.at for page in pages.values for b in page.breaks], dtype=np.int64)
+    table = np.zeros(len(case), dtype=_BREAK)
+    table["case"], table["at"] = case, lines[source]
+    table["rule"], table["clause"], table["found"] = texts.reshape(-1, 3)[source].T
+    return table, np.cumsum(count) - count
+
+
+def _parameters(columns: Mapping[str, Columns]) -> np.ndarray:
+    """``/parameters``: the kind of every parameter of every API."""
+    rows = [(op, name, kind) for op, of_api in enumerate(columns.values()) for name, kind in of_api.kinds.items()]
     names = list(dict.fromkeys(name for _, name, _ in rows))
-    kind = np.dtype([("op", named(list(ops))), ("name", named(names)), ("kind", enum(Columns.KINDS))])
+    kind = np.dtype([("op", named(list(columns))), ("name", named(names)), ("kind", enum(Columns.KINDS))])
     return np.array([(op, names.index(name), Columns.KINDS[kind]) for op, name, kind in rows], dtype=kind)
