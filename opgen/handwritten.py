@@ -70,7 +70,7 @@ def pinned_call(doc: Document, i: int, body: dict[Any, Any]) -> Pinned:
         if key not in body:
             doc.problem(where, f"the key '{key}' is missing")
     recipe = body.get("recipe", "grid")
-    if recipe not in RECIPES:
+    if recipe not in tuple(RECIPES):
         doc.problem(where, f"no such recipe '{recipe}'{did_you_mean(recipe, RECIPES)}")
     args = body.get("args") if isinstance(body.get("args"), dict) else {}
     tiers = body.get("tiers", list(TIERS[:3]))
@@ -81,10 +81,14 @@ def pinned_call(doc: Document, i: int, body: dict[Any, Any]) -> Pinned:
     if not isinstance(data, dict) or not all(isinstance(v, list) and all(type(n) is int for n in v) for v in data.values()):
         doc.problem((*where, "data"), "expects inputs and for each a flat list of whole numbers")
         data = {}
+    products = body.get("products", [])
+    if not isinstance(products, list):
+        doc.problem((*where, "products"), f"expects a list of products, not {products!r}")
+        products = []
     return Pinned(
         id=str(body.get("id", i)),
         why=str(body.get("why", "")),
-        products=tuple(body.get("products", ())),
+        products=tuple(products),
         args=args or {},
         recipe=recipe,
         tiers=tuple(tiers) if isinstance(tiers, list) else (),

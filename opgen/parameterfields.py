@@ -75,7 +75,7 @@ class ParameterFields(Fields):
 
     def enum(self, value: Any) -> dict[int, str]:
         """The words of an enum; a wrong form is noted where the rule is made of it."""
-        named = isinstance(value, dict) and all(isinstance(word, str) for word in value.values())
+        named = isinstance(value, dict) and all(type(number) is int and isinstance(word, str) for number, word in value.items())
         return value if named else {}
 
     def shapes(self, where: Location, value: Any) -> dict[int, tuple[str | int, ...]]:

@@ -176,20 +176,27 @@ class _Loader:
             self.doc.problem(where, f"no such tier{did_you_mean(name, TIERS)}; known are {', '.join(TIERS)}")
         known_keys(self.doc, where, body, TIER_KEYS)
         body = dict(body) if isinstance(body, dict) else {}
-        groups = []
-        for i, group in enumerate(body.pop("groups", [])):
-            names = group.get("axes", []) if isinstance(group, dict) else []
-            for axis in names:
-                if axis not in axes:
-                    self.doc.problem((*where, "groups", i), f"no such axis '{axis}'{did_you_mean(axis, axes)}")
-            strength = group.get("strength", len(names)) if isinstance(group, dict) else 0
-            if not names or not isinstance(strength, int) or not 1 <= strength <= len(names):
-                self.doc.problem((*where, "groups", i), "expects {axes: [...], strength: how many of them at a time}")
-            groups.append((tuple(names), strength))
+        given = body.pop("groups", [])
+        if not isinstance(given, list):
+            self.doc.problem((*where, "groups"), f"expects a list of groups of axes, not {given!r}")
+            given = []
+        groups = tuple(self.group((*where, "groups", i), group, axes) for i, group in enumerate(given))
         for key, value in body.items():
             if key in TIER_KEYS and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
                 self.doc.problem((*where, key), f"expects a whole number, not {value!r}")
                 body[key] = 1
         numbers = {key: value for key, value in body.items() if key in TIER_KEYS and key != "groups"}
         numbers.setdefault("strength", 1)
-        return Tier(name=name, groups=tuple(groups), **numbers)
+        return Tier(name=name, groups=groups, **numbers)
+
+    def group(self, where: Location, body: Any, axes: set[str]) -> tuple[tuple[str, ...], int]:
+        """Axes that are covered together, and how many of them at a time."""
+        body = body if isinstance(body, dict) else {}
+        names = [str(name) for name in body["axes"]] if isinstance(body.get("axes"), list) else []
+        for axis in names:
+            if axis not in axes:
+                self.doc.problem(where, f"no such axis '{axis}'{did_you_mean(axis, axes)}")
+        strength = body.get("strength", len(names))
+        if not names or type(strength) is not int or not 1 <= strength <= len(names):
+            self.doc.problem(where, "expects {axes: [...], strength: how many of them at a time}")
+        return tuple(names), strength

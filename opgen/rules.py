@@ -198,7 +198,7 @@ def _range(name: str, kind: str, value: Any) -> Iterator[Pair]:
 
 
 def _enum(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    if not isinstance(value, dict) or not value or not all(isinstance(number, int) for number in value):
+    if not isinstance(value, dict) or not value or not all(type(n) is int and isinstance(word, str) for n, word in value.items()):
         raise KeyFault("expects a mapping of number to name")
     yield None, f"{name} in {_numbers(list(value))}"
 

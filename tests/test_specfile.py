@@ -43,6 +43,8 @@ FRAGMENTS = [
     ("otherwise: {0: {sH: kH", "otherwise: {0: {sH: kHH", 35, "stride.otherwise.0: no such letter or slot 'kHH' (did you mean 'kH'?)"),
     ("otherwise: {0: {sH: kH", "otherwise: {0: {sH: sH", 6, "sH: falls back to itself"),
     ("otherwise: {0: {sH: kH, sW: kW}}", "otherwise: {sH: kH}", 35, "expects a mapping of length to {name: the name it falls back to}"),
+    ("enum: {0: KEEP, 1: LOWER}", "enum: {0: KEEP, one: LOWER}", 36, "mode.enum: expects a mapping of number to name"),
+    ("enum: {0: KEEP, 1: LOWER}", "enum: {0: KEEP, 1: 2}", 36, "mode.enum: expects a mapping of number to name"),
     ("enum: {0: KEEP, 1: LOWER}", "enum: [KEEP, LOWER]", 36, "mode.enum: expects a mapping of number to name"),
     ("range: [-255, 255]", "range: 255", 37, "divisor.range: expects [lowest, highest]; null stands for no limit"),
     ("shape: {3: [N, Hout, Wout], 2", "shape: {3: [N, Hout], 2", 12, "gradOutput.shape.3: expects a list of 3 letters"),
