@@ -6,25 +6,27 @@ Which cases share a batch changes no bit of any of them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import compress
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from opgen import wide
+from opgen.distinct import chosen, numbered
 from opgen.model import Call, TensorDesc
 from opgen.oracle import Judgement
 from opgen.plan import Plan
 from opgen.table import CallTable, ScalarColumn
-from opgen.terms import Reference
 
 BATCH_ELEMENTS = 1 << 16
 """Elements of one batch's tensors beyond which it is cut: small enough for the cache, large enough for numpy."""
 BATCH_CASES = 64
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Batch:
     """Cases of one operator that share every shape, stride and attribute.
 
@@ -50,59 +52,42 @@ class Batch:
 
 @dataclass(frozen=True)
 class WithData:
-    """What the rows of a judged table are computed from, beside their calls."""
+    """Cases that have data: each makes call ``of[i]`` of a judged table and stands in the suite at ``places[i]``."""
 
-    compute: np.ndarray
-    wanted: Mapping[str, np.ndarray]
+    of: np.ndarray
+    places: np.ndarray
     recipe: Sequence[str]
     ids: Sequence[str]
     given: Sequence[Mapping[str, Any]]
 
 
-def batches(plan: Plan, judged: Judgement, data: WithData, rows: np.ndarray, start: int, calls: Sequence[Call]) -> Iterable[Batch]:
-    """``rows`` of a judged table, grouped by everything that shapes their computation; ``start`` is the case of row 0."""
-    if not len(rows):
-        return
+def batches(
+    plan: Plan, judged: Judgement, calls: Sequence[Call], compute: np.ndarray, wanted: Mapping[str, np.ndarray], data: WithData
+) -> Iterator[Batch]:
+    """Cases with data, grouped by everything that shapes their computation. ``calls``, the dtypes that they are computed in and
+    their outputs (name -> (calls,) bool) are those of a judged table."""
     spec = judged.spec
-    scalars = [name for name, column in judged.table.columns.items() if isinstance(column, ScalarColumn)]
-    bound = {name: _bound_column(judged, (name, "")) for name in [*scalars, *spec.scope.occurrences]}
-    inputs = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}
-    groups = _groups(judged.table, data, rows, [_ranges(call) for call in calls])
-    for members in groups:
-        row = int(members[0])
-        tensors = {name: desc for name, desc in calls[row].args.items() if isinstance(desc, TensorDesc)}
-        size = max(sum(prod(d.shape) for d in tensors.values()), 1)
-        step = max(1, min(BATCH_CASES, BATCH_ELEMENTS // size))
-        for i in range(0, len(members), step):
-            some = members[i : i + step]
+    used, position = np.unique(data.of, return_inverse=True)
+    alike, _ = numbered(zip(_written(judged.table, used), compute[used], [_ranges(calls[i]) for i in used], strict=True))
+    group, first = numbered(zip(alike[position].tolist(), data.recipe, map(_digest, data.given), strict=True))
+    order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group)).tolist()
+    places, ids = data.places[order], [data.ids[i] for i in order.tolist()]
+    rows = data.of[first]
+    tensors = [{name: desc for name, desc in calls[row].args.items() if isinstance(desc, TensorDesc)} for row in rows.tolist()]
+    names, inputs = _names(judged, rows), chosen({p.name: ~judged.view.get((p.name, "null")).data[rows] for p in spec.inputs})
+    outputs = chosen({name: asked[rows] for name, asked in wanted.items()})
+    roles, exact = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}, frozenset(spec.exact)
+    start = 0
+    for number, end in enumerate(ends):
+        step = max(1, min(BATCH_CASES, BATCH_ELEMENTS // max(sum(prod(desc.shape) for desc in tensors[number].values()), 1)))
+        case = int(first[number])
+        for at in range(start, end, step):
+            some = slice(at, min(at + step, end))
             yield Batch(
-                op=spec.op,
-                rows=some + start,
-                ids=tuple(data.ids[r] for r in some),
-                tensors=tensors,
-                inputs=tuple(name for name in inputs if name in tensors),
-                names={name: int(values[row]) for name, (values, there) in bound.items() if there[row]},
-                wanted=tuple(name for name, asked in data.wanted.items() if asked[row]),
-                exact=frozenset(spec.exact),
-                compute=data.compute[row],
-                recipe=data.recipe[row],
-                roles=inputs,
-                factors=plan.factors,
-                given=data.given[row],
-            )
-
-
-def _groups(table: CallTable, data: WithData, rows: np.ndarray, ranges: Sequence[str]) -> list[np.ndarray]:
-    """The rows that may share a batch, in the order of their first."""
-    given = [_digest(one) for one in data.given]
-    words = sorted({*data.compute, *data.recipe, *given, *ranges})
-    labels = {word: i for i, word in enumerate(words)}
-    columns = [column[rows] for column in _numbers(table)]
-    for of in (data.compute, data.recipe, given, ranges):
-        columns.append(np.array([labels[of[row]] for row in rows]))
-    _, first, group = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
-    group = group.reshape(-1)
-    return [rows[group == number] for number in np.argsort(first)]
+                spec.op, places[some], tuple(ids[some]), tensors[number], inputs[number], names[number], outputs[number], exact,
+                compute[rows[number]], data.recipe[case], roles, plan.factors, data.given[case],
+            )  # fmt: skip
+        start = end
 
 
 def _ranges(call: Call) -> str:
@@ -117,14 +102,23 @@ def _digest(given: Mapping[str, Any]) -> str:
     return hashlib.blake2b(b"\0".join(parts)).hexdigest() if parts else ""
 
 
-def _bound_column(judged: Judgement, reference: Reference) -> tuple[np.ndarray, np.ndarray]:
-    value, rows = judged.view.get(reference), len(judged.table)
-    return np.broadcast_to(np.asarray(value.data), rows), np.broadcast_to(np.asarray(value.bound, dtype=bool), rows)
+def _names(judged: Judgement, rows: np.ndarray) -> list[dict[str, int]]:
+    """The bound names of each row."""
+    total = len(judged.table)
+    scalars = [name for name, column in judged.table.columns.items() if isinstance(column, ScalarColumn)]
+    values = {name: judged.view.get((name, "")) for name in [*scalars, *judged.spec.scope.occurrences]}
+    numbers = [wide.spread(np.asarray(value.data), total)[rows].astype(np.int64).tolist() for value in values.values()]
+    bound = [wide.spread(np.asarray(value.bound), total)[rows].tolist() for value in values.values()]
+    return [
+        dict(zip(compress(values, there), compress(of_row, there), strict=True))
+        for of_row, there in zip(zip(*numbers, strict=True), zip(*bound, strict=True), strict=True)
+    ]
 
 
-def _numbers(table: CallTable) -> Iterable[np.ndarray]:
-    """Every column of a table but the product, one by one."""
-    for column in table.columns.values():
-        for f in fields(column):
-            values = getattr(column, f.name)
-            yield from (values.T if values.ndim == 2 else [values])
+def _written(table: CallTable, rows: np.ndarray) -> list[bytes]:
+    """Everything that a table says of each row but its product, in one piece."""
+    columns = [getattr(column, f.name)[rows] for column in table.columns.values() for f in fields(column)]
+    blocks = [column if column.ndim == 2 else column[:, None] for column in columns]
+    matrix = np.concatenate(blocks, axis=1, dtype=np.int64, casting="unsafe")
+    text, width = matrix.tobytes(), matrix.shape[1] * matrix.itemsize
+    return [text[at : at + width] for at in range(0, len(text), width)]

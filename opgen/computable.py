@@ -30,14 +30,14 @@ def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
 
 def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
     """(rows,) bool: legal by the page; or accepted by the library, with every rule that shapes the answer obeyed."""
-    if answers is None:
+    asked = answers.accepted & ~judged.valid if answers is not None else np.zeros(0, dtype=bool)
+    if not asked.any():
         return judged.valid
     spoilt = np.zeros(len(judged.table), dtype=bool)
     for rule, broken in zip(judged.spec.rules, judged.broken, strict=True):
         for guard in rule.guards if broken.any() else ():
             if shapes_the_answer(rule, guard, judged):
                 spoilt |= guard.broken(judged.view, len(judged.table))
-    accepted = np.array([answers.codes(row) == (0,) for row in range(len(judged.table))], dtype=bool)
     required = np.ones(len(judged.table), dtype=bool)
     for parameter in judged.spec.parameters.values():
         column = judged.table.columns[parameter.name]
@@ -45,7 +45,7 @@ def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
         needed = not _optional(judged, name) if parameter.kind == "tensor" else name in _extents_follow_from(judged.spec)
         if needed and not isinstance(column, ScalarColumn):
             required &= ~column.null
-    return np.asarray(judged.valid | (accepted & required & ~spoilt))
+    return np.asarray(judged.valid | (asked & required & ~spoilt))
 
 
 def _extents_follow_from(spec: Spec) -> set[str]:
@@ -77,6 +77,9 @@ def holdable(table: CallTable) -> np.ndarray:
 
 def _inside(column: TensorColumn) -> np.ndarray:
     """(rows,) bool: no element of the view lies before or beyond the storage; an empty view always fits."""
+    plain = ~column.strided & (column.storage_rank < 0) & (column.offset == 0)
+    if plain.all():
+        return np.asarray(plain)
     width = column.shape.shape[1]
     strides = np.zeros((len(column.rank), width))
     strides[:, : column.strides.shape[1]] = column.strides

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Literal, TypeAlias
 
-import numpy as np
-
 from opgen import library
 from opgen.book import Book
 from opgen.calls import NamedCall, no_collection
@@ -67,9 +65,7 @@ def library_answers(judgement: Judgement) -> list[LibraryAnswer | None]:
     answers = library.answer(judgement)
     if answers is None:
         return [None] * len(judgement.table)
-    kinds, rows, kind_of = np.unique(2 * answers.stage.astype(np.int64) + answers.guessed, return_index=True, return_inverse=True)
-    known = [answers.answer(int(row)) for row in rows]
-    return [known[kind] for kind in kind_of.reshape(-1).tolist()] if len(kinds) else []
+    return [*answers.answers()]
 
 
 # for programs ---------------------------------------------------------------------------------------------------------

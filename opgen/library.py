@@ -51,6 +51,18 @@ class Answers:
             return LibraryAnswer(self.release, self.codes(row), self.page.stages[stage].basis)
         return LibraryAnswer(self.release, (0,), "inferred" if self.guessed[row] else "read")
 
+    def answers(self) -> list[LibraryAnswer]:
+        """Every row whole; equal answers are one object."""
+        kinds = list(zip(self.stage.tolist(), self.guessed.tolist(), strict=True))
+        known = {kind: self.answer(row) for kind, row in {kind: row for row, kind in enumerate(kinds)}.items()}
+        return [known[kind] for kind in kinds]
+
+    @cached_property
+    def accepted(self) -> np.ndarray:
+        """(rows,) bool: the answer is success and nothing else."""
+        plain = np.array([stage.codes == (0,) for stage in self.page.stages] + [True])
+        return np.asarray(plain[self.stage])  # the last is ACCEPTED, -1
+
     @cached_property
     def guessed(self) -> np.ndarray:
         """(rows,) bool: breaks a rule whose tolerance is inferred."""

@@ -131,7 +131,7 @@ def _failing(case: CaseView, call: Call, verdict: Any, answers: Any, recipe: str
 
 def with_recipe(suite: Suite, recipe: str) -> Suite:
     """A suite with the data of another recipe."""
-    cases: list[Case] = [replace(case, recipe=recipe) if case.phase == 2 else case for case in suite.cases]
+    cases: list[Case] = [case._replace(recipe=recipe) if case.phase == 2 else case for case in suite.cases]
     return replace(suite, cases=cases, batches=[replace(batch, recipe=recipe) for batch in suite.batches])
 
 

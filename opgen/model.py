@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Code: TypeAlias = int | str
 """A status code of aclnn (``161002``), or a word: ``"any_error"``, ``"crash"``."""
@@ -74,9 +74,8 @@ class LibraryAnswer:
     basis: Literal["read", "inferred"]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One test vector.
+class Case(NamedTuple):
+    """One test vector; a tuple, because suites hold very many.
 
     ``phase`` 2 has data and goldens; ``phase`` 1 is descriptors and a status only. ``twin`` names the nearest
     legal call of an invalid case. ``compute`` is the dtype that the inputs are rounded to before the sum;

@@ -74,10 +74,8 @@ class Judgement:
         """The rows at ``rows``, or all; those that break nothing share one object, and so do equal breaks."""
         rows = np.arange(len(self.table)) if rows is None else rows
         breaks: list[tuple[Break, ...]] = [()] * len(rows)
-        for rule, broken in zip(self.spec.rules, self.broken, strict=True):
-            places = np.flatnonzero(broken[rows])
-            if not len(places):
-                continue
+        for number in np.flatnonzero(self.broken.any(axis=1)).tolist():
+            rule, places = self.spec.rules[number], np.flatnonzero(self.broken[number, rows])
             line = rule.at[0] if rule.at else None
             shared: dict[str, tuple[Break]] = {}
             for place, found in zip(places.tolist(), self.found(rule, rows[places]), strict=True):

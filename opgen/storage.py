@@ -11,7 +11,7 @@ from opgen.batch import Batch
 from opgen.model import TensorDesc
 from opgen.numerics import DTYPES, Array, stored
 from opgen.slot import Slot
-from opgen.suite import storage_elements
+from opgen.stored import storage_elements
 
 GAP = -512.0
 """What lies in a storage where no element of the view is: a wrong stride shows."""

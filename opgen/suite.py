@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from math import prod
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,27 +19,22 @@ from opgen.budget import affordable
 from opgen.calls import NamedCall
 from opgen.computable import computable, holdable
 from opgen.costs import elements
+from opgen.distinct import numbered
 from opgen.enumerator import Report, enumerate_calls
 from opgen.library import Answers, answer
-from opgen.model import Call, Case, TensorDesc
+from opgen.model import Call, Case
 from opgen.modes import compute_dtypes
 from opgen.naming import Purpose, named, some_of
-from opgen.numerics import DTYPES, golden_dtype
 from opgen.oracle import Judgement, judge
 from opgen.pinned import with_pinned
 from opgen.plan import Plan
+from opgen.rules import holds
 from opgen.spec import Spec
+from opgen.stored import Stored, stored
 from opgen.table import CallTable, from_calls
 from opgen.vacuity import mistrusted
 
-
-class Stored(NamedTuple):
-    """One tensor of a case that has data."""
-
-    name: str
-    role: Literal["input", "golden", "bound"]
-    dtype: str
-    elements: int | tuple[int, ...]
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass
@@ -95,30 +89,30 @@ def plan_suite(
             fatal = crashing(judge(spec, table))
             keep, report.crashing = keep & ~fatal, int(fatal.sum())
         rows = np.flatnonzero(keep)
-        _add(suite, spec, plan, table.take(rows), some_of(purpose, rows), plan.tiers[tier].elements)
+        table, every, start = table.take(rows), np.arange(len(rows)), len(suite.cases)
+        _add(suite, spec, plan, table.calls(), table, every, some_of(purpose, rows), plan.tiers[tier].elements, start + every)
     return suite
 
 
 def call_suite(
     calls: Sequence[NamedCall], page: Callable[[Call], Spec], plan: Callable[[Spec], Plan], elements: int = 2**20,
-    given: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    given: Mapping[str, Mapping[str, Any]] = _NOTHING,
 ) -> Suite:
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id -> the arrays of its tensors."""
     suite = Suite()
-    by_page: dict[str, list[NamedCall]] = {}
-    specs: dict[str, Spec] = {}
-    for one in calls:
+    by_page: dict[str, tuple[Spec, list[int]]] = {}
+    for place, one in enumerate(calls):
         spec = page(one.call)
-        specs[spec.name] = spec
-        by_page.setdefault(spec.name, []).append(one)
-    for name, some in by_page.items():
-        spec = specs[name]
-        table = from_calls(spec.api, spec.kinds, [one.call for one in some])
+        by_page.setdefault(spec.name, (spec, []))[1].append(place)
+    for spec, places in by_page.values():
+        some = [calls[place] for place in places]
+        of, first = numbered(id(one.call) for one in some)
+        distinct = [some[i].call for i in first]
         ids, nothing = [one.id for one in some], [""] * len(some)
-        purpose = Purpose(["call"] * len(some), nothing, ["grid"] * len(some), nothing, ids, [given.get(one, {}) for one in ids])
-        _add(suite, spec, plan(spec), table, purpose, elements, [one.call for one in some])
-    place = {case.id: row for row, case in enumerate(suite.cases)}
-    return suite.some([place[one.id] for one in calls])
+        purpose = Purpose(["call"] * len(some), nothing, ["grid"] * len(some), nothing, ids, [given.get(one, _NOTHING) for one in ids])
+        _add(suite, spec, plan(spec), distinct, from_calls(spec.api, spec.kinds, distinct), of, purpose, elements, np.array(places))
+    order = np.argsort([place for _, places in by_page.values() for place in places]).tolist()
+    return replace(suite, cases=[suite.cases[i] for i in order], stored=[suite.stored[i] for i in order])
 
 
 def crashing(judged: Judgement) -> np.ndarray:
@@ -131,44 +125,38 @@ def crashing(judged: Judgement) -> np.ndarray:
 
 
 def _add(
-    suite: Suite, spec: Spec, plan: Plan, table: CallTable, purpose: Purpose, most: int, calls: Sequence[Call] | None = None
-) -> None:
-    """Judge the rows, make them cases, and group those with data into batches."""
-    start, judged = len(suite.cases), judge(spec, table)
+    suite: Suite, spec: Spec, plan: Plan, calls: Sequence[Call], table: CallTable, of: np.ndarray, purpose: Purpose, most: int,
+    places: np.ndarray,
+) -> None:  # fmt: skip
+    """Judge calls, make cases of them, and group those with data into batches.
+
+    ``table`` holds ``calls``; case ``i`` makes call ``of[i]`` and stands in the suite at ``places[i]``.
+    """
+    judged = judge(spec, table)
     answers = answer(judged)
     suite.specs[spec.name], suite.plans[spec.name] = spec, plan
-    compute = compute_dtypes(spec, judged.view, len(table))
-    refused = np.array([kind == "invalid" for kind in purpose.kind], dtype=bool)
-    with_data = computable(judged, answers) & ~refused & (elements(table) <= most) & holdable(table)
-    wanted = {name: asked & with_data for name, asked in _wanted(spec, judged).items()}
-    calls = table.calls() if calls is None else calls
-    forms: dict[tuple[int, tuple[str, ...]], list[Stored]] = {}
-    expectations = judged.expectations()
-    why = mistrusted(judged, plan, wanted, purpose.recipe, purpose.intent)
-    for row, call in enumerate(calls):
-        data = bool(with_data[row])
-        suite.cases.append(
-            Case(
-                id=purpose.ids[row],
-                call=call,
-                kind=purpose.kind[row],
-                intent=purpose.intent[row],
-                page=expectations[row],
-                library=answers.answer(row) if answers is not None else None,
-                recipe=purpose.recipe[row] if data else "",
-                phase=2 if data else 1,
-                twin=purpose.twin[row],
-                compute=compute[row] if data else "",
-                mistrusted=why[row] if data else "",
-            )
-        )
-        outputs = tuple(name for name, asked in wanted.items() if asked[row])
-        form = forms.get((id(call.args), outputs)) if data else []
-        if form is None:
-            form = forms[id(call.args), outputs] = list(_stored(spec, call, outputs))
-        suite.stored.append(form)
-    data_for = WithData(compute, wanted, purpose.recipe, purpose.ids, purpose.given)
-    suite.batches += list(batches(plan, judged, data_for, np.flatnonzero(with_data), start, calls))
+    able = computable(judged, answers) & (elements(table) <= most) & holdable(table)
+    with_data = able[of] & np.array([kind != "invalid" for kind in purpose.kind], dtype=bool)
+    wanted, compute = _wanted(spec, judged), compute_dtypes(spec, judged.view, len(table))
+    why = mistrusted(judged, plan, wanted, of, purpose.recipe, purpose.intent)
+    page, library = judged.expectations(), [None] * len(calls) if answers is None else answers.answers()
+    row, data = of.tolist(), with_data.tolist()
+
+    def where_data(values: Iterable[str]) -> list[str]:
+        return [value if there else "" for value, there in zip(values, data, strict=True)]
+
+    suite.cases += map(
+        Case, purpose.ids, [calls[i] for i in row], purpose.kind, purpose.intent, [page[i] for i in row], [library[i] for i in row],
+        where_data(purpose.recipe), [2 if there else 1 for there in data], purpose.twin, where_data(compute[of]), where_data(why),
+    )  # fmt: skip
+    rows = np.flatnonzero(with_data)
+    some, used = some_of(purpose, rows), np.unique(of[rows])
+    tensors = stored(spec, [calls[i] for i in used], {name: asked[used] for name, asked in wanted.items()})
+    form: dict[int, list[Stored]] = dict(zip(used.tolist(), tensors, strict=True))
+    nothing: list[Stored] = []
+    suite.stored += [form[i] if there else nothing for i, there in zip(row, data, strict=True)]
+    having = WithData(of[rows], places[rows], some.recipe, some.ids, some.given)
+    suite.batches += batches(plan, judged, calls, compute, wanted, having)
 
 
 def _wanted(spec: Spec, judged: Judgement) -> dict[str, np.ndarray]:
@@ -176,32 +164,5 @@ def _wanted(spec: Spec, judged: Judgement) -> dict[str, np.ndarray]:
     rows = len(judged.table)
     found = {}
     for p in spec.outputs:
-        asked = ~judged.view.get((p.name, "null")).data
-        if p.mask is not None:
-            mask = p.mask.read(judged.view)
-            asked = asked & np.broadcast_to(np.asarray(mask.data & mask.bound, dtype=bool), rows)
-        found[p.name] = asked
+        found[p.name] = ~judged.view.get((p.name, "null")).data & holds(p.mask, judged.view, rows)
     return found
-
-
-def storage_elements(desc: TensorDesc) -> int:
-    """Elements of the buffer that a tensor's view lies in."""
-    if desc.storage_shape is not None:
-        return prod(desc.storage_shape)
-    if desc.strides is None:
-        return desc.offset + prod(desc.shape)
-    if not all(desc.shape):
-        return desc.offset
-    return desc.offset + sum((extent - 1) * stride for extent, stride in zip(desc.shape, desc.strides, strict=True)) + 1
-
-
-def _stored(spec: Spec, call: Call, outputs: Iterable[str]) -> Iterable[Stored]:
-    for p in spec.inputs:
-        desc = call.args[p.name]
-        if isinstance(desc, TensorDesc):
-            yield Stored(p.name, "input", desc.dtype, storage_elements(desc))
-    for name in outputs:
-        desc = call.args[name]
-        assert isinstance(desc, TensorDesc)
-        yield Stored(name, "golden", golden_dtype(desc.dtype), desc.shape)
-        yield Stored(name, "bound", "COMPLEX64" if DTYPES[desc.dtype].complex else "FLOAT", desc.shape)

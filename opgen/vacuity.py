@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -11,32 +12,40 @@ from opgen.oracle import Judgement
 from opgen.plan import Plan
 from opgen.recipes import RECIPES
 from opgen.rules import holds
-from opgen.table import TensorColumn
+from opgen.spec import SpecScope
+from opgen.terms import Term
 
 ZERO = frozenset(name for name, recipe in RECIPES.items() if recipe.gradient is RECIPES["zeros"].gradient)
 """Recipes whose incoming gradient is zero everywhere."""
 LIMIT = "at the limit of "
 
 
-def mistrusted(judged: Judgement, plan: Plan, wanted: Mapping[str, np.ndarray], recipe: Sequence[str], intent: Sequence[str]) -> list[str]:
-    """A reason for every row whose golden would not change if what it tests were ignored, else an empty text. ``wanted`` are
-    the outputs that are computed, as (rows,) bool."""
-    rows = len(judged.table)
-    found = np.full(rows, "", dtype=object)
+def mistrusted(
+    judged: Judgement, plan: Plan, wanted: Mapping[str, np.ndarray], of: np.ndarray, recipe: Sequence[str], intent: Sequence[str]
+) -> list[str]:
+    """A reason for every case whose golden would not change if what it tests were ignored, else an empty text. ``wanted`` are
+    the outputs that are computed, as (calls,) bool; case ``i`` makes call ``of[i]``."""
+    calls = len(judged.table)
+    found = np.full(len(of), "", dtype=object)
+    limits = {why: {one.split(LIMIT)[1] for one in why.split("; ") if one.startswith(LIMIT)} for why in set(intent)}
     for entry in reversed(plan.vacuous):
-        told = holds(terms.condition(entry.when, judged.spec.scope), judged.view, rows)
+        told = holds(_condition(entry.when, judged.spec.scope), judged.view, calls)[of]
         if entry.rules:
-            limits = [set(one.split(LIMIT)[1] for one in why.split("; ") if one.startswith(LIMIT)) for why in intent]
-            told = told & np.array([bool(one) and one <= set(entry.rules) for one in limits], dtype=bool)
+            meant = {why for why, rules in limits.items() if rules and rules <= set(entry.rules)}
+            told = told & np.array([why in meant for why in intent], dtype=bool)
         found[told] = entry.why
     found[np.array([name in ZERO for name in recipe], dtype=bool)] = "the incoming gradient is zero"
-    elements = np.zeros(rows, dtype=bool)
-    asked = np.zeros(rows, dtype=bool)
+    elements = np.zeros(calls, dtype=bool)
+    asked = np.zeros(calls, dtype=bool)
     for name, here in wanted.items():
-        column = judged.table.columns[name]
-        assert isinstance(column, TensorColumn)
         asked |= here
-        elements |= here & (column.numel() > 0)
-    found[asked & ~elements] = "the outputs have no elements"
-    found[~asked] = "no output is asked for"
-    return [str(why) for why in found]
+        elements |= here & (judged.view.get((name, "numel")).data > 0)
+    found[(asked & ~elements)[of]] = "the outputs have no elements"
+    found[~asked[of]] = "no output is asked for"
+    why: list[str] = found.tolist()
+    return why
+
+
+@lru_cache(maxsize=256)
+def _condition(text: str, scope: SpecScope) -> Term:
+    return terms.condition(text, scope)

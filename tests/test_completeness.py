@@ -30,7 +30,7 @@ COVERED_BY = {
     "test_terms.py": "compiler language",
     "test_minimize.py": "measure",
     "test_engine.py": "computing storage",
-    "test_suite.py": "naming costs budget vacuity",
+    "test_suite.py": "naming costs budget stored vacuity",
     "test_enumerator.py": "constraints derive edited faultpairs picking",
     "test_plan.py": "handwritten pinned",
     "test_mutants.py": "devices.mutant",

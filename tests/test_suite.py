@@ -80,6 +80,21 @@ def test_one_case_per_call_under_its_own_id() -> None:
     assert {case.kind for case in made.cases} == {"call"}
 
 
+def test_a_call_that_comes_again_is_a_case_of_its_own() -> None:
+    """Whether the calls are one object or equal ones, of one page or of several in turn."""
+    some = [case.call for name in ("reflection_pad2d_backward", "avg_pool2d_backward") for case in suite(name).cases[::40]]
+    shared = [NamedCall(f"{i}-{turn}", call, {}) for turn in range(3) for i, call in enumerate(some)]
+    equal = [NamedCall(one.id, replace(one.call, args=dict(one.call.args)), {}) for one in shared]
+    made, other = (call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+                   for calls in (shared, equal))  # fmt: skip
+    assert [case.id for case in made.cases] == [one.id for one in shared]
+    assert made.cases == other.cases and made.stored == other.stored
+    assert [(b.rows.tolist(), b.ids, b.names, b.tensors) for b in made.batches] == [
+        (b.rows.tolist(), b.ids, b.names, b.tensors) for b in other.batches
+    ]
+    assert all(len(batch.ids) % 3 == 0 for batch in made.batches) and any(case.phase == 1 for case in made.cases)
+
+
 # what proves nothing --------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", PAGES)
 def test_what_is_mistrusted_says_why(name: str) -> None:

@@ -13,7 +13,7 @@ from opgen.book import book
 from opgen.bundle.dtypes import numpy_dtype
 from opgen.model import TensorDesc
 from opgen.numerics import Array
-from opgen.suite import storage_elements
+from opgen.stored import storage_elements
 from opgen.words import words
 
 if TYPE_CHECKING:

@@ -1,0 +1,25 @@
+"""Equal things get one number, in the order of the first; equal answers are one object."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opgen.distinct import chosen, numbered
+
+
+@given(st.lists(st.integers(0, 5)))
+def test_numbers_stand_in_the_order_of_the_first(keys: list[int]) -> None:
+    number, first = numbered(iter(keys))
+    in_order = list(dict.fromkeys(keys))
+    assert number.tolist() == [in_order.index(key) for key in keys]
+    assert first.tolist() == [keys.index(key) for key in in_order]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans())))
+def test_the_names_whose_columns_hold(rows: list[tuple[bool, ...]]) -> None:
+    columns = np.array(rows, dtype=bool).reshape(-1, 3).T
+    found = chosen(dict(zip("abc", columns, strict=True)))
+    assert found == [tuple(name for name, there in zip("abc", row, strict=True) if there) for row in rows]
+    assert len(set(map(id, found))) == len(set(rows))
