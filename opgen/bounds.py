@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,24 +20,15 @@ from opgen.numerics import DTYPES, FORMATS, Array, Format, binade, in_blocks, ro
 _UP = 1.0 + 2.0**-40  # more than all float64 roundings of one evaluation here
 
 
-def gamma(depth: int, unit: float) -> float:
+def gamma(depth: Array | int, unit: float) -> Array:
     """``depth * unit / (1 - depth * unit)`` rounded up; Inf where the theory ends, at ``depth * unit >= 1``.
 
-    >>> 4096 * 2.0**-24 < gamma(4096, 2.0**-24) < 4098 * 2.0**-24
+    >>> bool(4096 * 2.0**-24 < gamma(4096, 2.0**-24) < 4098 * 2.0**-24)
     True
     """
-    total = depth * unit
-    return total / (1.0 - total) * _UP if total < 1.0 else float("inf")
-
-
-@dataclass(frozen=True, slots=True)
-class _Sum:
-    """What is known of a device's value: within ``radius`` of ``centre``, or flushed to zero, or beyond all bounds."""
-
-    centre: Array
-    radius: Array
-    vanishes: Array
-    unbounded: Array
+    total = np.multiply(depth, unit)
+    with np.errstate(divide="ignore"):
+        return np.where(total < 1.0, total / (1.0 - total) * _UP, np.inf)
 
 
 def bound(
@@ -63,86 +55,95 @@ def bound(
     The reference is the golden as it is kept, rounded to its own dtype. Inf where a correct device may overflow; 0
     where the golden is Inf or NaN, which must be met exactly.
     """
-    limits = Limits(depth, output, accumulator, through, quantum, gain)
-    return bounds([limits], [golden], [magnitude], [flushed])[0]
-
-
-def bounds(
-    limits: Sequence[Limits], goldens: Sequence[Array], magnitudes: Sequence[Array], flushed: Sequence[Array | None]
-) -> list[Array]:
-    """:func:`bound` of several outputs that are written in the same formats, all at once: small ones cost less together."""
-    kind = np.complex64 if np.iscomplexobj(goldens[0]) else np.float32
-    shares = flushed if any(part is not None for part in flushed) else [None]
-    with np.errstate(all="ignore"):  # Inf and NaN are meant
-        found = in_blocks(limits[0].formats.bound, np.float32, *_joined(limits, goldens, magnitudes, shares)).view(kind)
-    ends = np.cumsum([golden.size for golden in goldens]).tolist()
-    return [found[end - golden.size : end].reshape(golden.shape) for end, golden in zip(ends, goldens, strict=True)]
+    if flushed is not None and np.iscomplexobj(golden) and not np.iscomplexobj(flushed):
+        flushed = flushed * (1 + 1j)  # a real share counts for both parts
+    sums = Sums(golden.reshape(-1), magnitude.reshape(-1), None if flushed is None else flushed.reshape(-1))
+    limits = Limits.of([(golden.size, depth, quantum, gain)])
+    return bounds(formats_of(output, accumulator, through), sums, limits).reshape(golden.shape)
 
 
 def certain_overflow(
     golden: Array, magnitude: Array, depth: int, output: str, accumulator: str | None = None, through: str | None = None
 ) -> Array:
     """Where every correct device returns Inf although the golden is finite: keep the golden as Inf there, bound 0."""
-    limits = Limits(depth, output, accumulator, through)
-    with np.errstate(all="ignore"):
-        found = in_blocks(limits.formats.certain_overflow, np.bool_, *_joined([limits], [golden], [magnitude], [None]))
-    return found.reshape(golden.shape)
+    sums, limits = Sums(golden.reshape(-1), magnitude.reshape(-1)), Limits.of([(golden.size, depth, None, 1.0)])
+    return certain_overflows(formats_of(output, accumulator, through), sums, limits).reshape(golden.shape)
 
 
-def _joined(
-    limits: Sequence[Limits], goldens: Sequence[Array], magnitudes: Sequence[Array], flushed: Sequence[Array | None]
-) -> list[Array]:
-    """Goldens, magnitudes and flushed magnitudes flat and by parts, then the numbers of their limits per element."""
-    shares = [np.zeros(()) if part is None else _like(part, golden) for part, golden in zip(flushed, goldens, strict=False)]
-    columns = np.array([one.numbers for one in limits]).T
-    if len(limits) > 1:
-        columns = np.repeat(columns, [golden.size * (1 + np.iscomplexobj(golden)) for golden in goldens], axis=1)
-    else:
-        columns = columns[:, 0]
-    return [_flat(goldens), _flat(magnitudes), _flat(shares), *columns]
+class Sums(NamedTuple):
+    """Outputs one after the other, flat, each as :func:`bound` takes it."""
 
+    golden: Array
+    magnitude: Array
+    flushed: Array | None = None
 
-def _flat(arrays: Sequence[Array]) -> Array:
-    flats = [np.ascontiguousarray(array).reshape(-1).view(np.float64) for array in arrays]
-    return flats[0] if len(flats) == 1 else np.concatenate(flats)
-
-
-def _like(share: Array, golden: Array) -> Array:
-    """A real share counts for both parts of a complex golden."""
-    return share * (1 + 1j) if np.iscomplexobj(golden) and not np.iscomplexobj(share) else share
+    @property
+    def parts(self) -> list[Array]:
+        """All three as real numbers."""
+        return [np.zeros(()) if array is None else np.ascontiguousarray(array).view(np.float64) for array in self]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What :func:`bound` is told of an output; see there."""
+    """What :func:`bound` is told of outputs that stand one after the other, and how many elements each has: (outputs,) each."""
 
-    depth: int
-    output: str
-    accumulator: str | None = None
-    through: str | None = None
-    quantum: float | None = None
-    gain: float = 1.0
+    sizes: Array
+    depth: Array
+    quantum: Array
+    gain: Array
 
-    @property
-    def formats(self) -> _Formats:
-        """The formats that a sum passes through."""
-        return _formats(self.output, self.accumulator, self.through)
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, float | None, float]]) -> Limits:
+        """From a (size, depth, quantum, gain) per output."""
+        sizes, depth, quantum, gain = zip(*rows, strict=True)
+        return cls(np.array(sizes), np.array(depth), np.array(quantum, dtype=np.float64), np.array(gain))  # None becomes NaN
 
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """gamma of our own float64 sum and of the device's; what flushing may cost; then the largest magnitudes up to which
-        the device's sum is exact, ours is, and the device's is although it flushes; -1 where none is."""
-        form = self.formats.sum
+    def numbers(self, form: Format) -> list[Array]:
+        """What the roundings of our own sum multiply a magnitude by; gamma of our sum, and of the device's; what flushing may
+        cost; the largest magnitudes up to which the device's sum is exact, ours is, and the device's is although it flushes."""
         own, grown = gamma(self.depth, FORMATS["DOUBLE"].unit), gamma(self.depth, form.unit)
         flush = 2.0 * self.depth * form.min_normal * self.gain * (1.0 + grown)
-        if self.quantum is None:
-            return own, grown, flush, -1.0, -1.0, -1.0
-        exact, ours = 2.0**form.digits * self.quantum, 2.0 ** FORMATS["DOUBLE"].digits * self.quantum
-        return own, grown, flush, exact, ours, exact if self.quantum >= form.min_normal else -1.0
+        exact, ours = (np.where(np.isnan(self.quantum), 0.0, 2.0**digits * self.quantum) for digits in (form.digits, 53))
+        return [1.0 + 2.0 * own, own, grown, flush, exact, ours, np.where(self.quantum >= form.min_normal, exact, 0.0)]
+
+    def spread(self, numbers: Sequence[Array], total: int) -> list[Array]:
+        """A column per element, of which there are ``total``, two for a complex one; without axes where there is but one output."""
+        if len(self.sizes) == 1:
+            return [column[0] for column in numbers]
+        counts = self.sizes * (total // max(int(self.sizes.sum()), 1))
+        return [np.repeat(column, counts) for column in numbers]
+
+
+def bounds(formats: Formats, sums: Sums, limits: Limits) -> Array:
+    """:func:`bound` of several outputs that are written in the same formats, all at once: small ones cost less together."""
+    kind = np.complex64 if np.iscomplexobj(sums.golden) else np.float32
+    golden, magnitude, flushed = sums.parts
+    with np.errstate(all="ignore"):  # Inf and NaN are meant
+        numbers = limits.numbers(formats.sum)
+        steps = formats.bound_of_sum if formats.keeps(numbers) else formats.bound
+        return in_blocks(steps, np.float32, golden, magnitude, flushed, *limits.spread(numbers, golden.size)).view(kind)
+
+
+def certain_overflows(formats: Formats, sums: Sums, limits: Limits) -> Array:
+    """:func:`certain_overflow` of several outputs."""
+    golden, magnitude, flushed = sums.parts
+    with np.errstate(all="ignore"):
+        numbers = limits.spread(limits.numbers(formats.sum), golden.size)
+        return in_blocks(formats.certain_overflow, np.bool_, golden, magnitude, flushed, *numbers)
 
 
 @dataclass(frozen=True, slots=True)
-class _Formats:
+class _Sum:
+    """What is known of a device's value: within ``radius`` of ``centre``, or flushed to zero, or beyond all bounds."""
+
+    centre: Array
+    radius: Array
+    vanishes: Array
+    unbounded: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Formats:
     """Where a sum is accumulated, what it is rounded to, and what the golden is kept in; evaluates blocks of real numbers."""
 
     sum: Format
@@ -150,19 +151,16 @@ class _Formats:
     kept: str
 
     def _summed(self, golden: Array, magnitude: Array, flushed: Array, numbers: tuple[Array, ...]) -> _Sum:
-        own, grown, flush, exact, exact_ours, unflushed = numbers
-        magnitude = magnitude * (1.0 + 2.0 * own)  # itself a float64 sum
-        flush = np.where((magnitude > 0) & ~(magnitude <= unflushed), flush, 0.0)
+        scale, own, grown, flush, exact, ours, unflushed = numbers
+        magnitude = magnitude * scale  # itself a float64 sum
+        flush = np.where(magnitude > unflushed, flush, 0.0)
         radius = np.where(magnitude <= exact, 0.0, grown * magnitude)
-        ours = np.where(magnitude <= exact_ours, 0.0, own * magnitude)
+        error = np.where(magnitude <= ours, 0.0, own * magnitude)
         unbounded = ~(magnitude * (1.0 + grown) * _UP + flush < self.sum.max)  # also where the magnitude is Inf or NaN
-        radius = (radius + ours + flush + flushed) * _UP
+        radius = (radius + error + flush + flushed) * _UP
         return _Sum(golden, radius, np.zeros(golden.shape, dtype=bool), unbounded)
 
     def bound(self, golden: Array, magnitude: Array, flushed: Array, *numbers: Array) -> Array:
-        whole = not self.written and self.kept == "DOUBLE" and magnitude.size
-        if whole and magnitude.max() < self.sum.max / 4 and numbers[2].max() < np.inf and flushed.max() < np.inf:
-            return _up(self._nothing_rounded(magnitude, flushed, numbers))
         state = self._summed(golden, magnitude, flushed, numbers)
         for form in self.written:
             state = _rounded_to(form, state)
@@ -173,18 +171,29 @@ class _Formats:
         total = np.where(np.isfinite(golden), total, 0.0)
         return _up(total)
 
-    def _nothing_rounded(self, magnitude: Array, flushed: Array, numbers: tuple[Array, ...]) -> Array:
-        """The same with fewer steps, for finite values whose sum is the output and whose golden is kept as it is."""
-        own, grown, flush, exact, exact_ours, unflushed = numbers
-        magnitude = magnitude * (1.0 + 2.0 * own)
-        total = (grown * magnitude) * (magnitude > exact)
-        total += (own * magnitude) * (magnitude > exact_ours)
-        total += flush * (magnitude > np.maximum(unflushed, 0.0))
+    def keeps(self, numbers: Sequence[Array]) -> bool:
+        """Whether the sum is the output, the golden is kept as it is, no error is larger than what is summed, and whatever
+        the device sums exactly is so although it flushes."""
+        _, _, grown, flush, exact, _, unflushed = numbers
+        small = (grown <= 1.0) & (flush < self.sum.max / 4) & (exact == unflushed)
+        return not self.written and self.kept == "DOUBLE" and bool(small.all())
+
+    def bound_of_sum(self, golden: Array, magnitude: Array, flushed: Array, *numbers: Array) -> Array:
+        """The same with fewer steps where :meth:`keeps` holds, for values that are finite and far from overflow."""
+        if not (magnitude.max() < self.sum.max / 4 and flushed.max() < np.inf):
+            return self.bound(golden, magnitude, flushed, *numbers)
+        scale, own, grown, flush, exact, ours, _ = numbers
+        magnitude = magnitude * scale
+        total = grown * magnitude
+        inexact = magnitude > ours
+        if inexact.any():
+            total += (own * magnitude) * inexact
+        total += flush
+        total *= magnitude > exact
         total += flushed
         total *= _UP
         total *= _UP
-        beyond = ~(magnitude * (1.0 + grown) * _UP + flush < self.sum.max)
-        return np.where(beyond, np.inf, total) if beyond.any() else total
+        return _up(total)
 
     def certain_overflow(self, golden: Array, magnitude: Array, flushed: Array, *numbers: Array) -> Array:
         state = self._summed(golden, magnitude, flushed, numbers)
@@ -205,7 +214,7 @@ def _up(values: Array) -> Array:
 
 
 @cache
-def _formats(output: str, accumulator: str | None, through: str | None) -> _Formats:
+def formats_of(output: str, accumulator: str | None, through: str | None) -> Formats:
     """The formats that the sum is rounded to are those of ``written``, one after the other, without what changes nothing."""
     part = DTYPES[output].part.name
     start = previous = FORMATS[accumulator or ("DOUBLE" if part == "DOUBLE" else "FLOAT")]
@@ -214,7 +223,7 @@ def _formats(output: str, accumulator: str | None, through: str | None) -> _Form
         if form.digits < previous.digits or form.low > previous.low or form.high < previous.high:
             written.append(form)
         previous = form
-    return _Formats(start, tuple(written), DTYPES[DTYPES[output].golden].part.name)
+    return Formats(start, tuple(written), DTYPES[DTYPES[output].golden].part.name)
 
 
 def _rounded_to(form: Format, state: _Sum) -> _Sum:

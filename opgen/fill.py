@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+from struct import Struct
+from typing import Any
 
 import numpy as np
 
-from opgen.numerics import DTYPES, Array, is_tie, ulp
+from opgen.numerics import DTYPES, Array, blocks, is_tie, ulp
 from opgen.recipes import RECIPES, Draw
 from opgen.slot import Slot
+
+_KEY = Struct("<2Q")
+_WORD, _LANE = np.dtype("<u8"), np.dtype("<u4")
 
 
 class Source:
@@ -27,24 +31,20 @@ class Source:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self._philox = np.random.Philox(0)
-        self._state = self._philox.state
-        self._state["state"]["counter"] = np.zeros(4, dtype=np.uint64)
-        self._state["buffer_pos"] = 4
+        self._key: dict[str, Any] = {"counter": (0, 0, 0, 0), "key": (0, 0)}
+        nothing = {"buffer": (0, 0, 0, 0), "buffer_pos": 4, "has_uint32": 0, "uinteger": 0}
+        self._state: Any = {"bit_generator": "Philox", "state": self._key, **nothing}
 
     def raw(self, case_id: str, tensor: str, count: int) -> Array:
         """The first ``count`` uint64 of a tensor's own stream."""
         name = f"{self.seed}:{len(case_id)}:{case_id}:{tensor}".encode()
-        key = np.frombuffer(hashlib.blake2b(name, digest_size=16).digest(), dtype="<u8")
-        self._state["state"]["key"] = key
+        self._key["key"] = _KEY.unpack(hashlib.blake2b(name, digest_size=16).digest())
         self._philox.state = self._state  # the counter at zero, and nothing buffered
-        return np.asarray(self._philox.random_raw(count))
+        return np.asarray(self._philox.random_raw(count), dtype=_WORD)
 
-    def lanes(self, case_ids: Sequence[str], tensor: str, count: int) -> tuple[Array, Array]:
-        """One uint64 of choice per case, (B,), and ``count`` uint32 per case, (B, count)."""
-        words = np.empty((len(case_ids), 1 + (count + 1) // 2), dtype="<u8")
-        for row, case_id in enumerate(case_ids):
-            words[row] = self.raw(case_id, tensor, words.shape[1])
-        return words[:, 0].astype(np.uint64), words[:, 1:].view("<u4")[:, :count]
+    def lanes(self, case_id: str, tensor: str, count: int) -> Array:
+        """Two uint32 of choice, (2 + count,) with the ``count`` lanes of the values behind them."""
+        return self.raw(case_id, tensor, 1 + (count + 1) // 2).view(_LANE)[: 2 + count]
 
 
 def draw(recipe: str, source: Source, case_ids: Sequence[str], slot: Slot) -> Array:
@@ -53,35 +53,37 @@ def draw(recipe: str, source: Source, case_ids: Sequence[str], slot: Slot) -> Ar
     Values are exact in the storage dtype; those of grid recipes in the compute dtype too. No case depends on which
     others share its batch. Under HFLOAT32 no value is a tie of the rounding, on which public sources disagree.
     """
+    way, shape = RECIPES[recipe].draw(slot.role), (len(case_ids), *slot.shape)
+    if way.key is not None:
+        return draw_alike(recipe, source, slot, [(case_ids, slot.tensor, slot.count)]).reshape(shape)
+    lanes = np.empty((len(case_ids), 2 + way.lanes * slot.count), dtype=_LANE)
+    for row, case_id in enumerate(case_ids):
+        lanes[row] = source.lanes(case_id, slot.tensor, way.lanes * slot.count)
+    choice = lanes[:, :2].copy().view(_WORD)[:, 0].astype(np.uint64)
+    values = way.values(lanes[:, 2:].reshape(len(case_ids), way.lanes, slot.count), choice, slot)
+    return _finished(values, way, slot).view(DTYPES[slot.dtype].wide).reshape(shape)
+
+
+def draw_alike(recipe: str, source: Source, slot: Slot, tensors: Sequence[tuple[Sequence[str], str, int]]) -> Array:
+    """Fill tensors, each (case ids, name, real numbers per case), whose slots have the key of ``slot``: flat, one after the other."""
     way = RECIPES[recipe].draw(slot.role)
-    choice, lanes = source.lanes(case_ids, slot.tensor, way.lanes * slot.count)
-    values = way.values(lanes.reshape(len(case_ids), way.lanes, slot.count), choice, slot)
-    return _finished(values, way, slot).reshape(len(case_ids), *slot.shape)
-
-
-def draw_alike(recipe: str, source: Source, drawings: Sequence[tuple[Sequence[str], Slot]]) -> Array:
-    """What :func:`draw` gives for each (case ids, slot), flat and one after the other.
-
-    The slots have the same role and the same key under the recipe.
-    """
-    first = drawings[0][1]
-    way = RECIPES[recipe].draw(first.role)
-    if way.key is None or len(drawings) == 1:
-        return np.concatenate([draw(recipe, source, ids, slot).reshape(-1) for ids, slot in drawings])
-    total = sum(len(ids) * slot.count for ids, slot in drawings)
-    lanes, at = np.empty((1, way.lanes, total), dtype="<u4"), 0
-    for ids, slot in drawings:
-        count, width = slot.count, way.lanes * slot.count
-        for case_id in ids if width else ():
-            words = source.raw(case_id, slot.tensor, 1 + (width + 1) // 2).astype("<u8", copy=False)
-            lanes[0, :, at : at + count] = words.view("<u4")[2 : 2 + width].reshape(way.lanes, count)
-            at += count
-    flat = replace(first, shape=(total // 2 if DTYPES[first.dtype].complex else total,))
-    return _finished(way.values(lanes, np.zeros(1, dtype=np.uint64), flat), way, flat).reshape(-1)
+    lanes = np.concatenate(
+        [
+            source.lanes(case_id, tensor, way.lanes * count)[2:].reshape(way.lanes, count)
+            for case_ids, tensor, count in tensors
+            for case_id in case_ids
+        ],
+        axis=1,
+    )
+    values = np.empty(lanes.shape[1])
+    nothing = np.zeros(1, dtype=np.uint64)
+    for piece in blocks(len(values)):
+        values[piece] = _finished(way.values(lanes[None, :, piece], nothing, slot), way, slot)
+    return values.view(DTYPES[slot.dtype].wide)
 
 
 def _finished(values: Array, way: Draw, slot: Slot) -> Array:
     if slot.compute == "HFLOAT32" and way.quantum is None and slot.multiple == 1:
         ties = is_tie(values) | is_tie(values, mantissa=10)
         values = np.where(ties, values - np.copysign(ulp(values, DTYPES[slot.dtype].part.name), values), values)
-    return values.view(np.complex128) if DTYPES[slot.dtype].complex else values
+    return values

@@ -8,7 +8,7 @@ All functions are element by element, so their bits depend on nothing but the va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -113,17 +113,22 @@ def by_parts(function: Callable[..., Array], *values: Array) -> Array:
     return whole
 
 
-def in_blocks(function: Callable[..., Array], kind: npt.DTypeLike, first: Array, *others: Array) -> Array:
-    """Apply a function of equally long 1-D arrays a block at a time, so that scratch stays in cache.
+def blocks(total: int) -> Iterator[slice]:
+    """Cuts a range into pieces so small that scratch of their size stays in cache."""
+    for start in range(0, total, _BLOCK):
+        yield slice(start, min(start + _BLOCK, total))
 
-    The arrays are read as float64; all but the first may be scalars. The result has the first one's shape.
+
+def in_blocks(function: Callable[..., Array], kind: npt.DTypeLike, first: Array, *others: Array) -> Array:
+    """Apply a function of equally long arrays a block at a time, as 1-D arrays.
+
+    The arrays are read as float64; those without axes reach the function as they are. The result has the first one's shape.
     """
-    flat = [np.asarray(array, dtype=np.float64).reshape(-1) for array in (first, *others)]
-    flat = [array if array.size == first.size else np.broadcast_to(array, first.size) for array in flat]
+    arrays = [np.asarray(array, dtype=np.float64) for array in (first, *others)]
+    flat = [array.reshape(-1) if array.ndim else array for array in arrays]
     result = np.empty(first.size, dtype=kind)
-    for start in range(0, result.size, _BLOCK):
-        piece = slice(start, start + _BLOCK)
-        result[piece] = function(*(array[piece] for array in flat))
+    for piece in blocks(result.size):
+        result[piece] = function(*(array[piece] if array.ndim else array for array in flat))
     return result.reshape(first.shape)
 
 
@@ -195,8 +200,9 @@ def is_tie(values: Array, to: str = "HFLOAT32", mantissa: int = 11) -> Array:
 
 def stored(values: Array, dtype: str) -> Array:
     """Round float64 (complex128) values once to a storage dtype, as an array of that dtype."""
+    kind = DTYPES[dtype].numpy
     with np.errstate(over="ignore", under="ignore"):
-        return np.asarray(rounded(values, dtype).astype(DTYPES[dtype].numpy))
+        return np.asarray(values if kind.kind in "fc" else rounded(values, dtype)).astype(kind)  # numpy rounds to its own types once
 
 
 def ulp(values: Array, dtype: str) -> Array:

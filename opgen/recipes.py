@@ -28,8 +28,8 @@ _SCALE = 2  # a scale is 2**-2 ... 2**2
 class Draw:
     """A way to draw one tensor: its 32-bit lanes per value, and what all its finite values are multiples of.
 
-    Tensors whose slots have the same ``key`` are drawn alike, each value from its own lanes alone; without a key, values
-    depend on where they stand.
+    Tensors whose slots have the same ``key`` are drawn alike, each value from its own lanes alone, whatever the shape; without
+    a key, values depend on where they stand.
     """
 
     lanes: int
@@ -50,7 +50,8 @@ class Recipe:
     scale: Draw
 
     def draw(self, role: Role) -> Draw:
-        return {"gradient": self.gradient, "operand": self.operand, "centre": self.centre, "scale": self.scale}[role]
+        way: Draw = getattr(self, role)
+        return way
 
     @property
     def on_grid(self) -> bool:
@@ -183,7 +184,7 @@ def _fixed(value: int) -> Values:
     """All alike; a one is one multiple, so that a division before the sum stays exact."""
 
     def values(lanes: Array, choice: Array, slot: Slot) -> Array:
-        return np.full((len(choice), slot.count), float(value * slot.multiple))
+        return np.full((len(lanes), lanes.shape[2]), float(value * slot.multiple))
 
     return values
 

@@ -91,11 +91,12 @@ def grid(slot: Slot) -> tuple[int, int, int]:
     Spans ``slot.range``, by default -1..1. A range narrower than the grid makes the grid finer, up to the digits that
     the dtypes hold; a sum may then need splitting.
     """
-    return _grid(part(slot.dtype), part(slot.compute), slot.bits, slot.multiple, *(slot.range or (-1.0, 1.0)))
+    return _grid(slot.dtype, slot.compute, slot.bits, slot.multiple, *(slot.range or (-1.0, 1.0)))
 
 
 @lru_cache(maxsize=4096)
-def _grid(storage: Format, compute: Format, bits: int, multiple: int, low: float, high: float) -> tuple[int, int, int]:
+def _grid(dtype: str, to: str, bits: int, multiple: int, low: float, high: float) -> tuple[int, int, int]:
+    storage, compute = part(dtype), part(to)
     largest, digits = min(storage.max, compute.max), min(storage.digits, compute.digits)
     a, b = Fraction(min(max(low, -largest), largest)), Fraction(max(min(high, largest), -largest))
     top = max(abs(a), abs(b)) or Fraction(1)

@@ -29,7 +29,7 @@ COVERED_BY = {
     "test_repro.py": "repro.cpp repro.described repro.python repro.torch",
     "test_terms.py": "compiler language",
     "test_minimize.py": "measure",
-    "test_engine.py": "computing storage",
+    "test_engine.py": "storage",
     "test_suite.py": "naming costs budget stored vacuity",
     "test_enumerator.py": "constraints derive edited faultpairs picking",
     "test_plan.py": "handwritten pinned",

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opgen import fill, slot
-from opgen.fill import Source, draw
+from opgen.fill import Source, draw, draw_alike
 from opgen.numerics import DTYPES, is_tie, rounded
 from opgen.recipes import RECIPES, applies, quantum
 from opgen.slot import Slot, grid_bits
@@ -63,6 +63,18 @@ def test_batches_and_order_do_not_matter(recipe: str) -> None:
     if recipe not in ("zeros", "ones"):
         assert len({row.tobytes() for row in together}) == 3
         assert one(recipe, seed=1).tobytes() != together.tobytes()
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("dtype", ["FLOAT", "COMPLEX64"])
+def test_tensors_drawn_together_have_their_own_values(recipe: str, dtype: str) -> None:
+    """Odd counts, none at all, and more than is worked on at a time."""
+    shapes = {"input": (3, 5), "weight": (0,), "other": (20_001,), "last": (2, 1, 4)}
+    slots = [Slot(name, shape, dtype, dtype, 64) for name, shape in shapes.items()]
+    ids = [("a", "b"), ("a",), ("c",), ("b", "c", "d")]
+    together = draw_alike(recipe, Source(0), slots[-1], [(some, one.tensor, one.count) for some, one in zip(ids, slots, strict=True)])
+    apart = [draw(recipe, Source(0), some, one).reshape(-1) for some, one in zip(ids, slots, strict=True)]
+    assert together.dtype == DTYPES[dtype].wide and together.tobytes() == np.concatenate(apart).tobytes()
 
 
 def test_pinned_bits() -> None:
