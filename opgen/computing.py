@@ -18,7 +18,7 @@ from opgen.fill import Source
 from opgen.flushing import flushed_magnitude
 from opgen.golden import kernel
 from opgen.inputs import SMALL, Inputs, fill
-from opgen.numerics import Array, by_parts, golden_dtype, stored
+from opgen.numerics import Array, golden_dtype, stored
 from opgen.recipes import RECIPES
 
 Arrays: TypeAlias = dict[tuple[str, str], Array]
@@ -105,7 +105,7 @@ def _evaluate(
 ) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
     """(goldens, sums of absolute terms), with the same bits on every machine.
 
-    Where terms are plain products, the second are the goldens of absolute values: for small data one call gives both.
+    For small data one call gives both.
     """
     module = kernel(batch.op)
     partners = getattr(module, "PARTNERS", None)
@@ -114,11 +114,9 @@ def _evaluate(
             golden_exact(module.golden, seen, batch.names, outputs, depth, partners),
             magnitude_exact(module.golden, seen, batch.names, outputs, depth, partners),
         )
-    if partners is None or max(value.size for value in seen.values() if value is not None) > SMALL:
-        return module.golden(seen, batch.names, outputs), module.magnitude(seen, batch.names, outputs)
-    both = {name: None if value is None else np.concatenate([value, by_parts(np.abs, value)]) for name, value in seen.items()}
-    found, count = module.golden(both, batch.names, outputs), len(batch.ids)
-    return {out: value[:count] for out, value in found.items()}, {out: value[count:] for out, value in found.items()}
+    if max([value.size for value in seen.values() if value is not None]) <= SMALL:
+        return module.both(seen, batch.names, outputs)
+    return module.golden(seen, batch.names, outputs), module.magnitude(seen, batch.names, outputs)
 
 
 def _quantum(inputs: Inputs, out: str) -> float | None:

@@ -6,27 +6,27 @@ Everything spatial that the kernels do is separable, so a kernel of another rank
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+LEAD: list[tuple[Any, ...]] = [(slice(None),) * axis for axis in range(8)]
+"""The indices of the axes before one."""
 BLOCK = 1 << 17  # elements of float64 that are worked on at a time: 1 MiB
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
+class Windows(NamedTuple):
     """Windows that slide along one axis: window ``o`` meets index ``o*stride + r*dilation - pad`` with its tap ``r``.
 
-    ``count`` windows of ``kernel`` taps over an axis of ``extent`` elements, ``pad`` elements before its first.
+    ``number`` windows of ``kernel`` taps over an axis of ``extent`` elements, ``pad`` elements before its first.
     """
 
     extent: int
-    count: int
+    number: int
     kernel: int
     stride: int = 1
     dilation: int = 1
@@ -34,7 +34,7 @@ class Windows:
 
     def tap(self, r: int, begin: int = 0, end: int | None = None) -> tuple[slice, slice]:
         """Where tap ``r`` of some windows lies on the axis: the windows, counted from ``begin``, and what they meet."""
-        end = self.count if end is None else end
+        end = self.number if end is None else end
         first = r * self.dilation - self.pad
         low = max(begin, -(first // self.stride))
         high = min(end - 1, (self.extent - 1 - first) // self.stride)
@@ -46,7 +46,7 @@ class Windows:
     def within(self, begin: int, end: int) -> tuple[slice, Windows]:
         """The windows that meet a piece of the axis, and how they meet it."""
         first = max(0, (begin + self.pad - (self.kernel - 1) * self.dilation - 1) // self.stride + 1)
-        last = max(first, min(self.count, (end - 1 + self.pad) // self.stride + 1))
+        last = max(first, min(self.number, (end - 1 + self.pad) // self.stride + 1))
         pad = self.pad + begin - first * self.stride
         return slice(first, last), Windows(end - begin, last - first, self.kernel, self.stride, self.dilation, pad)
 
@@ -61,25 +61,25 @@ class Windows:
                           if (phase + self.pad - r * self.dilation) % self.stride == 0), self.kernel)
             indices, kept = slice(phase, None, self.stride), slice(first, None, step)
             yield indices, kept, Windows(
-                self.count, len(range(phase, self.extent, self.stride)), len(range(first, self.kernel, step)), 1,
+                self.number, len(range(phase, self.extent, self.stride)), len(range(first, self.kernel, step)), 1,
                 -self.dilation * step // self.stride, (first * self.dilation - phase - self.pad) // self.stride)
 
     @property
     def overlap(self) -> int:
         """The largest number of windows that can meet in one index."""
-        return min(self.count, -(-self.kernel // (self.stride // gcd(self.stride, self.dilation))))
+        return min(self.number, -(-self.kernel // (self.stride // gcd(self.stride, self.dilation))))
 
 
-@lru_cache(maxsize=4096)
-def window_sizes(extent: int, count: int, kernel: int, stride: int, pad: int) -> tuple[Array, Array]:
-    """The elements that each pooling window covers, padding included and without it: two (count,) float64 arrays.
+@lru_cache(maxsize=256)
+def window_sizes(windows: Windows) -> tuple[Array, Array]:
+    """The elements that each pooling window covers, padding included and without it: two (number,) float64 arrays.
 
     The padding behind the axis ends a window, also where the ceiling of the output size lets it hang over. A window
     that meets nothing counts 1, so that it can be divided by.
     """
-    start = np.arange(count) * stride - pad
-    end = np.minimum(start + kernel, extent + pad)
-    valid = np.minimum(end, extent) - np.maximum(start, 0)
+    start = np.arange(windows.number) * windows.stride - windows.pad
+    end = np.minimum(start + windows.kernel, windows.extent + windows.pad)
+    valid = np.minimum(end, windows.extent) - np.maximum(start, 0)
     return np.maximum(end - start, 1).astype(np.float64), np.maximum(valid, 1).astype(np.float64)
 
 
@@ -90,10 +90,11 @@ def fold(gradient: Array, borders: tuple[tuple[int, int], ...]) -> Array:
     the border before, the border behind. Works on some planes, or some rows of one, at a time.
     """
     rank = len(borders)
-    extents = tuple(e - before - after for e, (before, after) in zip(gradient.shape[-rank:], borders, strict=True))
-    planes = gradient.reshape(prod(gradient.shape[:-rank]), *gradient.shape[-rank:])
+    lead, padded = gradient.shape[:-rank], gradient.shape[-rank:]
+    extents = [extent - before - after for extent, (before, after) in zip(padded, borders, strict=True)]
+    planes = gradient.reshape(prod(lead), *padded)
     result = np.empty((len(planes), *extents), gradient.dtype)
-    width = prod(planes.shape[2:]) * (result.itemsize // 8)
+    width = prod(padded[1:]) * (result.itemsize // 8)
     rows = min(extents[0], max(1, BLOCK // max(1, width)))
     step = max(1, BLOCK // max(1, rows * width))
     with np.errstate(all="ignore"):
@@ -101,15 +102,14 @@ def fold(gradient: Array, borders: tuple[tuple[int, int], ...]) -> Array:
             for row in range(0, extents[0], rows):
                 part, span = planes[first:first + step], (row, min(row + rows, extents[0]))
                 for axis, (before, after) in enumerate(borders, 1):
-                    begin, end = span if axis == 1 else (0, extents[axis - 1])
                     target = result[first:first + step, span[0]:span[1]] if axis == rank else None
-                    part = fold_axis(part, axis, before, after, begin, end, target)
-    return result.reshape(*gradient.shape[:-rank], *extents)
+                    part = fold_axis(part, axis, before, after, span if axis == 1 else (0, extents[axis - 1]), target)
+    return result.reshape(*lead, *extents)
 
 
-def fold_axis(source: Array, axis: int, before: int, after: int, begin: int, end: int, out: Array | None) -> Array:
-    """The elements from ``begin`` to ``end`` of an axis with what its borders mirror onto them."""
-    lead: tuple[Any, ...] = (slice(None),) * axis
+def fold_axis(source: Array, axis: int, before: int, after: int, span: tuple[int, int], out: Array | None) -> Array:
+    """Some elements of an axis with what its borders mirror onto them."""
+    (begin, end), lead = span, LEAD[axis]
     inside = source[(*lead, slice(before + begin, before + end))]
     if out is None:
         if not before and not after:
@@ -120,14 +120,16 @@ def fold_axis(source: Array, axis: int, before: int, after: int, begin: int, end
     last = source.shape[axis] - before - after - 1
     for low, high, mirror in ((1, before + 1, before), (last - after, last, before + 2 * last)):
         low, high = max(low, begin), min(high, end)
+        if high <= low:
+            continue
         if high - low > 8 or out.size < 4096:
-            if high > low:
-                target = out[(*lead, slice(low - begin, high - begin))]
-                target += source[(*lead, slice(mirror - high + 1, mirror - low + 1))][(*lead, slice(None, None, -1))]
-        else:
-            for i in range(low, high):
-                target = out[(*lead, i - begin)]
-                target += source[(*lead, mirror - i)]
+            stop = mirror - high
+            target = out[(*lead, slice(low - begin, high - begin))]
+            target += source[(*lead, slice(mirror - low, stop if stop >= 0 else None, -1))]
+            continue
+        for i in range(low, high):
+            target = out[(*lead, i - begin)]
+            target += source[(*lead, mirror - i)]
     return out
 
 
@@ -166,12 +168,3 @@ def spread(values: Array, axis: int, windows: Windows, out: Array) -> Array:
         else:
             target[...] = values[(*lead, outer)]
     return out
-
-
-def absolute(array: Array | None) -> Array:
-    """Absolute values by parts: ``|re| + i |im|`` where the array is complex."""
-    assert array is not None
-    if np.iscomplexobj(array):
-        parts = np.abs(np.ascontiguousarray(array).view(np.float64))
-        return parts.view(np.complex128)
-    return np.abs(array)

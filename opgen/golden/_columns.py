@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,8 @@ Block: TypeAlias = tuple[tuple[int, int], ...]
 """The beginning and the end of a block on every axis."""
 Tap: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
 """A kernel index, the windows of a block in which it lies on the tensor, and the elements that it meets there."""
+FAR = 1 << 20
+"""An index behind the end of every small tensor, also when it is multiplied by the extents of the axes that follow."""
 
 
 def pieces(total: int, size: int) -> Iterator[slice]:
@@ -46,7 +49,7 @@ def blocks(extents: tuple[int, ...], room: int) -> tuple[Block, ...]:
 @lru_cache(maxsize=1024)
 def taps(windows: tuple[Windows, ...], block: Block | None = None) -> tuple[Tap, ...]:
     """The taps that meet anything in a block of windows; window slices count from the block's beginning."""
-    spans = block or tuple((0, w.count) for w in windows)
+    spans = block or tuple((0, w.number) for w in windows)
     axes = [[(r, *w.tap(r, *span)) for r in range(w.kernel)] for w, span in zip(windows, spans, strict=True)]
     return tuple((tuple(r for r, _, _ in choice), tuple(outer for _, outer, _ in choice),
                   tuple(inner for _, _, inner in choice))
@@ -65,28 +68,24 @@ def unfill(target: Array, columns: Array, windows: tuple[Windows, ...], block: B
         target[(..., *inner)] += columns[(..., *index, *outer)]
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def index_plan(windows: tuple[Windows, ...]) -> Array:
-    """Where the taps find their elements, (taps, windows) flat; what lies off the tensor is found behind its end.
-
-    Windows of stride 1/s, written as a negative stride -s, meet ``(o - r*dilation + pad) / s`` where that is whole.
-    """
-    axes = []
-    for w in windows:
-        r, o = np.arange(w.kernel)[:, None], np.arange(w.count)[None, :]
-        if w.stride > 0:
-            at = o * w.stride + r * w.dilation - w.pad
-            inside = (at >= 0) & (at < w.extent)
-        else:
-            at, rest = np.divmod(o - r * w.dilation + w.pad, -w.stride)
-            inside = (rest == 0) & (at >= 0) & (at < w.extent)
-        axes.append((at, inside))
-    rank, flat, inside = len(windows), np.zeros((), np.int64), np.ones((), bool)
-    for axis, (w, (at, valid)) in enumerate(zip(windows, axes, strict=True)):
+    """Where the taps find their elements, (taps, windows) flat; what lies off the tensor is found far behind its end."""
+    rank, flat = len(windows), np.zeros((), np.int64)
+    for axis, w in enumerate(windows):
+        at = axis_plan(w)
         shape = [1] * (2 * rank)
         shape[axis], shape[rank + axis] = at.shape
         flat = flat * w.extent + at.reshape(shape)
-        inside = inside & valid.reshape(shape)
-    end = int(np.prod([w.extent for w in windows]))
-    plan = np.where(inside, flat, end)
-    return plan.reshape(int(np.prod(plan.shape[:rank])), -1)
+    return flat.reshape(prod([w.kernel for w in windows]), prod([w.number for w in windows]))
+
+
+@lru_cache(maxsize=1024)
+def axis_plan(w: Windows) -> Array:
+    """Where the taps of windows find their elements on one axis, (taps, windows); what lies off it is found at ``FAR``.
+
+    Windows of stride 1/s, written as a negative stride -s, meet ``(o - r*dilation + pad) / s`` where that is whole.
+    """
+    r, o = np.arange(w.kernel)[:, None], np.arange(w.number)
+    at, rest = (o * w.stride + r * w.dilation - w.pad, 0) if w.stride > 0 else np.divmod(o - r * w.dilation + w.pad, -w.stride)
+    return np.where((rest == 0) & (at >= 0) & (at < w.extent), at, FAR)

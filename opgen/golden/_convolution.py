@@ -36,14 +36,14 @@ def plan_of(transposed: int, groups: int, axes: tuple[tuple[int, ...], ...]) -> 
     down = tuple(Windows(wide, narrow, kernel, stride, dilation, pad)
                  for wide, narrow, kernel, stride, dilation, pad in axes)
     up = down if transposed else tuple(
-        Windows(w.count, w.extent, w.kernel, 1, -w.dilation, -w.pad) if w.stride == 1 else
-        Windows(w.count, w.extent, w.kernel, -w.stride, w.dilation, w.pad) for w in down)
+        Windows(w.number, w.extent, w.kernel, 1, -w.dilation, -w.pad) if w.stride == 1 else
+        Windows(w.number, w.extent, w.kernel, -w.stride, w.dilation, w.pad) for w in down)
     return Plan(bool(transposed), groups, down, up)
 
 
 @dataclass(slots=True)
 class Operands:
-    """A batch by groups, spatial axes flat or not: dy (B, N, G, C, ...), x (B, N, G, M, ...), w (B, G, M, C, *kernel).
+    """A batch: dy and x (B, N, channels, ...) and w as it comes; by groups (B, N, G, C, ...), (B, N, G, M, ...), (B, G, M, C, *kernel).
 
     gx and gw are to be written, shaped like x and w; None if not wanted.
     """
@@ -63,14 +63,12 @@ def nothing(t: Operands, plan: Plan) -> None:
 
 
 def stacked(t: Operands, plan: Plan) -> None:
-    """Small convolutions, several cases at once: columns of gradOutput by an index plan, batched products."""
+    """Small convolutions, several cases at once, not by groups: columns of gradOutput by an index plan, batched products."""
     index = index_plan(plan.up)
-    batch, n, groups, c, *wide = t.dy.shape
-    m, (k, inputs), extent = t.x.shape[3], index.shape, prod(wide)
-    weights = groups * m * c * k
+    (batch, n, channels, *wide), (k, inputs), groups = t.dy.shape, index.shape, plan.groups
+    c, m, extent, weights = channels // groups, t.x.shape[2] // groups, prod(wide), prod(t.w.shape[1:])
     dy, x = t.dy.reshape(batch, n, groups, c, extent), t.x.reshape(batch, n, groups, m, inputs)
-    w = (t.w if plan.transposed else t.w.swapaxes(2, 3)).reshape(batch, weights)
-    gw = None if t.gw is None else (t.gw if plan.transposed else t.gw.swapaxes(2, 3)).reshape(batch, weights)
+    w, gw = t.w.reshape(batch, weights), None if t.gw is None else t.gw.reshape(batch, weights)
     aligned = plan.transposed or m == 1 or c == 1
     forth, back = (None, None) if aligned else (order(groups, c, m, k), order(groups, m, c, k))
     for cases in pieces(batch, SMALL // (n * groups * c * k * max(inputs, m))):

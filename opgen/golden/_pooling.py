@@ -8,9 +8,9 @@ all sums are exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache, reduce
-from math import frexp, isfinite, ldexp, prod
+from math import frexp, isfinite, ldexp, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -30,35 +30,50 @@ class Plan(NamedTuple):
     source: Array | None = None
 
 
-@lru_cache(maxsize=4096)
+def planned(names: Mapping[str, int], letters: str) -> Plan:
+    """The plan of a call, from the names of its axes' extents, kernel, stride and padding."""
+    sizes = tuple([(names["k" + a], names["s" + a], names["pad" + a], names[a + "in"], names[a + "out"]) for a in letters])
+    return plan_of(sizes, names["divisorOverride"], bool(names["countIncludePad"]))
+
+
+@lru_cache(maxsize=256)
 def plan_of(sizes: tuple[tuple[int, int, int, int, int], ...], override: int, padded: bool) -> Plan:
-    """The plan of a call whose axes are (kernel, stride, padding, extent, count).
+    """The plan of a call whose axes are (kernel, stride, padding, extent, number of windows).
 
     Windows are divided by ``override`` if it is not 0, else by what they cover, with the padding or without it.
     """
-    axes = tuple(Windows(extent, count, kernel, stride, pad=pad) for kernel, stride, pad, extent, count in sizes)
-    divisors = np.full([1] * len(axes), float(override or 1))
-    if not override:
-        covered = [window_sizes(w.extent, w.count, w.kernel, w.stride, w.pad)[0 if padded else 1] for w in axes]
-        divisors = reduce(np.multiply.outer, covered)
-    if not 0 < prod(w.count * w.extent for w in axes) <= SMALL:
+    axes = tuple([Windows(extent, number, kernel, stride, pad=pad) for kernel, stride, pad, extent, number in sizes])
+    if override:
+        divisors = np.full([1] * len(axes), float(override))
+    else:
+        divisors = reduce(np.multiply.outer, [window_sizes(w)[0 if padded else 1] for w in axes])
+    if not 0 < prod([w.number * w.extent for w in axes]) <= SMALL:
         return Plan(axes, divisors)
-    matrix = reduce(np.kron, [spread(np.eye(w.count), 1, w, np.empty((w.count, w.extent))) for w in axes])
-    tiles = bool((np.add.reduce(matrix, axis=0) == 1).all())
-    return Plan(axes, divisors, matrix, matrix.argmax(0) if tiles else None)
+    matrix, source = incidence(axes[0])
+    for w in axes[1:]:
+        meets, only = incidence(w)
+        rows, columns = len(matrix) * w.number, matrix.shape[1] * w.extent
+        matrix = (matrix[:, None, :, None] * meets[:, None, :]).reshape(rows, columns)
+        source = None if source is None or only is None else np.add.outer(source * w.number, only).reshape(columns)
+    return Plan(axes, divisors, matrix, source)
+
+
+@lru_cache(maxsize=256)
+def incidence(windows: Windows) -> tuple[Array, Array | None]:
+    """Whether a window meets an index, (number, extent) of 0 and 1; per index its window, if each has exactly one."""
+    matrix = spread(np.eye(windows.number), 1, windows, np.empty((windows.number, windows.extent)))
+    return matrix, matrix.argmax(0) if bool((matrix.sum(0) == 1).all()) else None
 
 
 def pool(gradient: Array, plan: Plan) -> Array:
-    """The gradient of a pooling's input: (..., *counts) -> (..., *extents)."""
-    counts, extents = tuple(w.count for w in plan.axes), tuple(w.extent for w in plan.axes)
-    lead = gradient.shape[:-len(counts)]
-    planes = gradient.reshape(prod(lead), *counts)
+    """The gradient of a pooling's input: (..., *numbers of windows) -> (..., *extents)."""
+    numbers, extents = [w.number for w in plan.axes], [w.extent for w in plan.axes]
+    lead = gradient.shape[:-len(numbers)]
+    planes = gradient.reshape(prod(lead), *numbers)
     result = np.empty((len(planes), *extents))
-    row = max(1, prod(max(count, extent) for count, extent in zip(counts[1:], extents[1:], strict=True)))
-    step = max(1, BLOCK // max(1, row * max(counts[0], extents[0])))
-    cuts = [(slice(0, counts[0]), slice(0, extents[0]), plan)]
-    if extents[0] * row > 4 * BLOCK:
-        cuts = list(cut(plan, max(1, BLOCK // row)))
+    row = max(1, prod(map(max, numbers[1:], extents[1:])))
+    step = max(1, BLOCK // max(1, row * max(numbers[0], extents[0])))
+    cuts = [(slice(None), slice(None), plan)] if extents[0] * row <= 4 * BLOCK else list(cut(plan, max(1, BLOCK // row)))
     with np.errstate(all="ignore"):
         for first in range(0, len(planes), step):
             for windows, rows, part in cuts:
@@ -84,7 +99,7 @@ def some(gradient: Array, result: Array, plan: Plan) -> None:
         if plan.source is not None:
             flat.take(plan.source, axis=1, mode="clip", out=out)
             return
-        if orderless(flat, prod(w.overlap for w in plan.axes)):
+        if orderless(values.reshape(-1), prod([w.overlap for w in plan.axes])):
             np.matmul(flat, plan.matrix, out=out)
             return
     for axis in range(len(plan.axes), 0, -1):
@@ -94,13 +109,12 @@ def some(gradient: Array, result: Array, plan: Plan) -> None:
 
 def orderless(values: Array, terms: int) -> bool:
     """Whether a sum of so many values is the same in any order, zeros times others included: all must be finite."""
+    squares = float(values.dot(values))
     if terms <= 2:
-        flat = values.reshape(-1)
-        return isfinite(flat.dot(flat))
-    largest = max(float(np.maximum.reduce(values, axis=None)), -float(np.minimum.reduce(values, axis=None)))
-    if not largest < 1e290:
+        return isfinite(squares)
+    if not 1e-280 < squares < 1e290:
         return False
-    with_unit = ldexp(1.5, frexp(largest * terms)[1])  # adding it rounds to 2^-52 of what a sum can reach
+    with_unit = ldexp(1.5, frexp(sqrt(squares) * terms)[1])  # adding it rounds to 2^-52 of what a sum can reach
     rounded = values + with_unit
     rounded -= with_unit
     return bool((rounded == values).all())

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-import numpy as np
-
 from opgen.golden import Array, Tensors
-from opgen.golden._pooling import plan_of, pool
+from opgen.golden._absolute import absolute, in_one_call
+from opgen.golden._pooling import planned, pool
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
@@ -18,19 +17,19 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     """
     gradient = tensors["gradOutput"]
     assert gradient is not None
-    if "gradInput" not in wanted:
-        return {}
-    h, w = ((names["k" + a], names["s" + a], names["pad" + a], names[a + "in"], names[a + "out"]) for a in "HW")
-    plan = plan_of((h, w), names["divisorOverride"], bool(names["countIncludePad"]))
-    return {"gradInput": pool(gradient, plan)}
+    return {"gradInput": pool(gradient, planned(names, "HW"))} if "gradInput" in wanted else {}
 
 
 def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """The pooling of absolute values by the absolute divisor."""
-    gradient = tensors["gradOutput"]
-    assert gradient is not None
-    positive = {**names, "divisorOverride": abs(names["divisorOverride"])}
-    return golden({"gradOutput": np.abs(gradient)}, positive, wanted)
+    """The pooling of absolute values, whatever the sign of the divisor."""
+    found = golden({"gradOutput": absolute(tensors["gradOutput"])}, names, wanted)
+    return {name: absolute(array) for name, array in found.items()}
+
+
+def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The golden and the magnitude."""
+    goldens, sizes = in_one_call(golden, {"gradOutput": tensors["gradOutput"]}, names, wanted)
+    return goldens, {name: absolute(array) for name, array in sizes.items()}
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from math import prod
 
-import numpy as np
-
 from opgen.golden import Array, Tensors
-from opgen.golden._pooling import plan_of, pool
+from opgen.golden._absolute import absolute, in_one_call
+from opgen.golden._pooling import planned, pool
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """gradInput (B, ..., Din, Hin, Win) from gradOutput (B, ..., Dout, Hout, Wout)."""
     gradient = tensors["gradOutput"]
     assert gradient is not None
-    if "gradInput" not in wanted:
-        return {}
-    sizes = tuple((names["k" + a], names["s" + a], names["pad" + a], names[a + "in"], names[a + "out"]) for a in "DHW")
-    return {"gradInput": pool(gradient, plan_of(sizes, names["divisorOverride"], bool(names["countIncludePad"])))}
+    return {"gradInput": pool(gradient, planned(names, "DHW"))} if "gradInput" in wanted else {}
 
 
 def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """The pooling of absolute values by the absolute divisor."""
-    gradient = tensors["gradOutput"]
-    assert gradient is not None
-    return golden({"gradOutput": np.abs(gradient)}, {**names, "divisorOverride": abs(names["divisorOverride"])}, wanted)
+    """The pooling of absolute values, whatever the sign of the divisor."""
+    found = golden({"gradOutput": absolute(tensors["gradOutput"])}, names, wanted)
+    return {name: absolute(array) for name, array in found.items()}
+
+
+def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The golden and the magnitude."""
+    goldens, sizes = in_one_call(golden, {"gradOutput": tensors["gradOutput"]}, names, wanted)
+    return goldens, {name: absolute(array) for name, array in sizes.items()}
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

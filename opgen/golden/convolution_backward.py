@@ -23,34 +23,37 @@ import numpy as np
 
 from opgen.golden import Array, Tensors
 from opgen.golden import _convolution as forms
+from opgen.golden._absolute import in_one_call
 from opgen.golden._convolution import Operands, Plan, plan_of
 
 PARTNERS = {"gradInput": "weight", "gradWeight": "input"}
+UNUSED = {"input": None, "weight": None}
 PADDING = {"D": "padFront", "H": "padTop", "W": "padLeft"}
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """gradInput (B, *input shape), gradWeight (B, *weight shape) and gradBias (B, channels of gradOutput)."""
     dy, x, w = tensors["gradOutput"], tensors["input"], tensors["weight"]
-    assert dy is not None and x is not None and w is not None
+    assert dy is not None
     outputs: dict[str, Array] = {}
-    if "gradInput" in wanted:
-        outputs["gradInput"] = np.empty(x.shape)
-    if "gradWeight" in wanted:
-        outputs["gradWeight"] = np.empty(w.shape)
     with np.errstate(all="ignore"):
-        if outputs:
+        if "gradInput" in wanted or "gradWeight" in wanted:
+            assert x is not None and w is not None
+            if "gradInput" in wanted:
+                outputs["gradInput"] = np.empty(x.shape)
+            if "gradWeight" in wanted:
+                outputs["gradWeight"] = np.empty(w.shape)
             plan = planned(names, dy.shape[1:], x.shape[1:], w.shape[1:])
-            operands = by_groups(dy, x, w, outputs.get("gradInput"), outputs.get("gradWeight"), plan)
-            form(operands, plan)(operands, plan)
+            operands = Operands(dy, x, w, outputs.get("gradInput"), outputs.get("gradWeight"))
+            chosen = form(operands, plan)
+            chosen(operands if chosen is forms.stacked else by_groups(operands, plan.groups, plan.transposed), plan)
         if "gradBias" in wanted:
             outputs["gradBias"] = np.add.reduce(dy.reshape(*dy.shape[:3], prod(dy.shape[3:])), axis=(1, 3))
     return outputs
 
 
-def by_groups(dy: Array, x: Array, w: Array, gx: Array | None, gw: Array | None, plan: Plan) -> Operands:
+def by_groups(t: Operands, groups: int, transposed: bool) -> Operands:
     """Splits the channels of all tensors by groups; the weight's axes become (groups, of input, of gradOutput)."""
-    groups = plan.groups
 
     def channels(array: Array) -> Array:
         batch, n, c, *rest = array.shape
@@ -59,10 +62,10 @@ def by_groups(dy: Array, x: Array, w: Array, gx: Array | None, gw: Array | None,
     def weights(array: Array) -> Array:
         batch, c, *rest = array.shape
         split = array.reshape(batch, groups, c // groups, *rest)
-        return split if plan.transposed else split.swapaxes(2, 3)
+        return split if transposed else split.swapaxes(2, 3)
 
-    return Operands(channels(dy), channels(x), weights(w), None if gx is None else channels(gx),
-                    None if gw is None else weights(gw))
+    return Operands(channels(t.dy), channels(t.x), weights(t.w), None if t.gx is None else channels(t.gx),
+                    None if t.gw is None else weights(t.gw))
 
 
 def planned(names: Mapping[str, int], upstream: tuple[int, ...], source: tuple[int, ...],
@@ -77,22 +80,29 @@ def planned(names: Mapping[str, int], upstream: tuple[int, ...], source: tuple[i
 
 def form(t: Operands, plan: Plan) -> Callable[[Operands, Plan], None]:
     """Chooses how to compute, from the data's finiteness and the shapes of one case."""
-    if not (t.dy.size and t.x.size and t.w.size):
+    flats = [t.dy.reshape(-1), t.x.reshape(-1), t.w.reshape(-1)]
+    if not all([flat.size for flat in flats]):
         return forms.nothing
-    if not all(isfinite(flat.dot(flat)) for flat in (t.dy.reshape(-1), t.x.reshape(-1), t.w.reshape(-1))):
+    if not isfinite(sum([flat.dot(flat) for flat in flats])):
         return forms.by_taps
-    kernel = prod(t.w.shape[4:])
-    columns = prod(t.dy.shape[1:4]) * kernel * max(t.x.shape[3], prod(t.x.shape[4:]))
-    if columns <= forms.SMALL:
+    (n, c, *outputs), (m, *inputs), kernel = t.dy.shape[1:], t.x.shape[2:], prod(t.w.shape[3:])
+    m //= plan.groups
+    if n * c * max(kernel * max(m, prod(inputs)), prod(outputs)) <= forms.SMALL:
         return forms.stacked
     if plan.transposed:
         return forms.from_output
-    return forms.from_input if t.dy.shape[3] > 3 * t.x.shape[3] else forms.from_phases
+    return forms.from_input if c > 3 * m * plan.groups else forms.from_phases
 
 
 def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """The gradients of absolute values."""
     return golden({name: None if array is None else np.abs(array) for name, array in tensors.items()}, names, wanted)
+
+
+def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The golden and the magnitude."""
+    used = tensors if "gradInput" in wanted or "gradWeight" in wanted else {**UNUSED, "gradOutput": tensors["gradOutput"]}
+    return in_one_call(golden, used, names, wanted)
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

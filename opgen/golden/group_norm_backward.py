@@ -6,6 +6,9 @@ adds the M elements of a group; gradGammaOut and gradBetaOut add gradOut * xhat 
 The data are summed before anything is divided: gradOut and gradOut * x over space, exactly on a grid. What follows is a
 few elementwise operations in a fixed order. Other data are summed by numpy's own loops in an order that depends on the
 shape of one case alone, neither on the batch nor on a BLAS.
+
+The sums of absolute terms are the same formulas of absolute values, with plus for minus: of a mean below zero, and with
+the sign of M changed.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opgen.golden import Array, Tensors
+from opgen.golden._absolute import halves
 from opgen.golden._columns import blocks
 
 DIFFERENCES = ("gradInput", "gradGammaOut")
@@ -25,27 +29,51 @@ ROOM = 1 << 18  # elements that are worked on at a time: 2 MiB
 
 
 class Groups(NamedTuple):
-    """A batch as groups: x and dy are (B, N, group, D, HxW), mean and rstd (B, N, group), gamma (B, group, D)."""
+    """A batch as groups: x and dy are (B, N, group, D, HxW), mean, rstd and share (B, N, group), gamma (B, group, D).
+
+    share is rstd / M, with the sign of M.
+    """
 
     x: Array
     dy: Array
     mean: Array
     rstd: Array
+    share: Array
     gamma: Array
-
-
-def grouped(tensors: Tensors, names: Mapping[str, int]) -> Groups:
-    """The tensors of a batch by groups; a null gamma is 1."""
-    x, dy, mean, rstd, gamma = (tensors[name] for name in ("input", "gradOut", "mean", "rstd", "gamma"))
-    assert x is not None and dy is not None and mean is not None and rstd is not None
-    batch, group, d = len(x), names["group"], names["C"] // names["group"]
-    shape = (batch, names["N"], group, d, names["HxW"])
-    scale = np.ones((batch, group, d)) if gamma is None else gamma.reshape(batch, group, d)
-    return Groups(x.reshape(shape), dy.reshape(shape), mean.reshape(shape[:3]), rstd.reshape(shape[:3]), scale)
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """gradInput (B, *input shape), gradGammaOut and gradBetaOut (B, *gamma shape), or (B, C) where gamma is null."""
+    return evaluated(tensors, names, wanted, range(0))
+
+
+def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+    """The same sums with every term positive: |x| + |mean| for x - mean, and plus for minus."""
+    sizes = {name: None if array is None else positive(name, array) for name, array in tensors.items()}
+    return evaluated(sizes, names, wanted, range(cases(tensors)))
+
+
+def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The golden and the magnitude."""
+    stacks = {name: None if array is None else np.concatenate([array, positive(name, array)]) for name, array in tensors.items()}
+    batch = cases(tensors)
+    return halves(evaluated(stacks, names, wanted, range(batch, 2 * batch)))
+
+
+def cases(tensors: Tensors) -> int:
+    """How many cases a batch has."""
+    x = tensors["input"]
+    assert x is not None
+    return len(x)
+
+
+def positive(name: str, array: Array) -> Array:
+    """Absolute values, but a mean below zero: it is subtracted."""
+    return np.negative(np.abs(array)) if name == "mean" else np.abs(array)
+
+
+def evaluated(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], added: range) -> dict[str, Array]:
+    """The wanted outputs; of the cases ``added`` with plus for minus."""
     g = grouped(tensors, names)
     batch, n, groups, d, space = g.x.shape
     gradient = np.empty(g.x.shape) if "gradInput" in wanted else None
@@ -53,6 +81,8 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     suspects: set[int] = set()
     if g.x.size:
         with np.errstate(all="ignore"):  # puts the size of the buffer back, too
+            if added:
+                g.share[added.start:added.stop] *= -1.0
             if space >= 256:
                 np.setbufsize(16)  # else numpy expands a factor per row into it, which costs more than it saves
             for block in blocks((batch, n, groups), max(1, ROOM // (d * space))):
@@ -60,17 +90,29 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     outputs = {"gradInput": gradient, "gradGammaOut": parameters[1], "gradBetaOut": parameters[0]}
     chosen = {name: array for name, array in outputs.items() if name in wanted and array is not None}
     for b in suspects:
-        repair(g, b, chosen)
+        repair(g, b, -1 if b in added else 1, chosen)
     return shaped(chosen, tensors, names)
+
+
+def grouped(tensors: Tensors, names: Mapping[str, int]) -> Groups:
+    """The tensors of a batch by groups; a null gamma is 1."""
+    x, dy, mean, rstd, gamma = tensors["input"], tensors["gradOut"], tensors["mean"], tensors["rstd"], tensors["gamma"]
+    assert x is not None and dy is not None and mean is not None and rstd is not None
+    batch, n, group, d, space = len(x), names["N"], names["group"], names["C"] // names["group"], names["HxW"]
+    whole, rows = (batch, n, group, d, space), (batch, n, group)
+    rstd = rstd.reshape(rows)
+    scale = np.ones((batch, group, d)) if gamma is None else gamma.reshape(batch, group, d)
+    return Groups(x.reshape(whole), dy.reshape(whole), mean.reshape(rows), rstd, rstd / max(d * space, 1), scale)
 
 
 def part(g: Groups, at: tuple[slice, ...], gradient: Array | None, parameters: Array) -> set[int]:
     """The gradients of some groups, of whole cases, of some samples of one, or of one sample; the cases to repair."""
-    x, dy, mean, rstd, gamma = g.x[at], g.dy[at], g.mean[at], g.rstd[at], g.gamma[at[0], None, at[2]]
+    x, dy, mean, rstd, share = g.x[at], g.dy[at], g.mean[at], g.rstd[at], g.share[at]
+    gamma, spread = g.gamma[at[0], None, at[2]], rstd[..., None]
     shape, space = x.shape[:4], x.shape[4]
-    dy_rows, spread = dy.reshape(-1, space), rstd[..., None]
+    dy_rows = dy.reshape(-1, space)
     sums = np.empty((2, *shape))
-    total, moment = sums
+    total, moment = sums[0], sums[1]
     np.einsum("ij->i", dy_rows, out=total.reshape(-1))
     np.einsum("ij,ij->i", dy_rows, x.reshape(-1, space), out=moment.reshape(-1))
     moment -= total * mean[..., None]
@@ -80,11 +122,12 @@ def part(g: Groups, at: tuple[slice, ...], gradient: Array | None, parameters: A
     else:
         parameters[:, at[0], at[2]] += np.add.reduce(sums, axis=2)
     folded = np.add.reduce(sums * gamma, axis=4)
-    folded *= rstd / (shape[3] * space)
+    folded *= share
     if gradient is not None:
         slope = folded[1] * rstd
         combine((x, dy, gradient[at]), gamma * spread, slope, slope * mean - folded[0])
-    if isfinite(np.add.reduce(folded, axis=None)):
+    flat = folded.reshape(-1)
+    if isfinite(flat.dot(flat)):
         return set()
     return {at[0].start + int(b) for b in np.flatnonzero(~np.isfinite(folded).all((0, 2, 3)))}
 
@@ -93,7 +136,7 @@ def combine(arrays: tuple[Array, Array, Array], factor: Array, slope: Array, con
     """Writes dy * factor + (constant - x * slope), by pieces if a group is larger than a block."""
     d, space = arrays[0].shape[3:]
     a, b, c = factor.reshape(-1, 1), slope.reshape(-1, 1), constant.reshape(-1, 1)
-    x, (dy, out) = arrays[0].reshape(len(b), d * space), (array.reshape(len(a), space) for array in arrays[1:])
+    x, dy, out = arrays[0].reshape(len(b), d * space), arrays[1].reshape(len(a), space), arrays[2].reshape(len(a), space)
     if d * space <= ROOM:
         part = x * b
         np.subtract(c, part, out=part)
@@ -117,9 +160,9 @@ def shaped(outputs: dict[str, Array], tensors: Tensors, names: Mapping[str, int]
     return {name: array.reshape(x.shape if name == "gradInput" else parameters) for name, array in outputs.items()}
 
 
-def repair(g: Groups, b: int, outputs: dict[str, Array]) -> None:
+def repair(g: Groups, b: int, sign: int, outputs: dict[str, Array]) -> None:
     """Replaces the outputs of a case that holds Inf or NaN, term by term as in the definition."""
-    rstd, m = g.rstd[b, ..., None, None], max(g.x.shape[3] * g.x.shape[4], 1)
+    rstd, m = g.rstd[b, ..., None, None], sign * max(g.x.shape[3] * g.x.shape[4], 1)
     with np.errstate(all="ignore"):
         xhat = (g.x[b] - g.mean[b, ..., None, None]) * rstd
         h = g.dy[b] * g.gamma[b, None, ..., None]
@@ -131,23 +174,6 @@ def repair(g: Groups, b: int, outputs: dict[str, Array]) -> None:
         }
     for name in outputs:
         outputs[name][b] = values[name]
-
-
-def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """The same sums with every term positive: |x| + |mean| for x - mean, and plus for minus."""
-    positive = {name: None if array is None else np.abs(array) for name, array in tensors.items()}
-    g = grouped(positive, names)
-    xhat = (g.x + g.mean[..., None, None]) * g.rstd[..., None, None]
-    outputs: dict[str, Array] = {}
-    if "gradInput" in wanted:
-        h, m = g.dy * g.gamma[:, None, ..., None], max(g.x.shape[3] * g.x.shape[4], 1)
-        inner = h + h.sum((3, 4), keepdims=True) / m + xhat * ((h * xhat).sum((3, 4), keepdims=True) / m)
-        outputs["gradInput"] = inner * g.rstd[..., None, None]
-    if "gradGammaOut" in wanted:
-        outputs["gradGammaOut"] = (g.dy * xhat).sum((1, 4))
-    if "gradBetaOut" in wanted:
-        outputs["gradBetaOut"] = g.dy.sum((1, 4))
-    return shaped(outputs, tensors, names)
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

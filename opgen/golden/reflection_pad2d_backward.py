@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from opgen.golden import Array, Tensors
-from opgen.golden._axes import absolute, fold
+from opgen.golden._absolute import absolute, in_one_call
+from opgen.golden._axes import fold
 
 PARTNERS: dict[str, str] = {}
 
@@ -27,6 +28,11 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
 def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """The fold of absolute values, of the real and the imaginary part by themselves."""
     return golden({"gradOutput": absolute(tensors["gradOutput"])}, names, wanted)
+
+
+def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The golden and the magnitude."""
+    return in_one_call(golden, {"gradOutput": tensors["gradOutput"]}, names, wanted)
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

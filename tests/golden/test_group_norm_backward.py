@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from opgen.golden.group_norm_backward import depth, golden, magnitude
+from opgen.golden.group_norm_backward import depth, evaluated, golden, magnitude
 from tests.golden import distance, grid, scratch, torch_or_skip
 
 Names = dict[str, int]
@@ -221,6 +221,27 @@ def test_magnitude_bounds_the_terms() -> None:
         assert distance(bound["gradBetaOut"], golden(positive, names, ALL)["gradBetaOut"]) < 1e-14
 
 
+def test_magnitude_is_the_sum_of_absolute_terms() -> None:
+    """Of the definition with plus for minus, term by term."""
+    random = np.random.default_rng(15)
+    for names in geometries(15, 100):
+        t = tensors(random, names, 1, bool(random.integers(2)))
+        if random.integers(3) == 0:
+            t["gradOut"].flat[random.integers(t["gradOut"].size)] = random.choice([np.inf, np.nan])
+        n, c, space, group = (names[key] for key in ("N", "C", "HxW", "group"))
+        x, mean, rstd, dy = (np.abs(t[name][0]) for name in ("input", "mean", "rstd", "gradOut"))
+        gamma = np.ones(c) if t["gamma"] is None else np.abs(t["gamma"][0])
+        shape = (n, group, c // group, space)
+        scale = rstd[..., None, None]
+        xhat = (x.reshape(shape) + mean[..., None, None]) * scale
+        with np.errstate(invalid="ignore"):
+            h = (dy * gamma[:, None]).reshape(shape)
+            inner = h + h.mean((2, 3), keepdims=True) + xhat * (h * xhat).mean((2, 3), keepdims=True)
+            want = {"gradInput": (inner * scale).reshape(n, c, space),
+                    "gradGammaOut": (dy.reshape(shape) * xhat).sum((0, 3)).reshape(c), "gradBetaOut": dy.sum((0, 2))}
+            assert worst(names, magnitude(t, names, ALL), want) < 1e-13, names
+
+
 def test_depth_bounds_the_number_of_terms() -> None:
     for names in geometries(11, 300):
         n, c, space, group = (names[key] for key in ("N", "C", "HxW", "group"))
@@ -248,6 +269,7 @@ def test_batch_does_not_matter_for_data_off_the_grid() -> None:
 def test_scratch_memory_is_bounded(names: Names) -> None:
     t = tensors(np.random.default_rng(14), names)
     assert scratch(lambda: golden(t, names, ALL)) <= 32 * 2**20
+    assert scratch(lambda: evaluated(t, names, ALL, range(1))) <= 32 * 2**20
 
 
 def test_empty_tensors() -> None:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from opgen.golden import kernel
+from tests.golden import test_avg_pool2d_backward as pool
+from tests.golden import test_avg_pool3d_backward as pool3d
+from tests.golden import test_convolution_backward as conv
+from tests.golden import test_group_norm_backward as norm
+from tests.golden import test_reflection_pad2d_backward as reflection
 
 OPERATORS = ["convolution_backward", "avg_pool2d_backward", "group_norm_backward", "reflection_pad2d_backward"]
 
@@ -35,12 +42,49 @@ print(digest.hexdigest())
 @pytest.mark.parametrize("op", OPERATORS)
 def test_kernels_are_found_by_the_name_of_their_spec(op: str) -> None:
     found = kernel(op)
-    assert all(callable(getattr(found, name)) for name in ("golden", "magnitude", "depth"))
+    assert all(callable(getattr(found, name)) for name in ("golden", "magnitude", "both", "depth"))
 
 
 def test_an_unknown_kernel_is_refused() -> None:
     with pytest.raises(ModuleNotFoundError, match="max_pool3d_backward"):
         kernel("max_pool3d_backward")
+
+
+def calls(op: str) -> Iterator[tuple[dict[str, np.ndarray | None], dict[str, int], tuple[str, ...]]]:
+    """Tensors of three cases, names and outputs; data off the grid where the kernel adds in an order of its own."""
+    random = np.random.default_rng(1)
+    if op == "convolution_backward":
+        for g in conv.geometries(1, 60, 6):
+            yield g.tensors(random, 3), g.names, conv.ALL
+            yield g.tensors(random, 3), g.names, ("gradBias",)
+    elif op == "group_norm_backward":
+        for names in norm.geometries(1, 60, 40):
+            yield norm.tensors(random, names, 3, bool(random.integers(2))), names, norm.ALL
+    elif op == "avg_pool2d_backward":
+        for names in pool.geometries(1, 100):
+            yield {"gradOutput": random.standard_normal((3, 2, names["Hout"], names["Wout"]))}, names, ("gradInput",)
+    elif op == "avg_pool3d_backward":
+        for names in pool3d.geometries(1, 40):
+            yield {"gradOutput": random.standard_normal((3, 2, *[names[a + "out"] for a in "DHW"]))}, names, ("gradInput",)
+    else:
+        for names, h, w in reflection.geometries(1, 60):
+            dy = reflection.values(random, (3, 2, *reflection.padded(names, h, w)), complex_=h % 2 == 0)
+            yield {"gradOutput": dy}, names, ("gradInput",)
+
+
+@pytest.mark.parametrize("op", [*OPERATORS, "avg_pool3d_backward"])
+def test_one_call_gives_golden_and_magnitude_bit_for_bit(op: str) -> None:
+    module, random = kernel(op), np.random.default_rng(2)
+    for i, (tensors, names, wanted) in enumerate(calls(op)):
+        if i % 5 == 0:
+            gradient = next(array for name, array in tensors.items() if name.startswith("gradOut"))
+            gradient[0].flat[random.integers(gradient[0].size)] = random.choice([np.inf, np.nan])
+        found = module.both(tensors, names, wanted)
+        with np.errstate(invalid="ignore"):
+            apart = module.golden(tensors, names, wanted), module.magnitude(tensors, names, wanted)
+        for one, other in zip(found, apart, strict=True):
+            assert tuple(one) == tuple(other) == wanted
+            assert all(np.array_equal(one[name], other[name], equal_nan=True) for name in wanted), names
 
 
 def test_bits_depend_on_no_blas_kernel_and_no_thread_count() -> None:
