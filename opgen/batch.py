@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import compress
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -73,16 +72,18 @@ def batches(
     order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group)).tolist()
     places, ids = data.places[order], [data.ids[i] for i in order.tolist()]
     rows = data.of[first]
-    tensors = [{name: desc for name, desc in calls[row].args.items() if isinstance(desc, TensorDesc)} for row in rows.tolist()]
-    names, inputs = _names(judged, rows), chosen({p.name: ~judged.view.get((p.name, "null")).data[rows] for p in spec.inputs})
+    there = {p.name: ~judged.view.get((p.name, "null")).data[rows] for p in spec.parameters.values() if p.is_tensor}
+    tensors = [{name: calls[row].args[name] for name in present} for row, present in zip(rows.tolist(), chosen(there), strict=True)]
+    names, inputs = _names(judged, rows), chosen({p.name: there[p.name] for p in spec.inputs})
     outputs = chosen({name: asked[rows] for name, asked in wanted.items()})
     roles, exact = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}, frozenset(spec.exact)
+    size = np.sum([np.where(here, judged.view.get((name, "numel")).data[rows], 0) for name, here in there.items()], axis=0)
+    steps = np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist()
     start = 0
     for number, end in enumerate(ends):
-        step = max(1, min(BATCH_CASES, BATCH_ELEMENTS // max(sum(prod(desc.shape) for desc in tensors[number].values()), 1)))
         case = int(first[number])
-        for at in range(start, end, step):
-            some = slice(at, min(at + step, end))
+        for at in range(start, end, steps[number]):
+            some = slice(at, min(at + steps[number], end))
             yield Batch(
                 spec.op, places[some], tuple(ids[some]), tensors[number], inputs[number], names[number], outputs[number], exact,
                 compute[rows[number]], data.recipe[case], roles, plan.factors, data.given[case],
@@ -98,8 +99,10 @@ def _ranges(call: Call) -> str:
 
 def _digest(given: Mapping[str, Any]) -> str:
     """A digest of given values; the empty string where none are given."""
+    if not given:
+        return ""
     parts = [name.encode() + np.asarray(values).tobytes() for name, values in sorted(given.items())]
-    return hashlib.blake2b(b"\0".join(parts)).hexdigest() if parts else ""
+    return hashlib.blake2b(b"\0".join(parts)).hexdigest()
 
 
 def _names(judged: Judgement, rows: np.ndarray) -> list[dict[str, int]]:

@@ -6,14 +6,13 @@ not know or an array of another length leaves its names to the next place, or un
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from opgen import wide
 from opgen.formulas import Value
-from opgen.spec import Occurrence, Spec
+from opgen.spec import Spec
 from opgen.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn
 from opgen.terms import Reference
 
@@ -25,6 +24,7 @@ class TableView:
         self.spec = spec
         self.table = table
         self.known: dict[Reference, Value] = {}
+        self.sized: dict[tuple[str, int], np.ndarray] = {}
 
     def get(self, reference: Reference) -> Value:
         value = self.known.get(reference)
@@ -53,78 +53,76 @@ class TableView:
     def letter(self, name: str) -> Value:
         """The first bound occurrence of a letter or slot name, and its fallback."""
         rows = len(self.table)
-        data: Any = np.zeros(rows, dtype=np.int64)
-        bound = np.zeros(rows, dtype=bool)
+        data, bound = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=bool)
         for occurrence in self.spec.scope.occurrences[name]:
-            here, values = self.occurrence(occurrence)
-            data = np.where(bound, data, values)
+            here = self.has(occurrence.parameter, occurrence.size)
+            if not here.any():
+                continue
+            column = self.table.columns[occurrence.parameter]
+            matrix = column.shape if isinstance(column, TensorColumn) else column.values
+            data = np.where(bound, data, matrix[:, occurrence.index])
             bound = bound | here
             if bound.all():
                 return Value(data)
         for parameter in self.spec.parameters.values():
             for length, fallbacks in parameter.otherwise.items():
                 if name in fallbacks:
-                    column = self.table.columns[parameter.name]
-                    assert isinstance(column, ArrayColumn)
+                    array = self.table.columns[parameter.name]
+                    assert isinstance(array, ArrayColumn)
                     other = self.get((fallbacks[name], ""))
-                    here = ~column.null & (column.length == length) & other.bound & ~bound
+                    here = ~array.null & (array.length == length) & other.bound & ~bound
                     data, bound = np.where(here, other.data, data), bound | here
         return Value(data, bound)
 
-    def occurrence(self, occurrence: Occurrence) -> tuple[np.ndarray, np.ndarray]:
-        """(where the parameter has this place, the values there)."""
-        column = self.table.columns[occurrence.parameter]
-        matrix, size = (column.shape, column.rank) if isinstance(column, TensorColumn) else (column.values, column.length)  # type: ignore[union-attr]
-        here = ~column.null & (size == occurrence.size)  # type: ignore[union-attr]
-        if occurrence.index >= matrix.shape[1]:
-            return here & False, np.zeros(len(self.table), dtype=np.int64)
-        return here & self.fitting(occurrence.parameter), matrix[:, occurrence.index]
-
-    def fitting(self, parameter: str) -> Any:
-        """Where an array's own length rule holds: items of an array of a wrong length mean nothing."""
-        rule = self.spec.rule.get(f"{parameter}.length")
-        if rule is None:
-            return True
-        reference = (parameter, "fitting")
-        if reference not in self.known:
-            self.known[reference] = Value(~rule.broken(self, len(self.table)))
-        return self.known[reference].data
+    def has(self, parameter: str, size: int) -> np.ndarray:
+        """(rows,) bool: where a parameter has so many axes or items that mean something: those of an array whose own length rule
+        is broken do not."""
+        here = self.sized.get((parameter, size))
+        if here is None:
+            column, rule = self.table.columns[parameter], self.spec.rule.get(f"{parameter}.length")
+            assert not isinstance(column, ScalarColumn)
+            here = ~column.null & ((column.rank if isinstance(column, TensorColumn) else column.length) == size)
+            if rule is not None and here.any():
+                here &= ~rule.broken(self, len(self.table))
+            self.sized[parameter, size] = here
+        return here
 
 
 def _tensor(column: TensorColumn, what: Any) -> Value:
     there = ~column.null
-    if isinstance(what, tuple):
-        index = what[1]
-        position = np.where(index >= 0, index, column.rank + index)
-        inside = there & (position >= 0) & (position < column.rank)
-        safe = np.clip(position, 0, column.shape.shape[1] - 1)
-        return Value(column.shape[np.arange(len(safe)), safe], inside)
-    readers: dict[str, Callable[[], Value]] = {
-        "null": lambda: Value(column.null),
-        "dtype": lambda: Value(column.dtype, there),
-        "format": lambda: Value(column.format, there),
-        "rank": lambda: Value(column.rank, there),
-        "shape": lambda: Value((column.rank, column.shape), there),
-        "numel": lambda: Value(column.numel(), there),
-        "strided": lambda: Value(column.strided, there),
-        "lowest": lambda: _extreme(column.shape, column.rank, there, lowest=True),
-        "highest": lambda: _extreme(column.shape, column.rank, there, lowest=False),
-    }
-    return readers[what]()
+    match what:
+        case (_, index):
+            return _item(column.shape, column.rank, index, there)
+        case "shape":
+            return Value((column.rank, column.shape), there)
+        case "numel":
+            return Value(column.numel(), there)
+        case "lowest" | "highest":
+            return _extreme(column.shape, column.rank, there, lowest=what == "lowest")
+        case "null":
+            return Value(column.null)
+    return Value(getattr(column, what), there)
 
 
 def _array(column: ArrayColumn, what: Any) -> Value:
     there = ~column.null
-    if isinstance(what, int):
-        position = np.where(what >= 0, what, column.length + what)
-        inside = there & (position >= 0) & (position < column.length)
-        safe = np.clip(position, 0, column.values.shape[1] - 1)
-        return Value(column.values[np.arange(len(safe)), safe], inside)
-    if what == "null":
-        return Value(column.null)
-    if what == "len":
-        return Value(column.length, there)
+    match what:
+        case int(index):
+            return _item(column.values, column.length, index, there)
+        case "null":
+            return Value(column.null)
+        case "len":
+            return Value(column.length, there)
     return _extreme(column.values, column.length, there, lowest=what == "lowest")
+
+
+def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: np.ndarray) -> Value:
+    """One of each row's first ``sizes`` values, a negative index from their end; unbound where there is none."""
+    last = matrix.shape[1] - 1
+    if index >= 0:
+        return Value(matrix[:, min(index, last)], there & (sizes > index))
+    position = sizes + index
+    return Value(matrix[np.arange(len(matrix)), np.clip(position, 0, last)], there & (position >= 0))
 
 
 def _extreme(matrix: np.ndarray, sizes: np.ndarray, there: np.ndarray, lowest: bool) -> Value:

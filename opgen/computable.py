@@ -34,8 +34,8 @@ def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
     if not asked.any():
         return judged.valid
     spoilt = np.zeros(len(judged.table), dtype=bool)
-    for rule, broken in zip(judged.spec.rules, judged.broken, strict=True):
-        for guard in rule.guards if broken.any() else ():
+    for rule, _ in judged.breaking:
+        for guard in rule.guards:
             if shapes_the_answer(rule, guard, judged):
                 spoilt |= guard.broken(judged.view, len(judged.table))
     required = np.ones(len(judged.table), dtype=bool)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from opgen import wide
 from opgen.words import words
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """A column and where it is bound. ``data / over`` is the number meant; ``over`` is a positive constant.
 
     ``data`` has shape (rows,) or () for a constant; for the kind ``shape`` it is the pair (rank, extents (rows, width)).
@@ -34,6 +33,12 @@ def both(*values: Value) -> Any:
     """Where all values are bound."""
     bounds = [v.bound for v in values if v.bound is not True]
     return reduce(and_, bounds) if bounds else True
+
+
+def certain(value: Value) -> np.ndarray:
+    """Where a truth is bound and true."""
+    truth = np.asarray(value.data, dtype=bool)
+    return truth if value.bound is True else np.asarray(truth & value.bound)
 
 
 def constant(number: int | bool) -> Value:

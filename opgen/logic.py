@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,7 @@ from opgen import formulas
 from opgen.formulas import Value, both
 from opgen.language import Term, View
 
-_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
+_ORDER: dict[str, Callable[[Any, Any], Any]] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
 def negation(a: Value) -> Value:
@@ -52,19 +51,13 @@ def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View
         x, y = formulas.over_one_divisor(a, b) if left.kind == "int" else (a.data, b.data)
         return np.asarray(x == y)
 
-    def read(view: View) -> Value:
-        a = left.read(view)
-        others = [item.read(view) for item in right]
-        bound = both(a, *others)
-        if sign in ("in", "not in"):
-            found = np.zeros((), dtype=bool)
-            for other in others:
-                found = found | equal(a, other)
-            return Value(found if sign == "in" else ~found, bound)
-        if sign in ("==", "!="):
-            same = equal(a, others[0])
-            return Value(same if sign == "==" else ~same, bound)
-        x, y = formulas.over_one_divisor(a, others[0])
-        return Value(np.asarray(_PYTHON[sign](x, y), dtype=bool), bound)
+    def among(view: View) -> Value:
+        a, others = left.read(view), [item.read(view) for item in right]
+        found = reduce(operator.or_, [equal(a, other) for other in others])
+        return Value(found if sign in ("==", "in") else ~found, both(a, *others))
 
-    return read
+    def ordered(view: View) -> Value:
+        a, b = left.read(view), right[0].read(view)
+        return Value(np.asarray(_ORDER[sign](*formulas.over_one_divisor(a, b)), dtype=bool), both(a, b))
+
+    return ordered if sign in _ORDER else among

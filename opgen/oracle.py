@@ -33,10 +33,15 @@ class Judgement:
     broken: np.ndarray
 
     @cached_property
+    def breaking(self) -> list[tuple[Rule, np.ndarray]]:
+        """The rules that some row breaks, and the rows, as (rows,) bool."""
+        return [(self.spec.rules[i], self.broken[i]) for i in np.flatnonzero(self.broken.any(axis=1)).tolist()]
+
+    @cached_property
     def bucket(self) -> np.ndarray:
         """(rows,) int8: position in :data:`ORDER`."""
         result = np.full(len(self.table), ORDER.index("valid"), dtype=np.int8)
-        for rule, rows in zip(self.spec.rules, self.broken, strict=True):
+        for rule, rows in self.breaking:
             result[rows] = np.minimum(result[rows], ORDER.index(rule.bucket))
         return result
 
@@ -49,7 +54,7 @@ class Judgement:
     def admissible(self) -> np.ndarray:
         """(rows,) int64: bit i for ``spec.codes[i]``, the next bit for any error."""
         result = np.zeros(len(self.table), dtype=np.int64)
-        for rule, rows in zip(self.spec.rules, self.broken, strict=True):
+        for rule, rows in self.breaking:
             if rule.bucket in _FORBIDDEN:
                 result[rows] |= 1 << (self.spec.codes.index(rule.code) if rule.code is not None else len(self.spec.codes))
         return result
@@ -74,8 +79,8 @@ class Judgement:
         """The rows at ``rows``, or all; those that break nothing share one object, and so do equal breaks."""
         rows = np.arange(len(self.table)) if rows is None else rows
         breaks: list[tuple[Break, ...]] = [()] * len(rows)
-        for number in np.flatnonzero(self.broken.any(axis=1)).tolist():
-            rule, places = self.spec.rules[number], np.flatnonzero(self.broken[number, rows])
+        for rule, broken in self.breaking:
+            places = np.flatnonzero(broken[rows])
             line = rule.at[0] if rule.at else None
             shared: dict[str, tuple[Break]] = {}
             for place, found in zip(places.tolist(), self.found(rule, rows[places]), strict=True):

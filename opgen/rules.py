@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opgen import wide
+from opgen.formulas import Value, certain
+from opgen.logic import negation
 from opgen.model import Bucket
 from opgen.terms import Reference, Relation, Term, View
 
@@ -30,16 +32,18 @@ class Guard:
 
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where it applies, everything it names is bound, and its relation does not hold."""
-        asked = holds(self.when, view, rows)
-        if not asked.any():
-            return asked
-        held = self.require.read(view)
-        return np.asarray(asked & held.bound & ~np.asarray(held.data, dtype=bool))
+        return self._where(lambda held: certain(negation(held)), view, rows)
 
     def applies(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where it applies and everything it names is bound."""
+        return self._where(lambda held: np.asarray(held.bound), view, rows)
+
+    def _where(self, what: Callable[[Value], np.ndarray], view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: what is asked of the relation, where the condition holds; where it holds nowhere, nothing is read."""
+        if self.when is None:
+            return wide.spread(what(self.require.read(view)), rows)
         asked = holds(self.when, view, rows)
-        return np.asarray(asked & self.require.read(view).bound) if asked.any() else asked
+        return np.asarray(asked & what(self.require.read(view))) if asked.any() else asked
 
 
 @dataclass(frozen=True)
@@ -85,10 +89,7 @@ class Rule:
 
 def holds(when: Term | None, view: View, rows: int) -> np.ndarray:
     """(rows,) bool: where a condition is bound and true; everywhere for ``None``."""
-    if when is None:
-        return np.ones(rows, dtype=bool)
-    value = when.read(view)
-    return wide.spread(np.asarray(value.bound & np.asarray(value.data, dtype=bool)), rows)
+    return np.ones(rows, dtype=bool) if when is None else wide.spread(certain(when.read(view)), rows)
 
 
 def _anywhere(columns: Sequence[np.ndarray], rows: int) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import compress
 from types import MappingProxyType
 from typing import Any
 
@@ -100,18 +101,19 @@ def call_suite(
 ) -> Suite:
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id -> the arrays of its tensors."""
     suite = Suite()
-    by_page: dict[str, tuple[Spec, list[int]]] = {}
-    for place, one in enumerate(calls):
-        spec = page(one.call)
-        by_page.setdefault(spec.name, (spec, []))[1].append(place)
-    for spec, places in by_page.values():
-        some = [calls[place] for place in places]
-        of, first = numbered(id(one.call) for one in some)
-        distinct = [some[i].call for i in first]
-        ids, nothing = [one.id for one in some], [""] * len(some)
-        purpose = Purpose(["call"] * len(some), nothing, ["grid"] * len(some), nothing, ids, [given.get(one, _NOTHING) for one in ids])
-        _add(suite, spec, plan(spec), distinct, from_calls(spec.api, spec.kinds, distinct), of, purpose, elements, np.array(places))
-    order = np.argsort([place for _, places in by_page.values() for place in places]).tolist()
+    number, first = numbered(id(one.call) for one in calls)
+    distinct = [calls[i].call for i in first.tolist()]
+    specs = [page(call) for call in distinct]
+    of_page, starts = numbered(spec.name for spec in specs)
+    pages = [np.flatnonzero(of_page[number] == i) for i in range(len(starts))]
+    for i, places in enumerate(pages):
+        mine, spec = np.flatnonzero(of_page == i), specs[starts[i]]
+        some, ids = [distinct[j] for j in mine.tolist()], [calls[j].id for j in places.tolist()]
+        nothing = [""] * len(ids)
+        purpose = Purpose(["call"] * len(ids), nothing, ["grid"] * len(ids), nothing, ids, [given.get(one, _NOTHING) for one in ids])
+        of = np.searchsorted(mine, number[places])
+        _add(suite, spec, plan(spec), some, from_calls(spec.api, spec.kinds, some), of, purpose, elements, places)
+    order = np.argsort(np.concatenate([*pages, np.zeros(0, dtype=np.intp)])).tolist()
     return replace(suite, cases=[suite.cases[i] for i in order], stored=[suite.stored[i] for i in order])
 
 
@@ -147,15 +149,16 @@ def _add(
 
     suite.cases += map(
         Case, purpose.ids, [calls[i] for i in row], purpose.kind, purpose.intent, [page[i] for i in row], [library[i] for i in row],
-        where_data(purpose.recipe), [2 if there else 1 for there in data], purpose.twin, where_data(compute[of]), where_data(why),
+        where_data(purpose.recipe), [2 if there else 1 for there in data], purpose.twin, where_data(compute[of].tolist()), where_data(why),
     )  # fmt: skip
     rows = np.flatnonzero(with_data)
-    some, used = some_of(purpose, rows), np.unique(of[rows])
+    used = np.unique(of[rows])
     tensors = stored(spec, [calls[i] for i in used], {name: asked[used] for name, asked in wanted.items()})
     form: dict[int, list[Stored]] = dict(zip(used.tolist(), tensors, strict=True))
     nothing: list[Stored] = []
     suite.stored += [form[i] if there else nothing for i, there in zip(row, data, strict=True)]
-    having = WithData(of[rows], places[rows], some.recipe, some.ids, some.given)
+    recipe, ids, given = list(compress(purpose.recipe, data)), list(compress(purpose.ids, data)), list(compress(purpose.given, data))
+    having = WithData(of[rows], places[rows], recipe, ids, given)
     suite.batches += batches(plan, judged, calls, compute, wanted, having)
 
 

@@ -5,15 +5,16 @@ A :class:`CallTable` is a struct of arrays. Every function that changes one retu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from opgen import wide
+from opgen.distinct import numbered
 from opgen.model import Argument, Call, TensorDesc
 from opgen.words import words
 
@@ -100,12 +101,14 @@ def from_calls(api: str, kinds: Mapping[str, str], calls: Sequence[Call]) -> Cal
     """Columns of calls that all have the parameters of ``kinds``."""
     index = words().index["product"]
     pick = itemgetter(*kinds, next(iter(kinds)))  # one name more, so that there are always several
-    values = zip(*(pick(call.args) for call in calls), strict=True) if calls else ([] for _ in kinds)
-    columns = {
-        name: _BUILD["tensor" if kind == "tensor" else "array" if kind.endswith("_array") else "scalar"](list(column), kind)
-        for (name, kind), column in zip(kinds.items(), values, strict=False)
-    }
-    return CallTable(api, kinds, np.array([index[call.product] for call in calls], dtype=np.int8), columns)
+    every = list(zip(*(pick(call.args) for call in calls), strict=True)) or [()] * len(kinds)
+    values = dict(zip(kinds, every, strict=False))
+    made: dict[str, Column] = {}
+    for kind in dict.fromkeys(kinds.values()):
+        names = [name for name in kinds if kinds[name] == kind]
+        made.update(zip(names, _BUILD.get(kind, _scalar_columns)([values[name] for name in names], kind), strict=True))
+    product = np.array([index[call.product] for call in calls], dtype=np.int8)
+    return CallTable(api, kinds, product, {name: made[name] for name in kinds})
 
 
 def concatenate(tables: Sequence[CallTable]) -> CallTable:
@@ -129,66 +132,80 @@ def _stack(parts: list[np.ndarray], fill: int) -> np.ndarray:
 
 def padded(lists: Sequence[Sequence[int]], fill: int, at_least: int = 1) -> np.ndarray:
     """(rows, width) matrix of lists of different length."""
-    lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-    flat = wide.as_column(list(chain.from_iterable(lists)))
+    return _ragged(lists, fill, at_least)[1]
+
+
+def _ragged(lists: Sequence[Sequence[int] | None], fill: int, at_least: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """(rows,) lengths and (rows, width) matrix of lists of different length; none is an empty one."""
+    if not any(lists):
+        return np.zeros(len(lists), dtype=np.int64), np.full((len(lists), at_least), fill, dtype=np.int64)
+    rows = [one or () for one in lists]
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    flat = wide.as_column(list(chain.from_iterable(rows)))
     matrix = np.full((len(lists), max(at_least, int(lengths.max(initial=0)))), fill, dtype=flat.dtype)
     matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = flat
-    return matrix
+    return lengths, matrix
+
+
+def _distinct(columns: Sequence[Sequence[Any]]) -> tuple[list[Any], np.ndarray]:
+    """(the objects of some columns once each, (columns, rows) the position of each value among them)."""
+    values = list(chain.from_iterable(columns))
+    number, first = numbered(map(id, values))
+    return [values[i] for i in first.tolist()], number.reshape(len(columns), -1)
+
+
+def _given(values: Sequence[Any]) -> np.ndarray:
+    """(values,) bool: those that are not None."""
+    return np.fromiter([value is not None for value in values], dtype=bool, count=len(values))
+
+
+def _cut(matrix: np.ndarray, lengths: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Rows of a ragged matrix, as wide as the longest of them and one at least."""
+    width = max(int(lengths[rows].max(initial=0)), 1)
+    return wide.narrowed(matrix[:, :width][rows]) if matrix.dtype == object else matrix[:, :width][rows]
 
 
 _ABSENT = TensorDesc((), "UNDEFINED", "UNDEFINED")
+_FACTS = attrgetter("shape", "dtype", "format", "strides", "offset", "storage_shape")
 
 
-def _shared(values: Sequence[Any]) -> tuple[np.ndarray, list[Any], np.ndarray]:
-    """(rows that are null, the objects of ``values`` once each, the position of each row among them)."""
-    ids = list(map(id, values))
-    shared = dict(zip(ids, values, strict=True))
-    position = {one: i for i, one in enumerate(shared)}
-    rows = np.fromiter(map(position.__getitem__, ids), dtype=np.intp, count=len(ids))
-    distinct = list(shared.values())
-    return np.array([v is None for v in distinct], dtype=bool)[rows], distinct, rows
+def _tensor_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[TensorColumn]:
+    distinct, places = _distinct(columns)
+    facts = [_FACTS(_ABSENT if desc is None else desc) for desc in distinct]
+    shapes, dtypes, formats, strides, offsets, storage = zip(*facts, strict=True) if facts else ((),) * 6
+    index = words().index
+    null, strided, stored = ~_given(distinct), _given(strides), _given(storage)
+    dtype = np.fromiter(map(index["dtype"].__getitem__, dtypes), dtype=np.int16)
+    layout = np.fromiter(map(index["format"].__getitem__, formats), dtype=np.int16)
+    rank, shape = _ragged(shapes, 1)
+    steps, stride = _ragged(strides, 0)
+    width, extents = _ragged(storage, 1)
+    offset = wide.as_column(offsets)
+    for rows in places:
+        yield TensorColumn(
+            null[rows], dtype[rows], layout[rows], rank[rows], _cut(shape, rank, rows), strided[rows], _cut(stride, steps, rows),
+            wide.narrowed(offset[rows]) if offset.dtype == object else offset[rows], np.where(stored, width, -1)[rows],
+            _cut(extents, width, rows),
+        )  # fmt: skip
 
 
-def _tensor_column(values: Sequence[Any], kind: str) -> TensorColumn:
-    null, distinct, rows = _shared(values)
-    dtypes, formats = words().index["dtype"], words().index["format"]
-    descs: list[TensorDesc] = [_ABSENT if v is None else v for v in distinct]
-    shapes = [d.shape for d in descs]
-    strides = [d.strides for d in descs]
-    storage = [d.storage_shape for d in descs]
-    return TensorColumn(
-        null=null,
-        dtype=np.array([dtypes[d.dtype] for d in descs], dtype=np.int16)[rows],
-        format=np.array([formats[d.format] for d in descs], dtype=np.int16)[rows],
-        rank=np.array([len(s) for s in shapes], dtype=np.int64)[rows],
-        shape=padded(shapes, 1)[rows],
-        strided=np.array([s is not None for s in strides], dtype=bool)[rows],
-        strides=padded([s or () for s in strides], 0)[rows],
-        offset=wide.as_column([d.offset for d in descs])[rows],
-        storage_rank=np.array([-1 if s is None else len(s) for s in storage], dtype=np.int64)[rows],
-        storage=padded([s or () for s in storage], 1)[rows],
-    )
+def _array_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[ArrayColumn]:
+    distinct, places = _distinct(columns)
+    null, (length, matrix) = ~_given(distinct), _ragged(distinct, 0)
+    matrix = matrix.astype(bool) if kind == "bool_array" else matrix
+    for rows in places:
+        yield ArrayColumn(null[rows], length[rows], _cut(matrix, length, rows))
 
 
-def _array_column(values: Sequence[Any], kind: str) -> ArrayColumn:
-    null, distinct, rows = _shared(values)
-    lists = [v or () for v in distinct]
-    matrix = padded(lists, 0)
-    return ArrayColumn(
-        null=null,
-        length=np.array([len(v) for v in lists], dtype=np.int64)[rows],
-        values=(matrix.astype(bool) if kind == "bool_array" else matrix)[rows],
-    )
+def _scalar_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[ScalarColumn]:
+    for values in columns:
+        yield ScalarColumn(np.array(values, dtype=bool if kind == "bool" else np.int64))
 
 
-def _scalar_column(values: Sequence[Any], kind: str) -> ScalarColumn:
-    return ScalarColumn(np.array(values, dtype=bool) if kind == "bool" else np.array(values, dtype=np.int64))
-
-
-_BUILD: dict[str, Callable[[Sequence[Any], str], Column]] = {
-    "tensor": _tensor_column,
-    "array": _array_column,
-    "scalar": _scalar_column,
+_BUILD: dict[str, Callable[[Sequence[Sequence[Any]], str], Iterator[Column]]] = {
+    "tensor": _tensor_columns,
+    "int_array": _array_columns,
+    "bool_array": _array_columns,
 }
 
 

@@ -29,10 +29,13 @@ def spread(a: np.ndarray, rows: int) -> np.ndarray:
 
 def extremes(a: np.ndarray) -> tuple[int, int]:
     """The smallest and the largest value, as Python integers; (0, 0) of an empty column."""
+    if a.size == 1:
+        return (int(a.item()),) * 2
     return (int(np.minimum.reduce(a, axis=None)), int(np.maximum.reduce(a, axis=None))) if a.size else (0, 0)
 
 
-def _narrow(a: np.ndarray) -> np.ndarray:
+def narrowed(a: np.ndarray) -> np.ndarray:
+    """The same numbers as int64 where all of them fit."""
     low, high = extremes(a)
     return a.astype(np.int64) if low >= _LOW and high <= _HIGH else a
 
@@ -43,7 +46,7 @@ def _binary(operate: Callable[[Any, Any], Any], reach: Callable[[int, int, int, 
             low, high = reach(*extremes(a), *extremes(b))
             if low >= _LOW and high <= _HIGH:
                 return np.asarray(operate(a, b))
-        return _narrow(np.asarray(operate(a.astype(object), b.astype(object)), dtype=object))
+        return narrowed(np.asarray(operate(a.astype(object), b.astype(object)), dtype=object))
 
     return apply
 
@@ -75,11 +78,13 @@ def _guarded(a: np.ndarray, b: np.ndarray, operate: Callable[[Any, Any], Any]) -
     if a.dtype == object or safe.dtype == object or (extremes(a)[0] == _LOW and (safe == -1).any()):
         a, safe = a.astype(object), safe.astype(object)
     result = np.where(b == 0, 0, operate(a, safe))
-    return _narrow(result) if result.dtype == object else result
+    return narrowed(result) if result.dtype == object else result
 
 
 def product_along(a: np.ndarray) -> np.ndarray:
     """The product over the last axis, exact."""
+    if a.dtype != object and np.abs(np.multiply.reduce(a, axis=-1, dtype=np.float64)).max(initial=0) < 2**62:
+        return np.asarray(np.multiply.reduce(a, axis=-1))  # what wraps on the way to a number that fits comes back
     result = np.ones(a.shape[:-1], dtype=np.int64)
     for i in range(a.shape[-1]):
         result = multiply(result, a[..., i])

@@ -78,8 +78,8 @@ def wrapped(exact: Any) -> np.ndarray:
 
 
 MUTANTS = [
-    ("a limit that is not reached", logic, "_PYTHON", {**logic._PYTHON, ">=": operator.gt}),
-    ("a limit that is overstepped", logic, "_PYTHON", {**logic._PYTHON, "<=": lambda a, b: a <= b + 1}),
+    ("a limit that is not reached", logic, "_ORDER", {**logic._ORDER, ">=": operator.gt}),
+    ("a limit that is overstepped", logic, "_ORDER", {**logic._ORDER, "<=": lambda a, b: a <= b + 1}),
     ("products that wrap", wide, "multiply", lambda a, b: wrapped(a.astype(object) * b.astype(object))),
     ("sums that wrap", wide, "add", lambda a, b: wrapped(a.astype(object) + b.astype(object))),
 ]
