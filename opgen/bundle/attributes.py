@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from opgen.bundle.column import Column
 from opgen.bundle.dtypes import BundleError
-from opgen.bundle.pools import Column
 from opgen.model import TensorDesc
 
 _SCALARS = (("bool", (bool, np.bool_)), ("int", (int, np.integer)), ("float", (float, np.floating)))

@@ -13,6 +13,7 @@ from types import TracebackType
 
 import numpy as np
 
+from opgen.bundle.column import spread
 from opgen.bundle.container import write_at
 from opgen.bundle.dtypes import ALIGNMENT, DTYPES, BundleError, numpy_dtype, stored_dtypes
 from opgen.bundle.layout import Layout
@@ -24,7 +25,12 @@ _LARGE = 1 << 16  # from here on a tensor is written straight from the caller's 
 _PIECE = 4 << 20  # bytes gathered before a write
 _HASHED_ASIDE = 1 << 20  # from here on a digest is computed while the data are written
 
+_THREADS = min(4, os.cpu_count() or 1)
+_PADDING = [bytes(size) for size in range(ALIGNMENT)]
+_KEPT = np.dtype([("digest", f"V{DIGEST}"), ("rest", f"V{DIGEST}")])
+
 Arrays = Mapping[tuple[str, str], np.ndarray]
+Piece = bytes | memoryview
 _WORDS = {number: word for word, number in DTYPES.items()}
 _NUMBERS = {numpy_dtype(word): DTYPES[word] for word in stored_dtypes()}
 _NOTHING = -2
@@ -52,45 +58,36 @@ class Blocks:
 
     def write_all(self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]) -> tuple[np.ndarray, np.ndarray]:
         """The same for several batches; what lies side by side in the file goes out in one write."""
-        stacks = [
-            _Stack(name, role, np.asarray(rows, dtype=np.int64), np.asarray(stack))
-            for rows, arrays in batches
-            if len(rows)
-            for (name, role), stack in arrays.items()
-        ]
-        if not stacks:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=f"V{DIGEST}")
+        stacks = _Stacks.of(batches)
+        if not stacks.arrays:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=_KEPT["digest"])
         found = self._planned(stacks)
-        views = [view for stack in stacks for view in stack.views()]
+        pieces = stacks.pieces()
         item = _ITEMS[self.layout.dtype[found]]
         starts = self._bases()[self.layout.dtype[found]] + self.layout.position[found] * item
         sizes = self.layout.elements[found] * item
         if int(sizes.max()) < _HASHED_ASIDE:
-            digests = _digests(views)
-            self._put(starts, sizes, views)
+            digests = b"".join(map(_digest, pieces))
+            self._put(starts, sizes, pieces)
         else:  # hashing and writing both let go of the interpreter
-            with ThreadPoolExecutor(1) as pool:
-                job = pool.submit(_digests, views)
-                self._put(starts, sizes, views)
-                digests = job.result()
-        return found, np.frombuffer(digests, dtype=f"V{DIGEST}")
+            with ThreadPoolExecutor(_THREADS) as pool:
+                hashed = pool.map(_digest, pieces)
+                self._put(starts, sizes, pieces)
+                digests = b"".join(hashed)
+        return found, np.frombuffer(digests, dtype=_KEPT)["digest"]
 
-    def _planned(self, stacks: Sequence[_Stack]) -> np.ndarray:
+    def _planned(self, stacks: _Stacks) -> np.ndarray:
         """The layout row of every case of every stack; BundleError where one is not as planned."""
-        layout = self.layout
-        counts = [len(stack.rows) for stack in stacks]
-        codes = np.repeat([layout.code(stack.name, stack.role) for stack in stacks], counts)
-        found = layout.rows(np.concatenate([stack.rows for stack in stacks]), codes)
-        sizes = np.repeat([stack.array.nbytes // len(stack.rows) for stack in stacks], counts)
-        given = np.repeat([_NUMBERS.get(stack.array.dtype, _NOTHING) for stack in stacks], counts)
+        layout, stack = self.layout, stacks.stack
+        codes = {key: layout.code(*key) for key in set(stacks.keys)}
+        found = layout.rows(stacks.case, np.array([codes[key] for key in stacks.keys])[stack])
+        sizes = np.array([array.nbytes for array in stacks.arrays]) // stacks.counts
+        given = np.array([_NUMBERS.get(array.dtype, _NOTHING) for array in stacks.arrays])[stack]
         planned = layout.dtype[found]
         known = (given == planned) | ((given == DTYPES["UINT16"]) & (planned == DTYPES["BFLOAT16"]))
-        right = (found >= 0) & known & (layout.elements[found] * _ITEMS[planned] == sizes)
-        if not right.all() or any(len(stack.array) != len(stack.rows) for stack in stacks):
-            at = 0
-            for stack, count in zip(stacks, counts, strict=True):
-                stack.check(found[at : at + count], layout)
-                at += count
+        right = (found >= 0) & known & (layout.elements[found] * _ITEMS[planned] == sizes[stack])
+        if not right.all() or (stacks.counts != [len(array) for array in stacks.arrays]).any():
+            stacks.check(found, layout)
         return found
 
     def _bases(self) -> np.ndarray:
@@ -100,25 +97,22 @@ class Blocks:
             bases[number] = self.offsets.get(f"data/{name}", 0)
         return bases
 
-    def _put(self, starts: np.ndarray, sizes: np.ndarray, views: Sequence[memoryview]) -> None:
+    def _put(self, starts: np.ndarray, sizes: np.ndarray, pieces: Sequence[Piece]) -> None:
         """Write pieces; those with nothing but padding between them in one go, large ones from where they are."""
         fd = self._open()
         order = np.argsort(starts, kind="stable")
         order = order[sizes[order] > 0]
         starts, sizes = starts[order], sizes[order]
-        apart = (starts[1:] - starts[:-1] - sizes[:-1] >= ALIGNMENT) | (sizes[1:] >= _LARGE) | (sizes[:-1] >= _LARGE)
-        apart |= starts[1:] // _PIECE != starts[:-1] // _PIECE
+        gaps = starts[1:] - starts[:-1] - sizes[:-1]
+        apart = (gaps >= ALIGNMENT) | (sizes[1:] >= _LARGE) | (sizes[:-1] >= _LARGE) | (starts[1:] // _PIECE != starts[:-1] // _PIECE)
         edges = [0, *(np.flatnonzero(apart) + 1).tolist(), len(order)]
-        pieces, at, ends = [views[place] for place in order.tolist()], starts.tolist(), (starts + sizes).tolist()
+        before = [0, *np.where(apart, 0, gaps).tolist()]
+        padded = [part for place, gap in zip(order.tolist(), before, strict=False) for part in (_PADDING[gap], pieces[place])]
         for first, end in pairwise(edges):
             if end == first + 1:
-                write_at(fd, pieces[first], at[first])
+                write_at(fd, padded[2 * first + 1], int(starts[first]))
             elif end > first:
-                low = at[first]
-                buffer = memoryview(bytearray(ends[end - 1] - low))
-                for i in range(first, end):
-                    buffer[at[i] - low : ends[i] - low] = pieces[i]
-                write_at(fd, buffer, low)
+                write_at(fd, b"".join(padded[2 * first : 2 * end]), int(starts[first]))
 
     def _open(self) -> int:
         if self._fd < 0:
@@ -143,34 +137,59 @@ class Blocks:
         return {**self.__dict__, "_fd": -1}
 
 
-@dataclass(frozen=True, slots=True)
-class _Stack:
-    """One tensor of many cases, (B, ...), and their rows."""
+@dataclass(frozen=True)
+class _Stacks:
+    """Tensors of many cases, (B, ...) each: their (name, role), and how many cases; for every tensor its stack and its case."""
 
-    name: str
-    role: str
-    rows: np.ndarray
-    array: np.ndarray
+    keys: list[tuple[str, str]]
+    arrays: list[np.ndarray]
+    counts: np.ndarray
+    stack: np.ndarray
+    case: np.ndarray
 
-    def views(self) -> list[memoryview]:
-        """The bytes of each case, without a copy where possible."""
-        view = np.ascontiguousarray(self.array).reshape(-1).view(np.uint8).data
-        size = len(view) // len(self.rows)
-        return [view[at : at + size] for at in range(0, len(view), size)] if size else [view] * len(self.rows)
+    @classmethod
+    def of(cls, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]) -> _Stacks:
+        """The stacks of batches, one after the other."""
+        given = [(np.asarray(rows, dtype=np.int64), arrays) for rows, arrays in batches if len(rows)]
+        batch = np.repeat(np.arange(len(given)), [len(arrays) for _, arrays in given])
+        sizes = np.array([len(rows) for rows, _ in given], dtype=np.int64)
+        counts = sizes[batch]
+        stack, within = spread(counts)
+        rows = np.concatenate([rows for rows, _ in given]) if given else sizes
+        return cls(
+            keys=[key for _, arrays in given for key in arrays],
+            arrays=[np.asarray(array) for _, arrays in given for array in arrays.values()],
+            counts=counts,
+            stack=stack,
+            case=rows[(np.cumsum(sizes) - sizes)[batch][stack] + within],
+        )
+
+    def pieces(self) -> list[Piece]:
+        """The bytes of every tensor, large ones without a copy where possible."""
+        result: list[Piece] = []
+        for array, count in zip(self.arrays, self.counts.tolist(), strict=True):
+            size = array.nbytes // count
+            whole = array.tobytes() if size < _LARGE else np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+            result += [whole[at * size : (at + 1) * size] for at in range(count)] if count > 1 else [whole]
+        return result
 
     def check(self, found: np.ndarray, layout: Layout) -> None:
-        """Raise a BundleError that says what is not as planned."""
-        if found.min() < 0:
-            raise BundleError(f"case row {self.rows[found.argmin()]} has no {self.role} {self.name} in the layout")
-        dtype = _WORDS[int(layout.dtype[found[0]])]
-        if self.array.dtype != numpy_dtype(dtype) and not (dtype == "BFLOAT16" and self.array.dtype == np.uint16):
-            raise BundleError(f"{self.name}: an array of {self.array.dtype} where {dtype} is planned")
-        if len(self.array) != len(self.rows):
-            raise BundleError(f"{self.name}: {len(self.array)} arrays for {len(self.rows)} cases")
-        elements = self.array.size // len(self.rows)
-        if (layout.elements[found] != elements).any() or (layout.dtype[found] != DTYPES[dtype]).any():
-            raise BundleError(f"{self.role} {self.name}: {elements} elements of {dtype} are not as planned")
+        """Raise a BundleError that says what is not as planned; ``found`` are the layout rows."""
+        ends = np.cumsum(self.counts)
+        for (name, role), array, count, end in zip(self.keys, self.arrays, self.counts.tolist(), ends.tolist(), strict=True):
+            rows = found[end - count : end]
+            if rows.min() < 0:
+                raise BundleError(f"case row {self.case[end - count + rows.argmin()]} has no {role} {name} in the layout")
+            dtype = _WORDS[int(layout.dtype[rows[0]])]
+            if array.dtype != numpy_dtype(dtype) and not (dtype == "BFLOAT16" and array.dtype == np.uint16):
+                raise BundleError(f"{name}: an array of {array.dtype} where {dtype} is planned")
+            if len(array) != count:
+                raise BundleError(f"{name}: {len(array)} arrays for {count} cases")
+            elements = array.size // count
+            if (layout.elements[rows] != elements).any() or (layout.dtype[rows] != DTYPES[dtype]).any():
+                raise BundleError(f"{role} {name}: {elements} elements of {dtype} are not as planned")
 
 
-def _digests(views: Iterable[memoryview]) -> bytes:
-    return b"".join([sha256(view).digest()[:DIGEST] for view in views])
+def _digest(piece: Piece) -> bytes:
+    """The whole SHA-256, of which the first half is kept."""
+    return sha256(piece).digest()

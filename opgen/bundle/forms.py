@@ -10,9 +10,9 @@ import numpy as np
 
 from opgen.bundle import dtypes
 from opgen.bundle.attributes import Columns
+from opgen.bundle.column import Column, spread
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.layout import Layout
-from opgen.bundle.pools import Column
 from opgen.model import Case, TensorDesc
 
 
@@ -111,9 +111,3 @@ class Described:
             extents=Column.of([extent for desc in descs for extent in (desc.shape, desc.strides, desc.storage_shape)]),
             ranges=[desc.range for desc in descs],
         )
-
-
-def spread(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Groups of ``counts`` rows each, one after the other: the group of every row, and its place within the group."""
-    group = np.repeat(np.arange(len(counts)), counts)
-    return group, np.arange(len(group)) - (np.cumsum(counts) - counts)[group]

@@ -6,14 +6,16 @@ tensor at any time, from any process, and the file comes out the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, pairwise
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from opgen.bundle.column import Column, spread
 from opgen.bundle.dtypes import ALIGNMENT, DTYPES, ROLES, BundleError, numpy_dtype, stored_dtypes
 
 _LARGEST = 1 << 46
@@ -63,31 +65,28 @@ class Layout:
         neighbours, in the order of the first of each kind, so that they can be written and read in one piece.
         Raises BundleError for a dtype that has no data and for sizes no file can hold.
         """
-        names: dict[str, int] = {}
-        numbers: dict[tuple[tuple[int, ...], ...], int] = {}
-        known: dict[int, int] = {}
-        form = np.empty(len(cases), dtype=np.int64)
-        given = [rows if isinstance(rows, list) else list(rows) for rows in tensors]
-        if len(given) != len(cases):
-            raise BundleError(f"a layout needs the tensors of every case: {len(cases)} cases, {len(given)} lists")
-        for at, rows in enumerate(given):
-            number = known.get(id(rows))
-            if number is None:
-                one = tuple(
-                    (names.setdefault(name, len(names)), ROLES[role], DTYPES[dtype], _extent(size, at, name))
-                    for name, role, dtype, size in rows
-                )
-                number = known[id(rows)] = numbers.setdefault(one, len(numbers))
-            form[at] = number
-        counts = np.array([len(one) for one in numbers], dtype=np.int64)
-        columns = np.array([row for one in numbers for row in one], dtype=np.int64).reshape(-1, 4)
-        case = np.repeat(np.arange(len(cases)), counts[form])
-        within = np.arange(len(case)) - np.repeat(np.cumsum(counts[form]) - counts[form], counts[form])
-        name, role, dtype, elements = columns[np.repeat((np.cumsum(counts) - counts)[form], counts[form]) + within].T
+        given = Column.same([rows if isinstance(rows, list) else list(rows) for rows in tensors])
+        if len(given.number) != len(cases):
+            raise BundleError(f"a layout needs the tensors of every case: {len(cases)} cases, {len(given.number)} lists")
+        rows = list(chain.from_iterable(given.values))
+        names = Column.of([row[0] for row in rows])
+        ends = np.cumsum(np.fromiter(map(len, given.values), dtype=np.int64, count=len(given.values)))
+        counts = np.diff(ends, prepend=0)
+        columns = np.stack([
+            names.number,
+            Column.of([row[1] for row in rows]).numbers(ROLES.__getitem__),
+            Column.of([row[2] for row in rows]).numbers(DTYPES.__getitem__),
+            _extents(rows, lambda at: given.first[np.searchsorted(ends, at, side="right")]),
+        ], axis=1)  # fmt: skip
+        raw, width = columns.tobytes(), columns.itemsize * columns.shape[1]
+        alike = Column.of([raw[start * width : end * width] for start, end in pairwise([0, *ends.tolist()])])
+        form = alike.number[given.number]
+        case, within = spread(counts[given.number])
+        name, role, dtype, elements = columns[(ends - counts)[given.number][case] + within].T
         rank = _inverse(np.argsort(form, kind="stable") if order is None else order, len(cases))
         position, blobs = _positions(dtype, elements, rank[case])
         return cls(
-            len(cases), tuple(names), form, case.astype(np.uint32), name.astype(np.int32), role.astype(np.int8),
+            len(cases), tuple(names.values), form, case.astype(np.uint32), name.astype(np.int32), role.astype(np.int8),
             dtype.astype(np.int8), elements.copy(), position, blobs,
         )  # fmt: skip
 
@@ -124,11 +123,13 @@ class Layout:
         return order, keys[order]
 
 
-def _extent(size: int | Sequence[int], case: int, name: str) -> int:
-    extent = prod(size) if isinstance(size, (tuple, list)) else int(size)  # type: ignore[arg-type]
-    if not 0 <= extent <= _LARGEST:
-        raise BundleError(f"case row {case}, {name}: a tensor of {extent} elements cannot be stored")
-    return extent
+def _extents(rows: Sequence[tuple[Any, ...]], case: Callable[[int], int]) -> np.ndarray:
+    """(rows,) the elements of each tensor; BundleError, with the ``case`` of the row, where no file can hold them."""
+    extents = [prod(size) if isinstance(size, (tuple, list)) else int(size) for _, _, _, size in rows]
+    if not 0 <= min(extents, default=0) <= max(extents, default=0) <= _LARGEST:
+        wrong = next(at for at, extent in enumerate(extents) if not 0 <= extent <= _LARGEST)
+        raise BundleError(f"case row {case(wrong)}, {rows[wrong][0]}: a tensor of {extents[wrong]} elements cannot be stored")
+    return np.array(extents, dtype=np.int64)
 
 
 def _inverse(order: Sequence[int] | np.ndarray, count: int) -> np.ndarray:

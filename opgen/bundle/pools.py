@@ -1,58 +1,20 @@
-"""Columns whose values are worked out once each; texts and lists of integers, each stored once and named by a number."""
+"""Texts and lists of integers, each stored once and named by a number."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from itertools import chain
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
+from opgen.bundle.column import Column
 from opgen.bundle.dtypes import BundleError
 
 LIST = np.dtype([("start", "<u4"), ("length", "<u4")])
 """A row of ``/lists``: where a list lies in ``/integers``. Row 0 stands for a null pointer, row 1 for length 0."""
 
 NULL, EMPTY = 0, 1
-
-T = TypeVar("T")
-U = TypeVar("U")
-
-
-@dataclass(frozen=True)
-class Column(Generic[T]):
-    """A column by its distinct values, in the order of first use.
-
-    ``first`` (values,) is the row where each value is first, ``number`` (rows,) the number of each row's value.
-    """
-
-    values: list[T]
-    first: np.ndarray
-    number: np.ndarray
-
-    @classmethod
-    def of(cls, column: Sequence[T]) -> Column[T]:
-        """Equal values are one, so True is 1."""
-        numbers = {value: number for number, value in enumerate(dict.fromkeys(column))}
-        number = np.fromiter(map(numbers.__getitem__, column), dtype=np.int64, count=len(column))
-        first = np.empty(len(numbers), dtype=np.int64)
-        first[number[::-1]] = np.arange(len(number) - 1, -1, -1)  # the last that is assigned stays
-        return cls(list(numbers), first, number)
-
-    @classmethod
-    def same(cls, column: Sequence[T]) -> Column[T]:
-        """One object is one value, equal or not; none is hashed."""
-        found = Column.of(list(map(id, column)))
-        return cls([column[at] for at in found.first.tolist()], found.first, found.number)
-
-    def map(self, change: Callable[[T], U]) -> Column[U]:
-        """The column with every value changed."""
-        return Column([change(value) for value in self.values], self.first, self.number)
-
-    def numbers(self, known: Callable[[T], int]) -> np.ndarray:
-        """(rows,) int64, looked up once for each value."""
-        return np.array([known(value) for value in self.values], dtype=np.int64).take(self.number)
 
 
 class _Pool:

@@ -10,10 +10,11 @@ import numpy as np
 
 from opgen.bundle import dtypes
 from opgen.bundle.attributes import Columns
+from opgen.bundle.column import Column, spread
 from opgen.bundle.dtypes import BundleError, enum, named
-from opgen.bundle.forms import Described, Forms, spread
+from opgen.bundle.forms import Described, Forms
 from opgen.bundle.layout import Layout
-from opgen.bundle.pools import Column, Lists, Strings, checked
+from opgen.bundle.pools import Lists, Strings, checked
 from opgen.bundle.tensors import tensors
 from opgen.model import Case, Code, Expectation
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgen.bundle import dtypes
+from opgen.bundle.column import spread
 from opgen.bundle.dtypes import BundleError, enum, named
-from opgen.bundle.forms import Described, Forms, spread
+from opgen.bundle.forms import Described, Forms
 from opgen.bundle.layout import Layout
 from opgen.model import Case
 
