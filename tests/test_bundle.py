@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from hashlib import sha256
 from pathlib import Path
 
 import h5py
@@ -169,6 +170,21 @@ def test_blocks_write_the_same_bytes_as_single_tensors(tmp_path: Path, step: int
                     writer.write_block(rows, name, role, stack[rows])
         port.close()
     assert (tmp_path / "single.h5").read_bytes() == (tmp_path / "block.h5").read_bytes()
+
+
+def test_large_tensors_beside_small_ones_have_their_own_digests(tmp_path: Path) -> None:
+    sizes = {"a": 1 << 18, "b": 3, "c": 0, "d": (1 << 17) + 1, "e": 1 << 16}
+    call = Call("aclnnOne", "ascend910b", {name: TensorDesc((size,), "DOUBLE") for name, size in sizes.items()})
+    cases = [Case(name, call, "call", "", VALID) for name in ("one", "two")]
+    layout = Layout.plan(cases, [[(name, "input", "DOUBLE", size) for name, size in sizes.items()]] * 2)
+    arrays = {name: bits(np.random.default_rng(size), "DOUBLE", (2, size)) for name, size in sizes.items()}
+    with Writer(tmp_path / "b.h5", {}, cases, layout) as writer:
+        writer.write_batch([1, 0], {(name, "input"): stack for name, stack in arrays.items()})
+    with opgen.open(tmp_path / "b.h5") as bundle:
+        digests = bundle.tables["tensors"]["digest"].reshape(2, len(sizes))
+        for row, at in ((1, 0), (0, 1)):
+            assert digests[row].tolist() == [sha256(stack[at].tobytes()).digest()[:16] for stack in arrays.values()]
+            assert all(same_bits(bundle[row].inputs[name], stack[at]) for name, stack in arrays.items())
 
 
 def test_tensors_are_aligned_and_the_size_is_foreseen(path: Path) -> None:

@@ -128,14 +128,14 @@ def workers(words: Sequence[str]) -> None:
 
 
 def large_tensors(words: Sequence[str]) -> None:
-    """Eight tensors of 32 MiB through the writer's path, against one raw sequential write."""
-    parts = [np.random.default_rng(i).integers(0, 1 << 30, LARGE // 64, dtype=np.int64).view(np.float64) for i in range(8)]
-    with section(f"{8 * parts[0].nbytes >> 20} MiB of large tensors, on the clock") as folder:
-        layout = Layout.plan(range(8), [[("x", "golden", "DOUBLE", part.size)] for part in parts])
+    """A case of eight tensors of 32 MiB through the writer's path, against one raw sequential write."""
+    parts = {f"x{i}": np.random.default_rng(i).integers(0, 1 << 30, LARGE // 64, dtype=np.int64).view(np.float64) for i in range(8)}
+    with section(f"{LARGE >> 20} MiB of large tensors, on the clock") as folder:
+        layout = Layout.plan(range(1), [[(name, "golden", "DOUBLE", part.size) for name, part in parts.items()]])
 
         def raw(path: Path = folder / "raw") -> None:
             with open(path, "r+b" if path.exists() else "w+b", buffering=0) as file:
-                for part in parts:
+                for part in parts.values():
                     view = memoryview(part).cast("B")
                     for at in range(0, len(view), 8 << 20):
                         file.write(view[at : at + (8 << 20)])
@@ -143,19 +143,18 @@ def large_tensors(words: Sequence[str]) -> None:
         def ours(digests: bool, path: Path = folder / "ours") -> None:
             path.touch()
             with Blocks(path, layout, {"data/DOUBLE": 4096}) as port:
-                for at, part in enumerate(parts):
-                    if digests:
-                        port.write([at], {("x", "golden"): part[None]})
-                    else:
-                        place = 4096 + 8 * layout.position[at : at + 1]
-                        port._put(place, np.array([part.nbytes]), [memoryview(part).cast("B")])
+                if digests:
+                    port.write([0], {(name, "golden"): part[None] for name, part in parts.items()})
+                else:
+                    sizes = np.full(len(parts), LARGE // 8)
+                    port._put(4096 + 8 * layout.position, sizes, [memoryview(part).cast("B") for part in parts.values()])
 
         raw(), ours(True)
         first, plain, checked = interleaved(raw, lambda: ours(False), lambda: ours(True), clock=time.perf_counter)
-        total = sum(part.nbytes for part in parts) / 1e6
+        total = LARGE / 1e6
         row("without digests", f"{total / plain:,.0f} and {total / first:,.0f} MB/s", first / plain, 0.9)
         row("with digests", f"{total / checked:,.0f} and {total / first:,.0f} MB/s", first / checked, 0.3)
-        hashing = seconds(lambda: [sha256(memoryview(part).cast("B")).digest() for part in parts], time.perf_counter)
+        hashing = seconds(lambda: [sha256(memoryview(part).cast("B")).digest() for part in parts.values()], time.perf_counter)
         row("SHA-256 by itself", f"{total / hashing:,.0f} MB/s")
 
 
