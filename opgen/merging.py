@@ -21,7 +21,7 @@ from opgen.bundle.writer import Writer
 from opgen.model import Call, Case, TensorDesc
 from opgen.words import words
 
-_HEADER = ("operators", "products", "specs", "plans", "plan", "chosen", "shard", "seed")
+_HEADER = ("operators", "products", "specs", "plans", "plan", "chosen", "shard", "seed", "given")
 """What a bundle says of itself, in the order of the file."""
 _OWN = ("shard", "products", "format", "format_version")
 """What may differ between parts, or follows from the format."""

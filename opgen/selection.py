@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from opgen.book import Book, book
-from opgen.calls import read_calls
+from opgen.calls import NamedCall, read_calls, to_plain
 from opgen.dumps import read_dumps
 from opgen.model import FileError, Problem
+from opgen.numerics import Array
 from opgen.plan import TIERS, Plan, load_plan, plan_for
 from opgen.spec import Spec
 from opgen.suite import Suite, call_suite, plan_suite
@@ -47,8 +51,7 @@ class Request:
             found = self._of_calls(known)
         else:
             pages, tier = self.pages()
-            given = [one.call for one in read_calls(self.seed_calls, known.kinds)] if self.seed_calls else []
-            found = plan_suite(pages, tier, self.products, self.patterns, given)
+            found = plan_suite(pages, tier, self.products, self.patterns, [one.call for one, _ in self.given])
         if not found.cases:
             raise FileError([Problem("opgen", None, "", "no case matches what was asked for; opgen cases lists what there is")])
         return shard(found, self.shard) if self.shard else found
@@ -74,18 +77,36 @@ class Request:
             raise FileError([Problem(path, None, plan.op, "is a plan of another operator than was asked for")])
         return [(spec, plan) for spec in known.of(api)], tier
 
-    def _of_calls(self, known: Book) -> Suite:
-        named = read_calls(self.calls, known.kinds)
+    @cached_property
+    def given(self) -> list[tuple[NamedCall, Mapping[str, Array]]]:
+        """The calls that are asked for or that exist already, with their own tensors; none where a plan alone says what is tried."""
+        known = book()
+        if not self.calls:
+            return [(one, {}) for one in read_calls(self.seed_calls, known.kinds)] if self.seed_calls else []
         apis = {known.api(name) for name in self.operators}
         chosen = [
             one
-            for one in named
+            for one in read_calls(self.calls, known.kinds)
             if (not apis or one.call.api in apis)
             and (not self.products or one.call.product in self.products)
             and (not self.patterns or matches(one.id, self.patterns))
         ]
-        given = dict(zip((one.id for one in chosen), read_dumps(chosen, self.calls), strict=True))
-        return call_suite(chosen, lambda call: known.by_page[call.api, call.product], lambda spec: plan_for(spec.op), given=given)
+        return list(zip(chosen, read_dumps(chosen, self.calls), strict=True))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over :attr:`given`, ids, arguments and tensors; empty where nothing is given."""
+        digest = sha256()
+        for one, arrays in self.given:
+            digest.update(json.dumps([one.id, one.call.api, one.call.product, to_plain(one.call)]).encode() + b"\n")
+            for name, array in sorted(arrays.items()):
+                digest.update(name.encode() + array.tobytes())
+        return digest.hexdigest() if self.given else ""
+
+    def _of_calls(self, known: Book) -> Suite:
+        given = {one.id: arrays for one, arrays in self.given}
+        calls = [one for one, _ in self.given]
+        return call_suite(calls, lambda call: known.by_page[call.api, call.product], lambda spec: plan_for(spec.op), given=given)
 
 
 def matches(case: str, patterns: Sequence[str]) -> bool:
@@ -112,6 +133,7 @@ def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
         "chosen": [*request.products, *request.patterns, *([f"seeded by {request.seed_calls}"] if request.seed_calls else [])],
         "shard": request.shard,
         "seed": seed,
+        **({"given": request.digest} if request.given else {}),
     }
 
 

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import opgen
+from opgen.bundle.writer import Writer
 from opgen.cli import main
 
 FLOAT = {"dtype": "FLOAT", "format": "ND"}
@@ -22,10 +23,10 @@ def call(**changes):
     return {"id": "mine", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args, "data": "dump.npz", **changes}
 
 
-def generate(folder, one, **arrays):
+def generate(folder, one, *options, **arrays):
     np.savez(folder / "dump.npz", **arrays)
     (folder / "calls.jsonl").write_text(json.dumps(one) + "\n")
-    return CliRunner().invoke(main, ["generate", "--calls", str(folder / "calls.jsonl"), "-o", str(folder / "out.h5"), "-q"])
+    return CliRunner().invoke(main, ["generate", "--calls", str(folder / "calls.jsonl"), "-o", str(folder / "out.h5"), "-q", *options])
 
 
 def test_a_dump_is_what_the_golden_is_computed_from(tmp_path):
@@ -52,6 +53,24 @@ def test_two_calls_with_other_data_are_two_goldens(tmp_path):
     assert result.exit_code == 0, result.output
     with opgen.open(tmp_path / "out.h5") as bundle:
         assert [bundle[name].golden["gradInput"][0, 0, 1, 1] for name in ("a", "b")] == [97.0 * 9, 98.0 * 9]
+
+
+def test_what_was_begun_with_other_data_is_not_gone_on_with(tmp_path, monkeypatch):
+    accept = Writer.accept
+
+    def stop(writer, rows, digests):
+        accept(writer, rows, digests)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Writer, "accept", stop)
+        assert generate(tmp_path, call(), gradOutput=np.ones((1, 2, 5, 5))).exit_code == 130
+    assert (tmp_path / "out.h5.partial").exists()
+    result = generate(tmp_path, call(), "--resume", gradOutput=np.full((1, 2, 5, 5), 2.0))
+    assert result.exit_code == 2 and "was begun for another suite" in result.stderr
+    assert generate(tmp_path, call(), "--resume", gradOutput=np.ones((1, 2, 5, 5))).exit_code == 0
+    with opgen.open(tmp_path / "out.h5") as bundle:
+        assert bundle["mine"].golden["gradInput"][0, 0, 1, 1] == 9
 
 
 def test_bits_of_bfloat16(tmp_path):

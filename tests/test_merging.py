@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,13 @@ from opgen import engine, merging
 from opgen.bundle.dtypes import BundleError
 from opgen.merging import merge
 from opgen.selection import Request, header
+
+PADDED = {"shape": [1, 2, 5, 5], "dtype": "FLOAT", "format": "ND"}
+IMAGE = {**PADDED, "shape": [1, 2, 3, 3]}
+CALL = {
+    "op": "aclnnReflectionPad2dBackward", "product": "ascend910b",
+    "args": {"gradOutput": PADDED, "self": IMAGE, "padding": [1, 1, 1, 1], "gradInput": IMAGE},
+}  # fmt: skip
 
 
 def write(path: Path, seed: int = 0, **asked: object) -> Path:
@@ -81,6 +89,19 @@ def test_a_part_of_another_split(parts: list[Path], tmp_path: Path) -> None:
 def test_other_cases_of_the_same_plan(parts: list[Path], tmp_path: Path) -> None:
     other = write(tmp_path / "other.h5", shard="3/3", patterns=["*-invalid-*"])
     refused([*parts[:2], other], tmp_path, r"other.h5: comes from another request than .*1.h5: chosen \['\*-invalid-\*'\] and")
+
+
+@pytest.mark.parametrize("way", ["calls", "seed_calls"])
+def test_parts_of_calls(tmp_path: Path, way: str) -> None:
+    calls, asked = tmp_path / "calls.jsonl", {} if way == "calls" else {"operators": [CALL["op"]], "products": ["ascend910b"]}
+    lines = [json.dumps({"id": f"n{at}", **CALL}) + "\n" for at in range(5)]
+    calls.write_text("".join(lines))
+    one, two, whole = (write(tmp_path / f"{i}.h5", shard=i and f"{i}/2", **{way: str(calls)}, **asked) for i in (1, 2, ""))
+    merge([one, two], tmp_path / "all.h5")
+    assert (tmp_path / "all.h5").read_bytes() == whole.read_bytes()
+    calls.write_text("".join(line.replace('"n1"', '"m1"') for line in lines))
+    other = write(tmp_path / "other.h5", shard="2/2", **{way: str(calls)}, **asked)
+    refused([one, other], tmp_path, "other.h5: comes from another request than .*1.h5: given")
 
 
 def test_a_part_of_another_size(parts: list[Path]) -> None:
