@@ -130,7 +130,7 @@ class _Loader:
         if basis not in BASES:
             self.doc.problem((*where, "basis"), f"no such basis {basis!r}; known are {', '.join(BASES)}")
         places = []
-        if "where" not in body:
+        if not body.get("where"):
             self.doc.problem(where, "the key 'where' is missing: the file and lines of the published sources")
         for place in self.strings((*where, "where"), body.get("where", "-"), "a place, NAME:LINES"):
             name, _, lines = place.partition(":")

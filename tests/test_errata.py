@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -119,6 +120,11 @@ def test_every_entry_says_where_it_was_read() -> None:
         ("stages:", "names: {bf: self.dtype == 'BFLOAT16'}\n\nstages:", "is read by no entry; delete it"),
         ("stages:", "names: {self: self.rank == 3}\n\nstages:", "is a name of the page already"),
         ("stages:", "names: {n: self.rank == }\n\nstages:", "is no expression"),
+        ("stages:", "names: [n]\n\nstages:", "names: expects a mapping of id to entry"),
+        ("stages:", "stages:\n  idle: 161002", "idle: expects a mapping with some of where, basis, note"),
+        ("rules: [padding.length]", "rules: [7]", "rules: expects a rule of the page or a list of them, not [7]"),
+        ('where: "RP:36-44"', "where: []", "the key 'where' is missing"),
+        ("written: untouched}", "reference: padLeft}", "expects a mapping of name to term"),
     ],
 )  # fmt: skip
 def test_bad_fragments_are_refused(old: str, new: str, message: str) -> None:
@@ -126,6 +132,19 @@ def test_bad_fragments_are_refused(old: str, new: str, message: str) -> None:
     said = refused(TEXT.replace(old, new, 1))
     assert message in said
     assert said.startswith("bad.yaml:")
+
+
+def test_a_folder_says_the_problems_of_all_its_files_and_has_one_file_per_operator(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "b.yaml").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "c.yaml").write_text(TEXT.replace("basis: inferred", "basis: guessed", 1), encoding="utf-8")
+    with pytest.raises(FileError) as caught:
+        erratafile.load_folder(tmp_path, book())
+    assert [problem.file for problem in caught.value.problems] == ["specs/errata/b.yaml", "specs/errata/c.yaml"]
+    assert f"{PAD}: specs/errata/a.yaml has its errata already" in str(caught.value) and "no such basis 'guessed'" in str(caught.value)
+    (tmp_path / "b.yaml").unlink()
+    (tmp_path / "c.yaml").unlink()
+    assert list(erratafile.load_folder(tmp_path, book())) == [PAD]
 
 
 def test_a_stage_that_answers_for_every_call_is_refused() -> None:

@@ -211,3 +211,36 @@ def test_html_in_a_browser(page, tmp_path):
     assert body.count("<tr>") == 5
     assert body.count('class="badge failed"') == 5
     assert "5 of 29 cases" in seen
+
+
+@pytest.mark.parametrize(
+    ("form", "axes", "pairs"),
+    [
+        ((), (), {("", ""): (1, 1)}),
+        ((6,), ("channel",), {("", "channel"): (1, 6)}),
+        ((2, 3, 2), ("sample", "group", "channel"), {("sample", "channel"): (2, 6)}),
+        ((2, 3, 2, 5), ("sample", "group", "channel", "column"), {("sample", "channel"): (2, 6), ("column", "channel"): (5, 6)}),
+        ((2, 3, 4, 5, 7), ("sample", "channel", "plane", "row", "column"),
+         {("sample", "channel"): (2, 3), ("plane", "row"): (4, 5), ("row", "column"): (5, 7)}),
+    ],
+)  # fmt: skip
+def test_maps_of_every_rank_keep_an_element_in_its_place_and_part_channels_by_group(form, axes, pairs):
+    pytest.importorskip("matplotlib")
+    from opgen.report.maps import panels
+
+    device = np.zeros(form)
+    device[(-1,) * len(form)] = 1
+    drawn = {(rows, columns): (values, lines) for values, rows, columns, lines in panels(
+        Compared("x", device, np.zeros(form), np.full(form, 0.1), form, axes))}  # fmt: skip
+    assert {names: values.shape for names, (values, _) in drawn.items()} == pairs
+    for (_, columns), (values, lines) in drawn.items():
+        assert np.flatnonzero(values.reshape(-1) > 1).tolist() == [values.size - 1]
+        assert lines == ([2, 4] if "group" in axes and columns == "channel" else [])
+
+
+def test_a_map_of_one_number_is_drawn():
+    pytest.importorskip("matplotlib")
+    from opgen.report.maps import error_map
+
+    found = Compared("x", np.ones(()), np.zeros(()), np.full((), 0.1), (), ())
+    assert error_map(found).startswith("data:image/png;base64,")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 
 import opgen
 from opgen import devices
+from opgen.bundle.dtypes import numpy_dtype
 from opgen.cli.run import command
 from opgen.devices import NoDevice, backend, backends
 from opgen.run import run
@@ -154,6 +156,49 @@ def test_absent_devices_are_one_message(path, tmp_path, device):
     with opgen.open(path) as bundle, pytest.raises(NoDevice, match=f"--device {device}: "):
         run(bundle, backend("torch"), tmp_path / "r.h5", device=device)
     assert not (tmp_path / "r.h5").exists()
+
+
+@pytest.mark.parametrize(
+    ("case", "hf32", "mode"),
+    [
+        ("pool-plain", False, "must_keep_origin_dtype"),
+        ("pool-mode1", True, "allow_fp32_to_fp16"),
+        ("conv-half-mode2", False, "allow_fp32_to_fp16"),
+        ("conv-hf32", True, "must_keep_origin_dtype"),
+        ("pool-bf16", False, "must_keep_origin_dtype"),
+    ],
+)
+def test_an_npu_gets_the_switches_of_the_cube_mode_and_the_inputs_as_they_are(tmp_path, monkeypatch, case, hf32, mode):
+    """A stand-in whose kernels are those of the CPU: what is seen is what would be handed over."""
+    torch = pytest.importorskip("torch")
+    from opgen.devices import torch as module
+
+    calls = {**sample.CALLS, "conv-half-mode2": sample.convolution(mode=2)}
+    options: dict[str, object] = {}
+    npu = SimpleNamespace(
+        config=SimpleNamespace(), conv=SimpleNamespace(), aclnn=SimpleNamespace(), set_option=options.update,
+        set_compile_mode=lambda **modes: options.update(modes), get_device_name=lambda device: "stand-in",
+    )  # fmt: skip
+    monkeypatch.setattr(torch, "npu", npu, raising=False)
+    seen: dict[str, object] = {}
+
+    def adapter(tensors, args, wanted):
+        seen.update({name: value for name, value in tensors.items() if value is not None})
+        return {name: torch.zeros(args[name]["shape"], dtype=seen["gradOutput"].dtype) for name in wanted}
+
+    monkeypatch.setattr(module, "ADAPTERS", dict.fromkeys(module.ADAPTERS, adapter))
+    opened = module.TorchDevice("cpu")
+    opened.npu = True
+    with opgen.open(sample.write(tmp_path / "one.h5", {case: calls[case]})) as bundle:
+        view = bundle[case]
+        answer = opened.answer(view)
+        assert answer["run_status"] == 0 and (npu.conv.allow_hf32, npu.aclnn.allow_hf32) == (hf32, hf32)
+        assert options == {"jit_compile": False, "ACL_PRECISION_MODE": mode} and npu.config.allow_internal_format is False
+        for name, value in view.inputs.items():
+            assert seen[name].dtype == module._NATIVE[view.call["args"][name]["dtype"]]
+            assert np.array_equal(seen[name].double().numpy(), value.astype(np.float64))
+        for name, array in answer["outputs"].items():
+            assert array.dtype == numpy_dtype(view.call["args"][name]["dtype"]) and array.shape == view.golden[name].shape
 
 
 @pytest.mark.parametrize("padding", [[0, 2, 2, 0], [2, 0, 0, 2], [1, 1, 1, 1]])
