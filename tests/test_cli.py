@@ -335,14 +335,17 @@ def test_choose_keeps_order_and_names_what_is_missing() -> None:
         ("opgen generate group", {"group_norm_backward"}),
         ("opgen generate --product ascend910", {"ascend910", "ascend910b", "ascend910_93"}),
         ("opgen generate --plan s", {"smoke", "standard"}),
+        ("opgen generate --plan mine", {"mine"}),
         ("opgen inspect {bundle} two", {"two 0", "two 1", "two 2", "two 3"}),
+        ("opgen inspect nowhere.h5 two", set()),
+        ("opgen generate --case two", set()),
     ],
 )
 def test_completion(line: str, found: set[str], bundle: Path) -> None:
     typed = line.format(bundle=bundle)
     environment = {"_OPGEN_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
     shown = spawn(env=environment)
-    assert {item.split(",", 1)[1] for item in shown.stdout.splitlines()} == found
+    assert {item.split(",", 1)[1] for item in shown.stdout.splitlines() if item} == found and shown.stderr == ""
 
 
 def test_colour_only_where_it_is_wanted(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:

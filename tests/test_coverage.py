@@ -11,12 +11,15 @@ import pytest
 from click.testing import CliRunner
 
 from opgen import engine
+from opgen.calls import to_plain
 from opgen.choices import Choices
 from opgen.cli import main
 from opgen.coverage import Called, coverage, of_suite
 from opgen.coveragepage import html, summary
 from opgen.levels import levels_of
 from opgen.oracle import judge
+from opgen.resources import cases_folder
+from opgen.selection import Request
 from tests.suites import page, plan, suite
 
 NAMES = ("reflection_pad2d_backward", "avg_pool2d_backward", "convolution_backward.ascend910b", "group_norm_backward")
@@ -88,6 +91,50 @@ def test_a_plan_that_forgets_an_axis_value_covers_less(tmp_path: Path) -> None:
     told = coverage(of_suite(made), {spec.api: plan(spec.op)}, "standard", {spec.name: fewer})
     assert told["tuples"]["2"] < 100.0 and told["lowest"] < 100.0
     assert told["pages"][0]["tuples"][1]["missing"]
+
+
+def test_calls_are_counted_against_a_plan_of_ones_own(tmp_path: Path) -> None:
+    """A plan that asks for less is covered by more of the same calls; a plan of another operator is refused."""
+    own, bundle, calls = tmp_path / "own.yaml", tmp_path / "suite.h5", tmp_path / "calls.jsonl"
+    own.write_text(
+        "op: aclnnReflectionPad2dBackward\n"
+        "axes: {product: [ascend910b], rank: [3, 4], dtype: [FLOAT, FLOAT16], padLeft: [0, 1]}\n"
+        'let: {H: "2", W: "3", C: "2", N: "1"}\n'
+        "tiers: {smoke: {strength: 1, invalid: 0}, full: {strength: 2, invalid: 0}}\n"
+    )
+    made = Request(operators=["reflection_pad2d_backward"], plan=f"{own}::full").suite()
+    engine.write(made, bundle, {"seed": 0})
+    lines = [{"id": c.id, "op": c.call.api, "product": c.call.product, "args": to_plain(c.call)} for c in made.cases]
+    calls.write_text("\n".join(map(json.dumps, lines)))
+
+    def told(*args: str) -> dict:
+        shown = CliRunner().invoke(main, ["coverage", *args, "--json"])
+        assert shown.exit_code == 0, shown.output
+        return json.loads(shown.output)
+
+    of_bundle, of_calls = told(str(bundle), "--plan", f"{own}::full"), told("--calls", str(calls), "--plan", f"{own}::full")
+    assert of_bundle["tuples"] == of_calls["tuples"] == {"1": 100.0, "2": 100.0, "3": of_bundle["tuples"]["3"]}
+    calls.write_text(json.dumps(lines[0]))
+    assert told("--calls", str(calls), "--plan", str(own))["tuples"]["1"] < 100.0
+    first = Request(operators=["reflection_pad2d_backward"], plan=str(own)).suite()
+    assert told("--plan", str(own), "reflection_pad2d_backward")["pages"][0]["calls"] == len(first.cases) < len(lines)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--plan", "nowhere.yaml"], "--plan: nowhere.yaml: no such tier or file; tiers are smoke, standard, full, crash, or FILE::TIER"),
+        (["--plan", "{cases}/group_norm_backward.yaml"], "is no plan of aclnnReflectionPad2dBackward; name the operator to count"),
+        (["group_norm_backward"], "holds no call of what was asked for"),
+        (["reflection_pad_backward"], "no such operator (did you mean 'reflection_pad2d_backward'?)"),
+    ],
+)
+def test_what_cannot_be_counted_is_told(args: list[str], message: str, tmp_path: Path) -> None:
+    case = suite("reflection_pad2d_backward", "smoke").cases[0]
+    path = tmp_path / "calls.jsonl"
+    path.write_text(json.dumps({"id": "a", "op": case.call.api, "product": case.call.product, "args": to_plain(case.call)}))
+    shown = CliRunner().invoke(main, ["coverage", "--calls", str(path), *(arg.format(cases=cases_folder()) for arg in args)])
+    assert shown.exit_code == 2 and message in shown.stderr and len(shown.stderr.splitlines()) == 1
 
 
 def test_the_command_counts_plans_bundles_and_files(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen import statuses
+from opgen import erratafile, library, statuses
+from opgen.book import book
 from opgen.bundle import container
 from opgen.devices import canary
 from opgen.explain import call_line
@@ -14,6 +15,7 @@ from opgen.model import FileError
 from opgen.numerics import DTYPES
 from opgen.outcome import Report
 from opgen.pattern import describe
+from opgen.resources import specs_folder
 from opgen.statuses import Asked, of_first_phase
 from tests import device_sample as sample
 
@@ -258,6 +260,28 @@ def test_an_erratum_does_not_excuse_what_it_does_not_explain(bundle, tmp_path, f
 def test_an_erratum_of_one_output_does_not_excuse_another(bundle, tmp_path):
     spoil = only("conv-groups", lambda o: {**o, "gradBias": o["gradBias"].astype(np.float16).astype(np.float32) * np.float32(1.001)})
     assert judged(bundle, tmp_path, spoil)["conv-groups"].verdict == "failed"
+
+
+@pytest.mark.parametrize(("written", "excused"), [("untouched", "canary"), ("zeros", "zeros")])
+def test_an_output_that_a_library_does_not_compute_is_a_known_deviation_and_another_value_is_not(
+    bundle, tmp_path, monkeypatch, written, excused
+):
+    shipped = (specs_folder() / "errata" / "reflection_pad2d_backward.yaml").read_text(encoding="utf-8")
+    entry = "when: self.numel == 0 or gradOutput.numel == 0, written: untouched"
+    assert entry in shipped
+    own = erratafile.loads(shipped.replace(entry, f"when: self.dtype == 'FLOAT', written: {written}"), book(), "own.yaml")
+    monkeypatch.setattr(library, "errata", lambda: {own.api: own})
+    shape = bundle["pad-FLOAT"].golden["gradInput"].shape
+    outputs = {
+        "canary": np.full(shape, canary.pattern("FLOAT", 4).view(np.float32)[0]),
+        "zeros": np.zeros(shape, np.float32), "nan": np.full(shape, np.float32("nan")), "ones": np.ones(shape, np.float32),
+    }  # fmt: skip
+    found = {name: judged(bundle, tmp_path, only("pad-FLOAT", lambda o, v=value: {"gradInput": v}))["pad-FLOAT"]
+             for name, value in outputs.items()}  # fmt: skip
+    assert {name: one.verdict for name, one in found.items()} == {
+        name: "known deviation" if name == excused else "failed" for name in outputs
+    }  # fmt: skip
+    assert found[excused].detail.startswith("nothing_written (")
 
 
 def test_another_reference_is_a_known_deviation(tmp_path):
