@@ -20,7 +20,7 @@ from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import Result, ResultsFile
 from opgen.cli import main
-from opgen.devices import abi, aclnn, canary
+from opgen.devices import abi, aclnn, canary, process
 from opgen.devices.libraries import DeviceError, operator_places, runtime_places
 from opgen.engine import write
 from opgen.plan import plan_for
@@ -180,6 +180,54 @@ def test_a_worker_counts_on_after_a_crash(run: Run, bundle: Bundle) -> None:
     assert [results[one].run_status for one in cases] == [0, 0, "crash", 0, 0]
 
 
+@pytest.mark.parametrize(
+    ("fault", "status", "run_status", "text"),
+    [("memory", "unusable", None, "aclrtMalloc returned 207001: E207001: no memory for"),
+     ("fetch", 0, "unusable", "aclrtMemcpy returned 507000: E507000: asked to refuse")],
+)  # fmt: skip
+def test_a_runtime_that_refuses_memory_is_told_apart_from_an_answer_of_the_call(
+    run: Run, bundle: Bundle, fault: str, status: object, run_status: object, text: str
+) -> None:
+    (case,) = chosen(bundle, PAD, most=1)
+    found = run([case], fault=fault)[case]
+    assert (found.status, found.run_status, dict(found.outputs)) == (status, run_status, {}) and text in found.error
+    assert run([case])[case].run_status == 0
+
+
+def test_a_worker_is_replaced_after_so_many_calls(run: Run, bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loopback counts calls from its beginning: the third call of a worker never comes."""
+    monkeypatch.setattr(process, "RENEW", 2)
+    cases = chosen(bundle, POOL, most=5)
+    results = run(cases, fault=f"crash@{POOL}#3")
+    assert [results[one].run_status for one in cases] == [0] * 5
+    monkeypatch.setattr(process, "RENEW", 3)
+    assert [results.run_status for results in run(cases, fault=f"crash@{POOL}#3")] == [0, 0, "crash", 0, 0]
+
+
+def test_a_device_that_does_not_come_back_ends_the_run_and_keeps_what_was_answered(
+    bundle: Bundle, libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "PAUSES", (0.0,))
+    for name, value in {"OPGEN_OPAPI": str(libraries), "LOOPBACK_SOC": SOCS["ascend910b"], "LOOPBACK_FAULT": f"crash@{POOL}#2"}.items():
+        monkeypatch.setenv(name, value)
+    cases = chosen(bundle, POOL, most=4)
+    told: list[str] = []
+
+    def progress(case: str) -> None:
+        told.append(case)
+        if len(told) == 2:
+            monkeypatch.setenv("LOOPBACK_DEVICES", "0")
+
+    with opgen.Results.create(tmp_path / "results.h5", bundle) as results:
+        aclnn.run(bundle, results, cases=cases, device="npu", timeout=20, progress=progress)
+    with opgen.Results.open(tmp_path / "results.h5") as found:
+        assert [found[one].run_status for one in cases[:2]] == [0, "crash"]
+        assert found[cases[2]].status == "crash"
+        assert found[cases[2]].error.startswith("the device did not come back: aclnn: there is no device npu:0")
+    report = opgen.diff(bundle, tmp_path / "results.h5", cases=cases)
+    assert (told, report[cases[3]].verdict) == (cases[:2], "missing")
+
+
 def test_a_refused_call_is_never_run(run: Run, bundle: Bundle) -> None:
     """Accepting what is forbidden shows as a status, and nothing crashes on data that are not there."""
     cases = chosen(bundle, phase=1, bucket="stated", most=20)
@@ -241,6 +289,18 @@ def test_absent_things_are_said_with_where_was_looked(
     assert "no such device 'cuda'" in absent(bundle, tmp_path, "cuda")
     monkeypatch.setenv("LOOPBACK_DEVICES", "0")
     assert "there is no device npu:0" in absent(bundle, tmp_path)
+    monkeypatch.delenv("LOOPBACK_DEVICES")
+    for fault, name in {"init": "aclInit", "open": "npu:0: aclrtSetDevice", "stream": "npu:0: aclrtCreateStream"}.items():
+        monkeypatch.setenv("LOOPBACK_FAULT", fault)
+        assert f"{name} returned 507000: E507000: asked to refuse" in absent(bundle, tmp_path)
+
+
+def test_a_worker_that_dies_while_it_starts_is_one_message(
+    run: Run, bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONHOME", "/no/python")
+    text = absent(bundle, tmp_path)
+    assert "the worker process did not start: the worker process died of exit status 1 (" in text and "Fatal Python error" in text
 
 
 def test_own_libraries_come_first_then_custom_ones_then_the_toolkit(tmp_path: Path) -> None:

@@ -54,12 +54,14 @@ bool loopback_fault(const char *name, const char *api) {
 
 void loopback_stream_error(int code) { stream_error = code; }
 
-int aclInit(const char *config) { (void)config; return inits++ ? 100002 : 0; }
+static int asked(const char *name) { return loopback_fault(name, "runtime") ? loopback_refuse(507000, "asked to refuse") : 0; }
+
+int aclInit(const char *config) { (void)config; return inits++ ? 100002 : asked("init"); }
 int aclFinalize(void) { return 0; }
 int aclrtGetDeviceCount(uint32_t *count) { const char *n = getenv("LOOPBACK_DEVICES"); *count = n ? atoi(n) : 1; return 0; }
-int aclrtSetDevice(int32_t index) { return index == 0 ? 0 : loopback_refuse(107001, "no device %d", index); }
+int aclrtSetDevice(int32_t index) { return index == 0 ? asked("open") : loopback_refuse(107001, "no device %d", index); }
 int aclrtResetDevice(int32_t index) { (void)index; return 0; }
-int aclrtCreateStream(void **stream) { *stream = &stream_error; return 0; }
+int aclrtCreateStream(void **stream) { *stream = &stream_error; return asked("stream"); }
 int aclrtDestroyStream(void *stream) { (void)stream; return 0; }
 
 int aclrtSynchronizeStream(void *stream) {
@@ -71,7 +73,7 @@ int aclrtSynchronizeStream(void *stream) {
 
 int aclrtMalloc(void **pointer, size_t size, int policy) {
     if (policy != 0 || !size) return loopback_refuse(107000, "policy %d, size %zu", policy, size);
-    *pointer = malloc(size);
+    *pointer = asked("memory") ? NULL : malloc(size);
     if (!*pointer) return loopback_refuse(207001, "no memory for %zu bytes", size);
     memset(*pointer, 0xCD, size);
     return 0;
@@ -82,7 +84,7 @@ int aclrtFree(void *pointer) { free(pointer); return 0; }
 int aclrtMemcpy(void *to, size_t most, const void *from, size_t size, int kind) {
     if (size > most || (kind != 1 && kind != 2)) return loopback_refuse(107000, "copy of %zu into %zu, kind %d", size, most, kind);
     memcpy(to, from, size);
-    return 0;
+    return kind == 2 ? asked("fetch") : 0;
 }
 
 const char *aclrtGetSocName(void) { const char *soc = getenv("LOOPBACK_SOC"); return soc ? soc : "Ascend910B"; }
