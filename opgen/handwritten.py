@@ -62,10 +62,11 @@ def vacuous(doc: Document, i: int, body: Any) -> Vacuous:
     return Vacuous(str(body.get("when", "False")), str(body.get("why", "")), tuple(map(str, rules)))
 
 
-def pinned_call(doc: Document, i: int, body: dict[Any, Any]) -> Pinned:
+def pinned_call(doc: Document, i: int, body: Any) -> Pinned:
     """One entry of ``pinned``; problems are noted."""
     where = ("pinned", i)
     known_keys(doc, where, body, PIN_KEYS)
+    body = body if isinstance(body, dict) else {}
     for key in ("id", "why", "args"):
         if key not in body:
             doc.problem(where, f"the key '{key}' is missing")

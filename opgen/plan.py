@@ -119,22 +119,30 @@ class _Loader:
                 self.doc.problem(("roles", name), f"no such role {role!r}{did_you_mean(role, ROLES)}; known are {', '.join(ROLES)}")
         names = {axis.name for axis in axes}
         tiers = {str(name): self.tier(str(name), body, names) for name, body in self.mapping("tiers").items()}
-        pinned = tuple(pinned_call(self.doc, i, body) for i, body in enumerate(self.data.get("pinned") or []) if isinstance(body, dict))
+        pinned = tuple(pinned_call(self.doc, i, body) for i, body in enumerate(self.entries("pinned")))
         for id_ in {pin.id for pin in pinned if [p.id for p in pinned].count(pin.id) > 1}:
             self.doc.problem(("pinned",), "is the id of two pinned cases; rename one", id_)
         factors = self.data.get("factors", 2)
         if not isinstance(factors, int) or factors < 1:
             self.doc.problem(("factors",), f"expects how many tensors one term multiplies, not {factors!r}")
-        told = tuple(vacuous(self.doc, i, body) for i, body in enumerate(self.data.get("vacuous") or []))
+        told = tuple(vacuous(self.doc, i, body) for i, body in enumerate(self.entries("vacuous")))
+        lets = self.mapping("let")
         self.doc.raise_problems()
         op = str(self.data["op"])
-        return Plan(self.doc.file, op, axes, self.mapping("let"), roles, factors, told, tiers, pinned, self.doc, self.digest)
+        return Plan(self.doc.file, op, axes, lets, roles, factors, told, tiers, pinned, self.doc, self.digest)
 
     def mapping(self, key: str) -> dict[Any, Any]:
         value = self.data.get(key) or {}
         if not isinstance(value, dict):
             self.doc.problem((key,), f"expects a mapping, not {value!r}")
             return {}
+        return value
+
+    def entries(self, key: str) -> list[Any]:
+        value = self.data.get(key) or []
+        if not isinstance(value, list):
+            self.doc.problem((key,), f"expects a list, not {value!r}")
+            return []
         return value
 
     def axis(self, name: str, body: Any) -> Axis:

@@ -244,6 +244,26 @@ def test_check_says_every_problem_of_every_file(tmp_path: Path) -> None:
     assert any("no such key" in line and "extra" in line for line in problems)
 
 
+def test_check_reads_errata_against_their_pages(tmp_path: Path) -> None:
+    path = tmp_path / "errata" / "pad.yaml"
+    path.parent.mkdir()
+    shipped = (ROOT / "specs" / "errata" / "reflection_pad2d_backward.yaml").read_text(encoding="utf-8")
+    path.write_text(shipped, encoding="utf-8")
+    assert run("check", str(path)).exit_code == 0
+    path.write_text(shipped.replace("code: 161002", "code: 161999", 1), encoding="utf-8")
+    shown = run("check", str(path))
+    assert shown.exit_code == 2 and shown.stderr.startswith(f"{path}:") and "no such status code 161999" in shown.stderr
+
+
+def test_a_broken_spec_is_said_once_and_errata_are_not_held_against_it(tmp_path: Path) -> None:
+    spec, errata = tmp_path / "reflection_pad2d_backward.yaml", tmp_path / "errata" / "pad.yaml"
+    errata.parent.mkdir()
+    spec.write_text((ROOT / "specs" / spec.name).read_text(encoding="utf-8").replace("padLeft < W", "padLeft < Q"), encoding="utf-8")
+    errata.write_text("release: 7\nstages: {}\ntolerates: {}\n", encoding="utf-8")
+    shown = run("check", str(spec), str(errata))
+    assert shown.exit_code == 2 and "no such name 'Q'" in shown.stderr and str(errata) not in shown.stderr
+
+
 def test_a_plan_is_held_against_its_spec(tmp_path: Path) -> None:
     path = tmp_path / "pool.yaml"
     plan = (ROOT / "cases" / "avg_pool2d_backward.yaml").read_text(encoding="utf-8")
@@ -314,6 +334,18 @@ def test_audit_says_what_stands_on_changed_lines(tmp_path: Path) -> None:
     assert block.exit_code == 0 and "sha256: " in block.output and re.search(r"^    5 [0-9a-f]{12}", block.output, re.MULTILINE)
 
 
+def test_audit_names_the_cases_of_a_lock_that_are_touched(tmp_path: Path) -> None:
+    (tmp_path / "aclnnReflectionPad2dBackward.txt").write_text("x\n" * 21, encoding="utf-8")
+    lock = tmp_path / "mine.lock"
+    assert run("refresh", "reflection_pad2d_backward", "--lock", str(lock), "--quiet").exit_code == 0
+    shown = run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward", "--lock", str(lock), "--json")
+    found = json.loads(shown.output)
+    named = {case for finding in found for case in finding["cases"]}
+    assert shown.exit_code == 1 and any("-invalid-padding.length-" in case for case in named)
+    assert named <= {line.split()[0] for line in lock.read_text(encoding="utf-8").splitlines()}
+    assert not [finding for finding in found if finding["facts"] == ["padding.length"] and not finding["cases"]]
+
+
 # what several commands share -------------------------------------------------------------------------------------------
 def test_choose_keeps_order_and_names_what_is_missing() -> None:
     ids = ["b/1", "a/1", "a/[2]"]
@@ -336,6 +368,7 @@ def test_choose_keeps_order_and_names_what_is_missing() -> None:
         ("opgen generate --product ascend910", {"ascend910", "ascend910b", "ascend910_93"}),
         ("opgen generate --plan s", {"smoke", "standard"}),
         ("opgen generate --plan mine", {"mine"}),
+        ("opgen mutants --mutant ceil_", {"ceil_unclipped"}),
         ("opgen inspect {bundle} two", {"two 0", "two 1", "two 2", "two 3"}),
         ("opgen inspect nowhere.h5 two", set()),
         ("opgen generate --case two", set()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 
@@ -57,6 +58,21 @@ def test_a_worker_that_dies_loses_nothing(suite, expected, local, tmp_path, monk
     killer.join()
     assert not victim.is_alive() or victim.pid
     assert (tmp_path / "lost.h5").read_bytes() == expected
+
+
+def test_a_cluster_without_a_worker_is_one_message(suite, tmp_path):
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None, silence_logs=50) as empty,
+        pytest.raises(FileError, match="^--dask: .*the cluster has no worker; start one with 'dask worker ADDRESS'$"),
+    ):
+        engine.write(suite, tmp_path / "none.h5", {"seed": 3}, seed=3, dask=empty.scheduler_address)
+
+
+def test_without_its_package_a_cluster_is_one_message(suite, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(FileError, match=r"needs dask.distributed: pip install 'opgen\[distributed\]'"):
+        engine.write(suite, tmp_path / "none.h5", {"seed": 3}, seed=3, dask="tcp://127.0.0.1:1")
+    assert not list(tmp_path.iterdir())
 
 
 def test_nobody_at_the_address_is_one_message(suite, tmp_path, monkeypatch):

@@ -37,6 +37,8 @@ FORM = [  # (what is written instead of what, message)
     ("axes:", "axis:", "axis: no such key (did you mean 'axes'?)"),
     ("tiers:", "levels:", "the key 'tiers' is missing"),
     ("gradOutput: gradient", "gradOutput: gradeint", "no such role 'gradeint' (did you mean 'gradient'?)"),
+    ('let: {H: "max(padTop, padBottom) + grow", W: "max(padLeft, padRight) + grow", N: "2", C: "3"}', "let: [H]",
+     "let: expects a mapping, not ['H']"),
     ("factors: 1", "factors: 0", "expects how many tensors one term multiplies, not 0"),
     ("dtype: [FLOAT, FLOAT16]", "dtype: FLOAT", "expects a mapping, not 'FLOAT'"),
     ("dtype: [FLOAT, FLOAT16]", "dtype: []", "expects a list of values to try, not []"),
@@ -53,6 +55,9 @@ FORM = [  # (what is written instead of what, message)
     ("axes: [dtype, size], strength: 2", "axes: 2", "expects {axes: [...], strength: how many of them at a time}"),
     ("size], strength: 2", "size], strength: true", "expects {axes: [...], strength: how many of them at a time}"),
     ("size], strength: 2", "size], strength: 3", "expects {axes: [...], strength: how many of them at a time}"),
+    ("pinned:\n  - id: one", "pinned:\n  - one\n  - id: one", "pinned.0: expects a mapping, not 'one'"),
+    ("pinned:\n  - id: one", "pinned:\n    id: one", "pinned: expects a list, not {'id': 'one',"),
+    ("vacuous:\n  - {when", "vacuous:\n    {when", "vacuous: expects a list, not {'when'"),
     ("    why: because\n", "", "the key 'why' is missing"),
     ("    why: because\n", "    why: because\n    recipe: grit\n", "no such recipe 'grit' (did you mean 'grid'?)"),
     ("    why: because\n", "    why: because\n    recipe: {grid: 1}\n", "no such recipe '{'grid': 1}'"),
@@ -110,6 +115,13 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, old: str, new: str, message:
     told = str(caught.value)
     assert message in told
     assert "plan.yaml:" in told
+
+
+@pytest.mark.parametrize("text", ["[op, axes]", "op", "", "{}"])
+def test_what_is_no_mapping_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    with pytest.raises(FileError, match="^plan.yaml(:1)?: a plan is a mapping with the keys op, ") as caught:
+        load_plan(written(tmp_path, text), "plan.yaml")
+    assert len(caught.value.problems) == 1
 
 
 @pytest.mark.parametrize(("old", "new", "message"), FIT, ids=[message[:40] for *_, message in FIT])

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from xml.etree import ElementTree
 
 import numpy as np
@@ -143,6 +144,15 @@ def test_diff_command_writes_every_form(files, tmp_path):
     assert CliRunner().invoke(command, [bundle, good]).exit_code == 0
     assert json.loads(CliRunner().invoke(command, [bundle, good, "--json", "-"]).stdout)["totals"]["passed"] == 28
     assert CliRunner().invoke(command, [bundle, bad, "--case", "pool-*", "-q"]).exit_code == 0
+
+
+def test_without_the_packages_of_a_page_the_command_says_what_to_install(files, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.delitem(sys.modules, "opgen.report.html", raising=False)
+    monkeypatch.delattr("opgen.report.html", raising=False)
+    result = CliRunner().invoke(command, [*map(str, files[:2]), "--html", str(tmp_path / "r.html")])
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == "--html: needs jinja2, which is not installed: pip install 'opgen[report]'"
 
 
 @pytest.fixture(scope="module")

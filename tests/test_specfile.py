@@ -42,6 +42,8 @@ FRAGMENTS = [
     (ITEMS, "    items: {2: [kH, k-W]}\n    min", 28, "expects a list of 2 slot names"),
     ("otherwise: {0: {sH: kH", "otherwise: {0: {sH: kHH", 35, "stride.otherwise.0: no such letter or slot 'kHH' (did you mean 'kH'?)"),
     ("otherwise: {0: {sH: kH", "otherwise: {0: {sH: sH", 6, "sH: falls back to itself"),
+    ("otherwise: {0: {sH: kH, sW: kW}}", "otherwise: {0: {sH: sW, sW: sH}}", 6, "sH: falls back to itself"),
+    ("shape: {1: [2]}", "shape: [2]", 23, "scale.shape: expects a mapping of rank to a list of letters"),
     ("otherwise: {0: {sH: kH, sW: kW}}", "otherwise: {sH: kH}", 35, "expects a mapping of length to {name: the name it falls back to}"),
     ("enum: {0: KEEP, 1: LOWER}", "enum: {0: KEEP, one: LOWER}", 36, "mode.enum: expects a mapping of number to name"),
     ("enum: {0: KEEP, 1: LOWER}", "enum: {0: KEEP, 1: 2}", 36, "mode.enum: expects a mapping of number to name"),

@@ -45,6 +45,20 @@ def test_kernels_are_found_by_the_name_of_their_spec(op: str) -> None:
     assert all(callable(getattr(found, name)) for name in ("golden", "magnitude", "both", "depth"))
 
 
+@pytest.mark.parametrize(
+    ("op", "names"),
+    [
+        ("reflection_pad1d_backward", {"padLeft": 1, "padRight": 1}),
+        ("reflection_pad2d_backward", dict.fromkeys(("padLeft", "padRight", "padTop", "padBottom"), 1)),
+        ("avg_pool2d_backward", {}),
+        ("avg_pool3d_backward", {}),
+    ],
+)
+def test_an_output_that_nobody_wants_is_not_computed(op: str, names: dict[str, int]) -> None:
+    tensors = {"gradOutput": np.ones((1, 2, 3, 4, 5)), "self": np.ones((1, 2, 3, 4, 5))}
+    assert kernel(op).golden(tensors, names, ()) == {}
+
+
 def test_an_unknown_kernel_is_refused() -> None:
     with pytest.raises(ModuleNotFoundError, match="max_pool3d_backward"):
         kernel("max_pool3d_backward")
