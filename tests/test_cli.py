@@ -18,6 +18,7 @@ import opgen
 from opgen.cli import Commands, main, titles
 from opgen.cli.options import choose
 from opgen.model import FileError, Problem
+from tests import device_sample
 from tests.bundle_sample import sample
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -283,6 +284,32 @@ def test_inspect_shows_a_bundle_and_a_case(bundle: Path) -> None:
     case = run("inspect", str(bundle), "one/invalid").output
     for text in ("161002 or any_error", "pad_height", "161002.7", "padH=2, kH=2", "twin: one/FLOAT16/0", "mistrusted: no data", "null"):
         assert text in case
+
+
+def test_inspect_shows_views_numbers_and_what_is_not_there(tmp_path: Path) -> None:
+    pad = device_sample.pad("COMPLEX64")
+    small, large = device_sample.tensor([1, 2, 3, 4], "COMPLEX64"), device_sample.tensor([1, 2, 5, 6], "COMPLEX64")
+    view = {**small, "strides": [48, 24, 6, 1], "offset": 2, "storage_shape": [80], "range": [-2, 2.5]}
+    args = {**pad["args"], "gradOutput": large, "self": view, "padding": [1, 1, 1, 1], "gradInput": small}
+    nothing = {name: device_sample.tensor([0, 2, *extents]) for name, extents in {"self": (3, 4), "gradOutput": (5, 6)}.items()}
+    none = {**device_sample.pad("FLOAT")["args"], **nothing, "padding": [1, 1, 1, 1], "gradInput": nothing["self"]}
+    calls = {"view": {**pad, "args": args}, "none": {**pad, "args": none}, "masked": device_sample.CALLS["conv-masked"]}
+    path = device_sample.write(tmp_path / "suite.h5", calls)
+
+    def shown(case: str) -> str:
+        found = run("inspect", str(path), case)
+        assert found.exit_code == 0
+        return " ".join(found.output.split())
+
+    text = shown("view")
+    assert "self COMPLEX64 ND [1, 2, 3, 4] strides [48, 24, 6, 1] offset 2 storage [80] range [-2.0, 2.5]" in text
+    with opgen.open(path) as opened:
+        golden = opened["view"].golden["gradInput"]
+        assert opened["none"].golden["gradInput"].size == 0
+    first = f"({golden.flat[0].real:.6g},{golden.flat[0].imag:.6g})"
+    assert f"COMPLEX128 [1, 2, 3, 4] {abs(golden).min():.6g} {abs(golden).max():.6g} {first}" in text
+    assert "gradInput golden DOUBLE [0, 2, 3, 4] - -" in shown("none")
+    assert "outputMask [true, false, true]" in shown("masked")
 
 
 def test_inspect_as_json_is_the_call_and_its_tensors(bundle: Path) -> None:
