@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
-from opgen.cli import Commands, main, titles
+from opgen.cli import Commands, console, main, titles
 from opgen.cli.options import choose
 from opgen.model import FileError, Problem
 from tests import device_sample
@@ -406,6 +407,20 @@ def test_completion(line: str, found: set[str], bundle: Path) -> None:
     environment = {"_OPGEN_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
     shown = spawn(env=environment)
     assert {item.split(",", 1)[1] for item in shown.stdout.splitlines() if item} == found and shown.stderr == ""
+
+
+def test_a_bar_moves_on_a_terminal_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    for stream, quiet, shown in ((Terminal(), False, True), (Terminal(), True, False), (io.StringIO(), False, False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with console.progress("cases", 12, quiet) as advance:
+            advance(5)
+            advance(7)
+        assert ("cases" in stream.getvalue() and "12/12" in stream.getvalue()) == shown == bool(stream.getvalue())
 
 
 def test_colour_only_where_it_is_wanted(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:

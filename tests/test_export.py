@@ -540,6 +540,23 @@ def test_the_command_says_what_it_leaves_out(smoke: Bundle, tmp_path: Path) -> N
     assert code == 0 and not (tmp_path / "out" / "manual").exists() and not list(tmp_path.glob(".out*"))
 
 
+def test_an_export_that_fails_leaves_what_was_there(odd: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("npz", odd.path, "-o", tmp_path / "out")[0] == 0
+    before = {one: one.read_bytes() for one in (tmp_path / "out").rglob("*") if one.is_file()}
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(npz, "write_arrays", full)
+    code, said = run("npz", odd.path, "-o", tmp_path / "out", "--force")
+    assert (code, said) == (2, f"{tmp_path / 'out'}: cannot write: No space left on device\n")
+    monkeypatch.setattr(Path, "write_text", full)
+    code, said = run("gtest", odd.path, "-o", tmp_path / "suite.cpp")
+    assert (code, said) == (2, f"{tmp_path / 'suite.cpp'}: cannot write: No space left on device\n")
+    assert {one.name for one in tmp_path.iterdir()} == {"out"}
+    assert {one: one.read_bytes() for one in (tmp_path / "out").rglob("*") if one.is_file()} == before
+
+
 def test_what_the_command_refuses(odd: Bundle, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter").write_text("dear")

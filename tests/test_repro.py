@@ -25,7 +25,7 @@ from opgen.minimize import Search, minimize
 from opgen.plan import plan_for
 from opgen.repro import files
 from opgen.suite import call_suite
-from tests import loopback
+from tests import device_sample, loopback
 
 POOL: dict[str, Any] = {
     "op": "aclnnAvgPool2dBackward", "product": "ascend910b",
@@ -56,6 +56,9 @@ NORM: dict[str, Any] = {
         "gradInput": {"shape": [2, 4, 3], "dtype": "BFLOAT16"}, "gradGammaOut": {"shape": [4], "dtype": "BFLOAT16"}, "gradBetaOut": None,
     },
 }  # fmt: skip
+EVEN = device_sample.convolution(
+    "FLOAT", padding=[1, 1, 2, 2], gradOutput={"shape": [2, 4, 5, 8], "dtype": "FLOAT", "format": "NCHW"}
+)  # fmt: skip
 REFUSED: dict[str, Any] = {**POOL, "args": {**POOL["args"], "gradOutput": None}}
 
 
@@ -98,7 +101,7 @@ def test_programs_show_the_fault_and_nothing_without_it(
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
-@pytest.mark.parametrize("call", [POOL, PAD, NORM], ids=["pooling", "padding", "normalisation"])
+@pytest.mark.parametrize("call", [POOL, PAD, NORM, EVEN], ids=["pooling", "padding", "normalisation", "convolution of four paddings"])
 def test_the_torch_script_agrees_with_the_golden(call: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     named = NamedCall("one", make_call(call["op"], call["product"], call["args"], book().kinds), {})
     monkeypatch.setenv("LOOPBACK_FAULT", "element")
@@ -106,6 +109,17 @@ def test_the_torch_script_agrees_with_the_golden(call: dict[str, Any], tmp_path:
     (tmp_path / "repro_torch.py").write_text(files(failing)["repro_torch.py"])
     run = subprocess.run([sys.executable, "repro_torch.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.returncode == 0 and "0 of " in run.stdout, run.stdout + run.stderr
+
+
+def test_no_torch_script_where_torch_has_no_such_padding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch pads both sides of an axis alike."""
+    uneven = {**EVEN, "args": {**EVEN["args"], "padding": [1, 1, 1, 3]}}
+    monkeypatch.setenv("LOOPBACK_FAULT", "element")
+    written = {}
+    for name, call in {"even": EVEN, "uneven": uneven}.items():
+        named = NamedCall(name, make_call(call["op"], call["product"], call["args"], book().kinds), {})
+        written[name] = set(files(Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0]))
+    assert written["even"] - written["uneven"] == {"repro_torch.py"} and written["uneven"] == {"call.json", "repro.cpp", "repro.py"}
 
 
 def test_the_command_writes_the_call_and_its_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -70,6 +73,25 @@ def test_an_interrupted_run_is_completed(bundle, tmp_path):
     assert tally["kept"] == 7
     assert sum(tally.values()) == len(bundle)
     assert opgen.diff(bundle, results).totals == {"mistrusted": 1, "passed": len(bundle) - 1}
+
+
+def test_a_request_to_end_keeps_what_was_answered(bundle, tmp_path):
+    def asked_to_end(bundle, results, *, cases, device, timeout, progress):
+        fake()(bundle, results, cases=cases[:5], device=device, timeout=timeout, progress=progress)
+        os.kill(os.getpid(), signal.SIGTERM)
+        fake()(bundle, results, cases=cases[5:], device=device, timeout=timeout, progress=progress)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        run(bundle, asked_to_end, tmp_path / "r.h5")
+    assert signal.getsignal(signal.SIGTERM) is before
+    with opgen.Results.open(tmp_path / "r.h5") as found:
+        assert [one.id for one in found if one.status is not None] == list(bundle.ids[:5])
+
+
+def test_a_run_in_a_thread_leaves_signals_alone(bundle, tmp_path):
+    with ThreadPoolExecutor(1) as pool:
+        assert sum(pool.submit(run, bundle, fake(), tmp_path / "r.h5").result().values()) == len(bundle)
 
 
 def test_resume_without_an_earlier_run_and_of_another_bundle(bundle, tmp_path):
