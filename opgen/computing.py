@@ -6,8 +6,9 @@ kernels run batch by batch. No bit depends on which batches come together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Collection, Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -39,30 +40,23 @@ class _Output(NamedTuple):
     free: bool
 
 
-class _Written(NamedTuple):
-    """What outputs that are bounded together have in common: dtype, what they are rounded to before, whether inputs may be
-    flushed; ``alone`` tells large ones apart, which gain nothing from company."""
-
-    dtype: str
-    through: str | None
-    flushed: bool
-    alone: int
+_Groups: TypeAlias = dict[tuple[Any, ...], list[_Output]]
+"""Outputs that are bounded together, by dtype, by the dtype that they are rounded to before that, and by what tells them apart."""
 
 
 def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
     """The arrays of each batch, some large ones or many small ones; scratch memory is that of all together."""
     found: list[Arrays] = []
-    groups: dict[_Written, list[_Output]] = {}
+    groups: _Groups = {}
     with np.errstate(all="ignore"):
         depths = [_depths(batch) for batch in batches]
         deepest = [max(depth.values(), default=1) for depth in depths]
-        for inputs, depth in zip(fill(batches, deepest, Source(seed)), depths, strict=True):
+        for inputs, depth, most in zip(fill(batches, deepest, Source(seed)), depths, deepest, strict=True):
             arrays = {(name, "input"): array for name, array in inputs.stored.items()}
             found.append(arrays)
-            for written, output in _outputs(inputs, depth, arrays):
-                groups.setdefault(written, []).append(output)
-        for written, outputs in groups.items():
-            _bound(written, outputs)
+            _add_outputs(groups, inputs, depth, most, arrays)
+        for (dtype, rounded_to, *_), outputs in groups.items():
+            _bound(dtype, rounded_to, outputs)
     return found
 
 
@@ -72,26 +66,26 @@ def _depths(batch: Batch) -> dict[str, int]:
     return {out: depth(batch.names, shapes, out) for out in batch.wanted}
 
 
-def _outputs(inputs: Inputs, depths: Mapping[str, int], arrays: Arrays) -> Iterator[tuple[_Written, _Output]]:
+def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], deepest: int, arrays: Arrays) -> None:
     """Goldens and sums of absolute terms; most from inputs as they are computed with, some as they are read."""
-    batch, module = inputs.batch, kernel(inputs.batch.op)
-    free, gain = getattr(module, "DIFFERENCES", ()), _gain(inputs.seen)
-    apart = tuple(out for out in batch.wanted if out in batch.exact) if inputs.rounded or not _one_call(batch) else ()
-    for outputs, seen in ((tuple(out for out in batch.wanted if out not in apart), inputs.seen), (apart, inputs.values)):
+    batch, module, seen = inputs.batch, kernel(inputs.batch.op), inputs.seen
+    free, gain = getattr(module, "DIFFERENCES", ()), _gain(seen)
+    apart = [out for out in batch.wanted if out in batch.exact] if inputs.rounded or not _one_call(batch) else []
+    halved = batch.compute in ("FLOAT16", "BFLOAT16")
+    for outputs, tensors in (([out for out in batch.wanted if out not in apart], seen), (apart, inputs.values)):
         if not outputs:
             continue
-        goldens, magnitudes = _evaluate(batch, seen, outputs, max(depths.values(), default=1))
-        flushed = None
-        if inputs.subnormal and GRADIENT in seen:
-            flushed = flushed_magnitude(module.magnitude, seen, batch.names, outputs, dict.fromkeys(batch.inputs, batch.compute))
+        goldens, magnitudes = _evaluate(batch, tensors, outputs, deepest)
+        shares = None
+        if inputs.subnormal and GRADIENT in tensors:
+            shares = flushed_magnitude(module.magnitude, tensors, batch.names, outputs, dict.fromkeys(batch.inputs, batch.compute))
         for out in outputs:
             dtype, golden = batch.tensors[out].dtype, goldens[out]
-            halved = out not in batch.exact and batch.compute in ("FLOAT16", "BFLOAT16") and dtype != batch.compute
+            rounded_to = batch.compute if halved and dtype != batch.compute and out not in batch.exact else None
             alone = id(golden) if golden.size > SMALL else 0
-            share = None if flushed is None else flushed[out]
-            yield (
-                _Written(dtype, batch.compute if halved else None, share is not None, alone),
-                _Output(arrays, out, golden, magnitudes[out], share, depths[out], _quantum(inputs, out), gain, out in free),
+            share = None if shares is None else shares[out]
+            groups.setdefault((dtype, rounded_to, share is None, alone), []).append(
+                _Output(arrays, out, golden, magnitudes[out], share, depths[out], _quantum(inputs, out), gain, out in free)
             )
 
 
@@ -101,7 +95,7 @@ def _one_call(batch: Batch) -> bool:
 
 
 def _evaluate(
-    batch: Batch, seen: Mapping[str, Array | None], outputs: tuple[str, ...], depth: int
+    batch: Batch, seen: Mapping[str, Array | None], outputs: Collection[str], depth: int
 ) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
     """(goldens, sums of absolute terms), with the same bits on every machine.
 
@@ -124,14 +118,9 @@ def _quantum(inputs: Inputs, out: str) -> float | None:
     partners = getattr(kernel(inputs.batch.op), "PARTNERS", None)
     if partners is None or inputs.batch.compute == "HFLOAT32" or inputs.batch.given:
         return None
-    product = 1.0
-    for name in (GRADIENT, partners.get(out)):
-        if name in inputs.numbers:
-            step = inputs.numbers[name].quantum
-            if step is None:
-                return None
-            product *= step
-    return product
+    quanta = [inputs.numbers[name].quantum for name in (GRADIENT, partners.get(out)) if name in inputs.numbers]
+    known = [quantum for quantum in quanta if quantum is not None]
+    return prod(known) if len(known) == len(quanta) else None
 
 
 def _gain(seen: Mapping[str, Array | None]) -> float:
@@ -140,9 +129,9 @@ def _gain(seen: Mapping[str, Array | None]) -> float:
     return max(1.0, float(np.abs(rstd).max())) if rstd is not None and rstd.size else 1.0
 
 
-def _bound(written: _Written, outputs: Sequence[_Output]) -> None:
+def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> None:
     """Store the goldens and bounds of outputs that are written in the same formats."""
-    formats = formats_of(written.dtype, None, written.through)
+    formats = formats_of(dtype, None, rounded_to)
     shares = [output.flushed for output in outputs if output.flushed is not None]
     sums = Sums(
         np.concatenate([output.golden for output in outputs], axis=None),
@@ -150,9 +139,9 @@ def _bound(written: _Written, outputs: Sequence[_Output]) -> None:
         np.concatenate(shares, axis=None) if shares else None,
     )
     rows = [(output.golden.size, output.depth, output.quantum, output.gain) for output in outputs]
-    goldens, limits = stored(sums.golden + 0.0, golden_dtype(written.dtype)), bounds(formats, sums, Limits.of(rows))  # never -0
+    goldens, limits = stored(sums.golden + 0.0, golden_dtype(dtype)), bounds(formats, sums, Limits.of(rows))  # never -0
     lost = ~np.isfinite(sums.golden)
-    if "FLOAT16" in (written.dtype, written.through) and (np.abs(goldens) > 60000).any():
+    if "FLOAT16" in (dtype, rounded_to) and (np.abs(goldens) > 60000).any():
         over = certain_overflows(formats, sums, Limits.of([(size, depth, None, 1.0) for size, depth, _, _ in rows]))
         goldens[over], limits[over] = np.copysign(np.inf, goldens[over]), 0
         lost |= over

@@ -7,6 +7,7 @@ numpy keeps that raw output stable between releases, and the methods of its ``Ge
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Sequence
 from struct import Struct
 from typing import Any
@@ -18,7 +19,7 @@ from opgen.recipes import RECIPES, Draw
 from opgen.slot import Slot
 
 _KEY = Struct("<2Q")
-_WORD, _LANE = np.dtype("<u8"), np.dtype("<u4")
+_LANE, _LITTLE = np.dtype("<u4"), sys.byteorder == "little"
 
 
 class Source:
@@ -40,11 +41,13 @@ class Source:
         name = f"{self.seed}:{len(case_id)}:{case_id}:{tensor}".encode()
         self._key["key"] = _KEY.unpack(hashlib.blake2b(name, digest_size=16).digest())
         self._philox.state = self._state  # the counter at zero, and nothing buffered
-        return np.asarray(self._philox.random_raw(count), dtype=_WORD)
+        words: Array = self._philox.random_raw(count)
+        return words
 
-    def lanes(self, case_id: str, tensor: str, count: int) -> Array:
-        """Two uint32 of choice, (2 + count,) with the ``count`` lanes of the values behind them."""
-        return self.raw(case_id, tensor, 1 + (count + 1) // 2).view(_LANE)[: 2 + count]
+    def lanes(self, case_id: str, tensor: str, lanes: int, count: int) -> Array:
+        """The uint32 behind the first word, (lanes, count): the low half of a word, then the high one."""
+        words = self.raw(case_id, tensor, 1 + (lanes * count + 1) // 2)[1:]
+        return (words if _LITTLE else words.byteswap()).view(_LANE)[: lanes * count].reshape(lanes, count)
 
 
 def draw(recipe: str, source: Source, case_ids: Sequence[str], slot: Slot) -> Array:
@@ -56,29 +59,19 @@ def draw(recipe: str, source: Source, case_ids: Sequence[str], slot: Slot) -> Ar
     way, shape = RECIPES[recipe].draw(slot.role), (len(case_ids), *slot.shape)
     if way.key is not None:
         return draw_alike(recipe, source, slot, [(case_ids, slot.tensor, slot.count)]).reshape(shape)
-    lanes = np.empty((len(case_ids), 2 + way.lanes * slot.count), dtype=_LANE)
-    for row, case_id in enumerate(case_ids):
-        lanes[row] = source.lanes(case_id, slot.tensor, way.lanes * slot.count)
-    choice = lanes[:, :2].copy().view(_WORD)[:, 0].astype(np.uint64)
-    values = way.values(lanes[:, 2:].reshape(len(case_ids), way.lanes, slot.count), choice, slot)
-    return _finished(values, way, slot).view(DTYPES[slot.dtype].wide).reshape(shape)
+    choice = np.array([source.raw(case_id, slot.tensor, 1)[0] for case_id in case_ids], dtype=np.uint64)
+    lanes = np.stack([source.lanes(case_id, slot.tensor, way.lanes, slot.count) for case_id in case_ids])
+    return _finished(way.values(lanes, choice, slot), way, slot).view(DTYPES[slot.dtype].wide).reshape(shape)
 
 
 def draw_alike(recipe: str, source: Source, slot: Slot, tensors: Sequence[tuple[Sequence[str], str, int]]) -> Array:
     """Fill tensors, each (case ids, name, real numbers per case), whose slots have the key of ``slot``: flat, one after the other."""
-    way = RECIPES[recipe].draw(slot.role)
-    lanes = np.concatenate(
-        [
-            source.lanes(case_id, tensor, way.lanes * count)[2:].reshape(way.lanes, count)
-            for case_ids, tensor, count in tensors
-            for case_id in case_ids
-        ],
-        axis=1,
-    )
-    values = np.empty(lanes.shape[1])
-    nothing = np.zeros(1, dtype=np.uint64)
+    way, nothing = RECIPES[recipe].draw(slot.role), np.zeros(1, dtype=np.uint64)
+    drawn = [source.lanes(case_id, tensor, way.lanes, count) for case_ids, tensor, count in tensors for case_id in case_ids]
+    lanes = np.concatenate(drawn, axis=1)[None]
+    values = np.empty(lanes.shape[2])
     for piece in blocks(len(values)):
-        values[piece] = _finished(way.values(lanes[None, :, piece], nothing, slot), way, slot)
+        values[piece] = _finished(way.values(lanes[..., piece], nothing, slot), way, slot)
     return values.view(DTYPES[slot.dtype].wide)
 
 

@@ -43,43 +43,43 @@ class Numbers:
 
 @dataclass(slots=True)
 class Inputs:
-    """The inputs of a batch: (B, elements) as they lie in storage; (B, *shape) as they are read, and as they are computed with.
+    """The inputs of a batch: ``stored`` (B, elements) as they lie in storage, ``values`` (B, *shape) as they are read, None for
+    null pointers, and those that are ``rounded`` before they are computed with.
 
-    The latter two are None for null pointers. ``rounded``: some input is computed with otherwise than it is read;
     ``subnormal``: some may be subnormal in the compute dtype.
     """
 
     batch: Batch
-    numbers: dict[str, Numbers]
+    values: dict[str, Array | None]
+    numbers: dict[str, Numbers] = field(default_factory=dict)
     stored: dict[str, Array] = field(default_factory=dict)
-    values: dict[str, Array | None] = field(init=False)
-    seen: dict[str, Array | None] = field(init=False)
-    rounded: bool = False
+    rounded: dict[str, Array | None] = field(default_factory=dict)
     subnormal: bool = False
 
-    def __post_init__(self) -> None:
-        self.values, self.seen = dict.fromkeys(self.batch.roles), dict.fromkeys(self.batch.roles)
+    @property
+    def seen(self) -> dict[str, Array | None]:
+        """What is computed with."""
+        return {**self.values, **self.rounded} if self.rounded else self.values
 
 
-_Tensor: TypeAlias = tuple[Inputs, str, tuple[int, ...]]
-"""An input of a batch, its name and its shape (B, ...)."""
+_Tensor: TypeAlias = tuple[Inputs, str, tuple[int, ...], int]
+"""An input of a batch, its name, its shape (B, ...) and its elements."""
 
 
 def fill(batches: Sequence[Batch], depths: Sequence[int], source: Source) -> list[Inputs]:
     """Draw and round every input; ``depths`` are the longest sums of each batch."""
+    found = [Inputs(batch, dict.fromkeys(batch.roles)) for batch in batches]
     groups: dict[object, list[_Tensor]] = {}
-    found = []
-    for batch, depth in zip(batches, depths, strict=True):
-        cases, recipe, compute, factors = len(batch.ids), batch.recipe, batch.compute, batch.factors
-        inputs = Inputs(batch, {})
-        found.append(inputs)
+    for inputs, depth in zip(found, depths, strict=True):
+        batch = inputs.batch
         for name in batch.inputs:
             desc = batch.tensors[name]
-            numbers = _numbers(recipe, batch.roles.get(name, "operand"), desc.dtype, compute, depth, factors, desc.range)
+            numbers = _numbers(batch.recipe, batch.roles[name], desc.dtype, batch.compute, depth, batch.factors, desc.range)
             inputs.numbers[name] = numbers
-            shape = (cases, *desc.shape)
-            together = numbers.alike is not None and prod(shape) <= SMALL and name not in batch.given
-            groups.setdefault(numbers.alike if together else (id(inputs), name), []).append((inputs, name, shape))
+            shape = (len(batch.ids), *desc.shape)
+            size = prod(shape)
+            together = numbers.alike is not None and size <= SMALL and name not in batch.given
+            groups.setdefault(numbers.alike if together else (id(inputs), name), []).append((inputs, name, shape, size))
     for tensors in groups.values():
         _keep(tensors, _values(tensors, source))
     return found
@@ -98,11 +98,11 @@ def _numbers(
 
 def _values(tensors: Sequence[_Tensor], source: Source) -> Array:
     """The values of inputs that are alike, flat and one after the other; or of a single one."""
-    first, name, _ = tensors[0]
+    first, name, *_ = tensors[0]
     batch, numbers = first.batch, first.numbers[name]
     if numbers.alike is not None and name not in batch.given:
         parts = 2 if DTYPES[numbers.slot.dtype].complex else 1
-        wanted = [(inputs.batch.ids, name, prod(shape[1:]) * parts) for inputs, name, shape in tensors]
+        wanted = [(inputs.batch.ids, name, size // shape[0] * parts) for inputs, name, shape, size in tensors]
         return draw_alike(batch.recipe, source, numbers.slot, wanted)
     slot = replace(numbers.slot, tensor=name, shape=batch.tensors[name].shape, places=_places(batch, numbers.slot.role))
     return (given(batch, slot) if name in batch.given else draw(batch.recipe, source, batch.ids, slot)).reshape(-1)
@@ -118,7 +118,7 @@ def _places(batch: Batch, role: Role) -> tuple[int, ...] | None:
 
 def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
     """Hand out values that were drawn together: as stored, as they are read, and as they are computed with."""
-    first, name, _ = tensors[0]
+    first, name, *_ = tensors[0]
     numbers, compute = first.numbers[name], first.batch.compute
     dtype = numbers.slot.dtype
     storage = stored(flat, dtype)
@@ -126,16 +126,17 @@ def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
     seen = _in_compute(flat, dtype, compute)
     subnormal = not (numbers.normal and name not in first.batch.given) and has_subnormals(flat, compute)
     at = 0
-    for inputs, name, shape in tensors:
-        size, desc = prod(shape), inputs.batch.tensors[name]
-        cut = slice(at, at := at + size)
-        buffer, value = storage[cut].reshape(shape[0], size // max(shape[0], 1)), flat[cut].reshape(shape)
-        now = value if seen is flat else seen[cut].reshape(shape)
-        if desc.strides is not None or desc.offset:
-            buffer, value = through(buffer, desc)
-            now = _in_compute(value, dtype, compute)
-        inputs.stored[name], inputs.values[name], inputs.seen[name] = buffer, value, now
-        inputs.rounded |= now is not value
+    for inputs, name, shape, size in tensors:
+        desc, cut = inputs.batch.tensors[name], slice(at, at := at + size)
+        if desc.strides is None and not desc.offset:
+            inputs.stored[name], inputs.values[name] = storage[cut].reshape(shape[0], size // shape[0]), flat[cut].reshape(shape)
+            if seen is not flat:
+                inputs.rounded[name] = seen[cut].reshape(shape)
+        else:
+            inputs.stored[name], value = through(storage[cut].reshape(shape[0], size // shape[0]), desc)
+            inputs.values[name], now = value, _in_compute(value, dtype, compute)
+            if now is not value:
+                inputs.rounded[name] = now
         inputs.subnormal |= subnormal
 
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[Any]
 
 _EXPONENT = np.int64(0x7FF0_0000_0000_0000)
-_BLOCK = 1 << 14
+_BLOCK = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
