@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from math import prod
@@ -33,6 +33,9 @@ from opgen.suite import Suite
 
 TOGETHER = 1 << 17
 """Elements of the tensors of batches that are computed together: small enough for the cache, large enough for numpy."""
+
+SENT = 8
+"""Chunks that a worker is given and answers for at a time: messages cost as much as small chunks, uneven ends cost time."""
 
 
 def compute(batch: Batch, seed: int) -> Arrays:
@@ -102,8 +105,7 @@ def _in_processes(port: Blocks, chunks: Sequence[list[Batch]], seed: int, worker
     gc.freeze()  # else the workers' collectors touch, and so copy, every page that they share
     pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_adopt, initargs=(port, chunks, seed))
     try:
-        for job in as_completed([pool.submit(_work, at) for at in range(len(chunks))]):
-            yield job.result()
+        yield from pool.map(_work, range(len(chunks)), chunksize=max(1, min(SENT, len(chunks) // (8 * workers))))
     except BrokenProcessPool:
         raise BundleError(f"{port.path}: a worker process was killed, perhaps for want of memory; try fewer --workers") from None
     except BaseException:
