@@ -6,19 +6,19 @@ is laid out like a whole one, and each part's data are copied into it, compared 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from opgen.bundle.case import CaseView
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.layout import Layout
 from opgen.bundle.reader import Bundle
+from opgen.bundle.recall import outputs, pieces, recall
 from opgen.bundle.writer import Writer
-from opgen.model import Call, Case, TensorDesc
+from opgen.calls import no_collection
 from opgen.words import words
 
 _HEADER = ("operators", "products", "specs", "plans", "plan", "chosen", "shard", "seed", "given")
@@ -38,8 +38,8 @@ class Part:
     header: Mapping[str, Any]
     cases: int
 
-    def row(self, row: int) -> int:
-        """The row in the whole of a row here."""
+    def row(self, row: np.ndarray) -> np.ndarray:
+        """The rows in the whole of rows here."""
         return row * self.of + self.index - 1
 
 
@@ -47,26 +47,39 @@ def merge(paths: Sequence[str | Path], output: str | Path, *, force: bool = Fals
     """Write the bundle that the parts make together; returns its root digest. BundleError where they make none."""
     parts = fitting([_part(Path(path)) for path in paths])
     total = sum(part.cases for part in parts)
-    cases: list[Case | None] = [None] * total
-    stored: list[list[tuple[str, str, str, int]]] = [[]] * total
-    outputs: dict[str, set[str]] = {}
+    cases: list[Any] = [None] * total
+    stored: list[Any] = [None] * total
+    written: dict[str, set[str]] = {}
     for part in parts:
-        with Bundle(part.path) as bundle:
-            known: dict[tuple[Any, ...], list[tuple[str, str, str, int]]] = {}
-            for view in bundle:
-                cases[part.row(view.row)] = _case(view)
-                data = tuple(_data(view))
-                stored[part.row(view.row)] = known.setdefault(data, list(data))
-                outputs.setdefault(view.op, set()).update(_outputs(view))
-    whole = [case for case in cases if case is not None]
-    with Writer(output, _header(parts), whole, Layout.plan(whole, stored), force=force, outputs=outputs) as writer:
+        with Bundle(part.path) as bundle, no_collection():
+            cases[part.index - 1 :: part.of], stored[part.index - 1 :: part.of] = recall(bundle)
+            for api, names in outputs(bundle).items():
+                written.setdefault(api, set()).update(names)
+    with no_collection():
+        layout = Layout.plan(cases, stored)
+    with Writer(output, _header(parts), cases, layout, force=force, outputs=written) as writer:
         for part in parts:
             with Bundle(part.path) as bundle:
-                for some in _gathered((part, batch.rows, batch.arrays) for batch in bundle.batches(_AT_A_TIME)):
-                    writer.write_batches((rows, arrays) for rows, arrays in some if arrays)
+                for cases_done in _copy(part, bundle, layout, writer):
                     if progress is not None:
-                        progress(sum(len(rows) for rows, _ in some))
+                        progress(cases_done)
     return str(writer.digest)
+
+
+def _copy(part: Part, bundle: Bundle, layout: Layout, writer: Writer) -> Iterator[int]:
+    """Copy a part's tensors to their places in the whole; yields numbers of cases, as far as bytes go, that add up to all."""
+    tensors, begun, told = bundle.tables["tensors"], 0, 0
+    held = np.flatnonzero(tensors["position"] >= 0)
+    case = tensors["case"][held].astype(np.int64)
+    place = np.arange(len(held)) - np.searchsorted(case, case)
+    target = np.empty(len(tensors), dtype=np.int64)
+    target[held] = layout.starts[part.row(case)] + place
+    for rows, some in pieces(bundle, _AT_A_TIME):
+        writer.copy(target[rows], tensors["digest"][rows], some)
+        begun += len(rows)
+        yield part.cases * begun // len(held) - told
+        told = part.cases * begun // len(held)
+    yield part.cases - told
 
 
 def _part(path: Path) -> Part:
@@ -113,55 +126,3 @@ def _header(parts: Sequence[Part]) -> dict[str, Any]:
     there = {product for part in parts for product in part.header.get("products", ())}
     said |= {"shard": "", "products": [product for product in words().products if product in there]}
     return {name: said[name] for name in (*_HEADER, *sorted(set(said) - set(_HEADER))) if name in said}
-
-
-def _case(view: CaseView) -> Case:
-    call = view.call
-    return Case(
-        id=view.id,
-        call=Call(call["op"], call["product"], {name: _argument(value) for name, value in call["args"].items()}),
-        kind=view.kind,  # type: ignore[arg-type]
-        intent=view.intent,
-        page=view.expect,
-        library=view.library,
-        recipe=view.recipe,
-        phase=view.phase,  # type: ignore[arg-type]
-        twin=view.twin,
-        compute=view.compute,
-        mistrusted=view.mistrusted,
-    )
-
-
-def _argument(value: Any) -> Any:
-    if isinstance(value, dict):
-        plain: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in value.items()}
-        return TensorDesc(**plain)
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _data(view: CaseView) -> Iterator[tuple[str, str, str, int]]:
-    """The tensors of a case that have data, as a layout asks for them."""
-    bundle = view.bundle
-    roles, dtypes = bundle.words["tensors.role"], bundle.words["tensors.dtype"]
-    for row in view.tensor_rows:
-        if row[10] >= 0:
-            yield bundle.names[row[1]], roles[row[2]], dtypes[row[3]], row[9]
-
-
-def _outputs(view: CaseView) -> Iterator[str]:
-    roles = view.bundle.words["tensors.role"]
-    return (view.bundle.names[row[1]] for row in view.tensor_rows if roles[row[2]] in ("output", "golden"))
-
-
-def _gathered(found: Iterable[tuple[Part, range, dict[tuple[str, str], np.ndarray]]]) -> Iterator[list[tuple[np.ndarray, Any]]]:
-    """Batches by the mebibyte, with their rows in the whole."""
-    some: list[tuple[np.ndarray, Any]] = []
-    size = 0
-    for part, rows, arrays in found:
-        some.append((np.array([part.row(row) for row in rows]), arrays))
-        size += sum(stack.nbytes for stack in arrays.values())
-        if size >= _AT_A_TIME:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some

@@ -19,12 +19,13 @@ import pytest
 import opgen
 from opgen.bundle.dtypes import DTYPES, FORMATS, BundleError
 from opgen.bundle.layout import Layout
+from opgen.bundle.recall import outputs, pieces, recall
 from opgen.bundle.unpack import unpack
 from opgen.bundle.verify import verify
 from opgen.bundle.writer import Writer
 from opgen.model import Call, Case, TensorDesc
 from opgen.words import words
-from tests.bundle_sample import BFLOAT16, HEADER, VALID, bits, plain, same_bits, sample
+from tests.bundle_sample import BFLOAT16, HEADER, VALID, bits, plain, row, same_bits, sample
 
 SAMPLE = sample()
 ROOT = Path(__file__).parent.parent
@@ -52,6 +53,19 @@ def test_every_case_is_read_as_it_was_written(path: Path) -> None:
                 assert list(stored) == list(wanted)
                 for name, array in wanted.items():
                     assert same_bits(stored[name], array.reshape(-1) if role == "input" else array)
+
+
+def test_cases_are_recalled_as_they_were(path: Path) -> None:
+    with opgen.open(path) as bundle:
+        cases, stored = recall(bundle)
+        assert cases == SAMPLE.cases
+        assert [[tuple(one)[:3] for one in some] for some in stored] == [
+            [(name, role, dtype) for name, role, dtype, _ in map(row, arrays.items())] for arrays in SAMPLE.arrays
+        ]
+        assert outputs(bundle) == {"aclnnOne": {"gradInput"}, "aclnnTwo": {"gradInput"}}
+        found = {int(at): bytes(piece) for rows, some in pieces(bundle, 100) for at, piece in zip(rows, some, strict=True)}
+        tensors = bundle.tables["tensors"].tolist()
+        assert found == {at: bundle.tensor(one).tobytes() for at, one in enumerate(tensors) if one[10] >= 0}
 
 
 def test_booleans_and_nulls_keep_their_kind(path: Path) -> None:

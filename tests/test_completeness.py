@@ -20,6 +20,7 @@ COVERED_BY = {
     "test_bundle.py": "bundle.attributes bundle.batches bundle.blocks bundle.column bundle.data bundle.forms bundle.pools "
     "bundle.tables bundle.tensors",
     "test_hostile.py": "bundle.opening",
+    "test_merging.py": "bundle.recall",
     "test_cli.py": "bundle.summary checking",
     "test_covering.py": "covering.feasible covering.greedy covering.model covering.tuples",
     "test_aclnn.py": "devices.messages devices.process devices.worker",

@@ -63,18 +63,21 @@ class Blocks:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=_KEPT["digest"])
         found = self._planned(stacks)
         pieces = stacks.pieces()
-        item = _ITEMS[self.layout.dtype[found]]
-        starts = self._bases()[self.layout.dtype[found]] + self.layout.position[found] * item
-        sizes = self.layout.elements[found] * item
-        if int(sizes.max()) < _HASHED_ASIDE:
-            digests = b"".join(map(_digest, pieces))
-            self._put(starts, sizes, pieces)
+        if max(map(len, pieces)) < _HASHED_ASIDE:
+            known = digests(pieces)
+            self.put(found, pieces)
         else:  # hashing and writing both let go of the interpreter
             with ThreadPoolExecutor(_THREADS) as pool:
                 hashed = pool.map(_digest, pieces)
-                self._put(starts, sizes, pieces)
-                digests = b"".join(hashed)
-        return found, np.frombuffer(digests, dtype=_KEPT)["digest"]
+                self.put(found, pieces)
+                known = _kept(hashed)
+        return found, known
+
+    def put(self, rows: np.ndarray, pieces: Sequence[Piece]) -> None:
+        """Write the bytes of tensors, by row of the layout."""
+        dtype = self.layout.dtype[rows]
+        sizes = self.layout.elements[rows] * _ITEMS[dtype]
+        self._put(self._bases()[dtype] + self.layout.position[rows] * _ITEMS[dtype], sizes, pieces)
 
     def _planned(self, stacks: _Stacks) -> np.ndarray:
         """The layout row of every case of every stack; BundleError where one is not as planned."""
@@ -190,6 +193,14 @@ class _Stacks:
                 raise BundleError(f"{role} {name}: {elements} elements of {dtype} are not as planned")
 
 
+def digests(pieces: Iterable[Piece]) -> np.ndarray:
+    """The digest of each piece, as the table of tensors keeps it."""
+    return _kept(map(_digest, pieces))
+
+
+def _kept(hashed: Iterable[bytes]) -> np.ndarray:
+    return np.frombuffer(b"".join(hashed), dtype=_KEPT)["digest"]
+
+
 def _digest(piece: Piece) -> bytes:
-    """The whole SHA-256, of which the first half is kept."""
     return sha256(piece).digest()

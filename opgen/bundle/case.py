@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from opgen.bundle.dtypes import ROLES, BundleError
-from opgen.model import Break, Expectation, LibraryAnswer
+from opgen.model import Argument, Break, Expectation, LibraryAnswer, TensorDesc
 
 if TYPE_CHECKING:
     from opgen.bundle.reader import Bundle
@@ -81,7 +81,8 @@ class CaseView:
     @property
     def call(self) -> dict[str, Any]:
         """The call as a plain dict: id, op, product, args."""
-        return {"id": self.id, "op": self.op, "product": self.product, "args": self._args()}
+        args = {name: _plain(value) for name, value in self.args.items()}
+        return {"id": self.id, "op": self.op, "product": self.product, "args": args}
 
     @property
     def op(self) -> str:
@@ -169,38 +170,51 @@ class CaseView:
             return self.bundle.strings[number]
         raise AttributeError(f"a case has no {name}")
 
-    def _args(self) -> dict[str, Any]:
+    @property
+    def args(self) -> dict[str, Argument]:
+        """The arguments of the call, in prototype order."""
         bundle = self.bundle
-        described = {}
+        described: dict[str, TensorDesc] = {}
         start = self.fact("first_tensor")
         for at, row in enumerate(self.tensor_rows):
             if row[2] < _GOLDEN:
-                described[bundle.names[row[1]]] = self._describe(row, start + at)
+                described[bundle.names[row[1]]] = self._desc(row, start + at)
         values = bundle.tables[f"attributes/{self.op}"][self.fact("attributes_row")].item()
-        args: dict[str, Any] = {}
+        args: dict[str, Argument] = {}
         for name, kind, column, null in bundle.parameters[self.op]:
             if kind == "tensor":
                 args[name] = described.get(name)
-            elif kind in ("int_array", "bool_array"):
+            elif kind == "int_array":
+                args[name] = bundle.sequence(values[column])
+            elif kind == "bool_array":
                 found = bundle.sequence(values[column])
-                args[name] = None if found is None else list(map(bool, found) if kind == "bool_array" else found)
+                args[name] = None if found is None else tuple(map(bool, found))
             elif kind == "null" or (null >= 0 and values[null]):
                 args[name] = None
             else:
                 args[name] = values[column]
         return args
 
-    def _describe(self, row: tuple[Any, ...], number: int) -> dict[str, Any]:
+    def _desc(self, row: tuple[Any, ...], number: int) -> TensorDesc:
         bundle = self.bundle
-        strides, storage = bundle.sequence(row[6]), bundle.sequence(row[8])
-        desc = {
-            "shape": list(bundle.sequence(row[5]) or ()), "dtype": bundle.words["tensors.dtype"][row[3]],
-            "format": bundle.words["tensors.format"][row[4]], "strides": None if strides is None else list(strides),
-            "offset": row[7], "storage_shape": None if storage is None else list(storage),
-        }  # fmt: skip
-        if number in bundle.ranges:
-            desc["range"] = list(bundle.ranges[number])
-        return desc
+        return TensorDesc(
+            bundle.sequence(row[5]) or (), bundle.words["tensors.dtype"][row[3]], bundle.words["tensors.format"][row[4]],
+            bundle.sequence(row[6]), row[7], bundle.sequence(row[8]), bundle.ranges.get(number),
+        )  # fmt: skip
+
+
+def _plain(value: Argument) -> Any:
+    """An argument as JSON writes it; a tensor with every key, ``range`` only where it has one."""
+    if not isinstance(value, TensorDesc):
+        return list(value) if isinstance(value, tuple) else value
+    plain: dict[str, Any] = {
+        "shape": list(value.shape), "dtype": value.dtype, "format": value.format,
+        "strides": None if value.strides is None else list(value.strides), "offset": value.offset,
+        "storage_shape": None if value.storage_shape is None else list(value.storage_shape),
+    }  # fmt: skip
+    if value.range is not None:
+        plain["range"] = list(value.range)
+    return plain
 
 
 def _view(case: CaseView, name: str, storage: np.ndarray, row: tuple[Any, ...]) -> np.ndarray:

@@ -28,10 +28,11 @@ from opgen.bundle.blocks import Blocks
 from opgen.bundle.layout import Layout
 from opgen.calls import NamedCall, no_collection, read_calls, to_plain
 from opgen.judging import json_lines, judge_calls
+from opgen.merging import merge
 from opgen.plan import plan_for
 from opgen.selection import Request
 from opgen.suite import Suite, call_suite
-from tests.bench._calls import mixed
+from tests.bench._calls import PRODUCT, mixed
 
 ROUNDS = 5
 MANY = 20_000
@@ -125,6 +126,22 @@ def workers(words: Sequence[str]) -> None:
             one, two = interleaved(*ways, rounds=3, clock=time.perf_counter)
             assert (folder / "1.h5").read_bytes() == (folder / "2.h5").read_bytes()
             row(f"two workers, {label}", f"{MANY / one:,.0f} -> {MANY / two:,.0f} cases/s", one / two, 1.65)
+
+
+def merging(words: Sequence[str]) -> None:
+    """Two parts of a suite joined; the bytes are those of the whole."""
+    with section(f"{MANY:,} cases joined from two parts, one thread") as folder:
+        for label, repeated in (("each its own shape", 1), ("shapes x 20", 20)):
+            with no_collection():
+                made = enumerated(mixed(MANY, repeated))
+            header = {"products": [PRODUCT], "shard": ""}
+            engine.write(made, folder / "whole.h5", header, force=True)
+            parts = [folder / "1.h5", folder / "2.h5"]
+            for at, part in enumerate(parts):
+                engine.write(made.some(range(at, MANY, 2)), part, {**header, "shard": f"{at + 1}/2"}, force=True)
+            (joining,) = interleaved(partial(merge, parts, folder / "joined.h5", force=True), rounds=3)
+            assert (folder / "joined.h5").read_bytes() == (folder / "whole.h5").read_bytes()
+            row(f"merge, {label}", f"{MANY / joining:,.0f} cases/s")
 
 
 def large_tensors(words: Sequence[str]) -> None:
@@ -230,7 +247,7 @@ def tiers(words: Sequence[str]) -> None:
                 f"{enumerating:.1f} s + {writing:.1f} s", len(made.cases) / (enumerating + writing))  # fmt: skip
 
 
-PARTS = (beside_a_script, workers, large_tensors, overhead, reading, judging, tiers)
+PARTS = (beside_a_script, workers, merging, large_tensors, overhead, reading, judging, tiers)
 
 
 def main(words: Sequence[str]) -> None:
