@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 OPERATORS = sorted(book().operators)
 
 COVERED_BY = {
-    "test_bundle.py": "bundle.attributes bundle.batches bundle.blocks bundle.column bundle.data bundle.forms bundle.pools "
+    "test_bundle.py": "bundle.attributes bundle.batches bundle.blocks bundle.column bundle.data bundle.finished bundle.forms bundle.pools "
     "bundle.tables bundle.tensors",
     "test_hostile.py": "bundle.opening",
     "test_merging.py": "bundle.recall",

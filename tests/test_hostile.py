@@ -19,7 +19,7 @@ import opgen
 from opgen import engine, specfile, yamlfile
 from opgen.book import book
 from opgen.bundle.dtypes import BundleError
-from opgen.bundle.results import read as read_results
+from opgen.bundle.resultsfile import ResultsFile
 from opgen.bundle.verify import verify
 from opgen.calls import read_calls
 from opgen.choices import Choices
@@ -153,7 +153,7 @@ def test_verify_says_and_never_raises(tmp_path, small):
 
 def test_results(tmp_path, small):
     content = (small / "small-results.h5").read_bytes()
-    _, refused = hammer(content, tmp_path / "r.h5", lambda path: list(read_results(path)))
+    _, refused = hammer(content, tmp_path / "r.h5", lambda path: list(ResultsFile(path)))
     assert refused > COUNT // 2
 
 

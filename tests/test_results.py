@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.bundle import results as module
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.reader import Bundle
+from opgen.bundle.resultsfile import ResultsFile
 from opgen.bundle.verify import verify
 from tests.bundle_sample import BFLOAT16, bits, same_bits, sample
 
@@ -56,7 +56,7 @@ def write(path: Path, bundle: Bundle, names: list[str]) -> Path:
 
 def test_round_trip(bundle: Bundle, tmp_path: Path) -> None:
     found = answers(bundle)
-    with module.read(write(tmp_path / "r.h5", bundle, list(found))) as results:
+    with ResultsFile(write(tmp_path / "r.h5", bundle, list(found))) as results:
         assert results.bundle_digest == bundle.digest and results.header["backend"] == "torch"
         assert [one.id for one in results] == [name for name in bundle.ids if name in found]
         for name, wanted in found.items():
@@ -80,12 +80,12 @@ def test_a_wider_dump_is_rounded_to_the_dtype_of_its_tensor(bundle: Bundle, tmp_
     for i, kind in enumerate((np.float32, np.float64)):
         with opgen.Results.create(tmp_path / f"{i}.h5", bundle) as results:
             results.add(case.id, 0, {"gradInput": values.astype(kind)})
-        with module.read(tmp_path / f"{i}.h5") as read:
+        with ResultsFile(tmp_path / f"{i}.h5") as read:
             found = read[case.id].outputs["gradInput"]
             assert found.dtype == BFLOAT16 and (found == values.astype(np.float32).astype(BFLOAT16)).all()
     with opgen.Results.create(tmp_path / "narrow.h5", bundle) as results:
         results.add(case.id, 0, {"gradInput": values.astype(np.float16)})
-    with module.read(tmp_path / "narrow.h5") as read:
+    with ResultsFile(tmp_path / "narrow.h5") as read:
         assert read[case.id].outputs["gradInput"].dtype == np.float16  # for the comparison to refuse
 
 

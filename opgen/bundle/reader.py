@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -13,39 +11,18 @@ import numpy as np
 from opgen.bundle import dtypes
 from opgen.bundle.batches import Batch, batches
 from opgen.bundle.case import CaseView, Parameter
-from opgen.bundle.data import Data
 from opgen.bundle.dtypes import BundleError
-from opgen.bundle.opening import open_file
+from opgen.bundle.finished import Finished
 
 
-class Bundle:
+class Bundle(Finished):
     """A bundle for reading: ``opgen.open("suite.h5")``.
 
     Iteration, ``bundle["case-id"]``, ``bundle[row]`` and ``len(bundle)`` give cases; ``bundle.cases`` is a structured
-    array with a row per case, ``bundle.tables`` the tables as stored. Every tensor is checked against its
-    digest when it is read, unless ``check`` is false. Raises BundleError for a file that is not whole.
+    array with a row per case, ``bundle.tables`` the tables as stored.
     """
 
-    def __init__(self, path: str | Path, *, check: bool = True) -> None:
-        file = open_file(path, "bundle")
-        self.path = file.path
-        self.data = Data(file, check)
-        self.header: dict[str, Any] = file.attributes
-        self.digest: str = file.digest
-        self.tables: dict[str, np.ndarray] = file.tables
-        self.strings: list[str] = file.strings
-
-    def __enter__(self) -> Bundle:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the file; arrays already read stay valid."""
-        self.data.close()
+    KIND = "bundle"
 
     def __len__(self) -> int:
         return len(self.tables["cases"])

@@ -187,11 +187,6 @@ class Results:
         self.digest = container.seal(skeleton, "results", digests)
 
 
-def read(path: str | Path) -> ResultsFile:
-    """A finished results file, for reading; BundleError if it is not whole."""
-    return ResultsFile(path)
-
-
 def _status(status: Code | None) -> tuple[int, str]:
     """A status as number and word; the word is empty for numbers."""
     if status is None:

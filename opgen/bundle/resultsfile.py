@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from math import isnan, prod
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from opgen.bundle.data import Data
 from opgen.bundle.dtypes import BundleError, words_of
-from opgen.bundle.opening import open_file
+from opgen.bundle.finished import Finished
 from opgen.model import Code
 
 NO_STATUS = "none"
@@ -57,32 +55,16 @@ class Outputs(Mapping[str, np.ndarray]):
         return len(self._rows)
 
 
-class ResultsFile:
+class ResultsFile(Finished):
     """A results file for reading; ``bundle_digest`` is the root digest of the bundle that was run."""
 
+    KIND = "results"
+
     def __init__(self, path: str | Path, *, check: bool = True) -> None:
-        file = open_file(path, "results")
-        self.path = file.path
-        self.data = Data(file, check)
-        self.header: dict[str, Any] = file.attributes
-        self.digest: str = file.digest
+        super().__init__(path, check=check)
         self.bundle_digest: str = self.header["bundle"]
-        self.tables: dict[str, np.ndarray] = file.tables
-        self.strings: list[str] = file.strings
         words = words_of(self.tables["tensors"].dtype["name"])
         self.names: list[str] = [words[i] for i in range(len(words))]
-
-    def __enter__(self) -> ResultsFile:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the file; arrays already read stay valid."""
-        self.data.close()
 
     @cached_property
     def rows(self) -> dict[str, int]:
