@@ -34,6 +34,7 @@ from opgen.spec import Spec
 from opgen.stored import Stored, stored
 from opgen.table import CallTable, from_calls
 from opgen.vacuity import mistrusted
+from opgen.words import words
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -82,7 +83,7 @@ def plan_suite(
         table, purpose = named(drafted)
         within = affordable(table, purpose.kind, purpose.twin, purpose.ids, plan.tiers[tier])
         report.left_out = int((~within).sum())
-        keep = within & np.array([not products or call.product in products for call in table.calls()], dtype=bool)
+        keep = within & (np.isin(table.product, [words().index["product"][product] for product in products]) if products else True)
         if patterns:
             keep &= np.array([any(fnmatchcase(one, pattern) for pattern in patterns) for one in purpose.ids], dtype=bool)
             keep |= np.isin(purpose.ids, [purpose.twin[i] for i in np.flatnonzero(keep).tolist()])

@@ -89,12 +89,13 @@ class CallTable:
 
     def call(self, row: int) -> Call:
         """One row as a :class:`Call`."""
-        args = {name: _argument(column, self.kinds[name], row) for name, column in self.columns.items()}
-        return Call(self.api, words().names["product"][self.product[row]], args)
+        return self.take(np.array([row])).calls()[0]
 
     def calls(self) -> list[Call]:
-        """Every row as a :class:`Call`."""
-        return [self.call(row) for row in range(len(self))]
+        """Every row as a :class:`Call`; equal tensors are one object."""
+        names, columns = words().names["product"], [_arguments(column) for column in self.columns.values()]
+        rows = zip(self.product.tolist(), zip(*columns, strict=True), strict=True)
+        return [Call(self.api, names[product], dict(zip(self.columns, values, strict=True))) for product, values in rows]
 
 
 def from_calls(api: str, kinds: Mapping[str, str], calls: Sequence[Call]) -> CallTable:
@@ -209,19 +210,24 @@ _BUILD: dict[str, Callable[[Sequence[Sequence[Any]], str], Iterator[Column]]] = 
 }
 
 
-def _argument(column: Column, kind: str, row: int) -> Argument:
+def _arguments(column: Column) -> Sequence[Argument]:
+    """The values of a column as arguments; equal tensors are one object."""
     if isinstance(column, ScalarColumn):
-        return bool(column.values[row]) if kind == "bool" else int(column.values[row])
-    if column.null[row]:
-        return None
+        scalars: list[Argument] = column.values.tolist()
+        return scalars
+    null = column.null.tolist()
     if isinstance(column, ArrayColumn):
-        return tuple(column.values[row, : column.length[row]].tolist())
-    rank, storage_rank = column.rank[row], column.storage_rank[row]
-    return TensorDesc(
-        shape=tuple(column.shape[row, :rank].tolist()),
-        dtype=words().names["dtype"][column.dtype[row]],
-        format=words().names["format"][column.format[row]],
-        strides=tuple(column.strides[row, :rank].tolist()) if column.strided[row] else None,
-        offset=int(column.offset[row]),
-        storage_shape=tuple(column.storage[row, :storage_rank].tolist()) if storage_rank >= 0 else None,
-    )
+        return [None if none else items for none, items in zip(null, _lists(column.values, column.length), strict=True)]
+    names = words().names
+    dtypes, formats = [names["dtype"][i] for i in column.dtype.tolist()], [names["format"][i] for i in column.format.tolist()]
+    strides = [one if there else None for one, there in zip(_lists(column.strides, column.rank), column.strided.tolist(), strict=True)]
+    extents = zip(_lists(column.storage, column.storage_rank), column.storage_rank.tolist(), strict=True)
+    storage = [one if rank >= 0 else None for one, rank in extents]
+    facts = list(zip(_lists(column.shape, column.rank), dtypes, formats, strides, column.offset.tolist(), storage, strict=True))
+    known = {one: TensorDesc(*one) for one in set(facts)}
+    return [None if none else known[one] for none, one in zip(null, facts, strict=True)]
+
+
+def _lists(matrix: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[Any, ...]]:
+    """The first values of each row."""
+    return (tuple(row[:length]) for row, length in zip(matrix.tolist(), np.maximum(lengths, 0).tolist(), strict=True))

@@ -63,7 +63,7 @@ class Greedy:
         n = min(CANDIDATES, 3 + int(np.count_nonzero(self.waiting)))
         starts = left[self.random.shuffled(len(left))][np.arange(n) % len(left)]
         domain, alive = self.solver.seeded(self.tuples, starts)
-        held = np.array([self.waiting[held].sum() for held in self.tuples.holders])
+        held = self.tuples.member @ self.waiting
         order = np.argsort(-(held << np.int64(16) | self.random.small(len(held))), kind="stable")
         first = self.tuples.combos[combo]
         rows, numbers = self._grow(domain[alive], [*first, *(int(f) for f in order if f not in first)])

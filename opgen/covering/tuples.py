@@ -28,6 +28,9 @@ class Tuples:
                 step *= n
         self.holders = [np.array([i for i, _ in held], np.int64) for held in holders]
         self.steps = [np.array([step for _, step in held], np.int64) for held in holders]
+        self.member = np.zeros((len(levels), len(self.combos)), np.int64)
+        for factor, combos_of in enumerate(self.holders):
+            self.member[factor, combos_of] = 1
         self.width = np.array([len(combo) for combo in self.combos], np.int64)
 
     def index(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
