@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import shutil
 import signal
 import subprocess
@@ -359,6 +360,25 @@ def test_two_writers_of_one_file(tmp_path: Path) -> None:
         Writer(tmp_path / "b.h5", {}, cases, layout)
     writer.abort()
     assert os.listdir(tmp_path) == []
+
+
+def test_a_file_that_shrinks_while_it_is_open_is_one_message(tmp_path: Path) -> None:
+    path = sample().write(tmp_path / "suite.h5")
+    with opgen.open(path) as bundle:
+        case = bundle["one/FLOAT16/0"]
+        os.truncate(path, 4096)
+        with pytest.raises(BundleError, match=f"^{re.escape(str(path))}: truncated$"):
+            list(case.inputs.values())
+
+
+def test_what_is_read_after_the_end_says_that_the_file_is_closed(tmp_path: Path) -> None:
+    with opgen.open(sample().write(tmp_path / "suite.h5")) as bundle:
+        case = bundle["one/FLOAT16/0"]
+        (before,) = list(case.inputs.values())[:1]
+    kept = before.copy()
+    with pytest.raises(BundleError, match="suite.h5: is closed; read what you need before the file is$"):
+        list(case.golden.values())
+    assert same_bits(before, kept)
 
 
 def test_a_kill_leaves_no_file_under_the_final_name(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -12,7 +13,7 @@ import pytest
 
 import opgen
 from opgen.bundle import container
-from opgen.bundle.dtypes import BundleError
+from opgen.bundle.dtypes import DTYPES, BundleError
 from opgen.bundle.verify import verify
 from tests.bundle_sample import sample
 
@@ -123,6 +124,44 @@ def test_changed_tables_are_found_even_with_a_new_first_block(good: Path, tmp_pa
         change(file)  # type: ignore[operator]
     resign(target)
     assert any("does not match its digest" in line for line in verify(target))
+
+
+def cell(table: str, column: str, value: object, row: int = 0) -> Callable[[h5py.File], None]:
+    """A change of one cell of a table; a function of the table makes the value."""
+
+    def change(file: h5py.File) -> None:
+        rows = file[table][:]
+        rows[column][row] = value(rows) if callable(value) else value
+        file[table][...] = rows
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (cell("lists", "start", 10**6, -1), "a list reaches beyond the integers"),
+        (cell("tensors", "shape", 10**6), "a tensor's shape is none of the "),
+        (cell("tensors", "strides", 10**6), "a tensor's strides is none of the "),
+        (cell("cases", "first_tensor", 3, 1), "the tensors do not follow their cases"),
+        (cell("cases", "id", lambda rows: rows["id"][0], 1), "two cases have the same id"),
+        (lambda file: file.create_dataset("more", data=np.zeros(3)), "the tables are not those that have digests"),
+        (cell("tensors", "position", 10**6, 0), "overlap or lie outside their data"),
+        (cell("tensors", "position", 1, 0), "are not aligned to 64 bytes"),
+        (cell("tensors", "dtype", DTYPES["INT8"], 0), "there are no data of dtype "),
+    ],
+)
+def test_tables_that_contradict_each_other_are_named(
+    good: Path, tmp_path: Path, change: Callable[[h5py.File], None], message: str
+) -> None:
+    target = tmp_path / "changed.h5"
+    target.write_bytes(good.read_bytes())
+    with h5py.File(target, "r+") as file:
+        change(file)
+    resign(target)
+    found = verify(target)
+    assert any(message in line for line in found), found
+    assert all(line.startswith(f"{target}: ") for line in found)
 
 
 def resign(path: Path) -> None:

@@ -40,6 +40,8 @@ class Data:
 
     def fill(self, raw: np.ndarray, offset: int) -> None:
         """Read ``raw`` full from byte ``offset`` of the file."""
+        if self._fd < 0:
+            raise BundleError(f"{self._path}: is closed; read what you need before the file is")
         try:
             done = os.preadv(self._fd, [raw.data], offset)
             while done < len(raw):
