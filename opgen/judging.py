@@ -21,6 +21,7 @@ from typing import Literal, TypeAlias
 from opgen import library
 from opgen.book import Book
 from opgen.calls import NamedCall, no_collection
+from opgen.distinct import numbered
 from opgen.model import Argument, Break, Code, Expectation, LibraryAnswer, TensorDesc
 from opgen.oracle import Judgement, judge
 from opgen.spec import Spec
@@ -54,9 +55,10 @@ def judge_calls(calls: Sequence[NamedCall], pages: Book) -> list[Answer]:
             spec = specs[name]
             for start in range(0, len(places), ROWS):
                 here = places[start : start + ROWS]
-                judgement = judge(spec, from_calls(spec.api, spec.kinds, [calls[i].call for i in here]))
-                for i, page, known in zip(here, judgement.expectations(), library_answers(judgement), strict=True):
-                    answers[i] = Answer(calls[i], page, known)
+                of, first = numbered(id(calls[i].call) for i in here)
+                judgement = judge(spec, from_calls(spec.api, spec.kinds, [calls[here[j]].call for j in first.tolist()]))
+                page, known = judgement.expectations(), library_answers(judgement)
+                answers.update((i, Answer(calls[i], page[j], known[j])) for i, j in zip(here, of.tolist(), strict=True))
         return [answers[i] for i in range(len(calls))]
 
 
