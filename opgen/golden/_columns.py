@@ -56,6 +56,12 @@ def taps(windows: tuple[Windows, ...], block: Block | None = None) -> tuple[Tap,
                  for choice in product(*axes) if all(outer.stop > outer.start for _, outer, _ in choice))
 
 
+@lru_cache(maxsize=1024)
+def filled(windows: tuple[Windows, ...], block: Block) -> tuple[Any, ...]:
+    """What :func:`fill` writes of the columns of a block: blocks of one answer and shape can have one array in turn."""
+    return tuple((index, outer) for index, outer, _ in taps(windows, block))
+
+
 def fill(columns: Array, source: Array, windows: tuple[Windows, ...], block: Block) -> None:
     """Writes what the taps meet: source (..., *extents) to columns (..., *kernel, *block), whose rest must be zero."""
     for index, outer, inner in taps(windows, block):

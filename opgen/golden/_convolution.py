@@ -12,7 +12,7 @@ import numpy as np
 
 from opgen.golden import Array
 from opgen.golden._axes import Windows
-from opgen.golden._columns import Block, blocks, fill, index_plan, pieces, taps, unfill
+from opgen.golden._columns import Block, blocks, fill, filled, index_plan, pieces, taps, unfill
 
 SMALL = 1 << 16  # elements of a case's columns and products up to which cases are stacked, and of a stack of them
 COLUMNS = 1 << 19  # elements of a block of columns, 4 MiB; up to four times as many where it would be narrow
@@ -137,11 +137,14 @@ def gather(t: Operands, plan: Plan, b: int, g: slice, mm: slice, cc: slice, cuts
     w = np.ascontiguousarray(w).reshape(gs, m, c * k)
     total = np.empty((gs, m, c * k))
     spare, fresh = (np.empty_like(total) if len(cuts) * t.dy.shape[1] > 1 else total), True
+    same = all(u == Windows(u.extent, u.extent, 1, 1, u.dilation) for u in plan.up)
+    columns, before = None, None
     for block in cuts:
         shape = tuple(stop - start for start, stop in block)
         at: tuple[Any, ...] = tuple(slice(*span) for span in block)
-        size, same = prod(shape), all(u == Windows(u.extent, u.extent, 1, 1, u.dilation) for u in plan.up)
-        columns = None if same else np.zeros((gs, c, *kernel, *shape))
+        size, now = prod(shape), None if same else (shape, filled(plan.up, block))
+        if now != before:
+            columns, before = np.zeros((gs, c, *kernel, *shape)), now
         for n in range(t.dy.shape[1]):
             if columns is None:
                 flat = t.dy[(b, n, g, cc, *at)].reshape(gs, c, size)
@@ -196,10 +199,13 @@ def scatter(t: Operands, plan: Plan, b: int, g: slice, mm: slice, cc: slice, cut
     across = w.reshape(gs, c, rows).swapaxes(1, 2)
     total = np.empty((gs, c, rows))
     spare, fresh = (np.empty_like(total) if len(cuts) * t.dy.shape[1] > 1 else total), True
+    columns, before = np.empty(0), None
     for block in cuts:
         shape = tuple(stop - start for start, stop in block)
         at: tuple[Any, ...] = tuple(slice(*span) for span in block)
-        columns = np.zeros((gs, m, *kernel, *shape))
+        now = (shape, filled(plan.down, block))
+        if now != before:
+            columns, before = np.zeros((gs, m, *kernel, *shape)), now
         back = np.empty_like(columns)
         for n in range(t.dy.shape[1]):
             dy = t.dy[(b, n, g, cc, *at)].reshape(gs, c, prod(shape))

@@ -205,6 +205,17 @@ def test_scratch_memory_is_bounded() -> None:
             assert scratch(lambda t=t, g=g: golden(t, g.names, ALL)) <= 32 * 2**20, g
 
 
+def test_windows_far_off_the_input() -> None:
+    """More windows than an index of small planes has room for."""
+    far = (520, 520)
+    g = Geometry(0, 1, 1, 1, 1, (1, 1), (1, 1), (1, 1), far, far, (0, 0), (1042, 1042))
+    t = g.tensors(np.random.default_rng(15))
+    inside = t["gradOutput"][..., 520:522, 520:522]
+    out = golden(t, g.names, ALL)
+    assert np.array_equal(out["gradInput"], inside * t["weight"])
+    assert np.array_equal(out["gradWeight"], (inside * t["input"]).sum((-2, -1), keepdims=True))
+
+
 def test_batch_does_not_matter() -> None:
     random = np.random.default_rng(4)
     for g in geometries(4, 60, 6):
