@@ -19,11 +19,9 @@ from opgen.fill import Source
 from opgen.flushing import flushed_magnitude
 from opgen.golden import kernel
 from opgen.inputs import SMALL, Inputs, fill
+from opgen.inputs import Arrays as Arrays
 from opgen.numerics import Array, golden_dtype, stored
 from opgen.recipes import RECIPES
-
-Arrays: TypeAlias = dict[tuple[str, str], Array]
-"""Everything that is stored of a batch: (name, role) -> (B, ...); inputs as whole storages."""
 
 
 class _Output(NamedTuple):
@@ -46,18 +44,16 @@ _Groups: TypeAlias = dict[tuple[Any, ...], list[_Output]]
 
 def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
     """The arrays of each batch, some large ones or many small ones; scratch memory is that of all together."""
-    found: list[Arrays] = []
     groups: _Groups = {}
     with np.errstate(all="ignore"):
         depths = [_depths(batch) for batch in batches]
         deepest = [max(depth.values(), default=1) for depth in depths]
-        for inputs, depth, most in zip(fill(batches, deepest, Source(seed)), depths, deepest, strict=True):
-            arrays = {(name, "input"): array for name, array in inputs.stored.items()}
-            found.append(arrays)
-            _add_outputs(groups, inputs, depth, most, arrays)
+        found = fill(batches, deepest, Source(seed))
+        for inputs, depth, most in zip(found, depths, deepest, strict=True):
+            _add_outputs(groups, inputs, depth, most)
         for (dtype, rounded_to, *_), outputs in groups.items():
             _bound(dtype, rounded_to, outputs)
-    return found
+    return [inputs.arrays for inputs in found]
 
 
 def _depths(batch: Batch) -> dict[str, int]:
@@ -66,7 +62,7 @@ def _depths(batch: Batch) -> dict[str, int]:
     return {out: depth(batch.names, shapes, out) for out in batch.wanted}
 
 
-def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], deepest: int, arrays: Arrays) -> None:
+def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], deepest: int) -> None:
     """Goldens and sums of absolute terms; most from inputs as they are computed with, some as they are read."""
     batch, module, seen = inputs.batch, kernel(inputs.batch.op), inputs.seen
     free, gain = getattr(module, "DIFFERENCES", ()), _gain(seen)
@@ -85,7 +81,7 @@ def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], dee
             alone = id(golden) if golden.size > SMALL else 0
             share = None if shares is None else shares[out]
             groups.setdefault((dtype, rounded_to, share is None, alone), []).append(
-                _Output(arrays, out, golden, magnitudes[out], share, depths[out], _quantum(inputs, out), gain, out in free)
+                _Output(inputs.arrays, out, golden, magnitudes[out], share, depths[out], _quantum(inputs, out), gain, out in free)
             )
 
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from struct import Struct
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opgen.numerics import DTYPES, Array, blocks, is_tie, ulp
 from opgen.recipes import RECIPES, Draw
 from opgen.slot import Slot
+
+Tensor: TypeAlias = tuple[Sequence[str], str, int]
+"""The ids of cases, the name of a tensor that each has, and its real numbers in one of them."""
 
 _KEY = Struct("<2Q")
 _LANE, _LITTLE = np.dtype("<u4"), sys.byteorder == "little"
@@ -44,10 +47,15 @@ class Source:
         words: Array = self._philox.random_raw(count)
         return words
 
-    def lanes(self, case_id: str, tensor: str, lanes: int, count: int) -> Array:
-        """The uint32 behind the first word, (lanes, count): the low half of a word, then the high one."""
-        words = self.raw(case_id, tensor, 1 + (lanes * count + 1) // 2)[1:]
-        return (words if _LITTLE else words.byteswap()).view(_LANE)[: lanes * count].reshape(lanes, count)
+    def lanes(self, tensors: Iterable[Tensor], lanes: int) -> list[Array]:
+        """The uint32 behind the first word of every stream, (lanes, count): the low half of a word, then the high one."""
+        found = []
+        for case_ids, tensor, count in tensors:
+            total = lanes * count
+            for case_id in case_ids:
+                words = self.raw(case_id, tensor, 1 + (total + 1) // 2)[1:]
+                found.append((words if _LITTLE else words.byteswap()).view(_LANE)[:total].reshape(lanes, count))
+        return found
 
 
 def draw(recipe: str, source: Source, case_ids: Sequence[str], slot: Slot) -> Array:
@@ -60,15 +68,14 @@ def draw(recipe: str, source: Source, case_ids: Sequence[str], slot: Slot) -> Ar
     if way.key is not None:
         return draw_alike(recipe, source, slot, [(case_ids, slot.tensor, slot.count)]).reshape(shape)
     choice = np.array([source.raw(case_id, slot.tensor, 1)[0] for case_id in case_ids], dtype=np.uint64)
-    lanes = np.stack([source.lanes(case_id, slot.tensor, way.lanes, slot.count) for case_id in case_ids])
+    lanes = np.stack(source.lanes([(case_ids, slot.tensor, slot.count)], way.lanes))
     return _finished(way.values(lanes, choice, slot), way, slot).view(DTYPES[slot.dtype].wide).reshape(shape)
 
 
-def draw_alike(recipe: str, source: Source, slot: Slot, tensors: Sequence[tuple[Sequence[str], str, int]]) -> Array:
-    """Fill tensors, each (case ids, name, real numbers per case), whose slots have the key of ``slot``: flat, one after the other."""
+def draw_alike(recipe: str, source: Source, slot: Slot, tensors: Iterable[Tensor]) -> Array:
+    """Fill tensors whose slots have the key of ``slot``: flat, one after the other."""
     way, nothing = RECIPES[recipe].draw(slot.role), np.zeros(1, dtype=np.uint64)
-    drawn = [source.lanes(case_id, tensor, way.lanes, count) for case_ids, tensor, count in tensors for case_id in case_ids]
-    lanes = np.concatenate(drawn, axis=1)[None]
+    lanes = np.concatenate(source.lanes(tensors, way.lanes), axis=1)[None]
     values = np.empty(lanes.shape[2])
     for piece in blocks(len(values)):
         values[piece] = _finished(way.values(lanes[..., piece], nothing, slot), way, slot)

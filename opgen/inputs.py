@@ -23,6 +23,8 @@ from opgen.storage import given, through
 
 PLANTED = ("nonfinite", "overflow")
 """Recipes that plant values which are or become Inf or NaN."""
+Arrays: TypeAlias = dict[tuple[str, str], Array]
+"""Everything that is stored of a batch: (name, role) -> (B, ...); inputs as whole storages."""
 SMALL = 1 << 13
 """Elements of a tensor from which on it gains nothing from company."""
 
@@ -43,7 +45,7 @@ class Numbers:
 
 @dataclass(slots=True)
 class Inputs:
-    """The inputs of a batch: ``stored`` (B, elements) as they lie in storage, ``values`` (B, *shape) as they are read, None for
+    """The inputs of a batch: ``arrays`` (B, elements) as they lie in storage, ``values`` (B, *shape) as they are read, None for
     null pointers, and those that are ``rounded`` before they are computed with.
 
     ``subnormal``: some may be subnormal in the compute dtype.
@@ -52,7 +54,7 @@ class Inputs:
     batch: Batch
     values: dict[str, Array | None]
     numbers: dict[str, Numbers] = field(default_factory=dict)
-    stored: dict[str, Array] = field(default_factory=dict)
+    arrays: Arrays = field(default_factory=dict)
     rounded: dict[str, Array | None] = field(default_factory=dict)
     subnormal: bool = False
 
@@ -129,11 +131,11 @@ def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
     for inputs, name, shape, size in tensors:
         desc, cut = inputs.batch.tensors[name], slice(at, at := at + size)
         if desc.strides is None and not desc.offset:
-            inputs.stored[name], inputs.values[name] = storage[cut].reshape(shape[0], size // shape[0]), flat[cut].reshape(shape)
+            inputs.arrays[name, "input"], inputs.values[name] = storage[cut].reshape(shape[0], size // shape[0]), flat[cut].reshape(shape)
             if seen is not flat:
                 inputs.rounded[name] = seen[cut].reshape(shape)
         else:
-            inputs.stored[name], value = through(storage[cut].reshape(shape[0], size // shape[0]), desc)
+            inputs.arrays[name, "input"], value = through(storage[cut].reshape(shape[0], size // shape[0]), desc)
             inputs.values[name], now = value, _in_compute(value, dtype, compute)
             if now is not value:
                 inputs.rounded[name] = now
