@@ -47,6 +47,8 @@ class Request:
             if product not in words().products:
                 hint = did_you_mean(product, words().products)
                 raise FileError([Problem("--product", None, product, f"no such product{hint}; known are {', '.join(words().products)}")])
+        if self.calls and self.seed_calls:
+            raise FileError([Problem("--seed-calls", None, self.seed_calls, "seeds a plan, and --calls takes none; leave one of them out")])
         if self.calls:
             found = self._of_calls(known)
         else:

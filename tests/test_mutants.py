@@ -218,13 +218,34 @@ def test_a_rule_that_is_never_broken_alone_is_masked(kept: Score) -> None:
 
 
 # the device, the command, the manual ----------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["edge_repeated", "wrong_code", "nothing", "not_enforced/padding.length"])
+@pytest.mark.parametrize("name", ["edge_repeated", "nothing"])
 def test_the_device_answers_as_the_score_says(name: str, pads: Bundle, tmp_path: Path) -> None:
     path = tmp_path / "results.h5"
     run(pads, backend(f"mutant:{name}"), path)
     caught = {verdict.case for verdict in diff(pads, path).bad()}
-    found = score(pads, [find(name.partition("/")[0])])
-    assert caught == (set() if name == "nothing" else {case for fate in found.fates for case in fate.catching})
+    assert caught == (set() if name == "nothing" else {case for fate in score(pads, [find(name)]).fates for case in fate.catching})
+    assert caught or name == "nothing"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["not_enforced/pad_height", "wrong_code/divisorOverride.range", "limit_flipped/pad_height", "null_unchecked/self.null",
+     "limit_shifted/pad_height", "not_enforced"],
+)  # fmt: skip
+def test_a_device_with_a_wrong_checker_answers_as_the_score_says(name: str, folder: Path, tmp_path: Path) -> None:
+    """Of one rule, or of all the rules of a family at once."""
+    family, _, rule = name.partition("/")
+    if not (folder / "pools.h5").exists():
+        written(folder / "pools.h5", Request(("avg_pool2d_backward",), ("ascend910b",)))
+    with opgen.open(folder / "pools.h5") as pools:
+        run(pools, backend(f"mutant:{name}"), tmp_path / "results.h5")
+        caught = {verdict.case for verdict in diff(pools, tmp_path / "results.h5").bad()}
+        (fate,) = score(pools, [find(family)]).fates
+    expected = {one.mutant: set(one.cases) for one in fate.members if one.outcome == CAUGHT}
+    if rule:
+        assert caught == expected[name]
+    else:
+        assert len(expected) > 10 and caught >= set().union(*expected.values())
 
 
 def test_a_mutant_that_does_not_exist() -> None:

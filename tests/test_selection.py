@@ -11,6 +11,7 @@ import opgen
 from opgen import engine
 from opgen.calls import to_plain
 from opgen.model import FileError
+from opgen.resources import cases_folder
 from opgen.selection import Request, header, shard
 from tests.suites import suite
 
@@ -21,11 +22,15 @@ WRONG = [
     ({"operators": ["reflection_pad2d_backward"], "patterns": ["nothing-*"]}, "no case matches what was asked for"),
     ({"operators": ["reflection_pad2d_backward"], "shard": "3/2"}, "expects I/N with 1 <= I <= N"),
     ({"calls": "missing.jsonl"}, "cannot be read"),
+    ({"calls": "some.jsonl", "seed_calls": "others.jsonl"}, "--seed-calls: others.jsonl: seeds a plan, and --calls takes none"),
+    ({"plan": "{plan}", "operators": ["group_norm_backward"]}, "is a plan of another operator than was asked for"),
 ]
 
 
 @pytest.mark.parametrize(("asked", "message"), WRONG, ids=[message[:30] for _, message in WRONG])
 def test_what_does_not_exist_is_told(asked: dict, message: str) -> None:
+    if "plan" in asked:
+        asked = {**asked, "plan": asked["plan"].format(plan=cases_folder() / "avg_pool2d_backward.yaml")}
     with pytest.raises(FileError) as caught:
         Request(**asked).suite()
     assert message in str(caught.value)
