@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -110,6 +111,20 @@ def test_command_prints_json() -> None:
     assert firm["percent"] >= 99 and set(firm["products"]) == {"ascend310p", "ascend910", "ascend910b", "ascend910_93"}
     assert firm["stages"]["null_pointers"]["rows"] > 0 and firm["rules"]["stride.min"]["rows"] > 0
     assert data["differences"]["unexplained"] == [] and data["releases"] == ["2026-08"]
+
+
+def test_a_status_that_no_source_gives_is_listed_by_itself(tmp_path: Path) -> None:
+    with gzip.open(SAMPLE, "rt", encoding="utf-8") as stream:
+        rows = [json.loads(line) for _, line in zip(range(40), stream, strict=False)]
+    odd = next(row for row in rows if row["status"] == 161002)
+    odd["status"] = 561103
+    file = tmp_path / "calls.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (one,) = json.loads(run(str(file), "--json")[1])["disagreements"]
+    assert (one["id"], one["op"], one["product"], one["status"]) == (odd["id"], odd["op"], odd["product"], 561103)
+    assert 561103 not in one["library"] and one["breaks"]
+    text = run(str(file))[1]
+    assert "disagreements: 1" in text and re.search(rf"^ *{odd['id']}.*was 561103; library", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("key", "value"), [("status", 7), ("status", "0"), ("status", True), ("status", ...)])

@@ -16,9 +16,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
+from opgen.calls import to_plain
 from opgen.cli import Commands, console, main, titles
 from opgen.cli.options import choose
 from opgen.model import FileError, Problem
+from opgen.selection import Request
 from tests import device_sample
 from tests.bundle_sample import sample
 
@@ -372,6 +374,24 @@ def test_audit_names_the_cases_of_a_lock_that_are_touched(tmp_path: Path) -> Non
     assert shown.exit_code == 1 and any("-invalid-padding.length-" in case for case in named)
     assert named <= {line.split()[0] for line in lock.read_text(encoding="utf-8").splitlines()}
     assert not [finding for finding in found if finding["facts"] == ["padding.length"] and not finding["cases"]]
+
+
+def test_calls_that_seed_a_plan_are_counted_and_not_made_again(tmp_path: Path) -> None:
+    calls = tmp_path / "calls.jsonl"
+    suite = Request(("reflection_pad2d_backward",), ("ascend910b",), plan="standard").suite()
+    made = [case for case in suite.cases if case.kind == "valid"][::2]
+    lines = [{"id": c.id, "op": c.call.api, "product": c.call.product, "args": to_plain(c.call)} for c in made]
+    calls.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    asked = ("reflection_pad2d_backward", "--product", "ascend910b", "--plan", "standard", "--seed-calls", str(calls))
+    shown = run("cases", *asked, "--ids")
+    said = re.fullmatch(r"reflection_pad2d_backward: (\d+) legal calls given, (\d+) more cover all tuples of the tier\n", shown.stderr)
+    assert said and int(said[1]) == len(lines) and int(said[2]) > 0
+    ids = {line.split("\t")[0] for line in shown.stdout.splitlines()}
+    assert not ids & {case.id for case in made} and len(ids) < len(suite.cases)
+    written = run("generate", *asked, "-o", str(tmp_path / "rest.h5"))
+    assert written.exit_code == 0 and said[0] in written.stderr
+    with opgen.open(tmp_path / "rest.h5") as bundle:
+        assert set(bundle.ids) == ids and bundle.header["chosen"] == ["ascend910b", f"seeded by {calls}"]
 
 
 # what several commands share -------------------------------------------------------------------------------------------
