@@ -86,7 +86,7 @@ def stacked(t: Operands, plan: Plan) -> None:
             gw[cases] = products if back is None else products.take(back, axis=1, mode="clip")
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def order(groups: int, first: int, second: int, k: int) -> Array:
     """The flat indices that exchange the two axes of channels of a weight."""
     size = groups * first * second * k

@@ -3,6 +3,9 @@
 Rounds of both are interleaved and the medians of process CPU time compared, so that other processes disturb little.
 A ratio above 1 means that the kernel is faster than torch. Scratch is what a kernel allocates beyond its outputs. Peak is
 the speed of a convolution, its multiplications and additions alone, as a share of numpy's for square matrices.
+
+Then single calls of the suites' benchmark, no two of one shape: what a golden and its magnitude cost when the shape is
+met for the first time, and when it comes again.
 """
 
 from __future__ import annotations
@@ -13,12 +16,17 @@ import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import exp, log
 from typing import Any
 
 import numpy as np
 
-from tests.bench._shapes import Row, rows
+from opgen.calls import no_collection
+from opgen.golden import _axes, _columns, _convolution, _pooling, kernel
+from tests.bench._calls import mixed
+from tests.bench._shapes import Row, draw, rows
+from tests.bench.suite import enumerated
 
 ROUNDS = 7
 SLICE = 0.03  # seconds of each in a round
@@ -88,6 +96,34 @@ GOALS = {
     "small": None, "small x64": None}
 
 
+def forget() -> None:
+    """Drops all plans."""
+    for module in (_axes, _columns, _convolution, _pooling):
+        for value in vars(module).values():
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
+
+
+def new_shapes(words: Sequence[str], count: int = 2000) -> list[str]:
+    """A line per operator: microseconds of a call whose shape is new, and of the same call once more."""
+    lines = [f"{'single calls, a shape each':34}{'new us':>10}{'again us':>10}"]
+    calls: dict[str, list[Callable[[], Any]]] = {}
+    for batch in enumerated(mixed(count)).batches:
+        tensors = {name: draw(1, *batch.tensors[name].shape) for name in batch.inputs}
+        calls.setdefault(batch.op, []).append(partial(kernel(batch.op).both, tensors, batch.names, batch.wanted))
+    for op, some in calls.items():
+        if words and not any(word in op for word in words):
+            continue
+        rounds = []
+        for _ in range(ROUNDS):
+            forget()
+            with no_collection():
+                rounds.append(np.array([(seconds(call, 1), seconds(call, 1)) for call in some]).mean(0) * 1e6)
+        new, again = np.median(rounds, axis=0)
+        lines.append(f"{op:34}{new:10.1f}{again:10.1f}")
+    return lines
+
+
 def summary(results: Sequence[Result]) -> list[str]:
     """A line per goal: the geometric mean, the worst ratio, and what they should reach."""
     lines = [f"{'':34}{'geo mean':>9}{'worst':>8}{'goal':>8}"]
@@ -101,7 +137,7 @@ def summary(results: Sequence[Result]) -> list[str]:
 
 
 def main(words: Sequence[str]) -> None:
-    """Prints the table; with words, of the lines alone that contain one of them."""
+    """Prints the tables; with words, of the lines alone that contain one of them."""
     try:
         import torch
     except ImportError:
@@ -123,4 +159,4 @@ def main(words: Sequence[str]) -> None:
         times = f"{result.torch * 1e6:10.1f}{result.ours * 1e6:10.1f}"
         share = f"{row.flops / result.ours / peak:7.0%}" if row.goal == "convolution" else ""
         print(f"{row.label:34}{times}{result.ratio:8.2f}{result.scratch:13.1f}{share}", flush=True)
-    print("", *summary(results), sep="\n")
+    print("", *summary(results), "", *new_shapes(words), sep="\n")
