@@ -67,7 +67,9 @@ def literal(cell: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.literal_eval(text)
+            value = ast.literal_eval(text)
+        repr(value)  # a hexadecimal number may have more digits than Python prints, and no message could show it
+        return value
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise Unreadable(f"is no Python literal: {shown(text)}; expects numbers, strings, None and tuples of them") from None
 
