@@ -20,6 +20,8 @@ Location: TypeAlias = tuple[Key, ...]
 
 MAX_VALUES = 200_000
 """More values than any honest file holds; an alias bomb stops here."""
+MAX_DIGITS = 1000
+"""Digits of a whole number; one of some thousands cannot even be printed."""
 
 _PLAIN_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)\Z")
 _PLAIN_FLOAT = re.compile(r"[-+]?[0-9]+\.[0-9]*([eE][-+]?[0-9]+)?\Z|[-+]?[0-9]+[eE][-+]?[0-9]+\Z")
@@ -143,6 +145,9 @@ class _Reader:
             self.problem(node, where, "no value; write null where none is meant")
             return None
         if _PLAIN_INT.match(text):
+            if len(text) > MAX_DIGITS:
+                self.problem(node, where, f"a whole number of {len(text)} digits; at most {MAX_DIGITS}")
+                return 0
             return int(text)
         if _PLAIN_FLOAT.match(text):
             return float(text)

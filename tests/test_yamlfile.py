@@ -68,6 +68,8 @@ def test_honest_values_are_what_they_look_like(text: str, value: object) -> None
 
 BOMB = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n" for a, b in pairwise("abcdefghij"))
 BROKEN = [
+    ("a: 1\nb: -" + "9" * 5000, "x.yaml:2: b: a whole number of 5001 digits; at most 1000"),
+    ("? " + "9" * 5000 + "\n: 1", "x.yaml:1: a whole number of 5000 digits; at most 1000"),
     ("a: [1, 2", "x.yaml:1: not YAML: "),
     ("a: *nobody", "x.yaml:1: not YAML: found undefined alias"),
     ("a: b: c", "x.yaml:1: not YAML: mapping values are not allowed here"),
