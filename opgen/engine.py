@@ -103,7 +103,7 @@ def _in_processes(port: Blocks, chunks: Sequence[list[Batch]], seed: int, worker
     """Chunks that local processes have computed and written: its number, layout rows, digests. None outlives this."""
     mine = set(active_children())
     gc.freeze()  # else the workers' collectors touch, and so copy, every page that they share
-    pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_adopt, initargs=(port, chunks, seed))
+    pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_adopt, initargs=(port, chunks, seed, os.getpid()))
     try:
         yield from pool.map(_work, range(len(chunks)), chunksize=max(1, min(SENT, len(chunks) // (8 * workers))))
     except BrokenProcessPool:
@@ -120,10 +120,10 @@ def _in_processes(port: Blocks, chunks: Sequence[list[Batch]], seed: int, worker
 _adopted: dict[str, Any] = {}
 
 
-def _adopt(port: Blocks, chunks: Sequence[list[Batch]], seed: int) -> None:
-    """What a worker begins with: Ctrl-C is for the process that it works for, and without that one it ends."""
+def _adopt(port: Blocks, chunks: Sequence[list[Batch]], seed: int, parent: int) -> None:
+    """What a worker begins with: Ctrl-C is for the process that it works for, and without that one, now or later, it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     _adopted.update(port=port, chunks=chunks, seed=seed)
 
 

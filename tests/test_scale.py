@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from multiprocessing import active_children
+import time
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,19 @@ def test_what_a_worker_raises_is_raised_here_and_no_worker_stays(
         engine.write(suite, tmp_path / "suite.h5", {}, workers=2)
     assert active_children() == []
     assert not (tmp_path / "suite.h5").exists()
+
+
+def test_a_worker_whose_writer_is_gone_before_it_begins_ends() -> None:
+    """Killed between the two, a writer leaves a worker with another parent, that would hold its files for ever."""
+
+    def orphan() -> None:
+        engine._adopt(None, [], 0, os.getpid())  # type: ignore[arg-type]
+        time.sleep(60)
+
+    worker = get_context("fork").Process(target=orphan)
+    worker.start()
+    worker.join(30)
+    assert worker.exitcode == 1
 
 
 def test_a_worker_that_is_killed_is_one_message(suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
