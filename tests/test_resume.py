@@ -161,7 +161,6 @@ def test_ctrl_c_ends_at_once_and_tells_how_to_go_on(tmp_path: Path, workers: str
     )  # fmt: skip
     while not (tmp_path / "pool.h5.partial").exists() and process.poll() is None:
         time.sleep(0.01)
-    time.sleep(0.15)
     begin = time.monotonic()
     os.killpg(process.pid, signal.SIGINT)
     _, messages = process.communicate(timeout=60)
