@@ -1,7 +1,7 @@
 """The nouns of opgen: what a call, a case and an expectation are.
 
 Frozen dataclasses, no input or output, no numpy. Everything that scales with the number of cases
-works on the columns of :mod:`opgen.table`; these are the rows that people and files see.
+works on the columns of :mod:`opgen.calls.table`; these are the rows that people and files see.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from opgen.outcome import Report
+    from opgen.verdict.outcome import Report
 
 _REPORT = pytest.StashKey[Any]()
 
@@ -79,7 +79,7 @@ class CaseItem(pytest.Item):
         self.case = case
 
     def runtest(self) -> None:
-        from opgen.statuses import BAD, KNOWN, LENIENT, PASSED
+        from opgen.verdict.statuses import BAD, KNOWN, LENIENT, PASSED
 
         parent = self.parent
         assert isinstance(parent, BundleFile)
@@ -121,7 +121,7 @@ def _report(config: pytest.Config, path: Path) -> Report:
             report: Report = opgen.diff(path, results, truth=truth)
             return report
         from opgen.devices import backend
-        from opgen.run import run
+        from opgen.devices.run import run
 
         with tempfile.TemporaryDirectory(prefix="opgen-") as folder, opgen.open(path) as bundle:
             answers = Path(folder) / "results.h5"

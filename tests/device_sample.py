@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 import opgen
-from opgen import engine
-from opgen.book import book
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
-from opgen.calls import NamedCall, make_call
+from opgen.calls.jsonl import NamedCall, make_call
+from opgen.computation import engine
 from opgen.model import Code
-from opgen.numerics import stored
-from opgen.plan import plan_for
-from opgen.suite import call_suite
+from opgen.numbers.numerics import stored
+from opgen.page.book import book
+from opgen.planning.plan import plan_for
+from opgen.suites.suite import call_suite
 
 Arrays = dict[str, np.ndarray]
 Spoil = Callable[[CaseView, Arrays], Arrays]

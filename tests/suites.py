@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from opgen.book import book
-from opgen.plan import Plan, plan_for
-from opgen.spec import Spec
-from opgen.suite import Suite, plan_suite
+from opgen.page.book import book
+from opgen.page.spec import Spec
+from opgen.planning.plan import Plan, plan_for
+from opgen.suites.suite import Suite, plan_suite
 
 PAGES = tuple(spec.name for spec in book().specs)
 

@@ -15,16 +15,17 @@ import pytest
 from click.testing import CliRunner
 
 import opgen
-from opgen.book import book
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import Result, ResultsFile
 from opgen.cli import main
-from opgen.devices import abi, aclnn, canary, process
+from opgen.computation.engine import write
+from opgen.devices import abi, aclnn, process
 from opgen.devices.libraries import DeviceError, operator_places, runtime_places
-from opgen.engine import write
-from opgen.plan import plan_for
-from opgen.suite import plan_suite
+from opgen.numbers import canary
+from opgen.page.book import book
+from opgen.planning.plan import plan_for
+from opgen.suites.suite import plan_suite
 from tests import loopback
 from tests.loopback import SOCS
 

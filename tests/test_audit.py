@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from opgen import specfile
-from opgen.audit import Finding, audit, digest_block, facts_by_line, line_digest, read_page, rules_in, rules_of, touched
-from opgen.book import book
-from opgen.lockfile import Entry, expectation_text
+from opgen.maintenance.audit import Finding, audit, digest_block, facts_by_line, line_digest, read_page, rules_in, rules_of, touched
+from opgen.maintenance.lockfile import Entry, expectation_text
 from opgen.model import Break, Call, Case, Expectation, FileError
-from opgen.spec import Spec
+from opgen.page import specfile
+from opgen.page.book import book
+from opgen.page.spec import Spec
 
 LINES = ["title", "Atlas A", "x: a tensor of FLOAT", "k: an array", "k must not be larger than x", "end"]
 TEXT = """

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from opgen import backtest, erratafile
-from opgen.backtest import Report
-from opgen.book import book
-from opgen.calls import NamedCall
+from opgen.calls.jsonl import NamedCall
 from opgen.cli import main
-from opgen.errata import Errata
-from opgen.erratafile import errata
+from opgen.judge import backtest, erratafile
+from opgen.judge.backtest import Report
+from opgen.judge.errata import Errata
+from opgen.judge.erratafile import errata
+from opgen.page.book import book
 
 SAMPLE = Path(__file__).parent / "data" / "library_sample.jsonl.gz"
 

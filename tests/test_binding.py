@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen import specfile
-from opgen.binding import TableView
+from opgen.calls.table import from_calls
 from opgen.model import Call, TensorDesc
-from opgen.table import from_calls
+from opgen.page import specfile
+from opgen.page.binding import TableView
 from tests.spec_sample import TEXT
 
 SPEC = specfile.loads(TEXT)

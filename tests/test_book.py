@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from opgen.book import book, load_book
 from opgen.model import FileError
+from opgen.page.book import book, load_book
 from tests.spec_sample import TEXT
 
 

@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from opgen.coverage import coverage, of_suite
+from opgen.adequacy.coverage import coverage, of_suite
+from opgen.adequacy.sides import UNTESTED
+from opgen.calls.table import from_calls
+from opgen.judge.oracle import Judgement, judge
 from opgen.model import TensorDesc
-from opgen.oracle import Judgement, judge
-from opgen.sides import UNTESTED
-from opgen.strides import VIEWS, view_of
-from opgen.table import from_calls
+from opgen.planning.strides import VIEWS, view_of
 from tests.suites import PAGES, page, plan, suite
 
 CONV = ("convolution_backward.ascend910b", "convolution_backward.atlas")

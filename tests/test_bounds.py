@@ -10,15 +10,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from opgen import bounds
-from opgen.bounds import bound, certain_overflow, gamma
-from opgen.exact import golden_exact, magnitude_exact
-from opgen.fill import Source, draw
-from opgen.flushing import flushed_magnitude
 from opgen.golden import convolution_backward as convolution
-from opgen.numerics import DTYPES, FORMATS, rounded, stored
-from opgen.recipes import quantum
-from opgen.slot import Slot
+from opgen.numbers import bounds
+from opgen.numbers.bounds import bound, certain_overflow, gamma
+from opgen.numbers.exact import golden_exact, magnitude_exact
+from opgen.numbers.fill import Source, draw
+from opgen.numbers.flushing import flushed_magnitude
+from opgen.numbers.numerics import DTYPES, FORMATS, rounded, stored
+from opgen.numbers.recipes import quantum
+from opgen.numbers.slot import Slot
 
 RNG = np.random.default_rng(20240229)
 DEVICES = [("FLOAT", "FLOAT"), ("FLOAT", "HFLOAT32"), ("FLOAT16", "FLOAT16"), ("BFLOAT16", "BFLOAT16")]

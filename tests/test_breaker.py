@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from opgen.breaker import Breaker, candidates, distance
-from opgen.oracle import judge
-from opgen.proposals import FREEZE, MOST_EDITS, Collector, alone
-from opgen.reasons import conjuncts, unreachable
-from opgen.table import from_calls
+from opgen.calls.table import from_calls
+from opgen.enumeration.breaker import Breaker, candidates, distance
+from opgen.enumeration.reasons import conjuncts, unreachable
+from opgen.judge.oracle import judge
+from opgen.planning.proposals import FREEZE, MOST_EDITS, Collector, alone
 from tests.suites import PAGES, page, suite
 
 

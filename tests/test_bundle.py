@@ -24,8 +24,8 @@ from opgen.bundle.recall import outputs, pieces, recall
 from opgen.bundle.unpack import unpack
 from opgen.bundle.verify import verify
 from opgen.bundle.writer import Writer
+from opgen.calls.words import words
 from opgen.model import Call, Case, TensorDesc
-from opgen.words import words
 from tests.bundle_sample import BFLOAT16, HEADER, VALID, bits, plain, row, same_bits, sample
 
 SAMPLE = sample()

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen import batch, engine
-from opgen.recipes import RECIPES
+from opgen.computation import engine
+from opgen.numbers.recipes import RECIPES
+from opgen.suites import batch
 from tests.suites import PAGES, page, plan, suite
 
 SCRIPT = """
 import sys
-from opgen import engine
+from opgen.computation import engine
 from tests.suites import suite
 made = suite({name!r}, "smoke")
 print(engine.write(made, sys.argv[1], {{"seed": 0}}, workers={workers}))
@@ -59,7 +60,7 @@ def test_blas_changes_no_bit(reference: tuple[str, bytes], tmp_path: Path, envir
 def test_the_size_of_batches_changes_no_bit(
     reference: tuple[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elements: int, cases: int
 ) -> None:
-    from opgen.suite import plan_suite
+    from opgen.suites.suite import plan_suite
 
     name, bytes_ = reference
     monkeypatch.setattr(batch, "BATCH_ELEMENTS", elements)

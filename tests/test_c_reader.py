@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen import engine
-from opgen.book import book
-from opgen.plan import plan_for
-from opgen.suite import plan_suite
+from opgen.computation import engine
+from opgen.page.book import book
+from opgen.planning.plan import plan_for
+from opgen.suites.suite import plan_suite
 
 HERE = Path(__file__).parent
 MANUAL = HERE.parent / "opgen" / "bundle" / "FORMAT.md"

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from opgen import calls
-from opgen.book import book
-from opgen.calls import NamedCall, parse_call, read_calls, to_plain
+from opgen.calls import jsonl
+from opgen.calls.jsonl import NamedCall, parse_call, read_calls, to_plain
 from opgen.model import FileError, TensorDesc
+from opgen.page.book import book
 
 TENSOR = {"shape": [2, 3, 4, 4], "dtype": "FLOAT", "format": "ND"}
 PAD: dict[str, Any] = {
@@ -111,7 +111,7 @@ BAD = [
 
 @pytest.mark.parametrize(("line", "message"), BAD, ids=range(len(BAD)))
 def test_a_bad_line_says_why(line: str, message: str) -> None:
-    with pytest.raises(calls.CallFault) as caught:
+    with pytest.raises(jsonl.CallFault) as caught:
         read(line)
     assert message in str(caught.value)
 
@@ -197,7 +197,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(jsonl, "MOST_REMEMBERED", 3)
     lines = [with_({**PAD, "id": str(i)}, "args/self/shape", [i, 2, 3, 4]) for i in range(20)]
     named = read_calls(written(tmp_path / "c.jsonl", lines), book().kinds)
     assert [n.call.args["self"].shape[0] for n in named] == list(range(20))  # type: ignore[union-attr]

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from opgen.census import census
-from opgen.reasons import unreachable
+from opgen.adequacy.census import census
+from opgen.enumeration.reasons import unreachable
 from tests.suites import PAGES, page, suite
 
 
@@ -45,7 +45,7 @@ def test_calls_that_break_two_rules_are_counted() -> None:
 
 
 def test_the_size_of_a_bundle_is_known_before_it_is_written(tmp_path) -> None:
-    from opgen import engine
+    from opgen.computation import engine
 
     made = suite("reflection_pad2d_backward", "smoke")
     engine.write(made, tmp_path / "suite.h5", {"seed": 0})

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opgen.choices import Choices
-from opgen.oracle import judge
-from opgen.plan import load_plan
+from opgen.judge.oracle import judge
+from opgen.planning.choices import Choices
+from opgen.planning.plan import load_plan
 from tests.suites import page, plan
 
 PLANS = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from opgen.enumerator import enumerate_calls
+from opgen.calls.table import from_calls
+from opgen.enumeration.enumerator import enumerate_calls
+from opgen.enumeration.reasons import unreachable
+from opgen.judge.oracle import judge
 from opgen.model import Case
-from opgen.oracle import judge
-from opgen.reasons import unreachable
-from opgen.spec import Spec
-from opgen.table import from_calls
+from opgen.page.spec import Spec
 from tests.suites import PAGES, page, plan, suite, without_clause, without_rule
 
 FORBIDDEN = ("stated", "unstated", "unsupported_product")

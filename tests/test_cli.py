@@ -16,11 +16,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
-from opgen.calls import to_plain
+from opgen.calls.jsonl import to_plain
 from opgen.cli import Commands, console, main, titles
 from opgen.cli.options import choose
 from opgen.model import FileError, Problem
-from opgen.selection import Request
+from opgen.suites.selection import Request
 from tests import device_sample
 from tests.bundle_sample import sample
 

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from opgen import cluster, engine
-from opgen.book import book
+from opgen.computation import cluster, engine
 from opgen.model import FileError
-from opgen.plan import plan_for
-from opgen.suite import plan_suite
+from opgen.page.book import book
+from opgen.planning.plan import plan_for
+from opgen.suites.suite import plan_suite
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # what dask warns of is not ours

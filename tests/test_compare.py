@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from opgen.cli.compare import command
-from opgen.compare import compare
 from opgen.model import Verdict
-from opgen.outcome import Report
 from opgen.report import data
+from opgen.verdict.compare import compare
+from opgen.verdict.outcome import Report
 
 
 def report(digest: str = "d", waived: dict[str, str] | None = None, **verdicts: str) -> Report:

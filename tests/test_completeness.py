@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from opgen.book import book
 from opgen.golden import kernel
-from opgen.plan import TIERS, plan_for
+from opgen.page.book import book
+from opgen.planning.plan import TIERS, plan_for
 
 ROOT = Path(__file__).resolve().parents[1]
 OPERATORS = sorted(book().operators)
@@ -21,20 +21,20 @@ COVERED_BY = {
     "bundle.tables bundle.tensors",
     "test_hostile.py": "bundle.opening",
     "test_merging.py": "bundle.recall",
-    "test_cli.py": "bundle.summary checking",
+    "test_cli.py": "bundle.summary maintenance.checking",
     "test_covering.py": "covering.feasible covering.greedy covering.model covering.tuples",
     "test_aclnn.py": "devices.messages devices.process devices.worker",
-    "test_diff.py": "answers common deviations measuring",
-    "test_errata.py": "erratafaults",
+    "test_diff.py": "verdict.answers verdict.common verdict.deviations verdict.measuring",
+    "test_errata.py": "judge.erratafaults",
     "test_import_ttk.py": "interop.complete interop.kernel",
     "test_export.py": "interop.choice",
     "test_repro.py": "repro.cpp repro.described repro.python repro.torch",
-    "test_terms.py": "compiler language",
-    "test_minimize.py": "measure",
-    "test_engine.py": "storage",
-    "test_suite.py": "naming costs budget stored vacuity",
-    "test_enumerator.py": "constraints derive edited faultpairs picking",
-    "test_plan.py": "handwritten pinned",
+    "test_terms.py": "language.compiler language.parts",
+    "test_minimize.py": "adequacy.measure",
+    "test_engine.py": "computation.storage",
+    "test_suite.py": "suites.naming calls.costs suites.budget suites.stored suites.vacuity",
+    "test_enumerator.py": "planning.constraints planning.derive enumeration.edited enumeration.faultpairs enumeration.picking",
+    "test_plan.py": "planning.handwritten enumeration.pinned",
     "test_mutants.py": "devices.mutant",
 }
 """Test file -> modules that it covers without importing them by name."""

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opgen.book import book
-from opgen.calls import NamedCall, parse_call
-from opgen.computable import computable, holdable
-from opgen.library import answer
-from opgen.oracle import judge
-from opgen.table import from_calls
+from opgen.calls.jsonl import NamedCall, parse_call
+from opgen.calls.table import from_calls
+from opgen.judge.library import answer
+from opgen.judge.oracle import judge
+from opgen.page.book import book
+from opgen.suites.computable import computable, holdable
 
 SAMPLE = gzip.decompress((Path(__file__).parent / "data" / "library_sample.jsonl.gz").read_bytes()).splitlines()
 

@@ -8,16 +8,16 @@ from functools import cache
 import numpy as np
 import pytest
 
-from opgen import inputs
-from opgen.book import book
-from opgen.calls import NamedCall, make_call
-from opgen.computing import Arrays, compute
-from opgen.fill import Source
+from opgen.calls.jsonl import NamedCall, make_call
+from opgen.computation import inputs
+from opgen.computation.computing import Arrays, compute
 from opgen.model import TensorDesc
-from opgen.plan import plan_for
-from opgen.recipes import RECIPES
-from opgen.slot import part
-from opgen.suite import Batch, call_suite
+from opgen.numbers.fill import Source
+from opgen.numbers.recipes import RECIPES
+from opgen.numbers.slot import part
+from opgen.page.book import book
+from opgen.planning.plan import plan_for
+from opgen.suites.suite import Batch, call_suite
 from tests import device_sample as sample
 
 

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from opgen import engine
-from opgen.calls import to_plain
-from opgen.choices import Choices
+from opgen.adequacy.coverage import Called, coverage, of_suite
+from opgen.adequacy.coveragepage import html, summary
+from opgen.calls.jsonl import to_plain
 from opgen.cli import main
-from opgen.coverage import Called, coverage, of_suite
-from opgen.coveragepage import html, summary
-from opgen.levels import levels_of
-from opgen.oracle import judge
+from opgen.computation import engine
+from opgen.enumeration.levels import levels_of
+from opgen.judge.oracle import judge
+from opgen.planning.choices import Choices
 from opgen.resources import cases_folder
-from opgen.selection import Request
+from opgen.suites.selection import Request
 from tests.suites import page, plan, suite
 
 NAMES = ("reflection_pad2d_backward", "avg_pool2d_backward", "convolution_backward.ascend910b", "group_norm_backward")

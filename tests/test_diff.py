@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen import erratafile, library, statuses
-from opgen.book import book
 from opgen.bundle import container
-from opgen.devices import canary
-from opgen.explain import call_line
+from opgen.judge import erratafile, library
 from opgen.model import FileError
-from opgen.numerics import DTYPES
-from opgen.outcome import Report
-from opgen.pattern import describe
+from opgen.numbers import canary
+from opgen.numbers.numerics import DTYPES
+from opgen.page.book import book
 from opgen.resources import specs_folder
-from opgen.statuses import Asked, of_first_phase
+from opgen.verdict import statuses
+from opgen.verdict.explain import call_line
+from opgen.verdict.outcome import Report
+from opgen.verdict.pattern import describe
+from opgen.verdict.statuses import Asked, of_first_phase
 from tests import device_sample as sample
 
 

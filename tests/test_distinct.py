@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opgen.distinct import chosen, numbered
+from opgen.calls.distinct import chosen, numbered
 
 
 @given(st.lists(st.integers(0, 5)))

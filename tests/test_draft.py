@@ -7,11 +7,11 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from opgen.choices import Choices
-from opgen.formulas import Value
-from opgen.oracle import judge
-from opgen.proposals import FOLLOW, FREEZE, HOLD
-from opgen.table import from_calls
+from opgen.calls.table import from_calls
+from opgen.judge.oracle import judge
+from opgen.language.formulas import Value
+from opgen.planning.choices import Choices
+from opgen.planning.proposals import FOLLOW, FREEZE, HOLD
 from tests.suites import PAGES, page, plan, suite
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.book import book
-from opgen.calls import NamedCall, make_call
-from opgen.engine import compute
+from opgen.calls.jsonl import NamedCall, make_call
+from opgen.computation.engine import compute
 from opgen.golden import kernel
 from opgen.golden.convolution_backward import places
-from opgen.plan import plan_for
-from opgen.suite import Batch, call_suite
+from opgen.page.book import book
+from opgen.planning.plan import plan_for
+from opgen.suites.suite import Batch, call_suite
 from tests import device_sample as sample
 
 PADDED: list[dict[str, Any]] = [

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from opgen.choices import Choices
+from opgen.calls.table import from_calls
 from opgen.covering import count
-from opgen.enumerator import enumerate_calls
-from opgen.levels import levels_of
+from opgen.enumeration.enumerator import enumerate_calls
+from opgen.enumeration.levels import levels_of
+from opgen.judge.oracle import judge
 from opgen.model import FileError
-from opgen.oracle import judge
-from opgen.plan import load_plan
-from opgen.suite import plan_suite
-from opgen.table import from_calls
+from opgen.planning.choices import Choices
+from opgen.planning.plan import load_plan
+from opgen.suites.suite import plan_suite
 from tests.suites import PAGES, page, plan, suite
 
 

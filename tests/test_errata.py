@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opgen import erratafile, library, oracle
-from opgen.book import book
-from opgen.errata import Errata
+from opgen.calls.table import from_calls
 from opgen.golden.avg_pool2d_backward import golden
+from opgen.judge import erratafile, library, oracle
+from opgen.judge.errata import Errata
 from opgen.model import Argument, Call, FileError, LibraryAnswer, TensorDesc
+from opgen.page.book import book
 from opgen.resources import specs_folder
-from opgen.table import from_calls
 
 PAD = "aclnnReflectionPad2dBackward"
 POOL = "aclnnAvgPool2dBackward"

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from opgen import audit, specfile
-from opgen.book import book
-from opgen.calls import read_calls
+from opgen.calls.jsonl import read_calls
+from opgen.calls.table import from_calls
+from opgen.calls.words import words
+from opgen.judge.oracle import judge
+from opgen.maintenance import audit
 from opgen.model import FileError
-from opgen.oracle import judge
-from opgen.rules import KEYS
-from opgen.spec import Spec
-from opgen.table import from_calls
-from opgen.words import words
+from opgen.page import specfile
+from opgen.page.book import book
+from opgen.page.rules import KEYS
+from opgen.page.spec import Spec
 
 SPECS = {spec.name: spec for spec in book().specs}
 FOLDER = Path(__file__).parents[1] / "specs"

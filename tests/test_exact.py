@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen import exact
-from opgen.exact import golden_exact, magnitude_exact, sliced
-from opgen.fill import Source, draw
 from opgen.golden.avg_pool2d_backward import golden as avg_pool
 from opgen.golden.convolution_backward import PARTNERS
-from opgen.numerics import rounded
-from opgen.recipes import RECIPES
-from opgen.slot import Slot
+from opgen.numbers import exact
+from opgen.numbers.exact import golden_exact, magnitude_exact, sliced
+from opgen.numbers.fill import Source, draw
+from opgen.numbers.numerics import rounded
+from opgen.numbers.recipes import RECIPES
+from opgen.numbers.slot import Slot
 
 WANTED = ["gradInput", "gradWeight", "gradBias"]
 DEPTH = 300

@@ -23,17 +23,17 @@ import pytest
 from click.testing import CliRunner
 
 import opgen
-from opgen import engine
-from opgen.book import book
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
-from opgen.calls import read_calls, to_plain
+from opgen.calls.jsonl import read_calls, to_plain
+from opgen.calls.words import words
 from opgen.cli import main
+from opgen.computation import engine
 from opgen.interop import atk, atkexport, gtest, npz, ttk, ttkexport
 from opgen.interop.folder import MANIFEST, file_name
 from opgen.model import FileError
-from opgen.selection import Request, header
-from opgen.words import words
+from opgen.page.book import book
+from opgen.suites.selection import Request, header
 from tests import loopback
 
 NUMPY = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opgen import fill, slot
-from opgen.fill import Source, draw, draw_alike
-from opgen.numerics import DTYPES, is_tie, rounded
-from opgen.recipes import RECIPES, applies, quantum
-from opgen.slot import Slot, grid_bits
+from opgen.numbers import fill, slot
+from opgen.numbers.fill import Source, draw, draw_alike
+from opgen.numbers.numerics import DTYPES, is_tie, rounded
+from opgen.numbers.recipes import RECIPES, applies, quantum
+from opgen.numbers.slot import Slot, grid_bits
 
 PAIRS = [
     ("FLOAT", "FLOAT"), ("FLOAT", "HFLOAT32"), ("FLOAT", "FLOAT16"), ("FLOAT16", "FLOAT16"), ("FLOAT16", "FLOAT"),

@@ -16,19 +16,21 @@ from pathlib import Path
 import pytest
 
 import opgen
-from opgen import engine, specfile, yamlfile
-from opgen.book import book
+from opgen import yamlfile
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.bundle.verify import verify
-from opgen.calls import read_calls
-from opgen.choices import Choices
-from opgen.lockfile import Lock, read_lock
+from opgen.calls.jsonl import read_calls
+from opgen.computation import engine
+from opgen.maintenance.lockfile import Lock, read_lock
+from opgen.maintenance.refresh import refresh
 from opgen.model import FileError
-from opgen.plan import load_plan, plan_for
-from opgen.refresh import refresh
+from opgen.page import specfile
+from opgen.page.book import book
+from opgen.planning.choices import Choices
+from opgen.planning.plan import load_plan, plan_for
 from opgen.resources import cases_folder, specs_folder
-from opgen.suite import plan_suite
+from opgen.suites.suite import plan_suite
 
 COUNT = int(os.environ.get("OPGEN_FUZZ", "120"))
 REFUSALS = (FileError, BundleError)
@@ -189,7 +191,7 @@ def test_a_tensor_that_claims_the_world_costs_nothing(tmp_path):
     path = tmp_path / "world.jsonl"
     path.write_text(json.dumps({"id": "w", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args}) + "\n")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    from opgen.suite import call_suite
+    from opgen.suites.suite import call_suite
 
     known = book()
     suite = call_suite(read_calls(path, known.kinds), lambda call: known.by_page[call.api, call.product], lambda spec: plan_for(spec.op))

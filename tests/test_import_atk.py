@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from opgen.book import book
-from opgen.calls import read_calls
+from opgen.calls.jsonl import read_calls
 from opgen.cli import main
 from opgen.interop import atk
 from opgen.interop.imported import Imported
-from opgen.judging import judge_calls
+from opgen.judge.judging import judge_calls
 from opgen.model import Call, FileError, TensorDesc
+from opgen.page.book import book
 
 Case = dict[str, Any]
 

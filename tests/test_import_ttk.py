@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from opgen.book import book
-from opgen.calls import read_calls
+from opgen.calls.jsonl import read_calls
 from opgen.cli import main
 from opgen.interop import ttk, values
 from opgen.interop.imported import Imported
 from opgen.interop.names import Unreadable
-from opgen.judging import judge_calls
+from opgen.judge.judging import judge_calls
 from opgen.model import Call, FileError, TensorDesc
+from opgen.page.book import book
 
 Row = dict[str, str]
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from opgen import judging
-from opgen.book import book
-from opgen.calls import parse_call, read_calls
+from opgen.calls.jsonl import parse_call, read_calls
+from opgen.calls.table import from_calls
 from opgen.cli import main
 from opgen.cli.judge import command
+from opgen.judge import judging
+from opgen.judge.oracle import judge
 from opgen.model import FileError
-from opgen.oracle import judge
-from opgen.table import from_calls
+from opgen.page.book import book
 from tests.test_calls import NORM, PAD, POOL, with_
 
 SAMPLE = Path(__file__).parent / "data" / "library_sample.jsonl.gz"
@@ -93,7 +93,7 @@ def test_codes_are_in_order_and_of_their_bucket() -> None:
 
 
 def test_where_nothing_is_known_the_library_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("opgen.library.answer", lambda judgement: None)
+    monkeypatch.setattr("opgen.judge.library.answer", lambda judgement: None)
     assert answers([json.dumps(PAD)])[0]["library"] is None
     assert "library: not known" in run([json.dumps(PAD)], "--format", "text").stdout
 

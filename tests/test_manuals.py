@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from opgen import judging
-from opgen.parameterfields import PLAIN
-from opgen.rulefields import BUCKETS
-from opgen.rules import KEYS
-from opgen.specfile import TOP
+from opgen.judge import judging
+from opgen.page.parameterfields import PLAIN
+from opgen.page.rulefields import BUCKETS
+from opgen.page.rules import KEYS
+from opgen.page.specfile import TOP
 
 FOLDER = Path(__file__).parents[1] / "opgen"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -24,7 +24,7 @@ def test_the_examples_of_a_manual(path: Path) -> None:
 
 
 def test_the_rules_have_examples_and_name_every_key() -> None:
-    text = (FOLDER / "RULES.md").read_text(encoding="utf-8")
+    text = (FOLDER / "page" / "RULES.md").read_text(encoding="utf-8")
     assert text.count(">>> ") > 20
     assert all(f"`{key}`" in text for key in KEYS)
     assert all(f"{key}:" in text for key in (*TOP, *PLAIN, *BUCKETS))

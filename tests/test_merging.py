@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import opgen
-from opgen import engine, merging
 from opgen.bundle.dtypes import BundleError
-from opgen.merging import merge
-from opgen.selection import Request, header
+from opgen.computation import engine, merging
+from opgen.computation.merging import merge
+from opgen.suites.selection import Request, header
 
 PADDED = {"shape": [1, 2, 5, 5], "dtype": "FLOAT", "format": "ND"}
 IMAGE = {**PADDED, "shape": [1, 2, 3, 3]}

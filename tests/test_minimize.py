@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.book import book
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
-from opgen.calls import NamedCall, make_call
-from opgen.engine import write
-from opgen.minimize import Failing, elements_of, minimize
+from opgen.calls.jsonl import NamedCall, make_call
+from opgen.calls.table import from_calls
+from opgen.computation.engine import write
+from opgen.judge.oracle import judge
 from opgen.model import FileError, TensorDesc
-from opgen.numerics import stored
-from opgen.oracle import judge
-from opgen.plan import plan_for
-from opgen.simplify import assemble, complexity, point_of, simpler
-from opgen.suite import call_suite
-from opgen.table import from_calls
+from opgen.numbers.numerics import stored
+from opgen.page.book import book
+from opgen.planning.plan import plan_for
+from opgen.repro.minimize import Failing, elements_of, minimize
+from opgen.repro.simplify import assemble, complexity, point_of, simpler
+from opgen.suites.suite import call_suite
 
 Fault = Callable[[CaseView, dict[str, np.ndarray]], "int | str | None"]
 T = {"dtype": "FLOAT", "format": "NCHW"}

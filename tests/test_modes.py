@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from opgen.calls.table import from_calls
+from opgen.judge.oracle import judge
 from opgen.model import Call, TensorDesc
-from opgen.modes import compute_dtypes
-from opgen.oracle import judge
-from opgen.table import from_calls
+from opgen.page.modes import compute_dtypes
 from tests.suites import page, suite
 
 F32, F16, BF16, HF32 = "FLOAT", "FLOAT16", "BFLOAT16", "HFLOAT32"

@@ -14,10 +14,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
-from opgen import engine
+from opgen.adequacy.mutation import CAUGHT, MASKED, MISSED, NOTICED, Score, score
 from opgen.bundle.reader import Bundle
 from opgen.cli import main
+from opgen.computation import engine
 from opgen.devices import backend
+from opgen.devices.run import run
 from opgen.diff import diff
 from opgen.model import FileError, TensorDesc
 from opgen.mutants import ALL, FAMILIES, KERNELS, NOTHING, find, names
@@ -28,12 +30,10 @@ from opgen.mutants.geometry import mirrored
 from opgen.mutants.memory import contiguous
 from opgen.mutants.mutant import Mutant, Work
 from opgen.mutants.works import racks, works
-from opgen.mutation import CAUGHT, MASKED, MISSED, NOTICED, Score, score
-from opgen.numerics import rounded
+from opgen.numbers.numerics import rounded
 from opgen.report import mutants as report
-from opgen.run import run
-from opgen.selection import Request, header
-from opgen.suite import plan_suite
+from opgen.suites.selection import Request, header
+from opgen.suites.suite import plan_suite
 
 OPERATORS = ("avg_pool2d_backward", "convolution_backward", "group_norm_backward", "reflection_pad2d_backward")
 MANUAL = Path(opgen.__file__).parent / "mutants" / "MUTANTS.md"
@@ -113,7 +113,7 @@ def test_a_difference_within_the_bound_is_not_caught(pads: Bundle) -> None:
 
 def test_a_wrong_control_voids_the_score(pads: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = replace(NOTHING, outputs=lambda work, given: {name: array + 1 for name, array in given.items()})
-    monkeypatch.setattr("opgen.mutation.NOTHING", broken)
+    monkeypatch.setattr("opgen.adequacy.mutation.NOTHING", broken)
     found = score(pads, [find("corners_missing")])
     assert found.control and "void" in report.summary(found, "smoke")
 

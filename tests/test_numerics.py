@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opgen import numerics
-from opgen.numerics import DTYPES, FORMATS, is_tie, rounded, stored, ulp, ulp_distance
+from opgen.numbers import numerics
+from opgen.numbers.numerics import DTYPES, FORMATS, is_tie, rounded, stored, ulp, ulp_distance
 
 HALVES = ["FLOAT16", "BFLOAT16"]
 

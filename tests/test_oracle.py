@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen import logic, oracle, specfile, wide
-from opgen.book import book
-from opgen.calls import read_calls
+from opgen.calls import wide
+from opgen.calls.jsonl import read_calls
+from opgen.calls.table import from_calls
+from opgen.judge import oracle
+from opgen.judge.oracle import judge
+from opgen.language import logic
 from opgen.model import Call, TensorDesc
-from opgen.oracle import judge
-from opgen.spec import Spec
-from opgen.table import from_calls
+from opgen.page import specfile
+from opgen.page.book import book
+from opgen.page.spec import Spec
 from tests import naive_judge
 from tests.spec_sample import TEXT
 

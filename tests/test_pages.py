@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from opgen import specfile
-from opgen.book import book
-from opgen.pages import buckets, by_line, differences, dtypes, facts, shared
-from opgen.spec import Spec
+from opgen.maintenance.pages import buckets, by_line, differences, dtypes, facts, shared
+from opgen.page import specfile
+from opgen.page.book import book
+from opgen.page.spec import Spec
 
 TEXT = """
 api: aclnnOne

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from opgen.book import book
-from opgen.choices import Choices
 from opgen.model import FileError
-from opgen.plan import TIERS, load_plan, plan_for
+from opgen.page.book import book
+from opgen.planning.choices import Choices
+from opgen.planning.plan import TIERS, load_plan, plan_for
 
 GOOD = """
 op: aclnnReflectionPad2dBackward

@@ -11,15 +11,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
-from opgen import engine, refresh
-from opgen.book import book
 from opgen.cli import main
-from opgen.lockfile import Entry, Lock, lines_of, read_lock
+from opgen.computation import engine
+from opgen.maintenance import refresh
+from opgen.maintenance.lockfile import Entry, Lock, lines_of, read_lock
+from opgen.maintenance.refresh import Change
 from opgen.model import FileError
-from opgen.plan import plan_for
-from opgen.refresh import Change
+from opgen.page.book import book
+from opgen.planning.plan import plan_for
 from opgen.report.changes import MOST, as_data, as_markdown, detail
-from opgen.suite import plan_suite
+from opgen.suites.suite import plan_suite
 
 
 @pytest.fixture(scope="module")

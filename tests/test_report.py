@@ -17,10 +17,10 @@ from rich.console import Console
 
 import opgen
 from opgen.cli.diff import command
-from opgen.explain import Compared
 from opgen.model import FileError, Verdict
-from opgen.outcome import Finding, Report
 from opgen.report import data, junit, text
+from opgen.verdict.explain import Compared
+from opgen.verdict.outcome import Finding, Report
 from tests import device_sample as sample
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -15,16 +15,16 @@ import pytest
 from click.testing import CliRunner
 
 import opgen
-from opgen.book import book
 from opgen.bundle.reader import Bundle
-from opgen.calls import NamedCall, make_call
+from opgen.calls.jsonl import NamedCall, make_call
 from opgen.cli import main
+from opgen.computation.engine import write
 from opgen.devices import aclnn
-from opgen.engine import write
-from opgen.minimize import Search, minimize
-from opgen.plan import plan_for
+from opgen.page.book import book
+from opgen.planning.plan import plan_for
 from opgen.repro import files
-from opgen.suite import call_suite
+from opgen.repro.minimize import Search, minimize
+from opgen.suites.suite import call_suite
 from tests import device_sample, loopback
 
 POOL: dict[str, Any] = {

@@ -16,14 +16,14 @@ from random import Random
 import pytest
 
 import opgen
-from opgen import engine
-from opgen.book import book
 from opgen.bundle import resuming
 from opgen.bundle.claim import partial
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.verify import verify
-from opgen.plan import plan_for
-from opgen.suite import Suite, plan_suite
+from opgen.computation import engine
+from opgen.page.book import book
+from opgen.planning.plan import plan_for
+from opgen.suites.suite import Suite, plan_suite
 
 KILLS = 100 if os.environ.get("OPGEN_SLOW") else 12
 HEADER = {"seed": 5}

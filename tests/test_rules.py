@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.rules import KEYS, KeyFault
+from opgen.page.rules import KEYS, KeyFault
 
 LONGHAND = [
     ("null", "tensor", False, [(None, "x.null == False")]),
@@ -75,9 +75,9 @@ def test_a_key_with_a_wrong_value(key: str, value: Any, message: str) -> None:
 
 def test_broken_and_applies_part_the_rows() -> None:
     """A row of a rule is held, broken, or one to which the rule does not apply."""
-    from opgen import specfile
-    from opgen.binding import TableView
-    from opgen.table import from_calls
+    from opgen.calls.table import from_calls
+    from opgen.page import specfile
+    from opgen.page.binding import TableView
     from tests.spec_sample import TEXT
     from tests.test_oracle import window
 

@@ -17,7 +17,7 @@ from opgen import devices
 from opgen.bundle.dtypes import numpy_dtype
 from opgen.cli.run import command
 from opgen.devices import NoDevice, backend, backends
-from opgen.run import run
+from opgen.devices.run import run
 from tests import device_sample as sample
 
 VALID = [name for name in sample.CALLS if name.split("-")[0] in ("pad", "pool", "norm", "conv")]

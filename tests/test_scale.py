@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 import opgen
-from opgen import computing, engine
 from opgen.bundle.claim import partial
 from opgen.bundle.dtypes import BundleError
+from opgen.computation import computing, engine
 from tests.bench._calls import mixed
 from tests.bench.suite import enumerated
 
 SLOW = bool(os.environ.get("OPGEN_SLOW"))
 MEASURE = """
 import resource, sys
-from opgen import engine
+from opgen.computation import engine
 from tests.bench._calls import mixed
 from tests.bench.suite import enumerated
 

@@ -11,14 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from opgen import yamlfile
-from opgen.book import book, spec_files
-from opgen.calls import CallFault, parse_call
+from opgen.calls.jsonl import CallFault, parse_call
 from opgen.cli import main
+from opgen.maintenance.schema import schema
 from opgen.model import FileError
-from opgen.plan import load_plan
+from opgen.page.book import book, spec_files
+from opgen.page.specfile import load
+from opgen.planning.plan import load_plan
 from opgen.resources import cases_folder, specs_folder
-from opgen.schema import schema
-from opgen.specfile import load
 
 jsonschema = pytest.importorskip("jsonschema")
 SPECS, PLANS = sorted(spec_files(specs_folder())), sorted(cases_folder().glob("*.yaml"))

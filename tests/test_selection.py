@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import opgen
-from opgen import engine
-from opgen.calls import to_plain
+from opgen.calls.jsonl import to_plain
+from opgen.computation import engine
 from opgen.model import FileError
 from opgen.resources import cases_folder
-from opgen.selection import Request, header, shard
+from opgen.suites.selection import Request, header, shard
 from tests.suites import suite
 
 WRONG = [

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import opgen
-from opgen import engine
-from opgen.book import book
-from opgen.calls import make_call
-from opgen.oracle import judge
-from opgen.suite import plan_suite
-from opgen.table import from_calls
+from opgen.calls.jsonl import make_call
+from opgen.calls.table import from_calls
+from opgen.computation import engine
+from opgen.judge.oracle import judge
+from opgen.page.book import book
+from opgen.suites.suite import plan_suite
 from tests.suites import PAGES, page, plan, suite
 
 COMPANY = {  # rules that cannot be broken alone: what always breaks along, and why

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from opgen import specfile
 from opgen.model import FileError
+from opgen.page import specfile
 from tests.spec_sample import TEXT
 
 BAD = Path(__file__).parent / "data" / "bad_specs"

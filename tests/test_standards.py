@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opgen import metrics, standards
-from opgen.metrics import Table, measure
-from opgen.numerics import FORMATS, rounded, ulp
-from opgen.standards import PRECISIONS, precision, row
+from opgen.numbers.numerics import FORMATS, rounded, ulp
+from opgen.verdict import metrics, standards
+from opgen.verdict.metrics import Table, measure
+from opgen.verdict.standards import PRECISIONS, precision, row
 
 TABLES = [standards.MIXED, standards.RELATIVE, standards.SMALL, standards.SINGLE_OLD, standards.PROBE, standards.ALLCLOSE]
 OUTPUT = {"HFLOAT32": "FLOAT"}

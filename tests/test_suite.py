@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from opgen.book import book
-from opgen.calls import NamedCall, to_plain
+from opgen.calls.jsonl import NamedCall, to_plain
 from opgen.model import FileError, TensorDesc
-from opgen.plan import Pinned, Vacuous, plan_for
-from opgen.recipes import RECIPES
-from opgen.suite import call_suite, plan_suite
+from opgen.numbers.recipes import RECIPES
+from opgen.page.book import book
+from opgen.planning.plan import Pinned, Vacuous, plan_for
+from opgen.suites.suite import call_suite, plan_suite
 from tests.suites import PAGES, page, plan, suite
 
 

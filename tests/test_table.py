@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opgen.book import book
-from opgen.calls import read_calls
+from opgen.calls.jsonl import read_calls
+from opgen.calls.table import ArrayColumn, CallTable, TensorColumn, concatenate, from_calls, padded
 from opgen.model import Argument, Call, TensorDesc
-from opgen.table import ArrayColumn, CallTable, TensorColumn, concatenate, from_calls, padded
+from opgen.page.book import book
 
 KINDS = {"x": "tensor", "p": "int_array", "m": "bool_array", "n": "int64", "f": "bool"}
 TENSORS: list[TensorDesc | None] = [

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opgen import terms, wide
-from opgen.formulas import Value
-from opgen.terms import Reference, TermError
-from opgen.words import words
+from opgen.calls import wide
+from opgen.calls.words import words
+from opgen.language import terms
+from opgen.language.formulas import Value
+from opgen.language.terms import Reference, TermError
 
 KINDS: dict[Reference, str] = {
     **{(name, ""): "int" for name in "abcdefgh"},

@@ -6,9 +6,9 @@ from datetime import date
 
 import pytest
 
-from opgen import waivers
 from opgen.model import FileError, Verdict
-from opgen.outcome import Report
+from opgen.verdict import waivers
+from opgen.verdict.outcome import Report
 
 GOOD = '- {case: "pool-*", verdict: failed, reason: ticket 4711, expires: 2027-01-31}\n'
 TODAY = date(2027, 1, 31)

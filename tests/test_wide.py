@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opgen import wide
+from opgen.calls import wide
 
 EDGES = [0, 1, -1, 2, 3, -7, 2**31 - 1, 2**31, 2**32, 3037000499, 3037000500, 2**62, 2**63 - 1, -(2**63), -(2**62) - 1]
 OPERATIONS: list[tuple[Callable[..., np.ndarray], Callable[[int, int], int]]] = [

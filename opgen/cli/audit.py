@@ -28,9 +28,9 @@ def command(
     from dataclasses import asdict
     from pathlib import Path
 
-    from opgen.audit import audit, digest_block, facts_by_line, read_page, rules_in, rules_of, touched
-    from opgen.book import book
     from opgen.cli import console
+    from opgen.maintenance.audit import audit, digest_block, facts_by_line, read_page, rules_in, rules_of, touched
+    from opgen.page.book import book
 
     wanted = [book().api(name) for name in operators] or list(book().kinds)
     specs = [spec for spec in book().specs if spec.api in wanted and spec.page]
@@ -42,11 +42,11 @@ def command(
     findings = [finding for spec in specs for finding in audit(spec, Path(folder))]
     drifted = [spec for spec in specs if any(finding.spec == spec.name for finding in findings)]
     if drifted and lock:
-        from opgen.lockfile import read_lock
+        from opgen.maintenance.lockfile import read_lock
 
         findings = touched(findings, {page: rules_in(entries.values()) for page, entries in read_lock(Path(lock)).entries.items()})
     elif drifted and plan:
-        from opgen.selection import Request
+        from opgen.suites.selection import Request
 
         cases = Request(tuple(dict.fromkeys(spec.api for spec in drifted)), plan=plan).suite().cases
         findings = touched(findings, {spec.name: rules_of(spec, cases) for spec in drifted})

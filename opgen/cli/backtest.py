@@ -21,8 +21,8 @@ def command(file: str, as_json: bool, fail_under: float | None) -> None:
 
     FILE has one call per line, in JSON, with the keys status (null where the host died) and firm; - reads standard input.
     """
-    from opgen import backtest, erratafile
-    from opgen.book import book
+    from opgen.judge import backtest, erratafile
+    from opgen.page.book import book
 
     report = backtest.backtest(backtest.load(file, book()), book(), erratafile.errata())
     if as_json:

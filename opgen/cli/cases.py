@@ -23,10 +23,10 @@ from opgen.cli import options
 @options.json_option()
 def command(ids: bool, as_json: bool, **asked: Any) -> None:
     """List what would be generated: counts, the size of the bundle, and for every rule the cases that break it."""
-    from opgen import census
+    from opgen.adequacy import census
     from opgen.cli import console
     from opgen.cli.generate import census_table
-    from opgen.selection import Request, seeded
+    from opgen.suites.selection import Request, seeded
 
     suite = Request(**asked).suite()
     for line in seeded(suite):

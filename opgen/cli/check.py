@@ -9,8 +9,8 @@ import click
 from opgen.cli import options
 
 if TYPE_CHECKING:
-    from opgen.checking import Checked
-    from opgen.pages import Fact
+    from opgen.maintenance.checking import Checked
+    from opgen.maintenance.pages import Fact
 
 BUCKETS = ("stated", "unstated", "unsupported_product", "disputed", "assumed")
 
@@ -25,8 +25,8 @@ def command(files: tuple[str, ...], as_json: bool) -> None:
     """
     from pathlib import Path
 
-    from opgen.checking import check
     from opgen.cli import console
+    from opgen.maintenance.checking import check
     from opgen.model import FileError
 
     found = check(map(Path, files))
@@ -42,7 +42,7 @@ def _show(found: Checked) -> None:
     from pathlib import Path
 
     from opgen.cli import console
-    from opgen.pages import buckets
+    from opgen.maintenance.pages import buckets
 
     out = console.output()
     if found.specs:
@@ -92,7 +92,7 @@ def _side(fact: Fact | None) -> str:
 def _plain(found: Checked) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from opgen.pages import buckets
+    from opgen.maintenance.pages import buckets
 
     return {
         "problems": [asdict(problem) for problem in found.problems],

@@ -22,8 +22,8 @@ def command(before: str, after: str, strict: bool, as_json: bool) -> None:
     Exits 1 where something newly fails.
     """
     from opgen.cli.console import json_text, note, output
-    from opgen.compare import Change, compare
     from opgen.report import data
+    from opgen.verdict.compare import Change, compare
 
     found = compare(data.read(before), data.read(after), strict)
     lists = {

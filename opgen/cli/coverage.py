@@ -32,9 +32,9 @@ def command(operators: tuple[str, ...], plan: str, page: str | None, untested: b
     """
     from pathlib import Path
 
-    from opgen import measure
+    from opgen.adequacy import measure
+    from opgen.adequacy.coveragepage import html, summary
     from opgen.cli import console
-    from opgen.coveragepage import html, summary
 
     files = [name for name in operators if Path(name).is_file()]
     bundle = asked["bundle"] or next(iter(files), "")

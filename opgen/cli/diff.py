@@ -12,7 +12,7 @@ import click
 from opgen.cli.options import case_option, choose, examples, quiet_option
 
 if TYPE_CHECKING:
-    from opgen.outcome import Report
+    from opgen.verdict.outcome import Report
 
 
 @click.command(
@@ -65,9 +65,9 @@ def command(
     import datetime
 
     import opgen
-    from opgen import waivers as site
     from opgen.cli.console import note, output
     from opgen.report import data, text
+    from opgen.verdict import waivers as site
 
     accepted = site.read(waivers) if waivers else []
     with opgen.open(bundle) as file:

@@ -33,10 +33,11 @@ def command(output: str, seed: int, force: bool, workers: int | None, dask: str,
     """
     import os
 
-    from opgen import census, engine
+    from opgen.adequacy import census
     from opgen.bundle.claim import partial, refuse
     from opgen.cli import console
-    from opgen.selection import Request, header, seeded
+    from opgen.computation import engine
+    from opgen.suites.selection import Request, header, seeded
 
     request = Request(**asked)
     path = output or f"opgen-{request.name}.h5"

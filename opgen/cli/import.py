@@ -35,9 +35,9 @@ def command(format: str, file: str, products: tuple[str, ...], formats: str, out
     attributes are taken over, values are not. Every case that cannot be read is named with its reason; the exit code is then 1,
     and 2 where no case could be read.
     """
-    from opgen.book import book
     from opgen.cli import BAD, DIFFERENCE, console
     from opgen.interop import atk, folder, ttk
+    from opgen.page.book import book
 
     if output != "-":
         folder.refuse(output, force)

@@ -20,9 +20,9 @@ def command(calls: str, form: str, truth: str) -> None:
 
     CALLS has one call per line, in JSON; - or nothing reads standard input. One line of JSON comes out per call, in the same order.
     """
-    from opgen import judging
-    from opgen.book import book
-    from opgen.calls import no_collection, read_calls
+    from opgen.calls.jsonl import no_collection, read_calls
+    from opgen.judge import judging
+    from opgen.page.book import book
 
     pages = book()
     answers = judging.judge_calls(read_calls(calls, pages.kinds), pages)

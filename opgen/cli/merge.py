@@ -27,7 +27,7 @@ def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> No
 
     from opgen.bundle.claim import refuse
     from opgen.cli import console
-    from opgen.merging import merge
+    from opgen.computation.merging import merge
 
     refuse(output, force)
     with console.progress("cases", None, quiet) as advance:

@@ -36,10 +36,10 @@ def command(
     from opgen.cli.options import choose
     from opgen.devices import backend as backend_of
     from opgen.diff import diff
-    from opgen.minimize import Failing, minimize
     from opgen.model import FileError, Problem
     from opgen.repro import files
-    from opgen.statuses import BAD
+    from opgen.repro.minimize import Failing, minimize
+    from opgen.verdict.statuses import BAD
 
     with opgen.open(bundle) as file:
         report = diff(file, results, cases=choose(file.ids, [case], "CASE"))

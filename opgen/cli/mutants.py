@@ -43,12 +43,12 @@ def command(mutants: tuple[str, ...], rules: bool, fail_under: float, seed: int,
     from tempfile import TemporaryDirectory
 
     import opgen
-    from opgen import engine
+    from opgen.adequacy.mutation import score
     from opgen.cli import DIFFERENCE, console
+    from opgen.computation import engine
     from opgen.mutants import ALL, find
-    from opgen.mutation import score
     from opgen.report import mutants as report
-    from opgen.selection import Request, header
+    from opgen.suites.selection import Request, header
 
     chosen = [find(name) for name in mutants] or list(ALL)
     request = Request(**asked)

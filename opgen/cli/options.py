@@ -99,7 +99,7 @@ def case_option(name: str = "cases") -> Decorator:
 
 
 def suite_options() -> Decorator:
-    """What says which cases a suite has; the parameters are the fields of :class:`opgen.selection.Request`."""
+    """What says which cases a suite has; the parameters are the fields of :class:`opgen.suites.selection.Request`."""
 
     given = click.option(
         "--calls", metavar="CALLS.jsonl", default="", help="One case per call of this file, instead of a plan; - is standard input."

@@ -40,11 +40,11 @@ def command(
 
     import opgen
     from opgen.cli import console
-    from opgen.lockfile import Lock, read_lock
-    from opgen.refresh import refresh
+    from opgen.maintenance.lockfile import Lock, read_lock
+    from opgen.maintenance.refresh import refresh
     from opgen.report.changes import as_data, as_markdown, as_table
     from opgen.resources import cases_folder
-    from opgen.selection import Request
+    from opgen.suites.selection import Request
 
     request = Request(operators=operators, plan=plan)
     pages, tier = request.pages()

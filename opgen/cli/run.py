@@ -37,7 +37,7 @@ def command(
     import opgen
     from opgen.cli.console import note, progress
     from opgen.devices import backend as find
-    from opgen.run import run
+    from opgen.devices.run import run
 
     with opgen.open(bundle) as file:
         wanted = choose(file.ids, cases)

@@ -13,20 +13,20 @@ from math import prod
 
 import numpy as np
 
-from opgen.book import book
 from opgen.bundle.case import CaseView
 from opgen.bundle.container import header
 from opgen.bundle.dtypes import numpy_dtype
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
-from opgen.calls import make_call
-from opgen.devices import canary
+from opgen.calls.jsonl import make_call
+from opgen.calls.words import words
 from opgen.devices.abi import TensorArgument, Values
 from opgen.devices.libraries import DeviceError
 from opgen.devices.messages import Buffer, Request, Setup
 from opgen.devices.process import Answer, Worker
 from opgen.model import Argument, Call, TensorDesc
-from opgen.words import words
+from opgen.numbers import canary
+from opgen.page.book import book
 
 
 def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, timeout: float, progress: Callable[[str], None]) -> None:

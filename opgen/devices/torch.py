@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from opgen.book import book
 from opgen.bundle.case import CaseView
 from opgen.bundle.container import header
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.devices import NoDevice
 from opgen.devices._torchops import ADAPTERS, Unable
-from opgen.numerics import DTYPES, FORMATS, Array, rounded, stored
+from opgen.numbers.numerics import DTYPES, FORMATS, Array, rounded, stored
+from opgen.page.book import book
 
 NOTE = "torch runs valid calls only; calls to be refused and calls without data were skipped"
 _WIDE = {"DOUBLE": torch.float64, "COMPLEX64": torch.complex64, "COMPLEX128": torch.complex128}

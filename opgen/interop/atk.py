@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opgen.book import Book
 from opgen.interop import names, values
 from opgen.interop.imported import Found, Imported, attempt, gather, known_products
 from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
-from opgen.spec import Spec
+from opgen.page.book import Book
+from opgen.page.spec import Spec
 
 EXECUTORS: Mapping[str, Mapping[str, str]] = {
     "aclnnConvolutionBackward": {"weight": "ND"},

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from opgen.book import book
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.model import FileError, Problem
-from opgen.spec import Spec
+from opgen.page.book import book
+from opgen.page.spec import Spec
 
 
 @dataclass

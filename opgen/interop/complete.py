@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from opgen.binding import TableView
-from opgen.formulas import Value
+from opgen.calls.table import from_calls
+from opgen.calls.words import words
+from opgen.language.formulas import Value
+from opgen.language.terms import Reference
 from opgen.model import Call, TensorDesc
-from opgen.rules import Guard, holds
-from opgen.spec import Spec
-from opgen.table import from_calls
-from opgen.terms import Reference
-from opgen.words import words
+from opgen.page.binding import TableView
+from opgen.page.rules import Guard, holds
+from opgen.page.spec import Spec
 
 _FACTS = ("shape", "dtype", "format")
 _UNDEFINED = "UNDEFINED"

@@ -13,11 +13,11 @@ from typing import Any
 
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
+from opgen.calls.words import words
 from opgen.interop import choice, names
 from opgen.interop.choice import Exported
 from opgen.interop.folder import write_text
-from opgen.spec import Spec
-from opgen.words import words
+from opgen.page.spec import Spec
 
 _HEAD = Path(__file__).with_name("gtest_head.txt")
 _C = {

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from opgen.book import Book
-from opgen.calls import CallFault, make_call, to_plain
+from opgen.calls.jsonl import CallFault, make_call, to_plain
+from opgen.calls.words import words
 from opgen.interop.complete import Partial, complete
 from opgen.interop.names import Unreadable
 from opgen.model import FileError, Problem
-from opgen.words import words
+from opgen.page.book import Book
 from opgen.yamlfile import did_you_mean
 
 

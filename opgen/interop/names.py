@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from opgen.book import Book
-from opgen.words import words
+from opgen.calls.words import words
+from opgen.page.book import Book
 from opgen.yamlfile import did_you_mean
 
 _DTYPES = {

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opgen.book import Book
 from opgen.interop import kernel, names, values
 from opgen.interop.imported import Found, Imported, attempt, gather, known_products
 from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
-from opgen.spec import Spec
+from opgen.page.book import Book
+from opgen.page.spec import Spec
 from opgen.yamlfile import did_you_mean
 
 COLUMNS = (

@@ -1,6 +1,6 @@
 """Deliberately wrong devices: kernels that compute something else, and checkers that refuse something else.
 
-What a suite does not catch here it would not catch elsewhere. :mod:`opgen.mutation` keeps the score.
+What a suite does not catch here it would not catch elsewhere. :mod:`opgen.adequacy.mutation` keeps the score.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 from opgen.golden import Array
 from opgen.mutants.device import in_compute, store
 from opgen.mutants.mutant import Golden, Mutant, Names, Outputs, Values, Work, axes
-from opgen.numerics import DTYPES, FORMATS, binade, by_parts, rounded, stored
+from opgen.numbers.numerics import DTYPES, FORMATS, binade, by_parts, rounded, stored
 
 PIECES = 8
 """Partial sums that a narrow accumulator adds up."""

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from opgen.enumeration.reasons import conjuncts
+from opgen.language.terms import TermError, relation
 from opgen.model import Code
 from opgen.mutants.works import UNNAMED, Rack
-from opgen.reasons import conjuncts
-from opgen.rules import Guard, Rule
-from opgen.spec import Spec
-from opgen.terms import TermError, relation
+from opgen.page.rules import Guard, Rule
+from opgen.page.spec import Spec
 
 Change = Callable[[Spec, Rule], Rule | None]
 """A rule as the wrong checker holds it; None where the fault says nothing of this rule."""

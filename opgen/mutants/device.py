@@ -15,8 +15,8 @@ import numpy as np
 from opgen.golden import Array, kernel
 from opgen.model import TensorDesc
 from opgen.mutants.mutant import Mutant, Outputs, Values, Work
-from opgen.numerics import DTYPES, rounded, stored
-from opgen.stored import storage_elements
+from opgen.numbers.numerics import DTYPES, rounded, stored
+from opgen.suites.stored import storage_elements
 
 UNWRITTEN = np.nan
 """What an output holds before it is written."""

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from opgen.golden import Array
 from opgen.model import Argument, TensorDesc
-from opgen.spec import Spec
-from opgen.suite import Batch
+from opgen.page.spec import Spec
+from opgen.suites.suite import Batch
 
 Values: TypeAlias = dict[str, Array | None]
 Names: TypeAlias = dict[str, int]

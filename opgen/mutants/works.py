@@ -8,16 +8,16 @@ from functools import cached_property
 
 import numpy as np
 
-from opgen.book import book
 from opgen.bundle.reader import Bundle
-from opgen.calls import NamedCall, make_call
+from opgen.calls.jsonl import NamedCall, make_call
+from opgen.calls.table import from_calls
+from opgen.judge.oracle import Judgement, judge
 from opgen.model import Call
 from opgen.mutants.mutant import Work
-from opgen.oracle import Judgement, judge
-from opgen.plan import plan_for
-from opgen.spec import Spec
-from opgen.suite import call_suite
-from opgen.table import from_calls
+from opgen.page.book import book
+from opgen.page.spec import Spec
+from opgen.planning.plan import plan_for
+from opgen.suites.suite import call_suite
 
 UNNAMED = 161002
 """What a device answers where it refuses a call and the page names no code."""

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opgen.refresh import Change, Refreshed
+    from opgen.maintenance.refresh import Change, Refreshed
 
 MOST = 12
 """Changes of a kind that are listed one by one; the rest is counted."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opgen.model import FileError, Problem, Verdict
-from opgen.outcome import Finding, Report
+from opgen.verdict.outcome import Finding, Report
 
 FORMAT, VERSION = "opgen report", 1
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import jinja2
 
-from opgen.answers import align, outputs_of
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
-from opgen.explain import call_line, compared
 from opgen.model import Verdict
-from opgen.outcome import Report
 from opgen.report import maps
 from opgen.report.text import spread
-from opgen.standards import CRITERIA
-from opgen.statuses import VERDICTS
+from opgen.verdict.answers import align, outputs_of
+from opgen.verdict.explain import call_line, compared
+from opgen.verdict.outcome import Report
+from opgen.verdict.standards import CRITERIA
+from opgen.verdict.statuses import VERDICTS
 
 MAPS = 24
 """Failing cases that get a picture."""

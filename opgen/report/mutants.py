@@ -8,7 +8,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from opgen.mutation import CAUGHT, OUTCOMES, Fate, Score
+from opgen.adequacy.mutation import CAUGHT, OUTCOMES, Fate, Score
 
 SHOWN = 2
 """Cases that are named of those that catch a mutant."""

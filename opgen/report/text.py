@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from opgen.model import Verdict
-from opgen.outcome import Report
-from opgen.statuses import BAD, KNOWN, LENIENT, PASSED, STRICT, VERDICTS
+from opgen.verdict.outcome import Report
+from opgen.verdict.statuses import BAD, KNOWN, LENIENT, PASSED, STRICT, VERDICTS
 
 SHOWN = 5
 _SHORT = {KNOWN: "known"}

@@ -1,4 +1,4 @@
-"""A failing call as programs that show it without opgen: C++ and Python on the vendor's C ABI, and torch.
+"""A failing case made small, and programs that show it without opgen: C++ and Python on the vendor's C ABI, and torch.
 
 Inputs, goldens and bounds stand in the text. Each program ends with 1 where the fault shows, with 0 where it does not, and with 2
 where the call could not be made.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from opgen.repro import cpp, python, torch
 
 if TYPE_CHECKING:
-    from opgen.minimize import Failing
+    from opgen.repro.minimize import Failing
 
 
 def files(failing: Failing) -> dict[str, str]:

@@ -9,7 +9,7 @@ from opgen.model import TensorDesc
 from opgen.repro.described import Tensor, folded, kinds, part, parts, summary, tensors
 
 if TYPE_CHECKING:
-    from opgen.minimize import Failing
+    from opgen.repro.minimize import Failing
 
 _C = {"tensor": "const aclTensor*", "output": "aclTensor*", "int_array": "const aclIntArray*", "bool_array": "const aclBoolArray*",
       "bool": "bool", "int8": "int8_t", "int32": "int", "int64": "int64_t"}  # fmt: skip

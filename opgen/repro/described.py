@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from opgen.book import book
 from opgen.bundle.dtypes import numpy_dtype
+from opgen.calls.words import words
 from opgen.model import TensorDesc
-from opgen.numerics import Array
-from opgen.stored import storage_elements
-from opgen.words import words
+from opgen.numbers.numerics import Array
+from opgen.page.book import book
+from opgen.suites.stored import storage_elements
 
 if TYPE_CHECKING:
-    from opgen.minimize import Failing
+    from opgen.repro.minimize import Failing
 
 WIDTH = 120
 

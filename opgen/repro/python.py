@@ -8,7 +8,7 @@ from opgen.model import TensorDesc
 from opgen.repro.described import Tensor, folded, kinds, numpy_name, summary, tensors
 
 if TYPE_CHECKING:
-    from opgen.minimize import Failing
+    from opgen.repro.minimize import Failing
 
 _TYPES = {"bool": "c_bool", "int8": "c_int8", "int32": "c_int32", "int64": "c_int64"}
 

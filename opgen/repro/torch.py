@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from opgen.model import TensorDesc
-from opgen.numerics import DTYPES, rounded
+from opgen.numbers.numerics import DTYPES, rounded
 from opgen.repro.described import folded, parts, summary, tensors
 
 if TYPE_CHECKING:
-    from opgen.minimize import Failing
+    from opgen.repro.minimize import Failing
 
 _WIDE = {"DOUBLE": "float64", "COMPLEX64": "complex64", "COMPLEX128": "complex128"}
 _OUTPUT = {"FLOAT16": "float16", "BFLOAT16": "bfloat16", "FLOAT": "float32", **_WIDE}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from random import Random
 
-from opgen.calls import NamedCall
+from opgen.calls.jsonl import NamedCall
 from opgen.model import Argument, Call, TensorDesc
 
 PRODUCT = "ascend910b"

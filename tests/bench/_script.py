@@ -12,7 +12,7 @@ from typing import Any
 import h5py
 import torch
 
-from opgen.calls import NamedCall
+from opgen.calls.jsonl import NamedCall
 from opgen.model import TensorDesc
 
 aten = torch.ops.aten

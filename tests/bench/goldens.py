@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from opgen.calls import no_collection
+from opgen.calls.jsonl import no_collection
 from opgen.golden import _axes, _columns, _convolution, _pooling, kernel
 from tests.bench._calls import mixed
 from tests.bench._shapes import Row, draw, rows

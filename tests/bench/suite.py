@@ -22,16 +22,16 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import opgen
-from opgen import engine
-from opgen.book import book
 from opgen.bundle.blocks import Blocks
 from opgen.bundle.layout import Layout
-from opgen.calls import NamedCall, no_collection, read_calls, to_plain
-from opgen.judging import json_lines, judge_calls
-from opgen.merging import merge
-from opgen.plan import plan_for
-from opgen.selection import Request
-from opgen.suite import Suite, call_suite
+from opgen.calls.jsonl import NamedCall, no_collection, read_calls, to_plain
+from opgen.computation import engine
+from opgen.computation.merging import merge
+from opgen.judge.judging import json_lines, judge_calls
+from opgen.page.book import book
+from opgen.planning.plan import plan_for
+from opgen.suites.selection import Request
+from opgen.suites.suite import Suite, call_suite
 from tests.bench._calls import PRODUCT, mixed
 
 ROUNDS = 5

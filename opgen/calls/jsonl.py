@@ -1,0 +1,253 @@
+"""Calls as people and programs write them: JSON, one per line.
+
+Reading checks the form, not the call: a name outside the known words is an error in the file, a call that a page forbids
+is not. All bad lines are reported at once.
+"""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import json
+import marshal
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from opgen.calls.table import SCALARS
+from opgen.calls.words import words
+from opgen.model import Argument, Call, FileError, Problem, TensorDesc
+from opgen.yamlfile import did_you_mean
+
+TENSOR_KEYS = frozenset({"shape", "dtype", "format", "strides", "offset", "storage_shape", "range"})
+MAX_RANK = 25
+MAX_ITEMS = 1024
+MOST_PROBLEMS = 50
+MOST_REMEMBERED = 100_000
+_LOW, _HIGH = SCALARS["int64"]
+_DECODER = json.JSONDecoder()
+_NOTHING: Mapping[str, Any] = {}
+
+Memory: TypeAlias = dict[str, dict[bytes, Argument]]
+"""Kind -> what was written -> what it means: equal tensors and arrays of a file are checked once and become one object."""
+
+
+class CallFault(Exception):
+    """What is wrong with the form of one call."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCall:
+    """A call and the id it goes by; ``extra`` holds the top-level keys that opgen does not know."""
+
+    id: str
+    call: Call
+    extra: Mapping[str, Any]
+
+
+def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) -> list[NamedCall]:
+    """Read a ``.jsonl`` or ``.jsonl.gz`` file, or standard input for ``-``; raises FileError with every bad line.
+
+    ``prototypes`` maps each api to its parameters and their kinds.
+    """
+    name = "<stdin>" if str(source) == "-" else str(source)
+    found: list[NamedCall] = []
+    problems: list[Problem] = []
+    seen: dict[str, int] = {}
+    memory: Memory = {kind: {} for kind in _POINTER}
+    try:
+        with no_collection():
+            for number, line in enumerate(_lines(source), 1):
+                line = line.strip()
+                if not line:
+                    continue
+                try:
+                    named = parse_call(line, prototypes, memory)
+                    if named.id in seen:
+                        raise CallFault(f"the id {named.id!r} stands on line {seen[named.id]} already; ids must differ")
+                    seen[named.id] = number
+                    found.append(named)
+                except CallFault as fault:
+                    problems.append(Problem(name, number, "", str(fault)))
+                    if len(problems) == MOST_PROBLEMS:
+                        problems.append(Problem(name, None, "", f"{MOST_PROBLEMS} bad lines; the rest was not read"))
+                        break
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise FileError([Problem(name, None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}")]) from None
+    if problems:
+        raise FileError(problems)
+    return found
+
+
+def _lines(source: str | Path) -> Iterator[str]:
+    if str(source) == "-":
+        yield from sys.stdin
+    elif str(source).endswith(".gz"):
+        with gzip.open(source, "rt", encoding="utf-8") as stream:
+            yield from stream
+    else:
+        with open(source, encoding="utf-8") as stream:
+            yield from stream
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Many small objects without a cycle: the collector would look at all of them again and again."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()  # and thawed they count as old, so that the next collection of young objects passes them by
+        gc.unfreeze()
+        if was:
+            gc.enable()
+
+
+def parse_call(line: str, prototypes: Mapping[str, Mapping[str, str]], memory: Memory | None = None) -> NamedCall:
+    """One line of a call file without blanks around it; raises :class:`CallFault`."""
+    try:
+        data, end = _DECODER.raw_decode(line)
+    except (ValueError, RecursionError) as error:
+        raise CallFault(f"not JSON: {error}") from None
+    if end != len(line):
+        raise CallFault(f"not JSON: more than one value on the line: {line[end : end + 20]!r}")
+    if not isinstance(data, dict):
+        raise CallFault("expects a JSON object with id, op, product and args")
+    for key in ("id", "op", "product", "args"):
+        if key not in data:
+            raise CallFault(f"the key '{key}' is missing")
+    if not isinstance(data["id"], str) or not data["id"]:
+        raise CallFault(f"the id {data['id']!r} must be a string that is not empty")
+    extra = _NOTHING if len(data) == 4 else {key: value for key, value in data.items() if key not in ("id", "op", "product", "args")}
+    return NamedCall(data["id"], make_call(data["op"], data["product"], data["args"], prototypes, memory), extra)
+
+
+def make_call(op: Any, product: Any, args: Any, prototypes: Mapping[str, Mapping[str, str]], memory: Memory | None = None) -> Call:
+    """A :class:`Call` from plain data; raises :class:`CallFault`. ``memory`` is what the calls of one file share."""
+    kinds = prototypes.get(op) if isinstance(op, str) else None
+    if kinds is None:
+        raise CallFault(f"no such op {op!r}{did_you_mean(op, prototypes)}; known are {', '.join(prototypes)}")
+    if not isinstance(product, str) or product not in words().products:
+        raise CallFault(f"no such product {product!r}{did_you_mean(product, words().products)}; known are {', '.join(words().products)}")
+    if not isinstance(args, dict):
+        raise CallFault("args must be an object")
+    if args.keys() != kinds.keys():
+        for name in kinds:
+            if name not in args:
+                raise CallFault(f"args.{name} is missing; a null pointer is null")
+        for name in args:
+            if name not in kinds:
+                raise CallFault(f"args.{name}: {op} has no such parameter{did_you_mean(name, kinds)}")
+    memory = {kind: {} for kind in _POINTER} if memory is None else memory
+    meant: dict[str, Argument] = {}
+    for name, kind in kinds.items():
+        value = args[name]
+        if kind in _SCALAR:
+            meant[name] = _SCALAR[kind](value, name, kind)
+        elif value is None:
+            meant[name] = None
+        else:
+            known, written = memory[kind], marshal.dumps(value)
+            meaning = known.get(written)
+            if meaning is None:
+                if len(known) > MOST_REMEMBERED:
+                    known.clear()
+                meaning = known[written] = _POINTER[kind](value, name)
+            meant[name] = meaning
+    return Call(op, product, meant)
+
+
+def _integers(value: Any, name: str, key: str = "") -> tuple[int, ...]:
+    if type(value) is list and len(value) <= MAX_ITEMS:
+        for item in value:
+            if type(item) is not int or not _LOW <= item <= _HIGH:
+                raise CallFault(f"args.{name}{key}: {item!r} is no whole number of 64 bits")
+        return tuple(value)
+    if type(value) is not list:
+        raise CallFault(f"args.{name}{key}: expects a list of whole numbers, not {value!r}")
+    raise CallFault(f"args.{name}{key}: {len(value)} items; at most {MAX_ITEMS}")
+
+
+def _tensor(value: Any, name: str) -> TensorDesc:
+    if type(value) is not dict:
+        raise CallFault(f"args.{name}: expects a tensor (an object with shape, dtype, format) or null, not {value!r}")
+    if not TENSOR_KEYS.issuperset(value):
+        unknown = next(key for key in value if key not in TENSOR_KEYS)
+        raise CallFault(f"args.{name}.{unknown}: no such key{did_you_mean(unknown, TENSOR_KEYS)}")
+    shape = _integers(value.get("shape"), name, ".shape")
+    if len(shape) > MAX_RANK:
+        raise CallFault(f"args.{name}.shape: {len(shape)} axes; an aclTensor has at most {MAX_RANK}")
+    dtype, layout = value.get("dtype"), value.get("format", "ND")
+    index = words().index
+    if type(dtype) is not str or dtype not in index["dtype"]:
+        raise CallFault(f"args.{name}.dtype: no such dtype {dtype!r}{did_you_mean(dtype, index['dtype'])}")
+    if type(layout) is not str or layout not in index["format"]:
+        raise CallFault(f"args.{name}.format: no such format {layout!r}{did_you_mean(layout, index['format'])}")
+    strides, offset, storage = value.get("strides"), value.get("offset", 0), value.get("storage_shape")
+    if strides is not None:
+        strides = _integers(strides, name, ".strides")
+        if len(strides) != len(shape):
+            raise CallFault(f"args.{name}.strides: {len(strides)} strides for {len(shape)} axes")
+    if type(offset) is not int or not _LOW <= offset <= _HIGH:
+        raise CallFault(f"args.{name}.offset: {offset!r} is no whole number of 64 bits")
+    if storage is not None:
+        storage = _integers(storage, name, ".storage_shape")
+    return TensorDesc(shape, dtype, layout, strides, offset, storage, _range(value.get("range"), name))
+
+
+def _range(value: Any, name: str) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    if type(value) is list and len(value) == 2 and all(type(v) in (int, float) for v in value) and value[0] <= value[1]:
+        return float(value[0]), float(value[1])
+    raise CallFault(f"args.{name}.range: expects [lowest, highest], not {value!r}")
+
+
+def _int_array(value: Any, name: str) -> tuple[int, ...]:
+    return _integers(value, name)
+
+
+def _bool_array(value: Any, name: str) -> tuple[bool, ...]:
+    if type(value) is not list or len(value) > MAX_ITEMS or any(type(item) is not bool for item in value):
+        raise CallFault(f"args.{name}: expects a list of true and false, or null, not {value!r}")
+    return tuple(value)
+
+
+def _integer(value: Any, name: str, kind: str) -> Argument:
+    low, high = SCALARS[kind]
+    if type(value) is not int or not low <= value <= high:
+        raise CallFault(f"args.{name}: expects a whole number of {kind}, {low} to {high}, not {value!r}")
+    return value
+
+
+def _bool(value: Any, name: str, kind: str) -> Argument:
+    if type(value) is not bool:
+        raise CallFault(f"args.{name}: expects true or false, not {value!r}")
+    return value
+
+
+_SCALAR: dict[str, Callable[[Any, str, str], Argument]] = {"bool": _bool, "int8": _integer, "int32": _integer, "int64": _integer}
+_POINTER: dict[str, Callable[[Any, str], Argument]] = {"tensor": _tensor, "int_array": _int_array, "bool_array": _bool_array}
+
+
+def to_plain(call: Call) -> dict[str, Any]:
+    """The args of a call as plain data, in the form that :func:`make_call` reads."""
+    return {name: _plain(value) for name, value in call.args.items()}
+
+
+def _plain(value: Argument) -> Any:
+    if isinstance(value, TensorDesc):
+        plain: dict[str, Any] = {"shape": list(value.shape), "dtype": value.dtype, "format": value.format}
+        if value.strides is not None or value.storage_shape is not None or value.offset:
+            plain["strides"] = None if value.strides is None else list(value.strides)
+            plain["offset"] = value.offset
+            plain["storage_shape"] = None if value.storage_shape is None else list(value.storage_shape)
+        if value.range is not None:
+            plain["range"] = list(value.range)
+        return plain
+    return list(value) if isinstance(value, tuple) else value

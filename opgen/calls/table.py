@@ -1,0 +1,233 @@
+"""Many calls of one operator as columns: the only thing that judge and maker share.
+
+A :class:`CallTable` is a struct of arrays. Every function that changes one returns a new table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import chain
+from operator import attrgetter, itemgetter
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opgen.calls import wide
+from opgen.calls.distinct import numbered
+from opgen.calls.words import words
+from opgen.model import Argument, Call, TensorDesc
+
+Index: TypeAlias = Any
+"""What selects rows: a boolean mask, an array of positions or a slice."""
+
+
+@dataclass(frozen=True)
+class TensorColumn:
+    """One tensor parameter of all rows. Extents beyond a row's rank are 1, strides and storage extents 0 and 1.
+
+    ``strided`` rows carry explicit strides; ``storage_rank`` is -1 where the storage equals the view.
+    """
+
+    null: np.ndarray
+    dtype: np.ndarray
+    format: np.ndarray
+    rank: np.ndarray
+    shape: np.ndarray
+    strided: np.ndarray
+    strides: np.ndarray
+    offset: np.ndarray
+    storage_rank: np.ndarray
+    storage: np.ndarray
+
+    def numel(self) -> np.ndarray:
+        """Number of elements of the view, exact."""
+        return wide.product_along(self.shape)
+
+
+@dataclass(frozen=True)
+class ArrayColumn:
+    """One int or bool array parameter; values beyond a row's length are 0."""
+
+    null: np.ndarray
+    length: np.ndarray
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class ScalarColumn:
+    """One scalar parameter: int64 or bool values."""
+
+    values: np.ndarray
+
+
+Column: TypeAlias = TensorColumn | ArrayColumn | ScalarColumn
+SCALARS = {"int8": (-(2**7), 2**7 - 1), "int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1), "bool": (0, 1)}
+"""The scalar kinds and what they hold."""
+_FILL = {"shape": 1, "storage": 1}
+
+
+@dataclass(frozen=True)
+class CallTable:
+    """Calls of one api: ``kinds`` maps its parameters to tensor, int_array, bool_array, int64, int32, int8 or bool."""
+
+    api: str
+    kinds: Mapping[str, str]
+    product: np.ndarray
+    columns: Mapping[str, Column]
+
+    def __len__(self) -> int:
+        return len(self.product)
+
+    def take(self, rows: Index) -> CallTable:
+        """The rows at ``rows``, in that order."""
+        picked = {
+            name: replace(column, **{f.name: getattr(column, f.name)[rows] for f in fields(column)})
+            for name, column in self.columns.items()
+        }
+        return replace(self, product=self.product[rows], columns=picked)
+
+    def call(self, row: int) -> Call:
+        """One row as a :class:`Call`."""
+        return self.take(np.array([row])).calls()[0]
+
+    def calls(self) -> list[Call]:
+        """Every row as a :class:`Call`; equal tensors are one object."""
+        names, columns = words().names["product"], [_arguments(column) for column in self.columns.values()]
+        rows = zip(self.product.tolist(), zip(*columns, strict=True), strict=True)
+        return [Call(self.api, names[product], dict(zip(self.columns, values, strict=True))) for product, values in rows]
+
+
+def from_calls(api: str, kinds: Mapping[str, str], calls: Sequence[Call]) -> CallTable:
+    """Columns of calls that all have the parameters of ``kinds``."""
+    index = words().index["product"]
+    pick = itemgetter(*kinds, next(iter(kinds)))  # one name more, so that there are always several
+    every = list(zip(*(pick(call.args) for call in calls), strict=True)) or [()] * len(kinds)
+    values = dict(zip(kinds, every, strict=False))
+    made: dict[str, Column] = {}
+    for kind in dict.fromkeys(kinds.values()):
+        names = [name for name in kinds if kinds[name] == kind]
+        made.update(zip(names, _BUILD.get(kind, _scalar_columns)([values[name] for name in names], kind), strict=True))
+    product = np.array([index[call.product] for call in calls], dtype=np.int8)
+    return CallTable(api, kinds, product, {name: made[name] for name in kinds})
+
+
+def concatenate(tables: Sequence[CallTable]) -> CallTable:
+    """All rows of tables of one api, one after the other; at least one table."""
+    first = tables[0]
+    columns = {
+        name: type(column)(
+            **{f.name: _stack([getattr(t.columns[name], f.name) for t in tables], _FILL.get(f.name, 0)) for f in fields(column)}
+        )
+        for name, column in first.columns.items()
+    }
+    return replace(first, product=np.concatenate([t.product for t in tables]), columns=columns)
+
+
+def _stack(parts: list[np.ndarray], fill: int) -> np.ndarray:
+    if parts[0].ndim == 1:
+        return np.concatenate(parts)
+    width = max(p.shape[1] for p in parts)
+    return np.concatenate([np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=fill) for p in parts])
+
+
+def padded(lists: Sequence[Sequence[int]], fill: int, at_least: int = 1) -> np.ndarray:
+    """(rows, width) matrix of lists of different length."""
+    return _ragged(lists, fill, at_least)[1]
+
+
+def _ragged(lists: Sequence[Sequence[int] | None], fill: int, at_least: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """(rows,) lengths and (rows, width) matrix of lists of different length; none is an empty one."""
+    if not any(lists):
+        return np.zeros(len(lists), dtype=np.int64), np.full((len(lists), at_least), fill, dtype=np.int64)
+    rows = [one or () for one in lists]
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    flat = wide.as_column(list(chain.from_iterable(rows)))
+    matrix = np.full((len(lists), max(at_least, int(lengths.max(initial=0)))), fill, dtype=flat.dtype)
+    matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = flat
+    return lengths, matrix
+
+
+def _distinct(columns: Sequence[Sequence[Any]]) -> tuple[list[Any], np.ndarray]:
+    """(the objects of some columns once each, (columns, rows) the position of each value among them)."""
+    values = list(chain.from_iterable(columns))
+    number, first = numbered(map(id, values))
+    return [values[i] for i in first.tolist()], number.reshape(len(columns), -1)
+
+
+def _given(values: Sequence[Any]) -> np.ndarray:
+    """(values,) bool: those that are not None."""
+    return np.fromiter([value is not None for value in values], dtype=bool, count=len(values))
+
+
+def _cut(matrix: np.ndarray, lengths: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Rows of a ragged matrix, as wide as the longest of them and one at least."""
+    width = max(int(lengths[rows].max(initial=0)), 1)
+    return wide.narrowed(matrix[:, :width][rows]) if matrix.dtype == object else matrix[:, :width][rows]
+
+
+_ABSENT = TensorDesc((), "UNDEFINED", "UNDEFINED")
+_FACTS = attrgetter("shape", "dtype", "format", "strides", "offset", "storage_shape")
+
+
+def _tensor_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[TensorColumn]:
+    distinct, places = _distinct(columns)
+    facts = [_FACTS(_ABSENT if desc is None else desc) for desc in distinct]
+    shapes, dtypes, formats, strides, offsets, storage = zip(*facts, strict=True) if facts else ((),) * 6
+    index = words().index
+    null, strided, stored = ~_given(distinct), _given(strides), _given(storage)
+    dtype = np.fromiter(map(index["dtype"].__getitem__, dtypes), dtype=np.int16)
+    layout = np.fromiter(map(index["format"].__getitem__, formats), dtype=np.int16)
+    rank, shape = _ragged(shapes, 1)
+    steps, stride = _ragged(strides, 0)
+    width, extents = _ragged(storage, 1)
+    offset = wide.as_column(offsets)
+    for rows in places:
+        yield TensorColumn(
+            null[rows], dtype[rows], layout[rows], rank[rows], _cut(shape, rank, rows), strided[rows], _cut(stride, steps, rows),
+            wide.narrowed(offset[rows]) if offset.dtype == object else offset[rows], np.where(stored, width, -1)[rows],
+            _cut(extents, width, rows),
+        )  # fmt: skip
+
+
+def _array_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[ArrayColumn]:
+    distinct, places = _distinct(columns)
+    null, (length, matrix) = ~_given(distinct), _ragged(distinct, 0)
+    matrix = matrix.astype(bool) if kind == "bool_array" else matrix
+    for rows in places:
+        yield ArrayColumn(null[rows], length[rows], _cut(matrix, length, rows))
+
+
+def _scalar_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[ScalarColumn]:
+    for values in columns:
+        yield ScalarColumn(np.array(values, dtype=bool if kind == "bool" else np.int64))
+
+
+_BUILD: dict[str, Callable[[Sequence[Sequence[Any]], str], Iterator[Column]]] = {
+    "tensor": _tensor_columns,
+    "int_array": _array_columns,
+    "bool_array": _array_columns,
+}
+
+
+def _arguments(column: Column) -> Sequence[Argument]:
+    """The values of a column as arguments; equal tensors are one object."""
+    if isinstance(column, ScalarColumn):
+        scalars: list[Argument] = column.values.tolist()
+        return scalars
+    null = column.null.tolist()
+    if isinstance(column, ArrayColumn):
+        return [None if none else items for none, items in zip(null, _lists(column.values, column.length), strict=True)]
+    names = words().names
+    dtypes, formats = [names["dtype"][i] for i in column.dtype.tolist()], [names["format"][i] for i in column.format.tolist()]
+    strides = [one if there else None for one, there in zip(_lists(column.strides, column.rank), column.strided.tolist(), strict=True)]
+    extents = zip(_lists(column.storage, column.storage_rank), column.storage_rank.tolist(), strict=True)
+    storage = [one if rank >= 0 else None for one, rank in extents]
+    facts = list(zip(_lists(column.shape, column.rank), dtypes, formats, strides, column.offset.tolist(), storage, strict=True))
+    known = {one: TensorDesc(*one) for one in set(facts)}
+    return [None if none else known[one] for none, one in zip(null, facts, strict=True)]
+
+
+def _lists(matrix: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[Any, ...]]:
+    """The first values of each row."""
+    return (tuple(row[:length]) for row, length in zip(matrix.tolist(), np.maximum(lengths, 0).tolist(), strict=True))

@@ -1,0 +1,1 @@
+"""Batches -> inputs, goldens and bounds -> bundle: in this process, in several, or on a cluster, to the same bytes."""

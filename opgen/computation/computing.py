@@ -1,0 +1,149 @@
+"""Batches -> arrays: inputs, goldens and bounds of many small batches at a time.
+
+What is done element by element (drawing, rounding, bounding) is done once for all batches that ask for the same; only the
+kernels run batch by batch. No bit depends on which batches come together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from opgen.computation.inputs import SMALL, Inputs, fill
+from opgen.computation.inputs import Arrays as Arrays
+from opgen.golden import kernel
+from opgen.numbers.bounds import Limits, Sums, bounds, certain_overflows, formats_of
+from opgen.numbers.exact import GRADIENT, golden_exact, magnitude_exact
+from opgen.numbers.fill import Source
+from opgen.numbers.flushing import flushed_magnitude
+from opgen.numbers.numerics import Array, golden_dtype, stored
+from opgen.numbers.recipes import RECIPES
+from opgen.suites.batch import Batch
+
+
+class _Output(NamedTuple):
+    """An output of a batch whose bound is to be found. ``free``: where it is not finite, anything goes."""
+
+    arrays: Arrays
+    name: str
+    golden: Array
+    magnitude: Array
+    flushed: Array | None
+    depth: int
+    quantum: float | None
+    gain: float
+    free: bool
+
+
+_Groups: TypeAlias = dict[tuple[Any, ...], list[_Output]]
+"""Outputs that are bounded together, by dtype, by the dtype that they are rounded to before that, and by what tells them apart."""
+
+
+def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
+    """The arrays of each batch, some large ones or many small ones; scratch memory is that of all together."""
+    groups: _Groups = {}
+    with np.errstate(all="ignore"):
+        depths = [_depths(batch) for batch in batches]
+        deepest = [max(depth.values(), default=1) for depth in depths]
+        found = fill(batches, deepest, Source(seed))
+        for inputs, depth, most in zip(found, depths, deepest, strict=True):
+            _add_outputs(groups, inputs, depth, most)
+        for (dtype, rounded_to, *_), outputs in groups.items():
+            _bound(dtype, rounded_to, outputs)
+    return [inputs.arrays for inputs in found]
+
+
+def _depths(batch: Batch) -> dict[str, int]:
+    """The longest chain of roundings of each output."""
+    depth, shapes = kernel(batch.op).depth, {name: desc.shape for name, desc in batch.tensors.items()}
+    return {out: depth(batch.names, shapes, out) for out in batch.wanted}
+
+
+def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], deepest: int) -> None:
+    """Goldens and sums of absolute terms; most from inputs as they are computed with, some as they are read."""
+    batch, module, seen = inputs.batch, kernel(inputs.batch.op), inputs.seen
+    free, gain = getattr(module, "DIFFERENCES", ()), _gain(seen)
+    apart = [out for out in batch.wanted if out in batch.exact] if inputs.rounded or not _one_call(batch) else []
+    halved = batch.compute in ("FLOAT16", "BFLOAT16")
+    for outputs, tensors in (([out for out in batch.wanted if out not in apart], seen), (apart, inputs.values)):
+        if not outputs:
+            continue
+        goldens, magnitudes = _evaluate(batch, tensors, outputs, deepest)
+        shares = None
+        if inputs.subnormal and GRADIENT in tensors:
+            shares = flushed_magnitude(module.magnitude, tensors, batch.names, outputs, dict.fromkeys(batch.inputs, batch.compute))
+        for out in outputs:
+            dtype, golden = batch.tensors[out].dtype, goldens[out]
+            rounded_to = batch.compute if halved and dtype != batch.compute and out not in batch.exact else None
+            alone = id(golden) if golden.size > SMALL else 0
+            share = None if shares is None else shares[out]
+            groups.setdefault((dtype, rounded_to, share is None, alone), []).append(
+                _Output(inputs.arrays, out, golden, magnitudes[out], share, depths[out], _quantum(inputs, out), gain, out in free)
+            )
+
+
+def _one_call(batch: Batch) -> bool:
+    """Whether all sums are exact as they are, since all data are on a grid."""
+    return RECIPES[batch.recipe].on_grid and not batch.given
+
+
+def _evaluate(
+    batch: Batch, seen: Mapping[str, Array | None], outputs: Collection[str], depth: int
+) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+    """(goldens, sums of absolute terms), with the same bits on every machine.
+
+    For small data one call gives both.
+    """
+    module = kernel(batch.op)
+    partners = getattr(module, "PARTNERS", None)
+    if partners is not None and not _one_call(batch):
+        return (
+            golden_exact(module.golden, seen, batch.names, outputs, depth, partners),
+            magnitude_exact(module.golden, seen, batch.names, outputs, depth, partners),
+        )
+    if max([value.size for value in seen.values() if value is not None]) <= SMALL:
+        return module.both(seen, batch.names, outputs)
+    return module.golden(seen, batch.names, outputs), module.magnitude(seen, batch.names, outputs)
+
+
+def _quantum(inputs: Inputs, out: str) -> float | None:
+    """What all terms of an output's sums are multiples of; None where nothing is known."""
+    partners = getattr(kernel(inputs.batch.op), "PARTNERS", None)
+    if partners is None or inputs.batch.compute == "HFLOAT32" or inputs.batch.given:
+        return None
+    quanta = [inputs.numbers[name].quantum for name in (GRADIENT, partners.get(out)) if name in inputs.numbers]
+    known = [quantum for quantum in quanta if quantum is not None]
+    return prod(known) if len(known) == len(quanta) else None
+
+
+def _gain(seen: Mapping[str, Array | None]) -> float:
+    """The largest factor that an intermediate is multiplied by after the sums: rstd in a normalisation."""
+    rstd = seen.get("rstd")
+    return max(1.0, float(np.abs(rstd).max())) if rstd is not None and rstd.size else 1.0
+
+
+def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> None:
+    """Store the goldens and bounds of outputs that are written in the same formats."""
+    formats = formats_of(dtype, None, rounded_to)
+    shares = [output.flushed for output in outputs if output.flushed is not None]
+    sums = Sums(
+        np.concatenate([output.golden for output in outputs], axis=None),
+        np.concatenate([output.magnitude for output in outputs], axis=None),
+        np.concatenate(shares, axis=None) if shares else None,
+    )
+    rows = [(output.golden.size, output.depth, output.quantum, output.gain) for output in outputs]
+    goldens, limits = stored(sums.golden + 0.0, golden_dtype(dtype)), bounds(formats, sums, Limits.of(rows))  # never -0
+    lost = ~np.isfinite(sums.golden)
+    if "FLOAT16" in (dtype, rounded_to) and (np.abs(goldens) > 60000).any():
+        over = certain_overflows(formats, sums, Limits.of([(size, depth, None, 1.0) for size, depth, _, _ in rows]))
+        goldens[over], limits[over] = np.copysign(np.inf, goldens[over]), 0
+        lost |= over
+    if lost.any():
+        limits[lost & np.repeat([output.free for output in outputs], [row[0] for row in rows])] = np.inf
+    at = 0
+    for output in outputs:
+        shape, cut = output.golden.shape, slice(at, at := at + output.golden.size)
+        output.arrays[output.name, "golden"], output.arrays[output.name, "bound"] = goldens[cut].reshape(shape), limits[cut].reshape(shape)

@@ -1,0 +1,211 @@
+"""Edited calls, judged: which of them break a rule alone, which stand at a limit, which break two rules.
+
+Edits are made in rounds. The first edits legal calls; the next edit what came of it, where a rule was only broken in company,
+or applies to no legal call at all. Every row is labelled by the oracle after its last edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import TypeAlias
+
+import numpy as np
+
+from opgen.calls.costs import elements, possible
+from opgen.calls.table import concatenate
+from opgen.enumeration.breaker import Breaker
+from opgen.enumeration.reasons import conjuncts, unreachable
+from opgen.judge.oracle import Judgement, judge
+from opgen.language import terms
+from opgen.language.terms import Reference
+from opgen.page.binding import TableView
+from opgen.page.rules import Guard, Rule, holds
+from opgen.planning.choices import Choices
+from opgen.planning.draft import Draft
+from opgen.planning.proposals import Collector, Edit, Proposals, alone
+
+FORBIDDEN = ("stated", "unstated", "unsupported_product")
+"""Buckets whose rules a suite breaks."""
+_WEIGHT = {"stated": 1000, "unstated": 1000, "unsupported_product": 1000, "disputed": 1000, "assumed": 1}
+"""What a broken rule adds to the company of another; an assumed one is mentioned and weighs less."""
+
+
+Start: TypeAlias = tuple[int, Callable[[Breaker, int], Iterable[Sequence[Edit]]]]
+"""An edited call, and what may be edited in it next."""
+
+
+def _turning(guard: Guard, breaker: Breaker, row: int) -> Iterable[Sequence[Edit]]:
+    return breaker.edits(guard, row)
+
+
+def _dropping(guard: Guard, breaker: Breaker, row: int) -> Iterable[Sequence[Edit]]:
+    return breaker.dropping(guard)
+
+
+def _towards(references: Sequence[Reference], breaker: Breaker, row: int) -> Iterable[Sequence[Edit]]:
+    return breaker.any_of(references, row)
+
+
+class Edited:
+    """The edits of some legal calls. ``rows`` are their choices, ``draft`` and ``legal`` the calls, ``cost`` what they hold;
+    ``bases`` of them are tried per product and guard, the cheapest first."""
+
+    def __init__(self, choices: Choices, rows: np.ndarray, draft: Draft, legal: Judgement, cost: np.ndarray, bases: int) -> None:
+        self.spec = choices.spec
+        self.choices = choices
+        self.rows = rows
+        self.draft = draft
+        self.legal = legal
+        self.bases = bases
+        self.order = np.argsort(cost, kind="stable")
+        self.collected = Collector()
+        self.rounds: list[Judgement] = []
+        self.guards = [(r, g) for r, rule in enumerate(self.spec.rules) for g in range(len(rule.guards))]
+
+    def rule(self, number: int) -> tuple[Rule, Guard]:
+        r, g = self.guards[number]
+        return self.spec.rules[r], self.spec.rules[r].guards[g]
+
+    # rounds -----------------------------------------------------------------------------------------------------------
+    def edit_legal(self) -> None:
+        """The first round: edits of legal calls for every guard that applies to one."""
+        breaker = Breaker(self.legal)
+        for number in range(len(self.guards)):
+            guard = self.rule(number)[1]
+            for base in self._bases(guard.applies(self.legal.view, len(self.rows)) & self.legal.valid):
+                for edits in breaker.edits(guard, base):
+                    for mode in breaker.modes(edits):
+                        self.collected.add(base, edits, mode)
+        self._judge_new()
+
+    def edit_again(self) -> None:
+        """The second round: the best calls that break a rule in company lose that company."""
+        starts: list[Start] = []
+        for number, (r, _) in enumerate(self.guards):
+            rule = self.rule(number)[0]
+            broken = self.breaking(number) if rule.bucket in FORBIDDEN else np.zeros(0, dtype=np.int64)
+            if len(broken) and self.weight[broken].min() > _WEIGHT[rule.bucket]:
+                for row in self._lightest(broken):
+                    others = [i for i in np.flatnonzero(self.judged.broken[:, row]) if i != r]
+                    guards = [guard for i in others for guard in self.spec.rules[i].guards]
+                    starts += [(row, partial(step, guard)) for guard in guards for step in (_turning, _dropping)]
+        self._edit(starts)
+
+    def edit_towards(self) -> bool:
+        """One more round for rules that nothing breaks yet: what they ask before they apply is made true one by one, in calls
+        that may be broken already. False where there is nothing left to try."""
+        starts: list[Start] = []
+        for number in range(len(self.guards)):
+            rule, guard = self.rule(number)
+            if rule.bucket not in FORBIDDEN or unreachable(rule, self.spec) or len(self.breaking(number)):
+                continue
+            asked = [terms.condition(text, self.spec.scope) for text in conjuncts(guard)]
+            held = np.array([holds(term, self.judged.view, len(self)) for term in asked]).reshape(len(asked), len(self))
+            bound = np.broadcast_to(np.asarray(guard.require.read(self.judged.view).bound, dtype=bool), len(self))
+            for row in self._lightest(np.arange(len(self)), -held.sum(axis=0) - 1.5 * bound):
+                missing = [term for term, there in zip(asked, held[:, row], strict=True) if not there]
+                steps = [partial(_towards, term.refs) for term in missing] or [partial(_turning, guard)]
+                starts += [(row, step) for step in steps]
+        return self._edit(starts)
+
+    def _edit(self, starts: list[Start]) -> bool:
+        """Edit calls that came of an earlier round; False where no new call came of it."""
+        rows = np.array(sorted({row for row, _ in starts}), dtype=np.int64)
+        if not len(rows):
+            return False
+        breaker, made, before = Breaker(judge(self.spec, self.judged.table.take(rows))), self.proposals, len(self)
+        for row, step in starts:
+            base, mode, first = int(made.base[row]), int(made.mode[row]), made.of(row)
+            for edits in step(breaker, int(np.searchsorted(rows, row))):
+                both = [*first, *edits]
+                for one in dict.fromkeys((mode, *breaker.modes(both))):
+                    self.collected.add(base, both, one)
+        self._judge_new()
+        return len(self) > before
+
+    def _bases(self, usable: np.ndarray) -> list[int]:
+        """The cheapest of the usable legal rows of each product, spread a little."""
+        found: list[int] = []
+        ordered = self.order[usable[self.order]]
+        products = self.legal.table.product[ordered]
+        for product in np.unique(self.legal.table.product):
+            rows = ordered[products == product]
+            found += [int(rows[i]) for i in np.unique(np.linspace(0, len(rows) - 1, min(self.bases, len(rows))).astype(int))]
+        return found
+
+    def _lightest(self, rows: np.ndarray, first: np.ndarray | None = None) -> list[int]:
+        """The rows of each product that break least, two at most; ``first`` is what counts before that."""
+        keys = (self.size[rows], self.weight[rows], *(() if first is None else (first[rows],)))
+        ordered = rows[np.lexsort(keys)]
+        products = self.judged.table.product[ordered]
+        return [int(row) for product in np.unique(products) for row in ordered[products == product][:2]]
+
+    def _judge_new(self) -> None:
+        start = len(self)
+        made = self.collected.proposals(start)
+        if not len(made):
+            return
+        old = self.draft
+        draft = self.choices.draft(self.rows[made.base], made.edits(), old, made.base, made.mode)
+        self.rounds.append(judge(self.spec, draft.table()))
+        for name in ("judged", "weight", "size", "proposals", "legal_rows"):
+            self.__dict__.pop(name, None)
+
+    # what came of them ------------------------------------------------------------------------------------------------
+    def __len__(self) -> int:
+        return sum(len(part.table) for part in self.rounds)
+
+    @cached_property
+    def judged(self) -> Judgement:
+        """Every edited call of every round."""
+        if len(self.rounds) == 1:
+            return self.rounds[0]
+        table = concatenate([part.table for part in self.rounds])
+        return Judgement(self.spec, table, TableView(self.spec, table), np.concatenate([part.broken for part in self.rounds], axis=1))
+
+    @cached_property
+    def proposals(self) -> Proposals:
+        return self.collected.proposals()
+
+    @cached_property
+    def weight(self) -> np.ndarray:
+        """(rows,) int: what each row breaks, heavy rules and light ones."""
+        weights = np.array([_WEIGHT[rule.bucket] for rule in self.spec.rules])
+        return np.asarray((self.judged.broken * weights[:, None]).sum(axis=0))
+
+    @cached_property
+    def size(self) -> np.ndarray:
+        return elements(self.judged.table)
+
+    @cached_property
+    def legal_rows(self) -> np.ndarray:
+        """(rows,) bool: calls that break nothing and that can be made."""
+        return np.asarray(self.judged.valid & possible(self.judged.table))
+
+    def breaking(self, number: int) -> np.ndarray:
+        """The rows that break one guard."""
+        rule, guard = self.rule(number)
+        broken = self.judged.broken[self.guards[number][0]]
+        return np.flatnonzero(broken if len(rule.guards) == 1 else broken & guard.broken(self.judged.view, len(self)))
+
+    def parts(self, row: int) -> Iterator[tuple[int, list[Edit], int]]:
+        """(base, edits, mode) of the calls between a legal call and one that came of several edits."""
+        made = self.proposals
+        for edits in alone(made.of(row)):
+            yield int(made.base[row]), edits, int(made.mode[row])
+
+    def nearest(self, rows: Iterable[int]) -> dict[int, int]:
+        """Row -> a legal row with one edit less, where there is one: nearer than the call that all edits started from."""
+        asked = {row: [self.collected.add(*part) for part in self.parts(row)] for row in rows}
+        self._judge_new()
+        legal = self.legal_rows
+        found = {row: [place for place in places if legal[place]] for row, places in asked.items()}
+        return {row: min(places, key=lambda p: self.size[p]) for row, places in found.items() if places}
+
+    def merged(self, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+        """(one row, another) -> the row with the edits of both, on the base and with the mode of the first."""
+        made = self.proposals
+        asked = {(a, b): self.collected.add(int(made.base[a]), [*made.of(a), *made.of(b)], int(made.mode[a])) for a, b in pairs}
+        self._judge_new()
+        return {pair: place for pair, place in asked.items() if place >= 0}

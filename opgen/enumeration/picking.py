@@ -1,0 +1,77 @@
+"""Which edited calls a suite takes: the broken with the least company, the legal nearest to a limit, a member of each list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from opgen.enumeration.breaker import distance
+from opgen.enumeration.edited import Edited
+from opgen.judge.oracle import Judgement
+from opgen.language.terms import Term
+
+INEQUALITIES = ("<", "<=", ">", ">=")
+
+
+def company(edited: Edited, row: int, of: Iterable[int]) -> tuple[str, ...]:
+    """The other rules that a row breaks."""
+    return tuple(rule.id for i, rule in enumerate(edited.spec.rules) if edited.judged.broken[i, row] and i not in of)
+
+
+def worst(edited: Edited, number: int, most: int) -> list[int]:
+    """Calls that break a guard with the least company: ``most`` per product, both sides of a comparison first; and where
+    none of them is the nearest to the limit, one that is, in whatever company."""
+    rows, guard = edited.breaking(number), edited.rule(number)[1]
+    away = distance(guard, edited.judged.view, len(edited))[rows]
+    edits = (edited.proposals.target[rows] >= 0).sum(axis=1)
+    order = np.lexsort((edited.size[rows], np.abs(away), edits, edited.weight[rows]))
+    chosen = _picked(edited, rows, order, np.sign(away), most)
+    if chosen and guard.require.operator in INEQUALITIES:
+        nearest = order[np.abs(away[order]) == np.abs(away).min()]
+        if not set(rows[nearest].tolist()) & set(chosen):
+            chosen.append(int(rows[nearest[0]]))
+    return chosen
+
+
+def limits(edited: Edited, number: int, most: int) -> list[int]:
+    """Legal calls as near to the limit of a guard as edits come, ``most`` per product; those that prove nothing last."""
+    rule, guard = edited.rule(number)
+    dull = edited.choices.vacuous(edited.judged.view, len(edited), rule.id)
+    rows = np.flatnonzero(edited.legal_rows & guard.applies(edited.judged.view, len(edited)))
+    away = np.abs(distance(guard, edited.judged.view, len(edited)))[rows]
+    order = np.lexsort((edited.size[rows], dull[rows], away))
+    order = order[away[order] == away.min(initial=np.inf)]
+    return _picked(edited, rows, order, np.zeros(len(rows)), most)
+
+
+def members(edited: Edited, number: int, known: Judgement) -> list[int]:
+    """Legal calls for the members of a list that no call of ``known`` has, one each."""
+    relation = edited.rule(number)[1].require
+    found = []
+    for right in relation.right if relation.operator == "in" and relation.left.kind != "shape" else ():
+        if not (_has(edited, relation.left, right, number, known) & known.valid).any():
+            rows = np.flatnonzero(_has(edited, relation.left, right, number, edited.judged) & edited.legal_rows)
+            found += rows[np.lexsort((edited.size[rows],))][:1].tolist()
+    return found
+
+
+def _has(edited: Edited, left: Term, right: Term, number: int, judged: Judgement) -> np.ndarray:
+    same = left.read(judged.view).data == right.read(judged.view).data
+    return np.asarray(edited.rule(number)[1].applies(judged.view, len(judged.table)) & same)
+
+
+def _picked(edited: Edited, rows: np.ndarray, order: np.ndarray, side: np.ndarray, most: int) -> list[int]:
+    chosen: list[int] = []
+    products = edited.judged.table.product[rows]
+    for product in np.unique(products):
+        mine = order[products[order] == product]
+        first = [int(mine[side[mine] == s][0]) for s in np.unique(side[mine])]
+        first.sort(key=mine.tolist().index)
+        taken: set[tuple[int, ...]] = set()
+        for place in [*first, *mine[: 50 * most].tolist()]:
+            key = edited.proposals.key(int(rows[place]))
+            if len(taken) < most and key not in taken:
+                taken.add(key)
+                chosen.append(int(rows[place]))
+    return chosen

@@ -1,0 +1,64 @@
+"""Why no call can break a rule, and what must hold before one can."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from opgen.calls.words import words
+from opgen.language.formulas import Value
+from opgen.language.terms import Reference
+from opgen.page.rules import Guard, Rule
+from opgen.page.spec import Spec
+
+
+class _ProductOnly:
+    """A call of which nothing but the product is known; ``false`` is a bound value that no condition holds for."""
+
+    def __init__(self, spec: Spec, product: str) -> None:
+        self.spec = spec
+        self.product = words().index["product"][product]
+
+    def get(self, reference: Reference) -> Value:
+        if reference == ("product", ""):
+            return Value(np.asarray(self.product), np.asarray(True))
+        kind = self.spec.scope.kind(reference)
+        if kind == "shape":
+            return Value((np.asarray(0), np.ones((1, 1), dtype=np.int64)), np.asarray(False))
+        return Value(np.asarray(False) if kind == "bool" else np.asarray(0), np.asarray(False))
+
+
+def excluded(guard: Guard, spec: Spec, product: str) -> bool:
+    """Whether a guard cannot apply to, or cannot break on, any call of a product."""
+    known = _ProductOnly(spec, product)
+    if guard.when is not None:
+        asked = guard.when.read(known)
+        if bool(np.all(asked.bound)) and not bool(np.all(asked.data)):
+            return True
+    held = guard.require.read(known)
+    return bool(np.all(held.bound)) and bool(np.all(held.data))
+
+
+def unreachable(rule: Rule, spec: Spec) -> str:
+    """Why no call that a page judges can break a rule; empty where nothing proves that none can."""
+    if not all(excluded(guard, spec, product) for guard in rule.guards for product in spec.judges):
+        return ""
+    judged = ", ".join(spec.judges)
+    if rule.parameter is None and rule.id == "product":
+        return f"every product whose calls this page judges is listed: {judged}"
+    return f"it speaks of products that another page of this operator judges; this one judges {judged}"
+
+
+def conjuncts(guard: Guard) -> list[str]:
+    """The conditions that must all hold before a guard applies."""
+    return [] if guard.when is None else [ast.unparse(part) for part in _split(ast.parse(guard.when.text, mode="eval").body)]
+
+
+def _split(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            return [piece for part in parts for piece in _split(part)]
+        case ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=inner)):
+            return _split(inner)
+    return [node]

@@ -1,0 +1,236 @@
+"""Reading one errata file: every problem of the file at once, each with its line, the value and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from opgen.calls.words import words
+from opgen.judge.errata import NEVER, WRITTEN, Basis, Errata, NamedScope, Numeric, PageErrata, Stage, Tolerance
+from opgen.judge.erratafaults import faults
+from opgen.language import terms
+from opgen.model import Code, FileError, Problem
+from opgen.page.book import Book, book
+from opgen.page.rules import Guard, Rule
+from opgen.page.spec import Spec
+from opgen.resources import specs_folder
+from opgen.yamlfile import Document, Location, did_you_mean, parse, read
+
+TOP = ("api", "release", "sources", "names", "stages", "tolerates", "numeric")
+COMMON = ("where", "basis", "note", "when")
+STAGE = (*COMMON, "rules", "require", "code", "instead_of")
+NUMERIC = (*COMMON, "outputs", "bound", "reference", "written")
+BASES: tuple[Basis, ...] = ("read", "inferred")
+T = TypeVar("T")
+
+
+def load(path: Path, pages: Book, shown: str | None = None) -> Errata:
+    """Read an errata file against the pages of its operator; raises FileError with all its problems."""
+    return _Loader(read(path, shown), pages).errata()
+
+
+def loads(text: str, pages: Book, file: str = "<text>") -> Errata:
+    """The same from text."""
+    return _Loader(parse(text, file), pages).errata()
+
+
+def load_folder(folder: Path, pages: Book) -> dict[str, Errata]:
+    """Api -> errata, of every file of a folder; raises FileError with all problems of all files."""
+    found: dict[str, Errata] = {}
+    problems: list[Problem] = []
+    for path in sorted(folder.glob("*.yaml")):
+        shown = f"specs/errata/{path.name}"
+        try:
+            errata = load(path, pages, shown)
+        except FileError as error:
+            problems += error.problems
+            continue
+        if errata.api in found:
+            problems.append(Problem(shown, None, errata.api, f"{found[errata.api].file} has its errata already"))
+        found[errata.api] = errata
+    if problems:
+        raise FileError(problems)
+    return found
+
+
+@cache
+def errata() -> dict[str, Errata]:
+    """The errata that opgen ships, by api."""
+    return load_folder(specs_folder() / "errata", book())
+
+
+class _Loader:
+    def __init__(self, document: Document, pages: Book) -> None:
+        self.doc = document
+        self.book = pages
+        self.data: dict[Any, Any] = document.data if isinstance(document.data, dict) else {}
+        self.ids: dict[str, Location] = {}
+        self.sources: dict[str, str] = {}
+
+    def errata(self) -> Errata:
+        self.known((), self.data, TOP, "key")
+        api, release = self.data.get("api"), self.data.get("release")
+        pages = self.book.of(api) if isinstance(api, str) else []
+        if not pages:
+            known = ", ".join(self.book.kinds)
+            self.doc.problem(("api",), f"no page of {api!r}{did_you_mean(api, self.book.kinds)}; known are {known}")
+        if not isinstance(release, str):
+            self.doc.problem(("release",), f"expects the release in quotes, not {release!r}")
+        self.sources = self.section("sources")
+        self.rules = {rule.id: None for page in pages for rule in page.rules}
+        read_pages = {page.name: self.page(page) for page in pages}
+        for where, name, text in faults(tuple(read_pages.values())):
+            self.doc.problem(where, text, name)
+        self.doc.raise_problems()
+        return Errata(self.doc.file, str(api), str(release), read_pages)
+
+    # small helpers ----------------------------------------------------------------------------------------------------
+    def known(self, where: Location, value: Any, keys: Any, what: str) -> None:
+        for key in value:
+            if key not in keys:
+                self.doc.problem((*where, key), f"no such {what}{did_you_mean(key, keys)}; known are {', '.join(map(str, keys))}")
+
+    def section(self, key: str) -> dict[str, Any]:
+        value = self.data.get(key) or {}
+        if isinstance(value, dict):
+            return value
+        self.doc.problem((key,), "expects a mapping of id to entry")
+        return {}
+
+    def entries(self, key: str, keys: Sequence[str]) -> Iterable[tuple[Location, str, dict[str, Any]]]:
+        for name, body in self.section(key).items():
+            where = (key, name)
+            if not isinstance(body, dict):
+                self.doc.problem(where, f"expects a mapping with some of {', '.join(keys)}")
+                continue
+            if self.ids.setdefault(name, where) != where:
+                self.doc.problem(where, "is the id of two entries; rename one", name)
+            self.known(where, body, keys, "key")
+            yield where, name, body
+
+    def attempt(self, where: Location, name: str, work: Callable[[], T]) -> T | None:
+        try:
+            return work()
+        except terms.TermError as error:
+            self.doc.problem(where, str(error), name)
+            return None
+
+    def strings(self, where: Location, value: Any, what: str) -> tuple[str, ...]:
+        found = value if isinstance(value, list) else [value]
+        if all(isinstance(item, str) and item for item in found):
+            return tuple(found)
+        self.doc.problem(where, f"expects {what} or a list of them, not {value!r}")
+        return ()
+
+    def common(self, where: Location, body: dict[str, Any]) -> tuple[tuple[str, ...], Basis, str]:
+        """(places spelled out, basis, note). ``NAME:LINES`` is a file of ``sources``."""
+        basis = body.get("basis", "read")
+        if basis not in BASES:
+            self.doc.problem((*where, "basis"), f"no such basis {basis!r}; known are {', '.join(BASES)}")
+        places = []
+        if not body.get("where"):
+            self.doc.problem(where, "the key 'where' is missing: the file and lines of the published sources")
+        for place in self.strings((*where, "where"), body.get("where", "-"), "a place, NAME:LINES"):
+            name, _, lines = place.partition(":")
+            if name != "-" and name not in self.sources:
+                self.doc.problem((*where, "where"), f"no such source '{name}'{did_you_mean(name, self.sources)}; name it under sources")
+            places.append(f"{self.sources.get(name, name)}:{lines}" if lines else self.sources.get(name, name))
+        return tuple(places), basis, str(body.get("note", ""))
+
+    def rule_ids(self, where: Location, value: Any) -> tuple[str, ...]:
+        found = self.strings(where, value, "a rule of the page")
+        for rule in found:
+            if rule not in self.rules:
+                self.doc.problem(where, f"no such rule '{rule}'{did_you_mean(rule, self.rules)}", ".".join(map(str, where[:2])))
+        return found
+
+    # one page ---------------------------------------------------------------------------------------------------------
+    def page(self, spec: Spec) -> PageErrata:
+        self.ids = {}
+        added: dict[str, terms.Term] = {}
+        self.scope = NamedScope(spec.scope, added)
+        for name, text in self.section("names").items():
+            if name in spec.scope.names():
+                self.doc.problem(("names", name), "is a name of the page already; choose another", name)
+            made = self.attempt(("names", name), name, lambda t=text: self.value(t))  # type: ignore[misc]
+            if made is not None:
+                added[name] = made
+        stages = tuple(self.stage(spec, *entry) for entry in self.entries("stages", STAGE))
+        tolerated = tuple(self.tolerance(*entry) for entry in self.entries("tolerates", (*COMMON, "rules")))
+        numeric = tuple(self.numeric(spec, *entry) for entry in self.entries("numeric", NUMERIC))
+        return PageErrata(spec, added, stages, tolerated, numeric)
+
+    def value(self, text: str) -> terms.Term:
+        """A condition, or where it is none, a term."""
+        try:
+            return terms.condition(text, self.scope)
+        except terms.TermError as error:
+            if "a condition must be true or false" in str(error):
+                return terms.term(text, self.scope)
+            raise
+
+    def when(self, where: Location, name: str, body: dict[str, Any]) -> terms.Term | None:
+        if "when" not in body:
+            return None
+        return self.attempt((*where, "when"), name, lambda: terms.condition(body["when"], self.scope))
+
+    def stage(self, spec: Spec, where: Location, name: str, body: dict[str, Any]) -> Stage:
+        ids = self.rule_ids((*where, "rules"), body.get("rules", []))
+        required = self.strings((*where, "require"), body.get("require", []), "a comparison")
+        guards = [self.attempt((*where, "require"), name, lambda t=text: Guard(None, terms.relation(t, self.scope))) for text in required]  # type: ignore[misc]
+        if not ids and not required and "when" not in body:
+            self.doc.problem(where, "answers for every call; give it rules, require or when", name)
+        rules: tuple[Rule, ...] = tuple(spec.rule[rule] for rule in ids if rule in spec.rule)
+        return Stage(
+            name,
+            *self.common(where, body),
+            when=self.when(where, name, body),
+            rules=rules,
+            # rules of another page of the operator leave a stage that never answers here
+            guards=tuple(g for g in guards if g) or (NEVER if ids and not rules else ()),
+            codes=self.codes((*where, "code"), name, body.get("code")),
+            instead_of=self.rule_ids((*where, "instead_of"), body.get("instead_of", [])),
+        )
+
+    def codes(self, where: Location, name: str, value: Any) -> tuple[Code, ...]:
+        """Numbers ascending, then crash."""
+        found = value if isinstance(value, list) else [value]
+        for code in found:
+            if isinstance(code, bool) or (code not in words().status and code != "crash"):
+                known = ", ".join(map(str, words().status))
+                self.doc.problem(where, f"no such status code {code!r}; known are {known} and crash", name)
+                return ()
+        if len(set(found)) != len(found) or not 1 <= len(found) <= 2:
+            self.doc.problem(where, "expects one code, or two where the first phase cannot tell", name)
+        return tuple(sorted((c for c in found if c != "crash"), key=int)) + (("crash",) if "crash" in found else ())
+
+    def tolerance(self, where: Location, name: str, body: dict[str, Any]) -> Tolerance:
+        ids = self.rule_ids((*where, "rules"), body.get("rules", []))
+        if not ids:
+            self.doc.problem(where, "changes nothing: it names no rule", name)
+        return Tolerance(name, *self.common(where, body), when=self.when(where, name, body), rules=ids)
+
+    def numeric(self, spec: Spec, where: Location, name: str, body: dict[str, Any]) -> Numeric:
+        outputs = tuple(p.name for p in spec.outputs)
+        if len([key for key in ("bound", "reference", "written") if key in body]) != 1:
+            self.doc.problem(where, "changes nothing, or too much: give exactly one of bound, reference, written", name)
+        chosen = self.strings((*where, "outputs"), body.get("outputs", list(outputs)), "an output")
+        self.known((*where, "outputs"), chosen, outputs, "output")
+        bound, written, reference = body.get("bound", ""), body.get("written", ""), body.get("reference", {})
+        if bound and bound not in words().dtypes:
+            self.doc.problem((*where, "bound"), f"no such dtype '{bound}'{did_you_mean(bound, words().dtypes)}", name)
+        if written and written not in WRITTEN:
+            self.doc.problem((*where, "written"), f"expects one of {', '.join(WRITTEN)}, not {written!r}", name)
+        if not isinstance(reference, dict):
+            self.doc.problem((*where, "reference"), "expects a mapping of name to term", name)
+            reference = {}
+        values = {}
+        for key, text in reference.items():
+            if spec.scope.kind((key, "")) is None:
+                self.doc.problem((*where, "reference", key), f"no such name{did_you_mean(key, spec.scope.names())}", name)
+            values[key] = self.attempt((*where, "reference", key), name, lambda t=text: self.value(str(t)))  # type: ignore[misc]
+        terms_of = {key: value for key, value in values.items() if value is not None}
+        when = self.when(where, name, body)
+        return Numeric(name, *self.common(where, body), when=when, outputs=chosen, bound=bound, reference=terms_of, written=written)

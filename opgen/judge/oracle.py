@@ -1,0 +1,142 @@
+"""The oracle: table -> broken rules -> what a device may answer.
+
+It reads, and never makes a call. One pass per rule over whole columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from opgen.calls.table import CallTable
+from opgen.calls.words import words
+from opgen.language.terms import Reference
+from opgen.model import Break, Bucket, Code, Expectation
+from opgen.page.binding import TableView
+from opgen.page.rules import Rule
+from opgen.page.spec import Spec
+
+ORDER: tuple[Bucket, ...] = ("unsupported_product", "stated", "unstated", "disputed", "assumed", "valid")
+"""The bucket of a call that breaks several rules is the first of these that occurs."""
+_FORBIDDEN = ("unsupported_product", "stated", "unstated")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a page says of every row of a table. ``broken`` is (rules, rows) bool, in the order of ``spec.rules``."""
+
+    spec: Spec
+    table: CallTable
+    view: TableView
+    broken: np.ndarray
+
+    @cached_property
+    def breaking(self) -> list[tuple[Rule, np.ndarray]]:
+        """The rules that some row breaks, and the rows, as (rows,) bool."""
+        return [(self.spec.rules[i], self.broken[i]) for i in np.flatnonzero(self.broken.any(axis=1)).tolist()]
+
+    @cached_property
+    def bucket(self) -> np.ndarray:
+        """(rows,) int8: position in :data:`ORDER`."""
+        result = np.full(len(self.table), ORDER.index("valid"), dtype=np.int8)
+        for rule, rows in self.breaking:
+            result[rows] = np.minimum(result[rows], ORDER.index(rule.bucket))
+        return result
+
+    @cached_property
+    def valid(self) -> np.ndarray:
+        """(rows,) bool: breaks nothing."""
+        return np.asarray(~self.broken.any(axis=0))
+
+    @cached_property
+    def admissible(self) -> np.ndarray:
+        """(rows,) int64: bit i for ``spec.codes[i]``, the next bit for any error."""
+        result = np.zeros(len(self.table), dtype=np.int64)
+        for rule, rows in self.breaking:
+            if rule.bucket in _FORBIDDEN:
+                result[rows] |= 1 << (self.spec.codes.index(rule.code) if rule.code is not None else len(self.spec.codes))
+        return result
+
+    def codes(self, row: int) -> tuple[Code, ...]:
+        """The admissible codes of one row, numbers ascending, then words."""
+        return self._codes(int(self.admissible[row]), ORDER[self.bucket[row]])
+
+    def _codes(self, bits: int, bucket: Bucket) -> tuple[Code, ...]:
+        if bucket == "valid":
+            return (0,)
+        if not bits:
+            return (0, "any_error")
+        named = tuple(code for i, code in enumerate(self.spec.codes) if bits >> i & 1)
+        return named + (("any_error",) if bits >> len(self.spec.codes) & 1 else ())
+
+    def expectation(self, row: int) -> Expectation:
+        """One row whole: codes, bucket, and what it breaks."""
+        return self.expectations(np.array([row]))[0]
+
+    def expectations(self, rows: np.ndarray | None = None) -> list[Expectation]:
+        """The rows at ``rows``, or all; those that break nothing share one object, and so do equal breaks."""
+        rows = np.arange(len(self.table)) if rows is None else rows
+        breaks: list[tuple[Break, ...]] = [()] * len(rows)
+        for rule, broken in self.breaking:
+            places = np.flatnonzero(broken[rows])
+            line = rule.at[0] if rule.at else None
+            shared: dict[str, tuple[Break]] = {}
+            for place, found in zip(places.tolist(), self.found(rule, rows[places]), strict=True):
+                one = shared.get(found)
+                if one is None:
+                    one = shared[found] = (Break(rule.id, rule.clause, line, found),)
+                breaks[place] += one
+        answers: dict[tuple[int, int], Expectation] = {}
+        result = []
+        for bits, bucket, broken_here in zip(self.admissible[rows].tolist(), self.bucket[rows].tolist(), breaks, strict=True):
+            alone = answers.get((bits, bucket))
+            if alone is None:
+                alone = answers[bits, bucket] = Expectation(self._codes(bits, ORDER[bucket]), ORDER[bucket])
+            result.append(Expectation(alone.codes, alone.bucket, broken_here) if broken_here else alone)
+        return result
+
+    def found(self, rule: Rule, rows: np.ndarray) -> list[str]:
+        """The values that a rule's relations read on ``rows``: ``padH=2, kH=2``."""
+        references = dict.fromkeys(reference for guard in rule.guards for reference in guard.require.refs)
+        shown = [[f"{label(r)}={value}" for value in show(self.spec, self.view, r, rows)] for r in references]
+        return [", ".join(values) for values in zip(*shown, strict=True)]
+
+
+def judge(spec: Spec, table: CallTable) -> Judgement:
+    """Hold every row against every rule of the page."""
+    view = TableView(spec, table)
+    rows = len(table)
+    broken = np.array([rule.broken(view, rows) for rule in spec.rules], dtype=bool).reshape(len(spec.rules), rows)
+    return Judgement(spec, table, view, broken)
+
+
+def label(reference: Reference) -> str:
+    """How a person writes a reference: ``kH``, ``self.dtype``, ``len(padding)``, ``outputMask[2]``."""
+    name, what = reference
+    if what == "":
+        return name
+    if isinstance(what, tuple):
+        return f"{name}.shape[{what[1]}]"
+    if isinstance(what, int):
+        return f"{name}[{what}]"
+    return f"{what}({name})" if what in ("len", "lowest", "highest") else f"{name}.{what}"
+
+
+def show(spec: Spec, view: TableView, reference: Reference, rows: np.ndarray) -> list[str]:
+    """The values of a reference on ``rows``, in the words of calls; ``unbound`` where it has none."""
+    value, total = view.get(reference), len(view.table)
+    bound = np.broadcast_to(np.asarray(value.bound), total)[rows]
+    kind = spec.scope.kind(reference)
+    if kind == "shape":
+        rank, extents = value.data
+        shown = [str(list(shape[:size])) for shape, size in zip(extents[rows].tolist(), rank[rows].tolist(), strict=True)]
+    else:
+        numbers = np.broadcast_to(np.asarray(value.data), total)[rows].tolist()
+        if kind in ("dtype", "format", "product"):
+            names = words().names[kind]
+            shown = [names[number] for number in numbers]
+        else:
+            shown = [str(number).lower() for number in numbers] if kind == "bool" else list(map(str, numbers))
+    return shown if bound.all() else [text if known else "unbound" for text, known in zip(shown, bound.tolist(), strict=True)]

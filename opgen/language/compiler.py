@@ -1,0 +1,239 @@
+"""From an expression to something that reads columns: the parts of the rule language, one by one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+import numpy as np
+
+from opgen.calls import wide
+from opgen.calls.words import words
+from opgen.language import formulas
+from opgen.language.formulas import FORMULAS, Value, both, combine
+from opgen.language.logic import comparison, conjunction, disjunction, negation
+from opgen.language.parts import Reference, Relation, Scope, Term, TermError, View
+from opgen.yamlfile import did_you_mean
+
+_ATTRIBUTES = ("dtype", "format", "rank", "shape", "numel", "null", "strided")
+_ARITHMETIC: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
+_COMPARE: dict[type, str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+_WORD_KINDS = ("product", "dtype", "format")
+_MOST_AXES = 4096
+
+
+class Compiler:
+    """Compiles the nodes of one term against a scope; raises :class:`TermError` naming the part and the remedy."""
+
+    def __init__(self, text: str, scope: Scope) -> None:
+        self.text = text
+        self.scope = scope
+
+    def fail(self, node: ast.AST, why: str) -> TermError:
+        return TermError(f"'{ast.unparse(node)}': {why}")
+
+    # conditions -------------------------------------------------------------------------------------------------------
+    def condition(self, node: ast.expr) -> Term:
+        if isinstance(node, ast.BoolOp):
+            return self.junction(node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = self.condition(node.operand)
+            return Term("", "bool", inner.refs, lambda view: negation(inner.read(view)))
+        if isinstance(node, ast.Compare):
+            if len(node.ops) != 1:
+                raise self.fail(node, "compare two things at a time")
+            compared = self.relation(node)
+            return Term("", "bool", compared.refs, compared.read)
+        value = self.term(node)
+        if value.kind != "bool":
+            raise self.fail(node, f"is {value.kind}, a condition must be true or false")
+        return value
+
+    def junction(self, node: ast.BoolOp) -> Term:
+        parts = [self.condition(part) for part in node.values]
+        refs = tuple(dict.fromkeys(r for part in parts for r in part.refs))
+        join = conjunction if isinstance(node.op, ast.And) else disjunction
+
+        def read(view: View) -> Value:
+            result = parts[0].read(view)
+            for part in parts[1:]:
+                result = join(result, part.read(view))
+            return result
+
+        return Term("", "bool", refs, read)
+
+    def relation(self, node: ast.Compare) -> Relation:
+        sign = _COMPARE.get(type(node.ops[0]))
+        if sign is None:
+            raise self.fail(node, "compare with == != < <= > >= in, not in")
+        left = self.term(node.left)
+        if sign in ("in", "not in"):
+            if not isinstance(node.comparators[0], (ast.Tuple, ast.List, ast.Set)) or not node.comparators[0].elts:
+                raise self.fail(node, "write the members in parentheses: x in (1, 2)")
+            right = tuple(self.term(item, like=left.kind) for item in node.comparators[0].elts)
+        else:
+            right = (self.term(node.comparators[0], like=left.kind),)
+            if left.kind == "word":
+                left = self.term(node.left, like=right[0].kind)
+        for item in right:
+            if item.kind != left.kind or left.kind == "word":
+                raise self.fail(node, f"compares {left.kind} with {item.kind}")
+        if sign not in ("==", "!=", "in", "not in") and left.kind != "int":
+            raise self.fail(node, f"{left.kind} has no order")
+        refs = tuple(dict.fromkeys(r for part in (left, *right) for r in part.refs))
+        return Relation(self.text, sign, left, right, refs, comparison(sign, left, right), _is_bare(node.left) and bool(left.refs))
+
+    # terms ------------------------------------------------------------------------------------------------------------
+    def term(self, node: ast.expr, like: str = "") -> Term:
+        match node:
+            case ast.Constant():
+                return self.constant(node, like)
+            case ast.Name() | ast.Attribute() | ast.Subscript():
+                return self.name(node)
+            case ast.BinOp():
+                return self.arithmetic(node)
+            case ast.UnaryOp(op=ast.USub()):
+                inner = self.number(node.operand)
+                zero = formulas.constant(0)
+                return Term(ast.unparse(node), "int", inner.refs, lambda v: combine(wide.subtract, zero, inner.read(v)))
+            case ast.Call():
+                return self.call(node)
+            case ast.Tuple() if like in ("", "shape"):
+                return self.shape(node)
+        raise self.fail(node, "is not part of the rule language")
+
+    def number(self, node: ast.expr) -> Term:
+        result = self.term(node)
+        if result.kind != "int":
+            raise self.fail(node, f"is {result.kind}, a number is needed")
+        return result
+
+    def constant(self, node: ast.Constant, like: str) -> Term:
+        value = node.value
+        if isinstance(value, (bool, int)):
+            held = formulas.constant(value)
+            return Term(str(value), "bool" if isinstance(value, bool) else "int", (), lambda view: held)
+        if isinstance(value, str):
+            if like not in _WORD_KINDS:
+                return Term(value, "word", (), lambda view: formulas.constant(0))
+            index = words().index[like]
+            if value not in index:
+                raise TermError(f"no such {like} '{value}'{did_you_mean(value, index)}")
+            held = Value(np.asarray(index[value]))
+            return Term(value, like, (), lambda view: held)
+        raise self.fail(node, "only whole numbers, True, False and quoted words")
+
+    def name(self, node: ast.expr) -> Term:
+        if isinstance(node, ast.Name):
+            number = self.scope.constant(node.id)
+            if number is not None:
+                held = formulas.constant(number)
+                return Term(node.id, "int", (), lambda view: held)
+        reference = self.reference(node)
+        kind = self.scope.kind(reference)
+        if kind is None:
+            base = reference[0]
+            if base in self.scope.names():
+                raise self.fail(node, f"{base} has no such property")
+            raise TermError(f"no such name '{base}'{did_you_mean(base, self.scope.names())}")
+        return Term(ast.unparse(node), kind, (reference,), lambda view: view.get(reference))
+
+    def reference(self, node: ast.expr) -> Reference:
+        match node:
+            case ast.Name():
+                return (node.id, "")
+            case ast.Attribute(value=ast.Name(id=base), attr=attribute):
+                if attribute not in _ATTRIBUTES:
+                    raise self.fail(node, f"no such attribute; known are {', '.join(_ATTRIBUTES)}")
+                return (base, attribute)
+            case ast.Subscript(value=ast.Name(id=base), slice=index):
+                return (base, self.index(index))
+            case ast.Subscript(value=ast.Attribute(value=ast.Name(id=base), attr="shape"), slice=index):
+                return (base, ("dim", self.index(index)))
+        raise self.fail(node, "is not a name of the rule language")
+
+    def index(self, node: ast.expr) -> int:
+        try:
+            value = ast.literal_eval(node)
+        except ValueError:
+            value = None
+        if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _MOST_AXES:
+            raise self.fail(node, "an index must be a whole number, negative from the end")
+        return value
+
+    def arithmetic(self, node: ast.BinOp) -> Term:
+        sign = _ARITHMETIC.get(type(node.op))
+        if sign is None:
+            raise self.fail(node, "compute with + - * / // %")
+        left, right = self.number(node.left), self.number(node.right)
+        refs = tuple(dict.fromkeys(left.refs + right.refs))
+        if sign == "/":
+            by = node.right.value if isinstance(node.right, ast.Constant) else None
+            if not isinstance(by, int) or isinstance(by, bool) or by <= 0:
+                raise self.fail(node, "/ divides by a positive constant; use // for whole numbers")
+            return Term(ast.unparse(node), "int", refs, lambda view: formulas.divided(left.read(view), by))
+        operate: dict[str, Callable[[Value, Value], Value]] = {
+            "+": lambda a, b: combine(wide.add, a, b),
+            "-": lambda a, b: combine(wide.subtract, a, b),
+            "*": formulas.multiply,
+            "//": formulas.floor_divide,
+            "%": formulas.remainder,
+        }
+        if sign in ("//", "%"):
+            self.whole(node.left, node.right)
+        apply = operate[sign]
+        return Term(ast.unparse(node), "int", refs, lambda view: apply(left.read(view), right.read(view)))
+
+    def whole(self, *nodes: ast.expr) -> None:
+        """Refuse fractions where only whole numbers make sense."""
+        for node in nodes:
+            if any(isinstance(part, ast.Div) for part in ast.walk(node)):
+                raise self.fail(node, "must be whole here; use // instead of /")
+
+    def call(self, node: ast.Call) -> Term:
+        name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
+        if node.keywords:
+            raise self.fail(node, "takes no keywords")
+        if name in ("len", "lowest", "highest"):
+            if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
+                raise self.fail(node, f"{name} takes the name of a parameter")
+            reference = (node.args[0].id, name)
+            if self.scope.kind(reference) is None:
+                raise self.fail(node, f"{name} takes the name of a parameter{did_you_mean(node.args[0].id, self.scope.names())}")
+            return Term(ast.unparse(node), "int", (reference,), lambda view: view.get(reference))
+        formula = FORMULAS.get(name)
+        if formula is None:
+            raise self.fail(node, f"no such function{did_you_mean(name, FORMULAS)}")
+        if not formula.at_least <= len(node.args) <= formula.at_most:
+            most = "" if formula.at_least == formula.at_most else f" to {formula.at_most}"
+            raise self.fail(node, f"takes {formula.at_least}{most} arguments, not {len(node.args)}")
+        if name not in ("min", "max", "abs"):
+            self.whole(*node.args)
+        args = [self.term(argument) for argument in node.args]
+        for i, argument in enumerate(args):
+            wanted = formula.takes[min(i, len(formula.takes) - 1)]
+            if argument.kind != wanted:
+                raise self.fail(node.args[i], f"is {argument.kind}, {name} takes {wanted} there")
+        refs = tuple(dict.fromkeys(r for argument in args for r in argument.refs))
+        return Term(ast.unparse(node), formula.gives, refs, lambda view: formula.apply(*(a.read(view) for a in args)))
+
+    def shape(self, node: ast.Tuple) -> Term:
+        dims = [self.number(item) for item in node.elts]
+        self.whole(*node.elts)
+        refs = tuple(dict.fromkeys(r for dim in dims for r in dim.refs))
+
+        def read(view: View) -> Value:
+            values = [dim.read(view) for dim in dims]
+            columns = np.broadcast_arrays(*(v.data for v in values))
+            extents = np.stack(columns, axis=-1) if columns else np.zeros((1, 0), dtype=np.int64)
+            return Value((np.asarray(len(dims)), np.atleast_2d(extents)), both(*values) if values else True)
+
+        return Term(ast.unparse(node), "shape", refs, read)
+
+
+def _is_bare(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id == "len"
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))

@@ -1,0 +1,181 @@
+"""The closed functions of the rule language, on whole columns.
+
+Each takes and returns :class:`Value`. A formula whose divisor is zero, or that the mathematics does not define, gives an
+unbound value: the rule that asks does not apply there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opgen.calls import wide
+from opgen.calls.words import words
+
+
+class Value(NamedTuple):
+    """A column and where it is bound. ``data / over`` is the number meant; ``over`` is a positive constant.
+
+    ``data`` has shape (rows,) or () for a constant; for the kind ``shape`` it is the pair (rank, extents (rows, width)).
+    """
+
+    data: Any
+    bound: Any = True
+    over: int = 1
+
+
+def both(*values: Value) -> Any:
+    """Where all values are bound."""
+    bounds = [v.bound for v in values if v.bound is not True]
+    return reduce(and_, bounds) if bounds else True
+
+
+def certain(value: Value) -> np.ndarray:
+    """Where a truth is bound and true."""
+    truth = np.asarray(value.data, dtype=bool)
+    return truth if value.bound is True else np.asarray(truth & value.bound)
+
+
+def constant(number: int | bool) -> Value:
+    """A constant column of shape ()."""
+    return Value(wide.as_column(number) if not isinstance(number, bool) else np.asarray(number))
+
+
+def combine(operate: Callable[[np.ndarray, np.ndarray], np.ndarray], a: Value, b: Value) -> Value:
+    """Add, subtract or compare-select two numbers after bringing them over one divisor."""
+    if a.over == b.over:
+        return Value(operate(a.data, b.data), both(a, b), a.over)
+    left, right = over_one_divisor(a, b)
+    return Value(operate(left, right), both(a, b), a.over * b.over)
+
+
+def over_one_divisor(a: Value, b: Value) -> tuple[np.ndarray, np.ndarray]:
+    """The two numerators once both stand over the product of the divisors."""
+    if a.over == b.over:
+        return a.data, b.data
+    return wide.multiply(a.data, wide.as_column(b.over)), wide.multiply(b.data, wide.as_column(a.over))
+
+
+def multiply(a: Value, b: Value) -> Value:
+    return Value(wide.multiply(a.data, b.data), both(a, b), a.over * b.over)
+
+
+def divided(a: Value, by: int) -> Value:
+    """True division by a positive constant, kept exact as a fraction."""
+    return Value(a.data, a.bound, a.over * by)
+
+
+def floor_divide(a: Value, b: Value) -> Value:
+    """Floor division of whole numbers; unbound where the divisor is 0."""
+    return Value(wide.floor_divide(a.data, b.data), both(a, b) & (b.data != 0))
+
+
+def remainder(a: Value, b: Value) -> Value:
+    """``a`` modulo ``b``; unbound where ``b`` is 0."""
+    return Value(wide.remainder(a.data, b.data), both(a, b) & (b.data != 0))
+
+
+def minimum(*values: Value) -> Value:
+    return reduce(lambda a, b: combine(wide.smaller, a, b), values)
+
+
+def maximum(*values: Value) -> Value:
+    return reduce(lambda a, b: combine(wide.larger, a, b), values)
+
+
+def absolute(a: Value) -> Value:
+    return combine(wide.larger, a, combine(wide.subtract, constant(0), a))
+
+
+def promote(*values: Value) -> Value:
+    """The dtype that the pages' promotion gives, taken from left to right; unbound where there is none."""
+    table = words().promoted
+
+    def pair(a: Value, b: Value) -> Value:
+        known = (a.data >= 0) & (b.data >= 0)
+        result = np.where(known, table[np.maximum(a.data, 0), np.maximum(b.data, 0)], -1)
+        return Value(result, both(a, b) & (result >= 0))
+
+    return reduce(pair, values)
+
+
+def higher(a: Value, b: Value) -> Value:
+    """The dtype of higher precision of the two: the one that their promotion equals; unbound where it is neither."""
+    to = promote(a, b)
+    return Value(to.data, to.bound & ((to.data == a.data) | (to.data == b.data)))
+
+
+def _times(a: Value, b: Value) -> Value:
+    return multiply(a, b)
+
+
+def _plus(*values: Value) -> Value:
+    return reduce(lambda a, b: combine(wide.add, a, b), values)
+
+
+def _minus(a: Value, b: Value) -> Value:
+    return combine(wide.subtract, a, b)
+
+
+_ONE = constant(1)
+
+
+def conv_out(size: Value, kernel: Value, stride: Value, padding: Value, dilation: Value) -> Value:
+    """Extent of a convolution's output; ``padding`` is begin plus end.
+
+    floor((size + padding - dilation * (kernel - 1) - 1) / stride) + 1
+    """
+    reach = _plus(_times(dilation, _minus(kernel, _ONE)), _ONE)
+    out = _plus(floor_divide(_minus(_plus(size, padding), reach), stride), _ONE)
+    return Value(out.data, out.bound & (stride.data > 0))
+
+
+def transposed_out(size: Value, kernel: Value, stride: Value, padding: Value, dilation: Value, extra: Value) -> Value:
+    """Extent of a transposed convolution's output; ``padding`` is begin plus end, ``extra`` the output padding.
+
+    (size - 1) * stride - padding + dilation * (kernel - 1) + extra + 1
+    """
+    grown = _plus(_times(_minus(size, _ONE), stride), _times(dilation, _minus(kernel, _ONE)), extra, _ONE)
+    return _minus(grown, padding)
+
+
+def pooled(size: Value, kernel: Value, stride: Value, padding: Value, ceil: Value) -> Value:
+    """Extent of a pooling's output; ``padding`` stands on both sides.
+
+    Rounded up where ``ceil``, and then one less where the last window would start beyond input and begin padding.
+    """
+    span = _minus(_plus(size, padding, padding), kernel)
+    room = _minus(stride, _ONE)
+    rounded = Value(np.where(ceil.data, _plus(span, room).data, span.data), both(span, room, ceil))
+    out = _plus(floor_divide(rounded, stride), _ONE)
+    late = wide.multiply(_minus(out, _ONE).data, stride.data) >= _plus(size, padding).data
+    trimmed = np.where(np.asarray(ceil.data, dtype=bool) & late, _minus(out, _ONE).data, out.data)
+    return Value(trimmed, out.bound & (stride.data > 0))
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A function of the rule language: what it takes, what it gives, how many arguments."""
+
+    apply: Callable[..., Value]
+    takes: tuple[str, ...]
+    gives: str
+    at_least: int
+    at_most: int
+
+
+FORMULAS: dict[str, Formula] = {
+    "min": Formula(minimum, ("int",), "int", 2, 9),
+    "max": Formula(maximum, ("int",), "int", 2, 9),
+    "abs": Formula(absolute, ("int",), "int", 1, 1),
+    "promote": Formula(promote, ("dtype",), "dtype", 2, 9),
+    "higher": Formula(higher, ("dtype",), "dtype", 2, 2),
+    "conv_out": Formula(conv_out, ("int",), "int", 5, 5),
+    "transposed_out": Formula(transposed_out, ("int",), "int", 6, 6),
+    "pooled": Formula(pooled, ("int", "int", "int", "int", "bool"), "int", 5, 5),
+}

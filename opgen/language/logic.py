@@ -1,0 +1,63 @@
+"""Three-valued logic on columns: a value is bound or not, and only what is bound can decide."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from opgen.language import formulas
+from opgen.language.formulas import Value, both
+from opgen.language.parts import Term, View
+
+_ORDER: dict[str, Callable[[Any, Any], Any]] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+def negation(a: Value) -> Value:
+    """True where ``a`` is false; unbound where it is."""
+    return Value(~np.asarray(a.data, dtype=bool), a.bound)
+
+
+def conjunction(a: Value, b: Value) -> Value:
+    """False as soon as one side is bound and false, whatever the other."""
+    x, y, bound = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool), both(a, b)
+    return Value(x & y, bound if bound is True else bound | (a.bound & ~x) | (b.bound & ~y))
+
+
+def disjunction(a: Value, b: Value) -> Value:
+    x, y, bound = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool), both(a, b)
+    return Value(x | y) if bound is True else Value((x & a.bound) | (y & b.bound), bound | (a.bound & x) | (b.bound & y))
+
+
+def _equal_shapes(a: Value, b: Value) -> Any:
+    (rank_a, extents_a), (rank_b, extents_b) = a.data, b.data
+    width = max(extents_a.shape[-1], extents_b.shape[-1])
+    same = np.asarray(rank_a == rank_b)
+    for i in range(width):
+        left = extents_a[:, i] if i < extents_a.shape[-1] else 1
+        right = extents_b[:, i] if i < extents_b.shape[-1] else 1
+        same = same & ((left == right) | (i >= rank_a))
+    return same
+
+
+def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View], Value]:
+    """What reads ``left sign right`` off a view; bound where every side is."""
+    def equal(a: Value, b: Value) -> Any:
+        if left.kind == "shape":
+            return _equal_shapes(a, b)
+        x, y = formulas.over_one_divisor(a, b) if left.kind == "int" else (a.data, b.data)
+        return np.asarray(x == y)
+
+    def among(view: View) -> Value:
+        a, others = left.read(view), [item.read(view) for item in right]
+        found = reduce(operator.or_, [equal(a, other) for other in others])
+        return Value(found if sign in ("==", "in") else ~found, both(a, *others))
+
+    def ordered(view: View) -> Value:
+        a, b = left.read(view), right[0].read(view)
+        return Value(np.asarray(_ORDER[sign](*formulas.over_one_divisor(a, b)), dtype=bool), both(a, b))
+
+    return ordered if sign in _ORDER else among

@@ -1,0 +1,53 @@
+"""What the rule language is made of: references, terms and relations, and the two things they are read against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from opgen.language.formulas import Value
+
+Reference: TypeAlias = tuple[str, Any]
+"""A name and what is asked of it: ``("N", "")``, ``("self", "dtype")``, ``("padding", 2)``, ``("self", ("dim", -1))``."""
+
+
+class Scope(Protocol):
+    """What names mean: the kind of a reference, or ``None`` where there is no such name."""
+
+    def kind(self, reference: Reference) -> str | None: ...
+    def constant(self, name: str) -> int | None: ...
+    def names(self) -> list[str]: ...
+
+
+class View(Protocol):
+    """Columns to read names from: a table, or the assignments a call is being made of."""
+
+    def get(self, reference: Reference) -> Value: ...
+
+
+class TermError(Exception):
+    """A term that cannot be compiled; the message names the part and the remedy."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A compiled term. ``kind`` is int, bool, dtype, format, product or shape; ``refs`` are the names it reads."""
+
+    text: str
+    kind: str
+    refs: tuple[Reference, ...]
+    read: Callable[[View], Value]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One comparison. ``bare`` says that its left side is a single name: then ``==`` and ``in`` also say what it is."""
+
+    text: str
+    operator: str
+    left: Term
+    right: tuple[Term, ...]
+    refs: tuple[Reference, ...]
+    read: Callable[[View], Value]
+    bare: bool

@@ -1,0 +1,110 @@
+"""Holding specs against the pages that they were transcribed from.
+
+A spec keeps the sha256 of its page and a short digest of every line that a fact cites; the page's sentences are not
+copied. With a folder of pages at hand this says which facts stand on lines that changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from opgen.maintenance.lockfile import Entry
+from opgen.model import Case, FileError, Problem
+from opgen.page.spec import Spec
+
+DIGEST_LENGTH = 12
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of a page on which facts stand and that is no longer what it was, and the cases that rely on it."""
+
+    spec: str
+    line: int
+    state: str
+    moved_to: int | None
+    facts: tuple[str, ...]
+    cases: tuple[str, ...] = ()
+
+
+def line_digest(line: str) -> str:
+    """12 hexadecimal digits of the sha256 of a line without the blanks around it."""
+    return hashlib.sha256(line.strip().encode()).hexdigest()[:DIGEST_LENGTH]
+
+
+def facts_by_line(spec: Spec) -> dict[int, list[str]]:
+    """Line of the page -> the rules, parameters and modes that cite it, in the page's order."""
+    facts: dict[int, list[str]] = {}
+    for rule in spec.rules:
+        for line in rule.at:
+            facts.setdefault(line, []).append(rule.id)
+    for parameter in spec.parameters.values():
+        for line in parameter.at:
+            facts.setdefault(line, []).append(parameter.name)
+    for mode in spec.modes:
+        for line in mode.at:
+            facts.setdefault(line, []).append(f"compute {mode.dtype}")
+    return {line: list(dict.fromkeys(facts[line])) for line in sorted(facts)}
+
+
+def read_page(spec: Spec, folder: Path) -> tuple[list[str], str]:
+    """The lines of a spec's page in ``folder`` and the sha256 of its bytes; raises FileError where it is not there."""
+    assert spec.page is not None
+    path = folder / spec.page.file
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise FileError([Problem(str(path), None, "", f"cannot be read: {error.strerror}")]) from None
+    return content.decode("utf-8", errors="replace").split("\n"), hashlib.sha256(content).hexdigest()
+
+
+def audit(spec: Spec, folder: Path) -> list[Finding]:
+    """What changed on the lines that a spec cites; empty where every cited line is as it was."""
+    if spec.page is None:
+        return []
+    lines, _ = read_page(spec, folder)
+    now = [line_digest(line) for line in lines]
+    findings = []
+    for line, facts in facts_by_line(spec).items():
+        known = spec.page.lines.get(line, "")
+        if line <= len(now) and now[line - 1] == known:
+            continue
+        elsewhere = next((i + 1 for i, digest in enumerate(now) if digest == known), None)
+        state = "moved" if elsewhere else "changed" if line <= len(now) else "vanished"
+        findings.append(Finding(spec.name, line, state, elsewhere, tuple(facts)))
+    return findings
+
+
+def touched(findings: Iterable[Finding], rules: Mapping[str, Mapping[str, frozenset[str]]]) -> list[Finding]:
+    """The findings with the cases that they touch: those that break a rule that stands on the line, or aim to.
+
+    ``rules`` maps each spec's name to its cases and the rules that these name: :func:`rules_of`, :func:`rules_in`.
+    """
+    return [
+        replace(finding, cases=tuple(one for one, named in rules.get(finding.spec, {}).items() if named & set(finding.facts)))
+        for finding in findings
+    ]
+
+
+def rules_of(spec: Spec, cases: Iterable[Case]) -> dict[str, frozenset[str]]:
+    """Case id -> the rules of a spec that its intent or its breaks name, and its compute mode."""
+    known, found = set(spec.rule), {}
+    for case in cases:
+        if case.call.api == spec.api and case.call.product in spec.judges:
+            words = set(case.intent.replace(";", " ").replace(",", " ").split()) & known
+            found[case.id] = frozenset({*words, *(b.rule for b in case.page.breaks), f"compute {case.compute}"})
+    return found
+
+
+def rules_in(entries: Iterable[Entry]) -> dict[str, frozenset[str]]:
+    """Case id -> the rules that a lock says it breaks."""
+    return {entry.id: frozenset(entry.expectation.split("|")[0].split(":")[-1].split(",")) for entry in entries}
+
+
+def digest_block(lines: list[str], cited: list[int], width: int = 8) -> str:
+    """The ``lines:`` block of a spec for these line numbers, ``width`` pairs to a row."""
+    pairs = [f"{line} {line_digest(lines[line - 1])}" for line in cited if line <= len(lines)]
+    return "\n".join("    " + "  ".join(pairs[i : i + width]) for i in range(0, len(pairs), width))

@@ -1,0 +1,237 @@
+"""A plan against its lock: which cases came, went or changed, by how much, and why.
+
+Only what changed is computed again: a page whose sources are what they were is not even enumerated, and a case whose key is
+what it was keeps its digests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from opgen.bundle.reader import Bundle
+from opgen.calls.jsonl import to_plain
+from opgen.computation import engine
+from opgen.computation.computing import Arrays
+from opgen.maintenance.lockfile import DIGEST, NOTHING, Entry, Lock, expectation_text, lines_of
+from opgen.model import Case
+from opgen.numbers.numerics import DTYPES, ulp_distance
+from opgen.page.spec import Spec
+from opgen.planning.plan import Plan
+from opgen.resources import specs_folder
+from opgen.suites.suite import Batch, Suite, plan_suite
+
+_PACKAGE = Path(__file__).parents[1]
+DATA = ("numbers", "computation")
+"""Where inputs, goldens and bounds are made of cases."""
+CASES = (
+    "suites", "enumeration", "covering", "planning", "judge", "page", "language", "calls", "yamlfile.py", "resources.py", "model.py"
+)  # fmt: skip
+"""Where it is decided which cases there are and what is expected of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One case that is not as the lock has it. ``what`` is added, removed, data, golden, bound or expectation."""
+
+    case: str
+    what: str
+    why: tuple[str, ...]
+    before: str = ""
+    after: str = ""
+    ulp: int | None = None
+
+
+@dataclass
+class Refreshed:
+    """The new lock, and what is different from the old one."""
+
+    lock: Lock
+    changes: list[Change] = field(default_factory=list)
+    computed: int = 0
+    cases: int = 0
+
+
+def refresh(
+    pages: Iterable[tuple[Spec, Plan]], tier: str, old: Lock, *, seed: int = 0, everything: bool = False, bundle: Bundle | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Refreshed:
+    """Hold a tier of some pages against a lock. ``everything`` trusts no key and computes all cases again.
+
+    ``bundle`` is one that was written before: then a changed golden is given in units in the last place.
+    """
+    result = Refreshed(Lock())
+    for spec, plan in pages:
+        now = sources(spec, plan, seed)
+        before = old.sources.get(spec.name, {})
+        known = old.entries.get(spec.name, {})
+        result.lock.sources[spec.name] = now
+        if now == before and not everything:
+            result.lock.entries[spec.name] = dict(known)
+            result.cases += len(known)
+            continue
+        why = tuple(what for what, digest in now.items() if before.get(what) != digest)
+        suite = plan_suite([(spec, plan)], tier)
+        entries = _entries(suite, spec, seed, {} if everything else known, result, progress)
+        result.lock.entries[spec.name] = entries
+        result.changes += _changes(known, entries, why or ("environment",))
+    gone = set(old.sources) - set(result.lock.sources)
+    result.changes += [Change(one, "removed", ("page",)) for page in sorted(gone) for one in sorted(old.entries[page])]
+    if bundle is not None:
+        result.changes = _measured(result, pages, tier, seed, bundle)
+    return result
+
+
+def sources(spec: Spec, plan: Plan, seed: int) -> dict[str, str]:
+    """What the cases of a page are made from, each as a digest: spec, plan, errata, kernel, data, code, numpy, seed."""
+    folder = specs_folder()
+    errata = [path for path in sorted((folder / "errata").glob(f"{spec.op}*.yaml"))]
+    return {
+        "spec": _of_files([folder / Path(spec.file).name, folder / "tables.yaml"]),
+        "plan": plan.digest[:DIGEST],
+        "errata": _of_files(errata),
+        "kernel": kernel_digest(spec.op),
+        "data": data_digest(),
+        "code": code_digest(),
+        "numpy": np.__version__,
+        "seed": str(seed),
+    }
+
+
+@cache
+def kernel_digest(op: str) -> str:
+    """A digest of the source of an operator's golden kernel and of what kernels share."""
+    return _of_files([_PACKAGE / "golden" / f"{op}.py", *sorted((_PACKAGE / "golden").glob("_*.py"))])
+
+
+@cache
+def data_digest() -> str:
+    """A digest of the source of everything that fills inputs and bounds goldens."""
+    return _of_files(_programs(DATA))
+
+
+@cache
+def code_digest() -> str:
+    """A digest of the source that decides which cases there are and what is expected of them."""
+    return _of_files(_programs(CASES))
+
+
+def _programs(names: Iterable[str]) -> list[Path]:
+    """The source files of some packages and modules of opgen, in a fixed order."""
+    places = [_PACKAGE / name for name in sorted(names)]
+    return [path for place in places for path in ([place] if place.is_file() else sorted(place.rglob("*.py")))]
+
+
+def _of_files(paths: Iterable[Path]) -> str:
+    digest = hashlib.blake2b()
+    for path in paths:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:DIGEST]
+
+
+def key_of(case: Case, spec: Spec, seed: int) -> str:
+    """A digest of everything that a case's data depend on; ``-`` for a case without data."""
+    if case.phase == 1:
+        return NOTHING
+    programs = (kernel_digest(spec.op), data_digest(), np.__version__)
+    text = json.dumps([to_plain(case.call), case.id, case.recipe, case.compute, seed, *programs])
+    return hashlib.blake2b(text.encode()).hexdigest()[:DIGEST]
+
+
+def _entries(
+    suite: Suite, spec: Spec, seed: int, known: Mapping[str, Entry], result: Refreshed, progress: Callable[[int], None] | None
+) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    stale: set[int] = set()
+    for row, case in enumerate(suite.cases):
+        key, before = key_of(case, spec, seed), known.get(case.id)
+        fresh = before is not None and before.key == key
+        entries[case.id] = (
+            replace(before, expectation=expectation_text(case)) if fresh and before is not None
+            else Entry(case.id, key, NOTHING, NOTHING, NOTHING, expectation_text(case))
+        )  # fmt: skip
+        if not fresh and key != NOTHING:
+            stale.add(row)
+    for batch in suite.batches:
+        some = _cut(batch, stale)
+        if some is not None:
+            for one, digests in zip(some.ids, _digests(engine.compute(some, seed), len(some.ids)), strict=True):
+                entries[one] = replace(entries[one], **digests)
+            result.computed += len(some.ids)
+            if progress is not None:
+                progress(len(some.ids))
+    result.cases += len(entries)
+    return entries
+
+
+def _cut(batch: Batch, rows: set[int]) -> Batch | None:
+    kept = [i for i, row in enumerate(batch.rows) if int(row) in rows]
+    return replace(batch, rows=batch.rows[kept], ids=tuple(batch.ids[i] for i in kept)) if kept else None
+
+
+def _digests(arrays: Arrays, count: int) -> list[dict[str, str]]:
+    """Per case of a batch: inputs, goldens and bounds, each as one digest over its tensors in a fixed order."""
+    found: list[dict[str, str]] = []
+    for i in range(count):
+        one = {}
+        for what, role in (("inputs", "input"), ("goldens", "golden"), ("bounds", "bound")):
+            digest = hashlib.blake2b()
+            some = [(name, stack[i]) for (name, kind), stack in sorted(arrays.items()) if kind == role]
+            for name, array in some:
+                digest.update(name.encode() + b"\0" + str(array.dtype).encode() + np.ascontiguousarray(array).tobytes())
+            one[what] = digest.hexdigest()[:DIGEST] if some else NOTHING
+        found.append(one)
+    return found
+
+
+def _changes(before: Mapping[str, Entry], after: Mapping[str, Entry], why: tuple[str, ...]) -> list[Change]:
+    found = [Change(one, "removed", why) for one in sorted(set(before) - set(after))]
+    found += [Change(one, "added", why) for one in sorted(set(after) - set(before))]
+    for one in sorted(set(after) & set(before)):
+        a, b = before[one], after[one]
+        for what, cause in (("inputs", ("data", "seed")), ("goldens", ("kernel", "data", "numpy")), ("bounds", ("kernel", "data")),
+                            ("expectation", ("spec", "errata", "code"))):  # fmt: skip
+            if getattr(a, what) != getattr(b, what):
+                likely = tuple(w for w in why if w in cause) or why
+                name = {"inputs": "data", "goldens": "golden", "bounds": "bound"}.get(what, what)
+                found.append(Change(one, name, likely, getattr(a, what), getattr(b, what)))
+    return found
+
+
+def _measured(result: Refreshed, pages: Iterable[tuple[Spec, Plan]], tier: str, seed: int, bundle: Bundle) -> list[Change]:
+    """The same changes, with the largest distance of a changed golden from the one in an older bundle."""
+    wanted = {change.case for change in result.changes if change.what == "golden"} & set(bundle.ids)
+    far: dict[str, int] = {}
+    if wanted:
+        suite = plan_suite(list(pages), tier)
+        rows = {row for row, case in enumerate(suite.cases) if case.id in wanted}
+        for batch in suite.batches:
+            some = _cut(batch, rows)
+            if some is None:
+                continue
+            arrays = engine.compute(some, seed)
+            for i, one in enumerate(some.ids):
+                old = bundle[one].golden
+                pairs = [(stack[i], old[name]) for (name, role), stack in arrays.items() if role == "golden" and name in old]
+                far[one] = max((_ulps(new, was) for new, was in pairs if new.shape == was.shape), default=0)
+    return [replace(c, ulp=far.get(c.case)) if c.what == "golden" else c for c in result.changes]
+
+
+def _ulps(new: Any, old: Any) -> int:
+    parts = [(new.real, old.real), (new.imag, old.imag)] if np.iscomplexobj(new) else [(new, old)]
+    name = "FLOAT" if parts[0][0].dtype == np.float32 else "DOUBLE"
+    assert name in DTYPES
+    return max((int(ulp_distance(a, b, name).max(initial=0)) for a, b in parts), default=0)
+
+
+def expectation_changes(before: Mapping[str, Mapping[str, Entry]], after: Mapping[str, Mapping[str, Entry]]) -> list[tuple[str, str, str]]:
+    """(case, before, after) wherever what is expected is not what it was."""
+    a, b = lines_of(before), lines_of(after)
+    return [(one, a[one].expectation, b[one].expectation) for one in sorted(set(a) & set(b)) if a[one].expectation != b[one].expectation]

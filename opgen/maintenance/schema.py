@@ -1,0 +1,184 @@
+"""JSON Schemas of what people write: specs, plans and calls, for editors that check and complete as one types.
+
+They are made from the same tables that the readers use, so that a key the reader knows is a key the schema knows. A schema
+tells the form; what only a reader can tell (names that exist, rules that stand in ``returns``) stays with the reader.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opgen.calls.table import SCALARS
+from opgen.calls.words import words
+from opgen.numbers.recipes import RECIPES
+from opgen.page.book import book
+from opgen.page.parameterfields import PLAIN
+from opgen.page.rulefields import BUCKETS
+from opgen.page.rules import KEYS
+from opgen.page.spec import KINDS
+from opgen.page.specfile import TOP as SPEC_TOP
+from opgen.planning.plan import PIN_KEYS, ROLES, TIER_KEYS, TIERS
+from opgen.planning.plan import TOP as PLAN_TOP
+
+Schema = dict[str, Any]
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TEXT: Schema = {"type": "string"}
+PAGE = ("file", "sha256", "lines")
+NUMBER: Schema = {"type": "integer"}
+FLAG: Schema = {"type": "boolean"}
+LINES: Schema = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "array", "items": {"type": "integer", "minimum": 1}}]}
+TERM: Schema = {"type": "string", "description": "an expression of the rule language"}
+NUMBERS: Schema = {"anyOf": [NUMBER, TERM, {"type": "array", "items": {"anyOf": [NUMBER, TERM]}, "minItems": 1}]}
+
+
+def schema(what: str) -> Schema:
+    """The schema of ``spec``, ``plan`` or ``call``; KeyError for anything else."""
+    return {"$schema": DIALECT, "title": f"opgen {what}", **{"spec": spec, "plan": plan, "call": call}[what]()}
+
+
+def closed(properties: Schema, required: tuple[str, ...] = ()) -> Schema:
+    """An object with these properties and no others."""
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def mapping(values: Schema, pattern: str = "") -> Schema:
+    """An object whose values are alike, and whose keys match a pattern."""
+    if not pattern:
+        return {"type": "object", "additionalProperties": values}
+    return {"type": "object", "patternProperties": {pattern: values}, "additionalProperties": False}
+
+
+def words_of(kind: str) -> Schema:
+    return {"enum": list(words().names[kind])}
+
+
+def lists_of(kind: str) -> Schema:
+    return {"type": "array", "items": words_of(kind), "minItems": 1}
+
+
+# spec -----------------------------------------------------------------------------------------------------------------
+def spec() -> Schema:
+    """A transcribed page."""
+    products = {"anyOf": [{"type": "array", "items": words_of("product")}, mapping(LINES, f"^({'|'.join(words().products)})$")]}
+    properties: Schema = {
+        "api": TEXT,
+        "page": {"anyOf": [{"const": "none"}, {"type": "null"}, closed(dict.fromkeys(PAGE, TEXT), PAGE)]},
+        "products": products,
+        "judges": {"type": "array", "items": words_of("product")},
+        "parameters": mapping({"oneOf": [parameter(kind) for kind in KINDS]}),
+        "rules": mapping(closed({"at": LINES, "when": TERM, "require": TERM, "note": TEXT}, ("require",))),
+        "compute": closed(
+            {
+                "exact": {"type": "array", "items": TEXT},
+                "modes": {"type": "array", "items": closed({"at": LINES, "when": TERM, "dtype": TEXT}, ("when", "dtype"))},
+            }
+        ),
+        "clauses": mapping({"type": "object"}),
+        "returns": mapping({"anyOf": [{"type": "array", "items": TEXT}, mapping({"type": "array", "items": TEXT})]}, returns_keys()),
+    }
+    assert set(properties) == set(SPEC_TOP)
+    return closed(properties, ("api", "page", "products", "parameters", "returns"))
+
+
+def returns_keys() -> str:
+    return "^(" + "|".join([*map(str, words().status), *BUCKETS]) + ")$"
+
+
+def parameter(kind: str) -> Schema:
+    """A parameter of one kind: its plain keys, and those that yield rules."""
+    by_key = {
+        "null": {"anyOf": [FLAG, TERM]},
+        "dtype": {"anyOf": [lists_of("dtype"), mapping(lists_of("dtype"), "^(any|" + "|".join(words().products) + ")$")]},
+        "format": {"anyOf": [lists_of("format"), mapping(lists_of("format"), "^[0-9]+$")]},
+        "rank": NUMBERS,
+        "shape": mapping({"type": "array", "items": {"anyOf": [TEXT, NUMBER]}}, "^[0-9]+$"),
+        "dims": {"type": "array", "minItems": 2, "maxItems": 2},
+        "empty": FLAG,
+        "length": {"anyOf": [NUMBERS, mapping(mapping(NUMBERS, "^-?[0-9]+$"))]},
+        "min": {"anyOf": [NUMBER, TERM]},
+        "max": {"anyOf": [NUMBER, TERM]},
+        "range": {"type": "array", "minItems": 2, "maxItems": 2},
+        "enum": mapping(TEXT, "^-?[0-9]+$"),
+    }
+    assert set(by_key) == set(KEYS)
+    slots: Schema = {"type": "array", "items": {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}}
+    plain: Schema = {
+        "kind": {"const": kind},
+        "at": {"anyOf": [LINES, mapping(LINES)]},
+        "when": mapping(TERM),
+        "note": mapping(TEXT),
+        "items": {"anyOf": [slots, mapping(slots, "^[0-9]+$")]},
+        "otherwise": mapping(mapping(TEXT), "^[0-9]+$"),
+        "strided": FLAG,
+        "mask": TERM,
+    }
+    assert set(plain) == set(PLAIN)
+    return closed({**plain, **{key: by_key[key] for key, (kinds, _) in KEYS.items() if kind in kinds}}, ("kind",))
+
+
+# plan -----------------------------------------------------------------------------------------------------------------
+def plan() -> Schema:
+    """What to try of an operator."""
+    values: Schema = {"type": "array", "minItems": 1}
+    sets = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
+    axis = closed({"sets": sets, "values": values, "why": TEXT, **dict.fromkeys(TIERS, values)}, ("values",))
+    group = closed({"axes": {"type": "array", "items": TEXT, "minItems": 1}, "strength": {"type": "integer", "minimum": 1}}, ("axes",))
+    tier = closed({key: {"type": "array", "items": group} if key == "groups" else {"type": "integer", "minimum": 0} for key in TIER_KEYS})
+    pin: Schema = {
+        "id": TEXT,
+        "why": TEXT,
+        "products": {"type": "array", "items": words_of("product")},
+        "args": {"type": "object"},
+        "recipe": {"enum": list(RECIPES)},
+        "data": {"type": "object"},
+        "tiers": {"type": "array", "items": {"enum": list(TIERS)}},
+    }
+    let: Schema = {"anyOf": [TERM, NUMBER, {"type": "array", "items": closed({"when": TERM, "is": {"anyOf": [TERM, NUMBER]}}, ("is",))}]}
+    properties: Schema = {
+        "op": {"enum": [*book().kinds]},
+        "axes": mapping({"anyOf": [values, axis]}),
+        "let": mapping(let),
+        "roles": mapping({"enum": list(ROLES)}),
+        "factors": {"type": "integer", "minimum": 1},
+        "vacuous": {"type": "array", "items": {"type": "object"}},
+        "tiers": mapping(tier, "^(" + "|".join(TIERS) + ")$"),
+        "pinned": {"type": "array", "items": closed({key: pin[key] for key in PIN_KEYS}, ("id", "why", "args"))},
+    }
+    assert set(properties) == set(PLAN_TOP)
+    return closed(properties, ("op", "axes", "tiers"))
+
+
+# call -----------------------------------------------------------------------------------------------------------------
+def call() -> Schema:
+    """One line of a call file; top-level keys that opgen does not know are ignored."""
+    integers: Schema = {"type": "array", "items": {"type": "integer", "minimum": SCALARS["int64"][0], "maximum": SCALARS["int64"][1]}}
+    tensor = closed(
+        {
+            "shape": {**integers, "maxItems": 25},
+            "dtype": words_of("dtype"),
+            "format": words_of("format"),
+            "strides": {"anyOf": [integers, {"type": "null"}]},
+            "offset": integers["items"],
+            "storage_shape": {"anyOf": [integers, {"type": "null"}]},
+            "range": {"anyOf": [{"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, {"type": "null"}]},
+        },
+        ("shape", "dtype"),
+    )
+    kinds: Schema = {
+        "tensor": {"anyOf": [tensor, {"type": "null"}]},
+        "int_array": {"anyOf": [integers, {"type": "null"}]},
+        "bool_array": {"anyOf": [{"type": "array", "items": FLAG}, {"type": "null"}]},
+        "bool": FLAG,
+        **{kind: {"type": "integer", "minimum": low, "maximum": high} for kind, (low, high) in SCALARS.items() if kind != "bool"},
+    }
+    common: Schema = {"id": {"type": "string", "minLength": 1}, "product": words_of("product")}
+    return {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {**common, "op": {"const": api}, "args": closed({n: kinds[kind] for n, kind in names.items()}, tuple(names))},
+                "required": ["id", "op", "product", "args"],
+            }
+            for api, names in book().kinds.items()
+        ]
+    }

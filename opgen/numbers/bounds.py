@@ -1,0 +1,243 @@
+"""How far a correct device may be from a golden, element by element, in whatever order it adds.
+
+A sum of products in which no term passes more than T roundings of unit roundoff u has ``|sum - exact| <= gamma_T *
+sum|term|`` with ``gamma_T = T u / (1 - T u)``, for every order and every association, fused or not (Higham 2002, 3.1).
+To this come the rounding of the output, a rounding on the way where the device stores in its compute dtype first, and
+subnormals, which a device may flush to zero. Every step is rounded up, so the bound itself is never too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from opgen.numbers.numerics import DTYPES, FORMATS, Array, Format, binade, in_blocks, rounded
+
+_UP = 1.0 + 2.0**-40  # more than all float64 roundings of one evaluation here
+
+
+def gamma(depth: Array | int, unit: float) -> Array:
+    """``depth * unit / (1 - depth * unit)`` rounded up; Inf where the theory ends, at ``depth * unit >= 1``.
+
+    >>> bool(4096 * 2.0**-24 < gamma(4096, 2.0**-24) < 4098 * 2.0**-24)
+    True
+    """
+    total = np.multiply(depth, unit)
+    with np.errstate(divide="ignore"):
+        return np.where(total < 1.0, total / (1.0 - total) * _UP, np.inf)
+
+
+def bound(
+    golden: Array,
+    magnitude: Array,
+    depth: int,
+    output: str,
+    accumulator: str | None = None,
+    *,
+    through: str | None = None,
+    quantum: float | None = None,
+    flushed: Array | None = None,
+    gain: float = 1.0,
+) -> Array:
+    """The largest ``|device - golden|`` of a correct device: FLOAT, rounded up; complex64 by parts for complex goldens.
+
+    ``golden`` and ``magnitude`` are float64 (complex128, by parts) of the same shape; ``magnitude`` is the sum of
+    ``|term|``, ``depth`` the longest chain of roundings. ``accumulator`` is FLOAT, or DOUBLE for DOUBLE and COMPLEX128.
+    ``through`` is the dtype a result is stored in before it is cast to ``output``. ``quantum``: every term is a
+    multiple of it; where ``magnitude`` then fits the accumulator's digits, sums are exact in any order and only the
+    output rounds. ``flushed`` is the magnitude of the terms with a subnormal factor (:func:`flushed_magnitude`).
+    ``gain`` is the largest factor that an intermediate value is multiplied by afterwards (rstd in group norm).
+
+    The reference is the golden as it is kept, rounded to its own dtype. Inf where a correct device may overflow; 0
+    where the golden is Inf or NaN, which must be met exactly.
+    """
+    if flushed is not None and np.iscomplexobj(golden) and not np.iscomplexobj(flushed):
+        flushed = flushed * (1 + 1j)  # a real share counts for both parts
+    sums = Sums(golden.reshape(-1), magnitude.reshape(-1), None if flushed is None else flushed.reshape(-1))
+    limits = Limits.of([(golden.size, depth, quantum, gain)])
+    return bounds(formats_of(output, accumulator, through), sums, limits).reshape(golden.shape)
+
+
+def certain_overflow(
+    golden: Array, magnitude: Array, depth: int, output: str, accumulator: str | None = None, through: str | None = None
+) -> Array:
+    """Where every correct device returns Inf although the golden is finite: keep the golden as Inf there, bound 0."""
+    sums, limits = Sums(golden.reshape(-1), magnitude.reshape(-1)), Limits.of([(golden.size, depth, None, 1.0)])
+    return certain_overflows(formats_of(output, accumulator, through), sums, limits).reshape(golden.shape)
+
+
+class Sums(NamedTuple):
+    """Outputs one after the other, flat, each as :func:`bound` takes it."""
+
+    golden: Array
+    magnitude: Array
+    flushed: Array | None = None
+
+    @property
+    def parts(self) -> list[Array]:
+        """All three as real numbers."""
+        return [np.zeros(()) if array is None else np.ascontiguousarray(array).view(np.float64) for array in self]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What :func:`bound` is told of outputs that stand one after the other, and how many elements each has: (outputs,) each."""
+
+    sizes: Array
+    depth: Array
+    quantum: Array
+    gain: Array
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, float | None, float]]) -> Limits:
+        """From a (size, depth, quantum, gain) per output."""
+        sizes, depth, quantum, gain = zip(*rows, strict=True)
+        return cls(np.array(sizes), np.array(depth), np.array(quantum, dtype=np.float64), np.array(gain))  # None becomes NaN
+
+    def numbers(self, form: Format) -> list[Array]:
+        """What the roundings of our own sum multiply a magnitude by; gamma of our sum, and of the device's; what flushing may
+        cost; the largest magnitudes up to which the device's sum is exact, ours is, and the device's is although it flushes."""
+        own, grown = gamma(self.depth, FORMATS["DOUBLE"].unit), gamma(self.depth, form.unit)
+        flush = 2.0 * self.depth * form.min_normal * self.gain * (1.0 + grown)
+        exact, ours = (np.where(np.isnan(self.quantum), 0.0, 2.0**digits * self.quantum) for digits in (form.digits, 53))
+        return [1.0 + 2.0 * own, own, grown, flush, exact, ours, np.where(self.quantum >= form.min_normal, exact, 0.0)]
+
+    def spread(self, numbers: Sequence[Array], total: int) -> list[Array]:
+        """A column per element, of which there are ``total``, two for a complex one; without axes where there is but one output."""
+        if len(self.sizes) == 1:
+            return [column[0] for column in numbers]
+        counts = self.sizes * (total // max(int(self.sizes.sum()), 1))
+        return [np.repeat(column, counts) for column in numbers]
+
+
+def bounds(formats: Formats, sums: Sums, limits: Limits) -> Array:
+    """:func:`bound` of several outputs that are written in the same formats, all at once: small ones cost less together."""
+    kind = np.complex64 if np.iscomplexobj(sums.golden) else np.float32
+    golden, magnitude, flushed = sums.parts
+    with np.errstate(all="ignore"):  # Inf and NaN are meant
+        numbers = limits.numbers(formats.sum)
+        steps = formats.bound_of_sum if formats.keeps(numbers) else formats.bound
+        return in_blocks(steps, np.float32, golden, magnitude, flushed, *limits.spread(numbers, golden.size)).view(kind)
+
+
+def certain_overflows(formats: Formats, sums: Sums, limits: Limits) -> Array:
+    """:func:`certain_overflow` of several outputs."""
+    golden, magnitude, flushed = sums.parts
+    with np.errstate(all="ignore"):
+        numbers = limits.spread(limits.numbers(formats.sum), golden.size)
+        return in_blocks(formats.certain_overflow, np.bool_, golden, magnitude, flushed, *numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """What is known of a device's value: within ``radius`` of ``centre``, or flushed to zero, or beyond all bounds."""
+
+    centre: Array
+    radius: Array
+    vanishes: Array
+    unbounded: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Formats:
+    """Where a sum is accumulated, what it is rounded to, and what the golden is kept in; evaluates blocks of real numbers."""
+
+    sum: Format
+    written: tuple[Format, ...]
+    kept: str
+
+    def _summed(self, golden: Array, magnitude: Array, flushed: Array, numbers: tuple[Array, ...]) -> _Sum:
+        scale, own, grown, flush, exact, ours, unflushed = numbers
+        magnitude = magnitude * scale  # itself a float64 sum
+        flush = np.where(magnitude > unflushed, flush, 0.0)
+        radius = np.where(magnitude <= exact, 0.0, grown * magnitude)
+        error = np.where(magnitude <= ours, 0.0, own * magnitude)
+        unbounded = ~(magnitude * (1.0 + grown) * _UP + flush < self.sum.max)  # also where the magnitude is Inf or NaN
+        radius = (radius + error + flush + flushed) * _UP
+        return _Sum(golden, radius, np.zeros(golden.shape, dtype=bool), unbounded)
+
+    def bound(self, golden: Array, magnitude: Array, flushed: Array, *numbers: Array) -> Array:
+        state = self._summed(golden, magnitude, flushed, numbers)
+        for form in self.written:
+            state = _rounded_to(form, state)
+        kept = rounded(golden, self.kept)
+        total = (state.radius + np.abs(state.centre - kept)) * _UP
+        total = np.where(state.vanishes, np.maximum(total, np.abs(kept)), total)
+        total = np.where(state.unbounded | np.isnan(total), np.inf, total)
+        total = np.where(np.isfinite(golden), total, 0.0)
+        return _up(total)
+
+    def keeps(self, numbers: Sequence[Array]) -> bool:
+        """Whether the sum is the output, the golden is kept as it is, no error is larger than what is summed, and whatever
+        the device sums exactly is so although it flushes."""
+        _, _, grown, flush, exact, _, unflushed = numbers
+        small = (grown <= 1.0) & (flush < self.sum.max / 4) & (exact == unflushed)
+        return not self.written and self.kept == "DOUBLE" and bool(small.all())
+
+    def bound_of_sum(self, golden: Array, magnitude: Array, flushed: Array, *numbers: Array) -> Array:
+        """The same with fewer steps where :meth:`keeps` holds, for values that are finite and far from overflow."""
+        if not (magnitude.max() < self.sum.max / 4 and flushed.max() < np.inf):
+            return self.bound(golden, magnitude, flushed, *numbers)
+        scale, own, grown, flush, exact, ours, _ = numbers
+        magnitude = magnitude * scale
+        total = grown * magnitude
+        inexact = magnitude > ours
+        if inexact.any():
+            total += (own * magnitude) * inexact
+        total += flush
+        total *= magnitude > exact
+        total += flushed
+        total *= _UP
+        total *= _UP
+        return _up(total)
+
+    def certain_overflow(self, golden: Array, magnitude: Array, flushed: Array, *numbers: Array) -> Array:
+        state = self._summed(golden, magnitude, flushed, numbers)
+        certain = np.zeros(golden.shape, dtype=bool)
+        for form in self.written:
+            edge = form.max + form.half_ulp_at_max
+            certain |= np.abs(state.centre) >= (edge + state.radius) * _UP
+            state = _rounded_to(form, state)
+        return certain & np.isfinite(golden) & np.isfinite(magnitude)
+
+
+def _up(values: Array) -> Array:
+    """To float32, upwards; not negative, no NaN."""
+    result = values.astype(np.float32)
+    bits = result.view(np.int32)
+    bits += result < values
+    return result
+
+
+@cache
+def formats_of(output: str, accumulator: str | None, through: str | None) -> Formats:
+    """The formats that the sum is rounded to are those of ``written``, one after the other, without what changes nothing."""
+    part = DTYPES[output].part.name
+    start = previous = FORMATS[accumulator or ("DOUBLE" if part == "DOUBLE" else "FLOAT")]
+    written = []
+    for form in [FORMATS[name] for name in (through, part) if name is not None]:
+        if form.digits < previous.digits or form.low > previous.low or form.high < previous.high:
+            written.append(form)
+        previous = form
+    return Formats(start, tuple(written), DTYPES[DTYPES[output].golden].part.name)
+
+
+def _rounded_to(form: Format, state: _Sum) -> _Sum:
+    """Round to nearest, or flush to zero what lies below the smallest normal.
+
+    An exact sum rounds to a known value. Otherwise the error is half a unit in the last place of the largest value that
+    the sum may have, which may lie in the next binade; and never more than the value, since 0 is representable.
+    """
+    size = np.abs(state.centre)
+    largest = (size + state.radius) * _UP
+    half = np.minimum(binade(largest, form.low) * 2.0**-form.digits, largest)
+    exact = state.radius == 0
+    centre = np.where(exact, rounded(state.centre, form.name), state.centre)
+    radius = np.where(exact, 0.0, (state.radius + half) * _UP)
+    vanishes = state.vanishes | (size < (form.min_normal + state.radius) * _UP)
+    unbounded = state.unbounded | (largest >= form.max + form.half_ulp_at_max)
+    return _Sum(centre, radius, vanishes, unbounded)

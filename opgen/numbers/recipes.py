@@ -1,0 +1,258 @@
+"""Data recipes: how the numbers of a case are made from random bits, and which fault each recipe finds.
+
+A recipe is a table entry: one way to draw the gradient that flows in, one way to draw everything else. A way turns
+32-bit lanes into float64 by integer operations and exact scaling only, so that numpy's releases cannot change a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import ceil, floor, isqrt, prod
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+
+from opgen.numbers.numerics import Array, rounded
+from opgen.numbers.slot import Role, Slot, grid, part
+
+Values: TypeAlias = Callable[[Array, Array, Slot], Array]
+"""(uint32 lanes (B, lanes, count), one uint64 choice (B,), slot) -> float64 (B, count)."""
+
+_EXACT_SUM = {"FLOAT16": 2**15, "DOUBLE": 2**52}  # largest |sum| of the integers recipe; 2**24 elsewhere
+_SCALE = 2  # a scale is 2**-2 ... 2**2
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A way to draw one tensor: its 32-bit lanes per value, and what all its finite values are multiples of.
+
+    Tensors whose slots have the same ``key`` are drawn alike, each value from its own lanes alone, whatever the shape; without
+    a key, values depend on where they stand.
+    """
+
+    lanes: int
+    values: Values
+    quantum: Callable[[Slot], float] | None = None
+    key: Callable[[Slot], tuple[object, ...]] | None = lambda slot: (slot.dtype, slot.compute, slot.bits, slot.multiple_of, slot.range)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What is drawn for the incoming gradient and for other tensors; ``finds`` is one line: the fault it finds."""
+
+    name: str
+    finds: str
+    gradient: Draw
+    operand: Draw
+    centre: Draw
+    scale: Draw
+
+    def draw(self, role: Role) -> Draw:
+        way: Draw = getattr(self, role)
+        return way
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether one golden call is exact in any order; otherwise operands must be split (:mod:`opgen.numbers.exact`)."""
+        return self.gradient.quantum is not None and self.operand.quantum is not None
+
+
+def applies(recipe: str, storage: str, compute: str) -> bool:
+    """Whether a recipe says anything for these dtypes: overflow needs a compute dtype narrower than the storage."""
+    return recipe != "overflow" or (compute == "FLOAT16" and storage != "FLOAT16")
+
+
+def quantum(recipe: str, slot: Slot) -> float | None:
+    """What all finite values of a tensor are multiples of, a power of two; None where a recipe keeps to no grid."""
+    step = RECIPES[recipe].draw(slot.role).quantum
+    return None if step is None else step(slot)
+
+
+def _between(lane: Array, low: int, high: int) -> Array:
+    """Integers low..high, both included: the high half of lane * count; at most 2**32 of them."""
+    steps = lane.astype(np.uint64)
+    steps *= np.uint64(high - low + 1)
+    steps >>= np.uint64(32)
+    whole: Array = steps.view(np.int64)
+    whole += low
+    return whole
+
+
+def _nonzero(lane: Array, low: int, high: int) -> Array:
+    """The same without 0, so that no term of a sum is lost."""
+    if low < 0 < high:
+        whole = _between(lane, low, high - 1)
+        whole += whole >= 0
+        return whole
+    return _between(lane, low + (low == 0 < high), high - (high == 0 > low))
+
+
+def _scaled(whole: Array, exponent: int) -> Array:
+    values = whole.astype(np.float64)
+    values *= 2.0**exponent
+    return values
+
+
+def _grid(lanes: Array, choice: Array, slot: Slot) -> Array:
+    low, high, exponent = grid(slot)
+    whole = _nonzero(lanes[:, 0], low, high)
+    if slot.multiple != 1:
+        whole *= slot.multiple
+    return _scaled(whole, exponent)
+
+
+def _integers(lanes: Array, choice: Array, slot: Slot) -> Array:
+    total = min(_EXACT_SUM.get(part(name).name, 2**24) for name in (slot.dtype, slot.compute))
+    depth, step = max(slot.depth, 1), slot.multiple_of
+    if depth * step > total or step > 2**slot.bits:
+        step = 1
+    most = min(2**slot.bits // step, 255)
+    while most > 1 and depth * step * most**slot.factors > total:
+        most -= 1
+    low, high = slot.range or (-most, most)
+    low, high = max(ceil(low), -most), min(floor(high), most)
+    whole = _nonzero(lanes[:, 0], low, high) if low <= high else np.ones(lanes[:, 0].shape, dtype=np.int64)
+    whole *= step
+    return whole.astype(np.float64)
+
+
+def _normal(lanes: Array, choice: Array, slot: Slot) -> Array:
+    """Twelve uniform halves of six lanes have variance 1 and reach 6; the seventh lane fills the digits below."""
+    total = np.zeros(lanes[:, 0].shape, dtype=np.int64)
+    for lane in range(6):
+        total += lanes[:, lane] & np.uint32(0xFFFF)
+        total += lanes[:, lane] >> np.uint32(16)
+    total -= 6 * 65535
+    total <<= 16
+    total += lanes[:, 6] >> np.uint32(16)
+    length = slot.multiple.bit_length() if slot.multiple > 1 else 0
+    values = _scaled((total >> 18) | 1, -14) if length else _scaled(total, -32)
+    if slot.range is not None:
+        low, high = slot.range
+        values = np.clip(values * ((high - low) / 8) + (high + low) / 2, low, high)
+    if length:  # leave the multiple its digits, and let no later rounding break it
+        return rounded(values, "HFLOAT32", mantissa=slot.digits - 1 - length) * (slot.multiple * 2.0**-length)
+    return rounded(values, slot.dtype)
+
+
+def _wide(lanes: Array, choice: Array, slot: Slot) -> Array:
+    """Full significands at 32 exponents around 1; at 11 up to 1 where FLOAT16 takes part."""
+    low, high = (-10, 0) if "FLOAT16" in (slot.dtype, slot.compute) else (-16, 15)
+    length = slot.multiple.bit_length() if slot.multiple > 1 else 0
+    digits = min(slot.digits if length else part(slot.dtype).digits, 30) - length
+    whole = _between(lanes[:, 0], 2 ** (digits - 1), 2**digits - 1)
+    whole *= slot.multiple
+    exponents = _between(lanes[:, 1] >> np.uint32(1) << np.uint32(1), low, high) - (digits + length - 1)
+    negative = (lanes[:, 1] & np.uint32(1)).astype(bool)
+    return np.ldexp(np.where(negative, -whole, whole).astype(np.float64), exponents.astype(np.int32))
+
+
+def _near_one(lanes: Array, choice: Array, slot: Slot) -> Array:
+    top = 2**slot.bits // slot.multiple
+    whole = top - _between(lanes[:, 0], 0, isqrt(top))
+    whole *= slot.multiple
+    return _scaled(whole, -slot.bits)
+
+
+def _alternating(lanes: Array, choice: Array, slot: Slot) -> Array:
+    """The sign of a checkerboard over all axes: neighbours along any of them cancel."""
+    parity = np.zeros(slot.shape, dtype=np.int64)
+    for axis, extent in enumerate(slot.shape):
+        parity += np.arange(extent).reshape(-1, *(1,) * (len(slot.shape) - axis - 1))
+    signs = np.repeat((1 - 2 * (parity & 1)).reshape(-1), slot.count // max(prod(slot.shape), 1))
+    return _near_one(lanes, choice, slot) * signs
+
+
+def _subnormal_quantum(slot: Slot) -> float:
+    return max(part(slot.dtype).min_subnormal, part(slot.compute).min_subnormal)
+
+
+def _subnormals(lanes: Array, choice: Array, slot: Slot) -> Array:
+    """Below the smallest normal of the narrower range of storage and compute dtype."""
+    largest = min(part(slot.dtype), part(slot.compute), key=lambda form: (-form.low, form.digits))
+    most = 2 ** min(largest.digits - 1, slot.bits) - 1
+    return _nonzero(lanes[:, 0], -most, most).astype(np.float64) * _subnormal_quantum(slot)
+
+
+def _powers(lanes: Array, choice: Array, slot: Slot) -> Array:
+    return np.ldexp(1.0, _between(lanes[:, 0], -_SCALE, _SCALE).astype(np.int32))
+
+
+def _fixed(value: int) -> Values:
+    """All alike; a one is one multiple, so that a division before the sum stays exact."""
+
+    def values(lanes: Array, choice: Array, slot: Slot) -> Array:
+        return np.full((len(lanes), lanes.shape[2]), float(value * slot.multiple))
+
+    return values
+
+
+def _one_hot(lanes: Array, choice: Array, slot: Slot) -> Array:
+    values = np.zeros((len(choice), slot.count))
+    if slot.count:
+        rows = np.arange(len(choice))
+        values[rows, (choice % np.uint64(slot.count)).astype(np.int64)] = slot.multiple
+    return values
+
+
+def _planted(lanes: Array, choice: Array, slot: Slot, kinds: tuple[float, ...]) -> Array:
+    """Grid data with up to ``len(kinds)`` foreign values, each at a candidate place of its own."""
+    values = _grid(lanes, choice, slot)
+    places = slot.candidates() * (slot.count // max(prod(slot.shape), 1))
+    number = min(len(kinds), len(places))
+    rows = np.arange(len(choice))
+    for k in range(number):
+        place = (choice % np.uint64(len(places)) + np.uint64(k * (len(places) // number))) % np.uint64(len(places))
+        kind = ((choice >> np.uint64(32)) + np.uint64(k)) % np.uint64(len(kinds))
+        values[rows, places[place.astype(np.int64)]] = np.array(kinds)[kind.astype(np.int64)]
+    return values
+
+
+def _nonfinite(lanes: Array, choice: Array, slot: Slot) -> Array:
+    return _planted(lanes, choice, slot, (np.inf, -np.inf, np.nan))
+
+
+def _overflow(lanes: Array, choice: Array, slot: Slot) -> Array:
+    return _planted(lanes, choice, slot, (65536.0, -65536.0, 2.0**17 * 1.5))
+
+
+def _step(slot: Slot) -> float:
+    return 2.0 ** grid(slot)[2]
+
+
+GRID = Draw(1, _grid, _step)
+INTEGERS = Draw(
+    1, _integers, lambda slot: 1.0, lambda slot: (slot.dtype, slot.compute, slot.depth, slot.factors, slot.multiple_of, slot.range)
+)
+NORMAL = Draw(7, _normal)
+WIDE = Draw(2, _wide)
+ALTERNATING = Draw(1, _alternating, lambda slot: 2.0**-slot.bits, None)
+NEAR_ONE = Draw(1, _near_one, lambda slot: 2.0**-slot.bits)
+SUBNORMALS = Draw(1, _subnormals, _subnormal_quantum)
+ZEROS = Draw(0, _fixed(0), lambda slot: 1.0)
+ONES = Draw(0, _fixed(1), lambda slot: 1.0)
+ONE_HOT = Draw(0, _one_hot, lambda slot: 1.0, None)
+NONFINITE = Draw(1, _nonfinite, _step, None)
+OVERFLOW = Draw(1, _overflow, _step, None)
+POWERS = Draw(1, _powers, lambda slot: 2.0**-_SCALE)
+
+_TABLE = {  # name: gradient, operand, centre, scale, what it finds
+    "grid": (GRID, GRID, GRID, POWERS, "wrong indices, weights and missing terms; the golden itself is exact"),
+    "integers": (INTEGERS, INTEGERS, INTEGERS, POWERS, "any error at all: float32 sums are exact, bits must match"),
+    "normal": (NORMAL, NORMAL, GRID, POWERS, "wrong rounding of inputs and precision lost on everyday values"),
+    "wide_exponent": (WIDE, WIDE, GRID, POWERS, "accumulators too narrow, exponents aligned or clamped wrongly"),
+    "cancellation": (ALTERNATING, NEAR_ONE, GRID, POWERS, "digits lost in partial sums: large terms, small result"),
+    "subnormals": (SUBNORMALS, GRID, GRID, POWERS, "subnormals taken for NaN, Inf or large numbers"),
+    "zeros": (ZEROS, GRID, GRID, POWERS, "outputs left unwritten, or not cleared before accumulation"),
+    "ones": (ONES, ONES, ZEROS, ONES, "windows miscounted at borders: an output is its number of contributions"),
+    "one_hot": (ONE_HOT, GRID, GRID, POWERS, "wrong indices, one at a time: a single element's whole reach"),
+    "nonfinite": (NONFINITE, GRID, GRID, POWERS, "Inf and NaN swallowed, or spread to where they do not belong"),
+    "overflow": (OVERFLOW, GRID, GRID, POWERS, "a narrower compute dtype that saturates or wraps instead of Inf"),
+}
+
+RECIPES: Mapping[str, Recipe] = MappingProxyType(
+    {name: Recipe(name, finds, *draws) for name, (*draws, finds) in _TABLE.items()}
+)
+"""Recipes by name; ``grid`` is the default."""

@@ -1,0 +1,121 @@
+"""A tensor to be filled: what its data have to fit, and how fine their grid may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor, prod
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from opgen.numbers.numerics import DTYPES, FORMATS, Array, Format
+
+Role: TypeAlias = Literal["gradient", "operand", "centre", "scale"]
+"""What a tensor is to its operator: the incoming gradient; a factor; group norm's ``mean``; its positive ``rstd``."""
+
+
+def part(dtype: str) -> Format:
+    """The format of a dtype that holds data, or of a compute dtype."""
+    return DTYPES[dtype].part if dtype in DTYPES else FORMATS[dtype]
+
+
+@lru_cache(maxsize=4096)
+def grid_bits(depth: int, storage: str, compute: str, factors: int = 2) -> int:
+    """Significant bits of grid data, so that sums of ``depth`` products of ``factors`` values are exact in float64.
+
+    ``depth * 2**(factors * bits) <= 2**53``, and no more bits than storage and compute dtype hold (nor than 30, which
+    the 32-bit lanes of the random stream can fill). The four factors of group norm, ``dy * gamma * (x - mean) * rstd``,
+    fit from 5 bits on: rstd is a power of two and leaves room for the carry of the difference.
+
+    >>> grid_bits(4096, "FLOAT", "FLOAT"), grid_bits(4096, "BFLOAT16", "BFLOAT16"), grid_bits(4096, "FLOAT", "FLOAT", 4)
+    (20, 8, 10)
+    """
+    room = (53 - (max(depth, 1) - 1).bit_length()) // factors
+    return max(1, min(room, 30, part(storage).digits, part(compute).digits))
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One tensor to be filled, the same for every case of a batch.
+
+    ``tensor`` is the vendor's name and keys the random stream. ``depth`` is the largest accumulation depth of the case,
+    ``factors`` how many tensors are multiplied in one term. ``multiple_of`` makes values multiples of an integer, where
+    bits allow (a divisor that comes before a sum). ``range`` bounds grid, integers and normal. ``places`` are the flat
+    positions that may turn non-finite or overflow; by default the middle of all spatial axes, far from padding.
+    """
+
+    tensor: str
+    shape: tuple[int, ...]
+    dtype: str
+    compute: str
+    depth: int = 1
+    role: Role = "operand"
+    factors: int = 2
+    multiple_of: int = 1
+    range: tuple[float, float] | None = None
+    places: tuple[int, ...] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many real numbers: a complex element counts twice."""
+        return prod(self.shape) * (2 if DTYPES[self.dtype].complex else 1)
+
+    @property
+    def digits(self) -> int:
+        """Significant bits that both storage and compute dtype hold."""
+        return min(part(self.dtype).digits, part(self.compute).digits)
+
+    @property
+    def bits(self) -> int:
+        return grid_bits(self.depth, self.dtype, self.compute, self.factors)
+
+    @property
+    def multiple(self) -> int:
+        """The odd part of ``multiple_of`` (halving is exact anyway), or 1 where it leaves fewer than two steps."""
+        odd = self.multiple_of // (self.multiple_of & -self.multiple_of)
+        return odd if 2 * odd <= 2**self.bits else 1
+
+    def candidates(self) -> Array:
+        """Flat positions for what must not meet padding."""
+        if self.places is not None:
+            return np.array(self.places, dtype=np.int64)
+        middle = tuple(slice(None) if axis < 2 else extent // 2 for axis, extent in enumerate(self.shape))
+        return np.asarray(np.arange(prod(self.shape)).reshape(self.shape)[middle]).reshape(-1)
+
+
+def grid(slot: Slot) -> tuple[int, int, int]:
+    """(low, high, exponent): grid values are ``step * slot.multiple * 2**exponent`` for a step low..high.
+
+    Spans ``slot.range``, by default -1..1. A range narrower than the grid makes the grid finer, up to the digits that
+    the dtypes hold; a sum may then need splitting.
+    """
+    return _grid(slot.dtype, slot.compute, slot.bits, slot.multiple, *(slot.range or (-1.0, 1.0)))
+
+
+@lru_cache(maxsize=4096)
+def _grid(dtype: str, to: str, bits: int, multiple: int, low: float, high: float) -> tuple[int, int, int]:
+    storage, compute = part(dtype), part(to)
+    largest, digits = min(storage.max, compute.max), min(storage.digits, compute.digits)
+    a, b = Fraction(min(max(low, -largest), largest)), Fraction(max(min(high, largest), -largest))
+    top = max(abs(a), abs(b)) or Fraction(1)
+    finest = max(form.low - form.digits + 1 for form in (storage, compute))
+    while True:
+        exponent = max(_ceil_log2(top) - bits, finest)
+        quantum = Fraction(2) ** exponent * multiple
+        first, last = ceil(a / quantum), floor(b / quantum)
+        if first <= last:
+            return first, last, exponent
+        if bits >= digits:
+            return last, last, exponent
+        bits += 1
+
+
+def _ceil_log2(value: Fraction) -> int:
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()  # off by one at most, either way
+    while Fraction(2) ** exponent < value:
+        exponent += 1
+    while Fraction(2) ** (exponent - 1) >= value:
+        exponent -= 1
+    return exponent

@@ -1,0 +1,157 @@
+"""The parameters of a spec file: their kinds, and the names that their axes and slots bind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from opgen.language import terms
+from opgen.page.fields import Fields
+from opgen.page.rules import KEYS
+from opgen.page.spec import KINDS, Parameter, SpecScope
+from opgen.yamlfile import Document, Location, did_you_mean
+
+PLAIN = ("kind", "at", "when", "note", "items", "otherwise", "strided", "mask")
+"""Keys of a parameter that yield no rule by themselves."""
+
+
+class ParameterFields(Fields):
+    """Reads ``parameters:``. After :meth:`read` the scope is there, and every name in it means one thing."""
+
+    def __init__(self, document: Document, data: Mapping[Any, Any]) -> None:
+        super().__init__(document)
+        self.bodies = self.mapping(("parameters",), data.get("parameters"), "a mapping of parameters, in the order of the prototype")
+        self.parameters: dict[str, Parameter] = {}
+
+    def read(self) -> dict[str, Parameter]:
+        for name, body in self.bodies.items():
+            parameter = self.parameter(name, body)
+            if parameter is not None:
+                self.parameters[name] = parameter
+        self.scope = SpecScope(self.parameters)
+        self.clash()
+        self.fallbacks()
+        self.masks()
+        return self.parameters
+
+    def parameter(self, name: Any, body: Any) -> Parameter | None:
+        where = ("parameters", name)
+        if not isinstance(name, str) or not isinstance(body, dict):
+            self.doc.problem(where, "expects a name and a mapping that starts with kind")
+            return None
+        kind = body.get("kind")
+        if kind not in KINDS:
+            self.doc.problem((*where, "kind"), f"no such kind {kind!r}{did_you_mean(kind, KINDS)}; known are {', '.join(KINDS)}")
+            return None
+        yielding = [key for key, (kinds, _) in KEYS.items() if kind in kinds]
+        self.known(where, body, (*PLAIN, *yielding), f"key of {kind}")
+        for key, also in (("at", ("parameter",)), ("when", ()), ("note", ())):
+            if isinstance(body.get(key), dict):
+                self.known((*where, key), body[key], (*yielding, *also), f"key of {kind} that yields a rule")
+        if "when" in body:
+            self.mapping((*where, "when"), body["when"], "a mapping of a key to the condition under which it holds")
+        strided = body.get("strided")
+        if strided is not None:
+            self.need((*where, "strided"), strided, bool, "true or false: whether the page allows tensors that are not contiguous")
+        at = body.get("at", [])
+        return Parameter(
+            name=name,
+            kind=kind,
+            at=self.lines((*where, "at"), at.get("parameter", []) if isinstance(at, dict) else at),
+            shapes=self.shapes((*where, "shape"), body.get("shape", {})),
+            items=self.items((*where, "items"), body.get("items", {})),
+            otherwise=self.otherwise((*where, "otherwise"), body.get("otherwise", {})),
+            enum=self.enum(body.get("enum", {})),
+            strided=strided,
+        )
+
+    def at(self, name: str, key: str) -> tuple[int, ...]:
+        """The lines of one key of a parameter: its own, else those of the parameter."""
+        value = self.bodies[name].get("at", [])
+        if isinstance(value, dict):
+            value = value.get(key, value.get("parameter", []))
+        return self.lines(("parameters", name, "at"), value)
+
+    def enum(self, value: Any) -> dict[int, str]:
+        """The words of an enum; a wrong form is noted where the rule is made of it."""
+        named = isinstance(value, dict) and all(type(number) is int and isinstance(word, str) for number, word in value.items())
+        return value if named else {}
+
+    def shapes(self, where: Location, value: Any) -> dict[int, tuple[str | int, ...]]:
+        if not isinstance(value, dict):
+            self.doc.problem(where, "expects a mapping of rank to a list of letters")
+            return {}
+        result = {}
+        for rank, letters in value.items():
+            if isinstance(rank, int) and isinstance(letters, list) and len(letters) == rank and all(map(_is_axis, letters)):
+                result[rank] = tuple(letters)
+            else:
+                self.doc.problem((*where, rank), f"expects a list of {rank} letters or extents, not {letters!r}")
+        return result
+
+    def items(self, where: Location, value: Any) -> dict[int, tuple[tuple[str, ...], ...]]:
+        """``[kH, kW]`` is one length; a mapping gives several. A slot that is a list binds several names."""
+        alternatives = {len(value): value} if isinstance(value, list) else value
+        if not isinstance(alternatives, dict):
+            self.doc.problem(where, "expects a list of slot names, or a mapping of length to such a list")
+            return {}
+        result = {}
+        for length, slots in alternatives.items():
+            named = [slot if isinstance(slot, list) else [slot] for slot in slots] if isinstance(slots, list) else []
+            if len(named) != length or not all(map(_is_name, (name for slot in named for name in slot))):
+                self.doc.problem((*where, length), f"expects a list of {length} slot names, not {slots!r}")
+                continue
+            result[length] = tuple(map(tuple, named))
+        return result
+
+    def otherwise(self, where: Location, value: Any) -> dict[int, dict[str, str]]:
+        if isinstance(value, dict) and all(isinstance(k, int) and isinstance(v, dict) for k, v in value.items()):
+            return value
+        self.doc.problem(where, "expects a mapping of length to {name: the name it falls back to}")
+        return {}
+
+    def clash(self) -> None:
+        """A name has one meaning."""
+        for name in (*self.scope.occurrences, *self.scope.words, "product"):
+            if name in self.parameters:
+                self.doc.problem(("parameters", name), "is both a parameter and another name; rename the letter, slot or word", name)
+        for word in self.scope.words:
+            if word in self.scope.occurrences:
+                self.doc.problem(("parameters",), "is both a word of an enum and a letter or slot; rename one", word)
+
+    def fallbacks(self) -> None:
+        """Both names of a fallback exist, and no fallback leads back to itself."""
+        known = self.scope.occurrences
+        leads: dict[str, str] = {}
+        for parameter in self.parameters.values():
+            for length, names in parameter.otherwise.items():
+                for name, other in names.items():
+                    for one in (name, other):
+                        if one not in known:
+                            where = ("parameters", parameter.name, "otherwise", length)
+                            self.doc.problem(where, f"no such letter or slot '{one}'{did_you_mean(one, known)}")
+                    leads[name] = other
+        for name in leads:
+            seen, at = {name}, leads[name]
+            while at in leads and at not in seen:
+                seen.add(at)
+                at = leads[at]
+            if at in seen:
+                self.doc.problem(("parameters",), "falls back to itself", name)
+
+    def masks(self) -> None:
+        for name, parameter in list(self.parameters.items()):
+            text = self.bodies[name].get("mask")
+            if text is not None:
+                where = ("parameters", name, "mask")
+                mask = self.attempt(where, f"{name}.mask", lambda text=text: terms.condition(text, self.scope))  # type: ignore[misc]
+                self.parameters[name] = replace(parameter, mask=mask)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and value.isidentifier()
+
+
+def _is_axis(value: Any) -> bool:
+    return _is_name(value) or (isinstance(value, int) and not isinstance(value, bool) and value >= 0)

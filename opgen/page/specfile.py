@@ -1,0 +1,112 @@
+"""Reading one spec file: every problem of the file at once, each with its line, the value and the remedy."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from opgen.calls.words import words
+from opgen.language import terms
+from opgen.page.fields import Fields
+from opgen.page.parameterfields import ParameterFields
+from opgen.page.rulefields import RuleFields
+from opgen.page.rules import Rule
+from opgen.page.spec import Mode, Page, Parameter, Spec, SpecScope
+from opgen.yamlfile import Document, did_you_mean, parse, read
+
+TOP = ("api", "page", "products", "judges", "parameters", "rules", "compute", "clauses", "returns")
+ROUNDINGS = ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
+"""What inputs can be rounded to before the sum."""
+
+
+def load(path: Path, shown: str | None = None) -> Spec:
+    """Read a spec; raises :class:`opgen.model.FileError` with all its problems."""
+    document = read(path, shown)
+    return _SpecFields(document).spec(path.stem, hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def loads(text: str, name: str = "text", file: str = "<text>") -> Spec:
+    """Read a spec from its text."""
+    return _SpecFields(parse(text, file)).spec(name, hashlib.sha256(text.encode()).hexdigest())
+
+
+class _SpecFields(Fields):
+    def __init__(self, document: Document) -> None:
+        super().__init__(document)
+        if not isinstance(document.data, dict):
+            document.problem((), "a spec is a mapping with the keys " + ", ".join(TOP))
+            document.raise_problems()
+        self.data: dict[Any, Any] = document.data
+
+    def spec(self, name: str, digest: str) -> Spec:
+        self.known((), self.data, TOP, "key")
+        for key in ("api", "page", "products", "parameters", "returns"):
+            if key not in self.data:
+                self.doc.problem((), f"the key '{key}' is missing")
+        api = self.need(("api",), self.data.get("api", ""), str, "the vendor's name of the operator") or ""
+        page = self.page()
+        products = self.products("products")
+        judges = self.products("judges") if "judges" in self.data else tuple(words().products)
+        fields = ParameterFields(self.doc, self.data)
+        parameters = fields.read()
+        reader = RuleFields(fields, self.data)
+        rules = reader.read(products)
+        modes, exact = self.compute(fields.scope, parameters)
+        if page is not None:
+            self.cited(page, rules, parameters, modes)
+        self.doc.raise_problems()
+        op = name.split(".")[0]
+        return Spec(name, self.doc.file, api, op, page, products, judges, parameters, rules, modes, exact, reader.clauses, digest)
+
+    def page(self) -> Page | None:
+        value = self.data.get("page")
+        if value in (None, "none"):
+            return None
+        body = self.mapping(("page",), value, "file, sha256 and lines, or none")
+        self.known(("page",), body, ("file", "sha256", "lines"), "key")
+        lines: dict[int, str] = {}
+        for entry in str(body.get("lines", "")).split("\n"):
+            parts = entry.split()
+            for number, digest in zip(parts[::2], [*parts[1::2], ""], strict=False):
+                if number.isdigit() and len(digest) == 12:
+                    lines[int(number)] = digest
+                else:
+                    self.doc.problem(("page", "lines"), f"expects line numbers and digests of 12 characters, not '{number} {digest}'")
+        return Page(str(body.get("file", "")), str(body.get("sha256", "")), lines)
+
+    def products(self, key: str) -> tuple[str, ...]:
+        """A list of products, or a mapping of product to its line."""
+        value, known = self.data.get(key, []), words().products
+        if not isinstance(value, (list, dict)):
+            self.doc.problem((key,), f"expects a list of products or a mapping of product to line, not {value!r}")
+            return ()
+        for product in value:
+            if product not in tuple(known):
+                self.doc.problem((key,), f"no such product {product!r}{did_you_mean(product, known)}; known are {', '.join(known)}")
+        return tuple(p for p in value if p in tuple(known))
+
+    def compute(self, scope: SpecScope, parameters: dict[str, Parameter]) -> tuple[tuple[Mode, ...], tuple[str, ...]]:
+        value = self.mapping(("compute",), self.data.get("compute"), "modes and exact")
+        self.known(("compute",), value, ("modes", "exact"), "key")
+        exact = self.need(("compute", "exact"), value.get("exact", []), list, "a list of outputs") or []
+        outputs = [p.name for p in parameters.values() if p.kind == "output"]
+        self.known(("compute", "exact"), exact, outputs, "output")
+        modes = []
+        for i, body in enumerate(self.need(("compute", "modes"), value.get("modes", []), list, "a list of modes") or []):
+            where = ("compute", "modes", i)
+            mode = self.mapping(where, body, "at, when and dtype")
+            self.known(where, mode, ("at", "when", "dtype"), "key of a mode")
+            self.known((*where, "dtype"), [mode.get("dtype")], ROUNDINGS, "dtype to compute in")
+            when = self.attempt(where, f"compute.modes.{i}", lambda m=mode: terms.condition(m.get("when"), scope))  # type: ignore[misc]
+            if when is not None:
+                modes.append(Mode(self.lines((*where, "at"), mode.get("at", [])), when, mode.get("dtype", "")))
+        return tuple(modes), tuple(exact)
+
+    def cited(self, page: Page, rules: tuple[Rule, ...], parameters: dict[str, Parameter], modes: tuple[Mode, ...]) -> None:
+        """Every line that a fact cites has a digest."""
+        facts: list[Rule | Parameter | Mode] = [*rules, *parameters.values(), *modes]
+        missing = sorted({line for fact in facts for line in fact.at} - set(page.lines))
+        if missing:
+            numbers = ", ".join(map(str, missing))
+            self.doc.problem(("page", "lines"), f"no digest of lines {numbers}; opgen audit --pages DIR --digests prints the block")

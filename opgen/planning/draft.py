@@ -1,0 +1,251 @@
+"""Calls in the making: what is chosen, what follows from it, and the table that comes of both.
+
+A draft reads names like a table does, but from choices: an edit first, then a plan's axis, then a plan's ``let``, then the
+page's own equalities (``Hout == pooled(...)`` also says what Hout is), then defaults. It never says whether a call is legal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opgen.calls.table import ArrayColumn, CallTable, Column, ScalarColumn, TensorColumn
+from opgen.calls.words import words
+from opgen.language.formulas import Value
+from opgen.language.terms import Reference, Term
+from opgen.page.rules import Rule
+from opgen.page.spec import Parameter, Spec
+from opgen.planning import strides
+from opgen.planning.derive import SHARED, derived, slots
+from opgen.planning.proposals import FREEZE, HOLD
+
+Choice: TypeAlias = "Value | Callable[[Draft], Value]"
+"""A column of choices, or what reads one off a draft (an axis whose values are terms)."""
+Lets: TypeAlias = Mapping[Reference, tuple[tuple[Term | None, Term], ...]]
+"""What a plan says of names that no axis sets: (condition or ``None``, term), the first that holds."""
+_DEFAULTS: Mapping[str, Any] = {"int": 1, "bool": False, "dtype": 0, "format": 0, "product": 0, "view": 0}
+
+
+class Draft:
+    """``rows`` calls of one spec. ``chosen`` are whole columns, ``lets`` a plan's terms.
+
+    ``edits`` are columns bound where they overrule everything, on top of the draft ``before`` at its rows ``came_from``: its
+    values stand where a name would otherwise be unbound. ``mode`` says row by row what follows from an edit
+    (:data:`opgen.planning.proposals.FOLLOW` and its neighbours).
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        rows: int,
+        chosen: Mapping[Reference, Choice],
+        lets: Lets,
+        edits: Mapping[Reference, Value] | None = None,
+        before: Draft | None = None,
+        came_from: np.ndarray | None = None,
+        mode: np.ndarray | None = None,
+    ) -> None:
+        self.spec = spec
+        self.rows = rows
+        self.chosen = chosen
+        self.lets = lets
+        self.edits = edits or {}
+        self.before = before
+        self.came_from = came_from
+        self.frozen = np.zeros(rows, dtype=bool) if mode is None else mode == FREEZE
+        self.held = np.zeros(rows, dtype=bool) if mode is None else mode == HOLD
+        self.known: dict[Reference, Value] = {}
+        self.reads: dict[Reference, frozenset[Reference]] = {}
+        self.open: list[set[Reference]] = [set()]
+        self.busy: set[Reference] = set()
+
+    def get(self, reference: Reference) -> Value:
+        """A column; as a side effect notes which chosen columns it was computed from."""
+        value = self.known.get(reference)
+        if value is None:
+            if reference in self.busy:
+                fallback = self.fallback(reference)
+                return Value(fallback.data, np.zeros(self.rows, dtype=bool))
+            self.busy.add(reference)
+            self.open.append(set())
+            value = self.known[reference] = self.resolve(reference)
+            self.busy.discard(reference)
+            self.reads[reference] = frozenset(self.open.pop())
+        self.open[-1] |= self.reads[reference]
+        return value
+
+    def depends(self, reads: Callable[[Draft], object]) -> frozenset[Reference]:
+        """The chosen columns that a function of this draft reads."""
+        self.open.append(set())
+        reads(self)
+        return frozenset(self.open.pop())
+
+    def given(self, reference: Reference) -> bool:
+        """Whether a plan says what a reference is."""
+        return reference in self.chosen or reference in self.lets
+
+    def resolve(self, reference: Reference) -> Value:
+        result: Value | None = None
+        for layer in self.layers(reference):
+            result = layer if result is None else self.stack(result, layer)
+            if np.all(result.bound):
+                break
+        if result is None or not np.all(result.bound):
+            fallback = self.fallback(reference)
+            result = fallback if result is None else self.stack(result, fallback)
+        result = Value(result.data, True)
+        return self.with_edited_extents(reference[0], result) if reference[1] == "shape" and self.edits else result
+
+    def with_edited_extents(self, name: str, value: Value) -> Value:
+        """Single extents that are edited, on top of a whole shape."""
+        rank, extents = value.data
+        extents = np.broadcast_to(extents, (self.rows, extents.shape[-1])).copy()
+        for i in range(extents.shape[1]):
+            edit = self.edits.get((name, ("dim", i)))
+            if edit is not None:
+                extents[:, i] = np.where(edit.bound & (rank > i), edit.data, extents[:, i])
+        return Value((rank, extents), value.bound)
+
+    def layers(self, reference: Reference) -> Iterator[Value]:
+        """Everything that says what a reference is, the strongest first."""
+        name, what = reference
+        parameter = self.spec.parameters.get(name)
+        yield from self.edited(name, what)
+        if self.frozen.any():
+            yield self.earlier(reference, self.frozen)
+        if reference in self.chosen:
+            self.open[-1].add(reference)
+            choice = self.chosen[reference]
+            yield choice(self) if callable(choice) else choice
+            return
+        for when, term in self.lets.get(reference, ()):
+            if self.held.any():
+                yield self.guarded(when, self.earlier(reference, self.held))
+            yield self.guarded(when, term.read(self))
+        definitions = _definitions(self.spec).get(reference, [])
+        for rule, sign in definitions:
+            if sign == "==":
+                yield from self.defined(rule, reference)
+        if parameter is not None:
+            yield from derived(self, parameter, what)
+        for rule, sign in definitions:
+            if sign == "in":
+                yield from self.defined(rule, reference)
+        if what == "len" and parameter is not None and parameter.items:
+            yield Value(np.asarray(max(parameter.items)))
+        if self.before is not None:
+            yield self.earlier(reference, True)
+
+    def edited(self, name: str, what: Any) -> Iterator[Value]:
+        """The edits that say what a reference is: its own, one shared by all tensors, one of a name in the same slot."""
+        if (name, what) in self.edits:
+            yield self.edits[name, what]
+        if what == "rank" and (name, "shape") in self.edits:
+            whole = self.edits[name, "shape"]
+            yield Value(whole.data[0], whole.bound)
+        if what in SHARED and SHARED[what] in self.edits:
+            yield self.edits[SHARED[what]]
+        if what != "" or not self.edits:
+            return
+        for parameter in self.spec.parameters.values():
+            for size, names in parameter.items.items():
+                for first, *others in names:
+                    edit = self.edits.get((first, "")) if name in others else None
+                    if edit is not None:
+                        length = np.broadcast_to(np.asarray(self.get((parameter.name, "len")).data), self.rows)
+                        yield Value(edit.data, edit.bound & (length == size))
+
+    def earlier(self, reference: Reference, bound: Any) -> Value:
+        """The value that a reference had in the draft before, at the rows that these came from."""
+        assert self.before is not None
+        value, rows = self.before.get(reference), self.came_from
+        if isinstance(value.data, tuple):
+            extents = np.broadcast_to(value.data[1], (self.before.rows, value.data[1].shape[-1]))
+            return Value((np.broadcast_to(value.data[0], self.before.rows)[rows], extents[rows]), bound)
+        return Value(np.broadcast_to(np.asarray(value.data), self.before.rows)[rows], bound)
+
+    def defined(self, rule: Rule, reference: Reference) -> Iterator[Value]:
+        """What a rule ``reference == term`` or ``reference in (term, ...)`` says that it is."""
+        for guard in rule.guards:
+            if guard.require.left.refs[:1] == (reference,) and guard.require.operator in ("==", "in"):
+                yield self.guarded(guard.when, guard.require.right[0].read(self))
+
+    def guarded(self, when: Term | None, value: Value) -> Value:
+        if when is None:
+            return value
+        asked = when.read(self)
+        return Value(value.data, asked.data & asked.bound & value.bound, value.over)
+
+    def stack(self, over: Value, under: Value) -> Value:
+        """``over`` where it is bound, else ``under``."""
+        here = np.broadcast_to(np.asarray(over.bound), self.rows)
+        if not isinstance(over.data, tuple):
+            return Value(np.where(here, over.data, under.data), here | under.bound)
+        rank = np.where(here, over.data[0], under.data[0])
+        width = max(over.data[1].shape[-1], under.data[1].shape[-1])
+        a, b = (np.pad(np.broadcast_to(m, (self.rows, m.shape[-1])), ((0, 0), (0, width - m.shape[-1])), constant_values=1)
+                for m in (over.data[1], under.data[1]))  # fmt: skip
+        return Value((rank, np.where(here[:, None], a, b)), here | under.bound)
+
+    def fallback(self, reference: Reference) -> Value:
+        kind = kind_of(self.spec, reference)
+        if kind in ("shape", "values"):
+            return Value((np.zeros(self.rows, dtype=np.int64), np.ones((self.rows, 1), dtype=np.int64)))
+        return Value(np.full(self.rows, _DEFAULTS[kind]))
+
+    # the table --------------------------------------------------------------------------------------------------------
+    def table(self) -> CallTable:
+        """Every row as a call, whether legal or not."""
+        columns: dict[str, Column] = {p.name: self.column(p) for p in self.spec.parameters.values()}
+        return CallTable(self.spec.api, self.spec.kinds, self.flat("product", "").astype(np.int8), columns)
+
+    def flat(self, name: str, what: Any) -> np.ndarray:
+        """(rows,) values of a reference."""
+        return np.broadcast_to(np.asarray(self.get((name, what)).data), self.rows)
+
+    def column(self, parameter: Parameter) -> Column:
+        name = parameter.name
+        if not parameter.is_tensor and not parameter.is_array:
+            return ScalarColumn(self.flat(name, "").astype(bool if parameter.kind == "bool" else np.int64))
+        null = self.flat(name, "null").astype(bool)
+        if parameter.is_array:
+            length, values = slots(self, parameter)
+            inside = (np.arange(values.shape[1]) < length[:, None]) & ~null[:, None]
+            return ArrayColumn(null, np.where(null, 0, length), np.where(inside, values, 0).astype(values.dtype))
+        rank, extents = self.get((name, "shape")).data
+        rank = np.where(null, 0, np.broadcast_to(rank, self.rows))
+        extents = np.where(np.arange(extents.shape[1]) < rank[:, None], np.broadcast_to(extents, (self.rows, extents.shape[1])), 1)
+        laid = strides.lay_out(rank, extents, np.where(null, 0, self.flat(name, "view")))
+        undefined = {what: words().index[what]["UNDEFINED"] for what in ("dtype", "format")}
+        dtype, layout = (np.where(null, number, self.flat(name, what)).astype(np.int16) for what, number in undefined.items())
+        return TensorColumn(null, dtype, layout, rank, extents, laid.strided, laid.strides, laid.offset, laid.storage_rank, laid.storage)
+
+
+def kind_of(spec: Spec, reference: Reference) -> str:
+    """The kind of a name that a plan may set: those of the spec, ``view``, ``values`` of an array, or a plan's own number."""
+    name, what = reference
+    if what == "view" or reference == ("view", ""):
+        return "view"
+    if what == "values":
+        return "values"
+    if reference in SHARED.values():
+        return {"rank": "int"}.get(name, name)
+    return spec.scope.kind(reference) or "int"
+
+
+def _definitions(spec: Spec) -> dict[Reference, list[tuple[Rule, str]]]:
+    """Reference -> the rules that say what it is, and how; kept with the spec."""
+    found: dict[Reference, list[tuple[Rule, str]]] | None = spec.__dict__.get("_definitions")
+    if found is None:
+        found = {}
+        for rule in spec.rules:
+            for guard in rule.guards:
+                left = guard.require.left.refs
+                if guard.require.operator in ("==", "in") and len(left) == 1 and guard.require.bare:
+                    known = found.setdefault(left[0], [])
+                    if (rule, guard.require.operator) not in known:
+                        known.append((rule, guard.require.operator))
+        spec.__dict__["_definitions"] = found
+    return found

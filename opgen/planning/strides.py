@@ -1,0 +1,81 @@
+"""How a tensor lies in its storage: the views that a vendor's page calls non-contiguous.
+
+A view is a word; :func:`lay_out` gives strides, offset and storage extents of whole columns of shapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from opgen.calls import wide
+from opgen.calls.table import TensorColumn
+
+VIEWS = ("contiguous", "transposed", "sliced", "stepped")
+"""contiguous; last two axes swapped in storage; a window inside larger last two axes, with an offset; every second
+element of the last axis."""
+LEAST = (0, 2, 2, 1)
+"""The rank that each view needs at least; a tensor of a lower one lies contiguous."""
+
+
+@dataclass(frozen=True)
+class Lain:
+    """The columns of :class:`opgen.calls.table.TensorColumn` that say how tensors lie."""
+
+    strided: np.ndarray
+    strides: np.ndarray
+    offset: np.ndarray
+    storage_rank: np.ndarray
+    storage: np.ndarray
+
+
+def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
+    """Columns for ``view`` (positions in :data:`VIEWS`); a rank too low for a view, or an extent below 1, is contiguous."""
+    rows, width = shape.shape
+    lowest = shape.min(axis=1) if width else np.ones(rows, dtype=np.int64)
+    least = np.array(LEAST)[view]
+    view = np.where((rank >= least) & (lowest >= 1), view, 0)
+    strided = view != 0
+    if not strided.any():
+        zero = np.zeros((rows, 1), dtype=np.int64)
+        return Lain(strided, zero, np.zeros(rows, dtype=np.int64), np.full(rows, -1), zero + 1)
+    last, before = np.maximum(rank - 1, 0), np.maximum(rank - 2, 0)
+    row = np.arange(rows)
+    storage = shape.copy()
+    swapped = view == 1
+    storage[row[swapped], last[swapped]] = shape[row[swapped], before[swapped]]
+    storage[row[swapped], before[swapped]] = shape[row[swapped], last[swapped]]
+    sliced = view == 2
+    storage[row[sliced], last[sliced]] += 3
+    storage[row[sliced], before[sliced]] += 2
+    stepped = view == 3
+    storage[row[stepped], last[stepped]] *= 2
+    strides = _row_major(storage)
+    inner = strides.copy()
+    strides[row[swapped], last[swapped]] = inner[row[swapped], before[swapped]]
+    strides[row[swapped], before[swapped]] = inner[row[swapped], last[swapped]]
+    strides[row[stepped], last[stepped]] = 2
+    offset = np.where(sliced, inner[row, before] + 1, 0)
+    inside = (np.arange(width) < rank[:, None]) & strided[:, None]
+    return Lain(strided, np.where(inside, strides, 0), offset, np.where(strided, rank, -1), np.where(inside, storage, 1))
+
+
+def view_of(column: TensorColumn) -> np.ndarray:
+    """(rows,) int: which of :data:`VIEWS` the tensors of a column lie like; -1 for a layout that is none of them."""
+    result = np.where(column.strided, -1, 0)
+    for number in range(1, len(VIEWS)):
+        laid = lay_out(column.rank, column.shape, np.full(len(column.rank), number))
+        width = min(laid.strides.shape[1], column.strides.shape[1])
+        inside = np.arange(width) < column.rank[:, None]
+        same = ((laid.strides[:, :width] == column.strides[:, :width]) | ~inside).all(axis=1)
+        result[column.strided & laid.strided & same & (laid.offset == column.offset) & (result < 0)] = number
+    return result
+
+
+def _row_major(shape: np.ndarray) -> np.ndarray:
+    """Strides in elements of row-major storage; extents beyond the rank are 1 and change nothing."""
+    strides = np.ones_like(shape)
+    for axis in range(shape.shape[1] - 2, -1, -1):
+        strides[:, axis] = wide.multiply(strides[:, axis + 1], shape[:, axis + 1])
+    return strides

@@ -1,0 +1,272 @@
+"""Simpler calls near a call: every choice that it is made of, made smaller, one at a time or several together.
+
+A call is taken apart into choices (letters, scalars, dtypes, views, masks); what the page's own equalities define is left to
+them, so that an output's extents follow from a smaller input's. Nothing here says whether a call is legal, or whether it fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opgen.calls.table import CallTable, concatenate, from_calls
+from opgen.calls.words import words
+from opgen.language.formulas import Value
+from opgen.language.terms import Reference, Term
+from opgen.model import Call, TensorDesc
+from opgen.page.binding import TableView
+from opgen.page.spec import Parameter, Spec
+from opgen.planning.draft import Choice, Draft
+from opgen.planning.strides import VIEWS, lay_out
+
+Chosen: TypeAlias = "dict[Reference, Any]"
+"""Reference -> an int, a bool, a tuple (a whole shape or array), or a :class:`Flat`."""
+MOST_PAIRS = 400
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A shape of one axis, as long as a rule says that the tensor has elements."""
+
+    elements: Term
+
+    def __call__(self, draft: Draft) -> Value:
+        count = np.broadcast_to(np.asarray(self.elements.read(draft).data), draft.rows)
+        return Value((np.ones(draft.rows, dtype=np.int64), count[:, None].astype(np.int64)))
+
+
+@dataclass(frozen=True)
+class Point:
+    """A call and the choices that it follows from."""
+
+    spec: Spec
+    call: Call
+    chosen: Chosen
+
+    @cached_property
+    def cost(self) -> int:
+        """How complicated the call is; elements count most."""
+        return complexity(self.call)
+
+
+def complexity(call: Call) -> int:
+    """A number that is smaller for a simpler call: elements first, then views, dtypes, masks and the size of numbers."""
+    total = 0
+    for value in call.args.values():
+        if isinstance(value, TensorDesc):
+            viewed = value.strides is not None or value.offset != 0
+            storage = prod(value.storage_shape) if value.storage_shape is not None else prod(value.shape)
+            total += 8 * abs(storage) + 16 * viewed + 2 * (value.dtype != "FLOAT") + len(value.shape)
+        elif isinstance(value, tuple):
+            total += sum(4 if item is True else abs(int(item)) for item in value)
+        elif value is not None:
+            total += abs(int(value))
+    return total
+
+
+# a call taken apart ----------------------------------------------------------------------------------------------------
+def point_of(spec: Spec, call: Call, view: int = 0) -> Point:
+    """Take a call apart. Extents that contradict each other are chosen whole; strides that are no named view become ``view``
+    (a position in :data:`opgen.planning.strides.VIEWS`), so the point's call may be another one."""
+    table = from_calls(spec.api, spec.kinds, [call])
+    chosen = dict(_attributes(spec, table, view))
+    made = assemble(spec, [chosen])[0]
+    for parameter in spec.parameters.values():
+        if parameter.is_tensor or parameter.is_array:
+            given, got = call.args[parameter.name], made.args[parameter.name]
+            if isinstance(given, TensorDesc) and isinstance(got, TensorDesc) and given.shape != got.shape:
+                chosen[parameter.name, "shape"] = given.shape
+            elif isinstance(given, tuple) and given != got:
+                chosen[parameter.name, "values"] = given
+    made = assemble(spec, [chosen])[0]
+    for reference in _defined(spec):
+        fewer = {key: value for key, value in chosen.items() if key != reference}
+        if reference in chosen and assemble(spec, [fewer])[0] == made:
+            chosen = fewer
+    return Point(spec, made, chosen)
+
+
+def _attributes(spec: Spec, table: CallTable, unnamed: int) -> Iterator[tuple[Reference, Any]]:
+    view = TableView(spec, table)
+
+    def read(reference: Reference) -> Any:
+        return np.broadcast_to(np.asarray(view.get(reference).data), 1)[0].item()
+
+    yield ("product", ""), read(("product", ""))
+    for name in spec.scope.occurrences:
+        if np.broadcast_to(np.asarray(view.get((name, "")).bound), 1)[0]:
+            yield (name, ""), read((name, ""))
+    call = table.call(0)
+    for parameter in spec.parameters.values():
+        name, value = parameter.name, call.args[parameter.name]
+        if not parameter.is_tensor and not parameter.is_array:
+            yield (name, ""), value
+            continue
+        yield (name, "null"), value is None
+        if isinstance(value, TensorDesc):
+            yield from (((name, what), read((name, what))) for what in ("dtype", "format"))
+            yield (name, "view"), _view(value, unnamed)
+            yield ((name, "rank"), len(value.shape)) if len(value.shape) in parameter.shapes else ((name, "shape"), value.shape)
+        elif isinstance(value, tuple):
+            yield (name, "len"), len(value)
+            if len(value) not in parameter.items:
+                yield (name, "values"), value
+
+
+def _view(desc: TensorDesc, unnamed: int) -> int:
+    """The named view that a tensor is."""
+    if desc.offset == 0 and desc.strides in (None, tuple(prod(desc.shape[i + 1 :]) for i in range(len(desc.shape)))):
+        return 0
+    rank, shape = np.array([len(desc.shape)]), np.array([desc.shape or (1,)])
+    for number in range(1, len(VIEWS)):
+        lain = lay_out(rank, shape, np.array([number]))
+        if lain.strided[0] and tuple(lain.strides[0, : rank[0]].tolist()) == desc.strides and int(lain.offset[0]) == desc.offset:
+            return number
+    return unnamed
+
+
+def _defined(spec: Spec) -> list[Reference]:
+    """What the page's equalities may define, and formats, which follow from ranks."""
+    found: dict[Reference, None] = {(p.name, "format"): None for p in spec.parameters.values() if p.is_tensor}
+    for rule in spec.rules:
+        for guard in rule.guards:
+            left = guard.require.left.refs
+            if guard.require.operator == "==" and len(left) == 1 and guard.require.bare:
+                found[left[0]] = None
+    return list(found)
+
+
+# and put together again -------------------------------------------------------------------------------------------------
+def assemble(spec: Spec, points: list[Chosen]) -> list[Call]:
+    """The calls that follow from choices."""
+    groups: dict[tuple[tuple[Reference, Any], ...], list[int]] = {}
+    for i, chosen in enumerate(points):
+        key = tuple((ref, id(value) if isinstance(value, Flat) else None) for ref, value in chosen.items())
+        groups.setdefault(key, []).append(i)
+    tables, order = [], []
+    for rows in groups.values():
+        columns: dict[Reference, Choice] = {ref: _column([points[i][ref] for i in rows]) for ref in points[rows[0]]}
+        tables.append(Draft(spec, len(rows), columns, {}).table())
+        order += rows
+    calls = concatenate(tables).calls()
+    return [calls[place] for place in np.argsort(order)]
+
+
+def _column(values: list[Any]) -> Choice:
+    if isinstance(values[0], Flat):
+        return values[0]
+    if isinstance(values[0], tuple):
+        width = max(1, *(len(v) for v in values))
+        matrix = np.array([[*v, *[1] * (width - len(v))] for v in values]).reshape(len(values), width)
+        return Value((np.array([len(v) for v in values]), matrix))
+    return Value(np.array(values))
+
+
+# edits -------------------------------------------------------------------------------------------------------------------
+def simpler(point: Point) -> Iterator[Chosen]:
+    """Choices of simpler calls: each choice made smaller alone, and choices of a kind together. Not all are legal."""
+    singles = list(_singles(point))
+    for edit in [*_together(point), *singles]:
+        yield {ref: value for ref, value in {**point.chosen, **edit}.items() if value is not None}
+
+
+def simpler_in_pairs(point: Point) -> Iterator[Chosen]:
+    """Two choices made smaller at once: for where one alone leaves a call illegal, or lets it pass."""
+    singles = [edit for edit in _singles(point) if len(edit) == 1]
+    for i, (one, other) in enumerate(combinations(singles, 2)):
+        if i == MOST_PAIRS * 8:
+            return
+        if one.keys() != other.keys():
+            yield {ref: value for ref, value in {**point.chosen, **one, **other}.items() if value is not None}
+
+
+def merged(point: Point, others: Iterable[Point]) -> Chosen:
+    """Everything at once that other points have changed."""
+    result = dict(point.chosen)
+    for other in reversed(list(others)):
+        result |= {ref: value for ref, value in other.chosen.items() if point.chosen.get(ref) != value}
+    return result
+
+
+def _singles(point: Point) -> Iterator[Mapping[Reference, Any]]:
+    for ref, value in point.chosen.items():
+        name, what = ref
+        parameter = point.spec.parameters.get(name)
+        if what == "":
+            if name != "product":
+                yield from ({ref: smaller} for smaller in _smaller(value))
+        elif what == "view" and value:
+            yield {ref: 0}
+        elif what == "len" and parameter is not None:
+            yield from ({ref: length} for length in parameter.items if 0 < length < value)
+        elif what == "values":
+            yield from ({ref: (*value[:i], less, *value[i + 1 :])} for i, item in enumerate(value) for less in _smaller(item))
+        elif what == "dtype" and value != _float():
+            yield {ref: _float()}
+        elif what == "shape" and isinstance(value, tuple) and parameter is not None:
+            flat = _flat(point.spec, parameter)
+            if flat is not None and len(value) > 1:
+                yield {ref: flat}
+
+
+def _together(point: Point) -> Iterator[Mapping[Reference, Any]]:
+    spec, chosen = point.spec, point.chosen
+    letters = {ref: value for ref, value in chosen.items() if ref[1] == "" and ref[0] in spec.scope.occurrences}
+    flats = {(p.name, "shape"): flat for p in spec.parameters.values() if (p.name, "shape") in chosen and (flat := _flat(spec, p))}
+    yield flats
+    yield flats | {ref: 0 for ref in chosen if ref[1] == "view"}
+    yield {ref: _float() for ref in chosen if ref[1] == "dtype"}
+    for family in _families(spec, letters):
+        for shrink in (lambda v: min(v, 1), lambda v: min(v, 2), lambda v: v // 2 if v > 3 else v, lambda v: 0):
+            yield {ref: shrink(letters[ref]) for ref in family}
+    yield {ref: min(value, 1) for ref, value in letters.items()}
+    yield {ref: value // 2 if value > 3 else value for ref, value in letters.items()}
+    ranks = {value for ref, value in chosen.items() if ref[1] == "rank"}
+    known = {rank for p in spec.parameters.values() for rank in p.shapes}
+    for rank in sorted(rank for rank in known if rank < min(ranks, default=0)):
+        fewer = {ref: rank for ref in chosen if ref[1] == "rank"}
+        yield fewer
+        yield fewer | {ref: None for ref in chosen if ref[1] in ("len", "format")}
+
+
+def _families(spec: Spec, letters: Mapping[Reference, Any]) -> Iterator[list[Reference]]:
+    """Letters that belong together: the slots of an array, the extents of a tensor, or one axis of everything."""
+    seen: set[tuple[Reference, ...]] = set()
+    places = [slots for p in spec.parameters.values() for slots in p.items.values()]
+    groups = [[name for slot in slots for name in slot] for slots in places]
+    groups += [[x for x in shape if isinstance(x, str)] for p in spec.parameters.values() for shape in p.shapes.values()]
+    groups += [[name for name, _ in letters if name.endswith(end)] for end in sorted({name[-1] for name, _ in letters})]
+    for group in groups:
+        family = tuple((name, "") for name in dict.fromkeys(group) if (name, "") in letters)
+        if len(family) > 1 and family not in seen:
+            seen.add(family)
+            yield list(family)
+
+
+def _smaller(value: Any) -> list[Any]:
+    """Simpler values than one, the simplest first."""
+    if isinstance(value, bool):
+        return [False] if value else []
+    if value < 0:
+        return [0, 1, value // 2 + 1]
+    return [less for less in dict.fromkeys((0, 1, 2, value // 2, value - 1)) if less < value]
+
+
+def _flat(spec: Spec, parameter: Parameter) -> Flat | None:
+    """A flat shape by the rule that says how many elements a tensor without letters has."""
+    cache: dict[str, Flat | None] = spec.__dict__.setdefault("_flats", {})
+    if parameter.name not in cache:
+        guards = [g for r in spec.rules for g in r.guards if g.require.operator == "==" and g.when is None]
+        terms = [g.require.right[0] for g in guards if g.require.left.refs == ((parameter.name, "numel"),)]
+        cache[parameter.name] = Flat(terms[0]) if terms and not parameter.shapes else None
+    return cache[parameter.name]
+
+
+def _float() -> int:
+    return words().index["dtype"]["FLOAT"]

@@ -1,0 +1,1 @@
+"""Suites: the cases of a bundle, with names, budget and recipes, and the batches in which their data are computed."""

@@ -1,0 +1,92 @@
+"""Which calls have an answer that can be computed: those the page allows, and those the library accepts all the same.
+
+A call that the library accepts and the page forbids has data and goldens too, as long as what it breaks leaves the
+mathematics alone: a dtype, a format, a product, a pointer that nobody reads, an upper limit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opgen.calls.table import CallTable, ScalarColumn, TensorColumn
+from opgen.calls.words import words
+from opgen.judge.library import Answers
+from opgen.judge.oracle import Judgement
+from opgen.numbers.numerics import DTYPES
+from opgen.page.rules import Guard, Rule
+from opgen.page.spec import Spec
+
+_SHAPING = ("==", ">=", ">")
+
+
+def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
+    """Whether a call that breaks this guard may have no defined answer: extents, lengths and ranks that do not fit."""
+    if rule.key in ("dtype", "format", "null", "enum"):
+        return False
+    if rule.key == "length" or (rule.key == "rank" and judged.spec.parameters[rule.parameter or ""].shapes):
+        return True
+    return guard.require.left.kind in ("int", "shape", "bool") and guard.require.operator in _SHAPING
+
+
+def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
+    """(rows,) bool: legal by the page; or accepted by the library, with every rule that shapes the answer obeyed."""
+    asked = answers.accepted & ~judged.valid if answers is not None else np.zeros(0, dtype=bool)
+    if not asked.any():
+        return judged.valid
+    spoilt = np.zeros(len(judged.table), dtype=bool)
+    for rule, _ in judged.breaking:
+        for guard in rule.guards:
+            if shapes_the_answer(rule, guard, judged):
+                spoilt |= guard.broken(judged.view, len(judged.table))
+    required = np.ones(len(judged.table), dtype=bool)
+    for parameter in judged.spec.parameters.values():
+        column = judged.table.columns[parameter.name]
+        name = parameter.name
+        needed = not _optional(judged, name) if parameter.kind == "tensor" else name in _extents_follow_from(judged.spec)
+        if needed and not isinstance(column, ScalarColumn):
+            required &= ~column.null
+    return np.asarray(judged.valid | (asked & required & ~spoilt))
+
+
+def _extents_follow_from(spec: Spec) -> set[str]:
+    """Arrays without which no extent of a tensor can be told: their items stand in an equality that defines a letter."""
+    letters = {letter for p in spec.parameters.values() for shape in p.shapes.values() for letter in shape}
+    read: set[str] = set()
+    for rule in spec.rules:
+        for guard in rule.guards:
+            if guard.require.bare and guard.require.operator == "==" and guard.require.left.refs[0][0] in letters:
+                read |= {name for name, _ in guard.require.refs}
+    return {p.name for p in spec.parameters.values() for slots in p.items.values() for slot in slots for name in slot if name in read}
+
+
+def _optional(judged: Judgement, name: str) -> bool:
+    """Whether the page is silent about a null pointer here; where it forbids one, there is nothing to compute with."""
+    rule = judged.spec.rule.get(f"{name}.null")
+    return rule is None or rule.bucket == "assumed"
+
+
+def holdable(table: CallTable) -> np.ndarray:
+    """(rows,) bool: whether data can be made for every dtype of the call, and every view lies inside its storage."""
+    known = np.array([name in DTYPES for name in words().names["dtype"]])
+    result = np.ones(len(table), dtype=bool)
+    for column in table.columns.values():
+        if isinstance(column, TensorColumn):
+            result &= column.null | (known[column.dtype] & _inside(column))
+    return result
+
+
+def _inside(column: TensorColumn) -> np.ndarray:
+    """(rows,) bool: no element of the view lies before or beyond the storage; an empty view always fits."""
+    plain = ~column.strided & (column.storage_rank < 0) & (column.offset == 0)
+    if plain.all():
+        return np.asarray(plain)
+    width = column.shape.shape[1]
+    strides = np.zeros((len(column.rank), width))
+    strides[:, : column.strides.shape[1]] = column.strides
+    steps = (column.shape.astype(np.float64) - 1) * strides
+    offset = column.offset.astype(np.float64)
+    size = np.where(column.shape == 0, 0.0, column.shape.astype(np.float64)).prod(axis=1)
+    first = np.where(column.strided, offset + np.minimum(steps, 0).sum(axis=1), offset)
+    last = np.where(column.strided, offset + np.maximum(steps, 0).sum(axis=1), offset + size - 1)
+    held = np.where(column.storage_rank >= 0, column.storage.astype(np.float64).prod(axis=1), np.inf)
+    return np.asarray((size == 0) | ((first >= 0) & (last < held)))

@@ -1,0 +1,148 @@
+"""What a person asks for on a command line, found: pages, plans, a tier, calls; and the suite that comes of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from opgen.calls.jsonl import NamedCall, read_calls, to_plain
+from opgen.calls.words import words
+from opgen.model import FileError, Problem
+from opgen.numbers.numerics import Array
+from opgen.page.book import Book, book
+from opgen.page.spec import Spec
+from opgen.planning.plan import TIERS, Plan, load_plan, plan_for
+from opgen.suites.dumps import read_dumps
+from opgen.suites.suite import Suite, call_suite, plan_suite
+from opgen.yamlfile import did_you_mean
+
+
+@dataclass(frozen=True)
+class Request:
+    """A suite as it is asked for: all operators and products of the smoke tier, unless something else is said."""
+
+    operators: Sequence[str] = ()
+    products: Sequence[str] = ()
+    plan: str = "smoke"
+    calls: str = ""
+    patterns: Sequence[str] = ()
+    shard: str = ""
+    seed_calls: str = ""
+
+    @property
+    def name(self) -> str:
+        """What a file of this suite is called by default: the tier, the plan file's stem, or ``calls``."""
+        return "calls" if self.calls else Path(self.plan.partition("::")[0]).stem
+
+    def suite(self) -> Suite:
+        """Find everything and enumerate; raises FileError where something does not exist or nothing is left."""
+        known = book()
+        for product in self.products:
+            if product not in words().products:
+                hint = did_you_mean(product, words().products)
+                raise FileError([Problem("--product", None, product, f"no such product{hint}; known are {', '.join(words().products)}")])
+        if self.calls and self.seed_calls:
+            raise FileError([Problem("--seed-calls", None, self.seed_calls, "seeds a plan, and --calls takes none; leave one of them out")])
+        if self.calls:
+            found = self._of_calls(known)
+        else:
+            pages, tier = self.pages()
+            found = plan_suite(pages, tier, self.products, self.patterns, [one.call for one, _ in self.given])
+        if not found.cases:
+            raise FileError([Problem("opgen", None, "", "no case matches what was asked for; opgen cases lists what there is")])
+        return shard(found, self.shard) if self.shard else found
+
+    def pages(self) -> tuple[list[tuple[Spec, Plan]], str]:
+        """The pages that are asked for, each with its operator's plan, and the tier."""
+        known = book()
+        apis = [known.api(name) for name in self.operators] or list(known.kinds)
+        if self.plan in TIERS:
+            plans = {api: plan_for(known.of(api)[0].op) for api in apis}
+            chosen = (spec for spec in known.specs if spec.api in apis and self.plan in plans[spec.api].tiers)
+            return [(spec, plans[spec.api]) for spec in chosen], self.plan
+        path, _, tier = self.plan.partition("::")
+        if not Path(path).exists():
+            text = f"no such tier or file{did_you_mean(self.plan, TIERS)}; tiers are {', '.join(TIERS)}, or FILE::TIER"
+            raise FileError([Problem("--plan", None, self.plan, text)])
+        plan = load_plan(Path(path))
+        tier = tier or next(iter(plan.tiers), "")
+        if tier not in plan.tiers:
+            raise FileError([Problem(path, None, tier, f"no such tier in this plan; it has {', '.join(plan.tiers)}")])
+        api = known.api(plan.op)
+        if api not in apis:
+            raise FileError([Problem(path, None, plan.op, "is a plan of another operator than was asked for")])
+        return [(spec, plan) for spec in known.of(api)], tier
+
+    @cached_property
+    def given(self) -> list[tuple[NamedCall, Mapping[str, Array]]]:
+        """The calls that are asked for or that exist already, with their own tensors; none where a plan alone says what is tried."""
+        known = book()
+        if not self.calls:
+            return [(one, {}) for one in read_calls(self.seed_calls, known.kinds)] if self.seed_calls else []
+        apis = {known.api(name) for name in self.operators}
+        chosen = [
+            one
+            for one in read_calls(self.calls, known.kinds)
+            if (not apis or one.call.api in apis)
+            and (not self.products or one.call.product in self.products)
+            and (not self.patterns or matches(one.id, self.patterns))
+        ]
+        return list(zip(chosen, read_dumps(chosen, self.calls), strict=True))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over :attr:`given`, ids, arguments and tensors; empty where nothing is given."""
+        digest = sha256()
+        for one, arrays in self.given:
+            digest.update(json.dumps([one.id, one.call.api, one.call.product, to_plain(one.call)]).encode() + b"\n")
+            for name, array in sorted(arrays.items()):
+                digest.update(name.encode() + array.tobytes())
+        return digest.hexdigest() if self.given else ""
+
+    def _of_calls(self, known: Book) -> Suite:
+        given = {one.id: arrays for one, arrays in self.given}
+        calls = [one for one, _ in self.given]
+        return call_suite(calls, lambda call: known.by_page[call.api, call.product], lambda spec: plan_for(spec.op), given=given)
+
+
+def matches(case: str, patterns: Sequence[str]) -> bool:
+    """Whether an id is one of the patterns, or matches one as a glob."""
+    return any(case == pattern or fnmatchcase(case, pattern) for pattern in patterns)
+
+
+def shard(suite: Suite, text: str) -> Suite:
+    """Part ``I/N`` of a suite, 1 <= I <= N: every N-th case. The parts share no case and lose none."""
+    first, _, parts = text.partition("/")
+    if not (first.isdigit() and parts.isdigit() and 1 <= int(first) <= int(parts)):
+        raise FileError([Problem("--shard", None, text, "expects I/N with 1 <= I <= N, for example 1/4")])
+    return suite.some(range(int(first) - 1, len(suite.cases), int(parts)))
+
+
+def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
+    """What a bundle says of itself: where its cases come from."""
+    return {
+        "operators": sorted({spec.api for spec in suite.specs.values()}),
+        "products": [p for p in words().products if any(case.call.product == p for case in suite.cases)],
+        "specs": {spec.name: spec.digest for spec in suite.specs.values()},
+        "plans": {} if request.calls else {plan.op: plan.digest for plan in suite.plans.values()},
+        "plan": "calls" if request.calls else request.plan,
+        "chosen": [*request.products, *request.patterns, *([f"seeded by {request.seed_calls}"] if request.seed_calls else [])],
+        "shard": request.shard,
+        "seed": seed,
+        **({"given": request.digest} if request.given else {}),
+    }
+
+
+def seeded(suite: Suite) -> list[str]:
+    """Where calls were given: how many of each page count, and how many more the tier needs beside them."""
+    return [
+        f"{name}: {report.given} legal calls given, {len(report.cover.rows)} more cover all tuples of the tier"
+        for name, report in suite.reports.items()
+        if report.given and report.cover is not None
+    ]

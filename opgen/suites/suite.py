@@ -1,0 +1,172 @@
+"""Suites: the cases of a bundle, and the batches that their data are computed in.
+
+A case is a call with an id, expectations and a purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from itertools import compress
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from opgen.calls.costs import elements
+from opgen.calls.distinct import numbered
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.table import CallTable, from_calls
+from opgen.calls.words import words
+from opgen.enumeration.enumerator import Report, enumerate_calls
+from opgen.enumeration.pinned import with_pinned
+from opgen.judge.library import Answers, answer
+from opgen.judge.oracle import Judgement, judge
+from opgen.model import Call, Case
+from opgen.page.modes import compute_dtypes
+from opgen.page.rules import holds
+from opgen.page.spec import Spec
+from opgen.planning.plan import Plan
+from opgen.suites.batch import Batch as Batch
+from opgen.suites.batch import WithData, batches
+from opgen.suites.budget import affordable
+from opgen.suites.computable import computable, holdable
+from opgen.suites.naming import Purpose, named, some_of
+from opgen.suites.stored import Stored, stored
+from opgen.suites.vacuity import mistrusted
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass
+class Suite:
+    """Everything that a bundle holds, but the data. ``stored[i]`` are the tensors of ``cases[i]``."""
+
+    cases: list[Case] = field(default_factory=list)
+    stored: list[list[Stored]] = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
+    reports: dict[str, Report] = field(default_factory=dict)
+    specs: dict[str, Spec] = field(default_factory=dict)
+    plans: dict[str, Plan] = field(default_factory=dict)
+
+    @property
+    def outputs(self) -> dict[str, tuple[str, ...]]:
+        """Api -> its output parameters."""
+        return {spec.api: tuple(p.name for p in spec.outputs) for spec in self.specs.values()}
+
+    def some(self, rows: Sequence[int]) -> Suite:
+        """The cases at ``rows``, in that order, with their batches cut down to them."""
+        place = np.full(len(self.cases), -1)
+        place[list(rows)] = np.arange(len(rows))
+        batches = []
+        for batch in self.batches:
+            kept = [i for i, row in enumerate(batch.rows) if place[row] >= 0]
+            if kept:
+                batches.append(replace(batch, rows=place[batch.rows[kept]], ids=tuple(batch.ids[i] for i in kept)))
+        return replace(self, cases=[self.cases[i] for i in rows], stored=[self.stored[i] for i in rows], batches=batches)
+
+
+def plan_suite(
+    pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence[str] = (), patterns: Sequence[str] = (), given: Sequence[Call] = ()
+) -> Suite:
+    """The suite of a tier for some pages: enumerated calls, then pinned ones; only ``products`` and ids that match.
+
+    ``given`` calls exist already: what they cover is not made again.
+    """
+    suite = Suite()
+    for spec, plan in pages:
+        if (products and not set(products) & set(spec.judges)) or not plan.speaks_of(spec.judges):
+            continue
+        drafted = with_pinned(enumerate_calls(spec, plan, tier, given), plan, tier)
+        report = suite.reports[spec.name] = drafted.report
+        table, purpose = named(drafted)
+        within = affordable(table, purpose.kind, purpose.twin, purpose.ids, plan.tiers[tier])
+        report.left_out = int((~within).sum())
+        keep = within & (np.isin(table.product, [words().index["product"][product] for product in products]) if products else True)
+        if patterns:
+            keep &= np.array([any(fnmatchcase(one, pattern) for pattern in patterns) for one in purpose.ids], dtype=bool)
+            keep |= np.isin(purpose.ids, [purpose.twin[i] for i in np.flatnonzero(keep).tolist()])
+        if tier != "crash":
+            fatal = crashing(judge(spec, table))
+            keep, report.crashing = keep & ~fatal, int(fatal.sum())
+        rows = np.flatnonzero(keep)
+        table, every, start = table.take(rows), np.arange(len(rows)), len(suite.cases)
+        _add(suite, spec, plan, table.calls(), table, every, some_of(purpose, rows), plan.tiers[tier].elements, start + every)
+    return suite
+
+
+def call_suite(
+    calls: Sequence[NamedCall], page: Callable[[Call], Spec], plan: Callable[[Spec], Plan], elements: int = 2**20,
+    given: Mapping[str, Mapping[str, Any]] = _NOTHING,
+) -> Suite:
+    """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id -> the arrays of its tensors."""
+    suite = Suite()
+    number, first = numbered(id(one.call) for one in calls)
+    distinct = [calls[i].call for i in first.tolist()]
+    specs = [page(call) for call in distinct]
+    of_page, starts = numbered(spec.name for spec in specs)
+    pages = [np.flatnonzero(of_page[number] == i) for i in range(len(starts))]
+    for i, places in enumerate(pages):
+        mine, spec = np.flatnonzero(of_page == i), specs[starts[i]]
+        some, ids = [distinct[j] for j in mine.tolist()], [calls[j].id for j in places.tolist()]
+        nothing = [""] * len(ids)
+        purpose = Purpose(["call"] * len(ids), nothing, ["grid"] * len(ids), nothing, ids, [given.get(one, _NOTHING) for one in ids])
+        of = np.searchsorted(mine, number[places])
+        _add(suite, spec, plan(spec), some, from_calls(spec.api, spec.kinds, some), of, purpose, elements, places)
+    order = np.argsort(np.concatenate([*pages, np.zeros(0, dtype=np.intp)])).tolist()
+    return replace(suite, cases=[suite.cases[i] for i in order], stored=[suite.stored[i] for i in order])
+
+
+def crashing(judged: Judgement) -> np.ndarray:
+    """(rows,) bool: where the published library is known to end the host process."""
+    answers: Answers | None = answer(judged)
+    if answers is None:
+        return np.zeros(len(judged.table), dtype=bool)
+    fatal = np.array(["crash" in stage.codes for stage in answers.page.stages] + [False])
+    return np.asarray(fatal[answers.stage])  # the last is ACCEPTED, -1
+
+
+def _add(
+    suite: Suite, spec: Spec, plan: Plan, calls: Sequence[Call], table: CallTable, of: np.ndarray, purpose: Purpose, most: int,
+    places: np.ndarray,
+) -> None:  # fmt: skip
+    """Judge calls, make cases of them, and group those with data into batches.
+
+    ``table`` holds ``calls``; case ``i`` makes call ``of[i]`` and stands in the suite at ``places[i]``.
+    """
+    judged = judge(spec, table)
+    answers = answer(judged)
+    suite.specs[spec.name], suite.plans[spec.name] = spec, plan
+    able = computable(judged, answers) & (elements(table) <= most) & holdable(table)
+    with_data = able[of] & np.array([kind != "invalid" for kind in purpose.kind], dtype=bool)
+    wanted, compute = _wanted(spec, judged), compute_dtypes(spec, judged.view, len(table))
+    why = mistrusted(judged, plan, wanted, of, purpose.recipe, purpose.intent)
+    page, library = judged.expectations(), [None] * len(calls) if answers is None else answers.answers()
+    row, data = of.tolist(), with_data.tolist()
+
+    def where_data(values: Iterable[str]) -> list[str]:
+        return [value if there else "" for value, there in zip(values, data, strict=True)]
+
+    suite.cases += map(
+        Case, purpose.ids, [calls[i] for i in row], purpose.kind, purpose.intent, [page[i] for i in row], [library[i] for i in row],
+        where_data(purpose.recipe), [2 if there else 1 for there in data], purpose.twin, where_data(compute[of].tolist()), where_data(why),
+    )  # fmt: skip
+    rows = np.flatnonzero(with_data)
+    used = np.unique(of[rows])
+    tensors = stored(spec, [calls[i] for i in used], {name: asked[used] for name, asked in wanted.items()})
+    form: dict[int, list[Stored]] = dict(zip(used.tolist(), tensors, strict=True))
+    nothing: list[Stored] = []
+    suite.stored += [form[i] if there else nothing for i, there in zip(row, data, strict=True)]
+    recipe, ids, given = list(compress(purpose.recipe, data)), list(compress(purpose.ids, data)), list(compress(purpose.given, data))
+    having = WithData(of[rows], places[rows], recipe, ids, given)
+    suite.batches += batches(plan, judged, calls, compute, wanted, having)
+
+
+def _wanted(spec: Spec, judged: Judgement) -> dict[str, np.ndarray]:
+    """Output -> (rows,) bool: where its mask is set and its pointer is not null."""
+    rows = len(judged.table)
+    found = {}
+    for p in spec.outputs:
+        found[p.name] = ~judged.view.get((p.name, "null")).data & holds(p.mask, judged.view, rows)
+    return found

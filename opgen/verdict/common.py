@@ -1,0 +1,206 @@
+"""What the failures share: facts of the calls, and pairs of them, that most failures have and few passes.
+
+Facts are derived from the arguments and the names of the spec, for any operator: dtypes, ranks, views, null pointers, formats, the
+product, the compute dtype, the recipe, and of every number whether it is 0, 1, more, odd, or this very value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from opgen.bundle.reader import Bundle
+from opgen.calls.jsonl import make_call, no_collection
+from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn, from_calls
+from opgen.calls.words import words
+from opgen.model import Argument, Verdict
+from opgen.numbers.numerics import Array
+from opgen.page.binding import TableView
+from opgen.page.book import book
+from opgen.page.spec import Spec
+from opgen.verdict.outcome import Finding
+from opgen.verdict.statuses import BAD, KNOWN, LENIENT, MISTRUSTED, PASSED
+
+FEW_VALUES = 12
+"""Numbers and dtypes are facts by themselves where a suite has at most so many of them."""
+SHOWN = 3
+LEAST = 0.9
+"""The part of the failures that must have a fact, for the fact to be worth saying."""
+CLEAR = 0.6
+"""How much larger than the part of the passes it must be."""
+
+
+def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[Finding]:
+    """The best facts for the wrong statuses of each operator and for each of its outputs. ``verdicts`` is by row of the bundle."""
+    kinds: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
+    for row, verdict in verdicts.items():
+        op, outputs = str(verdict.metrics.get("op")), verdict.metrics.get("outputs")
+        if outputs and verdict.verdict == KNOWN:
+            continue
+        for name, one in outputs.items() if outputs else [("", None)]:
+            failed = verdict.verdict in BAD and (one is None or one["beyond"] > 0)
+            if failed or verdict.verdict in (PASSED, MISTRUSTED, LENIENT) or (verdict.verdict in BAD and one is not None):
+                kinds.setdefault((op, name), ([], []))[not failed].append(row)
+    found: list[Finding] = []
+    for (op, name), (bad, good) in sorted(kinds.items()):
+        if bad:
+            found += _of_output(bundle, f"{op.removeprefix('aclnn')} {name}".rstrip(), bad, good)
+    return sorted(found, key=lambda one: -one.failures)
+
+
+def _of_output(bundle: Bundle, what: str, bad: list[int], good: list[int]) -> Iterator[Finding]:
+    if len(bad) > 6 * len(good):
+        yield Finding(what, "", len(bad), len(bad), len(good), len(good))
+        return
+    failed = np.arange(len(bad) + len(good)) < len(bad)
+    labels, matrix = facts(bundle, [*bad, *good])
+    chosen = ranked(labels, matrix, failed)
+    if not chosen:
+        yield Finding(what, "nothing in common that passes have not", len(bad), len(bad), len(good), len(good))
+    for text, mine in chosen:
+        yield Finding(what, text, int(mine[failed].sum()), len(bad), int(mine[~failed].sum()), len(good))
+
+
+def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[str, Array]]:
+    """The best facts and pairs: (text, (rows,) bool). ``matrix`` is (facts, rows) bool.
+
+    A fact is worth as many failures as it covers, less the passes it also covers, both as parts of the whole; a pair must be
+    clearly better than either of its facts, and what is not nearly as good as the best is not said.
+    """
+    if not len(matrix):
+        return []
+    bad, good = matrix[:, failed].astype(np.float32), matrix[:, ~failed].astype(np.float32)
+    keep = np.flatnonzero((bad.mean(axis=1) >= LEAST) & ~matrix.all(axis=1))
+    if not len(keep):
+        return []
+    bad, good = bad[keep], good[keep]
+    passes = max(good.shape[1], 1)
+    single = bad.mean(axis=1) - good.sum(axis=1) / passes
+    pair = (bad @ bad.T) / bad.shape[1] - (good @ good.T) / passes
+    better = pair - np.maximum(single[:, None], single[None, :])
+    candidates: list[tuple[float, tuple[int, ...]]] = [(float(single[i]), (i,)) for i in range(len(keep))]
+    candidates += [(float(pair[i, j]), (i, j)) for i, j in zip(*np.nonzero(np.triu(better > 0.02, 1)), strict=True)]
+    candidates.sort(key=lambda one: (-round(one[0], 4), len(one[1]), sum(len(labels[keep[i]]) for i in one[1])))
+    chosen: list[tuple[str, Array]] = []
+    for score, which in candidates:
+        if score < max(CLEAR, candidates[0][0] - 0.05) or len(chosen) == SHOWN:
+            break
+        mine: Array = np.asarray(matrix[keep[list(which)]].all(axis=0))
+        if not any(np.array_equal(mine, other) for _, other in chosen):
+            chosen.append((" and ".join(labels[keep[i]] for i in which), mine))
+    return chosen
+
+
+def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
+    """Facts of some cases of one operator: names, and (facts, rows) bool."""
+    table = bundle.tables["cases"][list(rows)]
+    found: dict[str, Array] = {}
+    product = bundle.words["cases.product"]
+    _values(found, "", np.array([product[i] for i in table["product"].tolist()], dtype=object))
+    _values(found, "", _dtypes(bundle, table))
+    for name in ("compute", "recipe"):
+        _values(found, f"{name} ", np.array([bundle.strings[i] for i in table[name].tolist()], dtype=object))
+    for name, number in _breaks(bundle, table).items():
+        found[f"{name} broken"] = number
+    pages: dict[str, tuple[Spec, list[int]]] = {}
+    for at, row in enumerate(rows):
+        spec = book().by_page.get((bundle[row].op, bundle[row].product))
+        if spec is not None:
+            pages.setdefault(spec.name, (spec, []))[1].append(at)
+    for spec, places in pages.values():
+        with no_collection():
+            memory: dict[str, dict[bytes, Argument]] = {"tensor": {}, "int_array": {}, "bool_array": {}}
+            calls = [
+                make_call(v["op"], v["product"], v["args"], {spec.api: spec.kinds}, memory) for v in (bundle[rows[i]].call for i in places)
+            ]
+            calls_table = from_calls(spec.api, spec.kinds, calls)
+        for name, column in _of_calls(spec, calls_table):
+            whole = found.setdefault(name, np.zeros(len(rows), dtype=bool))
+            whole[places] = column
+    labels = list(found)
+    return labels, np.array([found[name] for name in labels], dtype=bool).reshape(len(labels), len(rows))
+
+
+def _dtypes(bundle: Bundle, table: Array) -> Array:
+    """The dtype of each case's first tensor; empty where it has none."""
+    tensors, names = bundle.tables["tensors"], bundle.words["tensors.dtype"]
+    first = np.minimum(table["first_tensor"], max(len(tensors) - 1, 0))
+    numbers = tensors["dtype"][first].tolist() if len(tensors) else [0] * len(table)
+    return np.array([names[n] if some else "" for n, some in zip(numbers, table["tensors"].tolist(), strict=True)], dtype=object)
+
+
+def _breaks(bundle: Bundle, table: Array) -> dict[str, Array]:
+    """Rule -> where it is broken."""
+    found: dict[str, Array] = {}
+    rules = bundle.tables["breaks"]["rule"].tolist()
+    for at, (first, count) in enumerate(zip(table["first_break"].tolist(), table["breaks"].tolist(), strict=True)):
+        for number in rules[first : first + count]:
+            found.setdefault(bundle.strings[number], np.zeros(len(table), dtype=bool))[at] = True
+    return found
+
+
+def _of_calls(spec: Spec, table: CallTable) -> Iterator[tuple[str, Array]]:
+    names = {kind: np.array(words().names[kind], dtype=object) for kind in ("dtype", "format")}
+    found: dict[str, Array] = {}
+    for name, column in table.columns.items():
+        if isinstance(column, TensorColumn):
+            there = ~column.null
+            found[f"{name} null"] = column.null
+            for kind in ("dtype", "format"):
+                _values(found, f"{name} " if kind == "dtype" else f"{name} format ", names[kind][getattr(column, kind)], there)
+            _numbers(found, f"{name}.rank", column.rank.astype(np.int64), there, exact=True)
+            found[f"{name} strided"] = column.strided & there
+            found[f"{name} with offset"] = (column.offset > 0) & there
+        elif isinstance(column, ArrayColumn):
+            found[f"{name} null"] = column.null
+            _numbers(found, f"len({name})", column.length.astype(np.int64), ~column.null, exact=True)
+            if spec.kinds[name] == "bool_array":
+                for i in range(column.values.shape[1]):
+                    found[f"{name}[{i}]"] = column.values[:, i].astype(bool) & (column.length > i)
+        elif isinstance(column, ScalarColumn):
+            _scalar(found, spec, name, column)
+    view = TableView(spec, table)
+    for name in spec.scope.occurrences:
+        value = view.get((name, ""))
+        data = np.broadcast_to(np.asarray(value.data), len(table))
+        if data.dtype != object:
+            _numbers(found, name, data.astype(np.int64), np.broadcast_to(np.asarray(value.bound, dtype=bool), len(table)))
+    yield from found.items()
+
+
+def _scalar(found: dict[str, Array], spec: Spec, name: str, column: ScalarColumn) -> None:
+    everywhere = np.ones(len(column.values), dtype=bool)
+    if column.values.dtype == bool or spec.kinds[name] == "bool":
+        found[name], found[f"not {name}"] = column.values.astype(bool), ~column.values.astype(bool)
+        return
+    if column.values.dtype == object:
+        return
+    enum = spec.parameters[name].enum
+    for value in enum:
+        found[f"{name} {enum[value]}"] = column.values == value
+    if not enum:
+        _numbers(found, name, column.values.astype(np.int64), everywhere)
+
+
+def _values(found: dict[str, Array], prefix: str, values: Array, there: Array | None = None) -> None:
+    """A fact per word, where there are few."""
+    kinds = sorted(set(values[there] if there is not None else values) - {""})
+    for value in kinds[:FEW_VALUES]:
+        found[f"{prefix}{value}"] = (values == value) & (there if there is not None else True)
+
+
+def _numbers(found: dict[str, Array], name: str, values: Array, there: Array, exact: bool = False) -> None:
+    """Facts of a number: 0, above 0, 1, above 1, odd, and each value where there are few."""
+    kinds = np.unique(values[there])
+    if len(kinds) <= FEW_VALUES:
+        for value in kinds.tolist():
+            found[f"{name} = {value}"] = (values == value) & there
+    if exact:
+        return
+    if len(kinds) and kinds[0] <= 0:
+        found[f"{name} > 0"] = (values > 0) & there
+    found[f"{name} > 1"] = (values > 1) & there
+    found[f"{name} odd"] = (values % 2 == 1) & there
+    for power in (4, 8, 16, 64, 256, 1024):
+        found[f"{name} >= {power}"] = (values >= power) & there

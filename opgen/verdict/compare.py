@@ -1,0 +1,76 @@
+"""Two reports against each other: what newly fails, what is fixed, what came and went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from opgen.model import Verdict
+from opgen.verdict.outcome import Report
+from opgen.verdict.statuses import BAD, STRICT
+
+
+@dataclass(frozen=True)
+class Change:
+    """One case whose verdict is another; None where a report does not have the case."""
+
+    case: str
+    before: Verdict | None
+    after: Verdict | None
+
+    def __str__(self) -> str:
+        old, new = (one.verdict if one is not None else "not there" for one in (self.before, self.after))
+        detail = self.after.detail if self.after is not None else ""
+        return f"{self.case}: {old} -> {new}" + (f": {detail}" if detail else "")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The changes by kind. ``other``: another verdict, neither worse nor better; ``worse_ratio``: passed, but the error grew.
+
+    ``same_bundle`` is false where the reports are about different bundles, so that a case may not be the same case.
+    """
+
+    failing: Sequence[Change]
+    fixed: Sequence[Change]
+    other: Sequence[Change]
+    added: Sequence[Change]
+    removed: Sequence[Change]
+    worse_ratio: Sequence[Change]
+    same_bundle: bool
+    unchanged: int
+
+
+GROWN = 4.0
+"""How many times larger the largest error / bound must be to be mentioned although the case still passes."""
+
+
+def compare(before: Report, after: Report, strict: bool = False) -> Comparison:
+    """What changed from one report to the next; a waived verdict counts as one that does not fail."""
+    asked = STRICT if strict else BAD
+    lists: dict[str, list[Change]] = {name: [] for name in ("failing", "fixed", "other", "added", "removed", "worse_ratio")}
+    unchanged = 0
+    for case in dict.fromkeys([*(one.case for one in before), *(one.case for one in after)]):
+        old, new = (report.get(case) for report in (before, after))
+        change = Change(case, old, new)
+        was, now = (_bad(report, one, asked) for report, one in ((before, old), (after, new)))
+        if new is None:
+            lists["removed"].append(change)
+        elif now and not was:
+            lists["failing"].append(change)
+        elif old is None:
+            lists["added"].append(change)
+        elif was and not now:
+            lists["fixed"].append(change)
+        elif old.verdict != new.verdict:
+            lists["other"].append(change)
+        else:
+            unchanged += 1
+            if not now and 0 < GROWN * float(old.metrics.get("ratio", 0.0)) < float(new.metrics.get("ratio", 0.0)):
+                lists["worse_ratio"].append(change)
+    same = before.origin.get("bundle_digest") == after.origin.get("bundle_digest")
+    return Comparison(**lists, same_bundle=same, unchanged=unchanged)
+
+
+def _bad(report: Report, verdict: Verdict | None, asked: frozenset[str]) -> bool:
+    return verdict is not None and verdict.verdict in asked and verdict.case not in report.waived

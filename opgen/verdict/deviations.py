@@ -1,0 +1,184 @@
+"""Numbers that are not the page's and are known to be the library's: numeric errata, tried on outputs that failed.
+
+An erratum says that results are only as good as another dtype, or are those of the same call with other values, or are not
+written at all. Each gives another reference and a wider bound; an output within it is a known deviation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from opgen.bundle.case import CaseView
+from opgen.bundle.reader import Bundle
+from opgen.calls.jsonl import make_call
+from opgen.calls.table import ScalarColumn, from_calls
+from opgen.golden import Kernel, kernel
+from opgen.judge import library
+from opgen.judge.errata import NamedView, Numeric
+from opgen.judge.oracle import judge
+from opgen.numbers.bounds import bound
+from opgen.numbers.numerics import DTYPES, FORMATS, Array, rounded
+from opgen.page.book import book
+from opgen.page.spec import Spec
+from opgen.verdict.explain import untouched
+
+Returned = Callable[[int], Mapping[str, Array]]
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A case, the page that judges it, its row in the table of all such cases, and the names bound there."""
+
+    view: CaseView
+    spec: Spec
+    row: int
+    names: Mapping[str, int]
+    columns: NamedView
+
+    def inputs(self, exact: bool) -> dict[str, Array | None]:
+        """float64 values with a leading axis of one; rounded to the compute dtype unless the output is exact."""
+        found: dict[str, Array | None] = {}
+        stored = self.view.inputs
+        for p in self.spec.inputs:
+            if p.name not in stored:
+                found[p.name] = None
+                continue
+            values = stored[p.name]
+            wide = values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)[None]
+            real = not np.iscomplexobj(wide) and self.view.compute in FORMATS
+            found[p.name] = rounded(wide, self.view.compute) if real and not exact else wide
+        return found
+
+
+def explained(bundle: Bundle, rows: Sequence[int], returned: Returned) -> Iterator[tuple[int, str]]:
+    """(row, reason) of the cases all of whose wrong outputs a numeric erratum explains; ``returned`` gives outputs of a row, flat."""
+    pages: dict[str, list[int]] = {}
+    specs: dict[str, Spec] = {}
+    for row in rows:
+        spec = book().by_page.get((bundle[row].op, bundle[row].product))
+        if spec is not None:
+            specs[spec.name] = spec
+            pages.setdefault(spec.name, []).append(row)
+    for name, mine in pages.items():
+        for case, entries in _known(bundle, specs[name], mine):
+            reason = _explain(case, entries, returned(case.view.row))
+            if reason:
+                yield case.view.row, reason
+
+
+def _known(bundle: Bundle, spec: Spec, rows: list[int]) -> Iterator[tuple[_Case, list[Numeric]]]:
+    """The cases of one page to which numeric entries apply."""
+    plain = [bundle[row].call for row in rows]
+    table = from_calls(
+        spec.api, spec.kinds, [make_call(call["op"], call["product"], call["args"], {spec.api: spec.kinds}) for call in plain]
+    )
+    answers = library.answer(judge(spec, table))
+    if answers is None:
+        return
+    applies = library.applies(answers)
+    scalars = [p.name for p in spec.parameters.values() if isinstance(table.columns[p.name], ScalarColumn)]
+    values = {name: answers.view.get((name, "")) for name in (*scalars, *spec.scope.occurrences)}
+    for at in np.flatnonzero(applies.any(axis=0)).tolist():
+        names = {
+            name: int(np.broadcast_to(value.data, len(table))[at]) for name, value in values.items()
+            if np.broadcast_to(np.asarray(value.bound, dtype=bool), len(table))[at]
+        }  # fmt: skip
+        entries = [entry for entry, here in zip(answers.page.numeric, applies[:, at], strict=True) if here]
+        yield _Case(bundle[rows[at]], spec, at, names, answers.view), entries
+
+
+def _explain(case: _Case, entries: list[Numeric], outputs: Mapping[str, Array]) -> str:
+    """The entries behind every wrong output of a case; empty where one is wrong by itself."""
+    reasons: dict[str, None] = {}
+    for name, device in outputs.items():
+        golden, limit = case.view.golden[name], case.view.bound[name]
+        if _within(device.reshape(golden.shape), golden, limit):
+            continue
+        mine = [entry for entry in entries if not entry.outputs or name in entry.outputs]
+        used = _written(mine, device) or _computed(case, mine, name, device.reshape(golden.shape))
+        if not used:
+            return ""
+        reasons |= dict.fromkeys(f"{entry.id}: {entry.note}" if entry.note else f"{entry.id} ({', '.join(entry.where)})" for entry in used)
+    return "; ".join(reasons)
+
+
+def _written(entries: list[Numeric], device: Array) -> list[Numeric]:
+    for entry in entries:
+        if entry.written == "zeros" and not device.any():
+            return [entry]
+        if entry.written == "untouched" and untouched(device) == device.size:
+            return [entry]
+    return []
+
+
+def _computed(case: _Case, entries: list[Numeric], name: str, device: Array) -> list[Numeric]:
+    """The first combination of other references and coarser dtypes that the output fits."""
+    coarse = [entry for entry in entries if entry.bound]
+    others = [entry for entry in entries if entry.reference]
+    choices = [[], *([entry] for entry in others), *([others] if len(others) > 1 else [])]
+    for chosen in choices:
+        for bounds in ([], coarse) if coarse else ([],):
+            if (chosen or bounds) and _fits(case, chosen, bounds, name, device):
+                return [*chosen, *bounds]
+    return []
+
+
+def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, device: Array) -> bool:
+    module, exact = kernel(case.spec.op), name in case.spec.exact
+    inputs = case.inputs(exact)
+    names = dict(case.names)
+    for entry in others:
+        for key, term in entry.reference.items():
+            data = np.asarray(term.read(case.columns).data)
+            names[key] = int(data[case.row] if data.ndim else data)
+    with np.errstate(all="ignore"):
+        golden, limit = np.asarray(case.view.golden[name], dtype=np.float64), np.asarray(case.view.bound[name], dtype=np.float64)
+        size = module.magnitude(inputs, names, (name,))[name][0]
+        if others:
+            shapes = {key: value.shape[1:] for key, value in inputs.items() if value is not None}
+            golden = module.golden(inputs, names, (name,))[name][0]
+            output = case.view.call["args"][name]["dtype"]
+            through = (
+                case.view.compute if not exact and case.view.compute in ("FLOAT16", "BFLOAT16") and output != case.view.compute else None
+            )
+            limit = bound(golden, size, module.depth(names, shapes, name), output, through=through).astype(np.float64)
+        overflow = np.zeros(size.shape, dtype=bool)
+        for entry in bounds:
+            grown = _grown(module, inputs, names, name, entry.bound)
+            form = DTYPES[entry.bound].part
+            overflow |= (grown + limit >= form.max) & (~np.isfinite(device) | (np.abs(device.astype(np.float64)) == form.max))
+            limit = limit + np.maximum(grown - size, 0.0)
+            limit = limit + form.unit * (np.abs(golden) + limit) + form.min_subnormal / 2
+    return _within(device, golden, np.where(overflow, np.inf, limit))
+
+
+def _grown(module: Kernel, inputs: Mapping[str, Array | None], names: Mapping[str, int], name: str, dtype: str) -> Array:
+    """The sum of absolute terms where inputs pass through another dtype on their way, and so do the weights of operators that have some.
+
+    Weights are what multiplies a gradient that is no input: 1 / divisor in a pooling. An overflow on the way leaves Inf, NaN or the
+    largest value.
+    """
+    larger = {key: None if value is None else _through(value, dtype) for key, value in inputs.items()}
+    weights = 0.0 if hasattr(module, "PARTNERS") else DTYPES[dtype].part.unit
+    return np.asarray(module.magnitude(larger, names, (name,))[name][0] * (1 + weights) * (1 + 2.0**-40))
+
+
+def _through(value: Array, dtype: str) -> Array:
+    """The size of each value and of what another dtype takes from it."""
+    size = np.abs(value)
+    narrow = np.abs(rounded(size, dtype))
+    return np.asarray(np.where(np.isfinite(narrow), size + np.abs(size - narrow), size))
+
+
+def _within(device: Array, golden: Array, limit: Array) -> bool:
+    """Whether every element is within its bound; an infinite bound admits everything."""
+    if np.iscomplexobj(golden):
+        return _within(device.real, golden.real, limit.real) and _within(device.imag, golden.imag, limit.imag)
+    device, golden = device.astype(np.float64), golden.astype(np.float64)
+    with np.errstate(all="ignore"):
+        same = (device == golden) | (np.isnan(device) & np.isnan(golden))
+        near = np.isfinite(device) & np.isfinite(golden) & (np.abs(device - golden) <= limit)
+    return bool((same | near | np.isinf(limit)).all())

@@ -1,0 +1,171 @@
+"""Why an output failed, in a sentence: how many elements, where, the worst of them, and what the output looks like instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from opgen.bundle.case import CaseView
+from opgen.numbers import canary
+from opgen.numbers.numerics import DTYPES, Array
+from opgen.page.book import book
+from opgen.verdict.pattern import axis_names, describe
+
+_NAMES = {dtype.numpy: name for name, dtype in DTYPES.items()}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One output in its shape: what the device returned, what was expected, the bound. ``form``: the shape that ``axes`` name."""
+
+    name: str
+    device: Array
+    golden: Array
+    bound: Array
+    form: tuple[int, ...]
+    axes: tuple[str, ...]
+    untouched: int = 0
+
+    @property
+    def ratio(self) -> Array:
+        """Error / bound, the larger part of complex values; Inf where one is not finite and the other is, or the bound is 0."""
+        if np.iscomplexobj(self.golden):
+            return np.maximum(
+                _ratio(self.device.real, self.golden.real, self.bound.real), _ratio(self.device.imag, self.golden.imag, self.bound.imag)
+            )
+        return _ratio(self.device, self.golden, self.bound)
+
+    @property
+    def wrong(self) -> Array:
+        """Where the device is beyond the bound."""
+        return np.asarray(self.ratio > 1)
+
+
+def compared(case: CaseView, name: str, device: Array) -> Compared:
+    """Lay one flat output of a device beside its golden."""
+    golden, bound = case.golden[name], case.bound[name]
+    wide = np.complex128 if np.iscomplexobj(golden) else np.float64
+    values = device.reshape(golden.shape).astype(wide)
+    return Compared(name, values, golden.astype(wide), bound.astype(wide), *form_of(case, name), untouched(device))
+
+
+def form_of(case: CaseView, name: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The shape to look at an output in, and the names of its axes.
+
+    Its letters are those of the input that it is the gradient of, by its shape and its name. Where the shape is free and N, C and
+    HxW say what it stands for, that is its shape; channels are split into groups where there are any.
+    """
+    args = case.call["args"]
+    shape = tuple(args[name]["shape"])
+    spec = book().by_page.get((case.op, case.product))
+    letters: tuple[str | int, ...] = ()
+    if spec is not None:
+        alike = [
+            p
+            for p in spec.parameters.values()
+            if p.is_tensor and args.get(p.name) and tuple(args[p.name]["shape"]) == shape and len(shape) in p.shapes
+        ]
+        alike.sort(key=lambda p: (p.name != name, p.name.lower() not in name.lower(), p.name.startswith("grad")))
+        letters = alike[0].shapes[len(shape)] if alike else ()
+    if not letters:
+        shape, letters = _free(args, shape)
+    words = tuple("K" if letter == "W0" else "C" if letter == "W1" else letter for letter in letters)
+    groups = next((args[key] for key in ("groups", "group") if isinstance(args.get(key), int)), 1)
+    for at, letter in enumerate(words):
+        split = letter == "K" or (str(letter).startswith("C") and "K" not in words)
+        if split and groups > 1 and shape[at] % groups == 0:
+            shape = (*shape[:at], groups, shape[at] // groups, *shape[at + 1 :])
+            words = (*words[:at], "G", *words[at:])
+            break
+    return shape, axis_names(len(shape), words)
+
+
+def _free(args: Mapping[str, Any], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """A shape that is free: what N, C and HxW make of it, where they are arguments."""
+    sizes = {letter: args[key] for letter, key in (("N", "N"), ("C", "C"), ("P", "HxW")) if isinstance(args.get(key), int)}
+    for letters in (("N", "C", "P"), ("N", "C"), ("C",)):
+        if set(letters) <= set(sizes) and prod(shape) == prod(sizes[letter] for letter in letters):
+            return tuple(sizes[letter] for letter in letters), letters
+    return shape, ()
+
+
+def sentence(found: Compared) -> str:
+    """One output that disagrees, for people."""
+    ratio, wrong = found.ratio, found.wrong
+    count = int(wrong.sum())
+    where = describe(wrong.reshape(found.form), found.axes)
+    at = np.unravel_index(int(np.argmax(np.where(np.isnan(ratio), np.inf, ratio))), ratio.shape) if ratio.ndim else ()
+    worst = [int(i) for i in at]
+    got, expected, bound = found.device[at], found.golden[at], found.bound[at]
+    text = f"{found.name}: {count} of {wrong.size} elements beyond the bound"
+    text += f", {where}" if where else ""
+    text += f"; worst at {worst}: {got:.9g}, expected {expected:.9g} ± {_size(bound):.3g}"
+    if np.isfinite(ratio[at]) and ratio[at] >= 1:
+        text += f" ({ratio[at]:.3g} × bound)"
+    like = resembles(found)
+    if found.untouched:
+        like = "nothing was written" if found.untouched == wrong.size else f"{found.untouched} elements were never written"
+    return text + (f"; {like}" if like else "")
+
+
+def untouched(device: Array) -> int:
+    """How many elements of an output still hold the canary that the aclnn backend lays in it: a NaN that no operation produces."""
+    pattern = canary.pattern(_NAMES[device.dtype], device.itemsize)
+    return int((np.ascontiguousarray(device).reshape(-1).view(np.uint8).reshape(-1, device.itemsize) == pattern).all(axis=1).sum())
+
+
+def resembles(found: Compared) -> str:
+    """What a wrong output is instead, where it is something simple."""
+    device, golden = found.device, found.golden
+    if found.device.size < 2 or not found.wrong.any():
+        return ""
+    if np.isnan(device).all():
+        return "all NaN"
+    if not device.any():
+        return "all zeros"
+    with np.errstate(all="ignore"):
+        if np.isnan(device).any() and not np.isnan(golden).any():
+            return "NaN where none belongs"
+        if np.allclose(device, -golden, rtol=1e-2, atol=0):
+            return "the sign is reversed"
+        some = np.isfinite(golden) & (golden != 0) & np.isfinite(device)
+        factors = device[some] / golden[some]
+    if len(factors) > 3 and np.abs(factors - 1).max() > 1e-2 and np.ptp(factors.real) <= 1e-2 * np.abs(factors).min():
+        return f"{np.median(factors.real):.4g} times what is expected"
+    for axis in range(device.ndim):
+        if device.shape[axis] > 1 and np.allclose(np.flip(device, axis), golden, rtol=1e-2, atol=0):
+            return f"reversed along axis {axis}"
+    return ""
+
+
+def _ratio(device: Array, golden: Array, bound: Array) -> Array:
+    with np.errstate(all="ignore"):
+        same = (device == golden) | (np.isnan(device) & np.isnan(golden))
+        both = np.isfinite(device) & np.isfinite(golden)
+        error = np.where(same, 0.0, np.where(both, np.abs(device - golden), np.inf))
+        ratio = np.divide(error, bound, out=np.zeros(error.shape), where=error > 0)
+        return np.where(np.isinf(bound), 0.0, ratio)
+
+
+def _size(bound: Array) -> float:
+    return float(max(np.real(bound), np.imag(bound)))
+
+
+def call_line(call: Mapping[str, object]) -> str:
+    """A call in one line for people, contiguous tensors as ``FLOAT16[2, 4, 9]``."""
+    args = call["args"]
+    assert isinstance(args, Mapping)
+    return ", ".join(f"{name}={_argument(value)}" for name, value in args.items())
+
+
+def _argument(value: object) -> str:
+    if not isinstance(value, Mapping):
+        return str(value).replace("True", "true").replace("False", "false").replace("None", "null")
+    text = f"{value['dtype']}{value['shape']}"
+    if value.get("strides") is not None:
+        text += f"/{value['strides']}+{value['offset']}"
+    return text
