@@ -11,6 +11,7 @@ import pytest
 from opgen.calls.jsonl import NamedCall, make_call
 from opgen.computation import inputs
 from opgen.computation.computing import Arrays, compute
+from opgen.golden import kernel
 from opgen.model import TensorDesc
 from opgen.numbers.fill import Source
 from opgen.numbers.recipes import RECIPES
@@ -57,6 +58,13 @@ def test_recipes_mixed_change_no_bit() -> None:
 def test_small_and_large_tensors_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     together = compute(batches(), 0)
     monkeypatch.setattr(inputs, "SMALL", 0)
+    assert all(same(one, other) for one, other in zip(together, compute(batches(), 0), strict=True))
+
+
+def test_a_kernel_need_not_give_both_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    together = compute(batches(), 0)
+    for op in {batch.op for batch in batches()}:
+        monkeypatch.delattr(kernel(op), "both")
     assert all(same(one, other) for one, other in zip(together, compute(batches(), 0), strict=True))
 
 

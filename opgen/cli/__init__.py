@@ -17,9 +17,8 @@ from typing import IO, Any, NoReturn
 
 import click
 
-DIFFERENCE, BAD, INTERRUPTED, UNREAD = 1, 2, 130, 141
-"""Exit codes: a comparison found a difference; bad usage, file or environment; Ctrl-C; nobody reads the output any more, for which the
-code is that of a program that SIGPIPE ends. 0 is all well."""
+DIFFERENCE, BAD, INTERRUPTED = 1, 2, 130
+"""Exit codes: a comparison found a difference; bad usage, file or environment; Ctrl-C. 0 is all well."""
 
 _HELP = """Test vectors for NPU operators, from a vendor's page to a judged device.
 
@@ -110,8 +109,6 @@ def _stop(error: BaseException) -> NoReturn:
         raise Interrupted("interrupted") from None
     if isinstance(error, OSError) and error.filename is None and error.errno in (errno.EPIPE, errno.ENOSPC):
         _close_stdout()
-    if isinstance(error, BrokenPipeError):  # "opgen cases | head" has what it wants
-        raise click.exceptions.Exit(UNREAD) from None
     lines = _lines(error)
     if lines is not None:
         raise Stop(*lines) from None
@@ -132,6 +129,8 @@ def _lines(error: BaseException) -> list[str] | None:
     bundles = sys.modules.get("opgen.bundle.dtypes")
     if bundles is not None and isinstance(error, bundles.BundleError):
         return [str(error)]
+    if isinstance(error, BrokenPipeError):
+        return ["standard output: closed before everything was written"]
     if isinstance(error, OSError):
         reason = error.strerror or str(error) or type(error).__name__
         return [f"{error.filename if error.filename is not None else 'standard output'}: {reason}"]

@@ -1,7 +1,7 @@
 """What a correct device returns: one kernel per operator, found by the name of its spec.
 
-A new operator is a new file: ``opgen/golden/<op>.py`` with ``golden``, ``magnitude``, ``both`` and ``depth``. Kernels
-compute in float64 (complex128) on stacks of cases that share every shape and attribute, and never check arguments.
+A new operator is a new file: ``opgen/golden/<op>.py`` with ``golden``, ``magnitude`` and ``depth``. Kernels compute in
+float64 (complex128) on stacks of cases that share every shape and attribute, and never check arguments.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ Tensors = Mapping[str, Array | None]
 
 
 class Kernel(Protocol):
-    """The four functions of a kernel module.
+    """The three functions of a kernel module.
 
     A module whose sums a BLAS may order, or whose terms are plain products, says so by ``PARTNERS``: output -> the
     tensor that it is linear in beside the incoming gradient (no entry: in the gradient alone). Without it, the kernel
     itself adds in an order that depends on nothing but the shapes.
+
+    A module may have a fourth, ``both``, of the arguments of ``golden``: the golden and the magnitude in one call, which for
+    small data is faster, with more scratch memory.
     """
 
     def golden(self, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
@@ -31,10 +34,6 @@ class Kernel(Protocol):
 
     def magnitude(self, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
         """The sum of the absolute terms of every output element; for complex outputs by parts."""
-        ...
-
-    def both(self, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
-        """The golden and the magnitude in one call: faster for small data, with more scratch memory than one by one."""
         ...
 
     def depth(self, names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

@@ -42,7 +42,7 @@ print(digest.hexdigest())
 @pytest.mark.parametrize("op", OPERATORS)
 def test_kernels_are_found_by_the_name_of_their_spec(op: str) -> None:
     found = kernel(op)
-    assert all(callable(getattr(found, name)) for name in ("golden", "magnitude", "both", "depth"))
+    assert all(callable(getattr(found, name)) for name in ("golden", "magnitude", "depth"))
 
 
 @pytest.mark.parametrize(
