@@ -111,7 +111,7 @@ class Limits:
         if len(self.sizes) == 1:
             return [column[0] for column in numbers]
         counts = self.sizes * (total // max(int(self.sizes.sum()), 1))
-        return [np.repeat(column, counts) for column in numbers]
+        return list(np.repeat(np.stack(numbers), counts, axis=1))
 
 
 def bounds(formats: Formats, sums: Sums, limits: Limits) -> Array:
