@@ -112,7 +112,7 @@ def test_version() -> None:
     assert run("--version").output == f"opgen {opgen.__version__}\n"
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("inspcet", "inspect"), ("generat", "generate"), ("list", None)])
+@pytest.mark.parametrize(("typed", "meant"), [("inspcet", "inspect"), ("generat", "generate"), ("gen", "generate"), ("list", None)])
 def test_misspelt_commands(typed: str, meant: str | None) -> None:
     shown = run(typed)
     assert shown.exit_code == 2

@@ -73,7 +73,7 @@ class Commands(click.Group):
         if name not in titles() and not name.startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            close = get_close_matches(name, titles(), n=1, cutoff=0.5)
+            close = [title for title in titles() if title.startswith(name)] or get_close_matches(name, titles(), n=1, cutoff=0.5)
             ctx.fail(f"no such command '{name}'" + (f"; did you mean '{close[0]}'?" if close else ""))
         return super().resolve_command(ctx, args)
 
