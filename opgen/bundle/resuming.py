@@ -47,7 +47,7 @@ class Journal:
 
     def write(self, fd: int, offset: int) -> None:
         """Write the changed rows into the table that begins at ``offset``; their data are there already."""
-        rows = np.unique(np.concatenate(self._changed)) if self._changed else np.empty(0, dtype=np.int64)
+        rows = np.sort(np.concatenate(self._changed), kind="stable") if self._changed else np.empty(0, dtype=np.int64)
         for run in np.split(rows, np.flatnonzero(np.diff(rows) > _NEAR) + 1):
             if len(run):
                 piece = self._table[run[0] : run[-1] + 1]

@@ -51,15 +51,20 @@ def generate(calls: Sequence[NamedCall], path: Path, workers: int = 1) -> None:
         engine.write(enumerated(calls), path, {}, workers=workers, force=True)
 
 
-def seconds(work: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
+def seconds(work: Callable[[], object], clock: Callable[[], float] = time.process_time, folder: Path | None = None) -> float:
+    """The time of some work; ``folder`` is emptied before, since to free the file that a new one replaces takes long itself."""
+    for old in folder.iterdir() if folder else ():
+        old.unlink()
     start = clock()
     work()
     return clock() - start
 
 
-def interleaved(*works: Callable[[], object], rounds: int = ROUNDS, clock: Callable[[], float] = time.process_time) -> list[float]:
+def interleaved(
+    *works: Callable[[], object], rounds: int = ROUNDS, clock: Callable[[], float] = time.process_time, folder: Path | None = None
+) -> list[float]:
     """The time of each, taken in turn: the median of CPU time, the best on the clock, which other processes share."""
-    times = [[seconds(work, clock) for work in works] for _ in range(rounds)]
+    times = [[seconds(work, clock, folder) for work in works] for _ in range(rounds)]
     pick = statistics.median if clock is time.process_time else min
     return [pick(column) for column in zip(*times, strict=True)]
 
@@ -91,7 +96,8 @@ def beside_a_script(words: Sequence[str]) -> None:
         for label, repeated, target in (("2,000 cases, each its own shape", 1, 12), ("2,000 cases, 100 shapes x 20", 20, 30)):
             calls = mixed(2000, repeated)
             generate(calls[:40], folder / "warm.h5")
-            theirs, ours = interleaved(partial(_script.write, calls, folder / "script.h5"), partial(generate, calls, folder / "suite.h5"))
+            works = partial(_script.write, calls, folder / "script.h5"), partial(generate, calls, folder / "suite.h5")
+            theirs, ours = interleaved(*works, folder=folder)
             row(label, f"{len(calls) / ours:,.0f} and {len(calls) / theirs:,.0f}", theirs / ours, target)
 
 
@@ -122,8 +128,9 @@ def workers(words: Sequence[str]) -> None:
             with no_collection():
                 made = enumerated(calls)
             row("cores that two processes get now", "", cores())
-            ways = (partial(engine.write, made, folder / f"{n}.h5", {}, workers=n, force=True) for n in (1, 2))
-            one, two = interleaved(*ways, rounds=3, clock=time.perf_counter)
+            ways = [partial(engine.write, made, folder / f"{n}.h5", {}, workers=n) for n in (1, 2)]
+            one, two = interleaved(*ways, rounds=3, clock=time.perf_counter, folder=folder)
+            ways[0]()
             assert (folder / "1.h5").read_bytes() == (folder / "2.h5").read_bytes()
             row(f"two workers, {label}", f"{MANY / one:,.0f} -> {MANY / two:,.0f} cases/s", one / two, 1.65)
 
