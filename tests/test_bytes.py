@@ -105,7 +105,10 @@ def pooling(call: dict, inputs: dict) -> np.ndarray:
     args = call["args"]
     shape = args["self"]["shape"]
     grad = inputs["gradOutput"].astype(np.float64)
-    two = lambda values: values * 2 if len(values) == 1 else values  # noqa: E731
+
+    def two(values: list[int]) -> list[int]:
+        return values * 2 if len(values) == 1 else values
+
     kernel, padding = two(args["kernelSize"]), two(args["padding"])
     stride = two(args["stride"]) or kernel
     result = np.zeros(shape)

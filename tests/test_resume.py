@@ -152,21 +152,30 @@ def test_without_resume_a_partial_file_is_written_anew(suite: Suite, expected: b
     assert (tmp_path / "suite.h5").read_bytes() == expected
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_ctrl_c_ends_at_once_and_tells_how_to_go_on(tmp_path: Path, workers: str) -> None:
+def after_ctrl_c(folder: Path, workers: str) -> tuple[subprocess.Popen[str], str, float]:
+    """A command that was interrupted while it wrote, as soon as its file was there; its messages, and the seconds that it took to end."""
     command = [sys.executable, "-m", "opgen", "generate", "avg_pool2d_backward", "--plan", "full", "--workers", workers, "-o", "pool.h5"]
     process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         env={**os.environ, "PYTHONPATH": str(Path(opgen.__file__).parents[1])},
     )  # fmt: skip
-    while not (tmp_path / "pool.h5.partial").exists() and process.poll() is None:
+    while not (folder / "pool.h5.partial").exists() and process.poll() is None:
         time.sleep(0.01)
     begin = time.monotonic()
-    os.killpg(process.pid, signal.SIGINT)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGINT)
     _, messages = process.communicate(timeout=60)
-    if process.returncode == 0:
-        pytest.skip("it was faster than Ctrl-C")
-    assert time.monotonic() - begin < 10
+    return process, messages, time.monotonic() - begin
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_ends_at_once_and_tells_how_to_go_on(tmp_path: Path, workers: str) -> None:
+    for _ in range(5):  # a machine that is busy elsewhere may be done before the signal comes
+        process, messages, took = after_ctrl_c(tmp_path, workers)
+        if process.returncode != 0:
+            break
+        (tmp_path / "pool.h5").unlink()
+    assert took < 10
     assert process.returncode == 130
     assert messages.splitlines()[-1] == "interrupted"
     assert "--resume goes on from it" in messages or not (tmp_path / "pool.h5.partial").exists()
