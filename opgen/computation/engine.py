@@ -104,8 +104,13 @@ def _in_processes(port: Blocks, chunks: Sequence[list[Batch]], seed: int, worker
     mine = set(active_children())
     gc.freeze()  # else the workers' collectors touch, and so copy, every page that they share
     pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_adopt, initargs=(port, chunks, seed, os.getpid()))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # a process that is being forked would take it for its own
     try:
-        yield from pool.map(_work, range(len(chunks)), chunksize=max(1, min(SENT, len(chunks) // (8 * workers))))
+        try:
+            answers = pool.map(_work, range(len(chunks)), chunksize=max(1, min(SENT, len(chunks) // (8 * workers))))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        yield from answers
     except BrokenProcessPool:
         raise BundleError(f"{port.path}: a worker process was killed, perhaps for want of memory; try fewer --workers") from None
     except BaseException:
