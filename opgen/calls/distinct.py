@@ -21,14 +21,25 @@ def numbered(keys: Iterable[Hashable]) -> tuple[np.ndarray, np.ndarray]:
     return number, first
 
 
+def numbered_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same of the rows of a matrix.
+
+    >>> numbered_rows(np.array([[1, 2], [3, 4], [1, 2]]))
+    (array([0, 1, 0]), array([0, 1]))
+    """
+    if not matrix.size or (matrix == matrix[0]).all():
+        return np.zeros(len(matrix), dtype=np.intp), np.zeros(min(len(matrix), 1), dtype=np.intp)
+    text, width = matrix.tobytes(), matrix.shape[1] * matrix.itemsize
+    return numbered(text[at : at + width] for at in range(0, len(text), width))
+
+
 def chosen(columns: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:
     """Per row, the names of the bool columns that hold there; equal answers are one object.
 
     >>> chosen({"x": np.array([True, False]), "y": np.array([True, True])})
     [('x', 'y'), ('y',)]
     """
-    known: dict[tuple[bool, ...], tuple[str, ...]] = {}
-    rows = list(zip(*(column.tolist() for column in columns.values()), strict=True))
-    for row in set(rows):
-        known[row] = tuple(compress(columns, row))
-    return [known[row] for row in rows]
+    matrix = np.array(list(columns.values())).T
+    number, first = numbered_rows(matrix)
+    known = [tuple(compress(columns, row)) for row in matrix[first].tolist()]
+    return [known[i] for i in number.tolist()]

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from opgen.calls import wide
-from opgen.calls.distinct import numbered
 from opgen.calls.words import words
 from opgen.model import Argument, Call, TensorDesc
 
@@ -44,6 +43,10 @@ class TensorColumn:
         """Number of elements of the view, exact."""
         return wide.product_along(self.shape)
 
+    def plain(self) -> np.ndarray:
+        """(rows,) bool: contiguous, and the storage equals the view: :data:`LAYOUT` says nothing there."""
+        return np.asarray(~self.strided & (self.offset == 0) & (self.storage_rank < 0))
+
 
 @dataclass(frozen=True)
 class ArrayColumn:
@@ -62,6 +65,8 @@ class ScalarColumn:
 
 
 Column: TypeAlias = TensorColumn | ArrayColumn | ScalarColumn
+LAYOUT = ("strided", "strides", "offset", "storage_rank", "storage")
+"""The fields of a tensor's column that say how it lies in memory."""
 SCALARS = {"int8": (-(2**7), 2**7 - 1), "int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1), "bool": (0, 1)}
 """The scalar kinds and what they hold."""
 _FILL = {"shape": 1, "storage": 1}
@@ -142,7 +147,7 @@ def _ragged(lists: Sequence[Sequence[int] | None], fill: int, at_least: int = 1)
         return np.zeros(len(lists), dtype=np.int64), np.full((len(lists), at_least), fill, dtype=np.int64)
     rows = [one or () for one in lists]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    flat = wide.as_column(list(chain.from_iterable(rows)))
+    flat = wide.joined(rows)
     matrix = np.full((len(lists), max(at_least, int(lengths.max(initial=0)))), fill, dtype=flat.dtype)
     matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = flat
     return lengths, matrix
@@ -151,13 +156,18 @@ def _ragged(lists: Sequence[Sequence[int] | None], fill: int, at_least: int = 1)
 def _distinct(columns: Sequence[Sequence[Any]]) -> tuple[list[Any], np.ndarray]:
     """(the objects of some columns once each, (columns, rows) the position of each value among them)."""
     values = list(chain.from_iterable(columns))
-    number, first = numbered(map(id, values))
+    _, first, number = np.unique(np.fromiter(map(id, values), np.int64, len(values)), return_index=True, return_inverse=True)
     return [values[i] for i in first.tolist()], number.reshape(len(columns), -1)
 
 
-def _given(values: Sequence[Any]) -> np.ndarray:
-    """(values,) bool: those that are not None."""
-    return np.fromiter([value is not None for value in values], dtype=bool, count=len(values))
+def _null(values: list[Any]) -> np.ndarray:
+    """(values,) bool: those that are None."""
+    return np.fromiter([value is None for value in values], dtype=bool, count=len(values))
+
+
+def _given(values: list[tuple[int, ...] | None]) -> np.ndarray:
+    """(values,) bool: those that are not None; mostly none is."""
+    return ~_null(values) if values.count(None) < len(values) else np.zeros(len(values), dtype=bool)
 
 
 def _cut(matrix: np.ndarray, lengths: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -167,21 +177,20 @@ def _cut(matrix: np.ndarray, lengths: np.ndarray, rows: np.ndarray) -> np.ndarra
 
 
 _ABSENT = TensorDesc((), "UNDEFINED", "UNDEFINED")
-_FACTS = attrgetter("shape", "dtype", "format", "strides", "offset", "storage_shape")
 
 
 def _tensor_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[TensorColumn]:
     distinct, places = _distinct(columns)
-    facts = [_FACTS(_ABSENT if desc is None else desc) for desc in distinct]
-    shapes, dtypes, formats, strides, offsets, storage = zip(*facts, strict=True) if facts else ((),) * 6
-    index = words().index
-    null, strided, stored = ~_given(distinct), _given(strides), _given(storage)
-    dtype = np.fromiter(map(index["dtype"].__getitem__, dtypes), dtype=np.int16)
-    layout = np.fromiter(map(index["format"].__getitem__, formats), dtype=np.int16)
+    null, index = _null(distinct), words().index
+    there = [_ABSENT if desc is None else desc for desc in distinct]
+    shapes, strides, storage = [desc.shape for desc in there], [desc.strides for desc in there], [desc.storage_shape for desc in there]
+    dtype = np.fromiter(map(index["dtype"].__getitem__, [desc.dtype for desc in there]), dtype=np.int16)
+    layout = np.fromiter(map(index["format"].__getitem__, [desc.format for desc in there]), dtype=np.int16)
+    offset = wide.as_column([desc.offset for desc in there])
+    strided, stored = _given(strides), _given(storage)
     rank, shape = _ragged(shapes, 1)
     steps, stride = _ragged(strides, 0)
     width, extents = _ragged(storage, 1)
-    offset = wide.as_column(offsets)
     for rows in places:
         yield TensorColumn(
             null[rows], dtype[rows], layout[rows], rank[rows], _cut(shape, rank, rows), strided[rows], _cut(stride, steps, rows),
@@ -192,7 +201,7 @@ def _tensor_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[Ten
 
 def _array_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[ArrayColumn]:
     distinct, places = _distinct(columns)
-    null, (length, matrix) = ~_given(distinct), _ragged(distinct, 0)
+    null, (length, matrix) = _null(distinct), _ragged(distinct, 0)
     matrix = matrix.astype(bool) if kind == "bool_array" else matrix
     for rows in places:
         yield ArrayColumn(null[rows], length[rows], _cut(matrix, length, rows))

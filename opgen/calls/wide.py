@@ -6,7 +6,8 @@ operation whose result could leave int64 is done on Python integers (an object a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,14 @@ def as_column(values: Any) -> np.ndarray:
         return np.asarray(values, dtype=np.int64)
     except OverflowError:
         return np.asarray(values, dtype=object)
+
+
+def joined(lists: Sequence[Sequence[int]]) -> np.ndarray:
+    """The numbers of some lists as one column."""
+    try:
+        return np.fromiter(chain.from_iterable(lists), dtype=np.int64)
+    except OverflowError:
+        return as_column(list(chain.from_iterable(lists)))
 
 
 def spread(a: np.ndarray, rows: int) -> np.ndarray:

@@ -61,10 +61,8 @@ class Judgement:
 
     def codes(self, row: int) -> tuple[Code, ...]:
         """The admissible codes of one row, numbers ascending, then words."""
-        return self._codes(int(self.admissible[row]), ORDER[self.bucket[row]])
-
-    def _codes(self, bits: int, bucket: Bucket) -> tuple[Code, ...]:
-        if bucket == "valid":
+        bits = int(self.admissible[row])
+        if self.valid[row]:
             return (0,)
         if not bits:
             return (0, "any_error")
@@ -76,32 +74,33 @@ class Judgement:
         return self.expectations(np.array([row]))[0]
 
     def expectations(self, rows: np.ndarray | None = None) -> list[Expectation]:
-        """The rows at ``rows``, or all; those that break nothing share one object, and so do equal breaks."""
+        """The rows at ``rows``, or all; equal answers are one object."""
         rows = np.arange(len(self.table)) if rows is None else rows
-        breaks: list[tuple[Break, ...]] = [()] * len(rows)
-        for rule, broken in self.breaking:
-            places = np.flatnonzero(broken[rows])
-            line = rule.at[0] if rule.at else None
-            shared: dict[str, tuple[Break]] = {}
+        broken: dict[int, tuple[tuple[str, str], ...]] = {}
+        for rule, here in self.breaking:
+            places = np.flatnonzero(here[rows])
             for place, found in zip(places.tolist(), self.found(rule, rows[places]), strict=True):
-                one = shared.get(found)
-                if one is None:
-                    one = shared[found] = (Break(rule.id, rule.clause, line, found),)
-                breaks[place] += one
-        answers: dict[tuple[int, int], Expectation] = {}
-        result = []
-        for bits, bucket, broken_here in zip(self.admissible[rows].tolist(), self.bucket[rows].tolist(), breaks, strict=True):
-            alone = answers.get((bits, bucket))
-            if alone is None:
-                alone = answers[bits, bucket] = Expectation(self._codes(bits, ORDER[bucket]), ORDER[bucket])
-            result.append(Expectation(alone.codes, alone.bucket, broken_here) if broken_here else alone)
+                broken[place] = (*broken.get(place, ()), (rule.id, found))
+        result = [Expectation((0,), "valid")] * len(rows)
+        known: dict[tuple[tuple[str, str], ...], Expectation] = {}
+        for place, ids in broken.items():
+            one = known.get(ids)
+            if one is None:
+                breaks = tuple(self._break(rule, found) for rule, found in ids)
+                one = known[ids] = Expectation(self.codes(rows[place]), ORDER[self.bucket[rows[place]]], breaks)
+            result[place] = one
         return result
+
+    def _break(self, rule: str, found: str) -> Break:
+        broken = self.spec.rule[rule]
+        return Break(rule, broken.clause, broken.at[0] if broken.at else None, found)
 
     def found(self, rule: Rule, rows: np.ndarray) -> list[str]:
         """The values that a rule's relations read on ``rows``: ``padH=2, kH=2``."""
         references = dict.fromkeys(reference for guard in rule.guards for reference in guard.require.refs)
-        shown = [[f"{label(r)}={value}" for value in show(self.spec, self.view, r, rows)] for r in references]
-        return [", ".join(values) for values in zip(*shown, strict=True)]
+        values = [show(self.spec, self.view, reference, rows) for reference in references]
+        text = ", ".join(f"{label(reference)}=%s" for reference in references)
+        return [text % one for one in zip(*values, strict=True)]
 
 
 def judge(spec: Spec, table: CallTable) -> Judgement:

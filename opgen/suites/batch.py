@@ -8,14 +8,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import compress
+from itertools import chain, repeat
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from opgen.calls import wide
-from opgen.calls.distinct import chosen, numbered
-from opgen.calls.table import CallTable, ScalarColumn
+from opgen.calls.distinct import chosen, numbered, numbered_rows
+from opgen.calls.table import LAYOUT, CallTable, ScalarColumn, TensorColumn
 from opgen.judge.oracle import Judgement
 from opgen.model import Call, TensorDesc
 from opgen.planning.plan import Plan
@@ -67,34 +68,39 @@ def batches(
     their outputs (name -> (calls,) bool) are those of a judged table."""
     spec = judged.spec
     used, position = np.unique(data.of, return_inverse=True)
-    alike, _ = numbered(zip(_written(judged.table, used), compute[used], [_ranges(calls[i]) for i in used], strict=True))
-    group, first = numbered(zip(alike[position].tolist(), data.recipe, map(_digest, data.given), strict=True))
+    tensors = {p.name: ~judged.view.get((p.name, "null")).data for p in spec.parameters.values() if p.is_tensor}
+    described = list(map(itemgetter(*tensors), [calls[i].args for i in used.tolist()]))
+    alike, _ = numbered(zip(_written(judged.table, used).tolist(), compute[used].tolist(), _ranges(described), strict=True))
+    digests = map(_digest, data.given) if any(data.given) else repeat("")
+    group, first = numbered(zip(alike[position].tolist(), data.recipe, digests, strict=False))
     order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group)).tolist()
     places, ids = data.places[order], [data.ids[i] for i in order.tolist()]
-    rows = data.of[first]
-    there = {p.name: ~judged.view.get((p.name, "null")).data[rows] for p in spec.parameters.values() if p.is_tensor}
-    tensors = [{name: calls[row].args[name] for name in present} for row, present in zip(rows.tolist(), chosen(there), strict=True)]
-    names, inputs = _names(judged, rows), chosen({p.name: there[p.name] for p in spec.inputs})
-    outputs = chosen({name: asked[rows] for name, asked in wanted.items()})
-    roles, exact = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}, frozenset(spec.exact)
+    rows, cases = data.of[first], first.tolist()
+    there = {name: here[rows] for name, here in tensors.items()}
     size = np.sum([np.where(here, judged.view.get((name, "numel")).data[rows], 0) for name, here in there.items()], axis=0)
-    steps = np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist()
-    start = 0
-    for number, end in enumerate(ends):
-        case = int(first[number])
-        for at in range(start, end, steps[number]):
-            some = slice(at, min(at + steps[number], end))
+    columns = zip(
+        [0, *ends], ends, np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist(),
+        [{name: desc for name, desc in zip(tensors, described[i], strict=True) if desc is not None} for i in position[first].tolist()],
+        chosen({p.name: there[p.name] for p in spec.inputs}), _names(judged, rows),
+        chosen({name: asked[rows] for name, asked in wanted.items()}), compute[rows].tolist(), cases, strict=False,
+    )  # fmt: skip
+    roles, exact = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}, frozenset(spec.exact)
+    op, factors = spec.op, plan.factors
+    for start, end, step, descs, inputs, names, outputs, dtype, case in columns:
+        for at in range(start, end, step):
+            stop = min(at + step, end)
             yield Batch(
-                spec.op, places[some], tuple(ids[some]), tensors[number], inputs[number], names[number], outputs[number], exact,
-                compute[rows[number]], data.recipe[case], roles, plan.factors, data.given[case],
+                op, places[at:stop], tuple(ids[at:stop]), descs, inputs, names, outputs, exact, dtype, data.recipe[case], roles,
+                factors, data.given[case],
             )  # fmt: skip
-        start = end
 
 
-def _ranges(call: Call) -> str:
-    """Where a call asks its tensors' data to lie, which is no column of a table; mostly empty."""
-    asked = [(name, v.range) for name, v in call.args.items() if type(v) is TensorDesc and v.range is not None]
-    return str(asked) if asked else ""
+def _ranges(described: Sequence[tuple[TensorDesc | None, ...]]) -> list[str]:
+    """Where calls ask their tensors' data to lie, which is no column of a table; mostly empty."""
+    asked = [desc is not None and desc.range is not None for desc in chain.from_iterable(described)]
+    if not any(asked):
+        return [""] * len(described)
+    return [str([desc and desc.range for desc in descs]) for descs in described]
 
 
 def _digest(given: Mapping[str, Any]) -> str:
@@ -109,19 +115,25 @@ def _names(judged: Judgement, rows: np.ndarray) -> list[dict[str, int]]:
     """The bound names of each row."""
     total = len(judged.table)
     scalars = [name for name, column in judged.table.columns.items() if isinstance(column, ScalarColumn)]
-    values = {name: judged.view.get((name, "")) for name in [*scalars, *judged.spec.scope.occurrences]}
-    numbers = [wide.spread(np.asarray(value.data), total)[rows].astype(np.int64).tolist() for value in values.values()]
-    bound = [wide.spread(np.asarray(value.bound), total)[rows].tolist() for value in values.values()]
-    return [
-        dict(zip(compress(values, there), compress(of_row, there), strict=True))
-        for of_row, there in zip(zip(*numbers, strict=True), zip(*bound, strict=True), strict=True)
-    ]
+    names = np.array([*scalars, *judged.spec.scope.occurrences], dtype=object)
+    values = [judged.view.get((name, "")) for name in names]
+    numbers = np.array([wide.spread(np.asarray(value.data), total)[rows] for value in values]).astype(np.int64).T
+    bound = np.array([wide.spread(np.asarray(value.bound), total)[rows] for value in values]).T
+    found: list[dict[str, int]] = [{}] * len(rows)
+    alike, first = numbered_rows(bound)
+    for number, there in enumerate(bound[first]):
+        some, mine = names[there].tolist(), np.flatnonzero(alike == number)
+        for row, items in zip(mine.tolist(), numbers[mine][:, there].tolist(), strict=True):
+            found[row] = dict(zip(some, items, strict=False))
+    return found
 
 
-def _written(table: CallTable, rows: np.ndarray) -> list[bytes]:
-    """Everything that a table says of each row but its product, in one piece."""
-    columns = [getattr(column, f.name)[rows] for column in table.columns.values() for f in fields(column)]
-    blocks = [column if column.ndim == 2 else column[:, None] for column in columns]
+def _written(table: CallTable, rows: np.ndarray) -> np.ndarray:
+    """(rows,) int: equal where a table says the same, but for the product."""
+    blocks = []
+    for column in table.columns.values():
+        plain = isinstance(column, TensorColumn) and column.plain().all()
+        parts = [getattr(column, f.name) for f in fields(column) if not (plain and f.name in LAYOUT)]
+        blocks += [part if part.ndim == 2 else part[:, None] for part in parts]
     matrix = np.concatenate(blocks, axis=1, dtype=np.int64, casting="unsafe")
-    text, width = matrix.tobytes(), matrix.shape[1] * matrix.itemsize
-    return [text[at : at + width] for at in range(0, len(text), width)]
+    return numbered_rows(matrix if len(rows) == len(table) else matrix[rows])[0]

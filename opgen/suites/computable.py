@@ -77,9 +77,9 @@ def holdable(table: CallTable) -> np.ndarray:
 
 def _inside(column: TensorColumn) -> np.ndarray:
     """(rows,) bool: no element of the view lies before or beyond the storage; an empty view always fits."""
-    plain = ~column.strided & (column.storage_rank < 0) & (column.offset == 0)
+    plain = column.plain()
     if plain.all():
-        return np.asarray(plain)
+        return plain
     width = column.shape.shape[1]
     strides = np.zeros((len(column.rank), width))
     strides[:, : column.strides.shape[1]] = column.strides

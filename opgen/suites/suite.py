@@ -148,10 +148,12 @@ def _add(
     def where_data(values: Iterable[str]) -> list[str]:
         return [value if there else "" for value, there in zip(values, data, strict=True)]
 
-    suite.cases += map(
-        Case, purpose.ids, [calls[i] for i in row], purpose.kind, purpose.intent, [page[i] for i in row], [library[i] for i in row],
+    columns = zip(
+        purpose.ids, [calls[i] for i in row], purpose.kind, purpose.intent, [page[i] for i in row], [library[i] for i in row],
         where_data(purpose.recipe), [2 if there else 1 for there in data], purpose.twin, where_data(compute[of].tolist()), where_data(why),
+        strict=True,
     )  # fmt: skip
+    suite.cases += map(Case._make, columns)
     rows = np.flatnonzero(with_data)
     used = np.unique(of[rows])
     tensors = stored(spec, [calls[i] for i in used], {name: asked[used] for name, asked in wanted.items()})
