@@ -67,7 +67,7 @@ def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], dee
     batch, module, seen = inputs.batch, kernel(inputs.batch.op), inputs.seen
     free, gain = getattr(module, "DIFFERENCES", ()), _gain(seen)
     apart = [out for out in batch.wanted if out in batch.exact] if inputs.rounded or not _one_call(batch) else []
-    halved = batch.compute in ("FLOAT16", "BFLOAT16")
+    halved, quanta = batch.compute in ("FLOAT16", "BFLOAT16"), _quanta(inputs)
     for outputs, tensors in (([out for out in batch.wanted if out not in apart], seen), (apart, inputs.values)):
         if not outputs:
             continue
@@ -81,7 +81,7 @@ def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], dee
             alone = id(golden) if golden.size > SMALL else 0
             share = None if shares is None else shares[out]
             groups.setdefault((dtype, rounded_to, share is None, alone), []).append(
-                _Output(inputs.arrays, out, golden, magnitudes[out], share, depths[out], _quantum(inputs, out), gain, out in free)
+                _Output(inputs.arrays, out, golden, magnitudes[out], share, depths[out], quanta[out], gain, out in free)
             )
 
 
@@ -111,14 +111,17 @@ def _evaluate(
     return module.golden(seen, batch.names, outputs), module.magnitude(seen, batch.names, outputs)
 
 
-def _quantum(inputs: Inputs, out: str) -> float | None:
-    """What all terms of an output's sums are multiples of; None where nothing is known."""
-    partners = getattr(kernel(inputs.batch.op), "PARTNERS", None)
-    if partners is None or inputs.batch.compute == "HFLOAT32" or inputs.batch.given:
-        return None
-    quanta = [inputs.numbers[name].quantum for name in (GRADIENT, partners.get(out)) if name in inputs.numbers]
-    known = [quantum for quantum in quanta if quantum is not None]
-    return prod(known) if len(known) == len(quanta) else None
+def _quanta(inputs: Inputs) -> dict[str, float | None]:
+    """What all terms of each output's sums are multiples of; None where nothing is known."""
+    batch, partners = inputs.batch, getattr(kernel(inputs.batch.op), "PARTNERS", None)
+    result: dict[str, float | None] = dict.fromkeys(batch.wanted)
+    if partners is None or batch.compute == "HFLOAT32" or batch.given:
+        return result
+    numbers = inputs.numbers
+    for out in result:
+        quanta = [numbers[name].quantum for name in (GRADIENT, partners.get(out)) if name in numbers]
+        result[out] = None if None in quanta else prod(quanta)  # type: ignore[arg-type]
+    return result
 
 
 def _gain(seen: Mapping[str, Array | None]) -> float:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from opgen.computation.storage import given, through
 from opgen.golden import kernel
+from opgen.model import TensorDesc
 from opgen.numbers.fill import Source, draw, draw_alike
 from opgen.numbers.flushing import has_subnormals
 from opgen.numbers.numerics import DTYPES, Array, rounded, stored
@@ -64,8 +65,8 @@ class Inputs:
         return {**self.values, **self.rounded} if self.rounded else self.values
 
 
-_Tensor: TypeAlias = tuple[Inputs, str, tuple[int, ...], int]
-"""An input of a batch, its name, its shape (B, ...) and its elements."""
+_Tensor: TypeAlias = tuple[Inputs, str, TensorDesc, int]
+"""An input of a batch, its name, its descriptor, and its elements in all cases."""
 
 
 def fill(batches: Sequence[Batch], depths: Sequence[int], source: Source) -> list[Inputs]:
@@ -74,16 +75,16 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], source: Source) -> lis
     groups: dict[object, list[_Tensor]] = {}
     for inputs, depth in zip(found, depths, strict=True):
         batch = inputs.batch
+        recipe, roles, tensors, cases = batch.recipe, batch.roles, batch.tensors, len(batch.ids)
         for name in batch.inputs:
-            desc = batch.tensors[name]
-            numbers = _numbers(batch.recipe, batch.roles[name], desc.dtype, batch.compute, depth, batch.factors, desc.range)
+            desc = tensors[name]
+            numbers = _numbers(recipe, roles[name], desc.dtype, batch.compute, depth, batch.factors, desc.range)
             inputs.numbers[name] = numbers
-            shape = (len(batch.ids), *desc.shape)
-            size = prod(shape)
+            size = cases * prod(desc.shape)
             together = numbers.alike is not None and size <= SMALL and name not in batch.given
-            groups.setdefault(numbers.alike if together else (id(inputs), name), []).append((inputs, name, shape, size))
-    for tensors in groups.values():
-        _keep(tensors, _values(tensors, source))
+            groups.setdefault(numbers.alike if together else (id(inputs), name), []).append((inputs, name, desc, size))
+    for alike in groups.values():
+        _keep(alike, _values(alike, source))
     return found
 
 
@@ -104,7 +105,7 @@ def _values(tensors: Sequence[_Tensor], source: Source) -> Array:
     batch, numbers = first.batch, first.numbers[name]
     if numbers.alike is not None and name not in batch.given:
         parts = 2 if DTYPES[numbers.slot.dtype].complex else 1
-        wanted = [(inputs.batch.ids, name, size // shape[0] * parts) for inputs, name, shape, size in tensors]
+        wanted = [(inputs.batch.ids, name, size // len(inputs.batch.ids) * parts) for inputs, name, _, size in tensors]
         return draw_alike(batch.recipe, source, numbers.slot, wanted)
     slot = replace(numbers.slot, tensor=name, shape=batch.tensors[name].shape, places=_places(batch, numbers.slot.role))
     return (given(batch, slot) if name in batch.given else draw(batch.recipe, source, batch.ids, slot)).reshape(-1)
@@ -128,14 +129,15 @@ def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
     seen = _in_compute(flat, dtype, compute)
     subnormal = not (numbers.normal and name not in first.batch.given) and has_subnormals(flat, compute)
     at = 0
-    for inputs, name, shape, size in tensors:
-        desc, cut = inputs.batch.tensors[name], slice(at, at := at + size)
+    for inputs, name, desc, size in tensors:
+        cases, cut = len(inputs.batch.ids), slice(at, at := at + size)
         if desc.strides is None and not desc.offset:
-            inputs.arrays[name, "input"], inputs.values[name] = storage[cut].reshape(shape[0], size // shape[0]), flat[cut].reshape(shape)
+            shape = cases, *desc.shape
+            inputs.arrays[name, "input"], inputs.values[name] = storage[cut].reshape(cases, size // cases), flat[cut].reshape(shape)
             if seen is not flat:
                 inputs.rounded[name] = seen[cut].reshape(shape)
         else:
-            inputs.arrays[name, "input"], value = through(storage[cut].reshape(shape[0], size // shape[0]), desc)
+            inputs.arrays[name, "input"], value = through(storage[cut].reshape(cases, size // cases), desc)
             inputs.values[name], now = value, _in_compute(value, dtype, compute)
             if now is not value:
                 inputs.rounded[name] = now

@@ -48,13 +48,14 @@ class Source:
         return words
 
     def lanes(self, tensors: Iterable[Tensor], lanes: int) -> list[Array]:
-        """The uint32 behind the first word of every stream, (lanes, count): the low half of a word, then the high one."""
+        """The uint32 behind the first word of every stream, the low half of a word and then the high one: (lanes, count), or (count,)."""
         found = []
         for case_ids, tensor, count in tensors:
-            total = lanes * count
+            end = 2 + lanes * count
             for case_id in case_ids:
-                words = self.raw(case_id, tensor, 1 + (total + 1) // 2)[1:]
-                found.append((words if _LITTLE else words.byteswap()).view(_LANE)[:total].reshape(lanes, count))
+                words = self.raw(case_id, tensor, (end + 1) // 2)
+                halves = (words if _LITTLE else words.byteswap()).view(_LANE)
+                found.append(halves[2:end] if lanes == 1 else halves[2:end].reshape(lanes, count))
         return found
 
 
@@ -68,14 +69,14 @@ def draw(recipe: str, source: Source, case_ids: Sequence[str], slot: Slot) -> Ar
     if way.key is not None:
         return draw_alike(recipe, source, slot, [(case_ids, slot.tensor, slot.count)]).reshape(shape)
     choice = np.array([source.raw(case_id, slot.tensor, 1)[0] for case_id in case_ids], dtype=np.uint64)
-    lanes = np.stack(source.lanes([(case_ids, slot.tensor, slot.count)], way.lanes))
+    lanes = np.stack(source.lanes([(case_ids, slot.tensor, slot.count)], way.lanes)).reshape(len(case_ids), way.lanes, slot.count)
     return _finished(way.values(lanes, choice, slot), way, slot).view(DTYPES[slot.dtype].wide).reshape(shape)
 
 
 def draw_alike(recipe: str, source: Source, slot: Slot, tensors: Iterable[Tensor]) -> Array:
     """Fill tensors whose slots have the key of ``slot``: flat, one after the other."""
     way, nothing = RECIPES[recipe].draw(slot.role), np.zeros(1, dtype=np.uint64)
-    lanes = np.concatenate(source.lanes(tensors, way.lanes), axis=1)[None]
+    lanes = np.atleast_2d(np.concatenate(source.lanes(tensors, way.lanes), axis=-1))[None]
     values = np.empty(lanes.shape[2])
     for piece in blocks(len(values)):
         values[piece] = _finished(way.values(lanes[..., piece], nothing, slot), way, slot)
