@@ -31,7 +31,7 @@ from opgen.numbers.numerics import Array
 from opgen.suites.batch import Batch
 from opgen.suites.suite import Suite
 
-TOGETHER = 1 << 17
+TOGETHER = 1 << 18
 """Elements of the tensors of batches that are computed together: small enough for the cache, large enough for numpy."""
 
 SENT = 8

@@ -26,7 +26,7 @@ PLANTED = ("nonfinite", "overflow")
 """Recipes that plant values which are or become Inf or NaN."""
 Arrays: TypeAlias = dict[tuple[str, str], Array]
 """Everything that is stored of a batch: (name, role) -> (B, ...); inputs as whole storages."""
-SMALL = 1 << 13
+SMALL = 1 << 14
 """Elements of a tensor from which on it gains nothing from company."""
 
 
