@@ -12,9 +12,16 @@ def elements(table: CallTable) -> np.ndarray:
     total = np.zeros(len(table))
     for column in table.columns.values():
         if isinstance(column, TensorColumn):
-            view, storage = (np.abs(extents.astype(np.float64)).prod(axis=1) for extents in (column.shape, column.storage))
-            total += np.where(column.storage_rank >= 0, storage, np.where(column.null, 0.0, view))
+            apart = column.storage_rank >= 0
+            total += np.where(column.null | apart, 0.0, _product(column.shape))
+            if apart.any():
+                total += np.where(apart, _product(column.storage), 0.0)
     return total
+
+
+def _product(extents: np.ndarray) -> np.ndarray:
+    """(rows,) float64: of the sizes of each row's extents."""
+    return np.asarray(np.abs(extents.astype(np.float64).prod(axis=1)))
 
 
 def possible(table: CallTable) -> np.ndarray:

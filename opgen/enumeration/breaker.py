@@ -17,7 +17,7 @@ from opgen.calls.table import ArrayColumn, TensorColumn
 from opgen.calls.words import words
 from opgen.judge.oracle import Judgement
 from opgen.language import formulas
-from opgen.language.formulas import Value
+from opgen.language.parts import NOTHING
 from opgen.language.terms import Reference, View
 from opgen.page.rules import Guard
 from opgen.page.spec import Spec
@@ -156,16 +156,8 @@ class Breaker:
 
 def _numbers(guard: Guard) -> list[int]:
     """The constants that a guard compares with."""
-    constants = [right.read(_NOTHING) for right in guard.require.right if not right.refs]
+    constants = [right.read(NOTHING) for right in guard.require.right if not right.refs]
     return [int(np.asarray(value.data).reshape(-1)[0]) for value in constants]
-
-
-class _Nothing:
-    def get(self, reference: Reference) -> Value:
-        raise KeyError(reference)
-
-
-_NOTHING = _Nothing()
 
 
 def candidates(current: int, numbers: list[tuple[int, int]]) -> list[int]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from opgen.language import terms
 from opgen.language.formulas import Value
-from opgen.language.terms import Reference, Term, View
+from opgen.language.terms import Columns, Reference, Term, View
 from opgen.model import Code
 from opgen.page.rules import Guard, Rule, holds
 from opgen.page.spec import Spec, SpecScope
@@ -58,7 +58,7 @@ class Stage(Entry):
     def fires(self, view: View, rows: int, broken: Mapping[str, np.ndarray]) -> np.ndarray:
         """(rows,) bool: where this stage answers, were it asked. ``broken`` maps rule ids to (rows,) bool."""
         reached = self.reached(view, rows)
-        if not (self.rules or self.guards) or not reached.any():
+        if not (self.rules or self.guards) or not np.count_nonzero(reached):
             return reached
         fails = [*(broken[rule.id] for rule in self.rules), *(guard.broken(view, rows) for guard in self.guards)]
         return np.asarray(reached & reduce(np.logical_or, fails))
@@ -141,10 +141,11 @@ class NamedScope:
         return [*self.added, *self.scope.names()]
 
 
-class NamedView:
+class NamedView(Columns):
     """Columns of a view and of the added names; each is computed once."""
 
     def __init__(self, view: View, added: Mapping[str, Term]) -> None:
+        super().__init__()
         self.view = view
         self.added = added
         self.known: dict[Reference, Value] = {}

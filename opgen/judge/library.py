@@ -115,8 +115,9 @@ def answer(judgement: Judgement, known: Errata | None = None) -> Answers | None:
     open_rows = np.ones(rows, dtype=bool)
     for i, check in enumerate(page.stages):
         fires = open_rows & check.fires(view, rows, broken)
-        stage[fires] = i
-        open_rows &= ~fires
+        if np.count_nonzero(fires):
+            stage[fires] = i
+            open_rows &= ~fires
     return Answers(known.release, page, judgement, view, stage)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from opgen.language import formulas
 from opgen.language.formulas import Value, both
-from opgen.language.parts import Term, View
+from opgen.language.parts import NOTHING, Term, View
 
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
@@ -19,6 +19,12 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {"<": operator.lt, "<=": operator
 def negation(a: Value) -> Value:
     """True where ``a`` is false; unbound where it is."""
     return Value(~np.asarray(a.data, dtype=bool), a.bound)
+
+
+def refuted(a: Value) -> np.ndarray:
+    """Where a truth is bound and false."""
+    lies = ~np.asarray(a.data, dtype=bool)
+    return lies if a.bound is True else np.asarray(lies & a.bound)
 
 
 def conjunction(a: Value, b: Value) -> Value:
@@ -54,10 +60,39 @@ def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View
     def among(view: View) -> Value:
         a, others = left.read(view), [item.read(view) for item in right]
         found = reduce(operator.or_, [equal(a, other) for other in others])
-        return Value(found if sign in ("==", "in") else ~found, both(a, *others))
+        return Value(found if positive else ~found, both(a, *others))
+
+    def among_numbers(view: View) -> Value:
+        data, bound, over = left.read(view)
+        if over != 1:
+            return among(view)
+        found = _within(data, *runs[0])
+        for run in runs[1:]:
+            found = found | _within(data, *run)
+        return Value(found if positive else ~found, bound)
 
     def ordered(view: View) -> Value:
         a, b = left.read(view), right[0].read(view)
         return Value(np.asarray(_ORDER[sign](*formulas.over_one_divisor(a, b)), dtype=bool), both(a, b))
 
-    return ordered if sign in _ORDER else among
+    if sign in _ORDER:
+        return ordered
+    positive, constants = sign in ("==", "in"), [item.read(NOTHING) for item in right if not item.refs]
+    if left.kind == "shape" or len(constants) < len(right) or any(one.over != 1 for one in constants):
+        return among
+    runs = _runs({int(one.data) for one in constants})
+    return among_numbers
+
+
+def _within(data: Any, low: int, high: int) -> Any:
+    return data == low if low == high else (data >= low) & (data <= high)
+
+
+def _runs(numbers: set[int]) -> list[tuple[int, int]]:
+    """(first, last) of the numbers that follow each other: words and enums are columns of small numbers, mostly neighbours.
+
+    >>> _runs({1, 5, 2, 3})
+    [(1, 3), (5, 5)]
+    """
+    first, last = ([n for n in sorted(numbers) if n + step not in numbers] for step in (-1, 1))
+    return list(zip(first, last, strict=True))

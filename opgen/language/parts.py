@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+
 from opgen.language.formulas import Value
 
 Reference: TypeAlias = tuple[str, Any]
@@ -30,6 +32,16 @@ class TermError(Exception):
     """A term that cannot be compiled; the message names the part and the remedy."""
 
 
+class Columns:
+    """A view whose columns never change: a condition is read once. ``held``: its text -> (rows,) bool, where it is bound and true."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, np.ndarray] = {}
+
+    def get(self, reference: Reference) -> Value:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
 class Term:
     """A compiled term. ``kind`` is int, bool, dtype, format, product or shape; ``refs`` are the names it reads."""
@@ -51,3 +63,12 @@ class Relation:
     refs: tuple[Reference, ...]
     read: Callable[[View], Value]
     bare: bool
+
+
+class _Nothing:
+    def get(self, reference: Reference) -> Value:
+        raise KeyError(reference)
+
+
+NOTHING: View = _Nothing()
+"""A view without names: what constants are read against."""

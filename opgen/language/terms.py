@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from opgen.language.compiler import Compiler
-from opgen.language.parts import Reference, Relation, Scope, Term, TermError, View
+from opgen.language.parts import Columns, Reference, Relation, Scope, Term, TermError, View
 
-__all__ = ["Reference", "Relation", "Scope", "Term", "TermError", "View", "condition", "reference", "relation", "term"]
+__all__ = ["Columns", "Reference", "Relation", "Scope", "Term", "TermError", "View", "condition", "reference", "relation", "term"]
 T = TypeVar("T")
 
 

@@ -13,14 +13,15 @@ import numpy as np
 from opgen.calls import wide
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn
 from opgen.language.formulas import Value
-from opgen.language.terms import Reference
+from opgen.language.terms import Columns, Reference
 from opgen.page.spec import Spec
 
 
-class TableView:
+class TableView(Columns):
     """The names of a spec over the rows of a table; values are computed once, and one that is bound everywhere says so with ``True``."""
 
     def __init__(self, spec: Spec, table: CallTable) -> None:
+        super().__init__()
         self.spec = spec
         self.table = table
         self.known: dict[Reference, Value] = {}
@@ -30,7 +31,7 @@ class TableView:
         value = self.known.get(reference)
         if value is None:
             value = self.read(reference)
-            if value.bound is not True and value.bound.all():
+            if value.bound is not True and np.count_nonzero(value.bound) == value.bound.size:
                 value = Value(value.data, True)
             self.known[reference] = value
         return value
@@ -56,13 +57,13 @@ class TableView:
         data, bound = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=bool)
         for occurrence in self.spec.scope.occurrences[name]:
             here = self.has(occurrence.parameter, occurrence.size)
-            if not here.any():
+            if not np.count_nonzero(here):
                 continue
             column = self.table.columns[occurrence.parameter]
-            matrix = column.shape if isinstance(column, TensorColumn) else column.values
-            data = np.where(bound, data, matrix[:, occurrence.index])
+            items = (column.shape if isinstance(column, TensorColumn) else column.values)[:, occurrence.index]
+            data = np.where(bound, data, items) if np.count_nonzero(bound) else items
             bound = bound | here
-            if bound.all():
+            if np.count_nonzero(bound) == rows:
                 return Value(data)
         for parameter in self.spec.parameters.values():
             for length, fallbacks in parameter.otherwise.items():
@@ -82,7 +83,7 @@ class TableView:
             column, rule = self.table.columns[parameter], self.spec.rule.get(f"{parameter}.length")
             assert not isinstance(column, ScalarColumn)
             here = ~column.null & ((column.rank if isinstance(column, TensorColumn) else column.length) == size)
-            if rule is not None and here.any():
+            if rule is not None and np.count_nonzero(here):
                 here &= ~rule.broken(self, len(self.table))
             self.sized[parameter, size] = here
         return here
@@ -128,11 +129,6 @@ def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: np.ndarray) 
 def _extreme(matrix: np.ndarray, sizes: np.ndarray, there: np.ndarray, lowest: bool) -> Value:
     """The smallest or largest of each row's first ``sizes`` values; unbound where there is none."""
     inside = np.arange(matrix.shape[1]) < sizes[:, None]
-    if matrix.dtype == object:
-        first = np.where(sizes > 0, matrix[:, 0], 0)
-        filled = np.where(inside, matrix, first[:, None])
-    else:
-        limits = np.iinfo(np.int64)
-        filled = np.where(inside, matrix, limits.max if lowest else limits.min)
+    filled = matrix if np.count_nonzero(inside) == inside.size else np.where(inside, matrix, matrix[:, :1])
     values = filled.min(axis=1) if lowest else filled.max(axis=1)
-    return Value(wide.as_column(values) if matrix.dtype == object else values, there & (sizes > 0))
+    return Value(wide.as_column(values), there & (sizes > 0))

@@ -15,8 +15,8 @@ import numpy as np
 
 from opgen.calls import wide
 from opgen.language.formulas import Value, certain
-from opgen.language.logic import negation
-from opgen.language.terms import Reference, Relation, Term, View
+from opgen.language.logic import refuted
+from opgen.language.terms import Columns, Reference, Relation, Term, View
 from opgen.model import Bucket
 
 Pair: TypeAlias = tuple[str | None, str]
@@ -32,18 +32,22 @@ class Guard:
 
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where it applies, everything it names is bound, and its relation does not hold."""
-        return self._where(lambda held: certain(negation(held)), view, rows)
+        return self._where(refuted, view, rows)
 
     def applies(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where it applies and everything it names is bound."""
         return self._where(lambda held: np.asarray(held.bound), view, rows)
 
     def _where(self, what: Callable[[Value], np.ndarray], view: View, rows: int) -> np.ndarray:
-        """(rows,) bool: what is asked of the relation, where the condition holds; where it holds nowhere, nothing is read."""
-        if self.when is None:
-            return wide.spread(what(self.require.read(view)), rows)
-        asked = holds(self.when, view, rows)
-        return np.asarray(asked & what(self.require.read(view))) if asked.any() else asked
+        """(rows,) bool: what is asked of the relation, where the condition holds; where it holds nowhere, nothing is read, and of
+        columns nothing where a name is bound nowhere."""
+        asked = None if self.when is None else holds(self.when, view, rows)
+        if asked is not None and not np.count_nonzero(asked):
+            return asked
+        if isinstance(view, Columns) and any(_nowhere(view.get(reference)) for reference in self.require.refs):
+            return np.zeros(rows, dtype=bool)
+        found = what(self.require.read(view))
+        return wide.spread(found, rows) if asked is None else np.asarray(asked & found)
 
 
 @dataclass(frozen=True)
@@ -87,9 +91,21 @@ class Rule:
         return "; ".join(g.require.text + (f" when {g.when.text}" if g.when else "") for g in self.guards)
 
 
+def _nowhere(value: Value) -> bool:
+    return value.bound is not True and not np.count_nonzero(value.bound)
+
+
 def holds(when: Term | None, view: View, rows: int) -> np.ndarray:
     """(rows,) bool: where a condition is bound and true; everywhere for ``None``."""
-    return np.ones(rows, dtype=bool) if when is None else wide.spread(certain(when.read(view)), rows)
+    if when is None:
+        return np.ones(rows, dtype=bool)
+    if not isinstance(view, Columns) or not when.text:
+        return wide.spread(certain(when.read(view)), rows)
+    held = view.held.get(when.text)
+    if held is None:
+        held = view.held[when.text] = wide.spread(certain(when.read(view)), rows)
+        held.flags.writeable = False
+    return held
 
 
 def _anywhere(columns: Sequence[np.ndarray], rows: int) -> np.ndarray:
