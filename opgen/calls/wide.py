@@ -49,27 +49,22 @@ def narrowed(a: np.ndarray) -> np.ndarray:
     return a.astype(np.int64) if low >= _LOW and high <= _HIGH else a
 
 
-def _binary(operate: Callable[[Any, Any], Any], reach: Callable[[int, int, int, int], tuple[int, int]]) -> Callable[..., np.ndarray]:
+def _binary(operate: Callable[[Any, Any], Any]) -> Callable[..., np.ndarray]:
     def apply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if a.dtype != object and b.dtype != object:
-            low, high = reach(*extremes(a), *extremes(b))
-            if low >= _LOW and high <= _HIGH:
+            about = np.abs(operate(a.astype(np.float64), b.astype(np.float64)))  # off by 2^11 at most where it is below 2^62
+            if np.maximum.reduce(about, axis=None, initial=0.0) < 2**62:
                 return np.asarray(operate(a, b))
         return narrowed(np.asarray(operate(a.astype(object), b.astype(object)), dtype=object))
 
     return apply
 
 
-def _products(a: int, b: int, c: int, d: int) -> tuple[int, int]:
-    corners = (a * c, a * d, b * c, b * d)
-    return min(corners), max(corners)
-
-
-add = _binary(lambda a, b: a + b, lambda a, b, c, d: (a + c, b + d))
-subtract = _binary(lambda a, b: a - b, lambda a, b, c, d: (a - d, b - c))
-multiply = _binary(lambda a, b: a * b, _products)
-smaller = _binary(np.minimum, lambda a, b, c, d: (0, 0))
-larger = _binary(np.maximum, lambda a, b, c, d: (0, 0))
+add = _binary(lambda a, b: a + b)
+subtract = _binary(lambda a, b: a - b)
+multiply = _binary(lambda a, b: a * b)
+smaller = _binary(np.minimum)
+larger = _binary(np.maximum)
 
 
 def floor_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -83,10 +78,12 @@ def remainder(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _guarded(a: np.ndarray, b: np.ndarray, operate: Callable[[Any, Any], Any]) -> np.ndarray:
-    safe = np.where(b == 0, 1, b)
-    if a.dtype == object or safe.dtype == object or (extremes(a)[0] == _LOW and (safe == -1).any()):
+    zero = b == 0
+    none = not np.count_nonzero(zero)
+    safe = b if none else np.where(zero, 1, b)
+    if a.dtype == object or safe.dtype == object or (np.count_nonzero(safe == -1) and extremes(a)[0] == _LOW):
         a, safe = a.astype(object), safe.astype(object)
-    result = np.where(b == 0, 0, operate(a, safe))
+    result = np.asarray(operate(a, safe)) if none else np.where(zero, 0, operate(a, safe))
     return narrowed(result) if result.dtype == object else result
 
 

@@ -56,12 +56,12 @@ class Stage(Entry):
         return holds(self.when, view, rows)
 
     def fires(self, view: View, rows: int, broken: Mapping[str, np.ndarray]) -> np.ndarray:
-        """(rows,) bool: where this stage answers, were it asked. ``broken`` maps rule ids to (rows,) bool."""
+        """(rows,) bool: where this stage answers, were it asked. ``broken``: id -> (rows,) bool, of the rules that some row breaks."""
         reached = self.reached(view, rows)
         if not (self.rules or self.guards) or not np.count_nonzero(reached):
             return reached
-        fails = [*(broken[rule.id] for rule in self.rules), *(guard.broken(view, rows) for guard in self.guards)]
-        return np.asarray(reached & reduce(np.logical_or, fails))
+        fails = [broken[rule.id] for rule in self.rules if rule.id in broken] + [guard.broken(view, rows) for guard in self.guards]
+        return np.asarray(reached & reduce(np.logical_or, fails)) if fails else np.zeros(rows, dtype=bool)
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ def answer(judgement: Judgement, known: Errata | None = None) -> Answers | None:
     page = known.pages[judgement.spec.name]
     rows = len(judgement.table)
     view = NamedView(judgement.view, page.names)
-    broken = {rule.id: column for rule, column in zip(judgement.spec.rules, judgement.broken, strict=True)}
+    broken = {rule.id: column for rule, column in judgement.breaking}
     stage = np.full(rows, ACCEPTED, dtype=np.int16)
     open_rows = np.ones(rows, dtype=bool)
     for i, check in enumerate(page.stages):

@@ -11,8 +11,8 @@ from opgen.calls import wide
 from opgen.calls.words import words
 from opgen.language import formulas
 from opgen.language.formulas import FORMULAS, Value, both, combine
-from opgen.language.logic import comparison, conjunction, disjunction, negation
-from opgen.language.parts import Reference, Relation, Scope, Term, TermError, View
+from opgen.language.logic import comparison, conjunction, decided, disjunction, negation
+from opgen.language.parts import Columns, Reference, Relation, Scope, Term, TermError, View
 from opgen.yamlfile import did_you_mean
 
 _ATTRIBUTES = ("dtype", "format", "rank", "shape", "numel", "null", "strided")
@@ -54,11 +54,14 @@ class Compiler:
     def junction(self, node: ast.BoolOp) -> Term:
         parts = [self.condition(part) for part in node.values]
         refs = tuple(dict.fromkeys(r for part in parts for r in part.refs))
-        join = conjunction if isinstance(node.op, ast.And) else disjunction
+        every = isinstance(node.op, ast.And)
+        join = conjunction if every else disjunction
 
         def read(view: View) -> Value:
             result = parts[0].read(view)
             for part in parts[1:]:
+                if isinstance(view, Columns) and decided(result, not every):
+                    break
                 result = join(result, part.read(view))
             return result
 
@@ -226,9 +229,11 @@ class Compiler:
 
         def read(view: View) -> Value:
             values = [dim.read(view) for dim in dims]
-            columns = np.broadcast_arrays(*(v.data for v in values))
-            extents = np.stack(columns, axis=-1) if columns else np.zeros((1, 0), dtype=np.int64)
-            return Value((np.asarray(len(dims)), np.atleast_2d(extents)), both(*values) if values else True)
+            rows, exact = next((v.data.size for v in values if v.data.ndim), 1), any(v.data.dtype == object for v in values)
+            extents = np.empty((rows, len(dims)), dtype=object if exact else np.int64)
+            for i, value in enumerate(values):
+                extents[:, i] = value.data
+            return Value((np.asarray(len(dims)), extents), both(*values) if values else True)
 
         return Term(ast.unparse(node), "shape", refs, read)
 

@@ -38,14 +38,18 @@ def disjunction(a: Value, b: Value) -> Value:
     return Value(x | y) if bound is True else Value((x & a.bound) | (y & b.bound), bound | (a.bound & x) | (b.bound & y))
 
 
+def decided(a: Value, truth: bool) -> bool:
+    """Whether ``a`` is bound everywhere and nothing but ``truth``."""
+    return a.bound is True and np.count_nonzero(a.data) == (np.size(a.data) if truth else 0)
+
+
 def _equal_shapes(a: Value, b: Value) -> Any:
     (rank_a, extents_a), (rank_b, extents_b) = a.data, b.data
-    width = max(extents_a.shape[-1], extents_b.shape[-1])
     same = np.asarray(rank_a == rank_b)
-    for i in range(width):
-        left = extents_a[:, i] if i < extents_a.shape[-1] else 1
-        right = extents_b[:, i] if i < extents_b.shape[-1] else 1
-        same = same & ((left == right) | (i >= rank_a))
+    for i in range(min(extents_a.shape[-1], extents_b.shape[-1])):
+        if not np.count_nonzero(same):
+            break
+        same = same & ((extents_a[:, i] == extents_b[:, i]) | (i >= rank_a))
     return same
 
 

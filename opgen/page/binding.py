@@ -55,15 +55,16 @@ class TableView(Columns):
         """The first bound occurrence of a letter or slot name, and its fallback."""
         rows = len(self.table)
         data, bound = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=bool)
+        found = 0
         for occurrence in self.spec.scope.occurrences[name]:
             here = self.has(occurrence.parameter, occurrence.size)
             if not np.count_nonzero(here):
                 continue
             column = self.table.columns[occurrence.parameter]
             items = (column.shape if isinstance(column, TensorColumn) else column.values)[:, occurrence.index]
-            data = np.where(bound, data, items) if np.count_nonzero(bound) else items
-            bound = bound | here
-            if np.count_nonzero(bound) == rows:
+            data, bound = (np.where(bound, data, items), bound | here) if found else (items, here)
+            found = int(np.count_nonzero(bound))
+            if found == rows:
                 return Value(data)
         for parameter in self.spec.parameters.values():
             for length, fallbacks in parameter.otherwise.items():
@@ -90,34 +91,37 @@ class TableView(Columns):
 
 
 def _tensor(column: TensorColumn, what: Any) -> Value:
-    there = ~column.null
-    match what:
-        case (_, index):
-            return _item(column.shape, column.rank, index, there)
-        case "shape":
-            return Value((column.rank, column.shape), there)
-        case "numel":
-            return Value(column.numel(), there)
-        case "lowest" | "highest":
-            return _extreme(column.shape, column.rank, there, lowest=what == "lowest")
-        case "null":
-            return Value(column.null)
+    if what == "null":
+        return Value(column.null)
+    there = _there(column)
+    if isinstance(what, tuple):
+        return _item(column.shape, column.rank, what[1], there)
+    if what == "shape":
+        return Value((column.rank, column.shape), there)
+    if what == "numel":
+        return Value(column.numel(), there)
+    if what in ("lowest", "highest"):
+        return _extreme(column.shape, column.rank, there, lowest=what == "lowest")
     return Value(getattr(column, what), there)
 
 
 def _array(column: ArrayColumn, what: Any) -> Value:
-    there = ~column.null
-    match what:
-        case int(index):
-            return _item(column.values, column.length, index, there)
-        case "null":
-            return Value(column.null)
-        case "len":
-            return Value(column.length, there)
+    if what == "null":
+        return Value(column.null)
+    there = _there(column)
+    if isinstance(what, int):
+        return _item(column.values, column.length, what, there)
+    if what == "len":
+        return Value(column.length, there)
     return _extreme(column.values, column.length, there, lowest=what == "lowest")
 
 
-def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: np.ndarray) -> Value:
+def _there(column: TensorColumn | ArrayColumn) -> Any:
+    """Where a parameter is no null pointer; ``True`` for everywhere."""
+    return ~column.null if np.count_nonzero(column.null) else True
+
+
+def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: Any) -> Value:
     """One of each row's first ``sizes`` values, a negative index from their end; unbound where there is none."""
     last = matrix.shape[1] - 1
     if index >= 0:
@@ -126,7 +130,7 @@ def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: np.ndarray) 
     return Value(matrix[np.arange(len(matrix)), np.clip(position, 0, last)], there & (position >= 0))
 
 
-def _extreme(matrix: np.ndarray, sizes: np.ndarray, there: np.ndarray, lowest: bool) -> Value:
+def _extreme(matrix: np.ndarray, sizes: np.ndarray, there: Any, lowest: bool) -> Value:
     """The smallest or largest of each row's first ``sizes`` values; unbound where there is none."""
     inside = np.arange(matrix.shape[1]) < sizes[:, None]
     filled = matrix if np.count_nonzero(inside) == inside.size else np.where(inside, matrix, matrix[:, :1])

@@ -44,8 +44,11 @@ class Guard:
         asked = None if self.when is None else holds(self.when, view, rows)
         if asked is not None and not np.count_nonzero(asked):
             return asked
-        if isinstance(view, Columns) and any(_nowhere(view.get(reference)) for reference in self.require.refs):
-            return np.zeros(rows, dtype=bool)
+        if isinstance(view, Columns):
+            for reference in self.require.refs:
+                bound = view.get(reference).bound
+                if bound is not True and not np.count_nonzero(bound):
+                    return np.zeros(rows, dtype=bool)
         found = what(self.require.read(view))
         return wide.spread(found, rows) if asked is None else np.asarray(asked & found)
 
@@ -89,10 +92,6 @@ class Rule:
     def text(self) -> str:
         """The rule as a person would write it."""
         return "; ".join(g.require.text + (f" when {g.when.text}" if g.when else "") for g in self.guards)
-
-
-def _nowhere(value: Value) -> bool:
-    return value.bound is not True and not np.count_nonzero(value.bound)
 
 
 def holds(when: Term | None, view: View, rows: int) -> np.ndarray:

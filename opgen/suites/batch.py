@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from opgen.calls import wide
 from opgen.calls.distinct import chosen, numbered, numbered_rows
 from opgen.calls.table import LAYOUT, CallTable, ScalarColumn, TensorColumn
 from opgen.judge.oracle import Judgement
@@ -52,9 +51,10 @@ class Batch:
 
 @dataclass(frozen=True)
 class WithData:
-    """Cases that have data: each makes call ``of[i]`` of a judged table and stands in the suite at ``places[i]``."""
+    """Cases that have data: each makes call ``used[position[i]]`` of a judged table and stands in the suite at ``places[i]``."""
 
-    of: np.ndarray
+    used: np.ndarray
+    position: np.ndarray
     places: np.ndarray
     recipe: Sequence[str]
     ids: Sequence[str]
@@ -66,31 +66,32 @@ def batches(
 ) -> Iterator[Batch]:
     """Cases with data, grouped by everything that shapes their computation. ``calls``, the dtypes that they are computed in and
     their outputs (name -> (calls,) bool) are those of a judged table."""
-    spec = judged.spec
-    used, position = np.unique(data.of, return_inverse=True)
+    spec, used = judged.spec, data.used
     tensors = {p.name: ~judged.view.get((p.name, "null")).data for p in spec.parameters.values() if p.is_tensor}
     described = list(map(itemgetter(*tensors), [calls[i].args for i in used.tolist()]))
     alike, _ = numbered(zip(_written(judged.table, used).tolist(), compute[used].tolist(), _ranges(described), strict=True))
     digests = map(_digest, data.given) if any(data.given) else repeat("")
-    group, first = numbered(zip(alike[position].tolist(), data.recipe, digests, strict=False))
+    group, first = numbered(zip(alike[data.position].tolist(), data.recipe, digests, strict=False))
     order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group)).tolist()
     places, ids = data.places[order], [data.ids[i] for i in order.tolist()]
-    rows, cases = data.of[first], first.tolist()
+    rows = used[data.position[first]]
     there = {name: here[rows] for name, here in tensors.items()}
     size = np.sum([np.where(here, judged.view.get((name, "numel")).data[rows], 0) for name, here in there.items()], axis=0)
+    descs = [dict(zip(tensors, described[i], strict=False)) for i in data.position[first].tolist()]
+    for i in np.flatnonzero(~np.logical_and.reduce(list(there.values()))).tolist():
+        descs[i] = {name: desc for name, desc in descs[i].items() if desc is not None}
     columns = zip(
-        [0, *ends], ends, np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist(),
-        [{name: desc for name, desc in zip(tensors, described[i], strict=True) if desc is not None} for i in position[first].tolist()],
+        [0, *ends], ends, np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist(), descs,
         chosen({p.name: there[p.name] for p in spec.inputs}), _names(judged, rows),
-        chosen({name: asked[rows] for name, asked in wanted.items()}), compute[rows].tolist(), cases, strict=False,
+        chosen({name: asked[rows] for name, asked in wanted.items()}), compute[rows].tolist(), first.tolist(), strict=False,
     )  # fmt: skip
     roles, exact = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}, frozenset(spec.exact)
     op, factors = spec.op, plan.factors
-    for start, end, step, descs, inputs, names, outputs, dtype, case in columns:
+    for start, end, step, by_name, inputs, names, outputs, dtype, case in columns:
         for at in range(start, end, step):
             stop = min(at + step, end)
             yield Batch(
-                op, places[at:stop], tuple(ids[at:stop]), descs, inputs, names, outputs, exact, dtype, data.recipe[case], roles,
+                op, places[at:stop], tuple(ids[at:stop]), by_name, inputs, names, outputs, exact, dtype, data.recipe[case], roles,
                 factors, data.given[case],
             )  # fmt: skip
 
@@ -113,12 +114,11 @@ def _digest(given: Mapping[str, Any]) -> str:
 
 def _names(judged: Judgement, rows: np.ndarray) -> list[dict[str, int]]:
     """The bound names of each row."""
-    total = len(judged.table)
     scalars = [name for name, column in judged.table.columns.items() if isinstance(column, ScalarColumn)]
     names = np.array([*scalars, *judged.spec.scope.occurrences], dtype=object)
-    values = [judged.view.get((name, "")) for name in names]
-    numbers = np.array([wide.spread(np.asarray(value.data), total)[rows] for value in values]).astype(np.int64).T
-    bound = np.array([wide.spread(np.asarray(value.bound), total)[rows] for value in values]).T
+    values, everywhere = [judged.view.get((name, "")) for name in names], np.ones(len(rows), dtype=bool)
+    numbers = np.array([value.data[rows] for value in values]).astype(np.int64).T
+    bound = np.array([everywhere if value.bound is True else value.bound[rows] for value in values]).T
     found: list[dict[str, int]] = [{}] * len(rows)
     alike, first = numbered_rows(bound)
     for number, there in enumerate(bound[first]):
@@ -133,7 +133,7 @@ def _written(table: CallTable, rows: np.ndarray) -> np.ndarray:
     blocks = []
     for column in table.columns.values():
         plain = isinstance(column, TensorColumn) and column.plain().all()
-        parts = [getattr(column, f.name) for f in fields(column) if not (plain and f.name in LAYOUT)]
+        parts = [part for name, part in vars(column).items() if not (plain and name in LAYOUT)]
         blocks += [part if part.ndim == 2 else part[:, None] for part in parts]
     matrix = np.concatenate(blocks, axis=1, dtype=np.int64, casting="unsafe")
     return numbered_rows(matrix if len(rows) == len(table) else matrix[rows])[0]

@@ -110,8 +110,8 @@ def call_suite(
     for i, places in enumerate(pages):
         mine, spec = np.flatnonzero(of_page == i), specs[starts[i]]
         some, ids = [distinct[j] for j in mine.tolist()], [calls[j].id for j in places.tolist()]
-        nothing = [""] * len(ids)
-        purpose = Purpose(["call"] * len(ids), nothing, ["grid"] * len(ids), nothing, ids, [given.get(one, _NOTHING) for one in ids])
+        nothing, arrays = [""] * len(ids), [given.get(one, _NOTHING) for one in ids]
+        purpose = Purpose(["call"] * len(ids), nothing, ["grid"] * len(ids), nothing, ids, arrays)
         of = np.searchsorted(mine, number[places])
         _add(suite, spec, plan(spec), some, from_calls(spec.api, spec.kinds, some), of, purpose, elements, places)
     order = np.argsort(np.concatenate([*pages, np.zeros(0, dtype=np.intp)])).tolist()
@@ -155,13 +155,13 @@ def _add(
     )  # fmt: skip
     suite.cases += map(Case._make, columns)
     rows = np.flatnonzero(with_data)
-    used = np.unique(of[rows])
-    tensors = stored(spec, [calls[i] for i in used], {name: asked[used] for name, asked in wanted.items()})
-    form: dict[int, list[Stored]] = dict(zip(used.tolist(), tensors, strict=True))
+    used, position = np.unique(of[rows], return_inverse=True)
+    tensors = stored(spec, [calls[i] for i in used.tolist()], {name: asked[used] for name, asked in wanted.items()})
     nothing: list[Stored] = []
-    suite.stored += [form[i] if there else nothing for i, there in zip(row, data, strict=True)]
+    form = map(tensors.__getitem__, position.tolist())
+    suite.stored += [next(form) if there else nothing for there in data]
     recipe, ids, given = list(compress(purpose.recipe, data)), list(compress(purpose.ids, data)), list(compress(purpose.given, data))
-    having = WithData(of[rows], places[rows], recipe, ids, given)
+    having = WithData(used, position, places[rows], recipe, ids, given)
     suite.batches += batches(plan, judged, calls, compute, wanted, having)
 
 
