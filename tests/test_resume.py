@@ -172,6 +172,7 @@ def after_ctrl_c(folder: Path, workers: str) -> tuple[subprocess.Popen[str], str
 def test_ctrl_c_ends_at_once_and_tells_how_to_go_on(tmp_path: Path, workers: str) -> None:
     for _ in range(5):  # a machine that is busy elsewhere may be done before the signal comes
         process, messages, took = after_ctrl_c(tmp_path, workers)
+        assert "ignored" not in messages  # what Python says of an interrupt that nobody got
         if process.returncode != 0:
             break
         (tmp_path / "pool.h5").unlink()

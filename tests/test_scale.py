@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
-import time
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
 import pytest
 
 import opgen
+from opgen.bundle.blocks import Blocks
 from opgen.bundle.claim import partial
 from opgen.bundle.dtypes import BundleError
-from opgen.computation import computing, engine
+from opgen.computation import computing, engine, processes
 from tests.bench._calls import mixed
 from tests.bench.suite import enumerated
 
@@ -82,12 +83,24 @@ def test_what_a_worker_raises_is_raised_here_and_no_worker_stays(
     assert not (tmp_path / "suite.h5").exists()
 
 
+def test_a_full_disk_is_one_message(suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Blocks, "write_all", full)
+    for workers in (1, 2):
+        with pytest.raises(BundleError, match=r"suite\.h5(\.partial)?: cannot write: No space left on device$"):
+            engine.write(suite, tmp_path / "suite.h5", {}, workers=workers)
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_worker_whose_writer_is_gone_before_it_begins_ends() -> None:
     """Killed between the two, a writer leaves a worker with another parent, that would hold its files for ever."""
 
     def orphan() -> None:
-        engine._adopt(None, [], 0, os.getpid())  # type: ignore[arg-type]
-        time.sleep(60)
+        here, there = get_context("fork").Pipe()
+        processes._serve(there, len, os.getpid())
+        here.close()
 
     worker = get_context("fork").Process(target=orphan)
     worker.start()

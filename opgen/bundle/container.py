@@ -18,6 +18,7 @@ import h5py
 import numpy as np
 
 from opgen.bundle.dtypes import BundleError, hdf5_type, numpy_dtype
+from opgen.bundle.interrupts import held_back
 from opgen.bundle.pools import checked
 
 FIRST_BLOCK = 4096
@@ -61,7 +62,7 @@ def create(
     offsets: dict[str, int] = {}
     ranges: list[tuple[int, int]] = []
     shapes = {**tables, "digests": np.empty(len(tables) + 2, dtype=digests_dtype(tables))}
-    with h5py.File(
+    with held_back(), h5py.File(
         path, "w", userblock_size=FIRST_BLOCK, alignment_threshold=PAGE, alignment_interval=PAGE, **_OPTIONS
     ) as file:
         for name, value in attributes.items():
@@ -126,7 +127,7 @@ def seal(skeleton: Skeleton, kind: str, table: np.ndarray) -> str:
     digest = root_digest(table)
     with open(skeleton.path, "r+b", buffering=0) as raw:
         write_table(raw.fileno(), skeleton, "digests", table)
-    with h5py.File(skeleton.path, "r+", **_OPTIONS) as file:
+    with held_back(), h5py.File(skeleton.path, "r+", **_OPTIONS) as file:
         file.attrs.modify("digest", np.bytes_(digest.encode()))
         file.attrs.modify("complete", np.uint8(1))
     with open(skeleton.path, "r+b") as raw:

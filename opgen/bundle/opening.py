@@ -14,6 +14,7 @@ import numpy as np
 
 from opgen.bundle import container
 from opgen.bundle.dtypes import BundleError, numpy_dtype
+from opgen.bundle.interrupts import held_back
 
 _FIRST = re.compile(
     rb"opgen (?P<kind>\w+) (?P<version>\d+) *\nsha256 (?P<digest>[0-9a-f]{64})\nbytes (?P<size>\d+)\n"
@@ -87,7 +88,7 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
 
 
 def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> Opened:
-    with h5py.File(path, "r", locking=False) as file:
+    with held_back(), h5py.File(path, "r", locking=False) as file:
         attributes = {name: _attribute(value) for name, value in file.attrs.items()}
         if attributes.pop("complete") != 1:
             raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")

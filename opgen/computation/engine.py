@@ -6,25 +6,18 @@ has given them; the bytes are the same for any number of workers.
 
 from __future__ import annotations
 
-import gc
-import os
-import signal
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from math import prod
-from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
 from opgen.bundle.blocks import Blocks
+from opgen.bundle.claim import one_line
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.layout import Layout
 from opgen.bundle.writer import Writer
-from opgen.computation import cluster, computing
+from opgen.computation import cluster, computing, processes
 from opgen.computation.computing import Arrays
 from opgen.computation.storage import GAP as GAP
 from opgen.numbers.numerics import Array
@@ -101,43 +94,19 @@ def _cases(batches: Sequence[Batch]) -> int:
 # workers --------------------------------------------------------------------------------------------------------------
 def _in_processes(port: Blocks, chunks: Sequence[list[Batch]], seed: int, workers: int) -> Iterator[tuple[int, Array, Array]]:
     """Chunks that local processes have computed and written: its number, layout rows, digests. None outlives this."""
-    mine = set(active_children())
-    gc.freeze()  # else the workers' collectors touch, and so copy, every page that they share
-    pool = ProcessPoolExecutor(workers, get_context("fork"), initializer=_adopt, initargs=(port, chunks, seed, os.getpid()))
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # a process that is being forked would take it for its own
+    size = max(1, min(SENT, len(chunks) // (8 * workers)))
+    tasks = [range(at, min(at + size, len(chunks))) for at in range(0, len(chunks), size)]
+
+    def work(task: range) -> list[tuple[int, Array, Array]]:
+        return [(at, *_written(port, chunks[at], seed)) for at in task]
+
     try:
-        try:
-            answers = pool.map(_work, range(len(chunks)), chunksize=max(1, min(SENT, len(chunks) // (8 * workers))))
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        yield from answers
-    except BrokenProcessPool:
+        with one_line(port.path):
+            for done in processes.answers(work, tasks, workers):
+                yield from done
+    except processes.Killed:
         raise BundleError(f"{port.path}: a worker process was killed, perhaps for want of memory; try fewer --workers") from None
-    except BaseException:
-        for child in set(active_children()) - mine:
-            child.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-        gc.unfreeze()
 
 
-_adopted: dict[str, Any] = {}
-
-
-def _adopt(port: Blocks, chunks: Sequence[list[Batch]], seed: int, parent: int) -> None:
-    """What a worker begins with: Ctrl-C is for the process that it works for, and without that one, now or later, it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    _adopted.update(port=port, chunks=chunks, seed=seed)
-
-
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.2)
-    os._exit(1)
-
-
-def _work(at: int) -> tuple[int, Array, Array]:
-    some = _adopted["chunks"][at]
-    return at, *_adopted["port"].write_all(zip([batch.rows for batch in some], computing.compute(some, _adopted["seed"]), strict=True))
+def _written(port: Blocks, some: Sequence[Batch], seed: int) -> tuple[Array, Array]:
+    return port.write_all(zip([batch.rows for batch in some], computing.compute(some, seed), strict=True))

@@ -1,0 +1,105 @@
+"""Work for forked processes, each at the other end of a pipe of its own.
+
+Nothing is shared between them, and no thread of this process takes part, so that whatever ends the work, an interrupt or a
+worker that is killed, ends it at once. The pools of the standard library can wait for ever then: for a lock that the
+interrupted thread has left locked, or for the rest of an answer that a worker was killed in the middle of.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkProcess
+from typing import Any, TypeVar
+
+from opgen.bundle.interrupts import held_back
+
+AHEAD = 2
+"""Tasks that a worker has at a time: it goes on with the second while its answer to the first is read."""
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+class Killed(Exception):
+    """A worker has ended without having been told to."""
+
+
+def answers(work: Callable[[Task], Answer], tasks: Iterable[Task], workers: int) -> Iterator[Answer]:
+    """What ``work`` returns for each task, in the order in which they are done; no worker outlives this.
+
+    Tasks and answers travel through pipes, and should be few and small; ``work``, with all that it refers to, is there already
+    where a process is forked. What it raises is raised here; Killed where a worker is gone.
+    """
+    fork, left = get_context("fork"), iter(tasks)
+    team: dict[Any, ForkProcess] = {}
+    gc.freeze()  # else the workers' collectors touch, and so copy, every page that they share
+    try:
+        with held_back():
+            for _ in range(workers):
+                here, there = fork.Pipe()
+                process = fork.Process(target=_serve, args=(there, work, os.getpid()), daemon=True)
+                process.start()
+                team[here] = process
+                there.close()
+        under_way = 0
+        for connection in [*team] * AHEAD:
+            under_way += _give(connection, left)
+        while under_way:
+            for connection in wait([*team]):
+                answer, error, trace = _heard(connection)
+                under_way += _give(connection, left) - 1
+                if error is not None:
+                    raise error from RuntimeError(f"in a worker:\n{trace}")
+                yield answer
+    finally:
+        with held_back():
+            for process in team.values():
+                process.kill()
+            for connection, process in team.items():
+                process.join()
+                connection.close()
+        gc.unfreeze()
+
+
+def _give(connection: Any, left: Iterator[Any]) -> int:
+    """Hand out the next task, if there is one; how many that were."""
+    for task in islice(left, 1):
+        with suppress(ConnectionError):  # nobody is there: it is noticed where an answer is awaited
+            connection.send(task)
+        return 1
+    return 0
+
+
+def _heard(connection: Any) -> Any:
+    try:
+        return connection.recv()
+    except (EOFError, OSError):
+        raise Killed from None
+
+
+def _serve(connection: Any, work: Callable[[Any], Any], parent: int) -> None:
+    """What a worker does. Ctrl-C is for the process that it works for, and without that one, now or later, it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    while True:
+        task = connection.recv()
+        try:
+            connection.send((work(task), None, ""))
+        except Exception as error:
+            connection.send((None, error, "".join(traceback.format_exception(error))))
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(1)
