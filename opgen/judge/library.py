@@ -53,9 +53,9 @@ class Answers:
 
     def answers(self) -> list[LibraryAnswer]:
         """Every row whole; equal answers are one object."""
-        kinds = list(zip(self.stage.tolist(), self.guessed.tolist(), strict=True))
-        known = {kind: self.answer(row) for kind, row in {kind: row for row, kind in enumerate(kinds)}.items()}
-        return [known[kind] for kind in kinds]
+        _, first, kind = np.unique(2 * self.stage + self.guessed, return_index=True, return_inverse=True)
+        known = [self.answer(row) for row in first.tolist()]
+        return [known[i] for i in kind.tolist()]
 
     @cached_property
     def accepted(self) -> np.ndarray:

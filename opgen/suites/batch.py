@@ -73,27 +73,25 @@ def batches(
     digests = map(_digest, data.given) if any(data.given) else repeat("")
     group, first = numbered(zip(alike[data.position].tolist(), data.recipe, digests, strict=False))
     order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group)).tolist()
-    places, ids = data.places[order], [data.ids[i] for i in order.tolist()]
+    places, ids = data.places[order], tuple([data.ids[i] for i in order.tolist()])
     rows = used[data.position[first]]
     there = {name: here[rows] for name, here in tensors.items()}
     size = np.sum([np.where(here, judged.view.get((name, "numel")).data[rows], 0) for name, here in there.items()], axis=0)
     descs = [dict(zip(tensors, described[i], strict=False)) for i in data.position[first].tolist()]
     for i in np.flatnonzero(~np.logical_and.reduce(list(there.values()))).tolist():
         descs[i] = {name: desc for name, desc in descs[i].items() if desc is not None}
+    steps, cases = np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist(), first.tolist()
     columns = zip(
-        [0, *ends], ends, np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist(), descs,
-        chosen({p.name: there[p.name] for p in spec.inputs}), _names(judged, rows),
-        chosen({name: asked[rows] for name, asked in wanted.items()}), compute[rows].tolist(), first.tolist(), strict=False,
+        [0, *ends], ends, steps, descs, chosen({p.name: there[p.name] for p in spec.inputs}), _names(judged, rows),
+        chosen({name: asked[rows] for name, asked in wanted.items()}), compute[rows].tolist(),
+        [data.recipe[i] for i in cases], [data.given[i] for i in cases], strict=False,
     )  # fmt: skip
     roles, exact = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}, frozenset(spec.exact)
     op, factors = spec.op, plan.factors
-    for start, end, step, by_name, inputs, names, outputs, dtype, case in columns:
+    for start, end, step, by_name, inputs, names, outputs, dtype, recipe, given in columns:
         for at in range(start, end, step):
-            stop = min(at + step, end)
-            yield Batch(
-                op, places[at:stop], tuple(ids[at:stop]), by_name, inputs, names, outputs, exact, dtype, data.recipe[case], roles,
-                factors, data.given[case],
-            )  # fmt: skip
+            some = slice(at, min(at + step, end))
+            yield Batch(op, places[some], ids[some], by_name, inputs, names, outputs, exact, dtype, recipe, roles, factors, given)
 
 
 def _ranges(described: Sequence[tuple[TensorDesc | None, ...]]) -> list[str]:

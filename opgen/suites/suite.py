@@ -5,7 +5,7 @@ A case is a call with an id, expectations and a purpose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import compress
@@ -102,10 +102,10 @@ def call_suite(
 ) -> Suite:
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id -> the arrays of its tensors."""
     suite = Suite()
-    number, first = numbered(id(one.call) for one in calls)
+    number, first = numbered([id(one.call) for one in calls])
     distinct = [calls[i].call for i in first.tolist()]
     specs = [page(call) for call in distinct]
-    of_page, starts = numbered(spec.name for spec in specs)
+    of_page, starts = numbered(map(id, specs))
     pages = [np.flatnonzero(of_page[number] == i) for i in range(len(starts))]
     for i, places in enumerate(pages):
         mine, spec = np.flatnonzero(of_page == i), specs[starts[i]]
@@ -145,11 +145,11 @@ def _add(
     page, library = judged.expectations(), [None] * len(calls) if answers is None else answers.answers()
     row, data = of.tolist(), with_data.tolist()
 
-    def where_data(values: Iterable[str]) -> list[str]:
-        return [value if there else "" for value, there in zip(values, data, strict=True)]
+    def where_data(values: Sequence[str]) -> Sequence[str]:
+        return values if all(data) else [value if there else "" for value, there in zip(values, data, strict=True)]
 
     columns = zip(
-        purpose.ids, [calls[i] for i in row], purpose.kind, purpose.intent, [page[i] for i in row], [library[i] for i in row],
+        purpose.ids, map(calls.__getitem__, row), purpose.kind, purpose.intent, map(page.__getitem__, row), map(library.__getitem__, row),
         where_data(purpose.recipe), [2 if there else 1 for there in data], purpose.twin, where_data(compute[of].tolist()), where_data(why),
         strict=True,
     )  # fmt: skip
