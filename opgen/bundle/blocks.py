@@ -6,10 +6,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,10 +33,12 @@ _PADDING = [bytes(size) for size in range(ALIGNMENT)]
 _KEPT = np.dtype([("digest", f"V{DIGEST}"), ("rest", f"V{DIGEST}")])
 
 Arrays = Mapping[tuple[str, str], np.ndarray]
-Piece = bytes | memoryview
+Piece: TypeAlias = Any
+"""The bytes of a tensor: bytes, a view of some, or a contiguous array."""
 _WORDS = {number: word for word, number in DTYPES.items()}
 _NUMBERS = {numpy_dtype(word): DTYPES[word] for word in stored_dtypes()}
 _NOTHING = -2
+_DTYPE, _SIZE = attrgetter("dtype"), attrgetter("size")
 _ITEMS = np.zeros(max(DTYPES.values()) + 1, dtype=np.int64)
 for _name in stored_dtypes():
     _ITEMS[DTYPES[_name]] = numpy_dtype(_name).itemsize
@@ -62,37 +67,40 @@ class Blocks:
         if not stacks.arrays:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=_KEPT["digest"])
         found = self._planned(stacks)
-        pieces = stacks.pieces()
-        if max(map(len, pieces)) < _HASHED_ASIDE:
+        pieces, (starts, sizes) = stacks.pieces(), self._spans(found)
+        if sizes.max() < _HASHED_ASIDE:
             known = digests(pieces)
-            self.put(found, pieces)
+            self._put(starts, sizes, pieces)
         else:  # hashing and writing both let go of the interpreter
             with ThreadPoolExecutor(_THREADS) as pool:
                 hashed = pool.map(_digest, pieces)
-                self.put(found, pieces)
+                self._put(starts, sizes, pieces)
                 known = _kept(hashed)
         return found, known
 
     def put(self, rows: np.ndarray, pieces: Sequence[Piece]) -> None:
         """Write the bytes of tensors, by row of the layout."""
-        dtype = self.layout.dtype[rows]
-        sizes = self.layout.elements[rows] * _ITEMS[dtype]
-        self._put(self._bases()[dtype] + self.layout.position[rows] * _ITEMS[dtype], sizes, pieces)
+        self._put(*self._spans(rows), pieces)
 
     def _planned(self, stacks: _Stacks) -> np.ndarray:
         """The layout row of every case of every stack; BundleError where one is not as planned."""
-        layout, stack = self.layout, stacks.stack
-        codes = {key: layout.code(*key) for key in set(stacks.keys)}
-        found = layout.rows(stacks.case, np.array([codes[key] for key in stacks.keys])[stack])
-        sizes = np.array([array.nbytes for array in stacks.arrays]) // stacks.counts
-        given = np.array([_NUMBERS.get(array.dtype, _NOTHING) for array in stacks.arrays])[stack]
-        planned = layout.dtype[found]
-        known = (given == planned) | ((given == DTYPES["UINT16"]) & (planned == DTYPES["BFLOAT16"]))
-        right = (found >= 0) & known & (layout.elements[found] * _ITEMS[planned] == sizes[stack])
-        if not right.all() or (stacks.counts != [len(array) for array in stacks.arrays]).any():
+        layout, stack, total = self.layout, stacks.stack, len(stacks.arrays)
+        codes = np.fromiter(map(layout.codes.get, stacks.keys, repeat(-1)), dtype=np.int64, count=total)
+        dtypes = np.fromiter(map(_NUMBERS.get, map(_DTYPE, stacks.arrays), repeat(_NOTHING)), dtype=np.int64, count=total)
+        elements = np.fromiter(map(_SIZE, stacks.arrays), dtype=np.int64, count=total) // stacks.counts
+        found = layout.rows(stacks.case, codes[stack])
+        right = (found >= 0) & (layout.dtype[found] == dtypes[stack]) & (layout.elements[found] == elements[stack])
+        if not right.all() or list(map(len, stacks.arrays)) != stacks.counts.tolist():
             stacks.check(found, layout)
         return found
 
+    def _spans(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where tensors begin in the file, and their bytes, by row of the layout."""
+        dtype = self.layout.dtype[rows]
+        item = _ITEMS[dtype]
+        return self._bases[dtype] + self.layout.position[rows] * item, self.layout.elements[rows] * item
+
+    @cached_property
     def _bases(self) -> np.ndarray:
         """Where the blob of each dtype begins, by the dtype's number."""
         bases = np.zeros(len(_ITEMS), dtype=np.int64)
@@ -109,13 +117,14 @@ class Blocks:
         gaps = starts[1:] - starts[:-1] - sizes[:-1]
         apart = (gaps >= ALIGNMENT) | (sizes[1:] >= _LARGE) | (sizes[:-1] >= _LARGE) | (starts[1:] // _PIECE != starts[:-1] // _PIECE)
         edges = [0, *(np.flatnonzero(apart) + 1).tolist(), len(order)]
-        before = [0, *np.where(apart, 0, gaps).tolist()]
-        padded = [part for place, gap in zip(order.tolist(), before, strict=False) for part in (_PADDING[gap], pieces[place])]
+        padded: list[Piece] = [b""] * (2 * len(order))
+        padded[::2] = map(pieces.__getitem__, order.tolist())
+        padded[1:-1:2] = map(_PADDING.__getitem__, np.where(apart, 0, gaps).tolist())
         for first, end in pairwise(edges):
             if end == first + 1:
-                write_at(fd, padded[2 * first + 1], int(starts[first]))
+                write_at(fd, np.frombuffer(padded[2 * first], dtype=np.uint8), int(starts[first]))
             elif end > first:
-                write_at(fd, b"".join(padded[2 * first : 2 * end]), int(starts[first]))
+                write_at(fd, b"".join(padded[2 * first : 2 * end - 1]), int(starts[first]))
 
     def _open(self) -> int:
         if self._fd < 0:
@@ -160,24 +169,20 @@ class _Stacks:
         stack, within = spread(counts)
         rows = np.concatenate([rows for rows, _ in given]) if given else sizes
         return cls(
-            keys=[key for _, arrays in given for key in arrays],
-            arrays=[np.asarray(array) for _, arrays in given for array in arrays.values()],
+            keys=list(chain.from_iterable(arrays for _, arrays in given)),
+            arrays=list(map(np.ascontiguousarray, chain.from_iterable(arrays.values() for _, arrays in given))),
             counts=counts,
             stack=stack,
             case=rows[(np.cumsum(sizes) - sizes)[batch][stack] + within],
         )
 
     def pieces(self) -> list[Piece]:
-        """The bytes of every tensor, large ones without a copy where possible."""
-        result: list[Piece] = []
-        for array, count in zip(self.arrays, self.counts.tolist(), strict=True):
-            size = array.nbytes // count
-            whole = array.tobytes() if size < _LARGE else np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-            result += [whole[at * size : (at + 1) * size] for at in range(count)] if count > 1 else [whole]
-        return result
+        """The bytes of every tensor, where they are."""
+        stacks = ((array,) if len(array) == 1 else array.reshape(len(array), -1) for array in self.arrays)
+        return list(chain.from_iterable(stacks))
 
     def check(self, found: np.ndarray, layout: Layout) -> None:
-        """Raise a BundleError that says what is not as planned; ``found`` are the layout rows."""
+        """Raise a BundleError that says what is not as planned, if anything; ``found`` are the layout rows."""
         ends = np.cumsum(self.counts)
         for (name, role), array, count, end in zip(self.keys, self.arrays, self.counts.tolist(), ends.tolist(), strict=True):
             rows = found[end - count : end]
@@ -195,7 +200,7 @@ class _Stacks:
 
 def digests(pieces: Iterable[Piece]) -> np.ndarray:
     """The digest of each piece, as the table of tensors keeps it."""
-    return _kept(map(_digest, pieces))
+    return _kept([sha256(piece).digest() for piece in pieces])
 
 
 def _kept(hashed: Iterable[bytes]) -> np.ndarray:

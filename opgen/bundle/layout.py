@@ -105,12 +105,13 @@ class Layout:
         """(cases + 1,) the first row of each case, and the end."""
         return np.searchsorted(self.case, np.arange(self.cases + 1))
 
-    def code(self, name: str, role: str) -> int:
-        """The number of a tensor within a case; -1 if no case has one of that name."""
-        return self.names.index(name) * len(ROLES) + ROLES[role] if name in self.names else -1
+    @cached_property
+    def codes(self) -> dict[tuple[str, str], int]:
+        """(name, role) to the number of such a tensor within a case."""
+        return {(name, role): number * len(ROLES) + at for number, name in enumerate(self.names) for role, at in ROLES.items()}
 
     def rows(self, case: np.ndarray, code: np.ndarray) -> np.ndarray:
-        """The layout row of each tensor of each case, -1 where there is none."""
+        """The layout row of each tensor of each case, -1 where there is none; ``code`` is -1 for what no case has."""
         order, keys = self._index
         wanted = case * (len(self.names) * len(ROLES)) + code
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
