@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -26,7 +28,7 @@ class Column(Generic[T]):
     @classmethod
     def of(cls, column: Sequence[T]) -> Column[T]:
         """Equal values are one, so True is 1."""
-        numbers = {value: number for number, value in enumerate(dict.fromkeys(column))}
+        numbers: defaultdict[T, int] = defaultdict(count().__next__)
         number = np.fromiter(map(numbers.__getitem__, column), dtype=np.int64, count=len(column))
         first = np.empty(len(numbers), dtype=np.int64)
         first[number[::-1]] = np.arange(len(number) - 1, -1, -1)  # the last that is assigned stays

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
 from math import prod
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,13 +70,13 @@ class Layout:
         if len(given.number) != len(cases):
             raise BundleError(f"a layout needs the tensors of every case: {len(cases)} cases, {len(given.number)} lists")
         rows = list(chain.from_iterable(given.values))
-        names = Column.of([row[0] for row in rows])
+        names = Column.of(list(map(itemgetter(0), rows)))
         ends = np.cumsum(np.fromiter(map(len, given.values), dtype=np.int64, count=len(given.values)))
         counts = np.diff(ends, prepend=0)
         columns = np.stack([
             names.number,
-            Column.of([row[1] for row in rows]).numbers(ROLES.__getitem__),
-            Column.of([row[2] for row in rows]).numbers(DTYPES.__getitem__),
+            Column.of(list(map(itemgetter(1), rows))).numbers(ROLES.__getitem__),
+            Column.of(list(map(itemgetter(2), rows))).numbers(DTYPES.__getitem__),
             _extents(rows, lambda at: given.first[np.searchsorted(ends, at, side="right")]),
         ], axis=1)  # fmt: skip
         raw, width = columns.tobytes(), columns.itemsize * columns.shape[1]
@@ -126,11 +127,12 @@ class Layout:
 
 def _extents(rows: Sequence[tuple[Any, ...]], case: Callable[[int], int]) -> np.ndarray:
     """(rows,) the elements of each tensor; BundleError, with the ``case`` of the row, where no file can hold them."""
-    extents = [prod(size) if isinstance(size, (tuple, list)) else int(size) for _, _, _, size in rows]
+    sizes = map(itemgetter(3), rows)
+    extents = [size if type(size) is int else prod(size) if isinstance(size, (tuple, list)) else int(size) for size in sizes]
     if not 0 <= min(extents, default=0) <= max(extents, default=0) <= _LARGEST:
         wrong = next(at for at, extent in enumerate(extents) if not 0 <= extent <= _LARGEST)
         raise BundleError(f"case row {case(wrong)}, {rows[wrong][0]}: a tensor of {extents[wrong]} elements cannot be stored")
-    return np.array(extents, dtype=np.int64)
+    return np.fromiter(extents, dtype=np.int64, count=len(extents))
 
 
 def _inverse(order: Sequence[int] | np.ndarray, count: int) -> np.ndarray:

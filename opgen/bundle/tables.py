@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collectio
     ops = Column.of([case.call.api for case in cases]).map(checked)
     products = Column.of([case.call.product for case in cases]).map(checked)
     pages = Column.same([case.page for case in cases])
-    libraries = Column.of([(a.codes, a.basis, a.release) if (a := case.library) else (None, "none", "") for case in cases])
+    libraries = Column.same([case.library for case in cases]).map(lambda a: (a.codes, a.basis, a.release) if a else (None, "none", ""))
     forms = Forms.of_cases(cases, ops, layout)
     described = Described.of_forms(cases, forms, _written(ops, layout, outputs or {}))
     lists, strings = Lists(), Strings()
@@ -55,7 +56,7 @@ def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collectio
     )
     release, *texts, told = strings.columns(
         (libraries.map(lambda answer: answer[2]), rows),
-        *((Column.of([getattr(case, name) for case in cases]), rows) for name in _TEXTS),
+        *((Column.of(list(map(attrgetter(name), cases))), rows) for name in _TEXTS),
         (Column.of([text for page in pages.values for b in page.breaks for text in (b.rule, b.clause, b.found)]),
          pages.first.repeat([3 * len(page.breaks) for page in pages.values])),
     )

@@ -52,7 +52,7 @@ def tensors(cases: Sequence[Case], forms: Forms, described: Described, extents: 
     count = counts[forms.of]
     case, within = spread(count)
     source = (np.cumsum(counts) - counts)[forms.of][case] + within
-    table = rows[source]
+    table = rows.take(source)  # many times as fast as an index
     table["case"] = case
     held = np.flatnonzero(table["position"] != NO_DATA)
     at = layout.starts[case[held]] + table["position"][held]

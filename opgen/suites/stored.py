@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from math import prod
-from typing import Literal, NamedTuple
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from opgen.calls.distinct import chosen
-from opgen.model import Call, TensorDesc
+from opgen.model import Argument, Call, TensorDesc
 from opgen.numbers.numerics import DTYPES, golden_dtype
 from opgen.page.spec import Spec
 
-
-class Stored(NamedTuple):
-    """One tensor of a case that has data."""
-
-    name: str
-    role: Literal["input", "golden", "bound"]
-    dtype: str
-    elements: int | tuple[int, ...]
+Stored: TypeAlias = tuple[str, Literal["input", "golden", "bound"], str, int]
+"""One tensor of a case that has data: its parameter, role, dtype and elements; a plain tuple, because suites hold very many."""
 
 
 def stored(spec: Spec, calls: Sequence[Call], wanted: Mapping[str, np.ndarray]) -> list[list[Stored]]:
     """The tensors of each call: every input, and a golden and a bound per output that is wanted (output -> (calls,) bool)."""
     inputs = tuple(p.name for p in spec.inputs)
-    return [list(_tensors(call, inputs, outputs)) for call, outputs in zip(calls, chosen(wanted), strict=True)]
+    return [_tensors(call.args, inputs, outputs) for call, outputs in zip(calls, chosen(wanted), strict=True)]
 
 
-def _tensors(call: Call, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Iterator[Stored]:
+def _tensors(args: Mapping[str, Argument], inputs: tuple[str, ...], outputs: tuple[str, ...]) -> list[Stored]:
+    found: list[Stored] = []
     for name in inputs:
-        desc = call.args[name]
+        desc = args[name]
         if isinstance(desc, TensorDesc):
-            yield Stored(name, "input", desc.dtype, storage_elements(desc))
+            found.append((name, "input", desc.dtype, storage_elements(desc)))
     for name in outputs:
-        desc = call.args[name]
+        desc = args[name]
         assert isinstance(desc, TensorDesc)
-        yield Stored(name, "golden", golden_dtype(desc.dtype), desc.shape)
-        yield Stored(name, "bound", "COMPLEX64" if DTYPES[desc.dtype].complex else "FLOAT", desc.shape)
+        elements, (golden, bound) = prod(desc.shape), _kept(desc.dtype)
+        found += (name, "golden", golden, elements), (name, "bound", bound, elements)
+    return found
+
+
+@cache
+def _kept(dtype: str) -> tuple[str, str]:
+    """The dtypes of an output's golden and bound."""
+    return golden_dtype(dtype), "COMPLEX64" if DTYPES[dtype].complex else "FLOAT"
 
 
 def storage_elements(desc: TensorDesc) -> int:
