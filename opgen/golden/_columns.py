@@ -33,14 +33,15 @@ def pieces(total: int, size: int) -> Iterator[slice]:
 
 @lru_cache(maxsize=256)
 def blocks(extents: tuple[int, ...], room: int) -> tuple[Block, ...]:
-    """Cuts an array into blocks of at most ``room`` elements that are contiguous: whole trailing axes, one cut, ones.
+    """Cuts an array into contiguous blocks of at most ``room`` elements, alike in size: whole trailing axes, one cut, ones.
 
     >>> blocks((3, 4), 8)
     (((0, 2), (0, 4)), ((2, 3), (0, 4)))
     """
     sizes = []
     for extent in reversed(extents):
-        sizes.append(max(1, min(extent, room)))
+        size = max(1, min(extent, room))
+        sizes.append(-(-extent // -(-extent // size)) if extent else 1)
         room = room // max(1, extent) if room >= extent else 1
     return tuple(product(*([(s.start, s.stop) for s in pieces(extent, size)]
                            for extent, size in zip(extents, reversed(sizes), strict=True))))
@@ -56,22 +57,78 @@ def taps(windows: tuple[Windows, ...], block: Block | None = None) -> tuple[Tap,
                  for choice in product(*axes) if all(outer.stop > outer.start for _, outer, _ in choice))
 
 
-@lru_cache(maxsize=1024)
-def filled(windows: tuple[Windows, ...], block: Block) -> tuple[Any, ...]:
-    """What :func:`fill` writes of the columns of a block: blocks of one answer and shape can have one array in turn."""
-    return tuple((index, outer) for index, outer, _ in taps(windows, block))
+class Scratch:
+    """An array of any shape, in memory that is kept for the next."""
+
+    def __init__(self) -> None:
+        self.flat = np.empty(0)
+
+    def shaped(self, *shape: int) -> Array:
+        """The array, of whatever values."""
+        size = prod(shape)
+        if self.flat.size < size:
+            self.flat = np.empty(size)
+        return self.flat[:size].reshape(shape)
 
 
-def fill(columns: Array, source: Array, windows: tuple[Windows, ...], block: Block) -> None:
-    """Writes what the taps meet: source (..., *extents) to columns (..., *kernel, *block), whose rest must be zero."""
-    for index, outer, inner in taps(windows, block):
-        columns[(..., *index, *outer)] = source[(..., *inner)]
+class Columns:
+    """Between tensors (groups, channels, *extents) and matrices (groups, channels * taps, windows), block after block.
+
+    Windows that meet their own index alone need no columns.
+    """
+
+    def __init__(self, windows: tuple[Windows, ...]) -> None:
+        self.windows, self.kernel = windows, tuple(w.kernel for w in windows)
+        self.plain = all(w == Windows(w.extent, w.extent, 1, 1, w.dilation) for w in windows)
+        self.filled: Any = None
+        self.columns, self.product = Scratch(), Scratch()
+
+    def gather(self, source: Array, block: Block) -> Array:
+        """What the taps meet, and zeros where they meet nothing."""
+        groups, channels = source.shape[:2]
+        if self.plain:
+            return source[(..., *within(block))].reshape(groups, channels, volume(block))
+        columns = self.columns.shaped(groups, channels, *self.kernel, *lengths(block))
+        met = taps(self.windows, block)
+        filled = columns.shape, [(index, outer) for index, outer, _ in met]
+        if filled != self.filled:
+            columns[...], self.filled = 0.0, filled
+        for index, outer, inner in met:
+            columns[(..., *index, *outer)] = source[(..., *inner)]
+        return columns.reshape(groups, channels * prod(self.kernel), volume(block))
+
+    def place(self, target: Array, block: Block, add: bool) -> Array:
+        """Where to write a matrix that :meth:`scatter` takes: the tensor itself where it is contiguous, else an array."""
+        groups, channels = target.shape[:2]
+        shape = groups, channels * prod(self.kernel), volume(block)
+        part = target[(..., *within(block))] if self.plain and not add else None
+        return part.reshape(shape) if part is not None and part[0, 0].flags.c_contiguous else self.product.shaped(*shape)
+
+    def scatter(self, matrix: Array, target: Array, block: Block, add: bool) -> None:
+        """Writes a matrix to the tensor, or adds it; what several taps meet must be added."""
+        if np.may_share_memory(matrix, target):
+            return
+        matrix = matrix.reshape(*target.shape[:2], *self.kernel, *lengths(block))
+        for index, outer, inner in taps(self.windows, block):
+            if add:
+                target[(..., *inner)] += matrix[(..., *index, *outer)]
+            else:
+                target[(..., *inner)] = matrix[(..., *index, *outer)]
 
 
-def unfill(target: Array, columns: Array, windows: tuple[Windows, ...], block: Block) -> None:
-    """Adds columns (..., *kernel, *block) to what the taps meet in target (..., *extents)."""
-    for index, outer, inner in taps(windows, block):
-        target[(..., *inner)] += columns[(..., *index, *outer)]
+def lengths(block: Block) -> tuple[int, ...]:
+    """The extents of a block."""
+    return tuple([stop - start for start, stop in block])
+
+
+def volume(block: Block) -> int:
+    """The elements of a block."""
+    return prod(lengths(block))
+
+
+def within(block: Block) -> tuple[Any, ...]:
+    """The slices that cut a block out."""
+    return tuple([slice(start, stop) for start, stop in block])
 
 
 @lru_cache(maxsize=128)

@@ -4,10 +4,9 @@ A convolution joins a wide tensor, over which windows slide, with a narrow one t
 gradOutput, or gradOutput and input where the convolution is transposed. The weight is (groups * narrow channels, wide
 channels, *kernel) in both. Three forms compute the same sums:
 
-* from columns of gradOutput, one per element of input: two matrix products give both gradients. Small convolutions are
-  stacked, their columns come by an index plan; others take blocks, and strides phase by phase;
-* from columns of input, one per element of gradOutput, where that has many more channels than input: a product gives
-  gradWeight, another the columns of gradInput, which are added back;
+* small convolutions are stacked: columns of gradOutput, one per element of input, come by an index plan, and two batched
+  products give both gradients;
+* others take columns of gradOutput, of input or of both, whatever has the fewest, in blocks of bounded memory;
 * tap by tap, by slices, for data with Inf or NaN, since the columns hold zeros that nobody should multiply them by.
 
 The sums are exact, and so the same in every form, batch and BLAS, for data on a grid with room for ``depth`` terms. The
@@ -25,6 +24,7 @@ from opgen.golden import Array, Tensors
 from opgen.golden import _convolution as forms
 from opgen.golden._absolute import in_one_call
 from opgen.golden._convolution import Operands, Plan, plan_of
+from opgen.golden._products import from_columns
 
 PARTNERS = {"gradInput": "weight", "gradWeight": "input"}
 UNUSED = {"input": None, "weight": None}
@@ -89,9 +89,7 @@ def form(t: Operands, plan: Plan) -> Callable[[Operands, Plan], None]:
     m //= plan.groups
     if n * c * max(kernel * max(m, prod(inputs)), prod(outputs)) <= forms.SMALL:
         return forms.stacked
-    if plan.transposed:
-        return forms.from_output
-    return forms.from_input if c > 3 * m * plan.groups else forms.from_phases
+    return from_columns
 
 
 def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:

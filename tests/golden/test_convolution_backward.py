@@ -10,8 +10,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from opgen.golden import _convolution
-from opgen.golden import convolution_backward as convolution
+from opgen.golden import _convolution, _products
 from opgen.golden.convolution_backward import depth, golden, magnitude
 from tests.golden import distance, grid, scratch, torch_or_skip
 
@@ -170,19 +169,18 @@ def test_non_finite_values_spread_as_in_the_definition() -> None:
 
 
 @pytest.mark.parametrize("columns", [3, 1 << 19])
-@pytest.mark.parametrize("form", [None, _convolution.from_input])
-def test_every_form_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch, columns: int, form: object) -> None:
+@pytest.mark.parametrize("split", range(4))
+def test_columns_of_any_split_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch, columns: int, split: int) -> None:
     random = np.random.default_rng(13)
     for g in geometries(13, 150, 5):
         t = g.tensors(random)
         want = golden(t, g.names, ALL)
         with monkeypatch.context() as patch:
             patch.setattr(_convolution, "SMALL", 0)
-            patch.setattr(_convolution, "NARROW", 4)
-            patch.setattr(_convolution, "WEIGHT", 3 if columns == 3 else 1 << 19)
-            patch.setattr(_convolution, "COLUMNS", columns)
-            if form is not None and not g.transposed:
-                patch.setattr(convolution, "form", lambda operands, plan: form)
+            patch.setattr(_products, "NARROW", 4)
+            patch.setattr(_products, "WEIGHT", 3 if columns == 3 else 1 << 19)
+            patch.setattr(_products, "COLUMNS", columns)
+            patch.setattr(_products, "best_split", lambda plan, c, m: min(split, len(plan.down)))
             got = golden(t, g.names, ALL)
         assert all(np.array_equal(got[name], want[name]) for name in ALL), g
 
