@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.bundle import container
+from opgen.bundle import blocks, container
 from opgen.bundle.blocks import Blocks
 from opgen.bundle.claim import partial
 from opgen.bundle.interrupts import held_back
@@ -43,21 +44,21 @@ def interrupt(process: int) -> None:
     time.sleep(0.05)
 
 
-def end(suite: engine.Suite, path: Path, prepare: Callable[[], object]) -> int | None:
-    """How a process ends that writes with two workers after ``prepare``; None where it does not."""
+def end(suite: engine.Suite, path: Path, prepare: Callable[[], object], workers: int = 2) -> int | None:
+    """How a process ends that writes after ``prepare``; None where it does not."""
 
     def write() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         prepare()
         try:
-            engine.write(suite, path, {}, workers=2)
+            engine.write(suite, path, {}, workers=workers)
         except KeyboardInterrupt:
             os._exit(INTERRUPTED)
         os._exit(DONE)
 
     process = get_context("fork").Process(target=write)
     process.start()
-    process.join(20)
+    process.join(60)
     process.kill()
     process.join()
     return None if process.exitcode == -signal.SIGKILL else process.exitcode
@@ -147,6 +148,22 @@ def test_in_the_middle_of_an_answer(suite: engine.Suite, tmp_path: Path, monkeyp
     monkeypatch.setattr(Connection, "_send", slow)
     monkeypatch.setattr(Blocks, "write_all", lambda self, batches: (np.zeros(1 << 13, np.int64), np.zeros(1 << 13, "V16")))
     assert end(suite, tmp_path / "suite.h5", lambda: None) == INTERRUPTED
+
+
+def test_where_a_lock_has_just_been_taken(suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large tensors are hashed in threads, which say when they are idle, and need the lock of a semaphore for it."""
+    here, took = threading.get_ident(), []
+
+    def enter(self: Any) -> Any:
+        found = self._lock.__enter__()
+        if threading.get_ident() == here and sys._getframe(1).f_code is threading.Semaphore.acquire.__code__:
+            took.append(self)
+            if len(took) == 3:
+                interrupt(os.getpid())
+        return found
+
+    monkeypatch.setattr(blocks, "_HASHED_ASIDE", 1)
+    assert end(suite, tmp_path / "suite.h5", lambda: setattr(threading.Condition, "__enter__", enter), workers=1) == INTERRUPTED
 
 
 def test_no_thread_takes_part(suite: engine.Suite, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from opgen.bundle.column import spread
 from opgen.bundle.container import write_at
 from opgen.bundle.dtypes import ALIGNMENT, DTYPES, BundleError, numpy_dtype, stored_dtypes
+from opgen.bundle.interrupts import held_back
 from opgen.bundle.layout import Layout
 
 DIGEST = 16
@@ -72,7 +73,7 @@ class Blocks:
             known = digests(pieces)
             self._put(starts, sizes, pieces)
         else:  # hashing and writing both let go of the interpreter
-            with ThreadPoolExecutor(_THREADS) as pool:
+            with held_back(), ThreadPoolExecutor(_THREADS) as pool:
                 hashed = pool.map(_digest, pieces)
                 self._put(starts, sizes, pieces)
                 known = _kept(hashed)
