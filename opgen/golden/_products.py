@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from math import prod
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ import numpy as np
 from opgen.golden import Array
 from opgen.golden._axes import Windows
 from opgen.golden._columns import Block, Columns, blocks, pieces
-from opgen.golden._convolution import Operands, Plan
+from opgen.golden._convolution import Operands, Plan, by_taps
 
 COLUMNS = 1 << 20  # elements of a block of columns, 8 MiB; up to twice as many where it would be narrow
 NARROW = 1024  # positions
@@ -87,6 +87,16 @@ def best_split(plan: Plan, c: int, m: int) -> int:
         return total
 
     return min(range(len(plan.down) + 1), key=cost)
+
+
+def large(t: Operands, plan: Plan) -> None:
+    """From columns, or tap by tap where the zeros among the columns may have met Inf or NaN.
+
+    In gradInput they meet the weight; in gradWeight the other two, whose Inf and NaN remain in its sums.
+    """
+    from_columns(t, plan)
+    if not isfinite((0.0 if t.gx is None else t.w.sum()) + (0.0 if t.gw is None else t.gw.sum())):
+        by_taps(t, plan)
 
 
 def from_columns(t: Operands, plan: Plan) -> None:

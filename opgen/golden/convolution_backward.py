@@ -24,7 +24,7 @@ from opgen.golden import Array, Tensors
 from opgen.golden import _convolution as forms
 from opgen.golden._absolute import in_one_call
 from opgen.golden._convolution import Operands, Plan, plan_of
-from opgen.golden._products import from_columns
+from opgen.golden._products import large
 
 PARTNERS = {"gradInput": "weight", "gradWeight": "input"}
 UNUSED = {"input": None, "weight": None}
@@ -79,17 +79,15 @@ def planned(names: Mapping[str, int], upstream: tuple[int, ...], source: tuple[i
 
 
 def form(t: Operands, plan: Plan) -> Callable[[Operands, Plan], None]:
-    """Chooses how to compute, from the data's finiteness and the shapes of one case."""
+    """Chooses how to compute, from the shapes of one case and, where it is small, the data's finiteness."""
     flats = [t.dy.reshape(-1), t.x.reshape(-1), t.w.reshape(-1)]
     if not all([flat.size for flat in flats]):
         return forms.nothing
-    if not isfinite(sum([flat.dot(flat) for flat in flats])):
-        return forms.by_taps
     (n, c, *outputs), (m, *inputs), kernel = t.dy.shape[1:], t.x.shape[2:], prod(t.w.shape[3:])
     m //= plan.groups
-    if n * c * max(kernel * max(m, prod(inputs)), prod(outputs)) <= forms.SMALL:
-        return forms.stacked
-    return from_columns
+    if n * c * max(kernel * max(m, prod(inputs)), prod(outputs)) > forms.SMALL:
+        return large
+    return forms.stacked if isfinite(sum([flat.dot(flat) for flat in flats])) else forms.by_taps
 
 
 def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
