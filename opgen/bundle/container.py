@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -161,14 +162,20 @@ def first_block(kind: str, skeleton: Skeleton, request: str = "") -> bytes:
 
 
 def _dataset(file: h5py.File, name: str, kind: h5py.h5t.TypeID, size: int) -> h5py.h5d.DatasetID:
-    folder, _, leaf = name.rpartition("/")
-    parent = file.require_group(folder) if folder else file
+    return h5py.h5d.create(file.id, name.encode(), kind, h5py.h5s.create_simple((size,)), *_plain())
+
+
+@cache
+def _plain() -> tuple[h5py.h5p.PropDCID, h5py.h5p.PropLCID]:
+    """How datasets are made: contiguous, allocated and not filled; and linked, in groups that come with them."""
     options = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     options.set_layout(h5py.h5d.CONTIGUOUS)
     options.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     options.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
     options.set_obj_track_times(False)
-    return h5py.h5d.create(parent.id, leaf.encode(), kind, h5py.h5s.create_simple((size,)), options)
+    links = h5py.h5p.create(h5py.h5p.LINK_CREATE)
+    links.set_create_intermediate_group(True)
+    return options, links
 
 
 def header(attributes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
