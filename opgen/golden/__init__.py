@@ -26,6 +26,8 @@ class Kernel(Protocol):
 
     A module may have a fourth, ``both``, of the arguments of ``golden``: the golden and the magnitude in one call, which for
     small data is faster, with more scratch memory.
+
+    Inf, NaN and overflows are meant: who calls holds numpy's warnings back, once for many calls.
     """
 
     def golden(self, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""One axis at a time: sliding windows, pooled extents and reflections, shared by the kernels.
+"""One axis at a time: sliding windows and pooled extents, shared by the kernels.
 
 Everything spatial that the kernels do is separable, so a kernel of another rank needs these functions and a loop.
 """
@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from math import gcd, prod
+from math import gcd
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-LEAD: list[tuple[Any, ...]] = [(slice(None),) * axis for axis in range(8)]
-"""The indices of the axes before one."""
 BLOCK = 1 << 17  # elements of float64 that are worked on at a time: 1 MiB
 
 
@@ -81,56 +79,6 @@ def window_sizes(windows: Windows) -> tuple[Array, Array]:
     end = np.minimum(start + windows.kernel, windows.extent + windows.pad)
     valid = np.minimum(end, windows.extent) - np.maximum(start, 0)
     return np.maximum(end - start, 1).astype(np.float64), np.maximum(valid, 1).astype(np.float64)
-
-
-def fold(gradient: Array, borders: tuple[tuple[int, int], ...]) -> Array:
-    """Adds the reflected borders of the last axes back onto their inside: (..., before + n + after) -> (..., n).
-
-    ``borders`` holds (before, after) of every folded axis. The order of additions is fixed: axis by axis, the inside,
-    the border before, the border behind. Works on some planes, or some rows of one, at a time.
-    """
-    rank = len(borders)
-    lead, padded = gradient.shape[:-rank], gradient.shape[-rank:]
-    extents = [extent - before - after for extent, (before, after) in zip(padded, borders, strict=True)]
-    planes = gradient.reshape(prod(lead), *padded)
-    result = np.empty((len(planes), *extents), gradient.dtype)
-    width = prod(padded[1:]) * (result.itemsize // 8)
-    rows = min(extents[0], max(1, BLOCK // max(1, width)))
-    step = max(1, BLOCK // max(1, rows * width))
-    with np.errstate(all="ignore"):
-        for first in range(0, len(planes), step):
-            for row in range(0, extents[0], rows):
-                part, span = planes[first:first + step], (row, min(row + rows, extents[0]))
-                for axis, (before, after) in enumerate(borders, 1):
-                    target = result[first:first + step, span[0]:span[1]] if axis == rank else None
-                    part = fold_axis(part, axis, before, after, span if axis == 1 else (0, extents[axis - 1]), target)
-    return result.reshape(*lead, *extents)
-
-
-def fold_axis(source: Array, axis: int, before: int, after: int, span: tuple[int, int], out: Array | None) -> Array:
-    """Some elements of an axis with what its borders mirror onto them."""
-    (begin, end), lead = span, LEAD[axis]
-    inside = source[(*lead, slice(before + begin, before + end))]
-    if out is None:
-        if not before and not after:
-            return inside
-        out = inside.copy()
-    else:
-        out[...] = inside
-    last = source.shape[axis] - before - after - 1
-    for low, high, mirror in ((1, before + 1, before), (last - after, last, before + 2 * last)):
-        low, high = max(low, begin), min(high, end)
-        if high <= low:
-            continue
-        if high - low > 8 or out.size < 4096:
-            stop = mirror - high
-            target = out[(*lead, slice(low - begin, high - begin))]
-            target += source[(*lead, slice(mirror - low, stop if stop >= 0 else None, -1))]
-            continue
-        for i in range(low, high):
-            target = out[(*lead, i - begin)]
-            target += source[(*lead, mirror - i)]
-    return out
 
 
 @lru_cache(maxsize=4096)

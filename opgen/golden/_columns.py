@@ -134,13 +134,11 @@ def within(block: Block) -> tuple[Any, ...]:
 @lru_cache(maxsize=128)
 def index_plan(windows: tuple[Windows, ...]) -> Array:
     """Where the taps find their elements, (taps, windows) flat; what lies off the tensor is found far behind its end."""
-    rank, flat = len(windows), np.zeros((), np.int64)
-    for axis, w in enumerate(windows):
-        at = axis_plan(w)
-        shape = [1] * (2 * rank)
-        shape[axis], shape[rank + axis] = at.shape
-        flat = flat * w.extent + at.reshape(shape)
-    return flat.reshape(prod([w.kernel for w in windows]), prod([w.number for w in windows]))
+    flat = axis_plan(windows[0])
+    for w in windows[1:]:
+        at, (kernel, number) = axis_plan(w), flat.shape
+        flat = (flat[:, None, :, None] * w.extent + at[:, None, :]).reshape(kernel * w.kernel, number * w.number)
+    return flat
 
 
 @lru_cache(maxsize=1024)

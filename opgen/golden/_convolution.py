@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from opgen.golden import Array
+from opgen.golden._absolute import Copies, copied
 from opgen.golden._axes import Windows
 from opgen.golden._columns import blocks, index_plan, pieces, taps
 
@@ -59,35 +60,40 @@ def nothing(t: Operands, plan: Plan) -> None:
             array[...] = 0.0
 
 
-def stacked(t: Operands, plan: Plan) -> None:
-    """Small convolutions, several cases at once, not by groups: columns of gradOutput by an index plan, batched products."""
+def stacked(t: Operands, plan: Plan, copies: Copies) -> None:
+    """Small convolutions, several cases at once, not by groups: columns of gradOutput by an index plan, batched products.
+
+    dy, x and w have B cases, gx and gw all copies of them.
+    """
     index = index_plan(plan.up)
-    (batch, n, channels, *wide), (k, inputs), groups = t.dy.shape, index.shape, plan.groups
+    (batch, n, channels, *wide), (k, inputs), groups, times = t.dy.shape, index.shape, plan.groups, copies.number
     c, m, extent, weights = channels // groups, t.x.shape[2] // groups, prod(wide), prod(t.w.shape[1:])
-    dy, x = t.dy.reshape(batch, n, groups, c, extent), t.x.reshape(batch, n, groups, m, inputs)
-    w, gw = t.w.reshape(batch, weights), None if t.gw is None else t.gw.reshape(batch, weights)
     aligned = plan.transposed or m == 1 or c == 1
     forth, back = (None, None) if aligned else (order(groups, c, m, k), order(groups, m, c, k))
-    for cases in pieces(batch, SMALL // (n * groups * c * k * max(inputs, m))):
+    w = t.w.reshape(batch, weights)
+    for cases in pieces(batch, SMALL // (times * n * groups * c * k * max(inputs, m))):
         b = cases.stop - cases.start
         padded = np.zeros((b, n, groups, c, extent + 1))
-        padded[..., :-1] = dy[cases]
-        columns = padded.take(index, axis=-1, mode="clip").reshape(b, n, groups, c * k, inputs)
+        padded[..., :-1] = t.dy[cases].reshape(b, n, groups, c, extent)
+        columns = np.empty((times, b, n, groups, c * k, inputs))
+        padded.take(index, axis=-1, out=columns[0].reshape(b, n, groups, c, k, inputs), mode="clip")
+        if copies.absolute:
+            np.abs(columns[0], columns[-1])
         if t.gx is not None:
             by_input = w[cases] if forth is None else w[cases].take(forth, axis=1, mode="clip")
-            out = t.gx[cases].reshape(b, n, groups, m, inputs)
-            np.matmul(by_input.reshape(b, 1, groups, m, c * k), columns, out=out)
-        if gw is not None:
-            products = np.matmul(x[cases], columns.swapaxes(-1, -2))
-            products = (np.add.reduce(products, axis=1) if n > 1 else products).reshape(b, weights)
-            gw[cases] = products if back is None else products.take(back, axis=1, mode="clip")
+            out = t.gx.reshape(times, batch, n, groups, m, inputs)[:, cases]
+            np.matmul(copied(by_input.reshape(b, 1, groups, m, c * k), copies), columns, out=out)
+        if t.gw is not None:
+            x = t.x[cases].reshape(b, n, groups, m, inputs)
+            products = np.matmul(copied(x, copies), columns.swapaxes(-1, -2))
+            products = (np.add.reduce(products, axis=2) if n > 1 else products).reshape(times, b, weights)
+            t.gw.reshape(times, batch, weights)[:, cases] = products if back is None else products.take(back, axis=2, mode="clip")
 
 
 @lru_cache(maxsize=256)
 def order(groups: int, first: int, second: int, k: int) -> Array:
     """The flat indices that exchange the two axes of channels of a weight."""
-    size = groups * first * second * k
-    return np.ascontiguousarray(np.arange(size).reshape(groups, first, second, k).swapaxes(1, 2)).reshape(size)
+    return np.arange(groups * first * second * k).reshape(groups, first, second, k).swapaxes(1, 2).reshape(-1)
 
 
 def by_taps(t: Operands, plan: Plan) -> None:

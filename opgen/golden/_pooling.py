@@ -1,120 +1,143 @@
 """Average pooling over any number of axes, backward.
 
 Windows spread axis by axis, the last first, by slices, in a fixed order of additions: the result depends neither on the
-batch nor on a BLAS, whatever the data. Small planes are gathered by an index or multiplied by a matrix of zeros and
-ones instead, but only where no order of additions can matter: where at most two windows meet in an element, or where
-all sums are exact.
+batch nor on a BLAS, whatever the data. Small planes are gathered by an index or multiplied by matrices of zeros and ones
+instead, but only where no order of additions can matter: where at most two values meet in a sum, or where all sums are
+exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache, reduce
-from math import frexp, isfinite, ldexp, prod, sqrt
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from opgen.golden import Array
+from opgen.golden import Array, Tensors
+from opgen.golden._absolute import Copies
 from opgen.golden._axes import BLOCK, Windows, spread, window_sizes
+from opgen.golden._matrices import SMALL, kronecker, multiply, orderless
 
-SMALL = 1 << 12  # elements of a matrix up to which it is faster than slices
+WHOLE = 1 << 10  # elements of the matrix of a plane up to which it is faster than one per axis
+
+
+class Axis(NamedTuple):
+    """One axis of a pooling: its windows, and the elements that each covers, with the padding and without it.
+
+    If it is small, also whether a window meets an index, (number, extent) of 0 and 1, and if every index has exactly one window,
+    which.
+    """
+
+    windows: Windows
+    sizes: tuple[Array, Array]
+    matrix: Array | None
+    source: Array | None
 
 
 class Plan(NamedTuple):
-    """The geometry of a call: windows per axis, what they are divided by, and for small planes a matrix or an index."""
+    """The geometry of a call: windows per axis, what they are divided by, and how many elements a plane has on the way.
+
+    Small planes have an index, the window of every element, or a matrix per axis or for all axes together, in whose
+    products so many ``terms`` meet, at most.
+    """
 
     axes: tuple[Windows, ...]
     divisors: Array
-    matrix: Array | None = None
+    elements: int
     source: Array | None = None
+    matrices: tuple[Array, ...] = ()
+    terms: int = 0
 
 
-def planned(names: Mapping[str, int], letters: str) -> Plan:
-    """The plan of a call, from the names of its axes' extents, kernel, stride and padding."""
-    sizes = tuple([(names["k" + a], names["s" + a], names["pad" + a], names[a + "in"], names[a + "out"]) for a in letters])
-    return plan_of(sizes, names["divisorOverride"], bool(names["countIncludePad"]))
+def pooled(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], letters: str, copies: Copies) -> list[dict[str, Array]]:
+    """The outputs of a kernel over the axes of some letters, once per copy."""
+    gradient = tensors["gradOutput"]
+    assert gradient is not None
+    if "gradInput" not in wanted:
+        return [{}] * copies.number
+    sizes = tuple([(names[a + "in"], names[a + "out"], names["k" + a], names["s" + a], 1, names["pad" + a]) for a in letters])
+    plan = plan_of(sizes, names["divisorOverride"], names["countIncludePad"])
+    return [{"gradInput": copy} for copy in pool(gradient, plan, copies)]
 
 
 @lru_cache(maxsize=256)
-def plan_of(sizes: tuple[tuple[int, int, int, int, int], ...], override: int, padded: bool) -> Plan:
-    """The plan of a call whose axes are (kernel, stride, padding, extent, number of windows).
+def plan_of(sizes: tuple[tuple[int, ...], ...], override: int, padded: int) -> Plan:
+    """The plan of a call, from the fields of the :class:`Windows` of its axes.
 
     Windows are divided by ``override`` if it is not 0, else by what they cover, with the padding or without it.
     """
-    axes = tuple([Windows(extent, number, kernel, stride, pad=pad) for kernel, stride, pad, extent, number in sizes])
+    axes = [axis_of(size) for size in sizes]
+    windows = tuple([axis.windows for axis in axes])
     if override:
         divisors = np.full([1] * len(axes), float(override))
     else:
-        divisors = reduce(np.multiply.outer, [window_sizes(w)[0 if padded else 1] for w in axes])
-    if not 0 < prod([w.number * w.extent for w in axes]) <= SMALL:
-        return Plan(axes, divisors)
-    matrix, source = incidence(axes[0])
-    for w in axes[1:]:
-        meets, only = incidence(w)
-        rows, columns = len(matrix) * w.number, matrix.shape[1] * w.extent
-        matrix = (matrix[:, None, :, None] * meets[:, None, :]).reshape(rows, columns)
-        source = None if source is None or only is None else np.add.outer(source * w.number, only).reshape(columns)
-    return Plan(axes, divisors, matrix, source)
+        divisors = reduce(np.multiply.outer, [axis.sizes[0 if padded else 1] for axis in axes])
+    elements = prod([max(w.number, w.extent) for w in windows])
+    matrices = [axis.matrix for axis in axes if axis.matrix is not None]
+    if len(matrices) < len(axes):
+        return Plan(windows, divisors, elements)
+    sources = [axis.source for axis in axes if axis.source is not None]
+    if len(sources) == len(axes):
+        source = sources[0]
+        for w, inner in zip(windows[1:], sources[1:], strict=True):
+            source = np.add.outer(source * w.number, inner).reshape(-1)
+        return Plan(windows, divisors, elements, source)
+    overlaps = [w.overlap for w in windows]
+    if prod([matrix.size for matrix in matrices]) <= WHOLE:
+        return Plan(windows, divisors, elements, None, (reduce(kronecker, matrices),), prod(overlaps))
+    return Plan(windows, divisors, elements, None, tuple(matrices), prod(overlaps) if max(overlaps) > 2 else 2)
 
 
-@lru_cache(maxsize=256)
-def incidence(windows: Windows) -> tuple[Array, Array | None]:
-    """Whether a window meets an index, (number, extent) of 0 and 1; per index its window, if each has exactly one."""
+@lru_cache(maxsize=1024)
+def axis_of(size: tuple[int, ...]) -> Axis:
+    """An axis, from the fields of its :class:`Windows`."""
+    windows = Windows(*size)
+    if not 0 < windows.number * windows.extent <= SMALL:
+        return Axis(windows, window_sizes(windows), None, None)
     matrix = spread(np.eye(windows.number), 1, windows, np.empty((windows.number, windows.extent)))
-    return matrix, matrix.argmax(0) if bool((matrix.sum(0) == 1).all()) else None
+    return Axis(windows, window_sizes(windows), matrix, matrix.argmax(0) if bool((matrix.sum(0) == 1).all()) else None)
 
 
-def pool(gradient: Array, plan: Plan) -> Array:
-    """The gradient of a pooling's input: (..., *numbers of windows) -> (..., *extents)."""
-    numbers, extents = [w.number for w in plan.axes], [w.extent for w in plan.axes]
-    lead = gradient.shape[:-len(numbers)]
-    planes = gradient.reshape(prod(lead), *numbers)
-    result = np.empty((len(planes), *extents))
-    row = max(1, prod(map(max, numbers[1:], extents[1:])))
-    step = max(1, BLOCK // max(1, row * max(numbers[0], extents[0])))
-    cuts = [(slice(None), slice(None), plan)] if extents[0] * row <= 4 * BLOCK else list(cut(plan, max(1, BLOCK // row)))
-    with np.errstate(all="ignore"):
-        for first in range(0, len(planes), step):
-            for windows, rows, part in cuts:
-                some(planes[first:first + step, windows], result[first:first + step, rows], part)
-    return result.reshape(*lead, *extents)
+def pool(gradient: Array, plan: Plan, copies: Copies) -> Array:
+    """The gradient of a pooling's input: (..., *numbers of windows) -> (copies, ..., *extents)."""
+    rank = len(plan.axes)
+    lead, extents = gradient.shape[:-rank], [w.extent for w in plan.axes]
+    planes = gradient.reshape(prod(lead), *gradient.shape[-rank:])
+    result = np.empty((copies.number, len(planes), *extents))
+    step = max(1, BLOCK // max(1, copies.number * plan.elements))
+    cuts = [(slice(None), slice(None), plan)] if plan.elements <= 4 * BLOCK else list(cut(plan))
+    for first in range(0, len(planes), step):
+        for windows, rows, part in cuts:
+            some(planes[first:first + step, windows], result[:, first:first + step, rows], part, copies)
+    return result.reshape(copies.number, *lead, *extents)
 
 
-def cut(plan: Plan, rows: int) -> Iterator[tuple[slice, slice, Plan]]:
+def cut(plan: Plan) -> Iterator[tuple[slice, slice, Plan]]:
     """Cuts large planes: the rows of windows, the rows that they meet, and the plan between the two."""
-    extent = plan.axes[0].extent
+    number, extent = plan.axes[0].number, plan.axes[0].extent
+    rows = max(1, BLOCK * max(number, extent) // plan.elements)
     for begin in range(0, extent, rows):
         end = min(begin + rows, extent)
         at, windows = plan.axes[0].within(begin, end)
         divisors = plan.divisors if len(plan.divisors) == 1 else plan.divisors[at]
-        yield at, slice(begin, end), Plan((windows, *plan.axes[1:]), divisors)
+        yield at, slice(begin, end), Plan((windows, *plan.axes[1:]), divisors, plan.elements)
 
 
-def some(gradient: Array, result: Array, plan: Plan) -> None:
+def some(gradient: Array, result: Array, plan: Plan, copies: Copies) -> None:
     """The gradients of some planes."""
-    values = gradient / plan.divisors
-    if plan.matrix is not None:
-        flat, out = values.reshape(len(values), len(plan.matrix)), result.reshape(len(result), plan.matrix.shape[1])
-        if plan.source is not None:
-            flat.take(plan.source, axis=1, mode="clip", out=out)
-            return
-        if orderless(values.reshape(-1), prod([w.overlap for w in plan.axes])):
-            np.matmul(flat, plan.matrix, out=out)
-            return
-    for axis in range(len(plan.axes), 0, -1):
-        shape = (*values.shape[:axis], plan.axes[axis - 1].extent, *values.shape[axis + 1:])
-        values = spread(values, axis, plan.axes[axis - 1], result if axis == 1 else np.empty(shape))
-
-
-def orderless(values: Array, terms: int) -> bool:
-    """Whether a sum of so many values is the same in any order, zeros times others included: all must be finite."""
-    squares = float(values.dot(values))
-    if terms <= 2:
-        return isfinite(squares)
-    if not 1e-280 < squares < 1e290:
-        return False
-    with_unit = ldexp(1.5, frexp(sqrt(squares) * terms)[1])  # adding it rounds to 2^-52 of what a sum can reach
-    rounded = values + with_unit
-    rounded -= with_unit
-    return bool((rounded == values).all())
+    values = np.empty((copies.number, *gradient.shape))
+    np.divide(gradient, plan.divisors, out=values[0])
+    if copies.absolute:
+        np.abs(values[0], values[-1])
+    if plan.source is not None:
+        out = result.reshape(copies.number, len(gradient), len(plan.source))
+        values.reshape(copies.number, len(gradient), -1).take(plan.source, axis=2, mode="clip", out=out)
+    elif plan.matrices and orderless(values[-1].reshape(-1), plan.terms):
+        multiply(values, plan.matrices, range(len(plan.matrices) - 1, -1, -1), result)
+    else:
+        for axis in range(len(plan.axes) - 1, -1, -1):
+            windows = plan.axes[axis]
+            shape = (*values.shape[:axis + 2], windows.extent, *values.shape[axis + 3:])
+            values = spread(values, axis + 2, windows, result if axis == 0 else np.empty(shape))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from opgen.golden import Array, Tensors
-from opgen.golden._absolute import absolute, in_one_call
-from opgen.golden._pooling import planned, pool
+from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE
+from opgen.golden._pooling import pooled
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
@@ -15,21 +15,18 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     The same bits in every batch and under every BLAS, whatever the data; exact if gradOutput is in multiples of the
     divisors.
     """
-    gradient = tensors["gradOutput"]
-    assert gradient is not None
-    return {"gradInput": pool(gradient, planned(names, "HW"))} if "gradInput" in wanted else {}
+    return pooled(tensors, names, wanted, "HW", GOLDEN)[0]
 
 
 def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """The pooling of absolute values, whatever the sign of the divisor."""
-    found = golden({"gradOutput": absolute(tensors["gradOutput"])}, names, wanted)
-    return {name: absolute(array) for name, array in found.items()}
+    return pooled(tensors, names, wanted, "HW", MAGNITUDE)[0]
 
 
 def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
     """The golden and the magnitude."""
-    goldens, sizes = in_one_call(golden, {"gradOutput": tensors["gradOutput"]}, names, wanted)
-    return goldens, {name: absolute(array) for name, array in sizes.items()}
+    goldens, sizes = pooled(tensors, names, wanted, "HW", BOTH)
+    return goldens, sizes
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

@@ -22,33 +22,50 @@ import numpy as np
 
 from opgen.golden import Array, Tensors
 from opgen.golden import _convolution as forms
-from opgen.golden._absolute import in_one_call
+from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE, Copies, halves, stacked
 from opgen.golden._convolution import Operands, Plan, plan_of
 from opgen.golden._products import large
 
 PARTNERS = {"gradInput": "weight", "gradWeight": "input"}
-UNUSED = {"input": None, "weight": None}
 PADDING = {"D": "padFront", "H": "padTop", "W": "padLeft"}
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """gradInput (B, *input shape), gradWeight (B, *weight shape) and gradBias (B, channels of gradOutput)."""
+    return computed(tensors, names, wanted, GOLDEN)
+
+
+def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+    """The gradients of absolute values."""
+    return computed(tensors, names, wanted, MAGNITUDE)
+
+
+def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The golden and the magnitude."""
+    return halves(computed(tensors, names, wanted, BOTH))
+
+
+def computed(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies) -> dict[str, Array]:
+    """The outputs of all copies of all cases."""
     dy, x, w = tensors["gradOutput"], tensors["input"], tensors["weight"]
     assert dy is not None
     outputs: dict[str, Array] = {}
-    with np.errstate(all="ignore"):
-        if "gradInput" in wanted or "gradWeight" in wanted:
-            assert x is not None and w is not None
-            if "gradInput" in wanted:
-                outputs["gradInput"] = np.empty(x.shape)
-            if "gradWeight" in wanted:
-                outputs["gradWeight"] = np.empty(w.shape)
-            plan = planned(names, dy.shape[1:], x.shape[1:], w.shape[1:])
-            operands = Operands(dy, x, w, outputs.get("gradInput"), outputs.get("gradWeight"))
-            chosen = form(operands, plan)
-            chosen(operands if chosen is forms.stacked else by_groups(operands, plan.groups, plan.transposed), plan)
-        if "gradBias" in wanted:
-            outputs["gradBias"] = np.add.reduce(dy.reshape(*dy.shape[:3], prod(dy.shape[3:])), axis=(1, 3))
+    stack = stacked(dy, copies)
+    if "gradInput" in wanted or "gradWeight" in wanted:
+        assert x is not None and w is not None
+        for name, array in (("gradInput", x), ("gradWeight", w)):
+            if name in wanted:
+                outputs[name] = np.empty((copies.number * len(array), *array.shape[1:]))
+        plan = planned(names, dy.shape[1:], x.shape[1:], w.shape[1:])
+        operands = Operands(dy, x, w, outputs.get("gradInput"), outputs.get("gradWeight"))
+        chosen = form(operands, plan)
+        if chosen is forms.stacked:
+            forms.stacked(operands, plan, copies)
+        else:
+            operands = Operands(stack, stacked(x, copies), stacked(w, copies), operands.gx, operands.gw)
+            chosen(by_groups(operands, plan.groups, plan.transposed), plan)
+    if "gradBias" in wanted:
+        outputs["gradBias"] = np.add.reduce(stack.reshape(*stack.shape[:3], prod(stack.shape[3:])), axis=(1, 3))
     return outputs
 
 
@@ -78,7 +95,7 @@ def planned(names: Mapping[str, int], upstream: tuple[int, ...], source: tuple[i
         for i, a in enumerate(letters)]))
 
 
-def form(t: Operands, plan: Plan) -> Callable[[Operands, Plan], None]:
+def form(t: Operands, plan: Plan) -> Callable[..., None]:
     """Chooses how to compute, from the shapes of one case and, where it is small, the data's finiteness."""
     flats = [t.dy.reshape(-1), t.x.reshape(-1), t.w.reshape(-1)]
     if not all([flat.size for flat in flats]):
@@ -88,17 +105,6 @@ def form(t: Operands, plan: Plan) -> Callable[[Operands, Plan], None]:
     if n * c * max(kernel * max(m, prod(inputs)), prod(outputs)) > forms.SMALL:
         return large
     return forms.stacked if isfinite(sum([flat.dot(flat) for flat in flats])) else forms.by_taps
-
-
-def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """The gradients of absolute values."""
-    return golden({name: None if array is None else np.abs(array) for name, array in tensors.items()}, names, wanted)
-
-
-def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The golden and the magnitude."""
-    used = tensors if "gradInput" in wanted or "gradWeight" in wanted else {**UNUSED, "gradOutput": tensors["gradOutput"]}
-    return in_one_call(golden, used, names, wanted)
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

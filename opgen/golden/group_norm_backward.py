@@ -14,31 +14,34 @@ the sign of M changed.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import nullcontext
 from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
 
 from opgen.golden import Array, Tensors
-from opgen.golden._absolute import halves
+from opgen.golden._absolute import BOTH, MAGNITUDE, Copies, halves, stacked
 from opgen.golden._columns import blocks
 
 DIFFERENCES = ("gradInput", "gradGammaOut")
 """Outputs that are differences of sums: where Inf or NaN comes in, the form of the sums decides between the two."""
 ROOM = 1 << 18  # elements that are worked on at a time: 2 MiB
+AS_IS = nullcontext()
 
 
 class Groups(NamedTuple):
-    """A batch as groups: x and dy are (B, N, group, D, HxW), mean, rstd and share (B, N, group), gamma (B, group, D).
+    """Groups of a batch: x, dy and the gradient to be written, or None, are (B, N, group, D, HxW), mean and rstd (B, N, group).
 
-    share is rstd / M, with the sign of M.
+    gamma is (B, group, D). The arrays have these elements, but any shapes.
     """
 
+    shape: tuple[int, int, int, int, int]
     x: Array
     dy: Array
+    gradient: Array | None
     mean: Array
     rstd: Array
-    share: Array
     gamma: Array
 
 
@@ -49,15 +52,13 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
 
 def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """The same sums with every term positive: |x| + |mean| for x - mean, and plus for minus."""
-    sizes = {name: None if array is None else positive(name, array) for name, array in tensors.items()}
-    return evaluated(sizes, names, wanted, range(cases(tensors)))
+    return evaluated(positive(tensors, MAGNITUDE), names, wanted, range(cases(tensors)))
 
 
 def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
     """The golden and the magnitude."""
-    stacks = {name: None if array is None else np.concatenate([array, positive(name, array)]) for name, array in tensors.items()}
     batch = cases(tensors)
-    return halves(evaluated(stacks, names, wanted, range(batch, 2 * batch)))
+    return halves(evaluated(positive(tensors, BOTH), names, wanted, range(batch, 2 * batch)))
 
 
 def cases(tensors: Tensors) -> int:
@@ -67,113 +68,124 @@ def cases(tensors: Tensors) -> int:
     return len(x)
 
 
-def positive(name: str, array: Array) -> Array:
-    """Absolute values, but a mean below zero: it is subtracted."""
-    return np.negative(np.abs(array)) if name == "mean" else np.abs(array)
+def positive(tensors: Tensors, copies: Copies) -> dict[str, Array | None]:
+    """The tensors and their absolute values, or these alone; but a mean below zero, since it is subtracted."""
+    stacks = {name: None if array is None else stacked(array, copies) for name, array in tensors.items()}
+    mean = stacks["mean"]
+    assert mean is not None
+    sizes = mean[len(mean) - cases(tensors):]
+    np.negative(sizes, sizes)
+    return stacks
 
 
 def evaluated(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], added: range) -> dict[str, Array]:
     """The wanted outputs; of the cases ``added`` with plus for minus."""
-    g = grouped(tensors, names)
-    batch, n, groups, d, space = g.x.shape
-    gradient = np.empty(g.x.shape) if "gradInput" in wanted else None
-    parameters = np.zeros((2, batch, groups, d))
-    suspects: set[int] = set()
-    if g.x.size:
-        with np.errstate(all="ignore"):  # puts the size of the buffer back, too
-            if added:
-                g.share[added.start:added.stop] *= -1.0
-            if space >= 256:
-                np.setbufsize(16)  # else numpy expands a factor per row into it, which costs more than it saves
-            for block in blocks((batch, n, groups), max(1, ROOM // (d * space))):
-                suspects |= part(g, tuple([slice(*span) for span in block]), gradient, parameters)
-    outputs = {"gradInput": gradient, "gradGammaOut": parameters[1], "gradBetaOut": parameters[0]}
-    chosen = {name: array for name, array in outputs.items() if name in wanted and array is not None}
-    for b in suspects:
-        repair(g, b, -1 if b in added else 1, chosen)
-    return shaped(chosen, tensors, names)
-
-
-def grouped(tensors: Tensors, names: Mapping[str, int]) -> Groups:
-    """The tensors of a batch by groups; a null gamma is 1."""
     x, dy, mean, rstd, gamma = tensors["input"], tensors["gradOut"], tensors["mean"], tensors["rstd"], tensors["gamma"]
     assert x is not None and dy is not None and mean is not None and rstd is not None
-    batch, n, group, d, space = len(x), names["N"], names["group"], names["C"] // names["group"], names["HxW"]
-    whole, rows = (batch, n, group, d, space), (batch, n, group)
-    rstd = rstd.reshape(rows)
-    scale = np.ones((batch, group, d)) if gamma is None else gamma.reshape(batch, group, d)
-    return Groups(x.reshape(whole), dy.reshape(whole), mean.reshape(rows), rstd, rstd / max(d * space, 1), scale)
-
-
-def part(g: Groups, at: tuple[slice, ...], gradient: Array | None, parameters: Array) -> set[int]:
-    """The gradients of some groups, of whole cases, of some samples of one, or of one sample; the cases to repair."""
-    x, dy, mean, rstd, share = g.x[at], g.dy[at], g.mean[at], g.rstd[at], g.share[at]
-    gamma, spread = g.gamma[at[0], None, at[2]], rstd[..., None]
-    shape, space = x.shape[:4], x.shape[4]
-    dy_rows = dy.reshape(-1, space)
-    sums = np.empty((2, *shape))
-    total, moment = sums[0], sums[1]
-    np.einsum("ij->i", dy_rows, out=total.reshape(-1))
-    np.einsum("ij,ij->i", dy_rows, x.reshape(-1, space), out=moment.reshape(-1))
-    moment -= total * mean[..., None]
-    moment *= spread
-    if shape[1] == g.x.shape[1]:
-        np.add.reduce(sums, axis=2, out=parameters[:, at[0], at[2]])
+    batch, groups, channels = len(x), names["group"], names["C"]
+    shape = batch, names["N"], groups, channels // groups, names["HxW"]
+    gradient = np.empty(x.shape) if "gradInput" in wanted else None
+    g = Groups(shape, x, dy, gradient, mean, rstd, np.ones((batch, channels)) if gamma is None else gamma)
+    if not x.size:
+        parameters, lost = np.zeros((2, batch, channels)), set[int]()
     else:
-        parameters[:, at[0], at[2]] += np.add.reduce(sums, axis=2)
-    folded = np.add.reduce(sums * gamma, axis=4)
-    folded *= share
-    if gradient is not None:
-        slope = folded[1] * rstd
-        combine((x, dy, gradient[at]), gamma * spread, slope, slope * mean - folded[0])
-    flat = folded.reshape(-1)
+        with np.errstate() if g.shape[4] >= 256 else AS_IS:  # puts the size of the buffer back
+            if g.shape[4] >= 256:
+                np.setbufsize(16)  # else numpy expands a factor per row into it, which costs more than it saves
+            parameters, lost = (part if x.size <= ROOM else parts)(g, added)
+    parameters = parameters.reshape(2, *g.gamma.shape)
+    for case in lost:
+        repair(g, case, -1 if case in added else 1, parameters)
+    outputs = {} if gradient is None else {"gradInput": gradient}
+    if "gradGammaOut" in wanted:
+        outputs["gradGammaOut"] = parameters[0]
+    if "gradBetaOut" in wanted:
+        outputs["gradBetaOut"] = parameters[1]
+    return outputs
+
+
+def part(g: Groups, added: range) -> tuple[Array, set[int]]:
+    """Writes the gradients of groups; returns those of gamma and beta (2, B, group * D), and the cases to repair."""
+    batch, n, groups, d, space = g.shape
+    dy, x, mean, rstd = g.dy.reshape(-1, space), g.x.reshape(-1, space), g.mean.reshape(-1), g.rstd.reshape(-1)
+    sums = np.empty((2, len(dy)))
+    moment, total = sums[0], sums[1]
+    np.einsum("ij,ij->i", dy, x, out=moment)
+    np.einsum("ij->i", dy, out=total)
+    scale = rstd.repeat(d)
+    moment -= total * mean.repeat(d)
+    moment *= scale
+    factor = (scale.reshape(batch, n, groups * d) * g.gamma.reshape(batch, 1, groups * d)).reshape(-1)
+    folded = np.add.reduce((sums * factor).reshape(2, -1, d), 2)
+    folded /= d * space
+    if added:
+        negative = folded.reshape(2, batch, n * groups)[:, added.start:added.stop]
+        np.negative(negative, negative)
+    slope = folded[0] * rstd
+    if g.gradient is not None:
+        constant = slope * mean
+        constant -= folded[1]
+        combine(dy, x, g.gradient.reshape(-1, space), factor, slope, constant)
+    by_sample, flat = sums.reshape(2, batch, n, groups * d), folded.reshape(-1)
+    parameters = np.add.reduce(by_sample, 2) if n > 1 else by_sample
     if isfinite(flat.dot(flat)):
-        return set()
-    return {at[0].start + int(b) for b in np.flatnonzero(~np.isfinite(folded).all((0, 2, 3)))}
+        return parameters, set()
+    finite = np.isfinite(folded).reshape(2, batch, n * groups).all((0, 2))
+    return parameters, {case for case in range(batch) if not finite[case]}
 
 
-def combine(arrays: tuple[Array, Array, Array], factor: Array, slope: Array, constant: Array) -> None:
-    """Writes dy * factor + (constant - x * slope), by pieces if a group is larger than a block."""
-    d, space = arrays[0].shape[3:]
-    a, b, c = factor.reshape(-1, 1), slope.reshape(-1, 1), constant.reshape(-1, 1)
-    x, dy, out = arrays[0].reshape(len(b), d * space), arrays[1].reshape(len(a), space), arrays[2].reshape(len(a), space)
+def parts(g: Groups, added: range) -> tuple[Array, set[int]]:
+    """What :func:`part` does, of whole cases, some samples of one, or some groups of a sample at a time."""
+    batch, _, groups, d, space = g.shape
+    rows = g.shape[:3]
+    x, dy, gradient = g.x.reshape(g.shape), g.dy.reshape(g.shape), None if g.gradient is None else g.gradient.reshape(g.shape)
+    mean, rstd, gamma = g.mean.reshape(rows), g.rstd.reshape(rows), g.gamma.reshape(batch, groups, d)
+    parameters = np.zeros((2, batch, groups, d))
+    lost: set[int] = set()
+    for block in blocks(rows, max(1, ROOM // (d * space))):
+        (first, last), (start, stop), (low, high) = block
+        at = cases, _, which = slice(first, last), slice(start, stop), slice(low, high)
+        shape = last - first, stop - start, high - low, d, space
+        some = Groups(shape, x[at], dy[at], None if gradient is None else gradient[at], mean[at], rstd[at], gamma[cases, which])
+        sums, found = part(some, range(max(added.start - first, 0), max(added.stop - first, 0)))
+        parameters[:, cases, which] += sums.reshape(2, last - first, high - low, d)
+        lost |= {first + case for case in found}
+    return parameters, lost
+
+
+def combine(dy: Array, x: Array, out: Array, factor: Array, slope: Array, constant: Array) -> None:
+    """Writes dy * factor + (constant - x * slope), by pieces if a group is larger than a block.
+
+    dy, x and out are (rows, HxW), factor (rows,), slope and constant are of so many rows as a group has.
+    """
+    d, space = len(dy) // len(slope), dy.shape[1]
+    a, b, c = factor[:, None], slope[:, None], constant[:, None]
     if d * space <= ROOM:
-        part = x * b
-        np.subtract(c, part, out=part)
-        np.multiply(dy, a, out=out)
-        out += part.reshape(out.shape)
+        part = x.reshape(len(b), d * space) * b
+        part -= c
+        np.multiply(dy, a, out)
+        out -= part.reshape(out.shape)
         return
-    x = x.reshape(out.shape)
     for channels, span in blocks((d, space), ROOM):
         rows, at = slice(*channels), (slice(*channels), slice(*span))
         part = x[at] * b
-        np.subtract(c, part, out=part)
-        np.multiply(dy[at], a[rows], out=out[at])
-        out[at] += part
+        part -= c
+        np.multiply(dy[at], a[rows], out[at])
+        out[at] -= part
 
 
-def shaped(outputs: dict[str, Array], tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
-    """Gives every output the shape of the tensor that it is the gradient of."""
-    x, gamma = tensors["input"], tensors["gamma"]
-    assert x is not None
-    parameters = (len(x), names["C"]) if gamma is None else gamma.shape
-    return {name: array.reshape(x.shape if name == "gradInput" else parameters) for name, array in outputs.items()}
-
-
-def repair(g: Groups, b: int, sign: int, outputs: dict[str, Array]) -> None:
-    """Replaces the outputs of a case that holds Inf or NaN, term by term as in the definition."""
-    rstd, m = g.rstd[b, ..., None, None], sign * max(g.x.shape[3] * g.x.shape[4], 1)
-    with np.errstate(all="ignore"):
-        xhat = (g.x[b] - g.mean[b, ..., None, None]) * rstd
-        h = g.dy[b] * g.gamma[b, None, ..., None]
-        slope = (h * xhat).sum((2, 3), keepdims=True) / m
-        values = {
-            "gradInput": rstd * (h - h.sum((2, 3), keepdims=True) / m - xhat * slope),
-            "gradGammaOut": (g.dy[b] * xhat).sum((0, 3)),
-            "gradBetaOut": g.dy[b].sum((0, 3)),
-        }
-    for name in outputs:
-        outputs[name][b] = values[name]
+def repair(g: Groups, case: int, sign: int, parameters: Array) -> None:
+    """Replaces the gradients of a case that holds Inf or NaN, term by term as in the definition."""
+    n, groups, d, space = g.shape[1:]
+    whole, rows, m = (n, groups, d, space), (n, groups, 1, 1), sign * d * space
+    x, dy, mean, rstd = g.x[case].reshape(whole), g.dy[case].reshape(whole), g.mean[case].reshape(rows), g.rstd[case].reshape(rows)
+    xhat = (x - mean) * rstd
+    h = dy * g.gamma[case].reshape(groups, d, 1)
+    slope = (h * xhat).sum((2, 3), keepdims=True) / m
+    parameters[0, case] = (dy * xhat).sum((0, 3)).reshape(g.gamma.shape[1:])
+    parameters[1, case] = dy.sum((0, 3)).reshape(g.gamma.shape[1:])
+    if g.gradient is not None:
+        g.gradient[case] = (rstd * (h - h.sum((2, 3), keepdims=True) / m - xhat * slope)).reshape(g.gradient.shape[1:])
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

@@ -9,30 +9,31 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from opgen.golden import Array, Tensors
-from opgen.golden._absolute import absolute, in_one_call
-from opgen.golden._axes import fold
+from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE, Copies, halves
+from opgen.golden._folding import folded
 
 PARTNERS: dict[str, str] = {}
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """gradInput (B, ..., H, W) from gradOutput (B, ..., H + padTop + padBottom, W + padLeft + padRight)."""
-    gradient = tensors["gradOutput"]
-    assert gradient is not None
-    if "gradInput" not in wanted:
-        return {}
-    borders = (names["padTop"], names["padBottom"]), (names["padLeft"], names["padRight"])
-    return {"gradInput": fold(gradient, borders)}
+    return computed(tensors, names, wanted, GOLDEN)
 
 
 def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """The fold of absolute values, of the real and the imaginary part by themselves."""
-    return golden({"gradOutput": absolute(tensors["gradOutput"])}, names, wanted)
+    return computed(tensors, names, wanted, MAGNITUDE)
 
 
 def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
     """The golden and the magnitude."""
-    return in_one_call(golden, {"gradOutput": tensors["gradOutput"]}, names, wanted)
+    return halves(computed(tensors, names, wanted, BOTH))
+
+
+def computed(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies) -> dict[str, Array]:
+    """The outputs of all copies of all cases."""
+    borders = (names["padTop"], names["padBottom"]), (names["padLeft"], names["padRight"])
+    return folded(tensors, wanted, borders, copies)
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

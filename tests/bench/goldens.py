@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from opgen.calls.jsonl import no_collection
-from opgen.golden import _axes, _columns, _convolution, _pooling, _products, kernel
+from opgen.golden import _axes, _columns, _convolution, _folding, _pooling, _products, kernel
 from tests.bench._calls import mixed
 from tests.bench._shapes import Row, draw, rows
 from tests.bench.suite import enumerated
@@ -98,7 +98,7 @@ GOALS = {
 
 def forget() -> None:
     """Drops all plans."""
-    for module in (_axes, _columns, _convolution, _pooling, _products):
+    for module in (_axes, _columns, _convolution, _folding, _pooling, _products):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()
