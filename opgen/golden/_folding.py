@@ -45,17 +45,17 @@ def plan_of(padded: tuple[int, ...], borders: tuple[tuple[int, int], ...]) -> Pl
     extents = tuple([extent - before - after for extent, (before, after) in zip(padded, borders, strict=True)])
     if not all([0 < outer * inner <= SMALL for outer, inner in zip(padded, extents, strict=True)]):
         return Plan(extents)
-    axes = [matrix_of(extent, *border) for extent, border in zip(padded, borders, strict=True)]
-    terms = [most for _, most in axes]
-    return Plan(extents, tuple([matrix for matrix, _ in axes]), prod(terms) if max(terms) > 2 else 2)
+    matrices, terms = zip(*[matrix_of(extent, *border) for extent, border in zip(padded, borders, strict=True)], strict=True)
+    return Plan(extents, matrices, prod(terms) if max(terms) > 2 else 2)
 
 
 @lru_cache(maxsize=1024)
 def matrix_of(padded: int, before: int, after: int) -> tuple[Array, int]:
-    """Which elements of an axis fold back onto which, (padded, inside) of 0 and 1, and how many meet in one at most."""
-    inside = padded - before - after
-    matrix = fold_axis(np.eye(padded), 1, before, after, (0, inside), np.empty((padded, inside)))
-    return matrix, int(matrix.sum(0).max())
+    """Which elements of an axis fold back onto which, (padded, inside) of 0 and 1, and how many can meet in one."""
+    last = padded - before - after - 1
+    at = last - np.abs(last - np.abs(np.arange(-before, last + after + 1)))
+    terms = 3 if before and after and before + after >= last else 2
+    return np.eye(last + 1).take(at, 0), terms
 
 
 def fold(gradient: Array, borders: tuple[tuple[int, int], ...], copies: Copies) -> Array:

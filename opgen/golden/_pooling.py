@@ -96,8 +96,11 @@ def axis_of(size: tuple[int, ...]) -> Axis:
     windows = Windows(*size)
     if not 0 < windows.number * windows.extent <= SMALL:
         return Axis(windows, window_sizes(windows), None, None)
-    matrix = spread(np.eye(windows.number), 1, windows, np.empty((windows.number, windows.extent)))
-    return Axis(windows, window_sizes(windows), matrix, matrix.argmax(0) if bool((matrix.sum(0) == 1).all()) else None)
+    first = np.arange(windows.number) * windows.stride - windows.pad
+    inside = np.arange(windows.extent) - first[:, None]
+    matrix = ((inside >= 0) & (inside < windows.kernel)).astype(np.float64)
+    alone = windows.overlap == 1 and bool(matrix.any(0).all())
+    return Axis(windows, window_sizes(windows), matrix, matrix.argmax(0) if alone else None)
 
 
 def pool(gradient: Array, plan: Plan, copies: Copies) -> Array:
