@@ -28,6 +28,7 @@ class Solver:
     def __init__(self, model: Model, random: SplitMix) -> None:
         self.levels = model.levels
         self.random = random
+        self.owner = np.repeat(np.arange(len(model.levels)), model.levels)
         self.propagator = Propagator(model.levels, model.tables)
         self.components = components(len(model.levels), [scope for scope, _ in model.tables])
         self.home = {factor: i for i, part in enumerate(self.components) for factor in part}
@@ -133,15 +134,14 @@ class Solver:
     def seeded(self, tuples: Tuples, numbers: NDArray[np.int64]) -> tuple[Domain, NDArray[np.bool_]]:
         """Propagated domains that hold one tuple each, and which are alive."""
         domain = np.repeat(self.root, len(numbers), axis=0)
-        offsets = self.propagator.offsets
-        touched: set[int] = set()
-        for i, number in enumerate(numbers):
-            for factor, value in tuples.values(int(number)):
-                touched.add(factor)
-                kept = domain[i, offsets[factor] + value]
-                domain[i, offsets[factor] : offsets[factor + 1]] = False
-                domain[i, offsets[factor] + value] = kept
-        return domain, self.propagator.narrow(domain, touched, self.root)
+        rows, offsets = np.arange(len(numbers)), self.propagator.offsets
+        factors, values = tuples.values(numbers)
+        for factor, value in zip(factors.T, values.T, strict=True):
+            at = offsets[factor] + value
+            kept = domain[rows, at]
+            domain[self.owner == factor[:, None]] = False
+            domain[rows, at] = kept
+        return domain, self.propagator.narrow(domain, np.unique(factors).tolist(), self.root)
 
     def _dive(self, domain: Domain, order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Random values in the given order of factors; returns rows and which of them are solutions."""

@@ -22,6 +22,8 @@ SHARPEST = 255
 """Worth of a tuple of the most open combination. Sums of worths stay below 2**24, so float32 adds them exactly."""
 
 Numbers = NDArray[np.int64]
+Assigned = NDArray[np.float64]
+"""Candidates as columns ``(factors + 1, candidates)`` of whole numbers that end in 1: weights of tuples times these are numbers."""
 
 
 class Greedy:
@@ -66,61 +68,51 @@ class Greedy:
         held = self.tuples.member @ self.waiting
         order = np.argsort(-(held << np.int64(16) | self.random.small(len(held))), kind="stable")
         first = self.tuples.combos[combo]
-        rows, numbers = self._grow(domain[alive], [*first, *(int(f) for f in order if f not in first)])
-        if not len(rows):
+        rows = self._grow(domain[alive], [*first, *(int(f) for f in order if f not in first)])
+        if not rows.shape[1]:
             row = self.solver.complete(self.solver.seeded(self.tuples, starts[:1])[0], range(len(self.levels)))
             assert row is not None, "a feasible tuple has a solution"
-            rows = row[None, :]
-            numbers = self.tuples.index(rows).T.copy()
-        self._climb(rows, numbers)
-        total: Numbers = (self.worth[:, None] * self.open[numbers]).sum(axis=0, dtype=np.float64)
-        best: Numbers = rows[int(total.argmax())]
+            rows = np.append(row, 1.0)[:, None]
+        self._climb(rows)
+        total = self.worth @ self.open.take((self.tuples.weights @ rows).astype(np.int64))
+        best: Numbers = rows[:-1, int(total.argmax())].astype(np.int64)
         return best
 
-    def _gain(self, held: Numbers, steps: Numbers, numbers: Numbers, factor: int) -> Numbers:
-        """What each value of a factor is worth ``(candidates, levels)``, given tuple numbers without that factor."""
-        values = np.arange(self.levels[factor])
-        at = numbers[:, :, None] + steps[:, None, None] * values
-        gain = self.worth[held] @ self.open.take(at).reshape(len(held), at.shape[1] * at.shape[2])
-        worth = gain.astype(np.int64).reshape(at.shape[1:])
+    def _gain(self, held: Numbers, rows: Assigned, factor: int) -> Numbers:
+        """What each value of a factor that is 0 in ``rows`` is worth ``(candidates, levels)``, in the combinations ``held``."""
+        weights = self.tuples.weights[held]
+        steps = weights[:, factor, None] * np.arange(self.levels[factor])
+        at = (weights @ rows)[:, None, :] + steps[:, :, None]
+        gain = self.worth[held] @ self.open.take(at.astype(np.int64)).reshape(len(held), at.shape[1] * at.shape[2])
+        worth = gain.astype(np.int64).reshape(at.shape[1:]).T
         ranked: Numbers = (worth << np.int64(16) | self.random.small(*worth.shape)) + 1
         return ranked
 
-    def _grow(self, domain: Domain, order: list[int]) -> tuple[Numbers, Numbers]:
+    def _grow(self, domain: Domain, order: list[int]) -> Assigned:
         """Candidates completed factor by factor; those that run into a dead end are dropped.
 
-        Returns rows and the numbers of their tuples, ``(combos, candidates)``.
+        A combination counts where its last factor is set.
         """
-        tuples = self.tuples
-        numbers = np.repeat(tuples.base[:-1, None], len(domain), axis=1)
-        rows = np.zeros((len(domain), len(self.levels)), np.int64)
-        fixed = np.zeros(len(tuples.combos), np.int64)
+        rows = np.zeros((len(self.levels) + 1, len(domain)))
+        rows[-1] = 1
+        last = np.where(self.waiting > 0, self.tuples.last(order), -1)
         for factor in order:
-            held, steps = tuples.holders[factor], tuples.steps[factor]
-            ready = (fixed[held] == tuples.width[held] - 1) & (self.waiting[held] > 0)
             block = domain[:, self.offsets[factor] : self.offsets[factor + 1]]
-            ranked = self._gain(held[ready], steps[ready], numbers[held[ready]], factor)
-            chosen = (ranked * block).argmax(axis=1)
-            rows[:, factor] = chosen
-            numbers[held] += steps[:, None] * chosen
-            fixed[held] += 1
-            if (block.sum(axis=1) > 1).any():
+            chosen = (self._gain(np.flatnonzero(last == factor), rows, factor) * block).argmax(axis=1)
+            rows[factor] = chosen
+            if np.count_nonzero(block) > len(block):
                 self.solver.propagator.assign(domain, factor, chosen)
                 alive = self.solver.propagator.narrow(domain, [factor])
                 if not alive.all():
-                    domain, numbers, rows = domain[alive], numbers[:, alive], rows[alive]
-        return rows, numbers
+                    domain, rows = domain[alive], rows[:, alive]
+        return rows
 
-    def _climb(self, rows: Numbers, numbers: Numbers) -> None:
+    def _climb(self, rows: Assigned) -> None:
         """Let each factor in turn take its best value that the tables allow beside all others; in place."""
+        whole = rows[:-1].astype(np.int64)
         for factor in map(int, self.random.shuffled(len(self.levels))):
-            held, steps = self.tuples.holders[factor], self.tuples.steps[factor]
-            allowed = self.solver.propagator.beside(rows, factor)
-            if not len(held) or not (allowed.sum(axis=1) > 1).any():
-                continue
-            useful = self.waiting[held] > 0
-            without = numbers[held[useful]] - steps[useful][:, None] * rows[:, factor]
-            ranked = self._gain(held[useful], steps[useful], without, factor)
-            chosen = (ranked * allowed).argmax(axis=1)
-            numbers[held] += steps[:, None] * (chosen - rows[:, factor])
-            rows[:, factor] = chosen
+            allowed = self.solver.propagator.beside(whole.T, factor)
+            held = self.tuples.holders[factor]
+            if len(held) and np.count_nonzero(allowed) > len(allowed):
+                rows[factor] = 0
+                rows[factor] = whole[factor] = (self._gain(held[self.waiting[held] > 0], rows, factor) * allowed).argmax(axis=1)

@@ -84,19 +84,25 @@ class Propagator:
         """Which values of a factor the tables allow beside the other values of complete rows: ``(n, levels)``."""
         allowed = np.ones((len(rows), self.levels[factor]), np.bool_)
         for i in self.touching[factor]:
-            table = self.tables[i]
-            others = tuple(rows[:, f] for f in table.scope if f != factor)
-            allowed &= np.moveaxis(table.allowed, table.scope.index(factor), -1)[others]
+            others, along = self.tables[i].along[factor]
+            allowed &= along[tuple(rows[:, f] for f in others)]
         return allowed
 
 
 class _Table:
-    """One table; ``ids`` are the values of its factors as domains number them, ``starts`` each factor's first."""
+    """One table; ``ids`` are the values of its factors as domains number them, ``starts`` each factor's first.
+
+    ``along``: factor -> the other factors, and the table with the factor's axis last.
+    """
 
     def __init__(self, table: Table, offsets: NDArray[np.int64]) -> None:
         self.scope, self.allowed = table
         self.ids = np.concatenate([np.arange(offsets[f], offsets[f + 1]) for f in self.scope])
         self.starts = np.concatenate([[0], np.cumsum(self.allowed.shape)[:-1]]).astype(np.int64)
+        self.along = {
+            factor: (self.scope[:axis] + self.scope[axis + 1 :], np.moveaxis(self.allowed, axis, -1))
+            for axis, factor in enumerate(self.scope)
+        }
 
     def supported(self, domain: Domain) -> Domain:
         """Which values of its factors an allowed row inside each domain ``(n, values)`` holds."""
