@@ -14,6 +14,7 @@ import opgen
 from opgen.computation import engine
 from opgen.numbers.recipes import RECIPES
 from opgen.suites import batch
+from tests.blas import environments
 from tests.suites import PAGES, page, plan, suite
 
 SCRIPT = """
@@ -45,12 +46,7 @@ def test_two_workers_write_the_same_bytes(reference: tuple[str, bytes], tmp_path
     assert written(tmp_path / "suite.h5", name, workers=2) == bytes_
 
 
-def _kernels() -> list[str]:
-    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    return [name for name, flag in (("Nehalem", "sse4_2"), ("Haswell", "avx2")) if flag in flags]
-
-
-@pytest.mark.parametrize("environment", [{"OPENBLAS_CORETYPE": name, "OPENBLAS_NUM_THREADS": "2"} for name in _kernels()], ids=str)
+@pytest.mark.parametrize("environment", environments(), ids=str)
 def test_blas_changes_no_bit(reference: tuple[str, bytes], tmp_path: Path, environment: dict[str, str]) -> None:
     name, bytes_ = reference
     assert written(tmp_path / "suite.h5", name, **environment) == bytes_
