@@ -27,7 +27,7 @@ from opgen.suites.suite import Suite
 TOGETHER = 1 << 18
 """Elements of the tensors of batches that are computed together: small enough for the cache, large enough for numpy."""
 
-SENT = 8
+SENT = 4
 """Chunks that a worker is given and answers for at a time: messages cost as much as small chunks, uneven ends cost time."""
 
 
