@@ -23,20 +23,9 @@ from opgen.bundle.blocks import Blocks
 from opgen.bundle.claim import partial
 from opgen.bundle.interrupts import held_back
 from opgen.computation import engine
-from tests.bench._calls import mixed
-from tests.bench.suite import enumerated
 
 INTERRUPTED, DONE = 7, 8
-
-
-@pytest.fixture(scope="module")
-def suite() -> engine.Suite:
-    return enumerated(mixed(200))
-
-
-@pytest.fixture(autouse=True)
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "TOGETHER", 1 << 14)
+pytestmark = pytest.mark.usefixtures("small_steps")
 
 
 def interrupt(process: int) -> None:
@@ -100,7 +89,7 @@ def test_another_thread_holds_nothing_back() -> None:
 
 
 def test_in_a_callback_that_drops_exceptions_while_the_file_is_made(
-    suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """HDF5's objects are kept in a dictionary of weak references."""
     right = container._attribute
@@ -117,11 +106,11 @@ def test_in_a_callback_that_drops_exceptions_while_the_file_is_made(
 
     monkeypatch.setattr(container, "_attribute", attribute)
     with pytest.raises(KeyboardInterrupt):
-        engine.write(suite, tmp_path / "suite.h5", {})
+        engine.write(small_suite, tmp_path / "suite.h5", {})
     assert os.listdir(tmp_path) == []
 
 
-def test_in_the_hooks_of_a_fork(suite: engine.Suite, tmp_path: Path) -> None:
+def test_in_the_hooks_of_a_fork(small_suite: engine.Suite, tmp_path: Path) -> None:
     """They drop exceptions too; and a progress bar has a thread that takes the signal where this one blocks it."""
 
     def prepare() -> None:
@@ -130,10 +119,10 @@ def test_in_the_hooks_of_a_fork(suite: engine.Suite, tmp_path: Path) -> None:
         writer = os.getpid()
         os.register_at_fork(before=lambda: interrupt(writer), after_in_child=lambda: interrupt(os.getpid()))
 
-    assert end(suite, tmp_path / "suite.h5", prepare) == INTERRUPTED
+    assert end(small_suite, tmp_path / "suite.h5", prepare) == INTERRUPTED
 
 
-def test_in_the_middle_of_an_answer(suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_the_middle_of_an_answer(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long one is sent as its length and then its bytes."""
     send = Connection._send  # type: ignore[attr-defined]
 
@@ -147,10 +136,10 @@ def test_in_the_middle_of_an_answer(suite: engine.Suite, tmp_path: Path, monkeyp
     first = os.getpid()
     monkeypatch.setattr(Connection, "_send", slow)
     monkeypatch.setattr(Blocks, "write_all", lambda self, batches: (np.zeros(1 << 13, np.int64), np.zeros(1 << 13, "V16")))
-    assert end(suite, tmp_path / "suite.h5", lambda: None) == INTERRUPTED
+    assert end(small_suite, tmp_path / "suite.h5", lambda: None) == INTERRUPTED
 
 
-def test_where_a_lock_has_just_been_taken(suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_lock_has_just_been_taken(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large tensors are hashed in threads, which say when they are idle, and need the lock of a semaphore for it."""
     here, took = threading.get_ident(), []
 
@@ -163,12 +152,12 @@ def test_where_a_lock_has_just_been_taken(suite: engine.Suite, tmp_path: Path, m
         return found
 
     monkeypatch.setattr(blocks, "_HASHED_ASIDE", 1)
-    assert end(suite, tmp_path / "suite.h5", lambda: setattr(threading.Condition, "__enter__", enter), workers=1) == INTERRUPTED
+    assert end(small_suite, tmp_path / "suite.h5", lambda: setattr(threading.Condition, "__enter__", enter), workers=1) == INTERRUPTED
 
 
-def test_no_thread_takes_part(suite: engine.Suite, tmp_path: Path) -> None:
+def test_no_thread_takes_part(small_suite: engine.Suite, tmp_path: Path) -> None:
     """An interrupt can leave a lock behind that another thread waits for."""
     before, threads = threading.active_count(), set()
-    engine.write(suite, tmp_path / "suite.h5", {}, workers=2, progress=lambda cases: threads.add(threading.active_count()))
+    engine.write(small_suite, tmp_path / "suite.h5", {}, workers=2, progress=lambda cases: threads.add(threading.active_count()))
     assert threads == {before}
     assert not partial(tmp_path / "suite.h5").exists()

@@ -16,10 +16,9 @@ from opgen.bundle.blocks import Blocks
 from opgen.bundle.claim import partial
 from opgen.bundle.dtypes import BundleError
 from opgen.computation import computing, engine, processes
-from tests.bench._calls import mixed
-from tests.bench.suite import enumerated
 
 SLOW = bool(os.environ.get("OPGEN_SLOW"))
+pytestmark = pytest.mark.usefixtures("small_steps")
 MEASURE = """
 import resource, sys
 from opgen.computation import engine
@@ -56,20 +55,10 @@ def test_memory_is_that_of_the_tables_not_of_the_data(tmp_path: Path) -> None:
     assert (tmp_path / "some.h5").stat().st_size > 60e6
 
 
-@pytest.fixture(scope="module")
-def suite() -> engine.Suite:
-    return enumerated(mixed(200))
-
-
-@pytest.fixture(autouse=True)
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "TOGETHER", 1 << 14)
-
-
 def test_what_a_worker_raises_is_raised_here_and_no_worker_stays(
-    suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right, bad = computing.compute, suite.batches[150]
+    right, bad = computing.compute, small_suite.batches[150]
 
     def wrong(batches: list[engine.Batch], seed: int) -> list[engine.Arrays]:
         if any(batch is bad for batch in batches):
@@ -78,19 +67,19 @@ def test_what_a_worker_raises_is_raised_here_and_no_worker_stays(
 
     monkeypatch.setattr(computing, "compute", wrong)
     with pytest.raises(BundleError, match="^nobody can compute this$"):
-        engine.write(suite, tmp_path / "suite.h5", {}, workers=2)
+        engine.write(small_suite, tmp_path / "suite.h5", {}, workers=2)
     assert active_children() == []
     assert not (tmp_path / "suite.h5").exists()
 
 
-def test_a_full_disk_is_one_message(suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_one_message(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Blocks, "write_all", full)
     for workers in (1, 2):
         with pytest.raises(BundleError, match=r"suite\.h5(\.partial)?: cannot write: No space left on device$"):
-            engine.write(suite, tmp_path / "suite.h5", {}, workers=workers)
+            engine.write(small_suite, tmp_path / "suite.h5", {}, workers=workers)
     assert os.listdir(tmp_path) == []
 
 
@@ -108,8 +97,8 @@ def test_a_worker_whose_writer_is_gone_before_it_begins_ends() -> None:
     assert worker.exitcode == 1
 
 
-def test_a_worker_that_is_killed_is_one_message(suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right, bad, here = computing.compute, suite.batches[150], os.getpid()
+def test_a_worker_that_is_killed_is_one_message(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right, bad, here = computing.compute, small_suite.batches[150], os.getpid()
 
     def dying(batches: list[engine.Batch], seed: int) -> list[engine.Arrays]:
         if any(batch is bad for batch in batches) and os.getpid() != here:
@@ -118,10 +107,10 @@ def test_a_worker_that_is_killed_is_one_message(suite: engine.Suite, tmp_path: P
 
     monkeypatch.setattr(computing, "compute", dying)
     with pytest.raises(BundleError, match="a worker process was killed, perhaps for want of memory; try fewer --workers"):
-        engine.write(suite, tmp_path / "suite.h5", {}, workers=2)
+        engine.write(small_suite, tmp_path / "suite.h5", {}, workers=2)
     assert active_children() == []
     monkeypatch.setattr(computing, "compute", right)
-    engine.write(suite, tmp_path / "other.h5", {})
+    engine.write(small_suite, tmp_path / "other.h5", {})
     if partial(tmp_path / "suite.h5").exists():
-        engine.write(suite, tmp_path / "suite.h5", {}, workers=2, resume=True)
+        engine.write(small_suite, tmp_path / "suite.h5", {}, workers=2, resume=True)
         assert (tmp_path / "suite.h5").read_bytes() == (tmp_path / "other.h5").read_bytes()

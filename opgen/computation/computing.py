@@ -120,7 +120,8 @@ def _quanta(inputs: Inputs) -> dict[str, float | None]:
     numbers = inputs.numbers
     for out in result:
         quanta = [numbers[name].quantum for name in (GRADIENT, partners.get(out)) if name in numbers]
-        result[out] = None if None in quanta else prod(quanta)  # type: ignore[arg-type]
+        known = [quantum for quantum in quanta if quantum is not None]
+        result[out] = prod(known) if len(known) == len(quanta) else None
     return result
 
 

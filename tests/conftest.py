@@ -1,0 +1,23 @@
+"""Fixtures of several modules."""
+
+from __future__ import annotations
+
+import pytest
+
+from opgen.computation import engine
+from opgen.suites.suite import Suite
+
+
+@pytest.fixture(scope="session")
+def small_suite() -> Suite:
+    """200 small legal calls of all operators, each with a shape of its own."""
+    from tests.bench._calls import mixed
+    from tests.bench.suite import enumerated
+
+    return enumerated(mixed(200))
+
+
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So few elements at a time that a small suite is many pieces of work."""
+    monkeypatch.setattr(engine, "TOGETHER", 1 << 14)
