@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from opgen import yamlfile
 from opgen.model import FileError
+from opgen.resources import cases_folder, specs_folder
 
 SURPRISES = [
     ("a: no", 1, "a", "YAML 1.1 reads 'no' as bool; quote it"),
@@ -123,3 +125,29 @@ def test_did_you_mean_only_where_something_is_close() -> None:
     assert yamlfile.did_you_mean("padh", ["padH", "kW"]) == " (did you mean 'padH'?)"
     assert yamlfile.did_you_mean("KW", ["padH", "kW"]) == " (did you mean 'kW'?)"
     assert yamlfile.did_you_mean("zzz", ["padH", "kW"]) == ""
+
+
+def outcome(text: str) -> object:
+    """The data with their lines and problems, or the error."""
+    try:
+        document = yamlfile.parse(text)
+    except FileError as error:
+        return error.problems
+    return repr(document.data), document.lines, document.problems
+
+
+def test_both_parsers_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """libyaml's where it is there, and PyYAML's own: the project's files, with an end cut off or a letter exchanged too."""
+    draw = Random(0)
+    whole = [path.read_text(encoding="utf-8") for folder in (specs_folder(), cases_folder()) for path in sorted(folder.rglob("*.yaml"))]
+    texts = [text for text, *_ in SURPRISES] + whole
+    for _ in range(60):
+        lines = draw.choice(whole).splitlines(keepends=True)
+        start = draw.randrange(len(lines))
+        part = "".join(lines[start:start + 20])
+        at = draw.randrange(len(part))
+        texts += [part, part[:at], part[:at] + draw.choice("\t:-#{}[],'\"&*!|>%@`\r\x00\x85\u2028\ufeff\ud800é ") + part[at + 1:]]
+    quick = [outcome(text) for text in texts]
+    monkeypatch.setattr("yaml.__with_libyaml__", False)
+    assert quick == [outcome(text) for text in texts]
+    assert sum(isinstance(one, tuple) for one in quick) > 60
