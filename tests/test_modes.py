@@ -23,7 +23,7 @@ POOL = [  # product, dtype, modes 0 to 3; lines 59 to 63 of the page
 CONV = [  # page, product, dtypes of gradOutput, input, weight, modes 0 to 3; lines 64 to 74 and 31 to 35
     ("ascend910b", "ascend910b", (F32, F32, F32), (F32, HF32, F16, HF32)),
     ("ascend910b", "ascend910_93", (F32, F32, F32), (F32, HF32, F16, HF32)),
-    ("ascend910b", "ascend910b", (F16, F16, F16), (F16, F16, F16, F16)),
+    ("ascend910b", "ascend910b", (F16, F16, F16), (F16, F16, F16, None)),  # mode 3: line 72 allows it, line 74 does not
     ("ascend910b", "ascend910b", (BF16, BF16, BF16), (BF16, BF16, None, None)),
     ("ascend910b", "ascend910b", (BF16, F16, BF16), (F32, HF32, F16, HF32)),
     ("ascend910b", "ascend910_93", (F16, F32, F16), (F32, HF32, F16, HF32)),

@@ -21,10 +21,9 @@ COMPANY = {  # rules that cannot be broken alone: what always breaks along, and 
     "avg_pool2d_backward": {
         "gradOutput.dtype": "grad_dtype ties it to self, whose list is the same",
         "gradOutput.format": "grad_format ties it to self, whose list is the same",
-        "gradOutput.rank": "same_rank ties it to self, whose list is the same",
         "self.dtype": "same_dtype and grad_dtype tie it to tensors with the same list",
         "self.format": "same_format and grad_format tie it to tensors with the same list",
-        "self.rank": "same_rank and grad_input_shape tie it to tensors with the same list",
+        "self.rank": "grad_input_shape ties it to gradInput, whose list is the same",
         "self.dims": "grad_input_shape gives gradInput the same extent; out_height has no window below",
         "kernelSize.min": "a kernel below 0 is below 1 as well, and its half is below every padding",
         "stride.min": "a stride below 0 is below 1 as well",

@@ -12,7 +12,7 @@ static int check(const aclTensor *const in[5], const int64_t n[4], const aclBool
     for (int i = 0; i < 3; i++) CHECK(dx[i] || !mask->values[i], PARAM_NULLPTR, "output %d is null", i);
     for (int i = 0; i < 8; i++) {
         const aclTensor *t = i < 5 ? in[i] : dx[i - 5];
-        if (!t) continue;
+        if (!t || (i >= 5 && !mask->values[i - 5])) continue;
         CHECK(t->dtype == FLOAT || t->dtype == FLOAT16 || (on == ASCEND910B && t->dtype == BFLOAT16), PARAM_INVALID, "dtype %d", t->dtype);
         CHECK(t->dtype == in[0]->dtype && t->format == ND, PARAM_INVALID, "dtype %d, format %d", t->dtype, t->format);
         CHECK(t->rank <= 8, PARAM_INVALID, "rank %d", (int)t->rank);
@@ -24,8 +24,8 @@ static int check(const aclTensor *const in[5], const int64_t n[4], const aclBool
     CHECK(numel(in[0]) == N * C * area && numel(in[1]) == N * C * area, PARAM_INVALID, "elements of gradOut or input");
     CHECK(numel(in[2]) == N * group && numel(in[3]) == N * group, PARAM_INVALID, "elements of mean or rstd");
     CHECK(numel(in[4]) == C, PARAM_INVALID, "elements of gamma");
-    CHECK(!dx[0] || same_shape(dx[0], in[1]), PARAM_INVALID, "the shape of gradInput");
-    for (int i = 1; i < 3; i++) CHECK(!dx[i] || same_shape(dx[i], in[4]), PARAM_INVALID, "the shape of output %d", i);
+    CHECK(!mask->values[0] || same_shape(dx[0], in[1]), PARAM_INVALID, "the shape of gradInput");
+    for (int i = 1; i < 3; i++) CHECK(!mask->values[i] || same_shape(dx[i], in[4]), PARAM_INVALID, "the shape of output %d", i);
     return 0;
 }
 
