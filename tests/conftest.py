@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from opgen.computation import engine
 from opgen.suites.suite import Suite
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what it runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
