@@ -148,11 +148,13 @@ def width(args: Args) -> bool:
     if None in (stride, dilation, padding):
         return False
     assert stride is not None and dilation is not None and padding is not None
+    if stride[-1] < 1:
+        return False
     ends = padding[2:] if len(padding) == 4 else (padding[-1], padding[-1])
     reach = dilation[-1] * (weight.shape[-1] - 1)
     if args["transposed"]:
         return extra is not None and grad.shape[-1] != (image.shape[-1] - 1) * stride[-1] - sum(ends) + reach + extra[-1] + 1
-    return stride[-1] > 0 and grad.shape[-1] != (image.shape[-1] + sum(ends) - reach - 1) // stride[-1] + 1
+    return grad.shape[-1] != (image.shape[-1] + sum(ends) - reach - 1) // stride[-1] + 1
 
 
 def channels(args: Args) -> bool:

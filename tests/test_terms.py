@@ -223,7 +223,7 @@ def test_pooling_ends_where_the_last_window_starts_inside() -> None:
 
 def test_a_formula_without_a_meaning_is_unbound() -> None:
     view = Columns({**ints(a=[5, 5], b=[2, 2], c=[0, -1], d=[0, 0], e=[1, 1]).columns, "flag": Value(np.array([True, False]))})
-    for text in ("conv_out(a, b, c, d, e)", "pooled(a, b, c, d, flag)"):
+    for text in ("conv_out(a, b, c, d, e)", "transposed_out(a, b, c, d, e, 0)", "pooled(a, b, c, d, flag)"):
         assert read(text, view) == [None, None]
 
 

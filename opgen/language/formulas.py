@@ -141,7 +141,8 @@ def transposed_out(size: Value, kernel: Value, stride: Value, padding: Value, di
     (size - 1) * stride - padding + dilation * (kernel - 1) + extra + 1
     """
     grown = _plus(_times(_minus(size, _ONE), stride), _times(dilation, _minus(kernel, _ONE)), extra, _ONE)
-    return _minus(grown, padding)
+    out = _minus(grown, padding)
+    return Value(out.data, out.bound & (stride.data > 0))
 
 
 def pooled(size: Value, kernel: Value, stride: Value, padding: Value, ceil: Value) -> Value:
