@@ -75,6 +75,26 @@ def test_an_interrupted_run_is_completed(bundle, tmp_path):
     assert opgen.diff(bundle, results).totals == {"mistrusted": 1, "passed": len(bundle) - 1}
 
 
+def test_interrupted_while_earlier_answers_are_taken_over_the_file_stays(bundle, tmp_path, monkeypatch):
+    results = tmp_path / "r.h5"
+    run(bundle, fake(), results, cases=list(bundle.ids[:4]))
+    before, calls, add = results.read_bytes(), [], opgen.Results.add
+
+    def third_is_too_much(*args):
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        calls.append(args)
+        add(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(opgen.Results, "add", third_is_too_much)
+        with pytest.raises(KeyboardInterrupt):
+            run(bundle, fake(), results, resume=True)
+    assert len(calls) == 2 and results.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [results]
+    assert run(bundle, fake(), results, resume=True)["kept"] == 4
+
+
 def test_a_request_to_end_keeps_what_was_answered(bundle, tmp_path):
     def asked_to_end(bundle, results, *, cases, device, timeout, progress):
         fake()(bundle, results, cases=cases[:5], device=device, timeout=timeout, progress=progress)

@@ -36,8 +36,8 @@ def run(
 ) -> Tally:
     """Run cases (all, unless ids are given) and write their answers; returns how often each kind of answer occurred.
 
-    ``resume``: what ``path`` already answers is kept and not run again. Interrupted, it writes what there is and passes the
-    interruption on.
+    ``resume``: what ``path`` already answers is kept and not run again. Interrupted while the backend runs, it writes
+    what there is and passes the interruption on; stopped by anything else, it leaves ``path`` as it was.
     """  # fmt: skip
     path = Path(path)
     wanted = list(bundle.ids) if cases is None else list(cases)
@@ -46,21 +46,18 @@ def run(
     before = _earlier(path, bundle) if resume and path.exists() else None
     results = _Counting(path, bundle, dict(before.header) if before else {}, force or before is not None)
     results.tally = tally
-    try:
+    with results:
         if before is not None:
             with before:
                 _keep(before, results)
         left = [name for name in wanted if name not in results.done]
         tell(len(wanted) - len(left))
-        with _gently():
-            backend(bundle, results, cases=left, device=device, timeout=timeout, progress=lambda name: tell(1))
-    except KeyboardInterrupt:
-        results.close()
-        raise
-    except BaseException:
-        results.abort()
-        raise
-    results.close()
+        try:
+            with _gently():
+                backend(bundle, results, cases=left, device=device, timeout=timeout, progress=lambda name: tell(1))
+        except KeyboardInterrupt:
+            results.close()
+            raise
     return tally
 
 
