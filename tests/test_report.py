@@ -146,6 +146,21 @@ def test_diff_command_writes_every_form(files, tmp_path):
     assert CliRunner().invoke(command, [bundle, bad, "--case", "pool-*", "-q"]).exit_code == 0
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_every_form_says_what_the_exit_code_says(files, tmp_path, strict):
+    with opgen.open(files[0]) as bundle:
+        results = sample.answer(bundle, tmp_path / "lenient.h5", unstated_pad=0)
+    page, xml = tmp_path / "r.html", tmp_path / "r.xml"
+    result = CliRunner().invoke(
+        command, [str(files[0]), str(results), "--html", str(page), "--junit", str(xml), *(["--strict"] if strict else [])]
+    )
+    assert result.exit_code == strict, result.output
+    assert ("FAILED  29 cases" if strict else "OK  29 cases") in result.stdout
+    assert len(ElementTree.parse(xml).findall("testsuite/testcase/failure")) == strict
+    said = page.read_text(encoding="utf-8")
+    assert ("<title>opgen: failed" in said, "<h2>Failing cases" in said) == (strict, strict)
+
+
 def test_without_the_packages_of_a_page_the_command_says_what_to_install(files, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     monkeypatch.delitem(sys.modules, "opgen.report.html", raising=False)

@@ -75,7 +75,7 @@ def command(
         report = opgen.diff(file, results, against=against, again=again, truth=truth, cases=chosen)
         site.apply(report, accepted, datetime.date.today())
         if html:
-            _write(html, lambda: _html(report), quiet, note)
+            _write(html, lambda: _html(report, strict), quiet, note)
     if junit:
         from opgen.report import junit as xml
 
@@ -94,11 +94,11 @@ def _write(path: str, content: Callable[[], str], quiet: bool, note: Callable[[s
     note(f"{path}: written", quiet)
 
 
-def _html(report: Report) -> str:
+def _html(report: Report, strict: bool) -> str:
     from opgen.cli import Stop
 
     try:
         from opgen.report import html
     except ModuleNotFoundError as error:
         raise Stop(f"--html: needs {error.name}, which is not installed: pip install 'opgen[report]'") from None
-    return html.text(report)
+    return html.text(report, strict)
