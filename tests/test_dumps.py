@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import ml_dtypes
 import numpy as np
@@ -11,7 +12,11 @@ from click.testing import CliRunner
 
 import opgen
 from opgen.bundle.writer import Writer
+from opgen.calls.jsonl import read_calls
 from opgen.cli import main
+from opgen.model import FileError
+from opgen.page.book import book
+from opgen.suites.dumps import read_dumps
 
 FLOAT = {"dtype": "FLOAT", "format": "ND"}
 
@@ -99,3 +104,24 @@ def test_a_dump_that_does_not_fit_is_one_message(tmp_path, change, arrays, messa
     assert result.exit_code == 2
     assert message in result.stderr
     assert not (tmp_path / "out.h5").exists()
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_damaged_dump_is_one_message(tmp_path, compressed):
+    """Any bit of the archive: a member's head, its data, the list at the end."""
+    save, path, folder = np.savez_compressed if compressed else np.savez, tmp_path / "dump.npz", str(tmp_path / "calls.jsonl")
+    save(path, gradOutput=np.random.default_rng(0).standard_normal((1, 2, 5, 5)).astype(np.float32))
+    (tmp_path / "calls.jsonl").write_text(json.dumps(call()))
+    (one,), raw, refused = read_calls(folder, book().kinds), path.read_bytes(), 0
+    for bit in np.random.default_rng(1).permutation(len(raw) * 8)[:1500].tolist():
+        content = bytearray(raw)
+        content[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(content)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # zipfile warns of odd flags
+            try:
+                read_dumps([one], folder)
+            except FileError as error:
+                refused += 1
+                assert len(error.problems) == 1 and "data: " in str(error) and "\n" not in str(error)
+    assert refused > 1000

@@ -7,6 +7,7 @@ lies there as uint16 bits or as any float type. What the file does not hold is d
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def read_dump(one: NamedCall, folder: Path) -> dict[str, Array]:
     try:
         with np.load(folder / name, allow_pickle=False) as file:
             return {key: _fitting(one, key, file[key]) for key in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
+    except (OSError, ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise DumpFault(f"data: {name}: {getattr(error, 'strerror', None) or error}") from None
 
 
