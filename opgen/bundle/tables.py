@@ -107,7 +107,7 @@ def _cases(ids: Sequence[str], columns: Mapping[str, tuple[np.dtype[Any], np.nda
     encoded = [checked(one).encode() for one in ids]
     width = max(map(len, encoded), default=1)
     if width > LONGEST_ID:
-        raise BundleError(f"{max(encoded, key=len)[:60].decode(errors='replace')}...: a case id has at most 1024 bytes")
+        raise BundleError(f"{max(encoded, key=len)[:60].decode(errors='replace')}...: a case id has at most {LONGEST_ID} bytes")
     table = np.zeros(len(ids), dtype=[("id", dtypes.text(width)), *((name, kind) for name, (kind, _) in columns.items())])
     table["id"] = encoded
     for name, (_, column) in columns.items():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgen.bundle import dtypes
+from opgen.bundle.blocks import DIGEST
 from opgen.bundle.column import spread
 from opgen.bundle.dtypes import BundleError, enum, named
 from opgen.bundle.forms import Described, Forms
@@ -92,7 +93,7 @@ def _rows(described: Described, extents: np.ndarray, data: _Data, layout: Layout
     rows = np.zeros(len(form), dtype=[
         ("case", "<u4"), ("name", named(described.names)), ("role", enum(dtypes.ROLES)),
         ("dtype", enum(dtypes.DTYPES)), ("format", enum(dtypes.FORMATS)), ("shape", "<u4"), ("strides", "<u4"),
-        ("offset", "<i8"), ("storage_shape", "<u4"), ("elements", "<i8"), ("position", "<i8"), ("digest", "V16"),
+        ("offset", "<i8"), ("storage_shape", "<u4"), ("elements", "<i8"), ("position", "<i8"), ("digest", f"V{DIGEST}"),
     ])  # fmt: skip
     for name, parts in columns.items():
         rows[name] = np.concatenate(parts)[origin]
