@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,13 +29,11 @@ class Sample:
     cases: list[Case]
     arrays: list[dict[tuple[str, str], np.ndarray]]
 
-    def layout(self, order: Sequence[int] | None = None) -> Layout:
-        return Layout.plan(self.cases, [list(map(row, found.items())) for found in self.arrays], order)
+    def layout(self) -> Layout:
+        return Layout.plan(self.cases, [list(map(row, found.items())) for found in self.arrays])
 
-    def write(
-        self, path: Path, *, rows: Iterable[int] | None = None, order: Sequence[int] | None = None, force: bool = False
-    ) -> Path:
-        with Writer(path, HEADER, self.cases, self.layout(order), force=force) as writer:
+    def write(self, path: Path, *, rows: Iterable[int] | None = None, force: bool = False) -> Path:
+        with Writer(path, HEADER, self.cases, self.layout(), force=force) as writer:
             for at in range(len(self.cases)) if rows is None else rows:
                 for (name, role), array in self.arrays[at].items():
                     writer.write(at, name, role, array)

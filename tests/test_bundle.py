@@ -104,7 +104,7 @@ def test_batches_hold_what_the_cases_hold(path: Path, tmp_path: Path, limit: int
     cases, layout = many(20)
     with Writer(tmp_path / "many.h5", {}, cases, layout) as writer:
         for (name, role), dtype in MANY.items():
-            writer.write_block(np.arange(20), name, role, bits(np.random.default_rng(0), dtype, (20, 3, 5)))
+            writer.write_batch(np.arange(20), {(name, role): bits(np.random.default_rng(0), dtype, (20, 3, 5))})
     for file in (path, tmp_path / "many.h5"):
         with opgen.open(file) as bundle:
             rows = []
@@ -160,7 +160,7 @@ def many(count: int) -> tuple[list[Case], Layout]:
     args = {"gradOutput": desc, "padding": (1, 1), "gradInput": desc}
     cases = [Case(f"many/{n}", Call("aclnnOne", "ascend910b", args), "valid", "many", VALID) for n in range(count)]
     tensors = [(name, role, dtype, (3, 5)) for (name, role), dtype in MANY.items()]
-    return cases, Layout.plan(cases, [tensors] * count, order=[*range(1, count), 0])
+    return cases, Layout.plan(cases, [tensors] * count)
 
 
 @pytest.mark.parametrize("step", [1, 7, 50])
@@ -182,7 +182,7 @@ def test_blocks_write_the_same_bytes_as_single_tensors(tmp_path: Path, step: int
                 writer.write_batch(rows, {key: stack[rows] for key, stack in data.items()})
             else:
                 for (name, role), stack in data.items():
-                    writer.write_block(rows, name, role, stack[rows])
+                    writer.write_batch(rows, {(name, role): stack[rows]})
         port.close()
     assert (tmp_path / "single.h5").read_bytes() == (tmp_path / "block.h5").read_bytes()
 
@@ -268,7 +268,6 @@ def test_an_existing_file_is_refused_and_stays(path: Path, tmp_path: Path) -> No
         (lambda: Layout.plan([1], [[("x", "input", "HIFLOAT8", 1)]]), "no data can be stored as HIFLOAT8"),
         (lambda: Layout.plan([1], [[("x", "input", "FLOAT", 2**60)]]), "cannot be stored"),
         (lambda: Layout.plan([1, 2], [[]]), "2 cases, 1 lists"),
-        (lambda: Layout.plan([1], [[]], order=[1]), "name each of them once"),
     ],
 )
 def test_what_cannot_be_written_is_said_in_one_line(change: object, message: str) -> None:

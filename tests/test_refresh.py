@@ -14,7 +14,7 @@ import opgen
 from opgen.cli import main
 from opgen.computation import engine
 from opgen.maintenance import refresh
-from opgen.maintenance.lockfile import Entry, Lock, lines_of, read_lock
+from opgen.maintenance.lockfile import Entry, Lock, read_lock
 from opgen.maintenance.refresh import Change
 from opgen.model import FileError
 from opgen.page.book import book
@@ -46,7 +46,7 @@ def a_case_with_data(lock: Lock) -> tuple[str, str]:
 
 def test_a_first_refresh_adds_every_case(fresh):
     assert {change.what for change in fresh.changes} == {"added"}
-    assert len(fresh.changes) == fresh.cases == len(lines_of(fresh.lock.entries))
+    assert len(fresh.changes) == fresh.cases == sum(map(len, fresh.lock.entries.values()))
     assert fresh.computed > 10
 
 
@@ -85,7 +85,6 @@ def test_a_changed_expectation_says_from_what_to_what(fresh, pages):
     found = refresh.refresh(pages, "smoke", changed(fresh.lock, page, one, expectation="stated:161002:pad"))
     assert [(c.case, c.what, c.before) for c in found.changes] == [(one, "expectation", "stated:161002:pad")]
     assert found.changes[0].after.startswith("valid:0:")
-    assert refresh.expectation_changes(changed(fresh.lock, page, one, expectation="x").entries, found.lock.entries)[0][0] == one
 
 
 def test_removed_and_added_cases_are_named(fresh, pages):

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from opgen.numbers.numerics import FORMATS, rounded, ulp
 from opgen.verdict import metrics, standards
 from opgen.verdict.metrics import Table, measure
-from opgen.verdict.standards import PRECISIONS, precision, row
+from opgen.verdict.standards import precision, row
 
 TABLES = [standards.MIXED, standards.RELATIVE, standards.SMALL, standards.SINGLE_OLD, standards.PROBE, standards.ALLCLOSE]
+PRECISIONS = ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
 OUTPUT = {"HFLOAT32": "FLOAT"}
 
 

@@ -96,9 +96,9 @@ class Score:
         mine = [fate.outcome for fate in self.fates if op in ("", fate.op)]
         return mine.count(CAUGHT), mine.count(CAUGHT) + mine.count(MISSED)
 
-    def rules(self, op: str = "") -> dict[str, int]:
+    def rules(self) -> dict[str, int]:
         """Outcome -> wrong checkers, one per rule and fault."""
-        found = [one.outcome for fate in self.fates if op in ("", fate.op) for one in fate.members]
+        found = [one.outcome for fate in self.fates for one in fate.members]
         return {outcome: found.count(outcome) for outcome in OUTCOMES}
 
     @property

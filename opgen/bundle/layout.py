@@ -57,13 +57,11 @@ class Layout:
     blobs: dict[str, int]
 
     @classmethod
-    def plan(
-        cls, cases: Sequence[Any], tensors: Iterable[Iterable[tuple[Any, ...]]], order: Sequence[int] | None = None
-    ) -> Layout:
+    def plan(cls, cases: Sequence[Any], tensors: Iterable[Iterable[tuple[Any, ...]]]) -> Layout:
         """Lay out ``tensors`` (per case, its :class:`DataTensor` rows, empty for a first-phase case).
 
-        ``order`` names the case rows in the order in which their data lie. By default cases whose tensors are alike are
-        neighbours, in the order of the first of each kind, so that they can be written and read in one piece.
+        The data of cases whose tensors are alike are neighbours, in the order of the first of each kind, so that they can be
+        written and read in one piece.
         Raises BundleError for a dtype that has no data and for sizes no file can hold.
         """
         given = Column.same([rows if isinstance(rows, list) else list(rows) for rows in tensors])
@@ -84,7 +82,8 @@ class Layout:
         form = alike.number[given.number]
         case, within = spread(counts[given.number])
         name, role, dtype, elements = columns[(ends - counts)[given.number][case] + within].T
-        rank = _inverse(np.argsort(form, kind="stable") if order is None else order, len(cases))
+        rank = np.empty(len(cases), dtype=np.int64)
+        rank[np.argsort(form, kind="stable")] = np.arange(len(cases))
         position, blobs = _positions(dtype, elements, rank[case])
         return cls(
             len(cases), tuple(names.values), form, case.astype(np.uint32), name.astype(np.int32), role.astype(np.int8),
@@ -133,15 +132,6 @@ def _extents(rows: Sequence[tuple[Any, ...]], case: Callable[[int], int]) -> np.
         wrong = next(at for at, extent in enumerate(extents) if not 0 <= extent <= _LARGEST)
         raise BundleError(f"case row {case(wrong)}, {rows[wrong][0]}: a tensor of {extents[wrong]} elements cannot be stored")
     return np.fromiter(extents, dtype=np.int64, count=len(extents))
-
-
-def _inverse(order: Sequence[int] | np.ndarray, count: int) -> np.ndarray:
-    given = np.asarray(order, dtype=np.int64)
-    if not np.array_equal(np.sort(given), np.arange(count)):
-        raise BundleError(f"the order of {count} cases must name each of them once")
-    rank = np.empty(count, dtype=np.int64)
-    rank[given] = np.arange(count)
-    return rank
 
 
 def _positions(dtype: np.ndarray, elements: np.ndarray, rank: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:

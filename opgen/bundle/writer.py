@@ -97,10 +97,6 @@ class Writer:
         """Write one tensor of one case; an input is given as its whole backing storage."""
         self.write_batch([row], {(name, role): np.asarray(array)[None]})
 
-    def write_block(self, rows: Sequence[int] | np.ndarray, name: str, role: str, stack: np.ndarray) -> None:
-        """Write one tensor of many cases: ``stack`` is (B, ...), one entry per row of ``rows``."""
-        self.write_batch(rows, {(name, role): stack})
-
     def write_batch(self, rows: Sequence[int] | np.ndarray, arrays: Arrays) -> None:
         """Write many tensors of many cases, (name, role) -> (B, ...): the fast way, one write per blob."""
         self.write_batches([(rows, arrays)])

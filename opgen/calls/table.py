@@ -136,11 +136,6 @@ def _stack(parts: list[np.ndarray], fill: int) -> np.ndarray:
     return np.concatenate([np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=fill) for p in parts])
 
 
-def padded(lists: Sequence[Sequence[int]], fill: int, at_least: int = 1) -> np.ndarray:
-    """(rows, width) matrix of lists of different length."""
-    return _ragged(lists, fill, at_least)[1]
-
-
 def _ragged(lists: Sequence[Sequence[int] | None], fill: int, at_least: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """(rows,) lengths and (rows, width) matrix of lists of different length; none is an empty one."""
     if not any(lists):

@@ -64,9 +64,9 @@ def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
 
 # options --------------------------------------------------------------------------------------------------------------
-def operators_argument(required: bool = False) -> Decorator:
+def operators_argument() -> Decorator:
     """``[OP ...]``: operators by either of their names."""
-    return click.argument("operators", metavar="[OP]...", nargs=-1, required=required, shell_complete=complete_operators)
+    return click.argument("operators", metavar="[OP]...", nargs=-1, shell_complete=complete_operators)
 
 
 def bundle_argument(name: str = "file") -> Decorator:

@@ -19,7 +19,6 @@ from opgen.bundle.layout import Layout
 from opgen.bundle.writer import Writer
 from opgen.computation import cluster, computing, processes
 from opgen.computation.computing import Arrays
-from opgen.computation.storage import GAP as GAP
 from opgen.numbers.numerics import Array
 from opgen.suites.batch import Batch
 from opgen.suites.suite import Suite

@@ -26,8 +26,8 @@ class Model:
 
     ``ValueError`` names every factor and table that does not fit.
 
-    >>> Model((2, 3), (((0, 1), np.array([[True, False, True], [True, True, True]])),)).names(((0, 0), (1, 1)))
-    'f0=0 f1=1'
+    >>> Model((2, 3), (((0, 1), np.array([[True, False, True], [True, True, True]])),)).levels
+    (2, 3)
     """
 
     levels: tuple[int, ...]
@@ -44,10 +44,6 @@ class Model:
                 wrong.append(f"table {i}: {allowed.dtype} array of shape {allowed.shape}, expected bool of {shape}")
         if wrong:
             raise ValueError("\n".join(wrong))
-
-    def names(self, values: Tuple) -> str:
-        """A tuple for a message."""
-        return " ".join(f"f{factor}={value}" for factor, value in values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,7 +56,6 @@ class Worker:
     def __init__(self, setup: Setup, timeout: float) -> None:
         self.setup = setup
         self.timeout = timeout
-        self.restarts = -1
         self.facts: dict[str, str] = {}
         self.absent: dict[str, tuple[str, ...]] = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -85,7 +84,6 @@ class Worker:
         )  # fmt: skip
         theirs.close()
         self._calls = 0
-        self.restarts += 1
         try:
             mine.send(self.setup)
             reply = self._receive(time.monotonic() + START_LIMIT)

@@ -12,13 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from opgen.calls.table import CallTable
 from opgen.judge.errata import Errata, NamedView, Numeric, PageErrata, Tolerance
 from opgen.judge.erratafaults import FORBIDDEN
 from opgen.judge.erratafile import errata
-from opgen.judge.oracle import Judgement, judge
+from opgen.judge.oracle import Judgement
 from opgen.model import Code, LibraryAnswer
-from opgen.page.spec import Spec
 
 ACCEPTED = -1
 """The stage of a call that passes every stage."""
@@ -121,14 +119,8 @@ def answer(judgement: Judgement, known: Errata | None = None) -> Answers | None:
     return Answers(known.release, page, judgement, view, stage)
 
 
-def explain(spec: Spec, table: CallTable, judgement: Judgement | None = None, known: Errata | None = None) -> Differences | None:
-    """Per row, whether the library differs from the page, and the entries behind it; ``None`` where nothing is known."""
-    answers = answer(judgement or judge(spec, table), known)
-    return None if answers is None else differences(answers)
-
-
 def differences(answers: Answers) -> Differences:
-    """The same, of answers that are there already."""
+    """Per row, whether the library differs from the page, and the entries behind it."""
     page, judgement, rows = answers.page, answers.judgement, len(answers.stage)
     position = {name: i for i, name in enumerate(page.entry)}
     explains = np.zeros((len(position), rows), dtype=bool)
@@ -201,23 +193,9 @@ def applies(answers: Answers) -> np.ndarray:
     return np.array([entry.reached(answers.view, rows) for entry in answers.page.numeric], dtype=bool).reshape(-1, rows)
 
 
-def numeric(judgement: Judgement, known: Errata | None = None) -> list[tuple[str, ...]]:
-    """Per row the ids of the numeric entries that apply; all empty where nothing is known of the operator."""
-    found: list[tuple[str, ...]] = [()] * len(judgement.table)
-    answers = answer(judgement, known)
-    if answers is not None:
-        ids = [entry.id for entry in answers.page.numeric]
-        matrix = applies(answers)
-        for row in np.flatnonzero(matrix.any(axis=0)):
-            found[row] = tuple(ids[i] for i in np.flatnonzero(matrix[:, row]))
-    return found
-
-
 def reference(answers: Answers, entry: Numeric) -> dict[str, np.ndarray]:
-    """Name -> (rows,) int64: the values that a ``reference`` entry puts in place of the call's own, where it applies."""
-    rows = len(answers.stage)
-    read = {name: term.read(answers.view) for name, term in entry.reference.items()}
-    return {name: np.broadcast_to(np.asarray(value.data).astype(np.int64), rows) for name, value in read.items()}
+    """Name -> (rows,): the values that a ``reference`` entry puts in place of the call's own, where it applies."""
+    return {name: np.broadcast_to(term.read(answers.view).data, len(answers.stage)) for name, term in entry.reference.items()}
 
 
 def releases(known: Mapping[str, Errata] | None = None) -> tuple[str, ...]:

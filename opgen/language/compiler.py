@@ -31,9 +31,6 @@ class Compiler:
         self.text = text
         self.scope = scope
 
-    def fail(self, node: ast.AST, why: str) -> TermError:
-        return TermError(f"'{ast.unparse(node)}': {why}")
-
     # conditions -------------------------------------------------------------------------------------------------------
     def condition(self, node: ast.expr) -> Term:
         if isinstance(node, ast.BoolOp):
@@ -43,12 +40,12 @@ class Compiler:
             return Term("", "bool", inner.refs, lambda view: negation(inner.read(view)))
         if isinstance(node, ast.Compare):
             if len(node.ops) != 1:
-                raise self.fail(node, "compare two things at a time")
+                raise _failure(node, "compare two things at a time")
             compared = self.relation(node)
             return Term("", "bool", compared.refs, compared.read)
         value = self.term(node)
         if value.kind != "bool":
-            raise self.fail(node, f"is {value.kind}, a condition must be true or false")
+            raise _failure(node, f"is {value.kind}, a condition must be true or false")
         return value
 
     def junction(self, node: ast.BoolOp) -> Term:
@@ -70,11 +67,11 @@ class Compiler:
     def relation(self, node: ast.Compare) -> Relation:
         sign = _COMPARE.get(type(node.ops[0]))
         if sign is None:
-            raise self.fail(node, "compare with == != < <= > >= in, not in")
+            raise _failure(node, "compare with == != < <= > >= in, not in")
         left = self.term(node.left)
         if sign in ("in", "not in"):
             if not isinstance(node.comparators[0], (ast.Tuple, ast.List, ast.Set)) or not node.comparators[0].elts:
-                raise self.fail(node, "write the members in parentheses: x in (1, 2)")
+                raise _failure(node, "write the members in parentheses: x in (1, 2)")
             right = tuple(self.term(item, like=left.kind) for item in node.comparators[0].elts)
         else:
             right = (self.term(node.comparators[0], like=left.kind),)
@@ -82,9 +79,9 @@ class Compiler:
                 left = self.term(node.left, like=right[0].kind)
         for item in right:
             if item.kind != left.kind or left.kind == "word":
-                raise self.fail(node, f"compares {left.kind} with {item.kind}")
+                raise _failure(node, f"compares {left.kind} with {item.kind}")
         if sign not in ("==", "!=", "in", "not in") and left.kind != "int":
-            raise self.fail(node, f"{left.kind} has no order")
+            raise _failure(node, f"{left.kind} has no order")
         refs = tuple(dict.fromkeys(r for part in (left, *right) for r in part.refs))
         return Relation(self.text, sign, left, right, refs, comparison(sign, left, right), _is_bare(node.left) and bool(left.refs))
 
@@ -105,12 +102,12 @@ class Compiler:
                 return self.call(node)
             case ast.Tuple() if like in ("", "shape"):
                 return self.shape(node)
-        raise self.fail(node, "is not part of the rule language")
+        raise _failure(node, "is not part of the rule language")
 
     def number(self, node: ast.expr) -> Term:
         result = self.term(node)
         if result.kind != "int":
-            raise self.fail(node, f"is {result.kind}, a number is needed")
+            raise _failure(node, f"is {result.kind}, a number is needed")
         return result
 
     def constant(self, node: ast.Constant, like: str) -> Term:
@@ -126,7 +123,7 @@ class Compiler:
                 raise TermError(f"no such {like} '{value}'{did_you_mean(value, index)}")
             held = Value(np.asarray(index[value]))
             return Term(value, like, (), lambda view: held)
-        raise self.fail(node, "only whole numbers, True, False and quoted words")
+        raise _failure(node, "only whole numbers, True, False and quoted words")
 
     def name(self, node: ast.expr) -> Term:
         if isinstance(node, ast.Name):
@@ -134,48 +131,25 @@ class Compiler:
             if number is not None:
                 held = formulas.constant(number)
                 return Term(node.id, "int", (), lambda view: held)
-        reference = self.reference(node)
-        kind = self.scope.kind(reference)
+        ref = reference(node)
+        kind = self.scope.kind(ref)
         if kind is None:
-            base = reference[0]
+            base = ref[0]
             if base in self.scope.names():
-                raise self.fail(node, f"{base} has no such property")
+                raise _failure(node, f"{base} has no such property")
             raise TermError(f"no such name '{base}'{did_you_mean(base, self.scope.names())}")
-        return Term(ast.unparse(node), kind, (reference,), lambda view: view.get(reference))
-
-    def reference(self, node: ast.expr) -> Reference:
-        match node:
-            case ast.Name():
-                return (node.id, "")
-            case ast.Attribute(value=ast.Name(id=base), attr=attribute):
-                if attribute not in _ATTRIBUTES:
-                    raise self.fail(node, f"no such attribute; known are {', '.join(_ATTRIBUTES)}")
-                return (base, attribute)
-            case ast.Subscript(value=ast.Name(id=base), slice=index):
-                return (base, self.index(index))
-            case ast.Subscript(value=ast.Attribute(value=ast.Name(id=base), attr="shape"), slice=index):
-                return (base, ("dim", self.index(index)))
-        raise self.fail(node, "is not a name of the rule language")
-
-    def index(self, node: ast.expr) -> int:
-        try:
-            value = ast.literal_eval(node)
-        except ValueError:
-            value = None
-        if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _MOST_AXES:
-            raise self.fail(node, "an index must be a whole number, negative from the end")
-        return value
+        return Term(ast.unparse(node), kind, (ref,), lambda view: view.get(ref))
 
     def arithmetic(self, node: ast.BinOp) -> Term:
         sign = _ARITHMETIC.get(type(node.op))
         if sign is None:
-            raise self.fail(node, "compute with + - * / // %")
+            raise _failure(node, "compute with + - * / // %")
         left, right = self.number(node.left), self.number(node.right)
         refs = tuple(dict.fromkeys(left.refs + right.refs))
         if sign == "/":
             by = node.right.value if isinstance(node.right, ast.Constant) else None
             if not isinstance(by, int) or isinstance(by, bool) or by <= 0:
-                raise self.fail(node, "/ divides by a positive constant; use // for whole numbers")
+                raise _failure(node, "/ divides by a positive constant; use // for whole numbers")
             return Term(ast.unparse(node), "int", refs, lambda view: formulas.divided(left.read(view), by))
         operate: dict[str, Callable[[Value, Value], Value]] = {
             "+": lambda a, b: combine(wide.add, a, b),
@@ -193,32 +167,32 @@ class Compiler:
         """Refuse fractions where only whole numbers make sense."""
         for node in nodes:
             if any(isinstance(part, ast.Div) for part in ast.walk(node)):
-                raise self.fail(node, "must be whole here; use // instead of /")
+                raise _failure(node, "must be whole here; use // instead of /")
 
     def call(self, node: ast.Call) -> Term:
         name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
         if node.keywords:
-            raise self.fail(node, "takes no keywords")
+            raise _failure(node, "takes no keywords")
         if name in ("len", "lowest", "highest"):
             if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
-                raise self.fail(node, f"{name} takes the name of a parameter")
-            reference = (node.args[0].id, name)
-            if self.scope.kind(reference) is None:
-                raise self.fail(node, f"{name} takes the name of a parameter{did_you_mean(node.args[0].id, self.scope.names())}")
-            return Term(ast.unparse(node), "int", (reference,), lambda view: view.get(reference))
+                raise _failure(node, f"{name} takes the name of a parameter")
+            ref = (node.args[0].id, name)
+            if self.scope.kind(ref) is None:
+                raise _failure(node, f"{name} takes the name of a parameter{did_you_mean(node.args[0].id, self.scope.names())}")
+            return Term(ast.unparse(node), "int", (ref,), lambda view: view.get(ref))
         formula = FORMULAS.get(name)
         if formula is None:
-            raise self.fail(node, f"no such function{did_you_mean(name, FORMULAS)}")
+            raise _failure(node, f"no such function{did_you_mean(name, FORMULAS)}")
         if not formula.at_least <= len(node.args) <= formula.at_most:
             most = "" if formula.at_least == formula.at_most else f" to {formula.at_most}"
-            raise self.fail(node, f"takes {formula.at_least}{most} arguments, not {len(node.args)}")
+            raise _failure(node, f"takes {formula.at_least}{most} arguments, not {len(node.args)}")
         if name not in ("min", "max", "abs"):
             self.whole(*node.args)
         args = [self.term(argument) for argument in node.args]
         for i, argument in enumerate(args):
             wanted = formula.takes[min(i, len(formula.takes) - 1)]
             if argument.kind != wanted:
-                raise self.fail(node.args[i], f"is {argument.kind}, {name} takes {wanted} there")
+                raise _failure(node.args[i], f"is {argument.kind}, {name} takes {wanted} there")
         refs = tuple(dict.fromkeys(r for argument in args for r in argument.refs))
         return Term(ast.unparse(node), formula.gives, refs, lambda view: formula.apply(*(a.read(view) for a in args)))
 
@@ -242,3 +216,33 @@ def _is_bare(node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id == "len"
     return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
+
+
+def reference(node: ast.expr) -> Reference:
+    """The reference that a name means, in whatever scope; raises :class:`TermError`."""
+    match node:
+        case ast.Name():
+            return (node.id, "")
+        case ast.Attribute(value=ast.Name(id=base), attr=attribute):
+            if attribute not in _ATTRIBUTES:
+                raise _failure(node, f"no such attribute; known are {', '.join(_ATTRIBUTES)}")
+            return (base, attribute)
+        case ast.Subscript(value=ast.Name(id=base), slice=index):
+            return (base, _index(index))
+        case ast.Subscript(value=ast.Attribute(value=ast.Name(id=base), attr="shape"), slice=index):
+            return (base, ("dim", _index(index)))
+    raise _failure(node, "is not a name of the rule language")
+
+
+def _index(node: ast.expr) -> int:
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        value = None
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _MOST_AXES:
+        raise _failure(node, "an index must be a whole number, negative from the end")
+    return value
+
+
+def _failure(node: ast.AST, why: str) -> TermError:
+    return TermError(f"'{ast.unparse(node)}': {why}")

@@ -110,10 +110,6 @@ def higher(a: Value, b: Value) -> Value:
     return Value(to.data, to.bound & ((to.data == a.data) | (to.data == b.data)))
 
 
-def _times(a: Value, b: Value) -> Value:
-    return multiply(a, b)
-
-
 def _plus(*values: Value) -> Value:
     return reduce(lambda a, b: combine(wide.add, a, b), values)
 
@@ -130,7 +126,7 @@ def conv_out(size: Value, kernel: Value, stride: Value, padding: Value, dilation
 
     floor((size + padding - dilation * (kernel - 1) - 1) / stride) + 1
     """
-    reach = _plus(_times(dilation, _minus(kernel, _ONE)), _ONE)
+    reach = _plus(multiply(dilation, _minus(kernel, _ONE)), _ONE)
     out = _plus(floor_divide(_minus(_plus(size, padding), reach), stride), _ONE)
     return Value(out.data, out.bound & (stride.data > 0))
 
@@ -140,7 +136,7 @@ def transposed_out(size: Value, kernel: Value, stride: Value, padding: Value, di
 
     (size - 1) * stride - padding + dilation * (kernel - 1) + extra + 1
     """
-    grown = _plus(_times(_minus(size, _ONE), stride), _times(dilation, _minus(kernel, _ONE)), extra, _ONE)
+    grown = _plus(multiply(_minus(size, _ONE), stride), multiply(dilation, _minus(kernel, _ONE)), extra, _ONE)
     out = _minus(grown, padding)
     return Value(out.data, out.bound & (stride.data > 0))
 

@@ -12,6 +12,7 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
+from opgen.language import compiler
 from opgen.language.compiler import Compiler
 from opgen.language.parts import Columns, Reference, Relation, Scope, Term, TermError, View
 
@@ -51,7 +52,7 @@ def reference(text: str) -> Reference:
         case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=base)]):
             return (base, "len")
         case node if isinstance(node, ast.expr):
-            return Compiler(text, _NO_SCOPE).reference(node)
+            return compiler.reference(node)
     raise TermError(f"'{text}' is not a name of the rule language")
 
 
@@ -71,17 +72,3 @@ def _parse(text: str) -> ast.expr:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise TermError(f"'{text}' is no expression: {getattr(error, 'msg', error)}") from None
-
-
-class _NoScope:
-    def kind(self, reference: Reference) -> str | None:
-        return None
-
-    def constant(self, name: str) -> int | None:
-        return None
-
-    def names(self) -> list[str]:
-        return []
-
-
-_NO_SCOPE = _NoScope()

@@ -7,7 +7,7 @@ everything that its data depend on), digests of its inputs, goldens and bounds, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -100,8 +100,3 @@ def _add(lock: Lock, line: str, page: str) -> str | None:
         return f"the case {words[0]} stands twice"
     lock.entries[page][words[0]] = Entry(*words)
     return None
-
-
-def lines_of(entries: Mapping[str, Mapping[str, Entry]]) -> dict[str, Entry]:
-    """All cases of all pages by id."""
-    return {one: entry for page in entries.values() for one, entry in page.items()}

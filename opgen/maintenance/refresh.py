@@ -20,7 +20,7 @@ from opgen.bundle.reader import Bundle
 from opgen.calls.jsonl import to_plain
 from opgen.computation import engine
 from opgen.computation.computing import Arrays
-from opgen.maintenance.lockfile import DIGEST, NOTHING, Entry, Lock, expectation_text, lines_of
+from opgen.maintenance.lockfile import DIGEST, NOTHING, Entry, Lock, expectation_text
 from opgen.model import Case
 from opgen.numbers.numerics import DTYPES, ulp_distance
 from opgen.page.spec import Spec
@@ -229,9 +229,3 @@ def _ulps(new: Any, old: Any) -> int:
     name = "FLOAT" if parts[0][0].dtype == np.float32 else "DOUBLE"
     assert name in DTYPES
     return max((int(ulp_distance(a, b, name).max(initial=0)) for a, b in parts), default=0)
-
-
-def expectation_changes(before: Mapping[str, Mapping[str, Entry]], after: Mapping[str, Mapping[str, Entry]]) -> list[tuple[str, str, str]]:
-    """(case, before, after) wherever what is expected is not what it was."""
-    a, b = lines_of(before), lines_of(after)
-    return [(one, a[one].expectation, b[one].expectation) for one in sorted(set(a) & set(b)) if a[one].expectation != b[one].expectation]

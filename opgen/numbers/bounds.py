@@ -62,14 +62,6 @@ def bound(
     return bounds(formats_of(output, accumulator, through), sums, limits).reshape(golden.shape)
 
 
-def certain_overflow(
-    golden: Array, magnitude: Array, depth: int, output: str, accumulator: str | None = None, through: str | None = None
-) -> Array:
-    """Where every correct device returns Inf although the golden is finite: keep the golden as Inf there, bound 0."""
-    sums, limits = Sums(golden.reshape(-1), magnitude.reshape(-1)), Limits.of([(golden.size, depth, None, 1.0)])
-    return certain_overflows(formats_of(output, accumulator, through), sums, limits).reshape(golden.shape)
-
-
 class Sums(NamedTuple):
     """Outputs one after the other, flat, each as :func:`bound` takes it."""
 
@@ -125,7 +117,7 @@ def bounds(formats: Formats, sums: Sums, limits: Limits) -> Array:
 
 
 def certain_overflows(formats: Formats, sums: Sums, limits: Limits) -> Array:
-    """:func:`certain_overflow` of several outputs."""
+    """Where every correct device returns Inf although the golden is finite: keep the golden as Inf there, bound 0."""
     golden, magnitude, flushed = sums.parts
     with np.errstate(all="ignore"):
         numbers = limits.spread(limits.numbers(formats.sum), golden.size)

@@ -17,7 +17,7 @@ from opgen.calls.jsonl import make_call
 from opgen.calls.table import ScalarColumn, from_calls
 from opgen.golden import Kernel, kernel
 from opgen.judge import library
-from opgen.judge.errata import NamedView, Numeric
+from opgen.judge.errata import Numeric
 from opgen.judge.oracle import judge
 from opgen.numbers.bounds import bound
 from opgen.numbers.numerics import DTYPES, FORMATS, Array, rounded
@@ -30,13 +30,13 @@ Returned = Callable[[int], Mapping[str, Array]]
 
 @dataclass(frozen=True)
 class _Case:
-    """A case, the page that judges it, its row in the table of all such cases, and the names bound there."""
+    """A case, the page that judges it, its row in the table of all such cases, the names bound there, the library's answers."""
 
     view: CaseView
     spec: Spec
     row: int
     names: Mapping[str, int]
-    columns: NamedView
+    answers: library.Answers
 
     def inputs(self, exact: bool) -> dict[str, Array | None]:
         """float64 values with a leading axis of one; rounded to the compute dtype unless the output is exact."""
@@ -87,7 +87,7 @@ def _known(bundle: Bundle, spec: Spec, rows: list[int]) -> Iterator[tuple[_Case,
             if np.broadcast_to(np.asarray(value.bound, dtype=bool), len(table))[at]
         }  # fmt: skip
         entries = [entry for entry, here in zip(answers.page.numeric, applies[:, at], strict=True) if here]
-        yield _Case(bundle[rows[at]], spec, at, names, answers.view), entries
+        yield _Case(bundle[rows[at]], spec, at, names, answers), entries
 
 
 def _explain(case: _Case, entries: list[Numeric], outputs: Mapping[str, Array]) -> str:
@@ -131,9 +131,7 @@ def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, 
     inputs = case.inputs(exact)
     names = dict(case.names)
     for entry in others:
-        for key, term in entry.reference.items():
-            data = np.asarray(term.read(case.columns).data)
-            names[key] = int(data[case.row] if data.ndim else data)
+        names |= {key: int(column[case.row]) for key, column in library.reference(case.answers, entry).items()}
     with np.errstate(all="ignore"):
         golden, limit = np.asarray(case.view.golden[name], dtype=np.float64), np.asarray(case.view.bound[name], dtype=np.float64)
         size = module.magnitude(inputs, names, (name,))[name][0]

@@ -15,8 +15,6 @@ from typing import TypeVar
 from opgen.numbers.numerics import DTYPES, FORMATS
 
 T = TypeVar("T")
-PRECISIONS = ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
-"""The precisions that every table has."""
 
 
 @dataclass(frozen=True, slots=True)
