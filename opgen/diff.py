@@ -247,7 +247,7 @@ def _numbers(table: Table, met: dict[str, np.ndarray], repeated: np.ndarray, i: 
         "ratio": float(table.maxima["ratio"][i]), "elements": int(elements), "beyond": int(table.sums["beyond"][i]),
         "worst": int(table.worst[i]), "nonfinite": int(table.sums["nonfinite"][i]), 
         "error": float(table.maxima["error"][i]), "ulps": float(table.maxima["ulps"][i]),
-        "matched": 1.0 - float(table.sums["unlike_mixed"][i]) / max(elements, 1.0),
+        "matched": 1.0 - float(table.sums["unlike_mixed"][i]) / finite,
         "mere": float(table.sums["relative_sum"][i]) / finite, "mare": float(table.maxima["relative"][i]),
         "rmse": float(np.sqrt(table.sums["squares"][i] / finite)), "differs": int(repeated[i]),
         "meets": {name: bool(values[i]) for name, values in met.items()},

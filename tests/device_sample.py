@@ -125,11 +125,12 @@ CALLS: dict[str, dict[str, Any]] = {
 """Calls by id; the first part of an id says the bucket where a call is not valid."""
 
 
-def write(path: Path, calls: Mapping[str, Mapping[str, Any]] = CALLS) -> Path:
-    """A bundle of some calls."""
+def write(path: Path, calls: Mapping[str, Mapping[str, Any]] = CALLS, given: Mapping[str, Mapping[str, Any]] | None = None) -> Path:
+    """A bundle of some calls; ``given``: id -> values of its tensors."""
     kinds = book().kinds
     named = [NamedCall(name, make_call(one["op"], one["product"], one["args"], kinds), {}) for name, one in calls.items()]
-    engine.write(call_suite(named, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op)), path, HEADER)
+    made = call_suite(named, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op), given=given or {})
+    engine.write(made, path, HEADER)
     return path
 
 

@@ -232,6 +232,21 @@ def test_a_pooling_in_half_precision_is_a_known_deviation(tmp_path):
         assert worse["half"].verdict == "failed"
 
 
+def test_a_mode_that_is_ignored_is_a_known_deviation(tmp_path):
+    """Without padding counted the page promises HFLOAT32 and the library's vector path computes in FLOAT."""
+    image, small = sample.tensor([2, 3, 8, 8], "FLOAT", "NCHW"), sample.tensor([2, 3, 4, 4], "FLOAT", "NCHW")
+    call = sample.pool(cubeMathType=3, countIncludePad=False, kernelSize=[2, 2], stride=[2, 2], padding=[0, 0], self=image,
+                       gradInput=image, gradOutput=small)  # fmt: skip
+    given = {"gradOutput": np.random.default_rng(0).standard_normal(96).astype(np.float32).tolist()}
+    with opgen.open(sample.write(tmp_path / "mode.h5", {"mode": call}, given={"mode": given})) as bundle:
+        plain = np.repeat(np.repeat(bundle["mode"].inputs["gradOutput"] / np.float32(4), 2, axis=2), 2, axis=3)
+        report = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": plain})
+        assert report["mode"].verdict == "known deviation"
+        assert report["mode"].detail.startswith("vector_in_float: ")
+        half = plain.astype(np.float16).astype(np.float32)
+        assert judged(bundle, tmp_path, lambda case, outputs: {"gradInput": half})["mode"].verdict == "failed"
+
+
 def test_an_output_that_only_its_last_rounding_explains(tmp_path):
     """Inputs that FLOAT16 holds widen no sum: three times a small difference of large terms is not excused."""
     big = sample.tensor([2, 4, 20, 20], "FLOAT16", "NCHW")

@@ -115,7 +115,8 @@ def test_every_entry_says_where_it_was_read() -> None:
         ("written: untouched}", "written: ones}", "expects one of untouched, zeros"),
         ("written: untouched}", "note: x}", "changes nothing, or too much"),
         ("written: untouched}", "written: zeros, bound: FLOAT}", "changes nothing, or too much"),
-        ("written: untouched}", "bound: HALF}", "no such dtype 'HALF'"),
+        ("written: untouched}", "bound: HALF}", "no such dtype to compute in; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT"),
+        ("written: untouched}", "compute: HALF}", "no such dtype to compute in; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT"),
         ("written: untouched}", "reference: {padL: 1}}", "no such name (did you mean 'padLeft'?)"),
         ("written: untouched}", "outputs: gradWeight, written: zeros}", "no such output"),
         ("stages:", "names: {bf: self.dtype == 'BFLOAT16'}\n\nstages:", "is read by no entry; delete it"),
@@ -248,7 +249,7 @@ def test_numeric_entries_apply_by_their_condition() -> None:
         pool(gradOutput=tensor(0, 2, 6, 6, layout="NCHW"), self=nothing, gradInput=nothing),
         pool(kernelSize=(12, 12), gradOutput=tensor(1, 2, 1, 1, layout="NCHW")),
     )
-    assert found == [(), ("mode_1_is_half",), (), ("nothing_written",), ("whole_image",)]
+    assert found == [(), ("mode_1_is_half",), ("vector_in_float",), ("nothing_written",), ("whole_image",)]
     older = numeric(pool("ascend910", divisorOverride=255, countIncludePad=False), pool("ascend910", ceilMode=True))
     assert older == [("divisor_255_ignored",), ("windows_not_clipped",)]
     assert numeric(conv(groups=2, input=tensor(1, 4, 5, 5, layout="NCHW")))[0] == ("grouped_through_half",)

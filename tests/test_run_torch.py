@@ -204,7 +204,8 @@ def test_absent_devices_are_one_message(path, tmp_path, device):
     ("case", "hf32", "mode"),
     [
         ("pool-plain", False, "must_keep_origin_dtype"),
-        ("pool-mode1", True, "allow_fp32_to_fp16"),
+        ("pool-mode2", False, "allow_fp32_to_fp16"),
+        ("conv-mode1", True, "allow_fp32_to_fp16"),
         ("conv-half-mode2", False, "allow_fp32_to_fp16"),
         ("conv-hf32", True, "must_keep_origin_dtype"),
         ("pool-bf16", False, "must_keep_origin_dtype"),
@@ -215,7 +216,8 @@ def test_an_npu_gets_the_switches_of_the_cube_mode_and_the_inputs_as_they_are(tm
     torch = pytest.importorskip("torch")
     from opgen.devices import torch as module
 
-    calls = {**sample.CALLS, "conv-half-mode2": sample.convolution(mode=2)}
+    calls = {**sample.CALLS, "conv-half-mode2": sample.convolution(mode=2), "conv-mode1": sample.convolution(mode=1),
+             "pool-mode2": sample.pool(cubeMathType=2)}  # fmt: skip
     options: dict[str, object] = {}
     npu = SimpleNamespace(
         config=SimpleNamespace(), conv=SimpleNamespace(), aclnn=SimpleNamespace(), set_option=options.update,
@@ -241,6 +243,19 @@ def test_an_npu_gets_the_switches_of_the_cube_mode_and_the_inputs_as_they_are(tm
             assert np.array_equal(seen[name].double().numpy(), value.astype(np.float64))
         for name, array in answer["outputs"].items():
             assert array.dtype == numpy_dtype(view.call["args"][name]["dtype"]) and array.shape == view.golden[name].shape
+
+
+@pytest.mark.parametrize("mode", range(4))
+def test_an_npu_is_not_asked_for_a_mode_that_its_torch_has_not(tmp_path, mode):
+    """torch_npu forbids HFLOAT32 in poolings, whatever its switches say."""
+    pytest.importorskip("torch")
+    from opgen.devices.torch import TorchDevice
+
+    opened = TorchDevice("cpu")
+    opened.npu = True
+    calls = {"pool": sample.pool(cubeMathType=mode), "conv": sample.convolution("FLOAT", mode=mode)}
+    with opgen.open(sample.write(tmp_path / "modes.h5", calls)) as bundle:
+        assert bool(opened.skips(bundle["pool"])) == (mode in (1, 3)) and not opened.skips(bundle["conv"])
 
 
 @pytest.mark.parametrize("padding", [[0, 2, 2, 0], [2, 0, 0, 2], [1, 1, 1, 1]])

@@ -108,6 +108,26 @@ def test_mixed_tolerance_forgives_one_in_a_hundred_but_not_a_large_error():
     assert not meets(one, golden)["mixed"]
 
 
+def test_mixed_tolerance_leaves_out_what_is_not_finite():
+    golden = np.ones(50)
+    device = golden.copy()
+    device[0] += 5e-3
+    assert not meets(device, golden)["mixed"]
+    infinite = np.full(100, np.inf)
+    assert not meets(np.append(device, infinite), np.append(golden, infinite))["mixed"]
+
+
+def test_units_of_mixed_tolerance_are_those_of_its_precision():
+    """1000 in HFLOAT32 has units of 1 / 4, 32 of which are 8; written as FLOAT they would be 2^-9."""
+    golden = np.full(200, 1000.0)
+    assert meets(golden + 0.2, golden, "HFLOAT32")["mixed"]
+    one = golden.copy()
+    one[0] += 7.9
+    assert meets(one, golden, "HFLOAT32")["mixed"]
+    one[0] += 0.2
+    assert not meets(one, golden, "HFLOAT32")["mixed"]
+
+
 def test_mean_relative_error_fails_by_one_large_error():
     golden = np.ones(10_000)
     device = golden.copy()

@@ -110,6 +110,11 @@ ADAPTERS: Mapping[str, Adapter] = {
 }
 
 
+MODES: Mapping[str, tuple[int, ...]] = {"aclnnAvgPool2dBackward": (0, 2)}
+"""The cubeMathTypes that torch_npu can ask an operator for; not named: all four of a convolution. For a pooling it forbids HFLOAT32,
+whatever its switches say."""
+
+
 def _long(values: list[int], count: int) -> list[int]:
     """A list of length 1 stands for all."""
     return list(values) * count if len(values) == 1 else list(values)

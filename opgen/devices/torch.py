@@ -20,7 +20,7 @@ from opgen.bundle.container import header
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.devices import NoDevice
-from opgen.devices._torchops import ADAPTERS, Unable
+from opgen.devices._torchops import ADAPTERS, MODES, Unable
 from opgen.numbers.numerics import DTYPES, FORMATS, Array, rounded, stored
 from opgen.page.book import book
 
@@ -71,7 +71,7 @@ class TorchDevice:
             return "torch runs valid calls only"
         if case.phase != 2:
             return "the case has no data"
-        if self.npu and self._cube(case) not in (None, *_CUBE):
+        if self.npu and self._cube(case) not in (None, *MODES.get(case.op, _CUBE)):
             return "torch_npu cannot ask for this cubeMathType"
         return ""
 

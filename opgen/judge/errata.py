@@ -78,15 +78,17 @@ class Tolerance(Entry):
 
 @dataclass(frozen=True)
 class Numeric(Entry):
-    """Where the library's numbers are not those of the page. Exactly one of ``bound``, ``reference``, ``written`` says how.
+    """Where the library's numbers are not those of the page. Exactly one of ``bound``, ``compute``, ``reference``, ``written`` says how.
 
-    ``bound``: results are only as good as this dtype. ``reference``: the golden of the same call with other values of these
-    names. ``written``: the outputs hold what :data:`WRITTEN` says. ``outputs`` are those concerned.
+    ``bound``: results are only as good as this dtype. ``compute``: they are those of this compute dtype, whatever the mode.
+    ``reference``: the golden of the same call with other values of these names. ``written``: the outputs hold what
+    :data:`WRITTEN` says. ``outputs`` are those concerned.
     """
 
     when: Term | None
     outputs: tuple[str, ...]
     bound: str = ""
+    compute: str = ""
     reference: Mapping[str, Term] = field(default_factory=dict)
     written: str = ""
 

@@ -15,13 +15,15 @@ from opgen.model import Code, FileError, Problem
 from opgen.page.book import Book, book
 from opgen.page.rules import Guard, Rule
 from opgen.page.spec import Spec
+from opgen.page.specfile import ROUNDINGS
 from opgen.resources import specs_folder
 from opgen.yamlfile import Document, Location, did_you_mean, parse, read
 
 TOP = ("api", "release", "sources", "names", "stages", "tolerates", "numeric")
 COMMON = ("where", "basis", "note", "when")
 STAGE = (*COMMON, "rules", "require", "code", "instead_of")
-NUMERIC = (*COMMON, "outputs", "bound", "reference", "written")
+CHANGES = ("bound", "compute", "reference", "written")
+NUMERIC = (*COMMON, "outputs", *CHANGES)
 BASES: tuple[Basis, ...] = ("read", "inferred")
 T = TypeVar("T")
 
@@ -214,13 +216,14 @@ class _Loader:
 
     def numeric(self, spec: Spec, where: Location, name: str, body: dict[str, Any]) -> Numeric:
         outputs = tuple(p.name for p in spec.outputs)
-        if len([key for key in ("bound", "reference", "written") if key in body]) != 1:
-            self.doc.problem(where, "changes nothing, or too much: give exactly one of bound, reference, written", name)
+        if len([key for key in CHANGES if key in body]) != 1:
+            self.doc.problem(where, f"changes nothing, or too much: give exactly one of {', '.join(CHANGES)}", name)
         chosen = self.strings((*where, "outputs"), body.get("outputs", list(outputs)), "an output")
         self.known((*where, "outputs"), chosen, outputs, "output")
-        bound, written, reference = body.get("bound", ""), body.get("written", ""), body.get("reference", {})
-        if bound and bound not in words().dtypes:
-            self.doc.problem((*where, "bound"), f"no such dtype '{bound}'{did_you_mean(bound, words().dtypes)}", name)
+        written, reference = body.get("written", ""), body.get("reference", {})
+        for key in ("bound", "compute"):
+            if key in body:
+                self.known(where, (str(body[key]),), ROUNDINGS, "dtype to compute in")
         if written and written not in WRITTEN:
             self.doc.problem((*where, "written"), f"expects one of {', '.join(WRITTEN)}, not {written!r}", name)
         if not isinstance(reference, dict):
@@ -233,4 +236,5 @@ class _Loader:
             values[key] = self.attempt((*where, "reference", key), name, lambda t=text: self.value(str(t)))  # type: ignore[misc]
         terms_of = {key: value for key, value in values.items() if value is not None}
         when = self.when(where, name, body)
-        return Numeric(name, *self.common(where, body), when=when, outputs=chosen, bound=bound, reference=terms_of, written=written)
+        return Numeric(name, *self.common(where, body), when=when, outputs=chosen, bound=str(body.get("bound", "")),
+                       compute=str(body.get("compute", "")), reference=terms_of, written=written)

@@ -1,7 +1,7 @@
 """Numbers that are not the page's and are known to be the library's: numeric errata, tried on outputs that failed.
 
-An erratum says that results are only as good as another dtype, or are those of the same call with other values, or are not
-written at all. Each gives another reference and a wider bound; an output within it is a known deviation.
+An erratum says that results are only as good as another dtype, or are those of the same call in another compute dtype or with other
+values, or are not written at all. Each gives another reference and a wider bound; an output within it is a known deviation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from opgen.judge import library
 from opgen.judge.errata import Numeric
 from opgen.judge.oracle import judge
 from opgen.numbers.bounds import bound
-from opgen.numbers.numerics import DTYPES, FORMATS, Array, rounded
+from opgen.numbers.numerics import FORMATS, Array, rounded
 from opgen.page.book import book
 from opgen.page.spec import Spec
 from opgen.verdict.explain import untouched
@@ -38,8 +38,8 @@ class _Case:
     names: Mapping[str, int]
     answers: library.Answers
 
-    def inputs(self, exact: bool) -> dict[str, Array | None]:
-        """float64 values with a leading axis of one; rounded to the compute dtype unless the output is exact."""
+    def inputs(self, compute: str) -> dict[str, Array | None]:
+        """float64 values with a leading axis of one; rounded to a dtype to compute in, if one is given."""
         found: dict[str, Array | None] = {}
         stored = self.view.inputs
         for p in self.spec.inputs:
@@ -48,8 +48,7 @@ class _Case:
                 continue
             values = stored[p.name]
             wide = values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)[None]
-            real = not np.iscomplexobj(wide) and self.view.compute in FORMATS
-            found[p.name] = rounded(wide, self.view.compute) if real and not exact else wide
+            found[p.name] = rounded(wide, compute) if compute in FORMATS and not np.iscomplexobj(wide) else wide
         return found
 
 
@@ -117,7 +116,7 @@ def _written(entries: list[Numeric], device: Array) -> list[Numeric]:
 def _computed(case: _Case, entries: list[Numeric], name: str, device: Array) -> list[Numeric]:
     """The first combination of other references and coarser dtypes that the output fits."""
     coarse = [entry for entry in entries if entry.bound]
-    others = [entry for entry in entries if entry.reference]
+    others = [entry for entry in entries if entry.reference or entry.compute]
     choices = [[], *([entry] for entry in others), *([others] if len(others) > 1 else [])]
     for chosen in choices:
         for bounds in ([], coarse) if coarse else ([],):
@@ -128,7 +127,8 @@ def _computed(case: _Case, entries: list[Numeric], name: str, device: Array) -> 
 
 def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, device: Array) -> bool:
     module, exact = kernel(case.spec.op), name in case.spec.exact
-    inputs = case.inputs(exact)
+    compute = "" if exact else next((entry.compute for entry in others if entry.compute), case.view.compute)
+    inputs = case.inputs(compute)
     names = dict(case.names)
     for entry in others:
         names |= {key: int(column[case.row]) for key, column in library.reference(case.answers, entry).items()}
@@ -139,14 +139,12 @@ def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, 
             shapes = {key: value.shape[1:] for key, value in inputs.items() if value is not None}
             golden = module.golden(inputs, names, (name,))[name][0]
             output = case.view.call["args"][name]["dtype"]
-            through = (
-                case.view.compute if not exact and case.view.compute in ("FLOAT16", "BFLOAT16") and output != case.view.compute else None
-            )
+            through = compute if compute in ("FLOAT16", "BFLOAT16") and output != compute else None
             limit = bound(golden, size, module.depth(names, shapes, name), output, through=through).astype(np.float64)
         overflow = np.zeros(size.shape, dtype=bool)
         for entry in bounds:
             grown = _grown(module, inputs, names, name, entry.bound)
-            form = DTYPES[entry.bound].part
+            form = FORMATS[entry.bound]
             overflow |= (grown + limit >= form.max) & (~np.isfinite(device) | (np.abs(device.astype(np.float64)) == form.max))
             limit = limit + np.maximum(grown - size, 0.0)
             limit = limit + form.unit * (np.abs(golden) + limit) + form.min_subnormal / 2
@@ -160,7 +158,7 @@ def _grown(module: Kernel, inputs: Mapping[str, Array | None], names: Mapping[st
     largest value.
     """
     larger = {key: None if value is None else _through(value, dtype) for key, value in inputs.items()}
-    weights = 0.0 if hasattr(module, "PARTNERS") else DTYPES[dtype].part.unit
+    weights = 0.0 if hasattr(module, "PARTNERS") else FORMATS[dtype].unit
     return np.asarray(module.magnitude(larger, names, (name,))[name][0] * (1 + weights) * (1 + 2.0**-40))
 
 
