@@ -65,7 +65,7 @@ def _depths(batch: Batch) -> dict[str, int]:
 def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], deepest: int) -> None:
     """Goldens and sums of absolute terms; most from inputs as they are computed with, some as they are read."""
     batch, module, seen = inputs.batch, kernel(inputs.batch.op), inputs.seen
-    free, gain = getattr(module, "DIFFERENCES", ()), _gain(seen)
+    free, gain = getattr(module, "DIFFERENCES", ()), module.gain(seen) if hasattr(module, "gain") else 1.0
     apart = [out for out in batch.wanted if out in batch.exact] if inputs.rounded or not _one_call(batch) else []
     halved, quanta = batch.compute in ("FLOAT16", "BFLOAT16"), _quanta(inputs)
     for outputs, tensors in (([out for out in batch.wanted if out not in apart], seen), (apart, inputs.values)):
@@ -123,12 +123,6 @@ def _quanta(inputs: Inputs) -> dict[str, float | None]:
         known = [quantum for quantum in quanta if quantum is not None]
         result[out] = prod(known) if len(known) == len(quanta) else None
     return result
-
-
-def _gain(seen: Mapping[str, Array | None]) -> float:
-    """The largest factor that an intermediate is multiplied by after the sums: rstd in a normalisation."""
-    rstd = seen.get("rstd")
-    return max(1.0, float(np.abs(rstd).max())) if rstd is not None and rstd.size else 1.0
 
 
 def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> None:

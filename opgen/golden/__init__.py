@@ -21,11 +21,17 @@ class Kernel(Protocol):
     """The three functions of a kernel module.
 
     A module whose sums a BLAS may order, or whose terms are plain products, says so by ``PARTNERS``: output -> the
-    tensor that it is linear in beside the incoming gradient (no entry: in the gradient alone). Without it, the kernel
-    itself adds in an order that depends on nothing but the shapes.
+    tensor that it is linear in beside ``gradOutput`` (no entry: in that alone). Without it, the kernel itself adds in an
+    order that depends on nothing but the shapes.
 
-    A module may have a fourth, ``both``, of the arguments of ``golden``: the golden and the magnitude in one call, which for
-    small data is faster, with more scratch memory.
+    A module may have more:
+
+    * ``both``, of the arguments of ``golden``: the golden and the magnitude in one call, which for small data is faster, with
+      more scratch memory;
+    * ``gain``, of the tensors: the largest factor that an intermediate value is multiplied by after the sums, at least 1;
+    * ``places``, of the arguments of ``depth`` but the output: flat positions of the incoming gradient that may hold Inf or
+      NaN, where a device cannot multiply them by padding;
+    * ``DIFFERENCES``: outputs that are differences of sums; where Inf or NaN comes in, any value is right in them.
 
     Inf, NaN and overflows are meant: who calls holds numpy's warnings back, once for many calls.
     """

@@ -188,6 +188,12 @@ def repair(g: Groups, case: int, sign: int, parameters: Array) -> None:
         g.gradient[case] = (rstd * (h - h.sum((2, 3), keepdims=True) / m - xhat * slope)).reshape(g.gradient.shape[1:])
 
 
+def gain(tensors: Tensors) -> float:
+    """The largest rstd, by which sums are multiplied; at least 1."""
+    rstd = tensors["rstd"]
+    return max(1.0, float(np.abs(rstd).max())) if rstd is not None and rstd.size else 1.0
+
+
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:
     """The terms of the longest sum, and the roundings of the terms and of what follows the sum."""
     if output == "gradBetaOut":
