@@ -125,6 +125,8 @@ def test_calls_are_counted_against_a_plan_of_ones_own(tmp_path: Path) -> None:
     [
         (["--plan", "nowhere.yaml"], "--plan: nowhere.yaml: no such tier or file; tiers are smoke, standard, full, crash, or FILE::TIER"),
         (["--plan", "{cases}/group_norm_backward.yaml"], "is no plan of aclnnReflectionPad2dBackward; name the operator to count"),
+        (["--plan", "{cases}/reflection_pad2d_backward.yaml::nosuch"], "nosuch: no such tier in this plan; it has smoke, standard, full"),
+        (["--plan", "crash"], "--plan: crash: is no plan of aclnnReflectionPad2dBackward; name the operator to count"),
         (["group_norm_backward"], "holds no call of what was asked for"),
         (["reflection_pad_backward"], "no such operator (did you mean 'reflection_pad2d_backward'?)"),
     ],
@@ -135,6 +137,16 @@ def test_what_cannot_be_counted_is_told(args: list[str], message: str, tmp_path:
     path.write_text(json.dumps({"id": "a", "op": case.call.api, "product": case.call.product, "args": to_plain(case.call)}))
     shown = CliRunner().invoke(main, ["coverage", "--calls", str(path), *(arg.format(cases=cases_folder()) for arg in args)])
     assert shown.exit_code == 2 and message in shown.stderr and len(shown.stderr.splitlines()) == 1
+
+
+def test_a_plan_that_names_its_operator_as_a_spec_does(tmp_path: Path) -> None:
+    shipped = (cases_folder() / "reflection_pad1d_backward.yaml").read_text(encoding="utf-8")
+    mine = shipped.replace("op: aclnnReflectionPad1dBackward", "op: reflection_pad1d_backward")
+    (tmp_path / "mine.yaml").write_text(mine, encoding="utf-8")
+    args = ["coverage", "--json", "reflection_pad1d_backward", "--plan"]
+    found, own = (CliRunner().invoke(main, [*args, name]) for name in (f"{tmp_path / 'mine.yaml'}::smoke", "smoke"))
+    assert found.exit_code == 0, found.output
+    assert found.output == own.output
 
 
 def test_the_command_counts_plans_bundles_and_files(tmp_path: Path) -> None:

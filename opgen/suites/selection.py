@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -62,22 +62,11 @@ class Request:
         """The pages that are asked for, each with its operator's plan, and the tier."""
         known = book()
         apis = [known.api(name) for name in self.operators] or list(known.kinds)
-        if self.plan in TIERS:
-            plans = {api: plan_for(known.of(api)[0].op) for api in apis}
-            chosen = (spec for spec in known.specs if spec.api in apis and self.plan in plans[spec.api].tiers)
-            return [(spec, plans[spec.api]) for spec in chosen], self.plan
-        path, _, tier = self.plan.partition("::")
-        if not Path(path).exists():
-            text = f"no such tier or file{did_you_mean(self.plan, TIERS)}; tiers are {', '.join(TIERS)}, or FILE::TIER"
-            raise FileError([Problem("--plan", None, self.plan, text)])
-        plan = load_plan(Path(path))
-        tier = tier or next(iter(plan.tiers), "")
-        if tier not in plan.tiers:
-            raise FileError([Problem(path, None, tier, f"no such tier in this plan; it has {', '.join(plan.tiers)}")])
-        api = known.api(plan.op)
-        if api not in apis:
-            raise FileError([Problem(path, None, plan.op, "is a plan of another operator than was asked for")])
-        return [(spec, plan) for spec in known.of(api)], tier
+        plans, tier = plans_of(self.plan, apis)
+        for api, plan in plans.items():
+            if api not in apis:
+                raise FileError([Problem(plan.file, None, plan.op, "is a plan of another operator than was asked for")])
+        return [(spec, plans[spec.api]) for spec in known.specs if spec.api in plans], tier
 
     @cached_property
     def given(self) -> list[tuple[NamedCall, Mapping[str, Array]]]:
@@ -109,6 +98,24 @@ class Request:
         given = {one.id: arrays for one, arrays in self.given}
         calls = [one for one, _ in self.given]
         return call_suite(calls, lambda call: known.by_page[call.api, call.product], lambda spec: plan_for(spec.op), given=given)
+
+
+def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
+    """Api -> plan, and the tier, that a text means: a tier those plans of ``apis`` that have it, ``FILE`` or ``FILE::TIER`` the
+    file's own, whatever its operator. FileError where there is no such tier or file."""
+    known = book()
+    if text in TIERS:
+        plans = {api: plan_for(known.of(api)[0].op) for api in apis}
+        return {api: plan for api, plan in plans.items() if text in plan.tiers}, text
+    path, _, tier = text.partition("::")
+    if not Path(path).exists():
+        reason = f"no such tier or file{did_you_mean(text, TIERS)}; tiers are {', '.join(TIERS)}, or FILE::TIER"
+        raise FileError([Problem("--plan", None, text, reason)])
+    plan = load_plan(Path(path))
+    tier = tier or next(iter(plan.tiers), "")
+    if tier not in plan.tiers:
+        raise FileError([Problem(path, None, tier, f"no such tier in this plan; it has {', '.join(plan.tiers)}")])
+    return {known.api(plan.op): plan}, tier
 
 
 def matches(case: str, patterns: Sequence[str]) -> bool:
