@@ -248,6 +248,25 @@ def test_a_device_with_a_wrong_checker_answers_as_the_score_says(name: str, fold
         assert len(expected) > 10 and caught >= set().union(*expected.values())
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("length_unchecked/padding.lenght", " (did you mean 'padding.length'?); known are padding.length\n"),
+        ("length_unchecked/kernelSize.length", "no such rule on the bundle's pages; known are padding.length\n"),  # another operator's
+        ("length_unchecked/", "no such rule on the bundle's pages; known are padding.length\n"),
+        ("not_enforced/padding.null", "no such rule on the bundle's pages; known are none\n"),
+        ("edge_repeated/padding.length", "holds no single rule wrong; edge_repeated is its whole name\n"),
+        ("nothing/", "mutant: nothing/: holds no single rule wrong; nothing is its whole name\n"),
+    ],
+)
+def test_a_rule_that_a_mutant_does_not_hold_is_told(name: str, message: str, pads: Bundle, tmp_path: Path) -> None:
+    """A device that silently is a correct one would be taken for a suite that catches nothing."""
+    args = ["run", str(pads.path), "--backend", f"mutant:{name}", "-o", str(tmp_path / "results.h5"), "-q"]
+    told = CliRunner().invoke(main, args)
+    assert told.exit_code == 2 and message in told.stderr and len(told.stderr.splitlines()) == 1, told.output
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_mutant_that_does_not_exist() -> None:
     with pytest.raises(FileError, match="did you mean 'stride_swapped'"):
         find("stride_swaped")

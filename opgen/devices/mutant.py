@@ -10,17 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.model import Code
-from opgen.mutants import find
+from opgen.mutants import find_device
 from opgen.mutants.checkers import Family
 from opgen.mutants.device import answer
 from opgen.mutants.mutant import NOTHING
-from opgen.mutants.works import Rack, racks, works
+from opgen.mutants.works import Rack, pages, racks, works
 
 
 def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, timeout: float, progress: Callable[[str], None]) -> None:
-    """Answer ``cases`` as the mutant called ``device`` does; FileError where there is none of that name."""
-    name, _, rule = (device or NOTHING.name).partition("/")
-    mutant = find(name)
+    """Answer ``cases`` as the mutant called ``device`` does; FileError where there is none of that name, or no such rule."""
+    mutant, rule = find_device(device or NOTHING.name, pages(bundle))
     kernel = NOTHING if isinstance(mutant, Family) else mutant
     results.header.update({"backend": "mutant", "device": device or NOTHING.name, "note": f"a mutant: {mutant.wrong}"})
     for rack in racks(bundle, cases):

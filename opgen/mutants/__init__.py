@@ -5,13 +5,16 @@ What a suite does not catch here it would not catch elsewhere. :mod:`opgen.adequ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from opgen.model import FileError, Problem
 from opgen.mutants import arithmetic, geometry, memory
 from opgen.mutants.checkers import FAMILIES, Family
 from opgen.mutants.mutant import NOTHING, Mutant
+from opgen.page.spec import Spec
 from opgen.yamlfile import did_you_mean
 
-__all__ = ["ALL", "FAMILIES", "KERNELS", "NOTHING", "Family", "Mutant", "find", "names"]
+__all__ = ["ALL", "FAMILIES", "KERNELS", "NOTHING", "Family", "Mutant", "find", "find_device", "names"]
 
 KERNELS: tuple[Mutant, ...] = (*geometry.MUTANTS, *arithmetic.MUTANTS, *memory.MUTANTS)
 """Every wrong kernel, in the order in which people read them."""
@@ -29,3 +32,19 @@ def find(name: str) -> Mutant | Family:
         if mutant.name == name:
             return mutant
     raise FileError([Problem("mutant", None, name, f"no such mutant{did_you_mean(name, names())}; known are {', '.join(names())}")])
+
+
+def find_device(name: str, pages: Sequence[Spec]) -> tuple[Mutant | Family, str]:
+    """A mutant by ``NAME``, or by ``FAMILY/RULE`` with the one rule that it holds wrong, else empty. FileError where there is none
+    of that name, or where the family can hold no such rule of ``pages`` wrong."""
+    own, slash, rule = name.partition("/")
+    mutant = find(own)
+    if not slash:
+        return mutant, ""
+    if not isinstance(mutant, Family):
+        raise FileError([Problem("mutant", None, name, f"holds no single rule wrong; {own} is its whole name")])
+    known = list(dict.fromkeys(member.rule.id for spec in pages for member in mutant.members(spec)))
+    if rule not in known:
+        text = f"no such rule on the bundle's pages{did_you_mean(rule, known)}; known are {', '.join(known) or 'none'}"
+        raise FileError([Problem("mutant", None, name, text)])
+    return mutant, rule

@@ -52,6 +52,18 @@ class Rack:
         return result
 
 
+def page_of(op: str, product: str) -> Spec:
+    """The page that judges an operator's calls on a product; its first one where no page speaks of the product."""
+    return book().by_page.get((op, product)) or book().of(op)[0]
+
+
+def pages(bundle: Bundle) -> list[Spec]:
+    """The pages that the cases of a bundle are judged by."""
+    cases, ops, products = bundle.tables["cases"], bundle.words["cases.op"], bundle.words["cases.product"]
+    pairs = sorted(set(zip(cases["op"].tolist(), cases["product"].tolist(), strict=True)))
+    return list({spec.name: spec for spec in (page_of(ops[op], products[product]) for op, product in pairs)}.values())
+
+
 def racks(bundle: Bundle, cases: Sequence[str] | None = None) -> list[Rack]:
     """The cases of a bundle, or those of the given ids, page by page."""
     known = book()
@@ -59,7 +71,7 @@ def racks(bundle: Bundle, cases: Sequence[str] | None = None) -> list[Rack]:
     specs: dict[str, Spec] = {}
     for name in bundle.ids if cases is None else cases:
         plain = bundle[name].call
-        spec = known.by_page.get((plain["op"], plain["product"])) or known.of(plain["op"])[0]
+        spec = page_of(plain["op"], plain["product"])
         specs[spec.name] = spec
         call = make_call(plain["op"], plain["product"], plain["args"], known.kinds)
         found.setdefault(spec.name, []).append((bundle.rows[name], name, call))
