@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 Code: TypeAlias = int | str
 """A status code of aclnn (``161002``), or a word: ``"any_error"``, ``"crash"``."""
 
 Bucket: TypeAlias = Literal["valid", "stated", "unstated", "unsupported_product", "disputed", "assumed"]
+BUCKETS: tuple[Bucket, ...] = get_args(Bucket)
+"""In the order in which tables show them; a call that breaks several rules goes by :data:`opgen.judge.oracle.ORDER`."""
 Kind: TypeAlias = Literal["valid", "invalid", "pinned", "call"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True)

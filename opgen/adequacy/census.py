@@ -8,8 +8,6 @@ from typing import Any
 from opgen.computation.engine import layout
 from opgen.suites.suite import Suite
 
-TO_BREAK = ("unsupported_product", "stated", "unstated")
-
 
 def census(suite: Suite) -> dict[str, Any]:
     """Counts of a suite as plain data.
@@ -43,7 +41,7 @@ def page(suite: Suite, name: str) -> dict[str, Any]:
             broken.setdefault(aimed, []).append((case.id, case.twin, tuple(r for r in rules_broken if r != aimed)))
     entries: list[dict[str, Any]] = []
     for rule in spec.rules:
-        if rule.bucket not in TO_BREAK:
+        if not rule.forbids:
             continue
         cases = broken.get(rule.id, [])
         company = min((others for _, _, others in cases), key=len, default=())

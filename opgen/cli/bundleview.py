@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from opgen.cli.console import table
+from opgen.model import BUCKETS
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-ORDER = ("valid", "stated", "unstated", "unsupported_product", "disputed", "assumed")
-"""Buckets in the order of the columns."""
 
 
 def size(number: int) -> str:
@@ -51,7 +49,7 @@ def show_summary(out: Console, found: Mapping[str, Any]) -> None:
 
 def _counts(out: Console, counts: list[Mapping[str, Any]]) -> None:
     """A row per operator, product and kind, a column per bucket that occurs."""
-    buckets = [bucket for bucket in ORDER if any(entry["bucket"] == bucket for entry in counts)]
+    buckets = [bucket for bucket in BUCKETS if any(entry["bucket"] == bucket for entry in counts)]
     heads = [bucket.removesuffix("_product") for bucket in buckets]
     shown = table("operator", "product", "kind", *heads, right=tuple(heads))
     rows: dict[tuple[str, str, str], dict[str, int]] = {}

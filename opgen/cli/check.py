@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opgen.cli import options
+from opgen.model import BUCKETS
 
 if TYPE_CHECKING:
     from opgen.maintenance.checking import Checked
     from opgen.maintenance.pages import Fact
 
-BUCKETS = ("stated", "unstated", "unsupported_product", "disputed", "assumed")
+BROKEN = BUCKETS[1:]
+"""The buckets of rules: all but ``valid``."""
 
 
 @click.command(epilog=options.examples("opgen check", "opgen check my_pool.yaml          # exit 2, with every problem of the file"))
@@ -46,12 +48,12 @@ def _show(found: Checked) -> None:
 
     out = console.output()
     if found.specs:
-        heads = ("lines", "rules", *(bucket.removesuffix("_product") for bucket in BUCKETS))
+        heads = ("lines", "rules", *(bucket.removesuffix("_product") for bucket in BROKEN))
         table = console.table("spec", *heads, right=heads)
         for spec in found.specs:
             count = buckets(spec)
             lines = len(spec.page.lines) if spec.page else 0
-            table.add_row(spec.name, str(lines), str(len(spec.rules)), *(str(count.get(bucket, "")) for bucket in BUCKETS))
+            table.add_row(spec.name, str(lines), str(len(spec.rules)), *(str(count.get(bucket, "")) for bucket in BROKEN))
         out.print(table)
     if found.plans:
         table = console.table("plan", "operator", "axes", "tiers", "pinned", right=("axes", "pinned"))

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from opgen.cli import options
+from opgen.model import KINDS
 
 
 @click.command(
@@ -66,7 +67,7 @@ def census_table(counted: dict[str, Any]) -> Any:
     """Cases by operator and product, one column per kind."""
     from opgen.cli import console
 
-    kinds = [kind for kind in ("valid", "invalid", "pinned", "call") if any(entry["kind"] == kind for entry in counted["counts"])]
+    kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in counted["counts"])]
     table = console.table("operator", "product", *kinds, right=tuple(kinds))
     rows: dict[tuple[str, str], dict[str, int]] = {}
     for entry in counted["counts"]:

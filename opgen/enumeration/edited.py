@@ -25,14 +25,13 @@ from opgen.planning.choices import Choices
 from opgen.planning.draft import Draft
 from opgen.planning.proposals import Collector, Edit, Proposals, alone
 
-FORBIDDEN = ("stated", "unstated", "unsupported_product")
-"""Buckets whose rules a suite breaks."""
-_WEIGHT = {"stated": 1000, "unstated": 1000, "unsupported_product": 1000, "disputed": 1000, "assumed": 1}
-"""What a broken rule adds to the company of another; an assumed one is mentioned and weighs less."""
-
-
 Start: TypeAlias = tuple[int, Callable[[Breaker, int], Iterable[Sequence[Edit]]]]
 """An edited call, and what may be edited in it next."""
+
+
+def _weight(rule: Rule) -> int:
+    """What a broken rule adds to the company of another; an assumed one is mentioned and weighs less."""
+    return 1 if rule.bucket == "assumed" else 1000
 
 
 def _turning(guard: Guard, breaker: Breaker, row: int) -> Iterable[Sequence[Edit]]:
@@ -84,8 +83,8 @@ class Edited:
         starts: list[Start] = []
         for number, (r, _) in enumerate(self.guards):
             rule = self.rule(number)[0]
-            broken = self.breaking(number) if rule.bucket in FORBIDDEN else np.zeros(0, dtype=np.int64)
-            if len(broken) and self.weight[broken].min() > _WEIGHT[rule.bucket]:
+            broken = self.breaking(number) if rule.forbids else np.zeros(0, dtype=np.int64)
+            if len(broken) and self.weight[broken].min() > _weight(rule):
                 for row in self._lightest(broken):
                     others = [i for i in np.flatnonzero(self.judged.broken[:, row]) if i != r]
                     guards = [guard for i in others for guard in self.spec.rules[i].guards]
@@ -98,7 +97,7 @@ class Edited:
         starts: list[Start] = []
         for number in range(len(self.guards)):
             rule, guard = self.rule(number)
-            if rule.bucket not in FORBIDDEN or unreachable(rule, self.spec) or len(self.breaking(number)):
+            if not rule.forbids or unreachable(rule, self.spec) or len(self.breaking(number)):
                 continue
             asked = [terms.condition(text, self.spec.scope) for text in conjuncts(guard)]
             held = np.array([holds(term, self.judged.view, len(self)) for term in asked]).reshape(len(asked), len(self))
@@ -171,7 +170,7 @@ class Edited:
     @cached_property
     def weight(self) -> np.ndarray:
         """(rows,) int: what each row breaks, heavy rules and light ones."""
-        weights = np.array([_WEIGHT[rule.bucket] for rule in self.spec.rules])
+        weights = np.array([_weight(rule) for rule in self.spec.rules])
         return np.asarray((self.judged.broken * weights[:, None]).sum(axis=0))
 
     @cached_property

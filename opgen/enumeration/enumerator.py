@@ -14,7 +14,7 @@ from opgen.calls.costs import elements
 from opgen.calls.table import CallTable, concatenate, from_calls
 from opgen.covering import Cover, Model, cover
 from opgen.enumeration import picking
-from opgen.enumeration.edited import FORBIDDEN, Edited
+from opgen.enumeration.edited import Edited
 from opgen.enumeration.faultpairs import fault_pairs
 from opgen.enumeration.levels import levels_of
 from opgen.enumeration.reasons import unreachable
@@ -147,12 +147,12 @@ def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, 
                 limits.setdefault(row, []).append(f"at the limit of {rule.id}")
         for row in picking.members(edited, number, own_legal) if tier.limits else ():
             limits.setdefault(row, []).append(f"one of what {rule.id} lists")
-        if rule.bucket in FORBIDDEN:
+        if rule.forbids:
             for row in picking.worst(edited, number, tier.invalid):
                 others = picking.company(edited, row, (r,))
                 broken.setdefault(row, []).append(f"breaks {rule.id}" + (f" with {', '.join(others)}" if others else ""))
                 singles.setdefault(rule.id, []).append(row)
-    report.unreached = {rule.id: _why(rule, spec) for rule in rules if rule.bucket in FORBIDDEN and tier.invalid and rule.id not in singles}
+    report.unreached = {rule.id: _why(rule, spec) for rule in rules if rule.forbids and tier.invalid and rule.id not in singles}
     orders = fault_pairs(edited, singles, tier.pairs) if tier.pairs else {}
     near = edited.nearest(broken)
     base = edited.proposals.base

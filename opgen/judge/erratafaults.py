@@ -11,8 +11,6 @@ from opgen.yamlfile import Location
 
 Fault: TypeAlias = tuple[Location, str, str]
 """(where in the file, the id it is about, the text)."""
-FORBIDDEN = ("unsupported_product", "stated", "unstated")
-"""The buckets of rules by which a page forbids a call."""
 
 
 def faults(pages: Sequence[PageErrata]) -> Iterator[Fault]:
@@ -81,4 +79,4 @@ def _unspoken(pages: Sequence[PageErrata]) -> Iterator[Fault]:
 
 
 def _forbidden(pages: Sequence[PageErrata]) -> set[str]:
-    return {rule.id for page in pages for rule in page.spec.rules if rule.bucket in FORBIDDEN}
+    return {rule.id for page in pages for rule in page.spec.rules if rule.forbids}

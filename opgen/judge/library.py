@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 
 from opgen.judge.errata import Errata, NamedView, Numeric, PageErrata, Tolerance
-from opgen.judge.erratafaults import FORBIDDEN
 from opgen.judge.erratafile import errata
 from opgen.judge.oracle import Judgement
 from opgen.model import Code, LibraryAnswer
@@ -136,7 +135,7 @@ def differences(answers: Answers) -> Differences:
     lets = _what_lets_pass(answers)
     for rule, broken in zip(judgement.spec.rules, judgement.broken, strict=True):
         asked = accepts & broken
-        if rule.bucket not in FORBIDDEN or not asked.any():
+        if not rule.forbids or not asked.any():
             continue
         reason = np.zeros(rows, dtype=bool)
         for name, passes in lets.get(rule.id, {}).items():

@@ -20,7 +20,6 @@ from opgen.page.spec import Spec
 
 ORDER: tuple[Bucket, ...] = ("unsupported_product", "stated", "unstated", "disputed", "assumed", "valid")
 """The bucket of a call that breaks several rules is the first of these that occurs."""
-_FORBIDDEN = ("unsupported_product", "stated", "unstated")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Judgement:
         """(rows,) int64: bit i for ``spec.codes[i]``, the next bit for any error."""
         result = np.zeros(len(self.table), dtype=np.int64)
         for rule, rows in self.breaking:
-            if rule.bucket in _FORBIDDEN:
+            if rule.forbids:
                 result[rows] |= 1 << (self.spec.codes.index(rule.code) if rule.code is not None else len(self.spec.codes))
         return result
 

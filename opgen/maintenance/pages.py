@@ -10,6 +10,7 @@ import numpy as np
 
 from opgen.calls.table import from_calls
 from opgen.calls.words import words
+from opgen.judge.oracle import ORDER
 from opgen.model import Argument, Call, TensorDesc
 from opgen.page.binding import TableView
 from opgen.page.rules import Guard, Rule
@@ -105,8 +106,7 @@ def differences(pages: Sequence[Spec]) -> list[Difference]:
 
 def buckets(spec: Spec) -> dict[str, int]:
     """Bucket -> how many rules of the page stand in it."""
-    order = ("unsupported_product", "stated", "unstated", "disputed", "assumed")
-    count = {bucket: sum(rule.bucket == bucket for rule in spec.rules) for bucket in order}
+    count = {bucket: sum(rule.bucket == bucket for rule in spec.rules) for bucket in ORDER}
     return {bucket: number for bucket, number in count.items() if number}
 
 

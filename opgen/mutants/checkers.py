@@ -24,7 +24,6 @@ Change = Callable[[Spec, Rule], Rule | None]
 """A rule as the wrong checker holds it; None where the fault says nothing of this rule."""
 CRASH = "crash"
 ANY = ("==", "!=", "<", "<=", ">", ">=", "in", "not in")
-_FORBIDDEN = ("unsupported_product", "stated", "unstated")
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Family:
     def members(self, spec: Spec) -> Iterator[Member]:
         """A member per rule."""
         for rule in spec.rules:
-            if rule.bucket in _FORBIDDEN:
+            if rule.forbids:
                 wrong = self.change(spec, rule)
                 if wrong is not None:
                     yield Member(self, rule, wrong)

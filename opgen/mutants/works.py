@@ -47,7 +47,7 @@ class Rack:
         """(rows,) what a device answers that finds these rules broken, (rules, rows): the first one's code."""
         result = np.zeros(len(self), dtype=np.int64)
         for rule, rows in zip(reversed(self.spec.rules), broken[::-1], strict=True):
-            if rule.bucket not in ("disputed", "assumed"):
+            if rule.forbids:
                 result[rows] = UNNAMED if rule.code is None else rule.code
         return result
 

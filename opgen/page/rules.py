@@ -79,6 +79,11 @@ class Rule:
         return _anywhere([guard.applies(view, rows) for guard in self.guards], rows)
 
     @property
+    def forbids(self) -> bool:
+        """Whether the page forbids a call that breaks it; it does not where it is silent or contradicts itself."""
+        return self.bucket in ("unsupported_product", "stated", "unstated")
+
+    @property
     def refs(self) -> tuple[Reference, ...]:
         """Every reference of every guard, conditions included."""
         found: dict[Reference, None] = {}
