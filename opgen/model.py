@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 Code: TypeAlias = int | str
@@ -34,6 +35,37 @@ class TensorDesc:
     offset: int = 0
     storage_shape: tuple[int, ...] | None = None
     range: tuple[float, float] | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is said of the layout: contiguous, and storage equal to the view."""
+        return self.strides is None and self.storage_shape is None and not self.offset
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The strides, of a contiguous tensor too."""
+        return row_major(self.shape) if self.strides is None else self.strides
+
+    @property
+    def storage_elements(self) -> int:
+        """Elements of the storage: of the extents that are given, or up to the last one of the view."""
+        if self.storage_shape is not None:
+            return max(prod(self.storage_shape), 0)
+        if self.strides is None or 0 in self.shape:
+            return max(self.offset + prod(self.shape), 0)
+        return max(self.offset + sum((extent - 1) * step for extent, step in zip(self.shape, self.strides, strict=True) if step > 0) + 1, 0)
+
+    @property
+    def storage_extents(self) -> tuple[int, ...]:
+        """Extents of the storage: those that are given, or those of the view, or one axis where the two differ."""
+        if self.storage_shape is not None:
+            return self.storage_shape
+        return self.shape if self.plain else (self.storage_elements,)
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements of a contiguous tensor."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 Argument: TypeAlias = TensorDesc | tuple[int, ...] | tuple[bool, ...] | int | bool | None

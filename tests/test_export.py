@@ -32,6 +32,7 @@ from opgen.computation import engine
 from opgen.interop import atk, atkexport, gtest, npz, ttk, ttkexport
 from opgen.interop.folder import MANIFEST, file_name
 from opgen.model import FileError
+from opgen.numbers import views
 from opgen.page.book import book
 from opgen.suites.selection import Request, header
 from tests import loopback
@@ -75,6 +76,9 @@ ODD = [
     _norm("norm/slash-ü", _tensor(2, 4, 3, strides=[48, 6, 2], offset=1, storage_shape=[2, 8, 6], range=[-2, 2])),
     _norm("x" * 150, _tensor(2, 4, 3, strides=[12, 1, 4], offset=0, storage_shape=[2, 3, 4])),
     _norm("..", _tensor(2, 4, 3), gradInput=_tensor(2, 4, 3, strides=[24, 6, 2], offset=0, storage_shape=[2, 4, 6])),
+    _pad("a view that says nothing of its storage", gradOutput=_tensor(2, 5, 6, strides=[50, 6, 1])),
+    _pad("backwards", gradOutput=_tensor(2, 5, 6, strides=[30, 6, -1], offset=5), gradInput=_tensor(2, 3, 4, offset=7)),
+    _pad("room behind", gradOutput=_tensor(2, 5, 6, storage_shape=[80])),
     _pad("bad \"quoted\" ??/ \\", gradOutput=_tensor(2, 5, 7)),
     _pad("huge", padding=[-(2**63), 2**63 - 1, 0, 0], self=_tensor(2**40, 1, 1)),
     _pad("null", padding=None, gradOutput=None),
@@ -472,13 +476,15 @@ def check_test(one: dict[str, Any], case: CaseView, status: int) -> None:
             bundle = case.bundle
             dtypes = {word: number for number, word in bundle.words["tensors.dtype"].items()}
             formats = {word: number for number, word in bundle.words["tensors.format"].items()}
-            size = found.pop("bytes")
+            size, extents = found.pop("bytes"), value["storage_shape"] or value["shape"]
+            if value["storage_shape"] is None and (value["strides"] or value["offset"]):
+                extents = [views.index(tuple(value["shape"]), case.args[name].steps, value["offset"]).max() + 1]
             assert found == {
                 "shape": value["shape"], "dtype": dtypes[value["dtype"]], "format": formats[value["format"]], "strides": value["strides"],
-                "offset": value["offset"], "storage": value["shape"] if value["storage_shape"] is None else value["storage_shape"],
+                "offset": value["offset"], "storage": extents,
             }  # fmt: skip
             bits = words().dtypes[value["dtype"]]["bits"]
-            assert size == (prod(value["storage_shape"] or value["shape"]) * bits // 8 if case.phase == 2 else 0)
+            assert size == (prod(extents) * bits // 8 if case.phase == 2 else 0)
             assert name not in case.inputs or size == case.storage[name].nbytes
         else:
             assert found == value, name

@@ -192,6 +192,22 @@ def test_what_torch_refuses_is_its_answer(bundle, tmp_path, monkeypatch):
     assert "RuntimeError: not today" in verdict.detail
 
 
+def test_views_that_say_nothing_of_their_storage(tmp_path):
+    pytest.importorskip("torch")
+    layouts = {
+        "far": {"strides": [1000, 56, 8, 1]}, "backwards": {"strides": [168, 56, 8, -1], "offset": 7}, "later": {"offset": 9},
+        "again": {"strides": [0, 56, 8, 1]}, "room": {"storage_shape": [400]},
+    }  # fmt: skip
+    calls = {name: sample.pad(gradOutput=sample.tensor([2, 3, 7, 8], **layout)) for name, layout in layouts.items()}
+    with opgen.open(sample.write(tmp_path / "views.h5", calls)) as bundle:
+        run(bundle, backend("torch"), tmp_path / "r.h5", cases=list(calls))
+        run(bundle, backend("mutant:nothing"), tmp_path / "m.h5", cases=list(calls), device="nothing")
+        found = {name: opgen.diff(bundle, tmp_path / "r.h5")[name] for name in calls}
+        assert {one.verdict for one in opgen.diff(bundle, tmp_path / "m.h5").verdicts} == {"passed"}
+    assert {name: one.verdict for name, one in found.items()} == dict.fromkeys(calls, "passed") | {"backwards": "skipped"}
+    assert found["backwards"].detail == "torch has no negative strides"
+
+
 @pytest.mark.parametrize("device", ["npu:0", "warp", "cuda:99"])
 def test_absent_devices_are_one_message(path, tmp_path, device):
     pytest.importorskip("torch")

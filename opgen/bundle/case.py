@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from opgen.bundle.dtypes import ROLES, BundleError
-from opgen.model import Argument, Break, Expectation, LibraryAnswer, TensorDesc
+from opgen.model import Argument, Break, Expectation, LibraryAnswer, TensorDesc, row_major
 
 if TYPE_CHECKING:
     from opgen.bundle.reader import Bundle
@@ -227,7 +227,7 @@ def _view(case: CaseView, name: str, storage: np.ndarray, row: tuple[Any, ...]) 
         raise BundleError(f"{case.id}: {name}: {len(storage)} elements are too few for {list(shape)}")
     strides = case.bundle.sequence(row[6])
     if strides is None:
-        strides = tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+        strides = row_major(shape)
     if 0 in shape:
         return np.empty(shape, dtype=storage.dtype)
     reach = [(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]

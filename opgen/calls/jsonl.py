@@ -243,7 +243,7 @@ def to_plain(call: Call) -> dict[str, Any]:
 def _plain(value: Argument) -> Any:
     if isinstance(value, TensorDesc):
         plain: dict[str, Any] = {"shape": list(value.shape), "dtype": value.dtype, "format": value.format}
-        if value.strides is not None or value.storage_shape is not None or value.offset:
+        if not value.plain:
             plain["strides"] = None if value.strides is None else list(value.strides)
             plain["offset"] = value.offset
             plain["storage_shape"] = None if value.storage_shape is None else list(value.storage_shape)

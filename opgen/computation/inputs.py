@@ -131,7 +131,7 @@ def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
     at = 0
     for inputs, name, desc, size in tensors:
         cases, cut = len(inputs.batch.ids), slice(at, at := at + size)
-        if desc.strides is None and not desc.offset:
+        if desc.plain:
             shape = cases, *desc.shape
             inputs.arrays[name, "input"], inputs.values[name] = storage[cut].reshape(cases, size // cases), flat[cut].reshape(shape)
             if seen is not flat:

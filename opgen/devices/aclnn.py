@@ -26,6 +26,7 @@ from opgen.devices.messages import Buffer, Request, Setup
 from opgen.devices.process import Answer, Worker
 from opgen.model import Argument, Call, TensorDesc
 from opgen.numbers import canary
+from opgen.numbers.views import index
 from opgen.page.book import book
 
 
@@ -110,7 +111,7 @@ def request_of(view: CaseView, call: Call) -> Request:
                 if given is not None:
                     buffers[at] = Buffer(np.ascontiguousarray(given).view(np.uint8), False)
                 else:
-                    buffers[at] = Buffer(canary.prefilled(value.dtype, numpy_dtype(value.dtype).itemsize, storage_of(value)), True)
+                    buffers[at] = Buffer(canary.prefilled(value.dtype, numpy_dtype(value.dtype).itemsize, value.storage_elements), True)
     return Request(view.op, tuple(map(_value, call.args.values())), buffers, data, zlib.crc32(view.id.encode()))
 
 
@@ -118,20 +119,8 @@ def _value(value: Argument) -> Values:
     if not isinstance(value, TensorDesc):
         return value
     tables = words()
-    storage = value.storage_shape
-    if storage is None:
-        storage = value.shape if value.strides is None and not value.offset else (storage_of(value),)
     dtype, layout = tables.dtypes[value.dtype]["acl"], tables.formats[value.format]
-    return TensorArgument(value.shape, dtype, layout, value.strides, value.offset, storage)
-
-
-def storage_of(desc: TensorDesc) -> int:
-    """Elements of the buffer that a view lies in."""
-    if desc.storage_shape is not None:
-        return prod(desc.storage_shape)
-    if desc.strides is None or 0 in desc.shape:
-        return max(desc.offset + (prod(desc.shape) if desc.strides is None else 0), 0)
-    return max(desc.offset + sum((extent - 1) * stride for extent, stride in zip(desc.shape, desc.strides, strict=True)) + 1, 0)
+    return TensorArgument(value.shape, dtype, layout, value.strides, value.offset, value.storage_extents)
 
 
 # and back -------------------------------------------------------------------------------------------------------------
@@ -145,7 +134,7 @@ def read_back(view: CaseView, call: Call, answer: Answer) -> tuple[dict[str, np.
     for at, raw in answer.outputs.items():
         name, desc = names[at], call.args[names[at]]
         assert isinstance(desc, TensorDesc)
-        kind, elements = numpy_dtype(desc.dtype), storage_of(desc)
+        kind, elements = numpy_dtype(desc.dtype), desc.storage_elements
         inside = canary.in_view(desc.shape, desc.strides, desc.offset, elements)
         more, foreign = canary.inspect(name, raw, desc.dtype, kind.itemsize, inside, name in asked)
         notes, overrun = notes + more, overrun or foreign
@@ -156,9 +145,6 @@ def read_back(view: CaseView, call: Call, answer: Answer) -> tuple[dict[str, np.
 
 def logical(storage: np.ndarray, desc: TensorDesc) -> np.ndarray:
     """The elements of a view on its storage, in the view's shape."""
-    if 0 in desc.shape:
-        return np.empty(desc.shape, dtype=storage.dtype)
     if desc.strides is None:
         return storage[desc.offset : desc.offset + prod(desc.shape)].reshape(desc.shape)
-    steps = tuple(stride * storage.itemsize for stride in desc.strides)
-    return np.lib.stride_tricks.as_strided(storage[desc.offset :], desc.shape, steps).copy()
+    return storage[index(desc.shape, desc.steps, desc.offset)].reshape(desc.shape)

@@ -21,6 +21,7 @@ from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.devices import NoDevice
 from opgen.devices._torchops import ADAPTERS, MODES, Unable
+from opgen.model import TensorDesc
 from opgen.numbers.numerics import DTYPES, FORMATS, Array, rounded, stored
 from opgen.page.book import book
 
@@ -115,20 +116,21 @@ class TorchDevice:
 
     def _tensor(self, case: CaseView, name: str, plainly: bool) -> torch.Tensor | None:
         """An input with the strides of the call, in what the device computes in; ``plainly`` leaves out the rounding."""
-        if case.call["args"][name] is None:
+        desc = case.args[name]
+        if not isinstance(desc, TensorDesc):
             return None
-        desc = case.call["args"][name]
         storage = case.storage[name]
         if self.npu:
-            flat = _from_numpy(storage, desc["dtype"]).to(self.device)
+            flat = _from_numpy(storage, desc.dtype).to(self.device)
         else:
-            flat = torch.from_numpy(_wide(storage, desc["dtype"], "" if plainly else case.compute)).to(self.device)
-        if desc["strides"] is None and not desc["offset"]:
-            return flat.reshape(desc["shape"])
-        if 0 in desc["shape"]:
-            return flat.new_empty(desc["shape"])
-        steps = desc["strides"] if desc["strides"] is not None else _contiguous(desc["shape"])
-        return flat.as_strided(desc["shape"], steps, desc["offset"])
+            flat = torch.from_numpy(_wide(storage, desc.dtype, "" if plainly else case.compute)).to(self.device)
+        if desc.plain:
+            return flat.reshape(desc.shape)
+        if 0 in desc.shape:
+            return flat.new_empty(desc.shape)
+        if min(desc.steps) < 0:
+            raise Unable("torch has no negative strides")
+        return flat.as_strided(desc.shape, desc.steps, desc.offset)
 
     def _stored(self, value: torch.Tensor, desc: Mapping[str, Any]) -> Array:
         """An output in the shape and dtype of the call, cast once."""
@@ -159,13 +161,6 @@ def _from_numpy(storage: Array, dtype: str) -> torch.Tensor:
     if dtype == "BFLOAT16":
         return torch.from_numpy(storage.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(storage)
-
-
-def _contiguous(shape: list[int]) -> list[int]:
-    steps = [1] * len(shape)
-    for i in range(len(shape) - 1, 0, -1):
-        steps[i - 1] = steps[i] * shape[i]
-    return steps
 
 
 def _import_npu(device: str) -> None:

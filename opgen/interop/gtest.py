@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from opgen.calls.words import words
 from opgen.interop import choice, names
 from opgen.interop.choice import Exported
 from opgen.interop.folder import write_text
+from opgen.model import Argument, TensorDesc
 from opgen.page.spec import Spec
 
 _HEAD = Path(__file__).with_name("gtest_head.txt")
@@ -73,7 +73,7 @@ def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
     used.add((case.op, name))
     library = case.library
     dies = library is not None and "crash" in library.codes
-    args, lines = case.call["args"], []
+    args, lines = case.args, []
     for p in spec.parameters.values():
         holder = _HOLDERS.get(spec.kinds[p.name])
         if holder is not None and args[p.name] is not None:
@@ -116,19 +116,17 @@ def _list(values: Iterable[Any]) -> str:
     return "{" + ", ".join(str(v).lower() if isinstance(v, bool) else _number(v) for v in values) + "}"
 
 
-def _made(kind: str, value: Any, with_data: bool) -> str:
+def _made(kind: str, value: Argument, with_data: bool) -> str:
     """What stands behind the name of an argument that is made of a description."""
-    if kind == "bool_array":
-        return _list(value)
-    if kind == "int_array":
-        return f"(Dims{_list(value)})"
-    storage = value["shape"] if value["storage_shape"] is None else value["storage_shape"]
-    made = [f"Dims{_list(value['shape'])}", f"k{value['dtype']}", f"kFormat{value['format']}"]
-    if value["strides"] is not None or value["offset"] or value["storage_shape"] is not None:
-        strides = "std::nullopt" if value["strides"] is None else f"Dims{_list(value['strides'])}"
-        made += [strides, _number(value["offset"]), f"Dims{_list(storage)}"]
+    if isinstance(value, tuple):
+        return _list(value) if kind == "bool_array" else f"(Dims{_list(value)})"
+    assert isinstance(value, TensorDesc)
+    made = [f"Dims{_list(value.shape)}", f"k{value.dtype}", f"kFormat{value.format}"]
+    if not value.plain:
+        strides = "std::nullopt" if value.strides is None else f"Dims{_list(value.strides)}"
+        made += [strides, _number(value.offset), f"Dims{_list(value.storage_extents)}"]
     if with_data:
-        made.insert(0, f"Bytes{{{prod(storage) * words().dtypes[value['dtype']]['bits'] // 8}}}")
+        made.insert(0, f"Bytes{{{value.storage_elements * words().dtypes[value.dtype]['bits'] // 8}}}")
     return f"({', '.join(made)})"
 
 

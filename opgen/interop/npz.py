@@ -15,6 +15,7 @@ from opgen.bundle.reader import Bundle
 from opgen.interop import choice
 from opgen.interop.choice import Exported
 from opgen.interop.folder import file_name, new_folder
+from opgen.model import TensorDesc
 
 INDEX = "cases.jsonl"
 
@@ -54,10 +55,11 @@ def describe(case: CaseView) -> dict[str, Any]:
 def arrays(case: CaseView) -> Iterator[tuple[str, np.ndarray]]:
     """Every array of a case under its key: ``input.X`` the logical view, ``storage.X`` the buffer of a view that is not its own,
     ``golden.Y`` and ``bound.Y``. BFLOAT16 becomes its bits."""
-    args = case.call["args"]
+    args = case.args
     for name, array in case.inputs.items():
         yield f"input.{name}", plain(array)
-        if args[name]["strides"] is not None or args[name]["offset"] or args[name]["storage_shape"] is not None:
+        desc = args[name]
+        if isinstance(desc, TensorDesc) and not desc.plain:
             yield f"storage.{name}", plain(case.storage[name])
     for role, found in (("golden", case.golden), ("bound", case.bound)):
         for name, array in found.items():

@@ -7,7 +7,6 @@ Unless it is a mutant its outputs lie within every bound.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from opgen.golden import Array, kernel
 from opgen.model import TensorDesc
 from opgen.mutants.mutant import Mutant, Outputs, Values, Work
 from opgen.numbers.numerics import DTYPES, rounded, stored
-from opgen.suites.stored import storage_elements
+from opgen.numbers.views import index
 
 UNWRITTEN = np.nan
 """What an output holds before it is written."""
@@ -44,18 +43,9 @@ def answer(work: Work, mutant: Mutant) -> Outputs:
         return {name: _write(work, mutant, name, found[name]) for name in work.batch.wanted}
 
 
-def index(desc: TensorDesc) -> Array:
-    """Position in its storage of every element of a view, in row-major order of the view."""
-    steps = desc.strides or tuple(prod(desc.shape[i + 1 :]) for i in range(len(desc.shape)))
-    places = np.full((1,) * max(len(desc.shape), 1), desc.offset, dtype=np.int64)
-    for axis, (extent, step) in enumerate(zip(desc.shape, steps, strict=True)):
-        places = places + (np.arange(extent) * step).reshape(-1, *(1,) * (len(desc.shape) - axis - 1))
-    return places.reshape(-1)
-
-
 def view(storage: Array, desc: TensorDesc) -> Array:
     """The elements of a view, (B, n)."""
-    return storage if desc.strides is None and not desc.offset else storage[:, index(desc)]
+    return storage if desc.plain else storage[:, index(desc.shape, desc.steps, desc.offset)]
 
 
 def in_compute(work: Work, values: Array, storage: str, to: str | None) -> Array:
@@ -108,4 +98,4 @@ def unwritten(shape: tuple[int, ...], dtype: Any) -> Array:
 
 def storage_of(batch: int, desc: TensorDesc, dtype: Any) -> Array:
     """The storages of an output that nobody has written, (B, elements)."""
-    return unwritten((batch, storage_elements(desc)), dtype)
+    return unwritten((batch, desc.storage_elements), dtype)

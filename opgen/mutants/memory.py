@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
+from math import prod
 from zlib import crc32
 
 import numpy as np
 
 from opgen.golden import Array
 from opgen.model import TensorDesc
-from opgen.mutants.device import index, storage_of, unwritten
+from opgen.mutants.device import storage_of, unwritten
 from opgen.mutants.mutant import Golden, Mutant, Names, Outputs, Values, Work
+from opgen.numbers.views import index
 
 BLOCK = 16
 """Elements that are written at a time."""
 
 
 def contiguous(storage: Array, desc: TensorDesc) -> Array:
-    """The first elements from the offset on, whatever the strides."""
-    return storage[:, desc.offset : desc.offset + np.prod(desc.shape, dtype=np.int64)]
+    """The first elements from the offset on, whatever the strides; behind the end of the storage its beginning."""
+    return np.take(storage, desc.offset + np.arange(prod(desc.shape)), axis=1, mode="wrap")
 
 
 def without_offset(storage: Array, desc: TensorDesc) -> Array:
-    return storage[:, index(desc) - desc.offset]
+    return storage[:, index(desc.shape, desc.steps, 0)]
 
 
 def written_contiguous(array: Array, desc: TensorDesc) -> Array:
     """Written one element behind the other into a storage that is then read by its strides."""
-    if desc.strides is None and not desc.offset:
+    if desc.plain:
         return array
     storage = storage_of(len(array), desc, array.dtype)
-    storage[:, : array[0].size] = array.reshape(len(array), -1)
-    return storage[:, index(desc)].reshape(array.shape)
+    storage[:, np.arange(array[0].size) % storage.shape[1]] = array.reshape(len(array), -1)
+    return storage[:, index(desc.shape, desc.steps, desc.offset)].reshape(array.shape)
 
 
 def gaps_unwritten(work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]) -> Outputs:

@@ -138,7 +138,7 @@ def _main(failing: Failing, kind: dict[str, str], held: dict[str, Tensor]) -> st
 
 
 def _tensor(tensor: Tensor, data: bool) -> list[str]:
-    name, size = tensor.name, tensor.elements * tensor.itemsize
+    name, size = tensor.name, tensor.desc.storage_elements * tensor.itemsize
     lines = []
     if data and tensor.bits is not None:
         lines.append(f"void* {name} = upload({f'{name}_data' if len(tensor.bits) else 'nullptr'}, {size});")
@@ -147,23 +147,23 @@ def _tensor(tensor: Tensor, data: bool) -> list[str]:
     else:
         lines.append(f"void* {name} = nullptr;  // the first phase looks at descriptors only")
     steps = "nullptr" if tensor.desc.strides is None else f"{name}_strides"
-    for what, values in (("shape", tensor.desc.shape), ("strides", tensor.desc.strides), ("storage", tensor.storage)):
+    for what, values in (("shape", tensor.desc.shape), ("strides", tensor.desc.strides), ("storage", tensor.desc.storage_extents)):
         if values is not None:
             lines.append(f"const int64_t {name}_{what}[] = {{{', '.join(map(str, values)) or '0'}}};")
     lines.append(
         f"auto* {name}_tensor = aclCreateTensor({name}_shape, {len(tensor.desc.shape)}, {tensor.dtype}, {steps}, {tensor.desc.offset}, "
-        f"{tensor.format}, {name}_storage, {len(tensor.storage)}, {name});"
+        f"{tensor.format}, {name}_storage, {len(tensor.desc.storage_extents)}, {name});"
     )
     return lines
 
 
 def _comparison(tensor: Tensor, golden: list[float], bound: list[float]) -> list[str]:
     name, complex_ = tensor.name, 2 if tensor.desc.dtype.startswith("COMPLEX") else 1
-    shape, strides = (", ".join(map(str, values)) for values in (tensor.desc.shape, tensor.strides))
+    shape, strides = (", ".join(map(str, values)) for values in (tensor.desc.shape, tensor.desc.steps))
     view = f"{{{{{shape}}}, {{{strides}}}, {tensor.desc.offset}, {tensor.itemsize}}}"
     expected = [f"const std::vector<double> {name}_{what} = {{\n{folded(map(_literal, values), '        ')}\n    }};"
                 for what, values in (("golden", golden), ("bound", bound))]  # fmt: skip
-    where = f'"{name}", {name}, {tensor.elements * tensor.itemsize}, {view}, {complex_}, {_DECODE[part(tensor.desc.dtype)]}'
+    where = f'"{name}", {name}, {tensor.desc.storage_elements * tensor.itemsize}, {view}, {complex_}, {_DECODE[part(tensor.desc.dtype)]}'
     return [*expected, f"wrong += compare({where}, {name}_golden, {name}_bound);"]
 
 

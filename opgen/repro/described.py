@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from opgen.calls.words import words
 from opgen.model import TensorDesc
 from opgen.numbers.numerics import Array
 from opgen.page.book import book
-from opgen.suites.stored import storage_elements
 
 if TYPE_CHECKING:
     from opgen.repro.minimize import Failing
@@ -30,9 +28,6 @@ class Tensor:
     desc: TensorDesc
     dtype: int
     format: int
-    strides: tuple[int, ...]
-    storage: tuple[int, ...]
-    elements: int
     itemsize: int
     bits: Array | None
 
@@ -50,20 +45,11 @@ def tensors(failing: Failing) -> dict[str, Tensor]:
         if not isinstance(desc, TensorDesc):
             continue
         size = max(words().dtypes[desc.dtype]["bits"] // 8, 1)
-        elements = max(int(storage_elements(desc)), 0)
-        storage = desc.storage_shape
-        if storage is None:
-            storage = desc.shape if desc.strides is None and not desc.offset else (elements,)
         found[name] = Tensor(
-            name, desc, words().dtypes[desc.dtype]["acl"], words().formats[desc.format], desc.strides or row_major(desc.shape), storage,
-            elements, size, unsigned(failing.storage[name]) if name in failing.storage else None,
+            name, desc, words().dtypes[desc.dtype]["acl"], words().formats[desc.format], size,
+            unsigned(failing.storage[name]) if name in failing.storage else None,
         )  # fmt: skip
     return found
-
-
-def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides in elements of a contiguous tensor."""
-    return tuple(int(prod(shape[axis + 1 :])) for axis in range(len(shape)))
 
 
 def unsigned(values: Array) -> Array:

@@ -140,8 +140,8 @@ def _body(failing: Failing, held: dict[str, Tensor]) -> str:
         tensor = held[name]
         lines += [f"golden = np.array([\n{folded(map(_plain, golden.reshape(-1).tolist()), '    ')}\n])",
                   f"bound = np.array([\n{folded(map(_plain, failing.bound[name].reshape(-1).tolist()), '    ')}\n])",
-                  f"storage = download({name}_device, np.{numpy_name(tensor.desc.dtype)}, {tensor.elements})",
-                  f'wrong += compare("{name}", storage, {tensor.desc.shape}, {tensor.strides}, {tensor.desc.offset}, golden, bound'
+                  f"storage = download({name}_device, np.{numpy_name(tensor.desc.dtype)}, {tensor.desc.storage_elements})",
+                  f'wrong += compare("{name}", storage, {tensor.desc.shape}, {tensor.desc.steps}, {tensor.desc.offset}, golden, bound'
                   + (", bfloat16=True)" if tensor.desc.dtype == "BFLOAT16" else ")")]  # fmt: skip
     return "\n".join([*lines, "sys.exit(wrong != 0)"]) + "\n"
 
@@ -154,9 +154,10 @@ def _tensor(tensor: Tensor, data: bool) -> list[str]:
         literals = folded((hex(int(one)) for one in tensor.bits), "    ")
         lines.append(f"{name}_device = upload(np.array([  # the bits of {desc.dtype} {list(desc.shape)}\n{literals}\n], {word}))")
     elif data:
-        lines.append(f"{name}_device = upload(np.full({tensor.elements * tensor.itemsize}, 0xFF, np.uint8))  # NaN until it is written")
+        size = desc.storage_elements * tensor.itemsize
+        lines.append(f"{name}_device = upload(np.full({size}, 0xFF, np.uint8))  # NaN until it is written")
     device = f"{name}_device" if data else "None"
-    view = f"{desc.shape}, {tensor.dtype}, {tensor.format}, {desc.strides}, {desc.offset}, {tensor.storage}"
+    view = f"{desc.shape}, {tensor.dtype}, {tensor.format}, {desc.strides}, {desc.offset}, {desc.storage_extents}"
     lines.append(f"{name} = tensor({view}, {device})")
     return lines
 

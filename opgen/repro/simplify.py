@@ -19,7 +19,7 @@ from opgen.calls.table import CallTable, concatenate, from_calls
 from opgen.calls.words import words
 from opgen.language.formulas import Value
 from opgen.language.terms import Reference, Term
-from opgen.model import Call, TensorDesc
+from opgen.model import Call, TensorDesc, row_major
 from opgen.page.binding import TableView
 from opgen.page.spec import Parameter, Spec
 from opgen.planning.draft import Choice, Draft
@@ -60,9 +60,7 @@ def complexity(call: Call) -> int:
     total = 0
     for value in call.args.values():
         if isinstance(value, TensorDesc):
-            viewed = value.strides is not None or value.offset != 0
-            storage = prod(value.storage_shape) if value.storage_shape is not None else prod(value.shape)
-            total += 8 * abs(storage) + 16 * viewed + 2 * (value.dtype != "FLOAT") + len(value.shape)
+            total += 8 * abs(prod(value.storage_extents)) + 16 * (not value.plain) + 2 * (value.dtype != "FLOAT") + len(value.shape)
         elif isinstance(value, tuple):
             total += sum(4 if item is True else abs(int(item)) for item in value)
         elif value is not None:
@@ -121,7 +119,7 @@ def _attributes(spec: Spec, table: CallTable, unnamed: int) -> Iterator[tuple[Re
 
 def _view(desc: TensorDesc, unnamed: int) -> int:
     """The named view that a tensor is."""
-    if desc.offset == 0 and desc.strides in (None, tuple(prod(desc.shape[i + 1 :]) for i in range(len(desc.shape)))):
+    if desc.offset == 0 and desc.steps == row_major(desc.shape):
         return 0
     rank, shape = np.array([len(desc.shape)]), np.array([desc.shape or (1,)])
     for number in range(1, len(VIEWS)):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from opgen.model import TensorDesc
 from opgen.numbers.numerics import DTYPES, rounded
+from opgen.numbers.views import index
 from opgen.repro.described import folded, parts, summary, tensors
 
 if TYPE_CHECKING:
@@ -65,10 +64,7 @@ def program(failing: Failing) -> str:
     lines = []
     for name, storage in failing.storage.items():
         desc = held[name].desc
-        index = np.arange(len(storage))
-        if 0 not in desc.shape:
-            index = np.lib.stride_tricks.as_strided(index[desc.offset :], desc.shape, [8 * step for step in held[name].strides])
-        wide = storage[index.reshape(-1)].astype(DTYPES[desc.dtype].wide)
+        wide = storage[index(desc.shape, desc.steps, desc.offset)].astype(DTYPES[desc.dtype].wide)
         if desc.dtype not in _WIDE and failing.compute in ("FLOAT16", "BFLOAT16", "HFLOAT32") and failing.compute != desc.dtype:
             wide = rounded(wide, failing.compute)
         dtype = _WIDE.get(desc.dtype, "float32")

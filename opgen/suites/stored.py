@@ -29,7 +29,7 @@ def _tensors(args: Mapping[str, Argument], inputs: tuple[str, ...], outputs: tup
     for name in inputs:
         desc = args[name]
         if isinstance(desc, TensorDesc):
-            found.append((name, "input", desc.dtype, storage_elements(desc)))
+            found.append((name, "input", desc.dtype, desc.storage_elements))
     for name in outputs:
         desc = args[name]
         assert isinstance(desc, TensorDesc)
@@ -42,14 +42,3 @@ def _tensors(args: Mapping[str, Argument], inputs: tuple[str, ...], outputs: tup
 def _kept(dtype: str) -> tuple[str, str]:
     """The dtypes of an output's golden and bound."""
     return golden_dtype(dtype), "COMPLEX64" if DTYPES[dtype].complex else "FLOAT"
-
-
-def storage_elements(desc: TensorDesc) -> int:
-    """Elements of the buffer that a tensor's view lies in."""
-    if desc.storage_shape is not None:
-        return prod(desc.storage_shape)
-    if desc.strides is None:
-        return desc.offset + prod(desc.shape)
-    if not all(desc.shape):
-        return desc.offset
-    return desc.offset + sum((extent - 1) * stride for extent, stride in zip(desc.shape, desc.strides, strict=True)) + 1

@@ -1,0 +1,78 @@
+"""The layout of a tensor in its storage, held against positions counted one by one."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from opgen.computation.storage import GAP, through
+from opgen.devices.aclnn import logical
+from opgen.model import TensorDesc, row_major
+from opgen.mutants.memory import contiguous, written_contiguous
+from opgen.numbers.canary import in_view
+from opgen.numbers.views import index
+
+SHAPES = [(), (3,), (1, 1), (2, 3), (2, 1, 4), (0, 3), (3, 0)]
+STRIDES = (-7, -1, 0, 1, 4)
+DESCS = [TensorDesc(shape, "FLOAT", offset=offset) for shape in SHAPES for offset in (0, 5)] + [
+    TensorDesc(shape, "FLOAT", "ND", steps, sum(step < 0 for step in steps) * 30)
+    for shape in SHAPES[1:] for steps in product(STRIDES, repeat=len(shape))
+]  # fmt: skip
+
+
+def positions(desc: TensorDesc) -> list[int]:
+    """Where each element lies, in row-major order of the view."""
+    if desc.strides is None:
+        return [desc.offset + i for i in range(int(np.prod(desc.shape)))]
+    return [desc.offset + sum(i * step for i, step in zip(at, desc.strides, strict=True)) for at in np.ndindex(*desc.shape)]
+
+
+def test_strides_of_what_is_contiguous() -> None:
+    for shape in ((), (5,), (2, 3), (4, 1, 3), (2, 3, 4, 5)):
+        assert row_major(shape) == tuple(step // 8 for step in np.zeros(shape).strides) == TensorDesc(shape, "FLOAT").steps
+    assert TensorDesc((2, 3), "FLOAT", strides=(1, 2)).steps == (1, 2)
+
+
+def test_every_element_of_a_view_lies_where_it_is_counted() -> None:
+    for desc in DESCS:
+        places = positions(desc)
+        assert index(desc.shape, desc.steps, desc.offset).tolist() == places, desc
+        assert desc.storage_elements == max(places, default=desc.offset - 1) + 1, desc
+        assert np.flatnonzero(in_view(desc.shape, desc.strides, desc.offset, desc.storage_elements)).tolist() == sorted(set(places)), desc
+
+
+def test_a_view_is_read_back_as_it_was_laid() -> None:
+    for desc in DESCS:
+        storage, seen = through(np.arange(len(positions(desc)), dtype=np.float32)[None], desc)
+        assert storage.shape == (1, desc.storage_elements) and seen.shape == (1, *desc.shape)
+        assert np.array_equal(logical(storage[0], desc), seen[0]) and seen.ravel().tolist() == storage[0, positions(desc)].tolist()
+        assert (np.delete(storage[0], positions(desc)) == GAP).all()
+
+
+@pytest.mark.parametrize(
+    ("desc", "plain", "elements", "extents"),
+    [
+        (TensorDesc((2, 3), "FLOAT"), True, 6, (2, 3)),
+        (TensorDesc((), "FLOAT"), True, 1, ()),
+        (TensorDesc((2, 3), "FLOAT", offset=4), False, 10, (10,)),
+        (TensorDesc((2, 6), "FLOAT", strides=(50, 1)), False, 56, (56,)),
+        (TensorDesc((2, 6), "FLOAT", strides=(6, -1), offset=5), False, 12, (12,)),
+        (TensorDesc((2, 3), "FLOAT", storage_shape=(4, 5)), False, 20, (4, 5)),
+        (TensorDesc((2, 3), "FLOAT", strides=(1, 2), offset=-9), False, 0, (0,)),
+        (TensorDesc((0, 3), "FLOAT", strides=(100, 1), offset=2), False, 2, (2,)),
+        (TensorDesc((0, 3), "FLOAT", offset=-2), False, 0, (0,)),
+    ],
+)  # fmt: skip
+def test_storage(desc: TensorDesc, plain: bool, elements: int, extents: tuple[int, ...]) -> None:
+    assert (desc.plain, desc.storage_elements, desc.storage_extents) == (plain, elements, extents)
+
+
+def test_wrong_devices_stay_inside_a_storage_that_is_smaller_than_the_view() -> None:
+    for desc in (TensorDesc((2, 3), "FLOAT", strides=(0, 0)), TensorDesc((2, 3), "FLOAT", strides=(1, -1), offset=2)):
+        storage = np.arange(2.0 * desc.storage_elements).reshape(2, -1)
+        wrapped = (desc.offset + np.arange(6)) % desc.storage_elements
+        assert np.array_equal(contiguous(storage, desc), storage[:, wrapped])
+        laid = written_contiguous(np.arange(12.0).reshape(2, 2, 3), desc)
+        assert laid.shape == (2, 2, 3) and np.isfinite(laid).all()
