@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import opgen
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import Result, ResultsFile
+from opgen.calls.words import words
 from opgen.cli import main
 from opgen.computation.engine import write
 from opgen.devices import abi, aclnn, process
@@ -345,5 +347,8 @@ def test_a_canary_is_no_number(dtype: str) -> None:
 
 
 def test_socs_belong_to_products() -> None:
-    assert {soc: aclnn.product_of(soc) for soc in SOCS.values()} == {soc: product for product, soc in SOCS.items()}
-    assert (aclnn.product_of("Ascend910PremiumA"), aclnn.product_of("Ascend950PR"), aclnn.product_of("")) == ("ascend910", "", "")
+    assert {soc: words().product_of(soc) for soc in SOCS.values()} == {soc: product for product, soc in SOCS.items()}
+    assert {words().product_of(soc) for soc in ("Ascend910", "Ascend910ProB", "Ascend910PremiumA", "ascend910a")} == {"ascend910"}
+    assert {words().product_of(soc) for soc in ("Ascend950PR", "Ascend310B4", "Ascend910C", "")} == {""}
+    for product, facts in words().products.items():
+        assert [other for other in words().products.values() if re.match(other["socs"], facts["soc"])] == [facts], product

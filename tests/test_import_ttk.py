@@ -98,6 +98,18 @@ def test_views_ranges_and_missing_outputs(tmp_path: Path) -> None:
     assert [one.args[name].range for name in ("gradOutput", "self")] == [(-2.0, 2.0)] * 2  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("series", "products"),
+    [
+        ("('Ascend910ProB',)", ["ascend910"]),
+        ("('ascend910',)", ["ascend910"]),
+        ("('Ascend910A', 'Ascend310P3', '-Ascend910PremiumA')", ["ascend310p"]),
+    ],
+)
+def test_the_series_names_products_by_any_of_their_socs(tmp_path: Path, series: str, products: list[str]) -> None:
+    assert [call.product for call in calls(read(tmp_path, PAD | {"soc_series": series}), tmp_path)] == products
+
+
 def test_products_overrule_the_series(tmp_path: Path) -> None:
     found = read(tmp_path, PAD | {"soc_series": "('Ascend950',)"}, POOL | {"soc_series": ""}, products=("ascend310p",))
     assert [call.product for call in calls(found, tmp_path)] == ["ascend310p"] * 2

@@ -5,6 +5,7 @@ Read once from ``specs/tables.yaml``. In a column a word is its position in thes
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -46,6 +47,14 @@ class Words:
             for other, to in others.items():
                 result[position[one], position[other]] = result[position[other], position[one]] = position[to]
         return result
+
+    def product_of(self, soc: str) -> str:
+        """The product that a SoC's name belongs to, whatever its case; empty where it is none that pages list.
+
+        >>> [words().product_of(soc) for soc in ("Ascend910B3", "ascend910_9391", "Ascend910ProB", "Ascend910", "Ascend950PR")]
+        ['ascend910b', 'ascend910_93', 'ascend910', 'ascend910', '']
+        """
+        return next((key for key, facts in self.products.items() if re.match(facts["socs"], soc, re.IGNORECASE)), "")
 
 
 @cache

@@ -41,7 +41,7 @@ def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, 
     apis = {api: tuple(known[api].values()) for api in sorted({view.op for view in views}) if api in known}
     with Worker(Setup(device_index(device), apis), timeout) as worker:
         soc = worker.facts["soc"]
-        product = product_of(soc)
+        product = words().product_of(soc)
         results.header.update(header({**worker.facts, "device": device or "npu:0", "backend": "aclnn", "environment": _environment()}, {}))
         if worker.absent:
             results.header["note"] = f"cases were skipped because no library has their operator: {', '.join(worker.absent)}"
@@ -80,18 +80,6 @@ def device_index(device: str) -> int:
     if name != "npu" or not (number or "0").isdigit():
         raise DeviceError(f"no such device {device!r}; the aclnn backend knows npu and npu:0, npu:1, ...")
     return int(number or 0)
-
-
-def product_of(soc: str) -> str:
-    """The product that a SoC's name belongs to, by the longest match; empty where it is none that pages list.
-
-    >>> product_of("Ascend910B3"), product_of("Ascend910_9391"), product_of("Ascend910ProB"), product_of("Ascend950PR")
-    ('ascend910b', 'ascend910_93', 'ascend910', '')
-    """
-    matches = {facts["soc"]: product for product, facts in words().products.items() if soc.startswith(facts["soc"])}
-    if matches:
-        return matches[max(matches, key=len)]
-    return "ascend910" if soc.startswith(("Ascend910Pro", "Ascend910Premium")) or soc == "Ascend910" else ""
 
 
 def _environment() -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import Any
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.calls.words import words
-from opgen.interop import choice, names
+from opgen.interop import choice
 from opgen.interop.choice import Exported
 from opgen.interop.folder import write_text
 from opgen.model import Argument, TensorDesc
@@ -85,7 +85,7 @@ def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
     said = " ".join(f"{case.id}: {case.intent or case.kind}; {case.expect.bucket}{f': {broken}' if broken else ''}".split())
     ran = f"ExpectRun(status, {case.op}, workspaceSize, executor);" if case.phase == 2 else "(void)status;"
     body = [
-        f"if (!OnProduct({_string(names.soc(case.product))})) {{ GTEST_SKIP() << \"a case of another product\"; }}", *lines,
+        f"if (!OnProduct({_string(words().products[case.product]['socs'])})) {{ GTEST_SKIP() << \"a case of another product\"; }}", *lines,
         "uint64_t workspaceSize = 0;", "aclOpExecutor* executor = nullptr;",
         f"const aclnnStatus status = {case.op}GetWorkspaceSize({', '.join(passed)}, &workspaceSize, &executor);",
         f"ExpectStatus(status, {{{codes}}}, {any_error});", ran,

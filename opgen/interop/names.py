@@ -4,8 +4,6 @@
 ('FLOAT16', 'BFLOAT16', 'NCHW')
 >>> match("kernel_size", ["self", "kernelSize"])
 'kernelSize'
->>> product("Ascend910B4"), product("Ascend950")
-('ascend910b', None)
 """
 
 from __future__ import annotations
@@ -79,15 +77,6 @@ def layout(word: Any) -> str:
         if found in index:
             return found
     raise Unreadable(f"no such format {shown(word)}{did_you_mean(str(word)[:40], index)}")
-
-
-def product(soc: str) -> str | None:
-    """The product that a SoC's name belongs to, ``Ascend910B4`` to ``ascend910b``; ``None`` for a SoC of no known product."""
-    name = soc.strip().lower()
-    if name == "ascend910":
-        return "ascend910"
-    found = [(len(facts["soc"]), key) for key, facts in words().products.items() if name.startswith(facts["soc"].lower())]
-    return max(found)[1] if found else None
 
 
 def soc(known: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from opgen.calls.words import words
 from opgen.interop import kernel, names, values
 from opgen.interop.imported import Found, Imported, attempt, gather, known_products
 from opgen.interop.names import Unreadable, shown
@@ -117,9 +118,10 @@ def _products(cell: str) -> list[str]:
     series = [series] if isinstance(series, str) else series
     if not isinstance(series, (list, tuple)) or not all(isinstance(one, str) for one in series):
         raise Unreadable(f"soc_series: expects names, not {shown(series)}")
-    wanted = {names.product(one): None for one in series if not one.startswith("-")}
-    refused = {names.product(one[1:]) for one in series if one.startswith("-")}
-    known = [one for one in wanted if one is not None and one not in refused]
+    product_of = words().product_of
+    wanted = {product_of(one.strip()): None for one in series if not one.startswith("-")}
+    refused = {product_of(one[1:].strip()) for one in series if one.startswith("-")}
+    known = [one for one in wanted if one and one not in refused]
     if not known:
         raise Unreadable(f"soc_series {shown(series)} names no known product; say for which with --product")
     return known
