@@ -7,9 +7,11 @@ a problem with a line and a remedy. All problems of a file are collected and rep
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import yaml
 from yaml.composer import Composer
@@ -18,6 +20,7 @@ from opgen.model import FileError, Problem
 
 Key: TypeAlias = str | int
 Location: TypeAlias = tuple[Key, ...]
+T = TypeVar("T")
 
 MAX_VALUES = 200_000
 """More values than any honest file holds; an alias bomb stops here."""
@@ -35,14 +38,16 @@ _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": No
 class Document:
     """One YAML file as plain data, the line of every value, and the problems found so far.
 
-    ``data`` holds dicts, lists, str, int, float, bool and None. A location is the path of keys from the top.
+    ``data`` holds dicts, lists, str, int, float, bool and None. A location is the path of keys from the top. ``digest`` is
+    the SHA-256 of the text, and so of the file that it was read from.
     """
 
-    def __init__(self, file: str, data: Any, lines: dict[Location, int], problems: list[Problem]) -> None:
+    def __init__(self, file: str, data: Any, lines: dict[Location, int], problems: list[Problem], digest: str) -> None:
         self.file = file
         self.data = data
         self.lines = lines
         self.problems = problems
+        self.digest = digest
 
     def line(self, where: Location) -> int | None:
         """The line of the value at ``where``, or of the nearest value around it."""
@@ -52,13 +57,47 @@ class Document:
 
     def problem(self, where: Location, text: str, name: str | None = None) -> None:
         """Note a problem; ``name`` replaces the dotted location in the message."""
-        label = ".".join(map(str, where)) if name is None else name
+        label = ".".join(map(str, where)) if name is None else str(name)
         self.problems.append(Problem(self.file, self.line(where), label, text))
 
     def raise_problems(self) -> None:
         """Raise :class:`FileError` with every problem noted, in the order of lines; do nothing where there is none."""
         if self.problems:
             raise FileError(sorted(set(self.problems), key=lambda p: (p.file, p.line or 0, p.where, p.text)))
+
+    # one field: what is something else than expected is noted, and reading goes on -------------------------------------
+    def known(self, where: Location, value: Iterable[Any], words: Iterable[Any], what: str) -> None:
+        """Note every key of a mapping, or item of a list, that is not one of ``words``."""
+        words = tuple(words)
+        for i, word in enumerate(value):
+            if word not in words:
+                text = f"no such {what}{did_you_mean(word, words)}; known are {', '.join(map(str, words))}"
+                self.problem((*where, word if isinstance(value, dict) else i), text, ".".join(map(str, (*where, word))))
+
+    def need(self, where: Location, value: Any, kind: type[T], what: str) -> T | None:
+        """``value`` where it is of that kind; else note it and give ``None``."""
+        if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+            return value
+        self.problem(where, f"expects {what}, not {value!r}")
+        return None
+
+    def mapping(self, where: Location, value: Any, what: str = "a mapping", keys: Iterable[Any] | None = None) -> dict[Any, Any]:
+        """``value`` where it is a mapping, with some of ``keys`` if these are given; else an empty one. ``None`` is an absent key."""
+        found: dict[Any, Any] = {} if value is None else self.need(where, value, dict, what) or {}
+        if keys is not None:
+            self.known(where, found, keys, "key")
+        return found
+
+    def text(self, where: Location, body: dict[Any, Any], key: str) -> str:
+        """The text under a key that must be there."""
+        if key not in body:
+            self.problem(where, f"the key '{key}' is missing")
+            return ""
+        value = body[key]
+        if isinstance(value, str) and value.strip():
+            return value
+        self.problem((*where, key), f"expects a text, not {value!r}")
+        return ""
 
 
 def did_you_mean(word: object, known: Any) -> str:
@@ -72,7 +111,7 @@ def read(path: Path, shown: str | None = None, days: bool = False) -> Document:
     """Read one YAML file, ``days`` as :func:`parse` does; raises :class:`FileError` where it is no YAML at all or cannot be opened."""
     file = shown or str(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise FileError([Problem(file, None, "", f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}")]) from None
     except OSError as error:
@@ -93,7 +132,7 @@ def parse(text: str, file: str = "<text>", days: bool = False) -> Document:
         raise FileError([Problem(file, None, "", "nested too deeply")]) from None
     reader = _Reader(file, days)
     data = reader.value(root, ()) if root is not None else None
-    return Document(file, data, reader.lines, reader.problems)
+    return Document(file, data, reader.lines, reader.problems, sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
 
 
 if yaml.__with_libyaml__:

@@ -21,7 +21,7 @@ TEXT = """
 api: aclnnOne
 page:
   file: one.txt
-  sha256: ab
+  sha256: abababababababababababababababababababababababababababababababab
   lines: |
 {block}
 products: {{ascend910: 2}}

@@ -127,6 +127,13 @@ def test_every_entry_says_where_it_was_read() -> None:
         ("rules: [padding.length]", "rules: [7]", "rules: expects a rule of the page or a list of them, not [7]"),
         ('where: "RP:36-44"', "where: []", "the key 'where' is missing"),
         ("written: untouched}", "reference: padLeft}", "expects a mapping of name to term"),
+        ("written: untouched}", "bound: [FLOAT]}", "no such dtype to compute in (did you mean 'FLOAT'?)"),
+        ("written: untouched}", "written: null}", "expects one of untouched, zeros"),
+        ("code: 0", "code: [[0]]", "no such status code [0]"),
+        ("code: 0", "code: {0: 1}", "no such status code {0: 1}"),
+        ("basis: inferred", "basis: inferred\n    note: 3", "note: expects a sentence, not 3"),
+        ("sources:\n", "sources:\n  XX: [1]\n", "sources.XX: expects a place among the published sources, not [1]"),
+        ("stages:", "names: {7: self.rank == 3}\n\nstages:", "7: is read by no entry; delete it"),
     ],
 )  # fmt: skip
 def test_bad_fragments_are_refused(old: str, new: str, message: str) -> None:

@@ -11,7 +11,10 @@ from opgen.page.spec import Spec
 
 TEXT = """
 api: aclnnOne
-page: {file: one.txt, sha256: ab, lines: "3 000000000000  4 000000000000  7 000000000000  9 000000000000  12 000000000000"}
+page:
+  file: one.txt
+  sha256: abababababababababababababababababababababababababababababababab
+  lines: "3 000000000000  4 000000000000  7 000000000000  9 000000000000  12 000000000000"
 products: {ascend910: 3, ascend910b: 4}
 parameters:
   x: {kind: tensor, at: 7, dtype: {ascend910: [FLOAT], ascend910b: [FLOAT, BFLOAT16]}, shape: {2: [N, C]}, strided: true}

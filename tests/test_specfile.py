@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,13 @@ FRAGMENTS = [
     ("products: [ascend910, ascend910b]", "products: {ascend910: x}", 3, "products.ascend910: expects a line of the page"),
     ("page: none", "page: {fill: a}", 2, "page.fill: no such key (did you mean 'file'?)"),
     ("page: none", "page: {lines: \"10 abc\"}", 2, "expects line numbers and digests of 12 characters, not '10 abc'"),
+    ("page: none", "page: {}", 2, "page: the key 'file' is missing"),
+    ("page: none", "page: {}", 2, "page: the key 'sha256' is missing"),
+    ("page: none", "page: {file: [1], sha256: 7}", 2, "page.file: expects a text, not [1]"),
+    ("page: none", "page: {file: [1], sha256: 7}", 2, "page.sha256: expects a text, not 7"),
+    ("page: none", "page: {file: ''}", 2, "page.file: expects a text, not ''"),
+    ("page: none", "page: {sha256: abc}", 2, "page.sha256: expects 64 digits 0-9 and a-f, not 'abc'"),
+    ("page: none", "page: {lines: [10]}", 2, "page.lines: expects a text, not [10]"),
     ("page: none", "page: {file: a.txt}", 2, "page.lines: no digest of lines 10, 11, 12, 13, 14, 21, 30, 31, 32, 33; opgen audit"),
     ("    kind: int_array\n    at: 12", "    kind: intarray\n    at: 12", 25, "kernel.kind: no such kind 'intarray' (did"),
     ("    at: 12", "    att: 12", 26, "kernel.att: no such key of int_array (did you mean 'at'?)"),
@@ -80,6 +88,11 @@ FRAGMENTS = [
     ("1: 31, 2: 32, 3: 33", "1: 31, 2: 32", 60, "161002.3: the clause has no line; put it under clauses"),
     ("1: 31, 2: 32, 3: 33", "1: 31, 2: 32, 3: x", 56, "expects the clause's line on the page, not 'x'"),
     ("dtype: FLOAT16}]", "dtype: FLOAT61}]", 51, "FLOAT61: no such dtype to compute in (did you mean 'FLOAT16'?)"),
+    ("exact: [gradInput]", "exact: [[gradInput]]", 52, "compute.exact.['gradInput']: no such output (did you mean 'gradInput'?)"),
+    ("dtype: FLOAT16}]", "dtype: [FLOAT16]}]", 51, "compute.modes.0.dtype.['FLOAT16']: no such dtype to compute in (did you"),
+    ("sH: kH, sW: kW}}", "sH: [kH], sW: kW}}", 35, "stride.otherwise: expects a mapping of length to {name: the name it falls back"),
+    ("sH: kH, sW: kW}}", "sH: {kH: 1}, sW: kW}}", 35, "stride.otherwise: expects a mapping of length to {name: the name it falls back"),
+    ("2: [H, W]}\n    dims", "2: null}\n    dims", 17, "self.shape.2: expects a list of 2 letters or extents, not None"),
     ("exact: [gradInput]", "exact: [gradInptu]", 52, "gradInptu: no such output (did you mean 'gradInput'?)"),
     ('modes: [{when: "mode == LOWER", dtype: FLOAT16}]', "modes: 3", 51, "compute.modes: expects a list of modes, not 3"),
     ('when: "mode == LOWER"', "when: mode", 51, "is int, a condition must be true or false"),
@@ -104,6 +117,12 @@ def test_a_bad_fragment_is_named_with_its_line(old: str, new: str, line: int | N
     found = problems(TEXT.replace(old, new, 1))
     place = "x.yaml: " if line is None else f"x.yaml:{line}: "
     assert any(problem.startswith(place) and message in problem for problem in found), "\n".join(found)
+
+
+def test_the_digest_is_that_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "window_backward.yaml"
+    path.write_bytes(TEXT.replace("\n", "\r\n").encode())
+    assert specfile.load(path).digest == sha256(path.read_bytes()).hexdigest()
 
 
 @pytest.mark.parametrize("key", ["api", "page", "products", "parameters", "returns"])

@@ -136,6 +136,23 @@ def test_a_condition_must_be_true_or_false(text: str) -> None:
         terms.condition(text, Names())
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("a", "int"), ("a + 1", "int"), ("x.dtype", "dtype"), ("flag", "bool"), ("not flag", "bool"),
+     ("a == b", "bool"), ("a == b and flag", "bool")],
+)  # fmt: skip
+def test_either_is_a_condition_or_a_term(text: str, kind: str) -> None:
+    assert terms.either(text, Names()).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("a and flag", "'a': is int, a condition must be"), ("flag +", "is no expression"), ("q", "no such name")]
+)
+def test_either_says_what_is_wrong_with_the_part(text: str, message: str) -> None:
+    with pytest.raises(TermError, match=message):
+        terms.either(text, Names())
+
+
 @pytest.mark.parametrize("value", [True, 3, None, ["a == b"]])
 def test_what_is_no_text_is_refused(value: Any) -> None:
     with pytest.raises(TermError, match="is no expression; quote it"):

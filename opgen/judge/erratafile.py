@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from opgen.calls.words import words
 from opgen.judge.errata import NEVER, WRITTEN, Basis, Errata, NamedScope, Numeric, PageErrata, Stage, Tolerance
@@ -13,6 +13,7 @@ from opgen.judge.erratafaults import faults
 from opgen.language import terms
 from opgen.model import Code, FileError, Problem
 from opgen.page.book import Book, book
+from opgen.page.fields import Fields
 from opgen.page.rules import Guard, Rule
 from opgen.page.spec import Spec
 from opgen.page.specfile import ROUNDINGS
@@ -25,7 +26,6 @@ STAGE = (*COMMON, "rules", "require", "code", "instead_of")
 CHANGES = ("bound", "compute", "reference", "written")
 NUMERIC = (*COMMON, "outputs", *CHANGES)
 BASES: tuple[Basis, ...] = ("read", "inferred")
-T = TypeVar("T")
 
 
 def load(path: Path, pages: Book, shown: str | None = None) -> Errata:
@@ -63,16 +63,16 @@ def errata() -> dict[str, Errata]:
     return load_folder(specs_folder() / "errata", book())
 
 
-class _Loader:
+class _Loader(Fields):
     def __init__(self, document: Document, pages: Book) -> None:
-        self.doc = document
+        super().__init__(document)
         self.book = pages
         self.data: dict[Any, Any] = document.data if isinstance(document.data, dict) else {}
         self.ids: dict[str, Location] = {}
         self.sources: dict[str, str] = {}
 
     def errata(self) -> Errata:
-        self.known((), self.data, TOP, "key")
+        self.doc.known((), self.data, TOP, "key")
         api, release = self.data.get("api"), self.data.get("release")
         pages = self.book.of(api) if isinstance(api, str) else []
         if not pages:
@@ -80,7 +80,8 @@ class _Loader:
             self.doc.problem(("api",), f"no page of {api!r}{did_you_mean(api, self.book.kinds)}; known are {known}")
         if not isinstance(release, str):
             self.doc.problem(("release",), f"expects the release in quotes, not {release!r}")
-        self.sources = self.section("sources")
+        for name, place in self.section("sources").items():
+            self.sources[name] = self.doc.need(("sources", name), place, str, "a place among the published sources") or ""
         self.rules = {rule.id: None for page in pages for rule in page.rules}
         read_pages = {page.name: self.page(page) for page in pages}
         for where, name, text in faults(tuple(read_pages.values())):
@@ -89,17 +90,8 @@ class _Loader:
         return Errata(self.doc.file, str(api), str(release), read_pages)
 
     # small helpers ----------------------------------------------------------------------------------------------------
-    def known(self, where: Location, value: Any, keys: Any, what: str) -> None:
-        for key in value:
-            if key not in keys:
-                self.doc.problem((*where, key), f"no such {what}{did_you_mean(key, keys)}; known are {', '.join(map(str, keys))}")
-
     def section(self, key: str) -> dict[str, Any]:
-        value = self.data.get(key) or {}
-        if isinstance(value, dict):
-            return value
-        self.doc.problem((key,), "expects a mapping of id to entry")
-        return {}
+        return self.doc.mapping((key,), self.data.get(key), "a mapping of id to entry")
 
     def entries(self, key: str, keys: Sequence[str]) -> Iterable[tuple[Location, str, dict[str, Any]]]:
         for name, body in self.section(key).items():
@@ -109,15 +101,8 @@ class _Loader:
                 continue
             if self.ids.setdefault(name, where) != where:
                 self.doc.problem(where, "is the id of two entries; rename one", name)
-            self.known(where, body, keys, "key")
+            self.doc.known(where, body, keys, "key")
             yield where, name, body
-
-    def attempt(self, where: Location, name: str, work: Callable[[], T]) -> T | None:
-        try:
-            return work()
-        except terms.TermError as error:
-            self.doc.problem(where, str(error), name)
-            return None
 
     def strings(self, where: Location, value: Any, what: str) -> tuple[str, ...]:
         found = value if isinstance(value, list) else [value]
@@ -139,7 +124,7 @@ class _Loader:
             if name != "-" and name not in self.sources:
                 self.doc.problem((*where, "where"), f"no such source '{name}'{did_you_mean(name, self.sources)}; name it under sources")
             places.append(f"{self.sources.get(name, name)}:{lines}" if lines else self.sources.get(name, name))
-        return tuple(places), basis, str(body.get("note", ""))
+        return tuple(places), basis, self.doc.need((*where, "note"), body.get("note", ""), str, "a sentence") or ""
 
     def rule_ids(self, where: Location, value: Any) -> tuple[str, ...]:
         found = self.strings(where, value, "a rule of the page")
@@ -156,22 +141,13 @@ class _Loader:
         for name, text in self.section("names").items():
             if name in spec.scope.names():
                 self.doc.problem(("names", name), "is a name of the page already; choose another", name)
-            made = self.attempt(("names", name), name, lambda t=text: self.value(t))  # type: ignore[misc]
+            made = self.attempt(("names", name), name, lambda t=text: terms.either(t, self.scope))  # type: ignore[misc]
             if made is not None:
                 added[name] = made
         stages = tuple(self.stage(spec, *entry) for entry in self.entries("stages", STAGE))
         tolerated = tuple(self.tolerance(*entry) for entry in self.entries("tolerates", (*COMMON, "rules")))
         numeric = tuple(self.numeric(spec, *entry) for entry in self.entries("numeric", NUMERIC))
         return PageErrata(spec, added, stages, tolerated, numeric)
-
-    def value(self, text: str) -> terms.Term:
-        """A condition, or where it is none, a term."""
-        try:
-            return terms.condition(text, self.scope)
-        except terms.TermError as error:
-            if "a condition must be true or false" in str(error):
-                return terms.term(text, self.scope)
-            raise
 
     def when(self, where: Location, name: str, body: dict[str, Any]) -> terms.Term | None:
         if "when" not in body:
@@ -200,7 +176,7 @@ class _Loader:
         """Numbers ascending, then crash."""
         found = value if isinstance(value, list) else [value]
         for code in found:
-            if isinstance(code, bool) or (code not in words().status and code != "crash"):
+            if isinstance(code, bool) or code not in (*words().status, "crash"):
                 known = ", ".join(map(str, words().status))
                 self.doc.problem(where, f"no such status code {code!r}; known are {known} and crash", name)
                 return ()
@@ -219,21 +195,18 @@ class _Loader:
         if len([key for key in CHANGES if key in body]) != 1:
             self.doc.problem(where, f"changes nothing, or too much: give exactly one of {', '.join(CHANGES)}", name)
         chosen = self.strings((*where, "outputs"), body.get("outputs", list(outputs)), "an output")
-        self.known((*where, "outputs"), chosen, outputs, "output")
-        written, reference = body.get("written", ""), body.get("reference", {})
+        self.doc.known((*where, "outputs"), chosen, outputs, "output")
         for key in ("bound", "compute"):
             if key in body:
-                self.known(where, (str(body[key]),), ROUNDINGS, "dtype to compute in")
-        if written and written not in WRITTEN:
+                self.doc.known((*where, key), [body[key]], ROUNDINGS, "dtype to compute in")
+        written = body.get("written", "")
+        if "written" in body and written not in WRITTEN:
             self.doc.problem((*where, "written"), f"expects one of {', '.join(WRITTEN)}, not {written!r}", name)
-        if not isinstance(reference, dict):
-            self.doc.problem((*where, "reference"), "expects a mapping of name to term", name)
-            reference = {}
         values = {}
-        for key, text in reference.items():
+        for key, text in self.doc.mapping((*where, "reference"), body.get("reference"), "a mapping of name to term").items():
             if spec.scope.kind((key, "")) is None:
                 self.doc.problem((*where, "reference", key), f"no such name{did_you_mean(key, spec.scope.names())}", name)
-            values[key] = self.attempt((*where, "reference", key), name, lambda t=text: self.value(str(t)))  # type: ignore[misc]
+            values[key] = self.attempt((*where, "reference", key), name, lambda t=text: terms.either(str(t), self.scope))  # type: ignore[misc]
         terms_of = {key: value for key, value in values.items() if value is not None}
         when = self.when(where, name, body)
         return Numeric(name, *self.common(where, body), when=when, outputs=chosen, bound=str(body.get("bound", "")),

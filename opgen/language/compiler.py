@@ -32,6 +32,11 @@ class Compiler:
         self.scope = scope
 
     # conditions -------------------------------------------------------------------------------------------------------
+    @staticmethod
+    def is_condition(node: ast.expr) -> bool:
+        """Whether it compares or joins conditions, and so is no term."""
+        return isinstance(node, (ast.BoolOp, ast.Compare)) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+
     def condition(self, node: ast.expr) -> Term:
         if isinstance(node, ast.BoolOp):
             return self.junction(node)

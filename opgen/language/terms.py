@@ -16,7 +16,7 @@ from opgen.language import compiler
 from opgen.language.compiler import Compiler
 from opgen.language.parts import Columns, Reference, Relation, Scope, Term, TermError, View
 
-__all__ = ["Columns", "Reference", "Relation", "Scope", "Term", "TermError", "View", "condition", "reference", "relation", "term"]
+__all__ = ["Columns", "Reference", "Relation", "Scope", "Term", "TermError", "View", "condition", "either", "reference", "relation", "term"]
 T = TypeVar("T")
 
 
@@ -31,6 +31,11 @@ def term(text: str, scope: Scope) -> Term:
     """Compile a term that is not a comparison; raises :class:`TermError`."""
     node = _parse(text)
     return _shallow(text, lambda: Compiler(text, scope).term(node))
+
+
+def either(text: str, scope: Scope) -> Term:
+    """Compile a condition, or what is none, a term; raises :class:`TermError`."""
+    return (condition if Compiler.is_condition(_parse(text)) else term)(text, scope)
 
 
 def relation(text: str, scope: Scope) -> Relation:

@@ -16,6 +16,7 @@ from opgen.page.parameterfields import PLAIN
 from opgen.page.rulefields import BUCKETS
 from opgen.page.rules import KEYS
 from opgen.page.spec import KINDS
+from opgen.page.specfile import PAGE
 from opgen.page.specfile import TOP as SPEC_TOP
 from opgen.planning.plan import PIN_KEYS, ROLES, TIER_KEYS, TIERS
 from opgen.planning.plan import TOP as PLAN_TOP
@@ -23,7 +24,8 @@ from opgen.planning.plan import TOP as PLAN_TOP
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TEXT: Schema = {"type": "string"}
-PAGE = ("file", "sha256", "lines")
+WORDS: Schema = {"type": "string", "pattern": r"\S"}
+DIGEST: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 NUMBER: Schema = {"type": "integer"}
 FLAG: Schema = {"type": "boolean"}
 LINES: Schema = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "array", "items": {"type": "integer", "minimum": 1}}]}
@@ -62,7 +64,7 @@ def spec() -> Schema:
     products = {"anyOf": [{"type": "array", "items": words_of("product")}, mapping(LINES, f"^({'|'.join(words().products)})$")]}
     properties: Schema = {
         "api": TEXT,
-        "page": {"anyOf": [{"const": "none"}, {"type": "null"}, closed(dict.fromkeys(PAGE, TEXT), PAGE)]},
+        "page": {"anyOf": [{"const": "none"}, {"type": "null"}, closed({**dict.fromkeys(PAGE, WORDS), "sha256": DIGEST}, PAGE)]},
         "products": products,
         "judges": {"type": "array", "items": words_of("product")},
         "parameters": mapping({"oneOf": [parameter(kind) for kind in KINDS]}),

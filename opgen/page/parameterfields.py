@@ -21,7 +21,7 @@ class ParameterFields(Fields):
 
     def __init__(self, document: Document, data: Mapping[Any, Any]) -> None:
         super().__init__(document)
-        self.bodies = self.mapping(("parameters",), data.get("parameters"), "a mapping of parameters, in the order of the prototype")
+        self.bodies = self.doc.mapping(("parameters",), data.get("parameters"), "a mapping of parameters, in the order of the prototype")
         self.parameters: dict[str, Parameter] = {}
 
     def read(self) -> dict[str, Parameter]:
@@ -45,15 +45,15 @@ class ParameterFields(Fields):
             self.doc.problem((*where, "kind"), f"no such kind {kind!r}{did_you_mean(kind, KINDS)}; known are {', '.join(KINDS)}")
             return None
         yielding = [key for key, (kinds, _) in KEYS.items() if kind in kinds]
-        self.known(where, body, (*PLAIN, *yielding), f"key of {kind}")
+        self.doc.known(where, body, (*PLAIN, *yielding), f"key of {kind}")
         for key, also in (("at", ("parameter",)), ("when", ()), ("note", ())):
             if isinstance(body.get(key), dict):
-                self.known((*where, key), body[key], (*yielding, *also), f"key of {kind} that yields a rule")
+                self.doc.known((*where, key), body[key], (*yielding, *also), f"key of {kind} that yields a rule")
         if "when" in body:
-            self.mapping((*where, "when"), body["when"], "a mapping of a key to the condition under which it holds")
+            self.doc.mapping((*where, "when"), body["when"], "a mapping of a key to the condition under which it holds")
         strided = body.get("strided")
         if strided is not None:
-            self.need((*where, "strided"), strided, bool, "true or false: whether the page allows tensors that are not contiguous")
+            self.doc.need((*where, "strided"), strided, bool, "true or false: whether the page allows tensors that are not contiguous")
         at = body.get("at", [])
         return Parameter(
             name=name,
@@ -106,8 +106,10 @@ class ParameterFields(Fields):
         return result
 
     def otherwise(self, where: Location, value: Any) -> dict[int, dict[str, str]]:
-        if isinstance(value, dict) and all(isinstance(k, int) and isinstance(v, dict) for k, v in value.items()):
-            return value
+        bodies = value.values() if isinstance(value, dict) else [None]
+        named = all(isinstance(names, dict) and all(isinstance(n, str) for pair in names.items() for n in pair) for names in bodies)
+        if named and all(isinstance(length, int) for length in value):
+            return value  # type: ignore[no-any-return]
         self.doc.problem(where, "expects a mapping of length to {name: the name it falls back to}")
         return {}
 

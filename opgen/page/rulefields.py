@@ -43,7 +43,7 @@ class RuleFields(Fields):
         self.product_rule(products)
         for parameter in self.fields.parameters.values():
             self.key_rules(parameter)
-        for rule, body in self.mapping(("rules",), self.data.get("rules"), "a mapping of rule ids").items():
+        for rule, body in self.doc.mapping(("rules",), self.data.get("rules"), "a mapping of rule ids").items():
             self.rule(rule, body)
         for rule, place in self.places.items():
             if rule not in self.found:
@@ -54,20 +54,20 @@ class RuleFields(Fields):
     def read_clauses(self) -> dict[str, int]:
         """Clause -> its line."""
         result: dict[str, int] = {}
-        for code, numbered in self.mapping(("clauses",), self.data.get("clauses"), "a mapping of status codes").items():
+        for code, numbered in self.doc.mapping(("clauses",), self.data.get("clauses"), "a mapping of status codes").items():
             where = ("clauses", code)
-            for number, line in self.mapping(where, numbered, "a mapping of a clause's number to its line").items():
-                result[f"{code}.{number}"] = self.need((*where, number), line, int, "the clause's line on the page") or 0
+            for number, line in self.doc.mapping(where, numbered, "a mapping of a clause's number to its line").items():
+                result[f"{code}.{number}"] = self.doc.need((*where, number), line, int, "the clause's line on the page") or 0
         return result
 
     def read_places(self) -> dict[str, Place]:
         """Rule id -> its place; an id that stands twice is a problem, and so is a clause without line or without rule."""
         places: dict[str, Place] = {}
-        value = self.mapping(("returns",), self.data.get("returns"), "a mapping of status codes and buckets")
-        self.known(("returns",), value, (*words().status, *BUCKETS), "status code or bucket")
+        value = self.doc.mapping(("returns",), self.data.get("returns"), "a mapping of status codes and buckets")
+        self.doc.known(("returns",), value, (*words().status, *BUCKETS), "status code or bucket")
 
         def place(where: Location, ids: Any, bucket: Bucket, code: int | None, clause: str | None) -> None:
-            for rule in self.need(where, ids, list, "a list of rule ids") or []:
+            for rule in self.doc.need(where, ids, list, "a list of rule ids") or []:
                 if not isinstance(rule, str):
                     self.doc.problem(where, f"expects rule ids, not {rule!r}")
                     continue
@@ -121,7 +121,7 @@ class RuleFields(Fields):
                 continue
             if key == "shape" and not self.shared_letters(parameter):
                 continue
-            value = body.get(key, list(parameter.shapes) if key == "rank" else False)
+            value = parameter.shapes if key == "shape" else body.get(key, list(parameter.shapes) if key == "rank" else False)
             where, rule = ("parameters", name, key), f"{name}.{key}"
             pairs = self.attempt(where, rule, lambda v=value, f=longhand: list(f(name, parameter.kind, v)))  # type: ignore[misc]
             if not pairs:
@@ -139,9 +139,9 @@ class RuleFields(Fields):
         if not isinstance(rule, str) or not isinstance(body, dict) or "require" not in body:
             self.doc.problem(where, "expects an id and a mapping with require, and at, when, note as needed")
             return
-        self.known(where, body, ("at", "when", "require", "note"), "key of a rule")
+        self.doc.known(where, body, ("at", "when", "require", "note"), "key of a rule")
         at = self.lines((*where, "at"), body.get("at", []))
-        note = self.need((*where, "note"), body.get("note", ""), str, "a sentence") or ""
+        note = self.doc.need((*where, "note"), body.get("note", ""), str, "a sentence") or ""
         self.add(rule, at, [(body.get("when"), body["require"])], where, note)
 
     def add(self, rule: str, at: tuple[int, ...], pairs: list[Pair], where: Location, note: str = "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +16,19 @@ from opgen.page.spec import Mode, Page, Parameter, Spec, SpecScope
 from opgen.yamlfile import Document, did_you_mean, parse, read
 
 TOP = ("api", "page", "products", "judges", "parameters", "rules", "compute", "clauses", "returns")
+PAGE = ("file", "sha256", "lines")
 ROUNDINGS = ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
 """What inputs can be rounded to before the sum."""
 
 
 def load(path: Path, shown: str | None = None) -> Spec:
     """Read a spec; raises :class:`opgen.model.FileError` with all its problems."""
-    document = read(path, shown)
-    return _SpecFields(document).spec(path.stem, hashlib.sha256(path.read_bytes()).hexdigest())
+    return _SpecFields(read(path, shown)).spec(path.stem)
 
 
 def loads(text: str, name: str = "text", file: str = "<text>") -> Spec:
     """Read a spec from its text."""
-    return _SpecFields(parse(text, file)).spec(name, hashlib.sha256(text.encode()).hexdigest())
+    return _SpecFields(parse(text, file)).spec(name)
 
 
 class _SpecFields(Fields):
@@ -39,12 +39,12 @@ class _SpecFields(Fields):
             document.raise_problems()
         self.data: dict[Any, Any] = document.data
 
-    def spec(self, name: str, digest: str) -> Spec:
-        self.known((), self.data, TOP, "key")
+    def spec(self, name: str) -> Spec:
+        self.doc.known((), self.data, TOP, "key")
         for key in ("api", "page", "products", "parameters", "returns"):
             if key not in self.data:
                 self.doc.problem((), f"the key '{key}' is missing")
-        api = self.need(("api",), self.data.get("api", ""), str, "the vendor's name of the operator") or ""
+        api = self.doc.need(("api",), self.data.get("api", ""), str, "the vendor's name of the operator") or ""
         page = self.page()
         products = self.products("products")
         judges = self.products("judges") if "judges" in self.data else tuple(words().products)
@@ -57,23 +57,25 @@ class _SpecFields(Fields):
             self.cited(page, rules, parameters, modes)
         self.doc.raise_problems()
         op = name.split(".")[0]
-        return Spec(name, self.doc.file, api, op, page, products, judges, parameters, rules, modes, exact, reader.clauses, digest)
+        return Spec(name, self.doc.file, api, op, page, products, judges, parameters, rules, modes, exact, reader.clauses, self.doc.digest)
 
     def page(self) -> Page | None:
         value = self.data.get("page")
         if value in (None, "none"):
             return None
-        body = self.mapping(("page",), value, "file, sha256 and lines, or none")
-        self.known(("page",), body, ("file", "sha256", "lines"), "key")
+        body = self.doc.mapping(("page",), value, "file, sha256 and lines, or none", PAGE)
+        file, sha256, block = (self.doc.text(("page",), body, key) for key in PAGE)
+        if sha256 and not re.fullmatch("[0-9a-f]{64}", sha256):
+            self.doc.problem(("page", "sha256"), f"expects 64 digits 0-9 and a-f, not '{sha256}'")
         lines: dict[int, str] = {}
-        for entry in str(body.get("lines", "")).split("\n"):
+        for entry in block.split("\n"):
             parts = entry.split()
             for number, digest in zip(parts[::2], [*parts[1::2], ""], strict=False):
                 if number.isdigit() and len(digest) == 12:
                     lines[int(number)] = digest
                 else:
                     self.doc.problem(("page", "lines"), f"expects line numbers and digests of 12 characters, not '{number} {digest}'")
-        return Page(str(body.get("file", "")), str(body.get("sha256", "")), lines)
+        return Page(file, sha256, lines)
 
     def products(self, key: str) -> tuple[str, ...]:
         """A list of products, or a mapping of product to its line."""
@@ -87,17 +89,16 @@ class _SpecFields(Fields):
         return tuple(p for p in value if p in tuple(known))
 
     def compute(self, scope: SpecScope, parameters: dict[str, Parameter]) -> tuple[tuple[Mode, ...], tuple[str, ...]]:
-        value = self.mapping(("compute",), self.data.get("compute"), "modes and exact")
-        self.known(("compute",), value, ("modes", "exact"), "key")
-        exact = self.need(("compute", "exact"), value.get("exact", []), list, "a list of outputs") or []
+        value = self.doc.mapping(("compute",), self.data.get("compute"), "modes and exact", ("modes", "exact"))
+        exact = self.doc.need(("compute", "exact"), value.get("exact", []), list, "a list of outputs") or []
         outputs = [p.name for p in parameters.values() if p.kind == "output"]
-        self.known(("compute", "exact"), exact, outputs, "output")
+        self.doc.known(("compute", "exact"), exact, outputs, "output")
         modes = []
-        for i, body in enumerate(self.need(("compute", "modes"), value.get("modes", []), list, "a list of modes") or []):
+        for i, body in enumerate(self.doc.need(("compute", "modes"), value.get("modes", []), list, "a list of modes") or []):
             where = ("compute", "modes", i)
-            mode = self.mapping(where, body, "at, when and dtype")
-            self.known(where, mode, ("at", "when", "dtype"), "key of a mode")
-            self.known((*where, "dtype"), [mode.get("dtype")], ROUNDINGS, "dtype to compute in")
+            mode = self.doc.mapping(where, body, "at, when and dtype")
+            self.doc.known(where, mode, ("at", "when", "dtype"), "key of a mode")
+            self.doc.known((*where, "dtype"), [mode.get("dtype")], ROUNDINGS, "dtype to compute in")
             when = self.attempt(where, f"compute.modes.{i}", lambda m=mode: terms.condition(m.get("when"), scope))  # type: ignore[misc]
             if when is not None:
                 modes.append(Mode(self.lines((*where, "at"), mode.get("at", [])), when, mode.get("dtype", "")))

@@ -57,9 +57,7 @@ def _waiver(document: Document, at: int, entry: Any) -> Waiver | None:
         document.problem((at,), "expects case, verdict, reason and expires")
         return None
     before = len(document.problems)
-    for key in entry:
-        if key not in _KEYS:
-            document.problem((at, key), f"no such key{did_you_mean(key, _KEYS)}; known are {', '.join(_KEYS)}")
+    document.known((at,), entry, _KEYS, "key")
     for key in _KEYS:
         if not isinstance(entry.get(key), str) or not entry[key].strip():
             text = "is missing" if key not in entry else "must be a text that is not empty"
