@@ -56,6 +56,26 @@ def test_nothing_to_do_computes_nothing_and_enumerates_nothing(fresh, pages, mon
     assert (again.changes, again.computed, again.cases) == ([], 0, fresh.cases)
 
 
+@pytest.mark.parametrize("damage", ["a case lost", "all cases lost", "an expectation", "a golden"])
+def test_a_lock_that_somebody_altered_is_held_against_everything(fresh, pages, tmp_path, damage):
+    """As a merge may leave it: what is the same by its keys is computed all the same, and the lock is whole afterwards."""
+    path = tmp_path / "x.lock"
+    fresh.lock.write(path)
+    page, one = a_case_with_data(fresh.lock)
+    entry = fresh.lock.entries[page][one]
+    lines = path.read_text(encoding="utf-8").splitlines()
+    other = replace(entry, expectation="stated:0:") if damage == "an expectation" else replace(entry, goldens="0" * 10)
+    kept = [line for line in lines if (line.startswith(("page", "opgen")) if damage == "all cases lost" else line != entry.line)]
+    path.write_text("\n".join(kept if damage.endswith("lost") else [other.line if line == entry.line else line for line in lines]) + "\n")
+    old = read_lock(path)
+    assert page in old.altered
+    again = refresh.refresh(pages, "smoke", old)
+    assert {(change.case, change.why) for change in again.changes} >= {(one, ("lock",))}
+    assert damage == "all cases lost" or {change.case for change in again.changes} == {one}
+    again.lock.write(path)
+    assert read_lock(path).entries == fresh.lock.entries and not read_lock(path).altered
+
+
 def test_a_lock_survives_its_file(fresh, tmp_path):
     path = tmp_path / "x.lock"
     fresh.lock.write(path)

@@ -1,11 +1,13 @@
 """Locks: what a plan produced when somebody last looked, one line per case, small enough to commit.
 
-A lock is text. Its head says what the cases were made from, page by page; a case line holds an id, a key (a digest of
-everything that its data depend on), digests of its inputs, goldens and bounds, and its expectations in words.
+A lock is text. Its head says what the cases were made from, page by page, with a digest of the case lines that follow; a
+case line holds an id, a key (a digest of everything that its data depend on), digests of its inputs, goldens and bounds, and its
+expectations in words.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,6 +18,8 @@ from opgen.model import Case, FileError, Problem
 VERSION = 1
 HEAD = f"opgen lock {VERSION}"
 NOTHING = "-"
+LINES = "lines"
+"""What a page's digest of its own case lines is called."""
 DIGEST = 10
 _DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST}}}\Z|-\Z")
 
@@ -38,16 +42,19 @@ class Entry:
 
 @dataclass
 class Lock:
-    """``sources`` are the digests of what the cases of each page are made from: page -> what -> digest."""
+    """``sources`` are the digests of what the cases of each page are made from: page -> what -> digest. ``altered`` are pages whose
+    lines are not those that were written: edited by hand, or lost by a merge."""
 
     sources: dict[str, dict[str, str]] = field(default_factory=dict)
     entries: dict[str, dict[str, Entry]] = field(default_factory=dict)
+    altered: set[str] = field(default_factory=set)
 
     def write(self, path: Path) -> None:
         """Write in a fixed order, so that a change of one case is a change of one line."""
         lines = [HEAD]
         for page in sorted(self.sources):
-            lines.append(f"page {page} " + " ".join(f"{what}={digest}" for what, digest in self.sources[page].items()))
+            sources = {**self.sources[page], LINES: _digest(self.entries[page].values())}
+            lines.append(f"page {page} " + " ".join(f"{what}={digest}" for what, digest in sources.items()))
             lines += [self.entries[page][one].line for one in sorted(self.entries[page])]
         partial = path.with_name(path.name + ".partial")
         partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -83,7 +90,12 @@ def read_lock(path: Path) -> Lock:
             problems.append(Problem(str(path), number, "", fault))
     if problems:
         raise FileError(problems[:50])
+    lock.altered = {page for page, words in lock.sources.items() if words.pop(LINES, "") != _digest(lock.entries[page].values())}
     return lock
+
+
+def _digest(entries: Iterable[Entry]) -> str:
+    return hashlib.blake2b("\n".join(sorted(entry.line for entry in entries)).encode()).hexdigest()[:DIGEST]
 
 
 def _add(lock: Lock, line: str, page: str) -> str | None:

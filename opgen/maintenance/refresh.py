@@ -1,7 +1,7 @@
 """A plan against its lock: which cases came, went or changed, by how much, and why.
 
 Only what changed is computed again: a page whose sources are what they were is not even enumerated, and a case whose key is
-what it was keeps its digests.
+what it was keeps its digests. Of a page whose lines were altered since, everything is.
 """
 
 from __future__ import annotations
@@ -73,13 +73,14 @@ def refresh(
         before = old.sources.get(spec.name, {})
         known = old.entries.get(spec.name, {})
         result.lock.sources[spec.name] = now
-        if now == before and not everything:
+        altered = spec.name in old.altered
+        if now == before and not everything and not altered:
             result.lock.entries[spec.name] = dict(known)
             result.cases += len(known)
             continue
-        why = tuple(what for what, digest in now.items() if before.get(what) != digest)
+        why = (*(what for what, digest in now.items() if before.get(what) != digest), *(["lock"] if altered else []))
         suite = plan_suite([(spec, plan)], tier)
-        entries = _entries(suite, spec, seed, {} if everything else known, result, progress)
+        entries = _entries(suite, spec, seed, {} if everything or altered else known, result, progress)
         result.lock.entries[spec.name] = entries
         result.changes += _changes(known, entries, why or ("environment",))
     gone = set(old.sources) - set(result.lock.sources)
