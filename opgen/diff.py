@@ -12,13 +12,13 @@ import numpy as np
 
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
-from opgen.model import FileError, Problem, Verdict
+from opgen.model import FileError, Problem, Truth, Verdict
 from opgen.verdict import common, deviations, explain, metrics, statuses
 from opgen.verdict.answers import Answers, Outputs, align, outputs_of
 from opgen.verdict.measuring import Precisions, measured, precisions
 from opgen.verdict.metrics import Table
 from opgen.verdict.outcome import Report
-from opgen.verdict.statuses import FAILED, KNOWN, LENIENT, MISSING, MISTRUSTED, PASSED, SKIPPED, Asked, Truth
+from opgen.verdict.statuses import FAILED, KNOWN, LENIENT, MISSING, MISTRUSTED, PASSED, SKIPPED, Asked
 
 EXPLAINED = 2000
 """Failing outputs that are looked at element by element for a sentence; the rest get the numbers alone."""

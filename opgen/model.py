@@ -6,19 +6,45 @@ works on the columns of :mod:`opgen.calls.table`; these are the rows that people
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 Code: TypeAlias = int | str
-"""A status code of aclnn (``161002``), or a word: ``"any_error"``, ``"crash"``."""
+"""A status code of aclnn (``161002``), or a word."""
+ANY_ERROR, CRASH = "any_error", "crash"
+"""The words among admissible codes: every code but 0, and the end of the host process."""
+TIMEOUT, NOT_RUN, UNUSABLE, OVERRUN = "timeout", "skipped", "unusable", "overrun"
+"""What backends record beside numbers and ``crash``: no answer in time; a case that they cannot run; memory or a copy refused; memory
+overwritten that is no output's."""
+Truth: TypeAlias = Literal["page", "library", "both"]
+TRUTHS: tuple[Truth, ...] = get_args(Truth)
+"""Whose answer counts."""
 
 Bucket: TypeAlias = Literal["valid", "stated", "unstated", "unsupported_product", "disputed", "assumed"]
 BUCKETS: tuple[Bucket, ...] = get_args(Bucket)
 """In the order in which tables show them; a call that breaks several rules goes by :data:`opgen.judge.oracle.ORDER`."""
 Kind: TypeAlias = Literal["valid", "invalid", "pinned", "call"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+def admits(codes: Collection[Code], status: Code) -> bool:
+    """Whether a status is one of the admissible ones.
+
+    >>> admits((0, "any_error"), 561103), admits((161002,), 161001)
+    (True, False)
+    """
+    return status in codes or (ANY_ERROR in codes and isinstance(status, int) and status != 0)
+
+
+def written(codes: Iterable[Code]) -> str:
+    """Codes for people.
+
+    >>> written((161002, "any_error"))
+    '161002 or any error'
+    """
+    return " or ".join("any error" if code == ANY_ERROR else str(code) for code in codes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,11 @@ import pytest
 import opgen
 from opgen.bundle import container
 from opgen.judge import erratafile, library
-from opgen.model import FileError
+from opgen.model import FileError, written
 from opgen.numbers import canary
 from opgen.numbers.numerics import DTYPES
 from opgen.page.book import book
 from opgen.resources import specs_folder
-from opgen.verdict import statuses
 from opgen.verdict.explain import call_line
 from opgen.verdict.outcome import Report
 from opgen.verdict.pattern import describe
@@ -463,4 +462,4 @@ def test_call_line(bundle):
 
 
 def test_words_of_codes():
-    assert statuses.written((161001, "any_error")) == "161001 or any error"
+    assert written((161001, "any_error")) == "161001 or any error"

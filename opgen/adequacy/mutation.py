@@ -22,7 +22,7 @@ from opgen.bundle.results import Results
 from opgen.diff import diff
 from opgen.enumeration.reasons import unreachable
 from opgen.golden import Array
-from opgen.model import Verdict
+from opgen.model import CRASH, Verdict
 from opgen.mutants import ALL
 from opgen.mutants.checkers import Family, Member, stricter, vacuous
 from opgen.mutants.device import answer
@@ -139,7 +139,7 @@ def _kernels(bundle: Bundle, held: Sequence[Rack], mutants: Sequence[Mutant], te
                     correct.add(case, left.pop(case), {name: array[i] for name, array in right.items()}, 0)
                 for mutant in mine:
                     for case, outputs in _differing(work, mutant, right):
-                        files[mutant.name].add(case, 0, outputs, "crash" if outputs is None else 0)
+                        files[mutant.name].add(case, 0, outputs, CRASH if outputs is None else 0)
                         answered[mutant.name].append(case)
                         fates[mutant.name, rack.spec.op].differs += 1
                 tell(len(work.batch.ids))

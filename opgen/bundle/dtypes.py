@@ -13,6 +13,8 @@ import h5py
 import ml_dtypes
 import numpy as np
 
+from opgen.model import ANY_ERROR, CRASH
+
 ALIGNMENT = 64
 """Bytes; every tensor starts on such a boundary, those of at least a mebibyte on one of 4096."""
 
@@ -30,7 +32,7 @@ KINDS = {"valid": 0, "invalid": 1, "pinned": 2, "call": 3}
 BUCKETS = {"valid": 0, "stated": 1, "unstated": 2, "unsupported_product": 3, "disputed": 4, "assumed": 5}
 BASES = {"none": 0, "read": 1, "inferred": 2}
 
-CODE_WORDS = {"any_error": -1, "crash": -2}
+CODE_WORDS = {ANY_ERROR: -1, CRASH: -2}
 """Words among the admissible status codes, as they stand in a list of integers; the codes are never negative."""
 
 _NUMPY: dict[str, np.dtype[Any]] = {

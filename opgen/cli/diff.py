@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opgen.cli.options import case_option, choose, examples, quiet_option
+from opgen.model import TRUTHS
 
 if TYPE_CHECKING:
     from opgen.verdict.outcome import Report
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--truth",
-    type=click.Choice(["page", "library", "both"]),
+    type=click.Choice(TRUTHS),
     default="both",
     show_default=True,
     help="Whose status codes count; both knows deviations.",

@@ -7,8 +7,7 @@ import sys
 import click
 
 from opgen.cli.options import examples
-
-TRUTHS = ("page", "library", "both")
+from opgen.model import TRUTHS, Truth
 
 
 @click.command("judge", epilog=examples("opgen judge calls.jsonl", "opgen judge --format text calls.jsonl.gz"))
@@ -26,7 +25,7 @@ def command(calls: str, form: str, truth: str) -> None:
 
     pages = book()
     answers = judging.judge_calls(read_calls(calls, pages.kinds), pages)
-    asked: judging.Truth = truth  # type: ignore[assignment]
+    asked: Truth = truth  # type: ignore[assignment]
     lines = judging.json_lines(answers, asked) if form == "json" else (judging.as_text(one, pages, asked) for one in answers)
     with no_collection():
         sys.stdout.writelines(f"{line}\n" for line in lines)

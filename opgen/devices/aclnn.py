@@ -24,7 +24,7 @@ from opgen.devices.abi import TensorArgument, Values
 from opgen.devices.libraries import DeviceError
 from opgen.devices.messages import Buffer, Request, Setup
 from opgen.devices.process import Answer, Worker
-from opgen.model import Argument, Call, TensorDesc
+from opgen.model import CRASH, NOT_RUN, OVERRUN, Argument, Call, TensorDesc
 from opgen.numbers import canary
 from opgen.numbers.views import index
 from opgen.page.book import book
@@ -47,16 +47,16 @@ def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, 
             results.header["note"] = f"cases were skipped because no library has their operator: {', '.join(worker.absent)}"
         for view in views:
             if view.op not in apis:
-                results.add(view.id, "skipped", error=f"no spec describes the signature of {view.op}")
+                results.add(view.id, NOT_RUN, error=f"no spec describes the signature of {view.op}")
             elif view.op in worker.absent:
-                results.add(view.id, "skipped", error=f"no library has {', '.join(worker.absent[view.op])}")
+                results.add(view.id, NOT_RUN, error=f"no library has {', '.join(worker.absent[view.op])}")
             elif product and view.product != product:
-                results.add(view.id, "skipped", error=f"the device is {soc}; the case is for {view.product}")
+                results.add(view.id, NOT_RUN, error=f"the device is {soc}; the case is for {view.product}")
             else:
                 try:
                     _one(worker, view, known[view.op], results)
                 except DeviceError as error:  # what was answered so far is kept; the rest stays missing
-                    results.add(view.id, "crash", error=f"the device did not come back: {error}")
+                    results.add(view.id, CRASH, error=f"the device did not come back: {error}")
                     return
             progress(view.id)
 
@@ -66,7 +66,7 @@ def _one(worker: Worker, view: CaseView, kinds: dict[str, str], results: Results
     request = request_of(view, call)
     answer = worker.execute(request)
     outputs, notes, overrun = ({}, [], False) if answer.run_status != 0 else read_back(view, call, answer)
-    run_status = "overrun" if overrun else answer.run_status
+    run_status = OVERRUN if overrun else answer.run_status
     results.add(view.id, answer.status, outputs, run_status, answer.time, "; ".join(filter(None, [answer.error, *notes])))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
-from opgen.model import Code
+from opgen.model import CRASH, Code
 from opgen.mutants import find_device
 from opgen.mutants.checkers import Family
 from opgen.mutants.device import answer
@@ -31,7 +31,7 @@ def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, 
             outputs = {} if dies else answer(work, wrong)
             for i, case in enumerate(work.batch.ids):
                 if left[case] == 0:
-                    results.add(case, left.pop(case), {key: array[i] for key, array in outputs.items()}, "crash" if dies else 0)
+                    results.add(case, left.pop(case), {key: array[i] for key, array in outputs.items()}, CRASH if dies else 0)
                     progress(case)
         for case, status in left.items():
             results.add(case, status)

@@ -19,7 +19,7 @@ import numpy as np
 import opgen
 from opgen.devices.libraries import DeviceError
 from opgen.devices.messages import Failed, First, Ready, Request, Setup, Unusable
-from opgen.model import Code
+from opgen.model import CRASH, TIMEOUT, UNUSABLE, Code
 
 START_LIMIT = 120.0
 """Seconds that a worker may take to load the libraries and open the device."""
@@ -133,7 +133,7 @@ class Worker:
             if isinstance(reply, First) and not reply.last:
                 reply = self._receive(begin + self.timeout)
         except (_Died, OSError) as error:
-            word = error.word if isinstance(error, _Died) else "crash"
+            word = error.word if isinstance(error, _Died) else CRASH
             phase = "first" if first is None else "second"
             text = f"{error} in the {phase} phase"
             self._kill()
@@ -143,8 +143,8 @@ class Worker:
         seconds = time.monotonic() - begin
         if isinstance(reply, Unusable):
             self.stop()
-            status: Code = "unusable" if not isinstance(first, First) else first.status
-            return Answer(status, None if status == "unusable" else "unusable", reply.error, seconds)
+            status: Code = UNUSABLE if not isinstance(first, First) else first.status
+            return Answer(status, None if status == UNUSABLE else UNUSABLE, reply.error, seconds)
         if isinstance(reply, First):
             return Answer(reply.status, None, reply.error, seconds)
         assert first is not None
@@ -155,11 +155,11 @@ class Worker:
     def _receive(self, until: float) -> Any:
         assert self._pipe is not None
         if not self._pipe.poll(max(until - time.monotonic(), 0)):
-            raise _Died("timeout", f"no answer within {self.timeout:g} s")
+            raise _Died(TIMEOUT, f"no answer within {self.timeout:g} s")
         try:
             return self._pipe.recv()
         except (EOFError, ConnectionError):
-            raise _Died("crash", self._end()) from None
+            raise _Died(CRASH, self._end()) from None
 
     def _end(self) -> str:
         """How the worker ended, and the last lines that it wrote."""

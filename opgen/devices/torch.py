@@ -21,7 +21,7 @@ from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.devices import NoDevice
 from opgen.devices._torchops import ADAPTERS, MODES, Unable
-from opgen.model import TensorDesc
+from opgen.model import NOT_RUN, TensorDesc
 from opgen.numbers.numerics import DTYPES, FORMATS, Array, rounded, stored
 from opgen.page.book import book
 
@@ -83,12 +83,12 @@ class TorchDevice:
     def answer(self, case: CaseView) -> dict[str, Any]:
         """What is to be recorded of a case: status, outputs, status of the run, seconds, and what the device said instead."""
         if why := self.skips(case):
-            return {"status": "skipped", "error": why}
+            return {"status": NOT_RUN, "error": why}
         begun = perf_counter()
         try:
             outputs = self.outputs(case)
         except Unable as unable:
-            return {"status": "skipped", "error": str(unable)}
+            return {"status": NOT_RUN, "error": str(unable)}
         except Exception as error:  # noqa: BLE001  whatever a device says of a valid call is its answer
             said = f"{type(error).__name__}: {(str(error) or 'no message').splitlines()[0]}"
             return {"status": 0, "run_status": 1, "time": perf_counter() - begun, "error": said}

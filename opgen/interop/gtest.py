@@ -16,7 +16,7 @@ from opgen.calls.words import words
 from opgen.interop import choice
 from opgen.interop.choice import Exported
 from opgen.interop.folder import write_text
-from opgen.model import Argument, TensorDesc
+from opgen.model import ANY_ERROR, CRASH, Argument, TensorDesc
 from opgen.page.spec import Spec
 
 _HEAD = Path(__file__).with_name("gtest_head.txt")
@@ -72,7 +72,7 @@ def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
     name = name if (case.op, name) not in used else f"{name}_{case.row}"
     used.add((case.op, name))
     library = case.library
-    dies = library is not None and "crash" in library.codes
+    dies = library is not None and CRASH in library.codes
     args, lines = case.args, []
     for p in spec.parameters.values():
         holder = _HOLDERS.get(spec.kinds[p.name])
@@ -80,7 +80,7 @@ def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
             lines.append(f"{holder} {_local(p.name)}{_made(spec.kinds[p.name], args[p.name], case.phase == 2)};")
     passed = [_passed(spec.kinds[p.name], p.name, args[p.name]) for p in spec.parameters.values()]
     codes = ", ".join(str(code) for code in case.expect.codes if isinstance(code, int))
-    any_error = "true" if "any_error" in case.expect.codes else "false"
+    any_error = "true" if ANY_ERROR in case.expect.codes else "false"
     broken = ", ".join(one.rule for one in case.expect.breaks)
     said = " ".join(f"{case.id}: {case.intent or case.kind}; {case.expect.bucket}{f': {broken}' if broken else ''}".split())
     ran = f"ExpectRun(status, {case.op}, workspaceSize, executor);" if case.phase == 2 else "(void)status;"

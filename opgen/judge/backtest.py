@@ -6,7 +6,7 @@ product, stage of the library and broken rule of the page comes out, with every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from opgen.calls.table import from_calls
 from opgen.calls.words import words
 from opgen.judge import library, oracle
 from opgen.judge.errata import Errata
-from opgen.model import Code, FileError, Problem
+from opgen.model import CRASH, Code, FileError, Problem, admits
 from opgen.page.book import Book
 
 KINDS = ("operator", "product", "stage", "rule")
@@ -114,12 +114,7 @@ def backtest(named: Sequence[NamedCall], pages: Book, errata: Mapping[str, Errat
 def status_of(one: NamedCall) -> Code:
     """The status that was run, or ``"crash"``."""
     status: int | None = one.extra["status"]
-    return "crash" if status is None else status
-
-
-def admits(codes: Iterable[Code], status: Code) -> bool:
-    """Whether a status is among the codes, ``any_error`` standing for every code but 0."""
-    return status in codes or ("any_error" in codes and isinstance(status, int) and status != 0)
+    return CRASH if status is None else status
 
 
 def _one_page(report: Report, calls: list[NamedCall], judgement: oracle.Judgement, answers: library.Answers | None) -> None:

@@ -11,7 +11,7 @@ from opgen.calls.words import words
 from opgen.judge.errata import NEVER, WRITTEN, Basis, Errata, NamedScope, Numeric, PageErrata, Stage, Tolerance
 from opgen.judge.erratafaults import faults
 from opgen.language import terms
-from opgen.model import Code, FileError, Problem
+from opgen.model import CRASH, Code, FileError, Problem
 from opgen.page.book import Book, book
 from opgen.page.fields import Fields
 from opgen.page.rules import Guard, Rule
@@ -176,13 +176,13 @@ class _Loader(Fields):
         """Numbers ascending, then crash."""
         found = value if isinstance(value, list) else [value]
         for code in found:
-            if isinstance(code, bool) or code not in (*words().status, "crash"):
+            if isinstance(code, bool) or code not in (*words().status, CRASH):
                 known = ", ".join(map(str, words().status))
-                self.doc.problem(where, f"no such status code {code!r}; known are {known} and crash", name)
+                self.doc.problem(where, f"no such status code {code!r}; known are {known} and {CRASH}", name)
                 return ()
         if len(set(found)) != len(found) or not 1 <= len(found) <= 2:
             self.doc.problem(where, "expects one code, or two where the first phase cannot tell", name)
-        return tuple(sorted((c for c in found if c != "crash"), key=int)) + (("crash",) if "crash" in found else ())
+        return tuple(sorted((c for c in found if c != CRASH), key=int)) + ((CRASH,) if CRASH in found else ())
 
     def tolerance(self, where: Location, name: str, body: dict[str, Any]) -> Tolerance:
         ids = self.rule_ids((*where, "rules"), body.get("rules", []))

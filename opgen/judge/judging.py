@@ -16,18 +16,16 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as quoted
-from typing import Literal, TypeAlias
 
 from opgen.calls.distinct import numbered
 from opgen.calls.jsonl import NamedCall, no_collection
 from opgen.calls.table import from_calls
 from opgen.judge import library
 from opgen.judge.oracle import Judgement, judge
-from opgen.model import Argument, Break, Code, Expectation, LibraryAnswer, TensorDesc
+from opgen.model import Argument, Break, Code, Expectation, LibraryAnswer, TensorDesc, Truth, written
 from opgen.page.book import Book
 from opgen.page.spec import Spec
 
-Truth: TypeAlias = Literal["page", "library", "both"]
 ROWS = 16_384
 """Calls that become one table: enough to make the work per column small, few enough to stay in memory."""
 
@@ -134,7 +132,7 @@ def _broken(one: Break, spec: Spec) -> str:
 
 
 def _either(codes: Sequence[Code]) -> str:
-    return " or ".join({"any_error": "any error", 0: "success"}.get(code, str(code)) for code in codes)
+    return written(["success" if code == 0 else code for code in codes])
 
 
 def _written(value: Argument) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from opgen.judge.errata import Errata, NamedView, Numeric, PageErrata, Tolerance
 from opgen.judge.erratafile import errata
 from opgen.judge.oracle import Judgement
-from opgen.model import Code, LibraryAnswer
+from opgen.model import CRASH, Code, LibraryAnswer
 
 ACCEPTED = -1
 """The stage of a call that passes every stage."""
@@ -159,7 +159,7 @@ def _admitted(answers: Answers) -> np.ndarray:
         for code in (0,) if i == ACCEPTED else answers.page.stages[i].codes:
             if code == 0:
                 admits = judgement.valid | free
-            elif code == "crash":
+            elif code == CRASH:
                 admits = np.zeros(rows, dtype=bool)
             else:
                 stated = (bits >> named.index(code) & 1).astype(bool) if code in named else np.zeros(rows, dtype=bool)

@@ -13,7 +13,7 @@ import numpy as np
 from opgen.calls.table import CallTable
 from opgen.calls.words import words
 from opgen.language.terms import Reference
-from opgen.model import Break, Bucket, Code, Expectation
+from opgen.model import ANY_ERROR, Break, Bucket, Code, Expectation
 from opgen.page.binding import TableView
 from opgen.page.rules import Rule
 from opgen.page.spec import Spec
@@ -64,9 +64,9 @@ class Judgement:
         if self.valid[row]:
             return (0,)
         if not bits:
-            return (0, "any_error")
+            return (0, ANY_ERROR)
         named = tuple(code for i, code in enumerate(self.spec.codes) if bits >> i & 1)
-        return named + (("any_error",) if bits >> len(self.spec.codes) & 1 else ())
+        return named + ((ANY_ERROR,) if bits >> len(self.spec.codes) & 1 else ())
 
     def expectation(self, row: int) -> Expectation:
         """One row whole: codes, bucket, and what it breaks."""

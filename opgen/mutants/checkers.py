@@ -15,14 +15,13 @@ import numpy as np
 
 from opgen.enumeration.reasons import conjuncts
 from opgen.language.terms import TermError, relation
-from opgen.model import Code
+from opgen.model import CRASH, Code
 from opgen.mutants.works import UNNAMED, Rack
 from opgen.page.rules import Guard, Rule
 from opgen.page.spec import Spec
 
 Change = Callable[[Spec, Rule], Rule | None]
 """A rule as the wrong checker holds it; None where the fault says nothing of this rule."""
-CRASH = "crash"
 ANY = ("==", "!=", "<", "<=", ">", ">=", "in", "not in")
 
 

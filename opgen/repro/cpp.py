@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
-from opgen.model import TensorDesc
+from opgen.model import ANY_ERROR, TensorDesc
 from opgen.repro.described import Tensor, folded, kinds, part, parts, summary, tensors
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _main(failing: Failing, kind: dict[str, str], held: dict[str, Tensor]) -> st
     lines += ["uint64_t size = 0;", "aclOpExecutor* executor = nullptr;"]
     lines.append(f"int status = {api}GetWorkspaceSize(\n{folded(arguments, '        ')}\n        &size, &executor);")
     lines.append('std::printf("first phase: %d %s\\n", status, status ? aclGetRecentErrMsg() : "");')
-    admitted = " || ".join("status != 0" if code == "any_error" else f"status == {code}" for code in failing.codes)
+    admitted = " || ".join("status != 0" if code == ANY_ERROR else f"status == {code}" for code in failing.codes)
     lines.append(f"if (!({admitted})) return 1;")
     if not data:
         return _indented([*lines, "return 0;"])

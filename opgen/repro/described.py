@@ -10,7 +10,7 @@ import numpy as np
 
 from opgen.bundle.dtypes import numpy_dtype
 from opgen.calls.words import words
-from opgen.model import TensorDesc
+from opgen.model import TensorDesc, written
 from opgen.numbers.numerics import Array
 from opgen.page.book import book
 
@@ -89,9 +89,9 @@ def folded(items: Iterable[Any], indent: str) -> str:
 
 def summary(failing: Failing) -> list[str]:
     """The first lines of every program: what is called, what came of it, what was expected."""
-    codes = " or ".join("any error" if code == "any_error" else str(code) for code in failing.codes)
     lines = [f"{failing.call.api}, for {failing.call.product}: {failing.detail or failing.verdict}"]
-    lines.append(f"Expected of the first phase: {codes}. Recipe of the data: {failing.recipe}, seed {failing.seed}, case {failing.id}.")
+    expected = written(failing.codes)
+    lines.append(f"Expected of the first phase: {expected}. Recipe of the data: {failing.recipe}, seed {failing.seed}, case {failing.id}.")
     return [line.replace("*/", "* /") for text in lines for line in _wrapped(text)]
 
 

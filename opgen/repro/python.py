@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opgen.model import TensorDesc
+from opgen.model import ANY_ERROR, TensorDesc
 from opgen.repro.described import Tensor, folded, kinds, numpy_name, summary, tensors
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _body(failing: Failing, held: dict[str, Tensor]) -> str:
             arguments.append(f"    {value},  # {name}")
     lines += ["", "size, executor = c_uint64(), c_void_p()", "status = FIRST(", *arguments, "    byref(size), byref(executor),", ")"]
     lines.append('print("first phase:", status, acl.aclGetRecentErrMsg().decode() if status else "")')
-    admitted = " or ".join("status != 0" if code == "any_error" else f"status == {code}" for code in failing.codes)
+    admitted = " or ".join("status != 0" if code == ANY_ERROR else f"status == {code}" for code in failing.codes)
     lines += [f"if not ({admitted}):", "    sys.exit(1)"]
     if not data:
         return "\n".join(lines) + "\n"

@@ -23,7 +23,7 @@ from opgen.enumeration.enumerator import Report, enumerate_calls
 from opgen.enumeration.pinned import with_pinned
 from opgen.judge.library import Answers, answer
 from opgen.judge.oracle import Judgement, judge
-from opgen.model import Call, Case
+from opgen.model import CRASH, Call, Case
 from opgen.page.modes import compute_dtypes
 from opgen.page.rules import holds
 from opgen.page.spec import Spec
@@ -123,7 +123,7 @@ def crashing(judged: Judgement) -> np.ndarray:
     answers: Answers | None = answer(judged)
     if answers is None:
         return np.zeros(len(judged.table), dtype=bool)
-    fatal = np.array(["crash" in stage.codes for stage in answers.page.stages] + [False])
+    fatal = np.array([CRASH in stage.codes for stage in answers.page.stages] + [False])
     return np.asarray(fatal[answers.stage])  # the last is ACCEPTED, -1
 
 

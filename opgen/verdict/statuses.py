@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from opgen.model import Code
+from opgen.model import ANY_ERROR, CRASH, NOT_RUN, TIMEOUT, Code, Truth, admits, written
 
-Truth: TypeAlias = Literal["page", "library", "both"]
 PASSED, FAILED, CRASHED, MISSING = "passed", "failed", "crashed", "missing"
 LENIENT, KNOWN, MISTRUSTED, SKIPPED = "lenient", "known deviation", "mistrusted", "skipped"
 VERDICTS = (FAILED, CRASHED, MISSING, LENIENT, KNOWN, MISTRUSTED, SKIPPED, PASSED)
@@ -15,11 +13,8 @@ VERDICTS = (FAILED, CRASHED, MISSING, LENIENT, KNOWN, MISTRUSTED, SKIPPED, PASSE
 BAD = frozenset({FAILED, CRASHED, MISSING})
 STRICT = BAD | {LENIENT, KNOWN}
 """Verdicts that make ``opgen diff`` exit 1; those of :data:`STRICT` under ``--strict``."""
-ANY_ERROR, CRASH = "any_error", "crash"
-ENDED = frozenset({CRASH, "timeout"})
+ENDED = frozenset({CRASH, TIMEOUT})
 """Status words that say how the host process ended; any other word is a fault that the backend names."""
-NOT_RUN = "skipped"
-"""The status word of a case that a backend cannot run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +24,6 @@ class Asked:
     page: tuple[Code, ...]
     bucket: str
     library: tuple[Code, ...] | None
-
-
-def admits(codes: tuple[Code, ...], status: Code) -> bool:
-    """Whether a status is one of the admissible ones.
-
-    >>> admits((0, "any_error"), 561103), admits((161002,), 161001)
-    (True, False)
-    """
-    return status in codes or (ANY_ERROR in codes and isinstance(status, int) and status != 0)
-
-
-def written(codes: tuple[Code, ...]) -> str:
-    """Codes for people: ``161002 or any error``."""
-    return " or ".join("any error" if code == ANY_ERROR else str(code) for code in codes)
 
 
 def of_first_phase(asked: Asked, status: Code | None, truth: Truth = "both") -> tuple[str, str]:
