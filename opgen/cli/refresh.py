@@ -36,6 +36,7 @@ def command(
 
     Only cases whose spec, plan, kernel or recipe changed are computed again.
     """
+    from contextlib import nullcontext
     from pathlib import Path
 
     import opgen
@@ -54,8 +55,7 @@ def command(
         raise click.UsageError(f"{path}: there is no lock to check; opgen refresh writes one")
     if operators:
         old = Lock({p: old.sources[p] for p in old.sources if p in {s.name for s, _ in pages}}, old.entries)
-    older = opgen.open(bundle) if bundle else None
-    with console.progress("cases", None, quiet) as advance:
+    with console.progress("cases", None, quiet) as advance, opgen.open(bundle) if bundle else nullcontext() as older:
         found = refresh(pages, tier, old, seed=seed, everything=everything, bundle=older, progress=advance)
     if markdown:
         Path(markdown).write_text(as_markdown(found), encoding="utf-8")
