@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -51,7 +51,7 @@ def diff(
         mine = align(whole, outputs, opened(results, ResultsFile))
         other = align(whole, outputs, opened(against, ResultsFile)) if against is not None else None
         repeats = [align(whole, outputs, opened(file, ResultsFile)) for file in again]
-        return _Comparison(whole, outputs, mine, truth, _chosen(whole, cases)).report(other, repeats)
+        return _Comparison(whole, outputs, mine, truth, _chosen(whole, cases), other, repeats).report()
 
 
 def _chosen(bundle: Bundle, patterns: Iterable[str]) -> list[int]:
@@ -70,35 +70,34 @@ def _chosen(bundle: Bundle, patterns: Iterable[str]) -> list[int]:
 class _Comparison:
     """The work of one :func:`diff`."""
 
-    def __init__(self, bundle: Bundle, outputs: Outputs, answers: Answers, truth: Truth, rows: list[int]) -> None:
+    def __init__(
+        self, bundle: Bundle, outputs: Outputs, answers: Answers, truth: Truth, rows: list[int], other: Answers | None,
+        repeats: Sequence[Answers],
+    ) -> None:
         self.bundle, self.outputs, self.answers, self.truth, self.rows = bundle, outputs, answers, truth, rows
+        self.other, self.repeats = other, repeats
         self.of_case: dict[int, list[int]] = {}
         for i, case in enumerate(outputs.case.tolist()):
             self.of_case.setdefault(case, []).append(i)
         self.which: Precisions = precisions(bundle, outputs)
         self.first: dict[int, tuple[str, str]] = {row: self._first(row) for row in rows}
+        returned = [i for row in rows if self._ran(row) for i in self.of_case[row] if answers.output[i] >= 0]
+        self.asked, self.table, self.forms = self._measured(answers, np.array(returned, dtype=np.int64))
+        self.met = metrics.criteria(self.table, self.which.name) if len(outputs) else {}
+        if other is not None:
+            self.met |= self._double(other)
+        self.measured = np.zeros(len(outputs), dtype=bool)
+        self.measured[self.asked] = True
+        self.repeated = self._repeated()
         self.explained = 0
 
-    def report(self, other: Answers | None, repeats: Sequence[Answers]) -> Report:
-        compared = [row for row in self.rows if self._ran(row)]
-        asked = np.array(
-            [i for row in compared for i in self.of_case[row] if self.answers.output[i] >= 0 and i not in self.answers.forms],
-            dtype=np.int64,
-        )
-        self.table = measured(self.bundle, self.outputs, self.answers, self.which, asked)
-        asked = asked[[i not in self.answers.forms for i in asked.tolist()]] if len(asked) else asked
-        self.met = metrics.criteria(self.table, self.which.name) if len(self.outputs) else {}
-        if other is not None:
-            self._double(other, asked)
-        self.measured = np.zeros(len(self.outputs), dtype=bool)
-        self.measured[asked] = True
-        self.repeated = self._repeated(repeats, asked)
+    def report(self) -> Report:
         found = {row: self._verdict(row, compared=row in self.of_case and self._ran(row)) for row in self.rows}
         self._deviations(found)
         verdicts = [found[row] for row in self.rows]
         return Report(
-            verdicts, self._origin(other, repeats),
-            {name: (int(values[asked].sum()), len(asked)) for name, values in self.met.items()},
+            verdicts, self._origin(),
+            {name: (int(values[self.asked].sum()), len(self.asked)) for name, values in self.met.items()},
             {dtype: counts.tolist() for dtype, counts in self.table.bins.items()},
             common.findings(self.bundle, dict(zip(self.rows, verdicts, strict=True))), list(self._notes(verdicts)),
         )  # fmt: skip
@@ -130,19 +129,24 @@ class _Comparison:
         return row in self.of_case and self.first[row][0] in (PASSED, LENIENT, KNOWN) and self.answers.status(row) == 0
 
     # numbers ----------------------------------------------------------------------------------------------------------
-    def _double(self, other: Answers, asked: np.ndarray) -> None:
-        both = asked[(other.output[asked] >= 0) & np.array([i not in other.forms for i in asked.tolist()], dtype=bool)]
-        theirs = measured(self.bundle, self.outputs, other, self.which, both)
-        for name, values in metrics.against(self.table, theirs).items():
-            self.met[name] = np.zeros(len(self.outputs), dtype=bool)
-            self.met[name][both] = values[both]
+    def _measured(self, answers: Answers, positions: np.ndarray) -> tuple[np.ndarray, Table, dict[int, str]]:
+        """(those of some outputs that are in their form and whole, their metrics, what is wrong with the others)."""
+        sound = _without(positions, answers.forms)
+        table, damaged = measured(self.bundle, self.outputs, answers, self.which, sound)
+        return _without(sound, damaged), table, answers.forms | damaged
 
-    def _repeated(self, repeats: Sequence[Answers], asked: np.ndarray) -> np.ndarray:
+    def _double(self, other: Answers) -> dict[str, np.ndarray]:
+        """The criteria of the double benchmark, met only where the other device has the output too."""
+        both, theirs, _ = self._measured(other, self.asked[other.output[self.asked] >= 0])
+        there = np.isin(np.arange(len(self.outputs)), both)
+        return {name: values & there for name, values in metrics.against(self.table, theirs).items()}
+
+    def _repeated(self) -> np.ndarray:
         """(outputs,) how many of the repeated runs gave other bits, by the digests of the tensors."""
         differs = np.zeros(len(self.outputs), dtype=np.int64)
         mine = self.answers.file.tables["tensors"]["digest"]
-        for one in repeats:
-            both = asked[one.output[asked] >= 0]
+        for one in self.repeats:
+            both = self.asked[one.output[self.asked] >= 0]
             differs[both] += mine[self.answers.output[both]] != one.file.tables["tensors"]["digest"][one.output[both]]
         return differs
 
@@ -164,8 +168,8 @@ class _Comparison:
     def _output(self, i: int) -> str:
         """What is wrong with one output; empty where nothing is."""
         name = self._name(i)
-        if i in self.answers.forms:
-            return f"{name}: {self.answers.forms[i]}"
+        if i in self.forms:
+            return f"{name}: {self.forms[i]}"
         if self.answers.output[i] < 0:
             return f"{name}: not returned"
         beyond = int(self.table["beyond"][i])
@@ -220,12 +224,13 @@ class _Comparison:
             facts["seconds"] = None if time != time else time
         return facts
 
-    def _origin(self, other: Answers | None, repeats: Sequence[Answers]) -> dict[str, Any]:
+    def _origin(self) -> dict[str, Any]:
         hidden = ("format", "format_version", "bundle")
         return {
             "bundle": str(self.bundle.path), "bundle_digest": self.bundle.digest, "results": str(self.answers.file.path),
             "results_digest": self.answers.file.digest, "device": {k: v for k, v in self.answers.file.header.items() if k not in hidden},
-            "against": str(other.file.path) if other else None, "again": [str(one.file.path) for one in repeats], "truth": self.truth,
+            "against": str(self.other.file.path) if self.other else None, "again": [str(one.file.path) for one in self.repeats],
+            "truth": self.truth,
         }  # fmt: skip
 
     def _notes(self, verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -238,6 +243,10 @@ class _Comparison:
             yield f"{len(unsteady)} cases gave other bits when they were repeated, {sorted(unsteady)[0]} among them"
         if verdicts and all(verdict.verdict == SKIPPED for verdict in verdicts):
             yield "every case was skipped: nothing is proved"
+
+
+def _without(positions: np.ndarray, some: Collection[int]) -> np.ndarray:
+    return positions[~np.isin(positions, list(some))]
 
 
 def _numbers(table: Table, met: dict[str, np.ndarray], repeated: np.ndarray, i: int) -> dict[str, Any]:

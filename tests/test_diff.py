@@ -422,6 +422,22 @@ def test_double_benchmark_and_repetition(bundle, tmp_path):
     assert swapped.criteria["double_L0"][0] < swapped.criteria["double_L0"][1]
 
 
+def test_damaged_outputs_of_the_other_device_are_no_benchmark(bundle, tmp_path):
+    """Not even for outputs without any error."""
+    mine, other = (sample.answer(bundle, tmp_path / name) for name in ("r.h5", "other.h5"))
+    whole = opgen.diff(bundle, mine, against=other).criteria
+    raw = bytearray(other.read_bytes())
+    with opgen.Results.open(other) as file:
+        for row in file.tables["tensors"]:
+            dtype, start, _ = file.data.types[int(row["dtype"])]
+            raw[start + int(row["position"]) * dtype.itemsize] ^= 1
+    other.write_bytes(bytes(raw))
+    report = opgen.diff(bundle, mine, against=other)
+    for name, (met, asked) in report.criteria.items():
+        assert (met, asked) == ((0, asked) if name.startswith("double_") else whole[name]), name
+    assert not report.bad()
+
+
 def test_what_failures_share(tmp_path):
     calls = {
         f"{dtype}-{groups}-{mode}": sample.convolution(dtype, groups=groups, mode=mode)
