@@ -134,6 +134,16 @@ class LibraryAnswer:
     codes: tuple[Code, ...]
     basis: Literal["read", "inferred"]
 
+    @property
+    def bucket(self) -> str:
+        """Its basis, so that what the page and what the library answer can be read alike."""
+        return self.basis
+
+    @property
+    def breaks(self) -> tuple[Break, ...]:
+        """Nothing: a library answers without saying which rule of a page it holds."""
+        return ()
+
 
 class Case(NamedTuple):
     """One test vector; a tuple, because suites hold very many.

@@ -46,6 +46,8 @@ def test_every_case_is_read_as_it_was_written(path: Path) -> None:
             assert found.call == plain(case.call, case.id)
             assert list(found.call["args"]) == list(case.call.args)
             assert found.expect == case.page and found.library == case.library
+            for side in (found.expect, found.library):
+                assert side is None or (side.codes and side.bucket and all(one.rule for one in side.breaks))
             for name in ("kind", "intent", "recipe", "phase", "twin", "compute", "mistrusted"):
                 assert getattr(found, name) == getattr(case, name)
             for role in ("input", "golden", "bound"):

@@ -167,12 +167,22 @@ def test_example(line: str, shelf: Path, tmp_path: Path, monkeypatch: pytest.Mon
     for before, word in zip(["", *args], args, strict=False):
         if word in MAKERS and not written(before, word):
             lay_out(shelf, word, tmp_path)
+        elif word.startswith("tests/"):
+            (tmp_path / word).parent.mkdir(parents=True)
+            shutil.copy(ROOT / word, tmp_path / word)
     monkeypatch.chdir(tmp_path)
     shown = CliRunner().invoke(main, args, prog_name="opgen")
     assert shown.exit_code == code, f"ends with {shown.exit_code}:\n{shown.output[-2000:]}"
     assert "Traceback" not in shown.output
     for before, word in zip(args, args[1:], strict=False):
         assert not written(before, word) or (tmp_path / word).exists(), f"did not write {word}"
+
+
+@pytest.mark.parametrize("block", re.findall(r"```json\n(\{\"id\".*?)```", README, re.DOTALL))
+def test_calls_of_the_readme_are_legal(block: str, tmp_path: Path) -> None:
+    (tmp_path / "calls.jsonl").write_text(block, encoding="utf-8")
+    made = CliRunner().invoke(main, ["judge", str(tmp_path / "calls.jsonl")], catch_exceptions=False)
+    assert made.exit_code == 0 and json.loads(made.stdout)["page"]["bucket"] == "valid"
 
 
 @pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
