@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
+from math import prod
 
 import numpy as np
 import pytest
 
+from opgen.calls.costs import elements, reach
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.table import TensorColumn, from_calls
 from opgen.computation.storage import GAP, through
 from opgen.devices.aclnn import logical
-from opgen.model import TensorDesc, row_major
+from opgen.model import Call, TensorDesc, row_major
 from opgen.mutants.memory import contiguous, written_contiguous
 from opgen.numbers.canary import in_view
 from opgen.numbers.views import index
+from opgen.page.book import book
+from opgen.planning.plan import plan_for
+from opgen.suites.suite import call_suite
 
 SHAPES = [(), (3,), (1, 1), (2, 3), (2, 1, 4), (0, 3), (3, 0)]
 STRIDES = (-7, -1, 0, 1, 4)
@@ -51,8 +59,37 @@ def test_a_view_is_read_back_as_it_was_laid() -> None:
         assert (np.delete(storage[0], positions(desc)) == GAP).all()
 
 
+def test_a_table_counts_what_its_rows_hold() -> None:
+    wide = TensorDesc((2, 3), "FLOAT", "ND", (10**12, 10**12), 10**12)
+    roomy, repeated = TensorDesc((2, 3), "FLOAT", storage_shape=(4, 5)), TensorDesc((2, 3), "FLOAT", strides=(0, 0), storage_shape=(1,))
+    some = [*DESCS, wide, roomy, repeated]
+    table = from_calls("a", {"x": "tensor", "y": "tensor"}, [Call("a", "ascend910b", {"x": desc, "y": None}) for desc in some])
+    column = table.columns["x"]
+    assert isinstance(column, TensorColumn)
+    assert elements(table).tolist() == [max(prod(desc.shape), desc.storage_elements) for desc in some]
+    first, last = reach(column)
+    held = [(places, low, high) for desc, low, high in zip(some, first, last, strict=True) if (places := positions(desc))]
+    assert all((min(places), max(places)) == (low, high) for places, low, high in held) and len(held) > 100
+    assert elements(table)[len(DESCS)] == 4e12 + 1
+
+
+def test_a_view_that_reaches_far_has_no_data() -> None:
+    """Nothing but its strides says that it needs 4 GB."""
+    far = 10**9
+    layouts = ({}, {"strides": (1000, 6, 1)}, {"strides": (far, 6, 1)}, {"offset": far}, {"strides": (0, -far, 1), "offset": 4 * far})
+    small, large = TensorDesc((2, 3, 4), "FLOAT"), TensorDesc((2, 5, 6), "FLOAT")
+    args = {"gradOutput": large, "self": small, "padding": (1, 1, 1, 1), "gradInput": small}
+    calls = [
+        NamedCall(str(i), Call("aclnnReflectionPad2dBackward", "ascend910b", {**args, "gradOutput": replace(large, **layout)}), {})
+        for i, layout in enumerate(layouts)
+    ]
+    made = call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+    assert [case.phase for case in made.cases] == [2, 2, 1, 1, 1]
+    assert [case.page.codes for case in made.cases] == [(0,)] * 5
+
+
 @pytest.mark.parametrize(
-    ("desc", "plain", "elements", "extents"),
+    ("desc", "plain", "held", "extents"),
     [
         (TensorDesc((2, 3), "FLOAT"), True, 6, (2, 3)),
         (TensorDesc((), "FLOAT"), True, 1, ()),
@@ -65,8 +102,8 @@ def test_a_view_is_read_back_as_it_was_laid() -> None:
         (TensorDesc((0, 3), "FLOAT", offset=-2), False, 0, (0,)),
     ],
 )  # fmt: skip
-def test_storage(desc: TensorDesc, plain: bool, elements: int, extents: tuple[int, ...]) -> None:
-    assert (desc.plain, desc.storage_elements, desc.storage_extents) == (plain, elements, extents)
+def test_storage(desc: TensorDesc, plain: bool, held: int, extents: tuple[int, ...]) -> None:
+    assert (desc.plain, desc.storage_elements, desc.storage_extents) == (plain, held, extents)
 
 
 def test_wrong_devices_stay_inside_a_storage_that_is_smaller_than_the_view() -> None:

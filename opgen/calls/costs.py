@@ -8,15 +8,27 @@ from opgen.calls.table import CallTable, TensorColumn
 
 
 def elements(table: CallTable) -> np.ndarray:
-    """(rows,) float64: elements of all tensors of a call, the storage of views included."""
+    """(rows,) float64: elements of all tensors of a call; of a view those of its storage, where these are more."""
     total = np.zeros(len(table))
     for column in table.columns.values():
         if isinstance(column, TensorColumn):
-            apart = column.storage_rank >= 0
-            total += np.where(column.null | apart, 0.0, _product(column.shape))
-            if apart.any():
-                total += np.where(apart, _product(column.storage), 0.0)
+            held = _product(column.shape)
+            if not column.plain().all():
+                reached = np.maximum(reach(column)[1] + 1, 0.0)
+                held = np.maximum(held, np.where(column.storage_rank >= 0, _product(column.storage), reached))
+            total += np.where(column.null, 0.0, held)
     return total
+
+
+def reach(column: TensorColumn) -> tuple[np.ndarray, np.ndarray]:
+    """(rows,) float64 each: the lowest and the highest position of a view in its storage; below the offset for an empty one."""
+    shape, offset = column.shape.astype(np.float64), column.offset.astype(np.float64)
+    strides = np.zeros(shape.shape)
+    strides[:, : column.strides.shape[1]] = column.strides
+    steps, size = (shape - 1) * strides, shape.prod(axis=1)
+    stepping = column.strided & (size != 0)
+    first = np.where(stepping, offset + np.minimum(steps, 0).sum(axis=1), offset)
+    return first, np.where(stepping, offset + np.maximum(steps, 0).sum(axis=1), offset + size - 1)
 
 
 def _product(extents: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from opgen.calls.costs import reach
 from opgen.calls.table import CallTable, ScalarColumn, TensorColumn
 from opgen.calls.words import words
 from opgen.judge.library import Answers
@@ -80,13 +81,6 @@ def _inside(column: TensorColumn) -> np.ndarray:
     plain = column.plain()
     if plain.all():
         return plain
-    width = column.shape.shape[1]
-    strides = np.zeros((len(column.rank), width))
-    strides[:, : column.strides.shape[1]] = column.strides
-    steps = (column.shape.astype(np.float64) - 1) * strides
-    offset = column.offset.astype(np.float64)
-    size = np.where(column.shape == 0, 0.0, column.shape.astype(np.float64)).prod(axis=1)
-    first = np.where(column.strided, offset + np.minimum(steps, 0).sum(axis=1), offset)
-    last = np.where(column.strided, offset + np.maximum(steps, 0).sum(axis=1), offset + size - 1)
+    first, last = reach(column)
     held = np.where(column.storage_rank >= 0, column.storage.astype(np.float64).prod(axis=1), np.inf)
-    return np.asarray((size == 0) | ((first >= 0) & (last < held)))
+    return np.asarray((column.shape == 0).any(axis=1) | ((first >= 0) & (last < held)))
