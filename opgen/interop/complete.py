@@ -6,7 +6,7 @@ columns and knows no operator. What no equality defines stays open, and the case
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from opgen.language.formulas import Value
 from opgen.language.terms import Reference
 from opgen.model import Call, TensorDesc
 from opgen.page.binding import TableView
-from opgen.page.rules import Guard, holds
+from opgen.page.rules import holds
 from opgen.page.spec import Spec
 
 _FACTS = ("shape", "dtype", "format")
@@ -81,14 +81,6 @@ def _leave_out(spec: Spec, waiting: list[Partial]) -> None:
                 waiting[i].open -= {(p.name, fact) for fact in _FACTS}
 
 
-def _guards(spec: Spec, reference: Reference, sign: str) -> Iterator[Guard]:
-    """The relations that say what a reference is."""
-    for rule in spec.rules:
-        for guard in rule.guards:
-            if guard.require.operator == sign and guard.require.bare and guard.require.left.refs[:1] == (reference,):
-                yield guard
-
-
 def _round(spec: Spec, waiting: list[Partial]) -> bool:
     """Read every open fact off those that are known; whether anything was found."""
     rows = len(waiting)
@@ -97,7 +89,7 @@ def _round(spec: Spec, waiting: list[Partial]) -> bool:
     found: list[dict[Reference, Any]] = [{} for _ in waiting]
     names = {name for one in waiting for name, fact in one.open if fact == "shape"}
     for reference in [*{r: 0 for one in waiting for r in sorted(one.open)}, *((name, "rank") for name in sorted(names))]:
-        for guard in _guards(spec, reference, "=="):
+        for guard in spec.equalities.get(reference, ()):
             needs = set(guard.require.right[0].refs)
             needs |= set(guard.when.refs if guard.when else ()) - {(reference[0], "rank")}
             value = guard.require.right[0].read(base)
@@ -149,7 +141,7 @@ def _first_formats(spec: Spec, waiting: list[Partial]) -> None:
         if not p.is_tensor:
             continue
         chosen = np.full(rows, index["ND"])
-        for guard in reversed(list(_guards(spec, (p.name, "format"), "in"))):
+        for guard in reversed(spec.memberships.get((p.name, "format"), [])):
             first = guard.require.right[0].read(view).data
             chosen = np.where(holds(guard.when, view, rows), first, chosen)
         for one, number in zip(waiting, chosen.tolist(), strict=True):

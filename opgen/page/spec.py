@@ -8,7 +8,7 @@ from functools import cached_property
 
 from opgen.calls.table import SCALARS
 from opgen.language.terms import Reference, Term
-from opgen.page.rules import Rule
+from opgen.page.rules import Guard, Rule
 
 KINDS = ("tensor", "output", "int_array", "bool_array", *SCALARS)
 """What a parameter can be; an ``output`` is a tensor that the operator writes."""
@@ -108,6 +108,24 @@ class Spec:
     def codes(self) -> tuple[int, ...]:
         """Every code that the page names for a rule, ascending."""
         return tuple(sorted({rule.code for rule in self.rules if rule.code is not None}))
+
+    @cached_property
+    def equalities(self) -> dict[Reference, list[Guard]]:
+        """Reference -> the relations ``reference == term``, which say what it is, in the order of the rules."""
+        return self._defining("==")
+
+    @cached_property
+    def memberships(self) -> dict[Reference, list[Guard]]:
+        """Reference -> the relations ``reference in (term, ...)``, which say what it may be, in the order of the rules."""
+        return self._defining("in")
+
+    def _defining(self, operator: str) -> dict[Reference, list[Guard]]:
+        found: dict[Reference, list[Guard]] = {}
+        for rule in self.rules:
+            for guard in rule.guards:
+                if guard.require.operator == operator and guard.require.bare:
+                    found.setdefault(guard.require.left.refs[0], []).append(guard)
+        return found
 
     @cached_property
     def scope(self) -> SpecScope:

@@ -6,7 +6,7 @@ page's own equalities (``Hout == pooled(...)`` also says what Hout is), then def
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +15,7 @@ from opgen.calls.table import ArrayColumn, CallTable, Column, ScalarColumn, Tens
 from opgen.calls.words import words
 from opgen.language.formulas import Value
 from opgen.language.terms import Reference, Term
-from opgen.page.rules import Rule
+from opgen.page.rules import Guard
 from opgen.page.spec import Parameter, Spec
 from opgen.planning import strides
 from opgen.planning.derive import SHARED, derived, slots
@@ -124,15 +124,10 @@ class Draft:
             if self.held.any():
                 yield self.guarded(when, self.earlier(reference, self.held))
             yield self.guarded(when, term.read(self))
-        definitions = _definitions(self.spec).get(reference, [])
-        for rule, sign in definitions:
-            if sign == "==":
-                yield from self.defined(rule, reference)
+        yield from self.defined(self.spec.equalities.get(reference, ()))
         if parameter is not None:
             yield from derived(self, parameter, what)
-        for rule, sign in definitions:
-            if sign == "in":
-                yield from self.defined(rule, reference)
+        yield from self.defined(self.spec.memberships.get(reference, ()))
         if what == "len" and parameter is not None and parameter.items:
             yield Value(np.asarray(max(parameter.items)))
         if self.before is not None:
@@ -166,11 +161,10 @@ class Draft:
             return Value((np.broadcast_to(value.data[0], self.before.rows)[rows], extents[rows]), bound)
         return Value(np.broadcast_to(np.asarray(value.data), self.before.rows)[rows], bound)
 
-    def defined(self, rule: Rule, reference: Reference) -> Iterator[Value]:
-        """What a rule ``reference == term`` or ``reference in (term, ...)`` says that it is."""
-        for guard in rule.guards:
-            if guard.require.left.refs[:1] == (reference,) and guard.require.operator in ("==", "in"):
-                yield self.guarded(guard.when, guard.require.right[0].read(self))
+    def defined(self, guards: Iterable[Guard]) -> Iterator[Value]:
+        """What relations ``reference == term`` or ``reference in (term, ...)`` say that it is: the first term."""
+        for guard in guards:
+            yield self.guarded(guard.when, guard.require.right[0].read(self))
 
     def guarded(self, when: Term | None, value: Value) -> Value:
         if when is None:
@@ -233,19 +227,3 @@ def kind_of(spec: Spec, reference: Reference) -> str:
     if reference in SHARED.values():
         return {"rank": "int"}.get(name, name)
     return spec.scope.kind(reference) or "int"
-
-
-def _definitions(spec: Spec) -> dict[Reference, list[tuple[Rule, str]]]:
-    """Reference -> the rules that say what it is, and how; kept with the spec."""
-    found: dict[Reference, list[tuple[Rule, str]]] | None = spec.__dict__.get("_definitions")
-    if found is None:
-        found = {}
-        for rule in spec.rules:
-            for guard in rule.guards:
-                left = guard.require.left.refs
-                if guard.require.operator in ("==", "in") and len(left) == 1 and guard.require.bare:
-                    known = found.setdefault(left[0], [])
-                    if (rule, guard.require.operator) not in known:
-                        known.append((rule, guard.require.operator))
-        spec.__dict__["_definitions"] = found
-    return found

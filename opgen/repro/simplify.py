@@ -131,13 +131,7 @@ def _view(desc: TensorDesc, unnamed: int) -> int:
 
 def _defined(spec: Spec) -> list[Reference]:
     """What the page's equalities may define, and formats, which follow from ranks."""
-    found: dict[Reference, None] = {(p.name, "format"): None for p in spec.parameters.values() if p.is_tensor}
-    for rule in spec.rules:
-        for guard in rule.guards:
-            left = guard.require.left.refs
-            if guard.require.operator == "==" and len(left) == 1 and guard.require.bare:
-                found[left[0]] = None
-    return list(found)
+    return list(dict.fromkeys([*((p.name, "format") for p in spec.parameters.values() if p.is_tensor), *spec.equalities]))
 
 
 # and put together again -------------------------------------------------------------------------------------------------
@@ -145,7 +139,7 @@ def assemble(spec: Spec, points: list[Chosen]) -> list[Call]:
     """The calls that follow from choices."""
     groups: dict[tuple[tuple[Reference, Any], ...], list[int]] = {}
     for i, chosen in enumerate(points):
-        key = tuple((ref, id(value) if isinstance(value, Flat) else None) for ref, value in chosen.items())
+        key = tuple((ref, value if isinstance(value, Flat) else None) for ref, value in chosen.items())
         groups.setdefault(key, []).append(i)
     tables, order = [], []
     for rows in groups.values():
@@ -258,12 +252,8 @@ def _smaller(value: Any) -> list[Any]:
 
 def _flat(spec: Spec, parameter: Parameter) -> Flat | None:
     """A flat shape by the rule that says how many elements a tensor without letters has."""
-    cache: dict[str, Flat | None] = spec.__dict__.setdefault("_flats", {})
-    if parameter.name not in cache:
-        guards = [g for r in spec.rules for g in r.guards if g.require.operator == "==" and g.when is None]
-        terms = [g.require.right[0] for g in guards if g.require.left.refs == ((parameter.name, "numel"),)]
-        cache[parameter.name] = Flat(terms[0]) if terms and not parameter.shapes else None
-    return cache[parameter.name]
+    terms = [guard.require.right[0] for guard in spec.equalities.get((parameter.name, "numel"), ()) if guard.when is None]
+    return Flat(terms[0]) if terms and not parameter.shapes else None
 
 
 def _float() -> int:

@@ -52,11 +52,8 @@ def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
 def _extents_follow_from(spec: Spec) -> set[str]:
     """Arrays without which no extent of a tensor can be told: their items stand in an equality that defines a letter."""
     letters = {letter for p in spec.parameters.values() for shape in p.shapes.values() for letter in shape}
-    read: set[str] = set()
-    for rule in spec.rules:
-        for guard in rule.guards:
-            if guard.require.bare and guard.require.operator == "==" and guard.require.left.refs[0][0] in letters:
-                read |= {name for name, _ in guard.require.refs}
+    defining = [guard for (name, _), guards in spec.equalities.items() if name in letters for guard in guards]
+    read = {name for guard in defining for name, _ in guard.require.refs}
     return {p.name for p in spec.parameters.values() for slots in p.items.values() for slot in slots for name in slot if name in read}
 
 
