@@ -9,10 +9,11 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
-from opgen.bundle.dtypes import bound_dtype, golden_dtype, numpy_dtype
+from opgen.bundle.dtypes import numpy_dtype
 from opgen.bundle.layout import Layout
 from opgen.bundle.writer import Writer
 from opgen.model import Break, Call, Case, Expectation, LibraryAnswer, TensorDesc
+from opgen.numbers.numerics import DTYPES
 
 HEADER = {
     "operators": ["aclnnOne", "aclnnTwo"], "products": ["ascend910b"], "seed": 7, "plan": "smoke",
@@ -66,8 +67,8 @@ def sample(seed: int = 0) -> Sample:
         }  # fmt: skip
         arrays.append({
             ("gradOutput", "input"): bits(draw, dtype, shape),
-            ("gradInput", "golden"): bits(draw, golden_dtype(dtype), shape),
-            ("gradInput", "bound"): bits(draw, bound_dtype(dtype), shape),
+            ("gradInput", "golden"): bits(draw, DTYPES[dtype].golden, shape),
+            ("gradInput", "bound"): bits(draw, DTYPES[dtype].bound, shape),
         })  # fmt: skip
         library = LibraryAnswer("2026-08", (161002, "crash"), "inferred") if at % 3 == 0 else None
         call = Call("aclnnOne", "ascend910b", args)

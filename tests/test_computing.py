@@ -14,8 +14,8 @@ from opgen.computation.computing import Arrays, compute
 from opgen.golden import kernel
 from opgen.model import TensorDesc
 from opgen.numbers.fill import Source
+from opgen.numbers.numerics import format_of
 from opgen.numbers.recipes import RECIPES
-from opgen.numbers.slot import part
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.suites.suite import Batch, call_suite
@@ -73,7 +73,7 @@ def test_what_is_normal_is_not_subnormal() -> None:
     for recipe in RECIPES:
         for found in inputs.fill([replace(batch, recipe=recipe) for batch in batches()], [9] * len(batches()), Source(0)):
             parts = {name: value.reshape(-1).view(np.float64) for name, value in found.values.items() if value is not None}
-            tiny = part(found.batch.compute).min_normal
+            tiny = format_of(found.batch.compute).min_normal
             small = {name for name, values in parts.items() if ((values != 0) & (np.abs(values) < tiny)).any()}
             assert not {name for name in small if found.numbers[name].normal}
             assert not small or found.subnormal

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opgen.numbers import numerics
-from opgen.numbers.numerics import DTYPES, FORMATS, is_tie, rounded, stored, ulp, ulp_distance
+from opgen.numbers.numerics import DTYPES, FORMATS, format_of, is_tie, rounded, stored, ulp, ulp_distance
 
 HALVES = ["FLOAT16", "BFLOAT16"]
 
@@ -156,6 +156,8 @@ def test_table(name: str) -> None:
     assert dtype.part.min_subnormal == float(info.smallest_subnormal)
     assert dtype.part.max == float(info.max)
     assert DTYPES[dtype.golden].part.digits > dtype.part.digits or dtype.part.digits == 53
+    assert format_of(dtype.name) is dtype.part and DTYPES[dtype.golden].complex == dtype.complex == DTYPES[dtype.bound].complex
+    assert DTYPES[dtype.bound].part is FORMATS["FLOAT"] and format_of("HFLOAT32") is FORMATS["HFLOAT32"]
 
 
 @pytest.mark.parametrize("name", HALVES)

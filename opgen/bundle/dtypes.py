@@ -61,18 +61,6 @@ def stored_dtypes() -> tuple[str, ...]:
     return tuple(_NUMPY)
 
 
-def golden_dtype(name: str) -> str:
-    """The dtype that the golden of an output is stored in: one precision wider where there is one."""
-    if name in ("COMPLEX64", "COMPLEX128"):
-        return "COMPLEX128"
-    return "FLOAT" if name in ("FLOAT16", "BFLOAT16") else "DOUBLE"
-
-
-def bound_dtype(name: str) -> str:
-    """The dtype of an output's bound: FLOAT, and two of them (real, imaginary) for complex outputs."""
-    return "COMPLEX64" if name in ("COMPLEX64", "COMPLEX128") else "FLOAT"
-
-
 @cache
 def hdf5_type(name: str) -> h5py.h5t.TypeID:
     """The HDF5 type of a blob; BFLOAT16 is a genuine 16-bit float, complex is h5py's compound of ``r`` and ``i``."""

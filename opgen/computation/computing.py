@@ -19,7 +19,7 @@ from opgen.numbers.bounds import Limits, Sums, bounds, certain_overflows, format
 from opgen.numbers.exact import GRADIENT, golden_exact, magnitude_exact
 from opgen.numbers.fill import Source
 from opgen.numbers.flushing import flushed_magnitude
-from opgen.numbers.numerics import Array, golden_dtype, stored
+from opgen.numbers.numerics import DTYPES, Array, stored
 from opgen.numbers.recipes import RECIPES
 from opgen.suites.batch import Batch
 
@@ -135,7 +135,7 @@ def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> No
         np.concatenate(shares, axis=None) if shares else None,
     )
     rows = [(output.golden.size, output.depth, output.quantum, output.gain) for output in outputs]
-    goldens, limits = stored(sums.golden + 0.0, golden_dtype(dtype)), bounds(formats, sums, Limits.of(rows))  # never -0
+    goldens, limits = stored(sums.golden + 0.0, DTYPES[dtype].golden), bounds(formats, sums, Limits.of(rows))  # never -0
     lost = ~np.isfinite(sums.golden)
     if "FLOAT16" in (dtype, rounded_to) and (np.abs(goldens) > 60000).any():
         over = certain_overflows(formats, sums, Limits.of([(size, depth, None, 1.0) for size, depth, _, _ in rows]))

@@ -17,9 +17,9 @@ from opgen.golden import kernel
 from opgen.model import TensorDesc
 from opgen.numbers.fill import Source, draw, draw_alike
 from opgen.numbers.flushing import has_subnormals
-from opgen.numbers.numerics import DTYPES, Array, rounded, stored
+from opgen.numbers.numerics import DTYPES, Array, format_of, rounded, stored
 from opgen.numbers.recipes import RECIPES, quantum
-from opgen.numbers.slot import Role, Slot, part
+from opgen.numbers.slot import Role, Slot
 from opgen.suites.batch import Batch
 
 PLANTED = ("nonfinite", "overflow")
@@ -96,7 +96,7 @@ def _numbers(
     slot = Slot("", (), dtype, compute if known else DTYPES[dtype].part.name, max(depth, 1), role, factors, range=range)
     way, step = RECIPES[recipe].draw(role), quantum(recipe, slot)
     alike = None if way.key is None else (recipe, role, compute, *way.key(slot))
-    return Numbers(slot, alike, step, step is not None and step >= part(compute).min_normal)
+    return Numbers(slot, alike, step, step is not None and step >= format_of(compute).min_normal)
 
 
 def _values(tensors: Sequence[_Tensor], source: Source) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from opgen.golden import Array
 from opgen.mutants.device import in_compute, store
 from opgen.mutants.mutant import Golden, Mutant, Names, Outputs, Values, Work, axes
-from opgen.numbers.numerics import DTYPES, FORMATS, binade, by_parts, rounded, stored
+from opgen.numbers.numerics import binade, by_parts, format_of, rounded, stored
 
 PIECES = 8
 """Partial sums that a narrow accumulator adds up."""
@@ -115,7 +115,7 @@ def truncated(values: Array, to: str) -> Array:
     """Rounded towards zero to a format or a dtype."""
     if np.iscomplexobj(values):
         return by_parts(lambda part: truncated(part, to), values)
-    form = DTYPES[to].part if to in DTYPES else FORMATS[to]
+    form = format_of(to)
     with np.errstate(all="ignore"):
         quantum = binade(values, form.low) * 2.0 ** (1 - form.digits)
         whole = np.clip(np.trunc(values / quantum) * quantum, -form.max, form.max)
@@ -148,8 +148,7 @@ def with_race(work: Work, tensors: Values) -> Values:
 
 def clipped(values: Array, dtype: str, through: str | None) -> Array:
     """The largest finite number for Inf."""
-    form = DTYPES[dtype].part if through is None else DTYPES[through].part
-    limit = min(form.max, DTYPES[dtype].part.max)
+    limit = min(format_of(through or dtype).max, format_of(dtype).max)
 
     def part(array: Array) -> Array:
         return np.clip(array, -limit, limit)

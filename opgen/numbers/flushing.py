@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opgen.numbers.numerics import DTYPES, FORMATS, Array, Format
+from opgen.numbers.numerics import Array, Format, format_of
 
 Golden: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, int], Any], Mapping[str, Array]]
 
@@ -28,7 +28,7 @@ def flushed_magnitude(
     for name, values in tensors.items():
         if values is None or name not in formats:
             continue
-        form = DTYPES[formats[name]].part if formats[name] in DTYPES else FORMATS[formats[name]]
+        form = format_of(formats[name])
         parts = np.asarray(values, order="C").view(np.float64)
         small = _subnormal(parts, form)
         if small.any():
@@ -40,7 +40,7 @@ def flushed_magnitude(
 
 def has_subnormals(values: Array, dtype: str) -> bool:
     """Whether any value is subnormal in a dtype, or in a compute dtype."""
-    form = DTYPES[dtype].part if dtype in DTYPES else FORMATS[dtype]
+    form = format_of(dtype)
     return bool(_subnormal(np.ascontiguousarray(values).reshape(-1).view(np.float64), form).any())
 
 

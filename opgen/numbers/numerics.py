@@ -68,13 +68,21 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Dtype:
-    """A vendor dtype that can hold data. ``part`` is the format of a value, or of each part of a complex one."""
+    """A vendor dtype that can hold data. ``part`` is the format of a value, or of each part of a complex one.
+
+    ``golden`` is the dtype that goldens of an output are kept in, one precision wider where there is one.
+    """
 
     name: str
     numpy: np.dtype[Any]
     part: Format
     golden: str
     complex: bool = False
+
+    @property
+    def bound(self) -> str:
+        """The dtype that bounds of an output are kept in: FLOAT, and two of them (real, imaginary) for a complex one."""
+        return "COMPLEX64" if self.complex else "FLOAT"
 
     @property
     def wide(self) -> np.dtype[Any]:
@@ -94,9 +102,9 @@ DTYPES: Mapping[str, Dtype] = MappingProxyType(
 )
 
 
-def golden_dtype(output: str) -> str:
-    """The dtype that goldens of an output are kept in, one precision wider: FLOAT for FLOAT16, DOUBLE for FLOAT."""
-    return DTYPES[output].golden
+def format_of(dtype: str) -> Format:
+    """The format of a dtype that holds data, or of a compute dtype."""
+    return DTYPES[dtype].part if dtype in DTYPES else FORMATS[dtype]
 
 
 def by_parts(function: Callable[..., Array], *values: Array) -> Array:
@@ -152,7 +160,7 @@ def rounded(values: Array, to: str, mantissa: int = 11) -> Array:
     if np.iscomplexobj(values):
         return by_parts(lambda part: rounded(part, to, mantissa), values)
     values = np.asarray(values, dtype=np.float64)
-    part = DTYPES[to].part if to in DTYPES else FORMATS[to]
+    part = format_of(to)
     if part.name == "DOUBLE":
         return values.copy()
     if part.name == "HFLOAT32":

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.numbers.numerics import Array, rounded
-from opgen.numbers.slot import Role, Slot, grid, part
+from opgen.numbers.numerics import Array, format_of, rounded
+from opgen.numbers.slot import Role, Slot, grid
 
 Values: TypeAlias = Callable[[Array, Array, Slot], Array]
 """(uint32 lanes (B, lanes, count), one uint64 choice (B,), slot) -> float64 (B, count)."""
@@ -104,7 +104,7 @@ def _grid(lanes: Array, choice: Array, slot: Slot) -> Array:
 
 
 def _integers(lanes: Array, choice: Array, slot: Slot) -> Array:
-    total = min(_EXACT_SUM.get(part(name).name, 2**24) for name in (slot.dtype, slot.compute))
+    total = min(_EXACT_SUM.get(format_of(name).name, 2**24) for name in (slot.dtype, slot.compute))
     depth, step = max(slot.depth, 1), slot.multiple_of
     if depth * step > total or step > 2**slot.bits:
         step = 1
@@ -141,7 +141,7 @@ def _wide(lanes: Array, choice: Array, slot: Slot) -> Array:
     """Full significands at 32 exponents around 1; at 11 up to 1 where FLOAT16 takes part."""
     low, high = (-10, 0) if "FLOAT16" in (slot.dtype, slot.compute) else (-16, 15)
     length = slot.multiple.bit_length() if slot.multiple > 1 else 0
-    digits = min(slot.digits if length else part(slot.dtype).digits, 30) - length
+    digits = min(slot.digits if length else format_of(slot.dtype).digits, 30) - length
     whole = _between(lanes[:, 0], 2 ** (digits - 1), 2**digits - 1)
     whole *= slot.multiple
     exponents = _between(lanes[:, 1] >> np.uint32(1) << np.uint32(1), low, high) - (digits + length - 1)
@@ -166,12 +166,12 @@ def _alternating(lanes: Array, choice: Array, slot: Slot) -> Array:
 
 
 def _subnormal_quantum(slot: Slot) -> float:
-    return max(part(slot.dtype).min_subnormal, part(slot.compute).min_subnormal)
+    return max(format_of(slot.dtype).min_subnormal, format_of(slot.compute).min_subnormal)
 
 
 def _subnormals(lanes: Array, choice: Array, slot: Slot) -> Array:
     """Below the smallest normal of the narrower range of storage and compute dtype."""
-    largest = min(part(slot.dtype), part(slot.compute), key=lambda form: (-form.low, form.digits))
+    largest = min(format_of(slot.dtype), format_of(slot.compute), key=lambda form: (-form.low, form.digits))
     most = 2 ** min(largest.digits - 1, slot.bits) - 1
     return _nonzero(lanes[:, 0], -most, most).astype(np.float64) * _subnormal_quantum(slot)
 

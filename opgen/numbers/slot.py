@@ -10,15 +10,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from opgen.numbers.numerics import DTYPES, FORMATS, Array, Format
+from opgen.numbers.numerics import DTYPES, Array, format_of
 
 Role: TypeAlias = Literal["gradient", "operand", "centre", "scale"]
 """What a tensor is to its operator: the incoming gradient; a factor; group norm's ``mean``; its positive ``rstd``."""
-
-
-def part(dtype: str) -> Format:
-    """The format of a dtype that holds data, or of a compute dtype."""
-    return DTYPES[dtype].part if dtype in DTYPES else FORMATS[dtype]
 
 
 @lru_cache(maxsize=4096)
@@ -33,7 +28,7 @@ def grid_bits(depth: int, storage: str, compute: str, factors: int = 2) -> int:
     (20, 8, 10)
     """
     room = (53 - (max(depth, 1) - 1).bit_length()) // factors
-    return max(1, min(room, 30, part(storage).digits, part(compute).digits))
+    return max(1, min(room, 30, format_of(storage).digits, format_of(compute).digits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +60,7 @@ class Slot:
     @property
     def digits(self) -> int:
         """Significant bits that both storage and compute dtype hold."""
-        return min(part(self.dtype).digits, part(self.compute).digits)
+        return min(format_of(self.dtype).digits, format_of(self.compute).digits)
 
     @property
     def bits(self) -> int:
@@ -96,7 +91,7 @@ def grid(slot: Slot) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=4096)
 def _grid(dtype: str, to: str, bits: int, multiple: int, low: float, high: float) -> tuple[int, int, int]:
-    storage, compute = part(dtype), part(to)
+    storage, compute = format_of(dtype), format_of(to)
     largest, digits = min(storage.max, compute.max), min(storage.digits, compute.digits)
     a, b = Fraction(min(max(low, -largest), largest)), Fraction(max(min(high, largest), -largest))
     top = max(abs(a), abs(b)) or Fraction(1)

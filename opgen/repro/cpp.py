@@ -6,7 +6,8 @@ from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 from opgen.model import ANY_ERROR, TensorDesc
-from opgen.repro.described import Tensor, folded, kinds, part, parts, summary, tensors
+from opgen.numbers.numerics import DTYPES
+from opgen.repro.described import Tensor, folded, kinds, parts, summary, tensors
 
 if TYPE_CHECKING:
     from opgen.repro.minimize import Failing
@@ -163,7 +164,8 @@ def _comparison(tensor: Tensor, golden: list[float], bound: list[float]) -> list
     view = f"{{{{{shape}}}, {{{strides}}}, {tensor.desc.offset}, {tensor.itemsize}}}"
     expected = [f"const std::vector<double> {name}_{what} = {{\n{folded(map(_literal, values), '        ')}\n    }};"
                 for what, values in (("golden", golden), ("bound", bound))]  # fmt: skip
-    where = f'"{name}", {name}, {tensor.desc.storage_elements * tensor.itemsize}, {view}, {complex_}, {_DECODE[part(tensor.desc.dtype)]}'
+    decode = _DECODE[DTYPES[tensor.desc.dtype].part.name]
+    where = f'"{name}", {name}, {tensor.desc.storage_elements * tensor.itemsize}, {view}, {complex_}, {decode}'
     return [*expected, f"wrong += compare({where}, {name}_golden, {name}_bound);"]
 
 

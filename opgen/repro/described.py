@@ -65,11 +65,6 @@ def parts(values: Array) -> list[float]:
     return [float(x) for x in wide]
 
 
-def part(dtype: str) -> str:
-    """The format of a number, or of each part of a complex one."""
-    return {"COMPLEX64": "FLOAT", "COMPLEX128": "DOUBLE"}.get(dtype, dtype)
-
-
 def numpy_name(dtype: str) -> str:
     """How numpy spells a dtype; BFLOAT16 has no name there and goes as its bits."""
     return "uint16" if dtype == "BFLOAT16" else numpy_dtype(dtype).name

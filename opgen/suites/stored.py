@@ -11,7 +11,7 @@ import numpy as np
 
 from opgen.calls.distinct import chosen
 from opgen.model import Argument, Call, TensorDesc
-from opgen.numbers.numerics import DTYPES, golden_dtype
+from opgen.numbers.numerics import DTYPES
 from opgen.page.spec import Spec
 
 Stored: TypeAlias = tuple[str, Literal["input", "golden", "bound"], str, int]
@@ -41,4 +41,4 @@ def _tensors(args: Mapping[str, Argument], inputs: tuple[str, ...], outputs: tup
 @cache
 def _kept(dtype: str) -> tuple[str, str]:
     """The dtypes of an output's golden and bound."""
-    return golden_dtype(dtype), "COMPLEX64" if DTYPES[dtype].complex else "FLOAT"
+    return DTYPES[dtype].golden, DTYPES[dtype].bound
