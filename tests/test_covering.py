@@ -290,7 +290,7 @@ def test_refuses_what_does_not_fit() -> None:
         Model((2, 0), (((0, 7), np.ones((2, 2), bool)), ((0,), np.ones(2, np.int64))))
     with pytest.raises(ValueError, match="no factors"):
         Model(())
-    with pytest.raises(ValueError, match="strength 5: expected 1, 2, 3 or 4"):
+    with pytest.raises(ValueError, match="strength 5: expected 1 to 4"):
         cover(plain((2, 6)), 5)
     with pytest.raises(ValueError, match="expected factors below 3"):
         cover(plain((2, 3)), groups=[((1, 3), 2)])

@@ -9,6 +9,7 @@ import pytest
 from opgen.model import FileError
 from opgen.page.book import book
 from opgen.planning.choices import Choices
+from opgen.planning.fitting import fit
 from opgen.planning.plan import TIERS, load_plan, plan_for
 
 GOOD = """
@@ -39,6 +40,9 @@ FORM = [  # (what is written instead of what, message)
     ("gradOutput: gradient", "gradOutput: gradeint", "no such role 'gradeint' (did you mean 'gradient'?)"),
     ('let: {H: "max(padTop, padBottom) + grow", W: "max(padLeft, padRight) + grow", N: "2", C: "3"}', "let: [H]",
      "let: expects a mapping, not ['H']"),
+    ("op: aclnnReflectionPad2dBackward", "op: [aclnnReflectionPad2dBackward]", "op: expects a text, not ['aclnnReflectionPad2dBackward']"),
+    ('let: {H: "max', 'let: {7: "1", H: "max', "let.7: expects a name, not 7"),
+    ("factors: 1", "factors: true", "expects how many tensors one term multiplies, not True"),
     ("factors: 1", "factors: 0", "expects how many tensors one term multiplies, not 0"),
     ("dtype: [FLOAT, FLOAT16]", "dtype: FLOAT", "expects a mapping, not 'FLOAT'"),
     ("dtype: [FLOAT, FLOAT16]", "dtype: []", "expects a list of values to try, not []"),
@@ -49,7 +53,10 @@ FORM = [  # (what is written instead of what, message)
     ("smoke: {strength", "smoek: {strength", "no such tier (did you mean 'smoke'?)"),
     ("strength: 1", "strenght: 1", "no such key (did you mean 'strength'?)"),
     ("strength: 1", "strength: many", "expects a whole number, not 'many'"),
+    ("strength: 1", "strength: 5", "tiers.smoke.strength: expects at most 4, not 5"),
+    ("strength: 1", "strength: true", "expects a whole number, not True"),
     ("elements: 100", "elements: -1", "expects a whole number, not -1"),
+    ("size], strength: 2", "size], strenght: 2", "groups.0.strenght: no such key (did you mean 'strength'?)"),
     ("axes: [dtype, size]", "axes: [dtype, sise]", "no such axis 'sise' (did you mean 'size'?)"),
     ("axes: [dtype, size]", "axes: [dtype, {size: 1}]", "no such axis '{'size': 1}'"),
     ("axes: [dtype, size], strength: 2", "axes: 2", "expects {axes: [...], strength: how many of them at a time}"),
@@ -62,18 +69,39 @@ FORM = [  # (what is written instead of what, message)
     ("    why: because\n", "    why: because\n    recipe: grit\n", "no such recipe 'grit' (did you mean 'grid'?)"),
     ("    why: because\n", "    why: because\n    recipe: {grid: 1}\n", "no such recipe '{'grid': 1}'"),
     ("    why: because\n", "    why: because\n    products: 9\n", "expects a list of products, not 9"),
-    ("    why: because\n", "    why: because\n    tiers: [smok]\n", "no such tier 'smok' (did you mean 'smoke'?)"),
+    ("    why: because\n", "    why: because\n    products: []\n", "expects a list of products, not []"),
+    ("    why: because\n", "    why: because\n    products: [ascend910x]\n", "products.ascend910x: no such product (did you mean 'asc"),
+    ("    why: because\n", "    why: because\n    products: [[ascend910]]\n", "products.['ascend910']: no such product"),
+    ("    why: because\n", "    why: because\n    products: [ascend910, ascend910]\n", "a product stands twice; keep one"),
+    ("    why: because\n", "    why: because\n    tiers: [smok]\n", "tiers.smok: no such tier (did you mean 'smoke'?)"),
+    ("    why: because\n", "    why: because\n    tiers: smoke\n", "expects a list of tiers, not 'smoke'"),
+    ("    why: because\n", "    why: because\n    tiers: []\n", "expects a list of tiers, not []"),
+    ("    why: because\n", "    why: 3\n", "pinned.0.why: expects a text, not 3"),
+    ("  - id: one", "  - id: [one]", "pinned.0.id: expects a text, not ['one']"),
+    ("args: {gradOutput: null, self: null, padding: null, gradInput: null}", "args: [null]",
+     "args: expects a mapping of arguments, not [None]"),
     ("    why: because\n", "    why: because\n    data: {self: [0.5]}\n", "expects inputs and for each a flat list of whole numbers"),
     (
         "    why: because\n", "    why: because\n  - id: one\n    why: twice\n    args: {}\n  - id: two\n    why: so\n",
         "is the id of two pinned cases",
     ),
-    ("why: nothing is reflected", "because: so", "the key 'why' is missing or no text"),
+    ("why: nothing is reflected", "because: so", "vacuous.0: the key 'why' is missing"),
+    ("why: nothing is reflected", "why: [so]", "vacuous.0.why: expects a text, not ['so']"),
+    ("why: nothing is reflected", "why: so, rules: []", "expects a list of rule ids, not []"),
+    ("why: nothing is reflected", "why: so, rules: [3]", "expects a list of rule ids, not [3]"),
+    ("values: [ascend910b], why: one", "values: [ascend910b], why: [one]", "axes.product.why: expects a text, not ['one']"),
     ("why: nothing is reflected", "why: so, rules: pad", "expects a list of rule ids, not 'pad'"),
     ("factors: 1", "factors: 1\nfactors: 2", "twice"),
 ]
 
 FIT = [
+    ("gradOutput: gradient", "gradOutptu: gradient", "roles.gradOutptu: no such input (did you mean 'gradOutput'?)"),
+    ("gradOutput: gradient", "gradInput: gradient", "roles.gradInput: no such input"),
+    ("why: nothing is reflected", "why: so, rules: [padding.length, padding.lenght]",
+     "has a rule 'padding.lenght' (did you mean 'padding.length'?)"),
+    ("padding: null, gradInput", "padding: [0.5], gradInput", "one: "),
+    ("padding: null, gradInput", "pading: null, gradInput", "one: "),
+    ("    why: because\n", "    why: because\n    data: {self: [1]}\n", "one: 'self' is no input tensor of this call"),
     ("ascend910b]", "ascend910c]", "no such product 'ascend910c' (did you mean 'ascend910'?)"),
     ("[FLOAT, FLOAT16]", "[FLOAT, FLOAT61]", "no such dtype 'FLOAT61' (did you mean 'FLOAT16'?)"),
     ("sets: [padLeft, padRight]", "sets: [padLeft, padding.size]", "'padding.size' is no name of specs/reflection_pad2d_backward.yaml"),
@@ -117,6 +145,16 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, old: str, new: str, message:
     assert "plan.yaml:" in told
 
 
+@pytest.mark.parametrize("section", ["axes", "tiers"])
+@pytest.mark.parametrize("value", ["{}", "null", "[]", "''", "0"])
+def test_a_plan_without_axes_or_tiers_is_refused(tmp_path: Path, section: str, value: str) -> None:
+    lines = GOOD.splitlines()
+    start = lines.index(f"{section}:")
+    end = next(i for i in range(start + 1, len(lines)) if not lines[i].startswith(" "))
+    with pytest.raises(FileError, match=f"plan.yaml:{start + 1}: {section}: expects a mapping"):
+        load_plan(written(tmp_path, "\n".join([*lines[:start], f"{section}: {value}", *lines[end:]])), "plan.yaml")
+
+
 @pytest.mark.parametrize("text", ["[op, axes]", "op", "", "{}"])
 def test_what_is_no_mapping_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
     with pytest.raises(FileError, match="^plan.yaml(:1)?: a plan is a mapping with the keys op, ") as caught:
@@ -129,7 +167,7 @@ def test_names_that_do_not_fit_the_spec_are_refused(tmp_path: Path, old: str, ne
     assert old in GOOD
     plan = load_plan(written(tmp_path, GOOD.replace(old, new)), "plan.yaml")
     with pytest.raises(FileError) as caught:
-        Choices(spec(), plan, "standard")
+        fit(plan, [spec()])
     told = str(caught.value)
     assert message in told
     assert told.startswith("plan.yaml:")
@@ -140,6 +178,20 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
         load_plan(written(tmp_path, bad))
     assert len(caught.value.problems) >= 3
+
+
+def test_what_does_not_fit_is_told_at_once_whatever_the_tier(tmp_path: Path) -> None:
+    bad = GOOD.replace("gradOutput: gradient", "gradInput: gradient").replace("smoke: [[2, 1]]", "smoke: [[0, 1]]")
+    bad = bad.replace("[[0, 1], [2, 1]]", "[[0, 1], [2, lefty]]")
+    bad = bad.replace("why: nothing is reflected", "why: so, rules: [pad]").replace("padding: null, gradInput", "gradInput")
+    with pytest.raises(FileError) as caught:
+        fit(load_plan(written(tmp_path, bad)), [spec()])
+    assert [problem.where for problem in caught.value.problems] == ["roles.gradInput", "axes.horizontal.values", "vacuous.0.rules", "one"]
+
+
+@pytest.mark.parametrize("op", sorted(book().operators))
+def test_every_shipped_plan_fits(op: str) -> None:
+    fit(plan_for(op), [spec for spec in book().specs if spec.op == op])
 
 
 @pytest.mark.parametrize("op", sorted(book().operators))

@@ -81,7 +81,8 @@ def test_a_spec_that_the_schema_refuses_the_reader_refuses_too(tmp_path, good, b
         load(path)
 
 
-PLAN_FAULTS = [("axes:", "axis:"), ("factors: 1", "factors: one"), ("strength: 2", "strenght: 2"),
+PLAN_FAULTS = [("strength: 2", "strength: 5"), ("vacuous:\n  - {when", "vacuous:\n  - {whne"),
+               ("axes:", "axis:"), ("factors: 1", "factors: one"), ("strength: 2", "strenght: 2"),
                ("why: with and without", "because: with and without"),
                ("gradOutput: gradient", "gradOutput: gradiant"), ("  full:", "  fullest:")]  # fmt: skip
 

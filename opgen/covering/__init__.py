@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from opgen.covering.counter import count, explain
 from opgen.covering.cover import cover
-from opgen.covering.model import Cover, Model, Tally
+from opgen.covering.model import STRONGEST, Cover, Model, Tally
 
-__all__ = ["Cover", "Model", "Tally", "count", "cover", "explain"]
+__all__ = ["STRONGEST", "Cover", "Model", "Tally", "count", "cover", "explain"]

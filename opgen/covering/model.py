@@ -20,6 +20,10 @@ Group: TypeAlias = tuple[Sequence[int], int]
 """Some factors, and the strength at which they shall be covered."""
 
 
+STRONGEST = 4
+"""The largest strength that can be asked for; of larger tuples there are too many."""
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
     """Factors with a number of levels each, and tables of allowed combinations.
@@ -95,8 +99,8 @@ def requested(model: Model, strength: int, groups: Sequence[Group]) -> Iterator[
     everything: list[Group] = [(range(len(model.levels)), strength), *groups]
     for factors, t in everything:
         chosen = tuple(sorted(set(factors)))
-        if not 1 <= t <= 4:
-            raise ValueError(f"strength {t}: expected 1, 2, 3 or 4")
+        if not 1 <= t <= STRONGEST:
+            raise ValueError(f"strength {t}: expected 1 to {STRONGEST}")
         if chosen and not 0 <= chosen[0] <= chosen[-1] < len(model.levels):
             raise ValueError(f"group {chosen}: expected factors below {len(model.levels)}")
         if chosen:

@@ -14,7 +14,7 @@ from opgen.model import FileError, Problem
 from opgen.page import specfile
 from opgen.page.book import Book, disagreements, load_book, spec_files
 from opgen.page.spec import Spec
-from opgen.planning.choices import Choices
+from opgen.planning.fitting import fit
 from opgen.planning.plan import Plan, load_plan
 from opgen.resources import cases_folder, specs_folder
 from opgen.yamlfile import did_you_mean
@@ -117,10 +117,7 @@ def _plan(path: Path, shown: str, book: Book | None, found: Checked) -> None:
             api = book.operators.get(plan.op, plan.op)
             if api not in book.kinds:
                 plan.document.problem(("op",), f"no such operator '{plan.op}'{did_you_mean(plan.op, [*book.operators, *book.kinds])}")
-            for spec in book.of(api):
-                for tier in plan.tiers:
-                    Choices(spec, plan, tier)
-            plan.document.raise_problems()
+            fit(plan, book.of(api))
         found.plans.append(plan)
     except FileError as error:
         found.problems += error.problems

@@ -18,7 +18,7 @@ from opgen.page.rules import KEYS
 from opgen.page.spec import KINDS
 from opgen.page.specfile import PAGE
 from opgen.page.specfile import TOP as SPEC_TOP
-from opgen.planning.plan import PIN_KEYS, ROLES, TIER_KEYS, TIERS
+from opgen.planning.plan import PIN_KEYS, ROLES, STRONGEST, TIER_KEYS, TIERS, VACUOUS_KEYS
 from opgen.planning.plan import TOP as PLAN_TOP
 
 Schema = dict[str, Any]
@@ -124,26 +124,29 @@ def plan() -> Schema:
     values: Schema = {"type": "array", "minItems": 1}
     sets = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
     axis = closed({"sets": sets, "values": values, "why": TEXT, **dict.fromkeys(TIERS, values)}, ("values",))
-    group = closed({"axes": {"type": "array", "items": TEXT, "minItems": 1}, "strength": {"type": "integer", "minimum": 1}}, ("axes",))
-    tier = closed({key: {"type": "array", "items": group} if key == "groups" else {"type": "integer", "minimum": 0} for key in TIER_KEYS})
+    strength = {"type": "integer", "minimum": 1, "maximum": STRONGEST}
+    group = closed({"axes": {"type": "array", "items": TEXT, "minItems": 1}, "strength": strength}, ("axes",))
+    numbers = dict.fromkeys(TIER_KEYS, {"type": "integer", "minimum": 0})
+    tier = closed({**numbers, "groups": {"type": "array", "items": group}, "strength": {**strength, "minimum": 0}})
     pin: Schema = {
-        "id": TEXT,
-        "why": TEXT,
-        "products": {"type": "array", "items": words_of("product")},
+        "id": WORDS,
+        "why": WORDS,
+        "products": lists_of("product"),
         "args": {"type": "object"},
         "recipe": {"enum": list(RECIPES)},
         "data": {"type": "object"},
-        "tiers": {"type": "array", "items": {"enum": list(TIERS)}},
+        "tiers": {"type": "array", "items": {"enum": list(TIERS)}, "minItems": 1},
     }
+    entry: Schema = {"when": TERM, "why": WORDS, "rules": {"type": "array", "items": TEXT, "minItems": 1}}
     let: Schema = {"anyOf": [TERM, NUMBER, {"type": "array", "items": closed({"when": TERM, "is": {"anyOf": [TERM, NUMBER]}}, ("is",))}]}
     properties: Schema = {
         "op": {"enum": [*book().kinds]},
-        "axes": mapping({"anyOf": [values, axis]}),
+        "axes": {**mapping({"anyOf": [values, axis]}), "minProperties": 1},
         "let": mapping(let),
         "roles": mapping({"enum": list(ROLES)}),
         "factors": {"type": "integer", "minimum": 1},
-        "vacuous": {"type": "array", "items": {"type": "object"}},
-        "tiers": mapping(tier, "^(" + "|".join(TIERS) + ")$"),
+        "vacuous": {"type": "array", "items": closed({key: entry[key] for key in VACUOUS_KEYS}, ("when", "why"))},
+        "tiers": {**mapping(tier, "^(" + "|".join(TIERS) + ")$"), "minProperties": 1},
         "pinned": {"type": "array", "items": closed({key: pin[key] for key in PIN_KEYS}, ("id", "why", "args"))},
     }
     assert set(properties) == set(PLAN_TOP)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from opgen.calls.words import words
 from opgen.numbers.recipes import RECIPES
 from opgen.yamlfile import Document, Location, did_you_mean
 
 TIERS = ("smoke", "standard", "full", "crash")
 """``crash`` holds calls that are known to end the host process; nothing takes it by default."""
+VACUOUS_KEYS = ("when", "why", "rules")
 PIN_KEYS = ("id", "why", "products", "args", "recipe", "tiers", "data")
 
 
@@ -37,61 +39,51 @@ class Vacuous:
     rules: tuple[str, ...] = ()
 
 
-def known_keys(doc: Document, where: Location, value: Any, keys: Any) -> None:
-    """Note what is no mapping, and every key that nobody knows."""
-    if not isinstance(value, dict):
-        doc.problem(where, f"expects a mapping, not {value!r}")
-        return
-    for key in value:
-        if key not in keys:
-            doc.problem((*where, key), f"no such key{did_you_mean(key, keys)}; known are {', '.join(map(str, keys))}")
+def words_of(doc: Document, where: Location, body: dict[Any, Any], key: str, known: Iterable[Any], what: str) -> tuple[str, ...]:
+    """The list under a key that is there, of known words only; problems are noted."""
+    place, value = (*where, key), body[key]
+    if not isinstance(value, list) or not value:
+        doc.problem(place, f"expects a list of {key}, not {value!r}")
+        return ()
+    doc.known(place, value, known, what)
+    if any(value.count(word) > 1 for word in value):
+        doc.problem(place, f"a {what} stands twice; keep one")
+    return tuple(value)
 
 
 def vacuous(doc: Document, i: int, body: Any) -> Vacuous:
     """One entry of ``vacuous``; problems are noted."""
     where = ("vacuous", i)
-    known_keys(doc, where, body, ("when", "why", "rules"))
-    body = body if isinstance(body, dict) else {}
-    for key in ("when", "why"):
-        if not isinstance(body.get(key), str):
-            doc.problem(where, f"the key '{key}' is missing or no text")
+    body = doc.mapping(where, body, keys=VACUOUS_KEYS)
+    when, why = doc.text(where, body, "when"), doc.text(where, body, "why")
     rules = body.get("rules", [])
-    if not isinstance(rules, list):
+    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules) or "rules" in body and not rules:
         doc.problem((*where, "rules"), f"expects a list of rule ids, not {rules!r}")
         rules = []
-    return Vacuous(str(body.get("when", "False")), str(body.get("why", "")), tuple(map(str, rules)))
+    return Vacuous(when, why, tuple(rules))
 
 
 def pinned_call(doc: Document, i: int, body: Any) -> Pinned:
     """One entry of ``pinned``; problems are noted."""
     where = ("pinned", i)
-    known_keys(doc, where, body, PIN_KEYS)
-    body = body if isinstance(body, dict) else {}
-    for key in ("id", "why", "args"):
-        if key not in body:
-            doc.problem(where, f"the key '{key}' is missing")
+    body = doc.mapping(where, body, keys=PIN_KEYS)
+    name, why = doc.text(where, body, "id"), doc.text(where, body, "why")
+    if "args" not in body:
+        doc.problem(where, "the key 'args' is missing")
+    args = doc.need((*where, "args"), body.get("args", {}), dict, "a mapping of arguments")
     recipe = body.get("recipe", "grid")
     if recipe not in tuple(RECIPES):
         doc.problem(where, f"no such recipe '{recipe}'{did_you_mean(recipe, RECIPES)}")
-    args = body.get("args") if isinstance(body.get("args"), dict) else {}
-    tiers = body.get("tiers", list(TIERS[:3]))
-    for tier in tiers if isinstance(tiers, list) else [tiers]:
-        if tier not in TIERS:
-            doc.problem((*where, "tiers"), f"no such tier {tier!r}{did_you_mean(tier, TIERS)}; known are {', '.join(TIERS)}")
-    data = body.get("data") or {}
+    data = body.get("data", {})
     if not isinstance(data, dict) or not all(isinstance(v, list) and all(type(n) is int for n in v) for v in data.values()):
         doc.problem((*where, "data"), "expects inputs and for each a flat list of whole numbers")
         data = {}
-    products = body.get("products", [])
-    if not isinstance(products, list):
-        doc.problem((*where, "products"), f"expects a list of products, not {products!r}")
-        products = []
     return Pinned(
-        id=str(body.get("id", i)),
-        why=str(body.get("why", "")),
-        products=tuple(products),
+        id=name,
+        why=why,
+        products=words_of(doc, where, body, "products", words().products, "product") if "products" in body else (),
         args=args or {},
         recipe=recipe,
-        tiers=tuple(tiers) if isinstance(tiers, list) else (),
-        data={name: tuple(values) for name, values in data.items()},
+        tiers=words_of(doc, where, body, "tiers", TIERS, "tier") if "tiers" in body else TIERS[:3],
+        data={tensor: tuple(values) for tensor, values in data.items()},
     )

@@ -6,23 +6,25 @@ own equalities, or from a default.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from opgen.covering import STRONGEST as STRONGEST
 from opgen.model import FileError, Problem
 from opgen.planning.handwritten import PIN_KEYS as PIN_KEYS
 from opgen.planning.handwritten import TIERS as TIERS
+from opgen.planning.handwritten import VACUOUS_KEYS as VACUOUS_KEYS
 from opgen.planning.handwritten import Pinned as Pinned
 from opgen.planning.handwritten import Vacuous as Vacuous
-from opgen.planning.handwritten import known_keys, pinned_call, vacuous
+from opgen.planning.handwritten import pinned_call, vacuous
 from opgen.resources import cases_folder
 from opgen.yamlfile import Document, Location, did_you_mean, read
 
 TOP = ("op", "axes", "let", "roles", "factors", "vacuous", "tiers", "pinned")
 ROLES = ("gradient", "operand", "centre", "scale")
+GROUP_KEYS = ("axes", "strength")
 TIER_KEYS = ("strength", "groups", "invalid", "limits", "pairs", "elements", "bytes", "cases")
 
 
@@ -86,8 +88,8 @@ class Plan:
 
 def load_plan(path: Path, shown: str | None = None) -> Plan:
     """Read a plan; raises :class:`opgen.model.FileError` with all its problems of form. Names are checked where a plan
-    meets a spec (:mod:`opgen.planning.choices`)."""
-    return _Loader(read(path, shown), hashlib.sha256(path.read_bytes()).hexdigest()).plan()
+    meets the pages of its operator (:mod:`opgen.planning.fitting`)."""
+    return _Loader(read(path, shown)).plan()
 
 
 def plan_for(op: str, folder: Path | None = None) -> Plan:
@@ -99,58 +101,57 @@ def plan_for(op: str, folder: Path | None = None) -> Plan:
 
 
 class _Loader:
-    def __init__(self, document: Document, digest: str) -> None:
+    def __init__(self, document: Document) -> None:
         self.doc = document
-        self.digest = digest
         self.data: dict[Any, Any] = document.data if isinstance(document.data, dict) else {}
         if not self.data:
             document.problem((), "a plan is a mapping with the keys " + ", ".join(TOP))
             document.raise_problems()
 
     def plan(self) -> Plan:
-        known_keys(self.doc, (), self.data, TOP)
-        for key in ("op", "axes", "tiers"):
+        self.doc.known((), self.data, TOP, "key")
+        op = self.doc.text((), self.data, "op")
+        for key in ("axes", "tiers"):
             if key not in self.data:
                 self.doc.problem((), f"the key '{key}' is missing")
+            elif self.data[key] in (None, {}):
+                self.doc.problem((key,), "expects a mapping with at least one entry")
         axes = tuple(self.axis(name, body) for name, body in self.mapping("axes").items())
         roles = self.mapping("roles")
         for name, role in roles.items():
             if role not in ROLES:
                 self.doc.problem(("roles", name), f"no such role {role!r}{did_you_mean(role, ROLES)}; known are {', '.join(ROLES)}")
         names = {axis.name for axis in axes}
-        tiers = {str(name): self.tier(str(name), body, names) for name, body in self.mapping("tiers").items()}
+        tiers = {name: self.tier(name, body, names) for name, body in self.mapping("tiers").items()}
         pinned = tuple(pinned_call(self.doc, i, body) for i, body in enumerate(self.entries("pinned")))
         for id_ in {pin.id for pin in pinned if [p.id for p in pinned].count(pin.id) > 1}:
             self.doc.problem(("pinned",), "is the id of two pinned cases; rename one", id_)
         factors = self.data.get("factors", 2)
-        if not isinstance(factors, int) or factors < 1:
+        if type(factors) is not int or factors < 1:
             self.doc.problem(("factors",), f"expects how many tensors one term multiplies, not {factors!r}")
         told = tuple(vacuous(self.doc, i, body) for i, body in enumerate(self.entries("vacuous")))
         lets = self.mapping("let")
         self.doc.raise_problems()
-        op = str(self.data["op"])
-        return Plan(self.doc.file, op, axes, lets, roles, factors, told, tiers, pinned, self.doc, self.digest)
+        return Plan(self.doc.file, op, axes, lets, roles, factors, told, tiers, pinned, self.doc, self.doc.digest)
 
-    def mapping(self, key: str) -> dict[Any, Any]:
-        value = self.data.get(key) or {}
-        if not isinstance(value, dict):
-            self.doc.problem((key,), f"expects a mapping, not {value!r}")
-            return {}
-        return value
+    def mapping(self, key: str) -> dict[str, Any]:
+        """A section whose keys are names."""
+        value = self.doc.mapping((key,), self.data.get(key))
+        for name in value:
+            if not isinstance(name, str):
+                self.doc.problem((key, name), f"expects a name, not {name!r}")
+        return {str(name): body for name, body in value.items()}
 
     def entries(self, key: str) -> list[Any]:
-        value = self.data.get(key) or []
-        if not isinstance(value, list):
-            self.doc.problem((key,), f"expects a list, not {value!r}")
-            return []
-        return value
+        value = self.data.get(key)
+        return [] if value is None else self.doc.need((key,), value, list, "a list") or []
 
     def axis(self, name: str, body: Any) -> Axis:
         where = ("axes", name)
         if isinstance(body, list):
             body = {"values": body}
-        known_keys(self.doc, where, body, ("sets", "values", "why", *TIERS))
-        body = body if isinstance(body, dict) else {}
+        body = self.doc.mapping(where, body, keys=("sets", "values", "why", *TIERS))
+        why = self.doc.need((*where, "why"), body.get("why", ""), str, "a text") or ""
         sets = body.get("sets", [name])
         sets = sets if isinstance(sets, list) else [sets]
         values = body.get("values")
@@ -161,7 +162,7 @@ class _Loader:
         if len(set(map(repr, levels))) < len(levels):
             self.doc.problem((*where, "values"), "a value stands twice; keep one")
         narrowed = {tier: self.narrow((*where, tier), body[tier], values) for tier in TIERS if tier in body}
-        return Axis(name, tuple(map(str, sets)), tuple(levels), str(body.get("why", "")), narrowed)
+        return Axis(name, tuple(map(str, sets)), tuple(levels), why, narrowed)
 
     def level(self, where: Location, value: Any, sets: list[Any]) -> tuple[Any, ...]:
         if len(sets) == 1:
@@ -182,29 +183,26 @@ class _Loader:
         where = ("tiers", name)
         if name not in TIERS:
             self.doc.problem(where, f"no such tier{did_you_mean(name, TIERS)}; known are {', '.join(TIERS)}")
-        known_keys(self.doc, where, body, TIER_KEYS)
-        body = dict(body) if isinstance(body, dict) else {}
-        given = body.pop("groups", [])
-        if not isinstance(given, list):
-            self.doc.problem((*where, "groups"), f"expects a list of groups of axes, not {given!r}")
-            given = []
+        body = self.doc.mapping(where, body, keys=TIER_KEYS)
+        given = self.doc.need((*where, "groups"), body.get("groups", []), list, "a list of groups of axes") or []
         groups = tuple(self.group((*where, "groups", i), group, axes) for i, group in enumerate(given))
-        for key, value in body.items():
-            if key in TIER_KEYS and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        numbers = {"strength": 1, **{key: body[key] for key in TIER_KEYS if key in body and key != "groups"}}
+        for key, value in numbers.items():
+            if type(value) is not int or value < 0:
                 self.doc.problem((*where, key), f"expects a whole number, not {value!r}")
-                body[key] = 1
-        numbers = {key: value for key, value in body.items() if key in TIER_KEYS and key != "groups"}
-        numbers.setdefault("strength", 1)
+            elif key == "strength" and value > STRONGEST:
+                self.doc.problem((*where, key), f"expects at most {STRONGEST}, not {value}")
         return Tier(name=name, groups=groups, **numbers)
 
     def group(self, where: Location, body: Any, axes: set[str]) -> tuple[tuple[str, ...], int]:
         """Axes that are covered together, and how many of them at a time."""
-        body = body if isinstance(body, dict) else {}
+        body = self.doc.mapping(where, body, keys=GROUP_KEYS)
         names = [str(name) for name in body["axes"]] if isinstance(body.get("axes"), list) else []
         for axis in names:
             if axis not in axes:
                 self.doc.problem(where, f"no such axis '{axis}'{did_you_mean(axis, axes)}")
         strength = body.get("strength", len(names))
-        if not names or type(strength) is not int or not 1 <= strength <= len(names):
-            self.doc.problem(where, "expects {axes: [...], strength: how many of them at a time}")
+        if not names or type(strength) is not int or not 1 <= strength <= min(len(names), STRONGEST):
+            text = "expects {axes: [...], strength: how many of them at a time}"
+            self.doc.problem(where, f"{text}, 1 to {min(max(len(names), 1), STRONGEST)}")
         return tuple(names), strength

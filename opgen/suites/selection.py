@@ -17,6 +17,7 @@ from opgen.model import FileError, Problem
 from opgen.numbers.numerics import Array
 from opgen.page.book import Book, book
 from opgen.page.spec import Spec
+from opgen.planning.fitting import fit
 from opgen.planning.plan import TIERS, Plan, load_plan, plan_for
 from opgen.suites.dumps import read_dumps
 from opgen.suites.suite import Suite, call_suite, plan_suite
@@ -115,7 +116,9 @@ def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
     tier = tier or next(iter(plan.tiers), "")
     if tier not in plan.tiers:
         raise FileError([Problem(path, None, tier, f"no such tier in this plan; it has {', '.join(plan.tiers)}")])
-    return {known.api(plan.op): plan}, tier
+    api = known.api(plan.op)
+    fit(plan, known.of(api))
+    return {api: plan}, tier
 
 
 def matches(case: str, patterns: Sequence[str]) -> bool:

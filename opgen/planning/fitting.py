@@ -1,0 +1,57 @@
+"""Whether a plan fits the pages of its operator; what does not is said at once, with the plan's lines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from math import prod
+
+from opgen.calls.jsonl import CallFault, make_call
+from opgen.model import Call, FileError, TensorDesc
+from opgen.page.spec import Spec
+from opgen.planning.choices import Choices
+from opgen.planning.plan import TIERS, Pinned, Plan
+from opgen.yamlfile import did_you_mean
+
+
+def fit(plan: Plan, pages: Sequence[Spec]) -> None:
+    """Raise FileError with everything of a plan, in any tier, that fits no page of its operator or not every page."""
+    rules = [rule.id for spec in pages for rule in spec.rules]
+    for spec in pages:
+        plan.document.known(("roles",), plan.roles, [p.name for p in spec.inputs], "input")
+        for tier in plan.tiers:
+            with suppress(FileError):  # every problem stays noted in the document
+                Choices(spec, plan, tier)
+        pinned_calls(plan, spec, TIERS)
+    for i, entry in enumerate(plan.vacuous if pages else ()):
+        for rule in entry.rules:
+            if rule not in rules:
+                plan.document.problem(("vacuous", i, "rules"), f"no page of {plan.op} has a rule '{rule}'{did_you_mean(rule, rules)}")
+    plan.document.raise_problems()
+
+
+def pinned_calls(plan: Plan, spec: Spec, tiers: Collection[str]) -> list[tuple[Pinned, Call]]:
+    """The pinned calls of some tiers that a page judges, one per product; what is no call is noted."""
+    listed = [product for product in spec.products if product in spec.judges]
+    found = []
+    for i, pin in enumerate(plan.pinned):
+        products = [product for product in pin.products or listed if product in spec.judges] if set(pin.tiers) & set(tiers) else []
+        for product in products:
+            try:
+                call = make_call(spec.api, product, dict(pin.args), {spec.api: spec.kinds})
+            except CallFault as fault:
+                plan.document.problem(("pinned", i), str(fault), pin.id)
+                break
+            for name, values in pin.data.items():
+                text = _misfit(spec, call, name, values)
+                if text:
+                    plan.document.problem(("pinned", i, "data"), text, pin.id)
+            found.append((pin, call))
+    return found
+
+
+def _misfit(spec: Spec, call: Call, name: str, values: tuple[int, ...]) -> str:
+    desc = call.args.get(name)
+    if name not in [p.name for p in spec.inputs] or not isinstance(desc, TensorDesc):
+        return f"'{name}' is no input tensor of this call"
+    return "" if len(values) == prod(desc.shape) else f"'{name}' has {prod(desc.shape)} elements, not {len(values)}"
