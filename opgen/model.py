@@ -76,10 +76,12 @@ class TensorDesc:
     def storage_elements(self) -> int:
         """Elements of the storage: of the extents that are given, or up to the last one of the view."""
         if self.storage_shape is not None:
-            return max(prod(self.storage_shape), 0)
-        if self.strides is None or 0 in self.shape:
-            return max(self.offset + prod(self.shape), 0)
-        return max(self.offset + sum((extent - 1) * step for extent, step in zip(self.shape, self.strides, strict=True) if step > 0) + 1, 0)
+            held = prod(self.storage_shape)
+        elif self.strides is None or 0 in self.shape:
+            held = self.offset + prod(self.shape)
+        else:
+            held = self.offset + sum((extent - 1) * step for extent, step in zip(self.shape, self.strides, strict=True) if step > 0) + 1
+        return held if held > 0 else 0  # quicker than max, and asked of every input
 
     @property
     def storage_extents(self) -> tuple[int, ...]:
