@@ -30,8 +30,8 @@ MAX_DIGITS = 1000
 _PLAIN_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)\Z")
 _PLAIN_FLOAT = re.compile(r"[-+]?[0-9]+\.[0-9]*([eE][-+]?[0-9]+)?\Z|[-+]?[0-9]+[eE][-+]?[0-9]+\Z")
 _PLAIN_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
-_LAX = re.compile(r"[\t?\x85\u2028\u2029\ufeff]|[\[{,:-]\s*!")
-"""Where libyaml and PyYAML may differ: a tab between tokens, ``[a?]``, ``[!a, b]``, and what ends a line."""
+_LAX = re.compile(r"[\t?\x85\u2028\u2029\ufeff]|!(?!=)|[|>][-+0-9]*#")
+"""Where libyaml and PyYAML may differ: a tab between tokens, ``[a?]``, what ends a line, tags, ``|#``. Rules have ``!=``."""
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None}
 
 
@@ -172,6 +172,8 @@ class _Reader:
             self.problem(node, where[:3], f"more than {MAX_VALUES} values or 40 levels: aliases that repeat each other?")
             raise FileError(self.problems)
         self.lines[where] = node.start_mark.line + 1
+        if isinstance(node, yaml.CollectionNode) and node.tag not in ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):
+            self.problem(node, where, f"the tag {node.tag} means nothing here; leave it out")
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, where)
         if isinstance(node, yaml.SequenceNode):
@@ -198,15 +200,17 @@ class _Reader:
         return result
 
     def scalar(self, node: yaml.ScalarNode, where: Location) -> Any:
-        text = node.value
+        text, taken = node.value, node.tag.rsplit(":", 1)[-1]
         if node.style:
+            if taken != "str":
+                self.problem(node, where, f"the tag {node.tag} means nothing here; leave it out")
             return text
-        if text in _LITERALS:
+        if text in _LITERALS and taken in ("bool", "null"):
             return _LITERALS[text]
         if text == "":
             self.problem(node, where, "no value; write null where none is meant")
             return None
-        if _PLAIN_INT.match(text):
+        if _PLAIN_INT.match(text) and taken == "int":
             if len(text) > MAX_DIGITS:
                 self.problem(node, where, f"a whole number of {len(text)} digits; at most {MAX_DIGITS}")
                 return 0
@@ -215,6 +219,5 @@ class _Reader:
             return float(text)
         if node.tag == "tag:yaml.org,2002:str" or (self.days and _PLAIN_DAY.match(text)):
             return text
-        taken = node.tag.rsplit(":", 1)[-1]
         self.problem(node, where, f"YAML 1.1 reads '{text}' as {taken}; quote it, or write true, false or a plain number")
         return text
