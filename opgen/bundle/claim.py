@@ -27,6 +27,9 @@ def refuse(path: str | Path, force: bool) -> None:
     path = Path(path)
     if path.is_dir():
         raise BundleError(f"{path}: is a folder; name a file")
+    for one in (path, partial(path)):
+        if one.exists() and not one.is_file():
+            raise BundleError(f"{one}: is no regular file, and nothing replaces it; name another")
     if path.exists() and not force:
         raise BundleError(f"{path}: exists already; --force replaces it")
     if not path.parent.is_dir():
@@ -73,3 +76,15 @@ class Claim:
         with suppress(OSError):
             self.partial.unlink()
         os.close(self.fd)
+
+
+def write_text(path: str | Path, text: str, *, force: bool = False) -> None:
+    """One text file, UTF-8, in one step; BundleError where it exists (unless ``force``) or cannot be written."""
+    target = Claim(Path(path), len(text), force)
+    try:
+        with one_line(target.path):
+            target.partial.write_text(text, encoding="utf-8", newline="")
+            target.keep()
+    except BaseException:
+        target.drop()
+        raise

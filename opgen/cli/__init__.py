@@ -60,9 +60,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in titles():
             return None
-        command: click.Command = import_module(f"{__name__}.{cmd_name}").command
-        command.name = cmd_name
-        return command
+        return _command(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -86,6 +84,23 @@ class Commands(click.Group):
             raise
         except BaseException as error:
             _stop(error)
+
+
+@cache
+def _command(name: str) -> click.Command:
+    """A command, which before anything else refuses to write over what it reads."""
+    from opgen.cli.paths import refuse_shared
+
+    command: click.Command = import_module(f"{__name__}.{name}").command
+    command.name, does = name, command.callback
+
+    @click.pass_context
+    def callback(ctx: click.Context, *args: Any, **given: Any) -> Any:
+        refuse_shared(ctx)
+        return does(*args, **given) if does is not None else None
+
+    command.callback = callback
+    return command
 
 
 @cache

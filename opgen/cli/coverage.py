@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from opgen.cli import options
+from opgen.cli.paths import Written
 
 
 @click.command(
@@ -16,11 +17,11 @@ from opgen.cli import options
         "opgen coverage --plan smoke group_norm_backward --fail-under 100  # exit 1",
     )
 )
-@options.operators_argument()
+@options.operators_argument(click.Path())
 @options.plan_option(default="standard")
 @click.option("--bundle", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="The calls of this bundle instead.")
-@click.option("--calls", metavar="CALLS.jsonl", default="", help="The calls of this file instead.")
-@click.option("--html", "page", metavar="FILE", type=click.Path(), help="Write one HTML page as well.")
+@click.option("--calls", metavar="CALLS.jsonl", type=click.Path(), default="", help="The calls of this file instead.")
+@click.option("--html", "page", metavar="FILE", type=Written(), help="Write one HTML page as well.")
 @click.option("--untested", is_flag=True, help="List every side that no call stands on, and why.")
 @click.option("--fail-under", metavar="PERCENT", type=click.FloatRange(0, 100), help="Exit 1 where sides or tuples are covered less.")
 @options.json_option()
@@ -34,13 +35,14 @@ def command(operators: tuple[str, ...], plan: str, page: str | None, untested: b
 
     from opgen.adequacy import measure
     from opgen.adequacy.coveragepage import html, summary
+    from opgen.bundle.claim import write_text
     from opgen.cli import console
 
     files = [name for name in operators if Path(name).is_file()]
     bundle = asked["bundle"] or next(iter(files), "")
     report = measure.measured([name for name in operators if name not in files], plan, bundle, asked["calls"])
     if page:
-        Path(page).write_text(html(report, "opgen coverage"), encoding="utf-8")
+        write_text(page, html(report, "opgen coverage"), force=True)
     if asked["as_json"]:
         console.json_text(report)
     else:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from opgen.cli.options import case_option, choose, examples, quiet_option
+from opgen.cli.paths import Written
 from opgen.model import TRUTHS
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 @click.option(
     "--waivers", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="YAML file of verdicts that are accepted until a day."
 )
-@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Write a report for people, in one file.")
-@click.option("--junit", metavar="FILE", type=click.Path(dir_okay=False), help="Write JUnit XML.")
+@click.option("--html", metavar="FILE", type=Written(dir_okay=False), help="Write a report for people, in one file.")
+@click.option("--junit", metavar="FILE", type=Written(dir_okay=False), help="Write JUnit XML.")
 @click.option(
     "--json",
     "as_json",
     metavar="FILE",
-    type=click.Path(dir_okay=False, allow_dash=True),
+    type=Written(dir_okay=False),
     help="Write JSON, for programs and opgen compare; - is standard output.",
 )
 @case_option()
@@ -91,7 +91,9 @@ def command(
 
 
 def _write(path: str, content: Callable[[], str], quiet: bool, note: Callable[[str, bool], None]) -> None:
-    Path(path).write_text(content(), encoding="utf-8")
+    from opgen.bundle.claim import write_text
+
+    write_text(path, content(), force=True)
     note(f"{path}: written", quiet)
 
 

@@ -33,12 +33,13 @@ def command(format: str, file: str, output: str, cases: tuple[str, ...], force: 
     from pathlib import Path
 
     import opgen
+    from opgen.bundle.claim import refuse
     from opgen.cli import console
     from opgen.interop import folder
 
     module = {"atk": "atkexport", "gtest": "gtest", "npz": "npz", "ttk": "ttkexport"}[format]
     if format == "gtest":
-        folder.refuse(output, force)
+        refuse(output, force)
     else:
         folder.check(Path(output), force)
     with opgen.open(file) as bundle:

@@ -20,13 +20,13 @@ from opgen.model import KINDS
 )
 @options.suite_options()
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the data.")
-@options.output_option(default="", what="The bundle to write; opgen-PLAN.h5 where none is named.")
+@options.output_option(what="The bundle to write; opgen-PLAN.h5 where none is named.", required=False)
 @options.force_option()
 @click.option("--workers", metavar="N", type=click.IntRange(1), help="Processes that compute; by default one per core.")
 @click.option("--dask", default="", metavar="ADDRESS", help="Compute on the dask.distributed cluster of this scheduler.")
 @click.option("--resume", is_flag=True, help="Go on where the same command was stopped, from FILE.partial.")
 @options.quiet_option()
-def command(output: str, seed: int, force: bool, workers: int | None, dask: str, resume: bool, quiet: bool, **asked: Any) -> None:
+def command(output: str | None, seed: int, force: bool, workers: int | None, dask: str, resume: bool, quiet: bool, **asked: Any) -> None:
     """Write a bundle of test cases: calls, input data, expected gradients with a bound per element, expected status codes.
 
     Without any argument: the smoke suite of every operator and product, in ./opgen-smoke.h5. A run that is stopped, even

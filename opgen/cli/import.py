@@ -35,12 +35,13 @@ def command(format: str, file: str, products: tuple[str, ...], formats: str, out
     attributes are taken over, values are not. Every case that cannot be read is named with its reason; the exit code is then 1,
     and 2 where no case could be read.
     """
+    from opgen.bundle.claim import refuse, write_text
     from opgen.cli import BAD, DIFFERENCE, console
-    from opgen.interop import atk, folder, ttk
+    from opgen.interop import atk, ttk
     from opgen.page.book import book
 
     if output != "-":
-        folder.refuse(output, force)
+        refuse(output, force)
     found = atk.read(file, book(), products, formats) if format == "atk" else ttk.read(file, book(), products)
     for problem in found.unreadable:
         click.echo(str(problem), err=True)
@@ -51,7 +52,7 @@ def command(format: str, file: str, products: tuple[str, ...], formats: str, out
     if found.lines and output == "-":
         click.echo(text, nl=False)
     elif found.lines:
-        folder.write_text(output, text, force)
+        write_text(output, text, force=force)
     if found.ignored:
         keys = ", ".join(f"{key} ({count})" for key, count in found.ignored.most_common())
         console.note(f"not carried over: {keys}", quiet)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from opgen.cli.options import bundle_argument, complete_cases, examples, force_option, quiet_option
+from opgen.cli.paths import Written
 
 
 @click.command(
@@ -18,7 +19,7 @@ from opgen.cli.options import bundle_argument, complete_cases, examples, force_o
 @click.option("--device", metavar="DEVICE", default="", help="cpu, cuda, npu:0; the backend's own by default.")
 @click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0.1), default=60.0, show_default=True, help="For one call.")
 @click.option("--most", metavar="N", type=click.IntRange(min=1), default=3000, show_default=True, help="Run at most about N calls.")
-@click.option("-o", "--output", metavar="FOLDER", type=click.Path(file_okay=False), help="Where to write; ./CASE-minimal by default.")
+@click.option("-o", "--output", metavar="FOLDER", type=Written(file_okay=False), help="Where to write; ./CASE-minimal by default.")
 @force_option()
 @quiet_option()
 def command(
@@ -32,6 +33,7 @@ def command(
     from pathlib import Path
 
     import opgen
+    from opgen.bundle.claim import write_text
     from opgen.cli.console import note, progress
     from opgen.cli.options import choose
     from opgen.devices import backend as backend_of
@@ -60,6 +62,6 @@ def command(
     texts = files(found.failing)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_text(folder / name, text, force=True)
     note(f"{folder}: {', '.join(texts)}; {found.before} elements before, {found.failing.elements} now, {found.ran} calls run", quiet)
     click.echo(texts["call.json"], nl=False)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import click
 from click.shell_completion import CompletionItem
 
+from opgen.cli.paths import Plan, Written
 from opgen.resources import specs_folder
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -64,9 +65,9 @@ def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
 
 # options --------------------------------------------------------------------------------------------------------------
-def operators_argument() -> Decorator:
-    """``[OP ...]``: operators by either of their names."""
-    return click.argument("operators", metavar="[OP]...", nargs=-1, shell_complete=complete_operators)
+def operators_argument(type: click.Path | None = None) -> Decorator:
+    """``[OP ...]``: operators by either of their names, or what else ``type`` says."""
+    return click.argument("operators", metavar="[OP]...", nargs=-1, type=type, shell_complete=complete_operators)
 
 
 def bundle_argument(name: str = "file") -> Decorator:
@@ -85,7 +86,7 @@ def product_option() -> Decorator:
 def plan_option(default: str = "smoke") -> Decorator:
     """``--plan smoke|standard|full|FILE``."""
     return click.option(
-        "--plan", metavar="|".join((*TIERS, "FILE")), default=default, show_default=True, shell_complete=complete_plans,
+        "--plan", metavar="|".join((*TIERS, "FILE")), type=Plan(), default=default, show_default=True, shell_complete=complete_plans,
         help="How much to try, or a plan of your own.",
     )  # fmt: skip
 
@@ -102,11 +103,13 @@ def suite_options() -> Decorator:
     """What says which cases a suite has; the parameters are the fields of :class:`opgen.suites.selection.Request`."""
 
     given = click.option(
-        "--calls", metavar="CALLS.jsonl", default="", help="One case per call of this file, instead of a plan; - is standard input."
-    )
+        "--calls", metavar="CALLS.jsonl", type=click.Path(), default="",
+        help="One case per call of this file, instead of a plan; - is standard input.",
+    )  # fmt: skip
     seeds = click.option(
-        "--seed-calls", metavar="CALLS.jsonl", default="", help="Calls that exist already: what they cover is not made again."
-    )
+        "--seed-calls", metavar="CALLS.jsonl", type=click.Path(), default="",
+        help="Calls that exist already: what they cover is not made again.",
+    )  # fmt: skip
     part = click.option("--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case.")
     shown = (operators_argument(), product_option(), plan_option(), given, seeds, case_option("patterns"), part)
 
@@ -118,10 +121,9 @@ def suite_options() -> Decorator:
     return decorate
 
 
-def output_option(default: str | None = None, what: str = "The file to write.") -> Decorator:
-    """``-o FILE``; it must be given where there is no default."""
-    named: dict[str, Any] = {"required": True} if default is None else {"default": default, "show_default": bool(default)}
-    return click.option("-o", "--output", metavar="FILE", type=click.Path(), help=what, **named)
+def output_option(what: str = "The file to write.", required: bool = True) -> Decorator:
+    """``-o FILE``."""
+    return click.option("-o", "--output", metavar="FILE", type=Written(), help=what, required=required)
 
 
 def force_option() -> Decorator:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from opgen.cli import options
+from opgen.cli.paths import Written
 
 
 @click.command(
@@ -19,12 +20,12 @@ from opgen.cli import options
 @options.operators_argument()
 @options.plan_option()
 @click.option("--lock", type=click.Path(), help="The lock to hold against; cases/PLAN.lock by default.")
-@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Where to write the new lock; over the old one by default.")
+@click.option("-o", "--output", metavar="FILE", type=Written(over="lock"), help="Where to write the new lock; over the old one by default.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where anything drifted.")
 @click.option("--all", "everything", is_flag=True, help="Compute every case again, whatever its key says.")
 @click.option("--bundle", type=click.Path(exists=True, dir_okay=False), help="An older bundle: changed goldens are given in ULP.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the data.")
-@click.option("--markdown", type=click.Path(), help="Write a summary for a merge request to this file.")
+@click.option("--markdown", type=Written(), help="Write a summary for a merge request to this file.")
 @options.json_option()
 @options.quiet_option()
 def command(
@@ -40,6 +41,7 @@ def command(
     from pathlib import Path
 
     import opgen
+    from opgen.bundle.claim import write_text
     from opgen.cli import console
     from opgen.maintenance.lockfile import Lock, read_lock
     from opgen.maintenance.refresh import refresh
@@ -58,7 +60,7 @@ def command(
     with console.progress("cases", None, quiet) as advance, opgen.open(bundle) if bundle else nullcontext() as older:
         found = refresh(pages, tier, old, seed=seed, everything=everything, bundle=older, progress=advance)
     if markdown:
-        Path(markdown).write_text(as_markdown(found), encoding="utf-8")
+        write_text(markdown, as_markdown(found), force=True)
     if as_json:
         console.json_text(as_data(found))
     elif found.changes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from opgen.cli.options import bundle_argument, case_option, choose, examples, force_option, quiet_option
+from opgen.cli.options import bundle_argument, case_option, choose, examples, force_option, output_option, quiet_option
 
 
 @click.command(
@@ -22,7 +22,7 @@ from opgen.cli.options import bundle_argument, case_option, choose, examples, fo
     show_default=True,
     help="Seconds that a case may take.",
 )
-@click.option("-o", "--output", metavar="FILE", type=click.Path(), required=True, help="The results file to write.")
+@output_option("The results file to write.")
 @case_option()
 @click.option("--resume", is_flag=True, help="Keep the answers that FILE already has, run the rest.")
 @force_option()

@@ -1,4 +1,4 @@
-"""What an export writes: one file, or a folder that is named only when it is whole.
+"""A folder that an export writes, and that is named only when it is whole.
 
 A folder of an earlier export is known by its ``opgen.json``, which lists what is in it. It may be replaced as long as nothing
 else has been put there; any other folder is left alone.
@@ -22,7 +22,6 @@ from opgen.model import FileError, Problem
 
 MANIFEST = "opgen.json"
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,120}")
-refuse = claim.refuse
 
 
 def file_name(case: str) -> str:
@@ -35,18 +34,6 @@ def file_name(case: str) -> str:
         return case
     digest = hashlib.sha256(case.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', case)[:96]}-{digest[:12]}"
-
-
-def write_text(path: str | Path, text: str, force: bool) -> None:
-    """One text file, in one step; BundleError where it exists (unless ``force``)."""
-    target = claim.Claim(Path(path), len(text), force)
-    try:
-        with claim.one_line(target.path):
-            target.partial.write_text(text, encoding="utf-8", newline="")
-    except BaseException:
-        target.drop()
-        raise
-    target.keep()
 
 
 @contextmanager

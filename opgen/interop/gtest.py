@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from opgen.bundle.case import CaseView
+from opgen.bundle.claim import write_text
 from opgen.bundle.reader import Bundle
 from opgen.calls.words import words
 from opgen.interop import choice
 from opgen.interop.choice import Exported
-from opgen.interop.folder import write_text
 from opgen.model import ANY_ERROR, CRASH, Argument, TensorDesc
 from opgen.page.spec import Spec
 
@@ -38,7 +38,7 @@ def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool =
     """Write the cases of ``ids`` to one C++ file; raises FileError, BundleError."""
     done = Exported()
     cases = choice.choose(bundle, ids, choice.unknown, done)
-    write_text(target, source(bundle, cases), force)
+    write_text(target, source(bundle, cases), force=force)
     return done
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from opgen.bundle.claim import write_text
 from opgen.model import Case, FileError, Problem
 
 VERSION = 1
@@ -56,9 +57,7 @@ class Lock:
             sources = {**self.sources[page], LINES: _digest(self.entries[page].values())}
             lines.append(f"page {page} " + " ".join(f"{what}={digest}" for what, digest in sources.items()))
             lines += [self.entries[page][one].line for one in sorted(self.entries[page])]
-        partial = path.with_name(path.name + ".partial")
-        partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        partial.replace(path)
+        write_text(path, "\n".join(lines) + "\n", force=True)
 
 
 def expectation_text(case: Case) -> str:

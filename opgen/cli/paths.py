@@ -1,0 +1,57 @@
+"""Files on a command line: which a command reads and which it writes, and that no two of them are one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+
+class Written(click.Path):
+    """A file, or a folder, that the command writes; it may be the one that the parameter ``over`` names."""
+
+    def __init__(self, *, over: str = "", **rest: Any) -> None:
+        super().__init__(**rest)
+        self.over = over
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("names no file", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Plan(click.Path):
+    """A tier, or a plan file and perhaps one of its tiers after ``::``."""
+
+
+def refuse_shared(ctx: click.Context) -> None:
+    """Raise FileError where a file that the command is about to write is one that it reads, or writes as something else."""
+    files = list(_files(ctx))
+    for parameter, path in files:
+        if not isinstance(parameter.type, Written):
+            continue
+        for other, taken in files:
+            if other is not parameter and other.name != parameter.type.over and _same(path, taken):
+                from opgen.model import FileError, Problem
+
+                name = other.opts[0] if isinstance(other, click.Option) else other.make_metavar(ctx)
+                raise FileError([Problem(parameter.opts[0], None, path, f"is the file of {name} too; name another")])
+
+
+def _files(ctx: click.Context) -> Iterator[tuple[click.Parameter, str]]:
+    """Every path that was given, with its parameter."""
+    for parameter in ctx.command.params:
+        if isinstance(parameter.type, click.Path):
+            given = ctx.params.get(parameter.name or "")
+            for value in given if isinstance(given, tuple) else (given,):
+                if value and value != "-":
+                    yield parameter, value.partition("::")[0] if isinstance(parameter.type, Plan) else value
+
+
+def _same(path: str, other: str) -> bool:
+    """Whether two names lead to one file, or to one place where none is yet; the place of a file being written counts too."""
+    if os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other):
+        return True
+    return os.path.realpath(other) in (os.path.realpath(path), os.path.realpath(path + ".partial"))
