@@ -11,9 +11,12 @@ import os
 import random
 import resource
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 import opgen
 from opgen import yamlfile
@@ -22,12 +25,14 @@ from opgen.bundle.resultsfile import ResultsFile
 from opgen.bundle.verify import verify
 from opgen.calls.jsonl import read_calls
 from opgen.computation import engine
+from opgen.judge import erratafile
 from opgen.maintenance.lockfile import Lock, read_lock
 from opgen.maintenance.refresh import refresh
 from opgen.model import FileError
 from opgen.page import specfile
 from opgen.page.book import book
 from opgen.planning.choices import Choices
+from opgen.planning.fitting import fit
 from opgen.planning.plan import load_plan, plan_for
 from opgen.resources import cases_folder, specs_folder
 from opgen.suites.suite import plan_suite
@@ -110,6 +115,53 @@ def test_specs(tmp_path, name):
 def test_plans(tmp_path, name):
     _, refused = hammer((cases_folder() / f"{name}.yaml").read_bytes(), tmp_path / f"{name}.yaml", a_plan)
     assert refused > 0
+
+
+KINDS = [[["x"]], {"a": 1}, {"a": {"b": [1]}}, 3, -1, True, None, "", "word", [], {}, 1.5, 10**30]
+
+
+def places(value: Any, at: tuple = ()) -> Iterator[tuple]:
+    yield at
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(item, (*at, key))
+
+
+def put(value: Any, at: tuple, new: Any) -> Any:
+    """``value`` with something else at one place."""
+    if not at:
+        return new
+    changed = value.copy()
+    changed[at[0]] = put(value[at[0]], at[1:], new)
+    return changed
+
+
+def fits(path: Path) -> None:
+    plan = load_plan(path)
+    fit(plan, book().of(plan.op))
+
+
+WRITTEN = {
+    "spec": (specs_folder() / "reflection_pad2d_backward.yaml", specfile.load),
+    "plan": (cases_folder() / "reflection_pad2d_backward.yaml", fits),
+    "errata": (specs_folder() / "errata" / "reflection_pad2d_backward.yaml", lambda path: erratafile.load(path, book())),
+}
+
+
+@pytest.mark.parametrize("what", WRITTEN)
+def test_a_value_of_another_kind_anywhere(tmp_path, what):
+    """Every place of a good file may hold anything: the file is read or refused."""
+    source, read = WRITTEN[what]
+    read(source)
+    data, rng, refused = yamlfile.read(source).data, random.Random(3), 0
+    for at, new in rng.sample([(at, new) for at in places(data) for new in KINDS], COUNT):
+        path = tmp_path / source.name
+        path.write_text(yaml.safe_dump(put(data, at, new), sort_keys=False), encoding="utf-8")
+        try:
+            read(path)
+        except FileError as error:
+            refused += 1
+            assert all(problem.text for problem in error.problems)
+    assert refused > COUNT // 3
 
 
 def test_calls(tmp_path):
