@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from opgen.judge.library import answer
 from opgen.judge.oracle import judge
 from opgen.page.book import book
 from opgen.suites.computable import computable, holdable
+from tests import device_sample as sample
 
 SAMPLE = gzip.decompress((Path(__file__).parent / "data" / "library_sample.jsonl.gz").read_bytes()).splitlines()
 
@@ -54,6 +56,22 @@ TENSOR = {"dtype": "FLOAT", "format": "NCHW", "shape": [1, 2, 4, 4]}
 def test_what_can_be_computed(args, valid, can):
     judged, able, _ = answers_of([pool(**args)])
     assert (bool(judged.valid[0]), bool(able[0])) == (valid, can)
+
+
+@pytest.mark.parametrize(
+    ("call", "can"),
+    [
+        (sample.convolution(biasSizes=[4, 4]), True),  # nothing follows from it
+        (sample.convolution(stride=[1]), False),
+        (sample.norm(outputMask=[True, False, True], gradGammaOut=sample.tensor([7])), True),
+        (sample.norm(gradGammaOut=sample.tensor([7])), False),
+    ],
+)
+def test_what_nobody_reads_or_asks_for_spoils_no_answer(call, can):
+    judged = answers_of([parse_call(json.dumps({"id": "x", **call}), book().kinds)])[0]
+    assert not judged.valid[0]
+    accepting = SimpleNamespace(accepted=np.ones(1, dtype=bool))  # a library that takes everything
+    assert computable(judged, accepting)[0] == can
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Which calls have an answer that can be computed: those the page allows, and those the library accepts all the same.
 
 A call that the library accepts and the page forbids has data and goldens too, as long as what it breaks leaves the
-mathematics alone: a dtype, a format, a product, a pointer that nobody reads, an upper limit.
+mathematics alone: a dtype, a format, a product, a pointer or an array that nobody reads, an upper limit, an output that is not
+asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from opgen.calls.words import words
 from opgen.judge.library import Answers
 from opgen.judge.oracle import Judgement
 from opgen.numbers.numerics import DTYPES
-from opgen.page.rules import Guard, Rule
+from opgen.page.rules import Guard, Rule, holds
 from opgen.page.spec import Spec
 
 _SHAPING = ("==", ">=", ">")
@@ -24,7 +25,9 @@ def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
     """Whether a call that breaks this guard may have no defined answer: extents, lengths and ranks that do not fit."""
     if rule.key in ("dtype", "format", "null", "enum"):
         return False
-    if rule.key == "length" or (rule.key == "rank" and judged.spec.parameters[rule.parameter or ""].shapes):
+    if rule.key == "length":
+        return rule.parameter in _extents_follow_from(judged.spec)
+    if rule.key == "rank" and judged.spec.parameters[rule.parameter or ""].shapes:
         return True
     return guard.require.left.kind in ("int", "shape", "bool") and guard.require.operator in _SHAPING
 
@@ -38,7 +41,7 @@ def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
     for rule, _ in judged.breaking:
         for guard in rule.guards:
             if shapes_the_answer(rule, guard, judged):
-                spoilt |= guard.broken(judged.view, len(judged.table))
+                spoilt |= guard.broken(judged.view, len(judged.table)) & _asked_for(guard, judged)
     required = np.ones(len(judged.table), dtype=bool)
     for parameter in judged.spec.parameters.values():
         column = judged.table.columns[parameter.name]
@@ -47,6 +50,16 @@ def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
         if needed and not isinstance(column, ScalarColumn):
             required &= ~column.null
     return np.asarray(judged.valid | (asked & required & ~spoilt))
+
+
+def _asked_for(guard: Guard, judged: Judgement) -> np.ndarray:
+    """(rows,) bool: whether every output that a guard speaks of is asked for."""
+    result = np.ones(len(judged.table), dtype=bool)
+    for name in {name for name, _ in guard.require.refs}:
+        parameter = judged.spec.parameters.get(name)
+        if parameter is not None and parameter.mask is not None:
+            result &= holds(parameter.mask, judged.view, len(judged.table))
+    return result
 
 
 def _extents_follow_from(spec: Spec) -> set[str]:
