@@ -78,7 +78,7 @@ int execute(void *workspace, uint64_t size, aclOpExecutor *e, void *stream) {
     double *sums[OUTPUTS] = {0}, *next = workspace;
     if (size && !loopback_fault("workspace", e->api)) memset(workspace, 0, size);
     for (int i = 0; i < OUTPUTS; i++)
-        if (e->has[i]) sums[i] = next, next += 2 * numel(&e->output[i]);
+        if (e->wanted[i]) sums[i] = next, next += 2 * numel(&e->output[i]);  /* what is not wanted may be too small */
     e->run(e, sums);
     for (int i = 0; i < OUTPUTS; i++)
         if (e->wanted[i] && !loopback_fault("stale", e->api)) store(e, i, sums[i]);
