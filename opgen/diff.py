@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ import numpy as np
 
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
-from opgen.model import FileError, Problem, Truth, Verdict
+from opgen.calls.ids import chosen
+from opgen.model import Truth, Verdict
 from opgen.verdict import common, deviations, explain, metrics, statuses
 from opgen.verdict.answers import Answers, Outputs, align, outputs_of
 from opgen.verdict.measuring import Precisions, measured, precisions
@@ -51,20 +51,7 @@ def diff(
         mine = align(whole, outputs, opened(results, ResultsFile))
         other = align(whole, outputs, opened(against, ResultsFile)) if against is not None else None
         repeats = [align(whole, outputs, opened(file, ResultsFile)) for file in again]
-        return _Comparison(whole, outputs, mine, truth, _chosen(whole, cases), other, repeats).report()
-
-
-def _chosen(bundle: Bundle, patterns: Iterable[str]) -> list[int]:
-    """Rows of the cases that match, in the order of the bundle."""
-    patterns = list(patterns)
-    if not patterns:
-        return list(range(len(bundle)))
-    exact = set(patterns) & bundle.rows.keys()
-    globs = [pattern for pattern in patterns if pattern not in exact]
-    hits = {pattern: [i for i, name in enumerate(bundle.ids) if fnmatchcase(name, pattern)] for pattern in globs}
-    if nothing := [pattern for pattern, found in hits.items() if not found]:
-        raise FileError([Problem(str(bundle.path), None, pattern, f"matches none of its {len(bundle)} cases") for pattern in nothing])
-    return sorted({*(bundle.rows[name] for name in exact), *(row for found in hits.values() for row in found)})
+        return _Comparison(whole, outputs, mine, truth, chosen(whole.ids, cases, str(whole.path)), other, repeats).report()
 
 
 class _Comparison:

@@ -391,7 +391,7 @@ def test_a_case_that_the_bundle_does_not_have(bundle, tmp_path, monkeypatch):
 
 def test_unknown_cases_are_refused(bundle, tmp_path):
     results = sample.answer(bundle, tmp_path / "r.h5")
-    with pytest.raises(FileError, match=r"nosuch\*: matches none"):
+    with pytest.raises(FileError, match=r"nosuch\*: matches no case"):
         opgen.diff(bundle, results, cases=["pad-*", "nosuch*"])
 
 

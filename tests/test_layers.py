@@ -19,7 +19,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 KNOWS = {
     "__main__": "cli",
     "cli": "report repro adequacy maintenance interop diff verdict devices mutants "
-           "computation bundle suites judge page calls yamlfile resources model __init__",
+           "computation bundle suites judge page calls resources model __init__",
     "pytest_plugin": "verdict devices model __init__",
     "report": "adequacy maintenance verdict bundle numbers model",
     "repro": "diff verdict devices computation bundle suites planning numbers judge page language calls model",
@@ -27,7 +27,7 @@ KNOWS = {
                 "covering planning judge page language calls model __init__",
     "maintenance": "computation bundle suites planning numbers judge page calls yamlfile resources model",
     "interop": "bundle page language calls yamlfile model",
-    "diff": "verdict bundle model",
+    "diff": "verdict bundle calls model",
     "verdict": "bundle golden numbers judge page calls yamlfile model",
     "devices": "mutants bundle numbers page calls model __init__",
     "mutants": "bundle golden suites enumeration planning numbers judge page language calls yamlfile model",

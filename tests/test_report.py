@@ -184,7 +184,7 @@ def test_html_is_one_file_without_a_network(page):
     assert not re.search(r"@import|url\(\s*['\"]?http", page)
     assert page.count("data:image/png;base64,") >= 5
     assert "all of the last column" in page
-    assert "opgen run" in page and "--case pad-FLOAT" in page
+    assert "opgen run" in page and "--case=pad-FLOAT" in page
 
 
 def test_html_escapes_what_it_shows():

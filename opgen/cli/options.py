@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 import click
@@ -142,23 +141,14 @@ def quiet_option() -> Decorator:
 
 
 def choose(ids: Iterable[str], patterns: Sequence[str], where: str = "--case") -> list[str]:
-    """The ids that are one of ``patterns`` or match one, in their own order; all where there is no pattern.
+    """The ids that :func:`opgen.calls.ids.chosen` chooses: those that are one of ``patterns`` or match one, in their own order.
 
     Raises FileError naming every pattern that matches nothing.
 
     >>> choose(["pool/1", "pool/2", "pad/1"], ["pool/*"])
     ['pool/1', 'pool/2']
     """
-    ids = list(ids)
-    if not patterns:
-        return ids
-    known, globs = set(ids), [p for p in patterns if set(p) & set("*?[")]
-    exact = set(patterns) & known
-    missing = [p for p in patterns if p not in known and not (p in globs and any(fnmatchcase(i, p) for i in ids))]
-    if missing:
-        from opgen.model import FileError, Problem
-        from opgen.yamlfile import did_you_mean
+    from opgen.calls.ids import chosen
 
-        text = f"no such case among {len(ids)}"
-        raise FileError([Problem(where, None, p, "matches no case" if p in globs else text + did_you_mean(p, ids)) for p in missing])
-    return [i for i in ids if i in exact or any(fnmatchcase(i, p) for p in globs)]
+    ids = list(ids)
+    return [ids[place] for place in chosen(ids, patterns, where)]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from math import isinf
+from shlex import quote
 from typing import Any
 
 import jinja2
@@ -40,7 +41,7 @@ def text(report: Report, strict: bool = False) -> str:
         report=report, bad=bad, verdicts=verdicts, pictures=pictures, criteria=CRITERIA, notes=report.notes,
         groups=[(op.removeprefix("aclnn"), dtype, counts) for (op, dtype), counts in report.by("op", "dtype").items()],
         distribution=maps.distribution(report.distribution) if report.distribution else "", legend=maps.legend(),
-        repro=_repro(report), rows=_script(list(_rows(report))), failed=bool(report.bad(strict)),
+        repro=_repro(report), quote=quote, rows=_script(list(_rows(report))), failed=bool(report.bad(strict)),
     )  # fmt: skip
 
 
@@ -63,14 +64,14 @@ def _pictures(report: Report, bad: list[Verdict]) -> Iterator[tuple[str, dict[st
             yield verdict.case, {"call": call_line(case.call), "json": json.dumps(case.call), "maps": found, "intent": case.intent}
 
 
-def _repro(report: Report) -> dict[str, str]:
+def _repro(report: Report) -> list[str]:
+    """The command that runs a case again, in the pieces that the case's id, in the words of a shell, stands between."""
     device = report.origin.get("device", {})
-    backend, name = device.get("backend", "torch"), device.get("device", "")
-    where = f" --device {name}" if name else ""
-    return {
-        "before": f"opgen run {report.origin.get('bundle', 'suite.h5')} --backend {backend}{where} --case ",
-        "after": f" -o one.h5 --force && opgen diff {report.origin.get('bundle', 'suite.h5')} one.h5 --case ",
-    }  # fmt: skip
+    bundle = str(report.origin.get("bundle", "suite.h5"))
+    file = quote(f"./{bundle}" if bundle.startswith("-") else bundle)
+    where = f" --device={quote(str(device['device']))}" if device.get("device") else ""
+    before = f"opgen run {file} --backend={quote(str(device.get('backend', 'torch')))}{where} --case="
+    return [before, f" -o one.h5 --force && opgen diff {file} one.h5 --case=", ""]
 
 
 def _rows(report: Report) -> Iterator[list[Any]]:
@@ -86,6 +87,7 @@ def _rows(report: Report) -> Iterator[list[Any]]:
             shown,
             one.detail,
             report.waived.get(one.case, ""),
+            quote(one.case),
         ]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from opgen.calls.ids import chosen, matching
 from opgen.calls.jsonl import NamedCall, read_calls, to_plain
 from opgen.calls.words import words
 from opgen.model import FileError, Problem
@@ -55,8 +55,12 @@ class Request:
         else:
             pages, tier = self.pages()
             found = plan_suite(pages, tier, self.products, self.patterns, [one.call for one, _ in self.given])
+        text = "no case matches what was asked for; opgen cases lists what there is"
+        unmet = [] if self.calls else [one for one, at in matching([case.id for case in found.cases], self.patterns).items() if not at]
+        if unmet:
+            raise FileError([Problem("--case", None, one, text) for one in unmet])
         if not found.cases:
-            raise FileError([Problem("opgen", None, "", "no case matches what was asked for; opgen cases lists what there is")])
+            raise FileError([Problem(self.calls or "opgen", None, "", text)])
         return shard(found, self.shard) if self.shard else found
 
     def pages(self) -> tuple[list[tuple[Spec, Plan]], str]:
@@ -76,14 +80,14 @@ class Request:
         if not self.calls:
             return [(one, {}) for one in read_calls(self.seed_calls, known.kinds)] if self.seed_calls else []
         apis = {known.api(name) for name in self.operators}
-        chosen = [
-            one
-            for one in read_calls(self.calls, known.kinds)
-            if (not apis or one.call.api in apis)
-            and (not self.products or one.call.product in self.products)
-            and (not self.patterns or matches(one.id, self.patterns))
+        calls = read_calls(self.calls, known.kinds)
+        if not calls:
+            raise FileError([Problem(self.calls, None, "", "holds no call")])
+        named = [calls[place] for place in chosen([one.id for one in calls], self.patterns)]
+        some = [
+            one for one in named if (not apis or one.call.api in apis) and (not self.products or one.call.product in self.products)
         ]
-        return list(zip(chosen, read_dumps(chosen, self.calls), strict=True))
+        return list(zip(some, read_dumps(some, self.calls), strict=True))
 
     @property
     def digest(self) -> str:
@@ -119,11 +123,6 @@ def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
     api = known.api(plan.op)
     fit(plan, known.of(api))
     return {api: plan}, tier
-
-
-def matches(case: str, patterns: Sequence[str]) -> bool:
-    """Whether an id is one of the patterns, or matches one as a glob."""
-    return any(case == pattern or fnmatchcase(case, pattern) for pattern in patterns)
 
 
 def shard(suite: Suite, text: str) -> Suite:

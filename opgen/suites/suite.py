@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from itertools import compress
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 
 from opgen.calls.costs import elements
 from opgen.calls.distinct import numbered
+from opgen.calls.ids import matching
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import CallTable, from_calls
 from opgen.calls.words import words
@@ -85,7 +85,8 @@ def plan_suite(
         report.left_out = int((~within).sum())
         keep = within & (np.isin(table.product, [words().index["product"][product] for product in products]) if products else True)
         if patterns:
-            keep &= np.array([any(fnmatchcase(one, pattern) for pattern in patterns) for one in purpose.ids], dtype=bool)
+            asked = [place for places in matching(purpose.ids, patterns).values() for place in places]
+            keep &= np.isin(np.arange(len(keep)), asked)
             keep |= np.isin(purpose.ids, [purpose.twin[i] for i in np.flatnonzero(keep).tolist()])
         if tier != "crash":
             fatal = crashing(judge(spec, table))

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from opgen import yamlfile
+from opgen.calls.ids import matching
 from opgen.verdict.outcome import Report
 from opgen.verdict.statuses import STRICT
 from opgen.yamlfile import Document, did_you_mean
@@ -80,8 +80,10 @@ def _waiver(document: Document, at: int, entry: Any) -> Waiver | None:
 
 def apply(report: Report, waivers: list[Waiver], today: date) -> None:
     """Mark the waived cases of a report; what has expired or is not used becomes a note."""
+    verdicts = list(report)
+    found = matching([verdict.case for verdict in verdicts], [waiver.case for waiver in waivers])
     for waiver in waivers:
-        named = [verdict for verdict in report if fnmatchcase(verdict.case, waiver.case)]
+        named = [verdicts[place] for place in found[waiver.case]]
         mine = [verdict for verdict in named if verdict.verdict == waiver.verdict]
         if today > waiver.expires:
             report.notes.append(f"{waiver.where}: the waiver of {waiver.case} expired on {waiver.expires}; {len(mine)} cases would need it")
