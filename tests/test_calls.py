@@ -105,6 +105,10 @@ BAD = [
     (with_(POOL, "args/cubeMathType", 128), "args.cubeMathType: expects a whole number of int8, -128 to 127, not 128"),
     (with_(POOL, "args/ceilMode", 1), "args.ceilMode: expects true or false, not 1"),
     (with_(POOL, "args/ceilMode", None), "args.ceilMode: expects true or false, not None"),
+    (json.dumps(PAD).replace('"dtype": "', '"dtype" : "FLOAT", "dtype": "', 1), "the key 'dtype' stands twice in one object"),
+    (json.dumps(PAD).replace('"padding"', '"padding": null, "padding"'), "the key 'padding' stands twice in one object"),
+    (json.dumps(PAD).replace('"op"', '"op": "", "op"'), "the key 'op' stands twice in one object of the call 'a'"),
+    (json.dumps({**PAD, "notes": 0}).replace("0}", '{"m": {"n": 1, "n": 1}}}'), "the key 'n' stands twice in one object"),
     (json.dumps(NORM).replace("16", "NaN"), "args.HxW: expects a whole number of int64"),
 ]  # fmt: skip
 
@@ -161,6 +165,19 @@ def written(path: Path, lines: list[str]) -> Path:
 def test_a_file_is_read_in_its_order(name: str, tmp_path: Path) -> None:
     path = written(tmp_path / name, ["", json.dumps(PAD), "   ", " " + json.dumps(POOL) + " ", json.dumps(NORM)])
     assert [named.id for named in read_calls(path, book().kinds)] == ["a", "p", "n"]
+
+
+def test_an_id_with_colons_and_notes_of_any_form_are_no_keys() -> None:
+    named = read(json.dumps({**PAD, "id": '"a": "b"', "notes": [{"n": 1}, {"n": 1}]}))
+    assert named.id == '"a": "b"' and named.extra == {"notes": [{"n": 1}, {"n": 1}]}
+
+
+@pytest.mark.parametrize("name", ["calls.jsonl", "calls.jsonl.gz", "-"])
+def test_a_byte_order_mark_is_no_part_of_the_first_call(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"\ufeff{json.dumps(PAD)}\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    path = name if name == "-" else str(written(tmp_path / name, [text.strip()]))
+    assert [one.id for one in read_calls(path, book().kinds)] == ["a"]
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,6 +196,14 @@ def test_a_closed_pipe_is_one_line() -> None:
         (["generate", "--product", "ascend910c"], "no such product (did you mean 'ascend910"),
         (["generate", "--plan", "smok"], "did you mean 'smoke'?"),
         (["generate", "-o", "{bundle}"], "exists already"),
+        (["generate", "--calls", "{empty}"], "empty.jsonl: holds no call"),
+        (["run", "{bundle}", "--backend", "torch", "-o", "r.h5", "--timeout", "nan"], "'--timeout': nan is no finite number"),
+        (["minimize", "{bundle}", "{bundle}", "x", "--backend", "torch", "--timeout", "inf"], "'--timeout': inf is no finite number"),
+        (["coverage", "--fail-under", "nan"], "'--fail-under': nan is no finite number"),
+        (["mutants", "--fail-under", "nan"], "'--fail-under': nan is no finite number"),
+        (["backtest", "--fail-under", "nan", "{text}"], "'--fail-under': nan is no finite number"),
+        (["coverage", "absent.h5"], "OP: absent.h5: no such file"),
+        (["coverage", "no/where"], "OP: no/where: no such file"),
     ],
 )
 def test_bad_usage_exits_2_with_a_message(
@@ -204,8 +212,10 @@ def test_bad_usage_exits_2_with_a_message(
     monkeypatch.chdir(tmp_path)
     text = tmp_path / "text.txt"
     text.write_text("hello: there\n", encoding="utf-8")
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
     before = bundle.read_bytes()
-    shown = run(*(arg.format(here=tmp_path, text=text, bundle=bundle) for arg in args))
+    shown = run(*(arg.format(here=tmp_path, text=text, empty=empty, bundle=bundle) for arg in args))
     assert shown.exit_code == 2
     assert message in shown.stderr and "Traceback" not in shown.stderr
     assert shown.stdout == "" and bundle.read_bytes() == before

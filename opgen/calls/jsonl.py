@@ -12,6 +12,7 @@ import json
 import marshal
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ MOST_PROBLEMS = 50
 MOST_REMEMBERED = 100_000
 _LOW, _HIGH = SCALARS["int64"]
 _DECODER = json.JSONDecoder()
+_BYTE_ORDER_MARK = "\ufeff"
 _NOTHING: Mapping[str, Any] = {}
 
 Memory: TypeAlias = dict[str, dict[bytes, Argument]]
@@ -62,7 +64,7 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
     try:
         with no_collection():
             for number, line in enumerate(_lines(source), 1):
-                line = line.strip()
+                line = (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line).strip()
                 if not line:
                     continue
                 try:
@@ -123,8 +125,34 @@ def parse_call(line: str, prototypes: Mapping[str, Mapping[str, str]], memory: M
             raise CallFault(f"the key '{key}' is missing")
     if not isinstance(data["id"], str) or not data["id"]:
         raise CallFault(f"the id {data['id']!r} must be a string that is not empty")
+    _distinct_keys(line, data)
     extra = _NOTHING if len(data) == 4 else {key: value for key, value in data.items() if key not in ("id", "op", "product", "args")}
     return NamedCall(data["id"], make_call(data["op"], data["product"], data["args"], prototypes, memory), extra)
+
+
+def _distinct_keys(line: str, data: dict[str, Any]) -> None:
+    """Refuse a key that stands twice in one object, of which JSON readers keep the last.
+
+    Every key has a colon: a line with no more colons than keys holds no key twice, and only others are read again, slowly.
+    """
+    args = data["args"]
+    keys = len(data)
+    if type(args) is dict:
+        keys += len(args)
+        for value in args.values():
+            if type(value) is dict:
+                keys += len(value)
+    if line.count(":") == keys:
+        return
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+            raise CallFault(f"the key {twice!r} stands twice in one object of the call {data['id']!r}")
+        return found
+
+    json.loads(line, object_pairs_hook=distinct)
 
 
 def make_call(op: Any, product: Any, args: Any, prototypes: Mapping[str, Mapping[str, str]], memory: Memory | None = None) -> Call:

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from opgen.cli.options import examples
+from opgen.cli.options import Number, examples
 
 
 @click.command(
@@ -15,7 +15,7 @@ from opgen.cli.options import examples
 )
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of a table.")
-@click.option("--fail-under", type=click.FloatRange(0, 100), metavar="PCT", help="Exit 1 where an operator agrees on fewer firm rows.")
+@click.option("--fail-under", type=Number(0, 100), metavar="PCT", help="Exit 1 where an operator agrees on fewer firm rows.")
 def command(file: str, as_json: bool, fail_under: float | None) -> None:
     """Judge every call of FILE by page and library, and compare both answers with the call's status.
 

@@ -23,7 +23,7 @@ from opgen.cli.paths import Written
 @click.option("--calls", metavar="CALLS.jsonl", type=click.Path(), default="", help="The calls of this file instead.")
 @click.option("--html", "page", metavar="FILE", type=Written(), help="Write one HTML page as well.")
 @click.option("--untested", is_flag=True, help="List every side that no call stands on, and why.")
-@click.option("--fail-under", metavar="PERCENT", type=click.FloatRange(0, 100), help="Exit 1 where sides or tuples are covered less.")
+@click.option("--fail-under", metavar="PERCENT", type=options.Number(0, 100), help="Exit 1 where sides or tuples are covered less.")
 @options.json_option()
 def command(operators: tuple[str, ...], plan: str, page: str | None, untested: bool, fail_under: float | None, **asked: Any) -> None:
     """Count what calls cover: both sides of every rule of every page, and the tuples of a plan's values.
@@ -31,14 +31,19 @@ def command(operators: tuple[str, ...], plan: str, page: str | None, untested: b
     OP may be a bundle: its calls are counted then, against the axes of the plan. Values, pairs and triples are counted by code
     that shares nothing with the code that makes them, and only those that the rules allow.
     """
+    import os
     from pathlib import Path
 
     from opgen.adequacy import measure
     from opgen.adequacy.coveragepage import html, summary
     from opgen.bundle.claim import write_text
     from opgen.cli import console
+    from opgen.model import FileError, Problem
 
     files = [name for name in operators if Path(name).is_file()]
+    absent = [name for name in operators if name not in files and (os.sep in name or name.endswith(".h5"))]
+    if absent:
+        raise FileError([Problem("OP", None, name, "no such file") for name in absent])
     bundle = asked["bundle"] or next(iter(files), "")
     report = measure.measured([name for name in operators if name not in files], plan, bundle, asked["calls"])
     if page:

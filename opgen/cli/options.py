@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from math import isfinite
 from typing import Any, TypeAlias
 
 import click
@@ -61,6 +62,16 @@ def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: s
             return [CompletionItem(name) for name in bundle.ids if name.startswith(incomplete)]
     except (OSError, opgen.BundleError):
         return []
+
+
+class Number(click.FloatRange):
+    """A finite number, within limits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{value} is no finite number", param, ctx)
+        return number
 
 
 # options --------------------------------------------------------------------------------------------------------------

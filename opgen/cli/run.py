@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from opgen.cli.options import bundle_argument, case_option, choose, examples, force_option, output_option, quiet_option
+from opgen.cli.options import Number, bundle_argument, case_option, choose, examples, force_option, output_option, quiet_option
 
 
 @click.command(
@@ -17,7 +17,7 @@ from opgen.cli.options import bundle_argument, case_option, choose, examples, fo
 @click.option(
     "--timeout",
     metavar="S",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=60.0,
     show_default=True,
     help="Seconds that a case may take.",
