@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 import opgen
 from opgen.calls.ids import chosen, matching
 from opgen.cli import main
+from opgen.interop.folder import file_name
 from opgen.model import FileError
 from opgen.suites.selection import Request
 from opgen.verdict import waivers
@@ -97,3 +98,15 @@ def test_a_report_quotes_ids_and_files_for_a_shell(files: Path, monkeypatch: pyt
     assert ran == set(ODD) and not (files / "pwned").exists()
     found = re.search('<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert found is not None and [shlex.split(row[-1]) for row in json.loads(found[1])] == [[one] for one in ODD]
+
+
+def test_an_id_leads_to_no_other_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    device_sample.write(here / "b.h5", {"../up": device_sample.pad()})
+    mutant = ["--backend", "mutant:corners_missing"]
+    assert run("run", "b.h5", *mutant, "-o", "r.h5", "-q").exit_code == 0
+    assert run("minimize", "b.h5", "r.h5", "../up", *mutant, "--most", "5", "-q").exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+    assert [path.name for path in here.iterdir() if path.is_dir()] == [f"{file_name('../up')}-minimal"]

@@ -38,6 +38,7 @@ def command(
     from opgen.cli.options import choose
     from opgen.devices import backend as backend_of
     from opgen.diff import diff
+    from opgen.interop.folder import file_name
     from opgen.model import FileError, Problem
     from opgen.repro import files
     from opgen.repro.minimize import Failing, minimize
@@ -48,7 +49,7 @@ def command(
         bad = [verdict for verdict in report if verdict.verdict in BAD]
         if not bad:
             raise FileError([Problem(results, None, case, f"{', '.join(report.totals)}: only a case that fails can be minimized")])
-        folder = Path(output or f"{bad[0].case}-minimal")
+        folder = Path(output or f"{file_name(bad[0].case)}-minimal")
         taken = sorted(str(path) for path in folder.glob("*")) if folder.is_dir() and not force else []
         if taken:
             raise FileError([Problem(str(folder), None, "", "holds files already; --force replaces them")])
