@@ -37,7 +37,7 @@ def refuse_shared(ctx: click.Context) -> None:
                 from opgen.model import FileError, Problem
 
                 name = other.opts[0] if isinstance(other, click.Option) else other.make_metavar(ctx)
-                raise FileError([Problem(parameter.opts[0], None, path, f"is the file of {name} too; name another")])
+                raise FileError([Problem(parameter.opts[0], None, path, f"is also given as {name}; name another")])
 
 
 def _files(ctx: click.Context) -> Iterator[tuple[click.Parameter, str]]:
