@@ -36,12 +36,18 @@ from opgen.suites.naming import Purpose, named, some_of
 from opgen.suites.stored import Stored, stored
 from opgen.suites.vacuity import mistrusted
 
+MOST_ELEMENTS = 2**20
+"""Elements of all tensors of a given call up to which it has data."""
+
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass
 class Suite:
-    """Everything that a bundle holds, but the data. ``stored[i]`` are the tensors of ``cases[i]``."""
+    """Everything that a bundle holds, but the data. ``stored[i]`` are the tensors of ``cases[i]``.
+
+    ``too_large`` are the ids of cases that have an answer and no data, since their tensors are more than is allowed.
+    """
 
     cases: list[Case] = field(default_factory=list)
     stored: list[list[Stored]] = field(default_factory=list)
@@ -49,6 +55,7 @@ class Suite:
     reports: dict[str, Report] = field(default_factory=dict)
     specs: dict[str, Spec] = field(default_factory=dict)
     plans: dict[str, Plan] = field(default_factory=dict)
+    too_large: list[str] = field(default_factory=list)
 
     @property
     def outputs(self) -> dict[str, tuple[str, ...]]:
@@ -64,7 +71,9 @@ class Suite:
             kept = [i for i, row in enumerate(batch.rows) if place[row] >= 0]
             if kept:
                 batches.append(replace(batch, rows=place[batch.rows[kept]], ids=tuple(batch.ids[i] for i in kept)))
-        return replace(self, cases=[self.cases[i] for i in rows], stored=[self.stored[i] for i in rows], batches=batches)
+        cases = [self.cases[i] for i in rows]
+        large = sorted({case.id for case in cases} & set(self.too_large))
+        return replace(self, cases=cases, stored=[self.stored[i] for i in rows], batches=batches, too_large=large)
 
 
 def plan_suite(
@@ -98,7 +107,7 @@ def plan_suite(
 
 
 def call_suite(
-    calls: Sequence[NamedCall], page: Callable[[Call], Spec], plan: Callable[[Spec], Plan], elements: int = 2**20,
+    calls: Sequence[NamedCall], page: Callable[[Call], Spec], plan: Callable[[Spec], Plan], elements: int = MOST_ELEMENTS,
     given: Mapping[str, Mapping[str, Any]] = _NOTHING,
 ) -> Suite:
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id -> the arrays of its tensors."""
@@ -139,8 +148,10 @@ def _add(
     judged = judge(spec, table)
     answers = answer(judged)
     suite.specs[spec.name], suite.plans[spec.name] = spec, plan
-    able = computable(judged, answers) & (elements(table) <= most) & holdable(table)
-    with_data = able[of] & np.array([kind != "invalid" for kind in purpose.kind], dtype=bool)
+    able, small = computable(judged, answers) & holdable(table), elements(table) <= most
+    asked = able[of] & np.array([kind != "invalid" for kind in purpose.kind], dtype=bool)
+    with_data = asked & small[of]
+    suite.too_large += list(compress(purpose.ids, asked & ~small[of]))
     wanted, compute = _wanted(spec, judged), compute_dtypes(spec, judged.view, len(table))
     why = mistrusted(judged, plan, wanted, of, purpose.recipe, purpose.intent)
     page, library = judged.expectations(), [None] * len(calls) if answers is None else answers.answers()
