@@ -1,4 +1,4 @@
-"""Large convolutions: two matrix products of columns give both gradients.
+"""Large convolutions: two matrix products of columns give both gradients; or those of tiles, where that is exact.
 
 A product joins columns of gradOutput with columns of input, position by position. On each axis, the positions are the
 elements of one of the two tensors and the taps meet elements of the other, whose columns have a row per channel and tap:
@@ -24,6 +24,9 @@ from opgen.golden import Array
 from opgen.golden._axes import Windows
 from opgen.golden._columns import Block, Columns, blocks, pieces
 from opgen.golden._convolution import Operands, Plan, by_taps
+from opgen.golden._exactness import room
+from opgen.golden._tiles import choices
+from opgen.golden._winograd import tiled
 
 COLUMNS = 1 << 20  # elements of a block of columns, 8 MiB; up to twice as many where it would be narrow
 NARROW = 1024  # positions
@@ -90,13 +93,25 @@ def best_split(plan: Plan, c: int, m: int) -> int:
 
 
 def large(t: Operands, plan: Plan) -> None:
-    """From columns, or tap by tap where the zeros among the columns may have met Inf or NaN.
+    """With tiles where they are quicker and exact, else from columns, or tap by tap where their zeros may have met Inf or NaN.
 
     In gradInput they meet the weight; in gradWeight the other two, whose Inf and NaN remain in its sums.
     """
+    axes = fewest_products(t, plan)
+    if axes is not None:
+        with small_buffers():
+            tiled(t, plan, axes)
+        return
     from_columns(t, plan)
     if not isfinite((0.0 if t.gx is None else t.w.sum()) + (0.0 if t.gw is None else t.gw.sum())):
         by_taps(t, plan)
+
+
+def fewest_products(t: Operands, plan: Plan) -> tuple[bool, ...] | None:
+    """The axes that should have tiles and can, since all sums stay exact; None if there are none."""
+    some = choices(plan, t.dy.shape[1], t.dy.shape[3], t.x.shape[3])
+    left = room(t) if some else 0.0
+    return next((axes for axes, levels in some if 2**levels <= left), None)
 
 
 def from_columns(t: Operands, plan: Plan) -> None:

@@ -2,7 +2,8 @@
 
 Rounds of both are interleaved and the medians of process CPU time compared, so that other processes disturb little.
 A ratio above 1 means that the kernel is faster than torch. Scratch is what a kernel allocates beyond its outputs. Peak is
-the speed of a convolution, its multiplications and additions alone, as a share of numpy's for square matrices.
+the speed of a convolution, the multiplications and additions of its definition alone, as a share of numpy's for square
+matrices; above 100 % where an algorithm needs fewer.
 
 Then single calls of the suites' benchmark, no two of one shape: what a golden and its magnitude cost when the shape is
 met for the first time, and when it comes again.
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from opgen.calls.jsonl import no_collection
-from opgen.golden import _axes, _columns, _convolution, _folding, _pooling, _products, kernel
+from opgen.golden import _axes, _columns, _convolution, _folding, _pooling, _products, _tiles, _winograd, kernel
 from tests.bench._calls import mixed
 from tests.bench._shapes import Row, draw, rows
 from tests.bench.suite import enumerated
@@ -98,7 +99,7 @@ GOALS = {
 
 def forget() -> None:
     """Drops all plans."""
-    for module in (_axes, _columns, _convolution, _folding, _pooling, _products):
+    for module in (_axes, _columns, _convolution, _folding, _pooling, _products, _tiles, _winograd):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()

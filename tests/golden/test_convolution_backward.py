@@ -10,8 +10,9 @@ from math import prod
 import numpy as np
 import pytest
 
-from opgen.golden import _convolution, _products
-from opgen.golden.convolution_backward import depth, golden, magnitude
+from opgen.golden import _convolution, _exactness, _products, _tiles, _winograd
+from opgen.golden._convolution import Operands
+from opgen.golden.convolution_backward import by_groups, depth, golden, magnitude, planned
 from tests.golden import distance, grid, scratch, torch_or_skip
 
 ALL = ("gradInput", "gradWeight", "gradBias")
@@ -188,11 +189,103 @@ def test_columns_of_any_split_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPa
         assert all(np.array_equal(got[name], want[name]) for name in ALL), g
 
 
+@pytest.mark.parametrize("elements", [1, 300, 1 << 20])
+@pytest.mark.parametrize("wanted", [ALL, ["gradInput"], ["gradWeight"]])
+def test_tiles_on_any_axes_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch, elements: int, wanted: list[str]) -> None:
+    random = np.random.default_rng(16)
+    long = [Geometry(t, 2, 1, 2, 2, (k,), (s,), (d,), (2,), (3,), (0,), (13,))
+            for t, k, s, d in product((0, 1), range(1, 14), (1, 2), (1, 3))]
+    for g in [*geometries(16, 40, 5), *(g for g in long[::3] if min(g.image) > 0)]:
+        t = g.tensors(random)
+        want = golden(t, g.names, wanted)
+        for tiled in product((False, True), repeat=len(g.kernel)):
+            with monkeypatch.context() as patch:
+                patch.setattr(_convolution, "SMALL", 0)
+                patch.setattr(_products, "choices", lambda *call, tiled=tiled: [(tiled, 0)] if any(tiled) else [])
+                patch.setattr(_winograd, "WEIGHT", elements)
+                patch.setattr(_winograd, "PLANES", elements)
+                got = golden(t, g.names, wanted)
+            assert all(np.array_equal(got[name], want[name]) for name in wanted), (g, tiled)
+
+
+def integers(random: np.random.Generator, shape: tuple[int, ...], bits: int, kind: str) -> np.ndarray:
+    """Odd integers of some bits: of all sizes, all as large as can be, or those with alternating signs."""
+    most = 2**bits - 1
+    if kind == "any":
+        return 2 * random.integers(-(2 ** (bits - 1)), 2 ** (bits - 1), shape) + 1
+    values = np.full(shape, most)
+    return values if kind == "largest" else values * (1 - 2 * (np.indices(shape).sum(0) % 2))
+
+
+@pytest.mark.parametrize("kind", ["any", "largest", "alternating"])
+@pytest.mark.parametrize("wanted", ["gradInput", "gradWeight"])
+def test_tiles_are_exact_wherever_they_are_allowed(kind: str, wanted: str) -> None:
+    """Data with as many bits as the certificate allows, against integers; and with more bits, they would not be exact."""
+    random, inexact = np.random.default_rng(17), 0
+    for g in geometries(17, 150, 4):
+        plan, tiled = planned(g.names, *g.shapes.values()), tuple(k > 1 for k in g.kernel)
+        levels = max((len(_tiles.planes(part)) for part in _tiles.parts(plan, tiled)), default=0)
+        if not levels:
+            continue
+        allowed = []
+        for extra in range(-8, 20, 2):
+            whole = {name: integers(random, (1, *shape), 22 + (extra + i) // 3, kind) for i, (name, shape) in enumerate(g.shapes.items())}
+            t = {name: array.astype(np.float64) for name, array in whole.items()}
+            output = np.empty(t["input" if wanted == "gradInput" else "weight"].shape)
+            outputs = (output, None) if wanted == "gradInput" else (None, output)
+            operands = by_groups(Operands(*t.values(), *outputs), g.groups, bool(g.transposed))
+            allowed.append(_exactness.room(operands) >= 2**levels)
+            _winograd.tiled(operands, plan, tiled)
+            same = np.array_equal(output[0], naive(g, one(whole))[wanted])
+            assert same or not allowed[-1], (g, extra)
+            inexact += not same
+        assert allowed[0] and not allowed[-1], (g, allowed)
+    assert inexact
+
+
+def test_tiles_are_not_allowed_where_nothing_is_known() -> None:
+    g = Geometry(0, 1, 1, 8, 8, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (9, 9))
+    t = g.tensors(np.random.default_rng(18))
+
+    def room(wanted: tuple[bool, bool] = (True, True), **changed: np.ndarray) -> float:
+        dy, x, w = {**t, **changed}.values()
+        gx, gw = np.empty(x.shape) if wanted[0] else None, np.empty(w.shape) if wanted[1] else None
+        return _exactness.room(by_groups(Operands(dy, x, w, gx, gw), 1, False))
+
+    assert room() > 2**20
+    for name, value in product(t, (np.nan, np.inf, -np.inf, 1e300, 1e-300, 1 / 3, 2.0**-60)):
+        spoilt = t[name].copy()
+        spoilt.flat[-1] = value
+        assert room(**{name: spoilt}) < 1, (name, value)
+    spoilt = np.full(t["input"].shape, np.nan)
+    assert room((True, False), input=spoilt) > 0 and room((False, True), weight=np.full(t["weight"].shape, np.nan)) > 0
+    one_hot = np.zeros(t["gradOutput"].shape)
+    assert room(gradOutput=one_hot) > 2**20
+    one_hot.flat[-1] = 2.0**-30
+    assert room(gradOutput=one_hot) > 2**20
+
+
+def test_tiles_are_chosen_for_many_channels_and_many_positions() -> None:
+    def chosen(g: Geometry) -> tuple[tuple[bool, ...], ...]:
+        plan = planned(g.names, *g.shapes.values())
+        return tuple(axes for axes, _ in _tiles.choices(plan, g.n, g.narrow, g.wide))
+
+    dense = Geometry(0, 4, 1, 64, 64, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (56, 56))
+    assert chosen(dense)[0] == chosen(replace(dense, transposed=1))[0] == (True, True)
+    assert chosen(replace(dense, kernel=(1, 3), before=(0, 1), after=(0, 1)))[:1] in ((), ((False, True),))
+    for other in (replace(dense, wide=1, narrow=1, groups=64), replace(dense, wide=3), replace(dense, kernel=(1, 1)),
+                  replace(dense, n=1, out=(3, 3)), replace(dense, dilation=(8, 8))):
+        assert not chosen(other)
+
+
 def test_scratch_memory_is_bounded() -> None:
     kinds = [Geometry(0, 16, 1, 700, 600, (1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (0, 0), (1, 1)),
              Geometry(0, 1, 1, 300, 110, (1, 1), (2, 2), (1, 1), (0, 0), (0, 0), (0, 0), (60, 60)),
              Geometry(1, 2, 40, 40, 60, (1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (0, 0), (2, 2)),
              Geometry(0, 1, 1, 512, 512, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (7, 7)),
+             Geometry(0, 8, 1, 256, 256, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (28, 28)),
+             Geometry(1, 1, 1, 300, 200, (5,), (1,), (1,), (2,), (2,), (0,), (9000,)),
+             Geometry(0, 40, 1, 128, 128, (3, 3), (1, 1), (2, 2), (2, 2), (2, 2), (0, 0), (8, 8)),
              Geometry(0, 1, 1, 512, 3, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (60, 60)),
              Geometry(0, 1, 1, 2, 256, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (200, 200)),
              Geometry(1, 1, 1, 64, 64, (1, 31), (1, 2), (1, 1), (0, 15), (0, 15), (0, 0), (3, 900)),
@@ -236,6 +329,8 @@ def larger() -> list[Geometry]:
              replace(base, wide=3, kernel=(7, 7), stride=(2, 2)),
              replace(base, kernel=(1, 1), before=(0, 0), after=(0, 0)), replace(base, before=(2, 0), after=(0, 2)),
              Geometry(0, 1, 1, 12, 16, (7,), (1,), (1,), (3,), (3,), (0,), (4096,)),
+             Geometry(0, 2, 1, 48, 32, (7,), (1,), (1,), (3,), (3,), (0,), (1000,)),
+             Geometry(0, 3, 1, 32, 48, (3, 3), (1, 1), (2, 1), (2, 1), (2, 1), (0, 0), (28, 29)),
              Geometry(0, 1, 1, 8, 8, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 0, 0), (12, 20, 20)),
              Geometry(0, 1, 2, 8, 8, (3, 2, 3), (2, 1, 2), (1, 2, 1), (1, 1, 0), (0, 1, 1), (0, 0, 1), (9, 20, 11))]
     return kinds + [replace(kind, transposed=1) for kind in kinds]

@@ -1,0 +1,66 @@
+"""Whether a convolution is exact however it is summed: a certificate from the sizes of the data and the grid that they lie on."""
+
+from __future__ import annotations
+
+from math import inf, ldexp, sqrt
+
+import numpy as np
+
+from opgen.golden import Array
+from opgen.golden._convolution import Operands
+
+SAMPLE = 1024  # values from which the grid is guessed
+PIECE = 1 << 15  # elements that are looked at together: 256 KiB
+SLACK = 1 + 2.0**-20  # for the roundings of the certificate itself
+
+
+def room(t: Operands) -> float:
+    """How many times larger than now all sums of the gradients that are wanted could be and stay exact; 0 where that is unknown.
+
+    Partial sums of gradInput stay below the largest gradOutput times a sum of absolute weights, those of gradWeight below
+    the product of two norms (Cauchy and Schwarz). All are multiples of a unit; of up to 2**53 of them, float64 has each.
+    """
+    size, step = norm(t.dy), grid(t.dy)
+    needs = [(size, step)]
+    if t.gx is not None:
+        weights = np.abs(t.w).sum(axis=3).sum(axis=tuple(range(3, t.w.ndim - 1))).max()
+        largest = max(float(t.dy.max()), -float(t.dy.min()))
+        needs.append((largest * float(weights), step * grid(t.w)))
+    if t.gw is not None:
+        needs.append((size * norm(t.x), step * grid(t.x)))
+    return min([ldexp(unit, 53) / max(bound * SLACK, unit) if bound < inf and unit else 0.0 for bound, unit in needs])
+
+
+def norm(values: Array) -> float:
+    """The largest Euclidean norm of a channel of a case, all samples together: (B, N, groups, channels, *extents)."""
+    flat = values.reshape(*values.shape[:4], 1, -1)
+    return sqrt(float(np.matmul(flat, flat.swapaxes(-1, -2)).sum(axis=1).max()))
+
+
+def grid(values: Array) -> float:
+    """A power of two of which all values are multiples: that of the first ones; 0 if it is not that of all.
+
+    Values from 2**51 times that on are not looked at well enough.
+    """
+    flat = values.ravel(order="K")
+    step = quantum(flat[:SAMPLE]) or quantum(flat[flat != 0][:SAMPLE]) or 1.0
+    constant, memory = ldexp(step, 52) * 1.5, np.empty(PIECE)
+    for start in range(0, flat.size, PIECE):
+        piece = flat[start:start + PIECE]
+        lost = memory[:piece.size]
+        np.add(piece, constant, out=lost)
+        lost -= constant
+        lost -= piece
+        if np.bitwise_or.reduce(lost.view(np.int64)):
+            return 0.0
+    return step
+
+
+def quantum(values: Array) -> float:
+    """The largest power of two of which all values are multiples; 0 if all are 0, or some are not finite."""
+    fractions, exponents = np.frexp(values[values != 0])
+    if not fractions.size or not np.isfinite(fractions).all():
+        return 0.0
+    whole = (fractions * 2.0**53).astype(np.int64)
+    _, low = np.frexp((whole & -whole).astype(np.float64))
+    return ldexp(1.0, max(int((exponents + low).min()) - 54, -1022))

@@ -1,0 +1,135 @@
+"""Large convolutions with fewer multiplications: two outputs of three taps from four products, of two taps from three.
+
+A convolution is a sum of products narrow * wide * weight, and minimal filtering algorithms (Winograd, *Arithmetic Complexity
+of Computations*, 1980; Lavin and Gray, *Fast Algorithms for Convolutional Neural Networks*, 2016) write that sum with fewer
+terms, whose factors are sums of elements. The gradients follow by transposition: of the products' sums over positions for the
+weight, over channels for the input. The terms are larger than those of the definition, and some are halves, so that sums of
+floating-point numbers would differ in their last bits: only data that :mod:`opgen.golden._exactness` has found to
+leave room for all of them come here, and the result is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, reduce
+from itertools import product
+from math import isqrt, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opgen.golden import Array
+from opgen.golden._columns import pieces
+from opgen.golden._convolution import Operands, Plan
+from opgen.golden._planes import TAPS, Planes
+from opgen.golden._tiles import Axis, Part, blocks, copies, fitting, grid, parts, planes
+
+WEIGHT = 1 << 20  # elements of the planes of a piece of the weight: 8 MiB, and as many of its gradient
+PLANES = 7 << 18  # elements of the planes of a piece of the tensors: 14 MiB
+
+
+def tiled(t: Operands, plan: Plan, axes: tuple[bool, ...]) -> None:
+    """Both gradients, where the axes that are named have tiles."""
+    some = [list(shares(part, t)) for part in parts(plan, axes)]
+    add = t.gx is not None and not once(some, t.gx.shape[4:], plan)
+    if t.gx is not None and add:
+        t.gx[...] = 0.0
+    if t.gw is not None:
+        t.gw[...] = 0.0
+    for b in range(len(t.w)):
+        for several in some:
+            for share in several:
+                _piece(t, plan, b, share, add)
+
+
+def once(some: Sequence[Sequence[Share]], extents: tuple[int, ...], plan: Plan) -> bool:
+    """Whether each element of gradInput is written exactly once, so that nothing needs to be added to it."""
+    written = np.zeros(extents, dtype=np.uint8)
+    for several in some:
+        for share in several:
+            if share.where[:2] == several[0].where[:2]:
+                for part in share.cuts:
+                    for _, on_tensor in copies(part, not plan.transposed):
+                        written[on_tensor] += 1
+    return bool((written == 1).all())
+
+
+class Share(NamedTuple):
+    """Channels (of groups, input, gradOutput) that are worked on together, how many samples are, and by which parts."""
+
+    where: tuple[slice, slice, slice]
+    samples: int
+    cuts: tuple[Part, ...]
+
+
+def shares(part: Part, t: Operands) -> Iterator[Share]:
+    """Cuts the channels until the planes of the weight fit into their memory, then the positions, then joins samples."""
+    samples, groups, c = t.dy.shape[1:4]
+    m, room = t.x.shape[3], max(1, WEIGHT // prod(planes(part)))
+    c_step = c if c * m <= room else min(c, max(room // m, isqrt(room)))
+    m_step = min(m, max(1, room // c_step))
+    g_step = min(groups, max(1, room // (c_step * m_step)))
+    several = prod(blocks(part))
+    elements = g_step * ((2 * several - 1) * (c_step + m_step) + (3 * several - 2) * m_step)  # on all levels
+    cuts = fitting(part, PLANES // elements)
+    size = elements * prod(grid(cuts[0])) + g_step * c_step * m_step
+    for where in product(pieces(groups, g_step), pieces(m, m_step), pieces(c, c_step)):
+        yield Share(where, max(1, min(samples, PLANES // size)), cuts)
+
+
+def _piece(t: Operands, plan: Plan, b: int, share: Share, add: bool) -> None:
+    """What some channels of gradOutput give to the gradients of some channels of input, by a part of the taps."""
+    (g, mm, cc), samples, cuts = share
+    part = cuts[0]
+    at: tuple[Any, ...] = (b, g, mm, cc, *[axis.chosen for axis in part])
+    weight, matrix = by_sides(t.w[at], plan), matrix_of(part)
+    shape = *planes(part), *weight.shape[:3]
+    sums = None if t.gw is None else np.zeros(shape)
+    work = Planes((matrix @ weight.reshape(-1, matrix.shape[1]).T).reshape(shape), sums, plan.transposed)
+    for cut in cuts:
+        for n in pieces(t.dy.shape[1], samples):
+            dy, x, gx = t.dy[b, n, g, cc], t.x[b, n, g, mm], None if t.gx is None else t.gx[b, n, g, mm]
+            work.run(cut, *((x, dy) if plan.transposed else (dy, x)), gx, add)
+    del work
+    if t.gw is not None and sums is not None:
+        by_sides(t.gw[at], plan)[...] = np.moveaxis(taps_of(part, sums), range(len(part)), range(3, 3 + len(part)))
+
+
+def by_sides(weight: Array, plan: Plan) -> Array:
+    """(groups, channels of input, of gradOutput, *taps) to (groups, channels of the narrow tensor, of the wide, *taps)."""
+    return weight if plan.transposed else weight.swapaxes(1, 2)
+
+
+@lru_cache(maxsize=64)
+def matrix_of(part: Part) -> Array:
+    """What makes the planes of the weight from its taps, on all axes: (planes, taps)."""
+    return reduce(np.kron, [matrix_of_axis(axis) for axis in part])
+
+
+def matrix_of_axis(axis: Axis) -> Array:
+    """The same for one; a tap's place at a level is a binary digit, the lowest at the first."""
+    matrix = np.ones((1, 1))
+    for level, taps in enumerate(axis.levels):
+        tap, factors = np.arange(axis.taps), np.array(TAPS[taps])
+        digit = tap >> level if level == len(axis.levels) - 1 else (tap >> level) & 1
+        matrix = (matrix[:, None] * factors[:, digit]).reshape(-1, axis.taps)
+    return matrix
+
+
+def taps_of(part: Part, sums: Array) -> Array:
+    """The gradient of the taps from that of the planes, (*planes, ...) to (*taps, ...); halves of sums, so that no half remains."""
+    level = 0
+    for axis in part:
+        for taps in axis.levels:
+            h = np.moveaxis(sums, level, 0)
+            if taps == 2:
+                sums = np.stack((h[0] + h[1], h[1] + h[2]), axis=level)
+            else:
+                even, odd = (h[1] + h[2]) * 0.5, (h[1] - h[2]) * 0.5
+                sums = np.stack((h[0] + even, odd, even + h[3]), axis=level)
+            level += 1
+    for i, axis in enumerate(part):  # the first level has the lowest digit of a tap
+        digits = list(range(i, i + len(axis.levels)))
+        sums = np.moveaxis(sums, digits, digits[::-1])
+        sums = sums.reshape(*sums.shape[:i], -1, *sums.shape[i + len(digits):])[(slice(None),) * i + (slice(axis.taps),)]
+    return sums
