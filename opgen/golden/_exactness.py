@@ -7,6 +7,7 @@ from math import inf, ldexp, sqrt
 import numpy as np
 
 from opgen.golden import Array
+from opgen.golden._columns import pieces
 from opgen.golden._convolution import Operands
 
 SAMPLE = 1024  # values from which the grid is guessed
@@ -23,9 +24,8 @@ def room(t: Operands) -> float:
     size, step = norm(t.dy), grid(t.dy)
     needs = [(size, step)]
     if t.gx is not None:
-        weights = np.abs(t.w).sum(axis=3).sum(axis=tuple(range(3, t.w.ndim - 1))).max()
         largest = max(float(t.dy.max()), -float(t.dy.min()))
-        needs.append((largest * float(weights), step * grid(t.w)))
+        needs.append((largest * absolute(t.w), step * grid(t.w)))
     if t.gw is not None:
         needs.append((size * norm(t.x), step * grid(t.x)))
     return min([ldexp(unit, 53) / max(bound * SLACK, unit) if bound < inf and unit else 0.0 for bound, unit in needs])
@@ -37,16 +37,25 @@ def norm(values: Array) -> float:
     return sqrt(float(np.matmul(flat, flat.swapaxes(-1, -2)).sum(axis=1).max()))
 
 
+def absolute(weight: Array) -> float:
+    """The largest sum of absolute weights of a channel of input: (B, groups, channels of input, of gradOutput, *taps)."""
+    sums = np.zeros(weight.shape[:3])
+    for c in pieces(weight.shape[3], PIECE // (weight.size // weight.shape[3])):
+        sums += np.abs(weight[:, :, :, c]).sum(axis=3).reshape(*sums.shape, -1).sum(axis=3)
+    return float(sums.max())
+
+
 def grid(values: Array) -> float:
     """A power of two of which all values are multiples: that of the first ones; 0 if it is not that of all.
 
     Values from 2**51 times that on are not looked at well enough.
     """
     flat = values.ravel(order="K")
-    step = quantum(flat[:SAMPLE]) or quantum(flat[flat != 0][:SAMPLE]) or 1.0
+    cuts = list(pieces(flat.size, PIECE))
+    step = next((found for cut in cuts if (found := quantum(flat[cut][:SAMPLE]) or quantum(flat[cut]))), 1.0)
     constant, memory = ldexp(step, 52) * 1.5, np.empty(PIECE)
-    for start in range(0, flat.size, PIECE):
-        piece = flat[start:start + PIECE]
+    for cut in cuts:
+        piece = flat[cut]
         lost = memory[:piece.size]
         np.add(piece, constant, out=lost)
         lost -= constant
