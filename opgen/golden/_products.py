@@ -148,7 +148,7 @@ def piece(t: Operands, split: int, sides: list[tuple[Phase, Columns, Columns]], 
     at: tuple[Any, ...]
     weights = [by_sides(t.w[(*where, *phase.taps)], split) for phase, _, _ in sides]
     weights = [w.reshape(len(w), prod(w.shape[1:2 + split]), prod(w.shape[2 + split:])) for w in weights]
-    sums = [Sum() for _ in sides]
+    sums = [Sum(turned=xs.plain) for _, _, xs in sides]
     add = split > 0 or cc.start > 0
     for block in cuts:
         for n in range(t.dy.shape[1]):
@@ -157,7 +157,7 @@ def piece(t: Operands, split: int, sides: list[tuple[Phase, Columns, Columns]], 
                 part = tuple([(start, min(stop, end)) for (start, stop), end in zip(block, phase.positions, strict=True)])
                 right, at = dys.gather(t.dy[(b, n, g, cc, *phase.dy)], part), (b, n, g, mm, *phase.x)
                 if t.gw is not None:
-                    total.add(xs.gather(t.x[at], part), right.swapaxes(1, 2))
+                    total.add(xs.gather(t.x[at], part), right)
                 if t.gx is not None:
                     gx = t.gx[at]
                     products.append((xs, np.matmul(w, right, out=xs.place(gx, part, add)), gx, part))
@@ -166,7 +166,7 @@ def piece(t: Operands, split: int, sides: list[tuple[Phase, Columns, Columns]], 
     if t.gw is not None:
         for (phase, _, _), total in zip(sides, sums, strict=True):
             gw = by_sides(t.gw[(*where, *phase.taps)], split)
-            gw[...] = total.value.reshape(gw.shape)
+            gw[...] = total.whole.reshape(gw.shape)
 
 
 def by_sides(weight: Array, split: int) -> Array:
@@ -175,18 +175,27 @@ def by_sides(weight: Array, split: int) -> Array:
 
 
 class Sum:
-    """A sum of matrix products."""
+    """A sum of products of rows with rows, (groups, left, right).
 
-    def __init__(self) -> None:
+    ``turned``: as right by left, which BLAS finds easier where neither has the columns of several taps.
+    """
+
+    def __init__(self, turned: bool) -> None:
+        self.turned = turned
         self.value = self.spare = np.empty(0)
 
     def add(self, left: Array, right: Array) -> None:
+        first, second = (right, left) if self.turned else (left, right)
         if not self.value.size:
-            self.value = np.matmul(left, right)
+            self.value = np.matmul(first, second.swapaxes(1, 2))
             return
         if not self.spare.size:
             self.spare = np.empty_like(self.value)
-        self.value += np.matmul(left, right, out=self.spare)
+        self.value += np.matmul(first, second.swapaxes(1, 2), out=self.spare)
+
+    @property
+    def whole(self) -> Array:
+        return self.value.swapaxes(1, 2) if self.turned else self.value
 
 
 @contextmanager
