@@ -1,4 +1,9 @@
-"""Whether a convolution is exact however it is summed: a certificate from the sizes of the data and the grid that they lie on."""
+"""Whether a convolution is exact however it is summed: a certificate from the sizes of the data and the grid that they lie on.
+
+A level of tiles at most doubles what sums reach, counted in units of their terms. It adds two elements of a tensor, which
+doubles the largest and multiplies a norm by the root of two; of the input it may subtract two even elements, which doubles
+a norm, but then takes those of gradOutput as they are; where it halves a sum of weights, it halves their unit too.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +24,16 @@ def room(t: Operands) -> float:
     """How many times larger than now all sums of the gradients that are wanted could be and stay exact; 0 where that is unknown.
 
     Partial sums of gradInput stay below the largest gradOutput times a sum of absolute weights, those of gradWeight below
-    the product of two norms (Cauchy and Schwarz). All are multiples of a unit; of up to 2**53 of them, float64 has each.
+    the product of two norms (Cauchy and Schwarz). All are multiples of a unit; float64 has every multiple up to 2**53.
     """
     size, step = norm(t.dy), grid(t.dy)
-    needs = [(size, step)]
+    needs = [(4 * size, step)]
     if t.gx is not None:
-        largest = max(float(t.dy.max()), -float(t.dy.min()))
-        needs.append((largest * absolute(t.w), step * grid(t.w)))
+        largest, weights, unit = max(float(t.dy.max()), -float(t.dy.min())), absolute(t.w), grid(t.w)
+        needs += [(4 * weights, unit), (largest * weights, step * unit)]
     if t.gw is not None:
-        needs.append((size * norm(t.x), step * grid(t.x)))
+        inputs, unit = norm(t.x), grid(t.x)
+        needs += [(4 * inputs, unit), (size * inputs, step * unit)]
     return min([ldexp(unit, 53) / max(bound * SLACK, unit) if bound < inf and unit else 0.0 for bound, unit in needs])
 
 
@@ -48,7 +54,7 @@ def absolute(weight: Array) -> float:
 def grid(values: Array) -> float:
     """A power of two of which all values are multiples: that of the first ones; 0 if it is not that of all.
 
-    Values from 2**51 times that on are not looked at well enough.
+    Only of values below 2**51 times that it can tell.
     """
     flat = values.ravel(order="K")
     cuts = list(pieces(flat.size, PIECE))

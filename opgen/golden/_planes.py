@@ -13,7 +13,8 @@ from opgen.golden._columns import Scratch
 from opgen.golden._tiles import Part, blocks, copies, grid
 
 # The factors of the products, by the taps of a level. Those of the tensors are sums and differences of even and odd
-# blocks (E, O) and of the next ones of their kind (e, o).
+# blocks (E, O) and of the next ones of their kind (e, o). For three taps, the four products add up to
+# narrow E * (wide E * w0 + O * w1 + e * w2) + narrow O * (O * w0 + e * w1 + o * w2); the three for two taps, to that without w2.
 WIDE = {2: ("E-O", "O", "e-O"), 3: ("E-e", "O+e", "e-O", "o-O")}
 NARROW = {2: ("E", "E+O", "O"), 3: ("E", "E+O", "E-O", "O")}
 TAPS = {2: ((1, 0), (1, 1), (0, 1)), 3: ((1, 0, 0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0, 0, 1))}
@@ -32,8 +33,8 @@ class Level(NamedTuple):
 class Planes:
     """The planes of a piece: ``weight`` and the ``sums`` of its gradient, (*products, groups, narrow channels, wide channels).
 
-    A level takes the blocks of both tensors in twos, (blocks, elements), and makes one plane of half as many after the other.
-    ``sums`` are not wanted if None.
+    A level takes the blocks of both tensors in twos, (blocks, elements), and makes one plane of half as many after the other,
+    which the next level takes; the last are multiplied. ``sums`` are not wanted if None.
     """
 
     def __init__(self, weight: Array, sums: Array | None, transposed: bool) -> None:

@@ -108,7 +108,7 @@ def large(t: Operands, plan: Plan) -> None:
 
 
 def fewest_products(t: Operands, plan: Plan) -> tuple[bool, ...] | None:
-    """The axes that should have tiles and can, since all sums stay exact; None if there are none."""
+    """The axes that should have tiles and can, since all sums stay exact, of which each level doubles some; None if there are none."""
     some = choices(plan, t.dy.shape[1], t.dy.shape[3], t.x.shape[3])
     left = room(t) if some else 0.0
     return next((axes for axes, levels in some if 2**levels <= left), None)

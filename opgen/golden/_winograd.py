@@ -69,8 +69,8 @@ def shares(part: Part, t: Operands) -> Iterator[Share]:
     c_step = c if c * m <= room else min(c, max(room // m, isqrt(room)))
     m_step = min(m, max(1, room // c_step))
     g_step = min(groups, max(1, room // (c_step * m_step)))
-    several = prod(blocks(part))
-    elements = g_step * ((2 * several - 1) * (c_step + m_step) + (3 * several - 2) * m_step)  # on all levels
+    number = prod(blocks(part))  # a level has half as many as the one before; the gradient has two memories of such planes
+    elements = g_step * ((2 * number - 1) * (c_step + m_step) + (3 * number - 2) * m_step)
     cuts = fitting(part, PLANES // elements)
     size = elements * prod(grid(cuts[0])) + g_step * c_step * m_step
     for where in product(pieces(groups, g_step), pieces(m, m_step), pieces(c, c_step)):
