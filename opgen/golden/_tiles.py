@@ -18,6 +18,10 @@ from opgen.golden._convolution import Plan
 
 PRODUCTS = {2: 3, 3: 4}
 """Multiplications that a level takes for two outputs, by its taps."""
+FEW = 8
+"""Channels of a group below which products of planes gain nothing."""
+GAIN = 0.9
+"""What tiles may cost, beside columns, to be worth it."""
 Copy: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...]]
 """Where elements lie among the blocks, (*blocks, ..., *grid), and where on the tensor, (..., *extents)."""
 
@@ -152,15 +156,16 @@ def copies(part: Part, wide: bool) -> tuple[Copy, ...]:
 def cost(plan: Plan, tiled: tuple[bool, ...], samples: int, c: int, m: int) -> float:
     """About the nanoseconds per group of some samples with ``c`` and ``m`` channels, as measured with OpenBLAS on a Zen 4 core.
 
-    Products, which are slower for few channels, copies to and fro, sums of halves, planes of weights, and calls.
+    Products, which are slower for few channels, copies to and fro, sums of blocks, planes of weights, and calls. What moves
+    memory counts double, since other cores may move some too.
     """
     total, some = 0.0, parts(plan, tiled)
     for part in some:
         unit, live, several = prod(grid(part)) * samples, 1, prod(blocks(part))
-        total += unit * several * (c + (2 if len(some) == 1 else 3) * m) * 0.8
+        total += unit * several * (c + (2 if len(some) == 1 else 4) * m) * 1.2
         for products in planes(part):
             live, several = live * products, several // 2
-            total += live * several * unit * (m * 2.5 + c * 0.5) * 0.25
+            total += live * several * unit * (m * 2.5 + c * 0.5) * 0.5
         positions = samples * part[0].used * prod(grid(part)[1:])
         total += live * positions * (c * m * 4 / 45 * (1 + 8 / min(c, m)) + (c + m) * 0.2)
         total += c * m * (live + prod([axis.taps for axis in part])) * 4 + live * 15000
@@ -182,12 +187,6 @@ def choices(plan: Plan, samples: int, c: int, m: int) -> tuple[tuple[tuple[bool,
     most = GAIN * cost_of_columns(plan, samples, c, m)
     chosen = [tiled for estimate, tiled in costs if estimate < most]
     return tuple((tiled, max([len(planes(part)) for part in parts(plan, tiled)], default=0)) for tiled in chosen)
-
-
-FEW = 8
-"""Channels of a group below which products of planes gain nothing."""
-GAIN = 0.95
-"""What tiles must cost, beside columns, to be worth it."""
 
 
 def worth(w: Windows) -> bool:
