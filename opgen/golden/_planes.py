@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
@@ -30,6 +31,20 @@ class Level(NamedTuple):
     far: int
 
 
+class Memory(threading.local):
+    """Arrays by name and level, in memory that a thread keeps from call to call: new pages cost as much as what is done in them."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, int], Scratch] = {}
+
+    def shaped(self, name: str, level: int, *shape: int) -> Array:
+        """An array, of whatever values."""
+        return self.kept.setdefault((name, level), Scratch()).shaped(*shape)
+
+
+MEMORY = Memory()
+
+
 class Planes:
     """The planes of a piece: ``weight`` and the ``sums`` of its gradient, (*products, groups, narrow channels, wide channels).
 
@@ -39,7 +54,6 @@ class Planes:
 
     def __init__(self, weight: Array, sums: Array | None, transposed: bool) -> None:
         self.weight, self.sums, self.transposed = weight, sums, transposed
-        self.memory: dict[tuple[str, int], Scratch] = {}
         self.filled: Any = None
 
     def run(self, part: Part, narrow: Array, wide: Array, gradient: Array | None, add: bool) -> None:
@@ -47,7 +61,7 @@ class Planes:
         self.levels = [Level(taps, axis.blocks >> level, axis.unit * prod(grid(part)[i + 1:]))
                        for i, axis in enumerate(part) for level, taps in enumerate(axis.levels)]
         self.unit, self.used, self.lead = prod(grid(part)), part[0].used * prod(grid(part)[1:]), narrow.shape[:2]
-        n, w = (self.scratch(name, 0, *blocks(part), *tensor.shape[:3], *grid(part))
+        n, w = (MEMORY.shaped(name, 0, *blocks(part), *tensor.shape[:3], *grid(part))
                 for name, tensor in (("narrow", narrow), ("wide", wide)))
         places = copies(part, False), copies(part, True)
         filled = n.shape, [[on_blocks for on_blocks, _ in some] for some in places]
@@ -59,16 +73,13 @@ class Planes:
         if gradient is None:
             self.level(0, n.reshape(1, -1), w.reshape(1, -1), self.weight, self.sums, None)
             return
-        g = self.scratch("gradient", 0, *blocks(part), *gradient.shape[:3], *grid(part))
+        g = MEMORY.shaped("gradient", 0, *blocks(part), *gradient.shape[:3], *grid(part))
         self.level(0, n.reshape(1, -1), w.reshape(1, -1), self.weight, self.sums, g.reshape(1, -1))
         for on_blocks, on_tensor in places[0 if self.transposed else 1]:
             if add:
                 gradient[on_tensor] += g[on_blocks]
             else:
                 gradient[on_tensor] = g[on_blocks]
-
-    def scratch(self, name: str, level: int, *shape: int) -> Array:
-        return self.memory.setdefault((name, level), Scratch()).shaped(*shape)
 
     def level(self, at: int, narrow: Array, wide: Array, weight: Array, sums: Array | None, gradient: Array | None) -> None:
         """Adds to the sums, and writes the gradient, from the blocks of both tensors."""
@@ -91,13 +102,13 @@ class Planes:
 
     def plane(self, name: str, level: int, tensor: Array) -> Array:
         """Memory for half of the blocks of a tensor."""
-        return self.scratch(name, level, len(tensor) // 2, tensor.shape[1])
+        return MEMORY.shaped(name, level, len(tensor) // 2, tensor.shape[1])
 
     def multiply(self, narrow: Array, wide: Array, weight: Array, sums: Array | None, gradient: Array | None) -> None:
         """One product: of its planes with each other, and of the weight's with that of gradOutput."""
         n, w = (plane.reshape(*self.lead, -1, self.unit)[..., :self.used] for plane in (narrow, wide))
         if sums is not None:
-            for product in np.matmul(n, w.swapaxes(-1, -2), out=self.scratch("products", 0, len(n), *sums.shape)):
+            for product in np.matmul(n, w.swapaxes(-1, -2), out=MEMORY.shaped("products", 0, len(n), *sums.shape)):
                 sums += product
         if gradient is not None:
             g = gradient.reshape(*self.lead, -1, self.unit)

@@ -21,10 +21,11 @@ import numpy as np
 from opgen.golden import Array
 from opgen.golden._columns import pieces
 from opgen.golden._convolution import Operands, Plan
-from opgen.golden._planes import TAPS, Planes
+from opgen.golden._planes import MEMORY, TAPS, Planes
 from opgen.golden._tiles import Axis, Part, blocks, copies, fitting, grid, parts, planes
 
 WEIGHT = 1 << 20  # elements of the planes of a piece of the weight: 8 MiB, and as many of its gradient
+PIECE = 1 << 16  # elements of the taps that become planes, or come from them, at a time
 PLANES = 7 << 18  # elements of the planes of a piece of the tensors: 14 MiB
 
 
@@ -83,16 +84,23 @@ def _piece(t: Operands, plan: Plan, b: int, share: Share, add: bool) -> None:
     part = cuts[0]
     at: tuple[Any, ...] = (b, g, mm, cc, *[axis.chosen for axis in part])
     weight, matrix = by_sides(t.w[at], plan), matrix_of(part)
-    shape = *planes(part), *weight.shape[:3]
-    sums = None if t.gw is None else np.zeros(shape)
-    work = Planes((matrix @ weight.reshape(-1, matrix.shape[1]).T).reshape(shape), sums, plan.transposed)
+    shape, rows = (*planes(part), *weight.shape[:3]), list(pieces(weight.shape[1], PIECE // prod(weight.shape[2:])))
+    of_weight = MEMORY.shaped("weight", 0, *shape)
+    for some in rows:
+        taps = weight[:, some].reshape(-1, matrix.shape[1])
+        of_weight[..., some, :] = (matrix @ taps.T).reshape(*shape[:-2], -1, shape[-1])
+    sums = None if t.gw is None else MEMORY.shaped("sums", 0, *shape)
+    if sums is not None:
+        sums[...] = 0.0
+    work = Planes(of_weight, sums, plan.transposed)
     for cut in cuts:
         for n in pieces(t.dy.shape[1], samples):
             dy, x, gx = t.dy[b, n, g, cc], t.x[b, n, g, mm], None if t.gx is None else t.gx[b, n, g, mm]
             work.run(cut, *((x, dy) if plan.transposed else (dy, x)), gx, add)
-    del work
     if t.gw is not None and sums is not None:
-        by_sides(t.gw[at], plan)[...] = np.moveaxis(taps_of(part, sums), range(len(part)), range(3, 3 + len(part)))
+        gw, axes = by_sides(t.gw[at], plan), range(len(part))
+        for some in rows:
+            gw[:, some] = np.moveaxis(taps_of(part, sums[..., some, :]), axes, [3 + axis for axis in axes])
 
 
 def by_sides(weight: Array, plan: Plan) -> Array:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opgen.golden._planes import MEMORY
+
 
 def distance(got: np.ndarray, want: np.ndarray) -> float:
     """The largest difference relative to the largest wanted value; infinite if shapes or non-finite places differ."""
@@ -34,6 +36,7 @@ def grid(random: np.random.Generator, shape: tuple[int, ...], bits: int = 10) ->
 def scratch(call: Callable[[], dict[str, np.ndarray]]) -> int:
     """The most bytes beyond its outputs that a call holds; a warm call, so that its plans are cached."""
     call()
+    MEMORY.kept.clear()
     tracemalloc.start()
     outputs = call()
     peak = tracemalloc.get_traced_memory()[1]
