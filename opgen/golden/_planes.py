@@ -32,10 +32,17 @@ class Level(NamedTuple):
 
 
 class Memory(threading.local):
-    """Arrays by name and level, in memory that a thread keeps from call to call: new pages cost as much as what is done in them."""
+    """Arrays by name and level, in memory that a thread keeps for calls like the last: new pages cost as much as what is done in them."""
 
     def __init__(self) -> None:
         self.kept: dict[tuple[str, int], Scratch] = {}
+        self.last: object = None
+
+    def keep_for(self, call: object) -> None:
+        """Lets go of the memory if the call is unlike the last one, so that it is never more than one call needs."""
+        if call != self.last:
+            self.kept.clear()
+            self.last = call
 
     def shaped(self, name: str, level: int, *shape: int) -> Array:
         """An array, of whatever values."""

@@ -31,6 +31,7 @@ PLANES = 7 << 18  # elements of the planes of a piece of the tensors: 14 MiB
 
 def tiled(t: Operands, plan: Plan, axes: tuple[bool, ...]) -> None:
     """Both gradients, where the axes that are named have tiles."""
+    MEMORY.keep_for((plan, axes, t.dy.shape, t.x.shape))
     some = [list(shares(part, t)) for part in parts(plan, axes)]
     add = t.gx is not None and not once(some, t.gx.shape[4:], plan)
     if t.gx is not None and add:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -12,6 +13,7 @@ import pytest
 
 from opgen.golden import _convolution, _exactness, _products, _tiles, _winograd
 from opgen.golden._convolution import Operands
+from opgen.golden._planes import MEMORY
 from opgen.golden.convolution_backward import by_groups, depth, golden, magnitude, planned
 from tests.golden import distance, grid, scratch, torch_or_skip
 
@@ -298,6 +300,22 @@ def test_scratch_memory_is_bounded() -> None:
         for poison in (0.0, np.nan):
             t["gradOutput"].flat[0] = poison
             assert scratch(lambda t=t, g=g: golden(t, g.names, ALL)) <= 32 * 2**20, g
+
+
+def test_memory_is_kept_for_calls_of_one_shape_alone() -> None:
+    g = Geometry(0, 2, 1, 128, 128, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (28, 28))
+    t, kept = g.tensors(np.random.default_rng(19)), MEMORY.kept
+    golden(t, g.names, ALL)
+    memory = {name: scratch.flat for name, scratch in kept.items()}
+    want = golden(t, g.names, ALL)
+    assert memory and {name: id(scratch.flat) for name, scratch in kept.items()} == {name: id(flat) for name, flat in memory.items()}
+    assert sum(scratch.flat.nbytes for scratch in kept.values()) <= 32 * 2**20
+    other = replace(g, wide=96)
+    golden(other.tensors(np.random.default_rng(20)), other.names, ALL)
+    assert not {id(scratch.flat) for scratch in kept.values()} & set(map(id, memory.values()))
+    with ThreadPoolExecutor(4) as pool:
+        for got in pool.map(lambda _: golden(t, g.names, ALL), range(8)):
+            assert all(np.array_equal(got[name], want[name]) for name in ALL)
 
 
 def test_windows_far_off_the_input() -> None:
