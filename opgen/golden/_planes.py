@@ -46,7 +46,10 @@ class Memory(threading.local):
 
     def shaped(self, name: str, level: int, *shape: int) -> Array:
         """An array, of whatever values."""
-        return self.kept.setdefault((name, level), Scratch()).shaped(*shape)
+        scratch = self.kept.get((name, level))
+        if scratch is None:
+            scratch = self.kept[name, level] = Scratch()
+        return scratch.shaped(*shape)
 
 
 MEMORY = Memory()
