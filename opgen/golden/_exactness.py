@@ -26,13 +26,13 @@ def room(t: Operands) -> float:
     Partial sums of gradInput stay below the largest gradOutput times a sum of absolute weights, those of gradWeight below
     the product of two norms (Cauchy and Schwarz). All are multiples of a unit; float64 has every multiple up to 2**53.
     """
-    size, step = norm(t.dy), grid(t.dy)
+    size, step = norm(t.dy), unit_of(t.dy)
     needs = [(4 * size, step)]
     if t.gx is not None:
-        largest, weights, unit = max(float(t.dy.max()), -float(t.dy.min())), absolute(t.w), grid(t.w)
+        largest, weights, unit = max(float(t.dy.max()), -float(t.dy.min())), absolute(t.w), unit_of(t.w)
         needs += [(4 * weights, unit), (largest * weights, step * unit)]
     if t.gw is not None:
-        inputs, unit = norm(t.x), grid(t.x)
+        inputs, unit = norm(t.x), unit_of(t.x)
         needs += [(4 * inputs, unit), (size * inputs, step * unit)]
     return min([ldexp(unit, 53) / max(bound * SLACK, unit) if bound < inf and unit else 0.0 for bound, unit in needs])
 
@@ -51,7 +51,7 @@ def absolute(weight: Array) -> float:
     return float(sums.max())
 
 
-def grid(values: Array) -> float:
+def unit_of(values: Array) -> float:
     """A power of two of which all values are multiples: that of the first ones; 0 if it is not that of all.
 
     Only of values below 2**51 times that it can tell.

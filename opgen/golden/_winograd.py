@@ -84,7 +84,7 @@ def _piece(t: Operands, plan: Plan, b: int, share: Share, add: bool) -> None:
     (g, mm, cc), samples, cuts = share
     part = cuts[0]
     at: tuple[Any, ...] = (b, g, mm, cc, *[axis.chosen for axis in part])
-    weight, matrix = by_sides(t.w[at], plan), matrix_of(part)
+    weight, matrix = narrow_first(t.w[at], plan), matrix_of(part)
     shape, rows = (*planes(part), *weight.shape[:3]), list(pieces(weight.shape[1], PIECE // prod(weight.shape[2:])))
     of_weight = MEMORY.shaped("weight", 0, *shape)
     for some in rows:
@@ -99,12 +99,12 @@ def _piece(t: Operands, plan: Plan, b: int, share: Share, add: bool) -> None:
             dy, x, gx = t.dy[b, n, g, cc], t.x[b, n, g, mm], None if t.gx is None else t.gx[b, n, g, mm]
             work.run(cut, *((x, dy) if plan.transposed else (dy, x)), gx, add)
     if t.gw is not None and sums is not None:
-        gw, axes = by_sides(t.gw[at], plan), range(len(part))
+        gw, axes = narrow_first(t.gw[at], plan), range(len(part))
         for some in rows:
             gw[:, some] = np.moveaxis(taps_of(part, sums[..., some, :]), axes, [3 + axis for axis in axes])
 
 
-def by_sides(weight: Array, plan: Plan) -> Array:
+def narrow_first(weight: Array, plan: Plan) -> Array:
     """(groups, channels of input, of gradOutput, *taps) to (groups, channels of the narrow tensor, of the wide, *taps)."""
     return weight if plan.transposed else weight.swapaxes(1, 2)
 
