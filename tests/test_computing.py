@@ -13,7 +13,6 @@ from opgen.computation import inputs
 from opgen.computation.computing import Arrays, compute
 from opgen.golden import kernel
 from opgen.model import TensorDesc
-from opgen.numbers.fill import Source
 from opgen.numbers.numerics import format_of
 from opgen.numbers.recipes import RECIPES
 from opgen.page.book import book
@@ -71,7 +70,7 @@ def test_a_kernel_need_not_give_both_in_one_call(monkeypatch: pytest.MonkeyPatch
 def test_what_is_normal_is_not_subnormal() -> None:
     """Where a recipe's values cannot be subnormal, nobody looks; where they are, it is said."""
     for recipe in RECIPES:
-        for found in inputs.fill([replace(batch, recipe=recipe) for batch in batches()], [9] * len(batches()), Source(0)):
+        for found in inputs.fill([replace(batch, recipe=recipe) for batch in batches()], [9] * len(batches()), 0):
             parts = {name: value.reshape(-1).view(np.float64) for name, value in found.values.items() if value is not None}
             tiny = format_of(found.batch.compute).min_normal
             small = {name for name, values in parts.items() if ((values != 0) & (np.abs(values) < tiny)).any()}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from opgen.covering import Model, count, cover, explain
 from opgen.covering import counter as counting
 from opgen.covering import propagate as propagation
-from opgen.covering.splitmix import SplitMix
+from opgen.numbers.splitmix import SplitMix
 
 
 def plain(*counts: tuple[int, int]) -> Model:

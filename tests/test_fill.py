@@ -6,6 +6,7 @@ import doctest
 import hashlib
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opgen.numbers import fill, slot
-from opgen.numbers.fill import Source, draw, draw_alike
+from opgen.numbers.fill import Streams, draw, draw_alike, keys
 from opgen.numbers.numerics import DTYPES, is_tie, rounded
 from opgen.numbers.recipes import RECIPES, applies, quantum
 from opgen.numbers.slot import Slot, grid_bits
@@ -28,31 +29,52 @@ SHAPE = (2, 3, 5, 7)
 
 def one(recipe: str, *, seed: int = 0, cases: Sequence[str] = ("a", "b", "c"), **slot_fields: object) -> np.ndarray:
     fields = {"tensor": "gradOutput", "shape": SHAPE, "dtype": "FLOAT", "compute": "FLOAT", "depth": 64}
-    return draw(recipe, Source(seed), cases, Slot(**fields | slot_fields))
+    return draw(recipe, seed, cases, Slot(**fields | slot_fields))
 
 
-def philox(key: Sequence[int], blocks: int) -> list[int]:
-    """Philox4x64-10 from its definition (Salmon et al. 2011), counters 1, 2, ..."""
+def digest(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def splitmix(state: int, count: int) -> list[int]:
+    """SplitMix64 from its definition (Steele, Lea, Flood 2014)."""
     words = []
-    for counter in range(1, blocks + 1):
-        c, k = [counter, 0, 0, 0], list(key)
-        for _ in range(10):
-            p, q = 0xD2E7470EE14C6C93 * c[0], 0xCA5A826395121157 * c[2]
-            c = [q >> 64 ^ c[1] ^ k[0], q % 2**64, p >> 64 ^ c[3] ^ k[1], p % 2**64]
-            k = [(k[0] + 0x9E3779B97F4A7C15) % 2**64, (k[1] + 0xBB67AE8584CAA73B) % 2**64]
-        words += c
+    for _ in range(count):
+        state = z = (state + 0x9E3779B97F4A7C15) % 2**64
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+        words.append(z ^ z >> 31)
     return words
 
 
-def test_the_stream_is_philox() -> None:
-    digest = hashlib.blake2b(b"5:2:id:gradOutput", digest_size=16).digest()
-    key = [int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")]
-    source = Source(5)
-    source.raw("other", "input", 3)  # what was drawn before leaves no trace
-    assert source.raw("id", "gradOutput", 9).tolist() == philox(key, 3)[:9]
-    for other in (("id", "weight"), ("i", "dgradOutput"), ("id:", "gradOutput")):
-        assert source.raw(*other, 9).tolist() != philox(key, 3)[:9]
-    assert Source(6).raw("id", "gradOutput", 9).tolist() != philox(key, 3)[:9]
+def test_streams_are_splitmix() -> None:
+    """Each tensor has its own, cut anywhere; the first word before those of the numbers is the choice."""
+    tensors = [("gradOutput", ["id", "other"], 5), ("weight", ["id"], 0), ("weight", ["other", "third"], 4)]
+    for lanes in (0, 1, 2, 7):
+        streams, words = Streams([(keys(5, ids), name, count) for name, ids, count in tensors], lanes), (lanes + 1) // 2
+        expected, choices = [], []
+        for name, ids, count in tensors:
+            for one in ids:
+                hidden = digest(f"5:{one}") ^ digest(name)
+                start = splitmix(hidden - 0x9E3779B97F4A7C15, 1)[0]
+                choices += splitmix(start - 0x9E3779B97F4A7C15, 1)
+                found = splitmix(start, count * words)
+                halves = [half for word in found for half in (word >> 32, word % 2**32)]
+                expected += [halves[2 * words * i :][:lanes] for i in range(count)]
+        assert streams.total == len(expected) == 18 and streams.choices.tolist() == choices
+        for cuts in ([0, 18], [0, 1, 2, 5, 9, 10, 11, 17, 18]):
+            got = np.concatenate([streams.lanes(slice(*cut)) for cut in pairwise(cuts)], axis=1)
+            assert got.shape == (lanes, 18) and got.T.tolist() == expected
+
+
+def test_streams_differ_by_seed_case_and_tensor() -> None:
+    found = {
+        tuple(Streams([(keys(seed, [one]), name, 9)], 1).lanes(slice(0, 9))[0].tolist())
+        for seed, one, name in [
+            (5, "id", "gradOutput"), (6, "id", "gradOutput"), (5, "i", "gradOutput"), (5, "id", "weight"), (55, "id", "input"),
+        ]
+    }
+    assert len(found) == 5
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -72,8 +94,9 @@ def test_tensors_drawn_together_have_their_own_values(recipe: str, dtype: str) -
     shapes = {"input": (3, 5), "weight": (0,), "other": (20_001,), "last": (2, 1, 4)}
     slots = [Slot(name, shape, dtype, dtype, 64) for name, shape in shapes.items()]
     ids = [("a", "b"), ("a",), ("c",), ("b", "c", "d")]
-    together = draw_alike(recipe, Source(0), slots[-1], [(some, one.tensor, one.count) for some, one in zip(ids, slots, strict=True)])
-    apart = [draw(recipe, Source(0), some, one).reshape(-1) for some, one in zip(ids, slots, strict=True)]
+    tensors = [(keys(0, some), one.tensor, one.count) for some, one in zip(ids, slots, strict=True)]
+    together = draw_alike(recipe, slots[-1], tensors)
+    apart = [draw(recipe, 0, some, one).reshape(-1) for some, one in zip(ids, slots, strict=True)]
     assert together.dtype == DTYPES[dtype].wide and together.tobytes() == np.concatenate(apart).tobytes()
 
 
@@ -81,17 +104,17 @@ def test_pinned_bits() -> None:
     """A change here changes every bundle: the format of the data, not a detail."""
     got = {name: hashlib.sha256(one(name, role="gradient").astype("<f8").tobytes()).hexdigest()[:8] for name in RECIPES}
     assert got == {
-        "grid": "109bb85f",
-        "integers": "b5e575fd",
-        "normal": "91a3fd17",
-        "wide_exponent": "4123715d",
-        "cancellation": "d82e32ed",
-        "subnormals": "07937a8c",
+        "grid": "bfc2f3f2",
+        "integers": "642fda37",
+        "normal": "183652ea",
+        "wide_exponent": "53b4aa22",
+        "cancellation": "085884f9",
+        "subnormals": "40e638a1",
         "zeros": "12e60e57",
         "ones": "d1a99ceb",
-        "one_hot": "310141d6",
-        "nonfinite": "29cbcdee",
-        "overflow": "a0783201",
+        "one_hot": "f74595a5",
+        "nonfinite": "58cba73a",
+        "overflow": "fb7dfd66",
     }
 
 

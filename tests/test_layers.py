@@ -37,7 +37,7 @@ KNOWS = {
     "suites": "enumeration planning numbers judge page language calls yamlfile model",
     "enumeration": "covering planning judge page language calls model",
     "planning": "covering numbers page language calls yamlfile resources model",
-    "covering": "",
+    "covering": "numbers",
     "numbers": "",
     "judge": "page language calls yamlfile resources model",
     "page": "language calls yamlfile resources model",

@@ -17,7 +17,6 @@ from opgen.computation.inputs import Arrays as Arrays
 from opgen.golden import kernel
 from opgen.numbers.bounds import Limits, Sums, bounds, certain_overflows, formats_of
 from opgen.numbers.exact import GRADIENT, golden_exact, magnitude_exact
-from opgen.numbers.fill import Source
 from opgen.numbers.flushing import flushed_magnitude
 from opgen.numbers.numerics import DTYPES, Array, stored
 from opgen.numbers.recipes import RECIPES
@@ -48,7 +47,7 @@ def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
     with np.errstate(all="ignore"):
         depths = [_depths(batch) for batch in batches]
         deepest = [max(depth.values(), default=1) for depth in depths]
-        found = fill(batches, deepest, Source(seed))
+        found = fill(batches, deepest, seed)
         order = sorted(range(len(batches)), key=lambda i: batches[i].op)  # a processor, too, is quicker at the same again
         for i in order:
             _add_outputs(groups, found[i], depths[i], deepest[i])

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import accumulate, chain
 from math import prod
 from typing import Any, TypeAlias
 
 from opgen.computation.storage import given, through
 from opgen.golden import kernel
 from opgen.model import TensorDesc
-from opgen.numbers.fill import Source, draw, draw_alike
+from opgen.numbers.fill import draw, draw_alike, keys
 from opgen.numbers.flushing import has_subnormals
 from opgen.numbers.numerics import DTYPES, Array, format_of, rounded, stored
 from opgen.numbers.recipes import RECIPES, quantum
@@ -47,12 +48,13 @@ class Numbers:
 @dataclass(slots=True)
 class Inputs:
     """The inputs of a batch: ``arrays`` (B, elements) as they lie in storage, ``values`` (B, *shape) as they are read, None for
-    null pointers, and those that are ``rounded`` before they are computed with.
+    null pointers, and those that are ``rounded`` before they are computed with. ``keys`` (B,) are those of the cases' streams.
 
     ``subnormal``: some may be subnormal in the compute dtype.
     """
 
     batch: Batch
+    keys: Array
     values: dict[str, Array | None]
     numbers: dict[str, Numbers] = field(default_factory=dict)
     arrays: Arrays = field(default_factory=dict)
@@ -69,9 +71,12 @@ _Tensor: TypeAlias = tuple[Inputs, str, TensorDesc, int]
 """An input of a batch, its name, its descriptor, and its elements in all cases."""
 
 
-def fill(batches: Sequence[Batch], depths: Sequence[int], source: Source) -> list[Inputs]:
+def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inputs]:
     """Draw and round every input; ``depths`` are the longest sums of each batch."""
-    found = [Inputs(batch, dict.fromkeys(batch.roles)) for batch in batches]
+    known, ends = keys(seed, chain.from_iterable(batch.ids for batch in batches)), accumulate(len(batch.ids) for batch in batches)
+    found = [
+        Inputs(batch, known[end - len(batch.ids) : end], dict.fromkeys(batch.roles)) for batch, end in zip(batches, ends, strict=True)
+    ]
     groups: dict[object, list[_Tensor]] = {}
     for inputs, depth in zip(found, depths, strict=True):
         batch = inputs.batch
@@ -84,7 +89,7 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], source: Source) -> lis
             together = numbers.alike is not None and size <= SMALL and name not in batch.given
             groups.setdefault(numbers.alike if together else (id(inputs), name), []).append((inputs, name, desc, size))
     for alike in groups.values():
-        _keep(alike, _values(alike, source))
+        _keep(alike, _values(alike, seed))
     return found
 
 
@@ -99,16 +104,16 @@ def _numbers(
     return Numbers(slot, alike, step, step is not None and step >= format_of(compute).min_normal)
 
 
-def _values(tensors: Sequence[_Tensor], source: Source) -> Array:
+def _values(tensors: Sequence[_Tensor], seed: int) -> Array:
     """The values of inputs that are alike, flat and one after the other; or of a single one."""
     first, name, *_ = tensors[0]
     batch, numbers = first.batch, first.numbers[name]
     if numbers.alike is not None and name not in batch.given:
         parts = 2 if DTYPES[numbers.slot.dtype].complex else 1
-        wanted = [(inputs.batch.ids, name, size // len(inputs.batch.ids) * parts) for inputs, name, _, size in tensors]
-        return draw_alike(batch.recipe, source, numbers.slot, wanted)
+        wanted = [(inputs.keys, name, size // len(inputs.keys) * parts) for inputs, name, _, size in tensors]
+        return draw_alike(batch.recipe, numbers.slot, wanted)
     slot = replace(numbers.slot, tensor=name, shape=batch.tensors[name].shape, places=_places(batch, numbers.slot.role))
-    return (given(batch, slot) if name in batch.given else draw(batch.recipe, source, batch.ids, slot)).reshape(-1)
+    return (given(batch, slot) if name in batch.given else draw(batch.recipe, seed, batch.ids, slot)).reshape(-1)
 
 
 def _places(batch: Batch, role: Role) -> tuple[int, ...] | None:

@@ -12,8 +12,8 @@ from opgen.covering.counter import explain
 from opgen.covering.feasible import Solver
 from opgen.covering.greedy import Greedy
 from opgen.covering.model import Cover, Group, Model, Tally, checked_rows, combos, requested
-from opgen.covering.splitmix import SplitMix
 from opgen.covering.tuples import Tuples
+from opgen.numbers.splitmix import SplitMix
 
 
 def cover(

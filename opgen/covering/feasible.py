@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from opgen.covering.model import Model
 from opgen.covering.propagate import Domain, Propagator
-from opgen.covering.splitmix import SplitMix
 from opgen.covering.tuples import Tuples
+from opgen.numbers.splitmix import SplitMix
 
 BATCH = 256
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from opgen.covering.feasible import Solver
 from opgen.covering.propagate import Domain
-from opgen.covering.splitmix import SplitMix
 from opgen.covering.tuples import Tuples
+from opgen.numbers.splitmix import SplitMix
 
 CANDIDATES = 24
 SHARPEST = 255

@@ -1,7 +1,7 @@
 """Data recipes: how the numbers of a case are made from random bits, and which fault each recipe finds.
 
 A recipe is a table entry: one way to draw the gradient that flows in, one way to draw everything else. A way turns
-32-bit lanes into float64 by integer operations and exact scaling only, so that numpy's releases cannot change a value.
+lanes of 32 random bits into float64 by integer operations and exact scaling only, so that numpy's releases cannot change a value.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from opgen.numbers.numerics import Array, format_of, rounded
 from opgen.numbers.slot import Role, Slot, grid
 
 Values: TypeAlias = Callable[[Array, Array, Slot], Array]
-"""(uint32 lanes (B, lanes, count), one uint64 choice (B,), slot) -> float64 (B, count)."""
+"""(lanes (lanes, B, count) and one choice (B,), both uint64, slot) -> float64 (B, count)."""
 
 _EXACT_SUM = {"FLOAT16": 2**15, "DOUBLE": 2**52}  # largest |sum| of the integers recipe; 2**24 elsewhere
 _SCALE = 2  # a scale is 2**-2 ... 2**2
@@ -72,8 +72,7 @@ def quantum(recipe: str, slot: Slot) -> float | None:
 
 def _between(lane: Array, low: int, high: int) -> Array:
     """Integers low..high, both included: the high half of lane * count; at most 2**32 of them."""
-    steps = lane.astype(np.uint64)
-    steps *= np.uint64(high - low + 1)
+    steps = lane * np.uint64(high - low + 1)
     steps >>= np.uint64(32)
     whole: Array = steps.view(np.int64)
     whole += low
@@ -97,7 +96,7 @@ def _scaled(whole: Array, exponent: int) -> Array:
 
 def _grid(lanes: Array, choice: Array, slot: Slot) -> Array:
     low, high, exponent = grid(slot)
-    whole = _nonzero(lanes[:, 0], low, high)
+    whole = _nonzero(lanes[0], low, high)
     if slot.multiple != 1:
         whole *= slot.multiple
     return _scaled(whole, exponent)
@@ -113,20 +112,21 @@ def _integers(lanes: Array, choice: Array, slot: Slot) -> Array:
         most -= 1
     low, high = slot.range or (-most, most)
     low, high = max(ceil(low), -most), min(floor(high), most)
-    whole = _nonzero(lanes[:, 0], low, high) if low <= high else np.ones(lanes[:, 0].shape, dtype=np.int64)
+    whole = _nonzero(lanes[0], low, high) if low <= high else np.ones(lanes[0].shape, dtype=np.int64)
     whole *= step
     return whole.astype(np.float64)
 
 
 def _normal(lanes: Array, choice: Array, slot: Slot) -> Array:
     """Twelve uniform halves of six lanes have variance 1 and reach 6; the seventh lane fills the digits below."""
-    total = np.zeros(lanes[:, 0].shape, dtype=np.int64)
+    total = np.zeros(lanes[0].shape, dtype=np.int64)
     for lane in range(6):
-        total += lanes[:, lane] & np.uint32(0xFFFF)
-        total += lanes[:, lane] >> np.uint32(16)
+        halves = lanes[lane].view(np.int64)
+        total += halves & 0xFFFF
+        total += halves >> 16
     total -= 6 * 65535
     total <<= 16
-    total += lanes[:, 6] >> np.uint32(16)
+    total += lanes[6].view(np.int64) >> 16
     length = slot.multiple.bit_length() if slot.multiple > 1 else 0
     values = _scaled((total >> 18) | 1, -14) if length else _scaled(total, -32)
     if slot.range is not None:
@@ -142,16 +142,16 @@ def _wide(lanes: Array, choice: Array, slot: Slot) -> Array:
     low, high = (-10, 0) if "FLOAT16" in (slot.dtype, slot.compute) else (-16, 15)
     length = slot.multiple.bit_length() if slot.multiple > 1 else 0
     digits = min(slot.digits if length else format_of(slot.dtype).digits, 30) - length
-    whole = _between(lanes[:, 0], 2 ** (digits - 1), 2**digits - 1)
+    whole = _between(lanes[0], 2 ** (digits - 1), 2**digits - 1)
     whole *= slot.multiple
-    exponents = _between(lanes[:, 1] >> np.uint32(1) << np.uint32(1), low, high) - (digits + length - 1)
-    negative = (lanes[:, 1] & np.uint32(1)).astype(bool)
+    exponents = _between(lanes[1] >> np.uint64(1) << np.uint64(1), low, high) - (digits + length - 1)
+    negative = (lanes[1] & np.uint64(1)).astype(bool)
     return np.ldexp(np.where(negative, -whole, whole).astype(np.float64), exponents.astype(np.int32))
 
 
 def _near_one(lanes: Array, choice: Array, slot: Slot) -> Array:
     top = 2**slot.bits // slot.multiple
-    whole = top - _between(lanes[:, 0], 0, isqrt(top))
+    whole = top - _between(lanes[0], 0, isqrt(top))
     whole *= slot.multiple
     return _scaled(whole, -slot.bits)
 
@@ -173,18 +173,18 @@ def _subnormals(lanes: Array, choice: Array, slot: Slot) -> Array:
     """Below the smallest normal of the narrower range of storage and compute dtype."""
     largest = min(format_of(slot.dtype), format_of(slot.compute), key=lambda form: (-form.low, form.digits))
     most = 2 ** min(largest.digits - 1, slot.bits) - 1
-    return _nonzero(lanes[:, 0], -most, most).astype(np.float64) * _subnormal_quantum(slot)
+    return _nonzero(lanes[0], -most, most).astype(np.float64) * _subnormal_quantum(slot)
 
 
 def _powers(lanes: Array, choice: Array, slot: Slot) -> Array:
-    return np.ldexp(1.0, _between(lanes[:, 0], -_SCALE, _SCALE).astype(np.int32))
+    return np.ldexp(1.0, _between(lanes[0], -_SCALE, _SCALE).astype(np.int32))
 
 
 def _fixed(value: int) -> Values:
     """All alike; a one is one multiple, so that a division before the sum stays exact."""
 
     def values(lanes: Array, choice: Array, slot: Slot) -> Array:
-        return np.full((len(lanes), lanes.shape[2]), float(value * slot.multiple))
+        return np.full(lanes.shape[1:], float(value * slot.multiple))
 
     return values
 
