@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,13 @@ from opgen.numbers.numerics import Array
 from opgen.suites.batch import Batch
 from opgen.suites.suite import Suite
 
-TOGETHER = 1 << 18
-"""Elements of the tensors of batches that are computed together: small enough for the cache, large enough for numpy."""
+TOGETHER = 1 << 20
+"""Elements of the tensors of batches that are computed together, at most: the more, the less numpy asks per tensor."""
 
-SENT = 4
-"""Chunks that a worker is given and answers for at a time: messages cost as much as small chunks, uneven ends cost time."""
+TURNS = 16
+"""Chunks that every worker gets at least, if there is enough for all, since the last ones end at different times."""
+LEAST = 1 << 16
+"""Elements of a chunk that is worth a message."""
 
 
 def compute(batch: Batch, seed: int) -> Arrays:
@@ -35,13 +36,14 @@ def compute(batch: Batch, seed: int) -> Arrays:
     return computing.compute([batch], seed)[0]
 
 
-def together(batches: Sequence[Batch]) -> Iterator[list[Batch]]:
+def together(batches: Sequence[Batch], workers: int = 1) -> Iterator[list[Batch]]:
     """Neighbouring batches that are computed and written in one go; a large one stays alone."""
+    sizes = [len(batch.ids) * batch.elements for batch in batches]
+    room = TOGETHER if workers <= 1 else min(TOGETHER, max(LEAST, sum(sizes) // (TURNS * workers)))
     some: list[Batch] = []
     total = 0
-    for batch in batches:
-        size = len(batch.ids) * sum(prod(desc.shape) for desc in batch.tensors.values())
-        if some and total + size > TOGETHER:
+    for batch, size in zip(batches, sizes, strict=True):
+        if some and total + size > room:
             yield some
             some, total = [], 0
         some.append(batch)
@@ -70,7 +72,7 @@ def write(
         there = writer.written
         waiting = sorted((batch for batch in suite.batches if not there[batch.rows].all()), key=lambda batch: int(batch.rows[0]))
         tell(len(suite.cases) - _cases(waiting))
-        chunks = list(together(waiting))
+        chunks = list(together(waiting, workers))
         if dask:
             for some, arrays in cluster.computed(partial(computing.compute, seed=seed), chunks, dask):
                 writer.write_batches(zip([batch.rows for batch in some], arrays, strict=True))
@@ -93,19 +95,14 @@ def _cases(batches: Sequence[Batch]) -> int:
 # workers --------------------------------------------------------------------------------------------------------------
 def _in_processes(port: Blocks, chunks: Sequence[list[Batch]], seed: int, workers: int) -> Iterator[tuple[int, Array, Array]]:
     """Chunks that local processes have computed and written: its number, layout rows, digests. None outlives this."""
-    size = max(1, min(SENT, len(chunks) // (8 * workers)))
-    tasks = [range(at, min(at + size, len(chunks))) for at in range(0, len(chunks), size)]
 
-    def work(task: range) -> list[tuple[int, Array, Array]]:
-        return [(at, *_written(port, chunks[at], seed)) for at in task]
+    def work(at: int) -> tuple[int, Array, Array]:
+        some = chunks[at]
+        return at, *port.write_all(zip([batch.rows for batch in some], computing.compute(some, seed), strict=True))
 
     try:
         with one_line(port.path):
-            for done in processes.answers(work, tasks, workers):
-                yield from done
+            yield from processes.answers(work, range(len(chunks)), workers)
     except processes.Killed:
         raise BundleError(f"{port.path}: a worker process was killed, perhaps for want of memory; try fewer --workers") from None
 
-
-def _written(port: Blocks, some: Sequence[Batch], seed: int) -> tuple[Array, Array]:
-    return port.write_all(zip([batch.rows for batch in some], computing.compute(some, seed), strict=True))

@@ -27,7 +27,7 @@ BATCH_CASES = 64
 
 @dataclass(slots=True)
 class Batch:
-    """Cases of one operator that share every shape, stride and attribute.
+    """Cases of one operator that share every shape, stride and attribute; ``elements`` are those of all tensors of one of them.
 
     ``tensors`` are the call's descriptors, ``names`` the spec's bound names, ``wanted`` the outputs to compute, ``exact`` those
     that no compute mode rounds. ``roles`` names every input of the operator, ``inputs`` those that are no null pointer here.
@@ -38,6 +38,7 @@ class Batch:
     rows: np.ndarray
     ids: tuple[str, ...]
     tensors: dict[str, TensorDesc]
+    elements: int
     inputs: tuple[str, ...]
     names: dict[str, int]
     wanted: tuple[str, ...]
@@ -82,16 +83,18 @@ def batches(
         descs[i] = {name: desc for name, desc in descs[i].items() if desc is not None}
     steps, cases = np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist(), first.tolist()
     columns = zip(
-        [0, *ends], ends, steps, descs, chosen({p.name: there[p.name] for p in spec.inputs}), _names(judged, rows),
+        [0, *ends], ends, steps, descs, size.tolist(), chosen({p.name: there[p.name] for p in spec.inputs}), _names(judged, rows),
         chosen({name: asked[rows] for name, asked in wanted.items()}), compute[rows].tolist(),
         [data.recipe[i] for i in cases], [data.given[i] for i in cases], strict=False,
     )  # fmt: skip
     roles, exact = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}, frozenset(spec.exact)
     op, factors = spec.op, plan.factors
-    for start, end, step, by_name, inputs, names, outputs, dtype, recipe, given in columns:
+    for start, end, step, by_name, elements, inputs, names, outputs, dtype, recipe, given in columns:
         for at in range(start, end, step):
             some = slice(at, min(at + step, end))
-            yield Batch(op, places[some], ids[some], by_name, inputs, names, outputs, exact, dtype, recipe, roles, factors, given)
+            yield Batch(
+                op, places[some], ids[some], by_name, elements, inputs, names, outputs, exact, dtype, recipe, roles, factors, given
+            )
 
 
 def _ranges(described: Sequence[tuple[TensorDesc | None, ...]]) -> list[str]:
