@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from opgen.enumeration.aims import Aim, Aims, told
 from opgen.maintenance.audit import Finding, audit, digest_block, facts_by_line, line_digest, read_page, rules_in, rules_of, touched
 from opgen.maintenance.lockfile import Entry, expectation_text
 from opgen.model import Break, Call, Case, Expectation, FileError
 from opgen.page import specfile
 from opgen.page.book import book
 from opgen.page.spec import Spec
+from opgen.suites.suite import Suite
 
 LINES = ["title", "Atlas A", "x: a tensor of FLOAT", "k: an array", "k must not be larger than x", "end"]
 TEXT = """
@@ -96,31 +98,37 @@ def test_every_shipped_spec_has_a_digest_for_each_line_that_a_fact_cites() -> No
         assert spec.page is None or list(spec.page.lines) == list(facts_by_line(spec))
 
 
-def a_case(one: Spec, name: str, intent: str, *broken: str, compute: str = "") -> Case:
-    page = Expectation((0,), "valid", tuple(Break(rule, None, None, "") for rule in broken))
-    return Case(name, Call("aclnnOne", "ascend910", {}), "invalid", intent, page, compute=compute)
+def a_suite(*cases: tuple[str, Aims, tuple[str, ...], str]) -> Suite:
+    """Of cases (name, aims, the rules that it breaks, compute dtype)."""
+    made = Suite()
+    for name, aims, broken, compute in cases:
+        page = Expectation((0,), "valid", tuple(Break(rule, None, None, "") for rule in broken))
+        made.cases.append(Case(name, Call("aclnnOne", "ascend910", {}), "invalid", told(aims), page, compute=compute))
+        made.aims.append(aims)
+    return made
 
 
 def test_a_finding_names_the_cases_it_touches(one: Spec, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("\n".join([*LINES[:4], "k may be anything", "end"]), encoding="utf-8")
-    cases = [
-        a_case(one, "aims", "breaks fits"),
-        a_case(one, "in-company", "breaks k.length with fits", "k.length", "fits"),
-        a_case(one, "happens", "breaks k.length", "k.length", "fits"),
-        a_case(one, "other", "breaks x.dtype", "x.dtype"),
-        a_case(one, "at-limit", "at the limit of fits; at the limit of x.rank"),
-        a_case(one, "legal", "x of rank 1"),
-    ]
-    (found,) = touched(audit(one, tmp_path), {"one": rules_of(one, cases)})
-    assert found.cases == ("aims", "in-company", "happens", "at-limit")
-    entries = [Entry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in cases]
+    suite = a_suite(
+        ("aims", (Aim("breaks", ("fits",)),), (), ""),
+        ("in-company", (Aim("breaks", ("k.length", "fits")),), ("k.length", "fits"), ""),
+        ("meant-in-company", (Aim("breaks", ("k.length", "fits")),), (), ""),
+        ("happens", (Aim("breaks", ("k.length",)),), ("k.length", "fits"), ""),
+        ("other", (Aim("breaks", ("x.dtype",)),), ("x.dtype",), ""),
+        ("at-limit", (Aim("limits", ("fits",)), Aim("limits", ("x.rank",))), (), ""),
+        ("legal", (Aim("covers", note="2-wise"),), (), ""),
+    )
+    (found,) = touched(audit(one, tmp_path), {"one": rules_of(one, suite)})
+    assert found.cases == ("aims", "in-company", "meant-in-company", "happens", "at-limit")
+    entries = [Entry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in suite.cases]
     (found,) = touched(audit(one, tmp_path), {"one": rules_in(entries)})
     assert found.cases == ("in-company", "happens")
 
 
 def test_a_mode_touches_the_cases_that_compute_in_it(one: Spec) -> None:
-    cases = [a_case(one, "half", "", compute="FLOAT16"), a_case(one, "single", "", compute="FLOAT")]
-    (found,) = touched([Finding("one", 9, "changed", None, ("compute FLOAT16",))], {"one": rules_of(one, cases)})
+    suite = a_suite(("half", (), (), "FLOAT16"), ("single", (), (), "FLOAT"))
+    (found,) = touched([Finding("one", 9, "changed", None, ("compute FLOAT16",))], {"one": rules_of(one, suite)})
     assert found.cases == ("half",)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from opgen.calls.table import from_calls
 from opgen.covering import count
+from opgen.enumeration.aims import Aim
 from opgen.enumeration.enumerator import enumerate_calls
 from opgen.enumeration.levels import levels_of
 from opgen.judge.oracle import judge
@@ -55,7 +56,7 @@ def test_two_runs_are_the_same() -> None:
     spec = page("avg_pool2d_backward")
     one, two = (enumerate_calls(spec, plan(spec.op), "smoke") for _ in range(2))
     assert one.table.calls() == two.table.calls()
-    assert (one.kind, one.intent, one.recipe, one.twin.tolist()) == (two.kind, two.intent, two.recipe, two.twin.tolist())
+    assert (one.kind, one.aims, one.recipe, one.twin.tolist()) == (two.kind, two.aims, two.recipe, two.twin.tolist())
 
 
 @pytest.mark.parametrize("name", ["avg_pool2d_backward", "group_norm_backward", "convolution_backward.atlas"])
@@ -140,3 +141,15 @@ def test_given_calls_of_another_page_or_that_are_forbidden_count_for_nothing() -
     again = enumerate_calls(spec, plan(spec.op), "smoke", [*broken, *others])
     assert again.report.given == 0
     assert [call for call in again.table.calls()] == [call for call in alone.table.calls()]
+
+
+def test_aims_say_what_a_call_is_for() -> None:
+    aims = [
+        Aim("covers", note="3-wise"), Aim("twin"), Aim("limits", ("a",)), Aim("lists", ("a",)), Aim("breaks", ("a",)),
+        Aim("breaks", ("a", "b", "c")), Aim("orders", ("a", "b"), note="a (161002) and b (561103)"), Aim("pinned", name="one", note="why"),
+    ]  # fmt: skip
+    assert [(str(aim), aim.label) for aim in aims] == [
+        ("3-wise", ""), ("the legal twin of a broken call", ""), ("at the limit of a", ""), ("one of what a lists", ""),
+        ("breaks a", "a"), ("breaks a with b, c", "a"),
+        ("orders a (161002) and b (561103): the code tells which is checked first", "a+b"), ("one: why", "one"),
+    ]  # fmt: skip

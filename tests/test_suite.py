@@ -34,6 +34,10 @@ def test_an_id_stays_when_the_plan_grows_around_it() -> None:
 def test_equal_calls_are_one_case_with_every_purpose() -> None:
     several = [case for case in suite("avg_pool2d_backward").cases if case.intent.count("at the limit of") > 1]
     assert several and all(case.kind == "valid" for case in several)
+    made = suite("avg_pool2d_backward", "full")
+    assert any(len(aims) > 2 for aims in made.aims)
+    for case, aims in zip(made.cases, made.aims, strict=True):
+        assert len(set(aims)) == len(aims) and case.intent == "; ".join(map(str, aims)), case.id
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -34,11 +34,13 @@ def page(suite: Suite, name: str) -> dict[str, Any]:
     did not fit the budget, ``crashing`` would end the host process."""
     spec, report = suite.specs[name], suite.reports.get(name)
     broken: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {}
-    mine = [case for case in suite.cases if case.kind == "invalid" and case.call.api == spec.api and case.call.product in spec.judges]
-    for case in mine:
-        rules_broken = tuple(b.rule for b in case.page.breaks)
-        for aimed in _aims(case.intent):
-            broken.setdefault(aimed, []).append((case.id, case.twin, tuple(r for r in rules_broken if r != aimed)))
+    pairs = 0
+    for case, aims in zip(suite.cases, suite.aims, strict=True):
+        if case.kind == "invalid" and case.call.api == spec.api and case.call.product in spec.judges:
+            pairs += aims[0].verb == "orders"
+            rules_broken = tuple(b.rule for b in case.page.breaks)
+            for aimed in [aim.rules[0] for aim in aims if aim.verb == "breaks"]:
+                broken.setdefault(aimed, []).append((case.id, case.twin, tuple(r for r in rules_broken if r != aimed)))
     entries: list[dict[str, Any]] = []
     for rule in spec.rules:
         if not rule.forbids:
@@ -63,13 +65,8 @@ def page(suite: Suite, name: str) -> dict[str, Any]:
         "rules": entries,
         "not_alone": sum(bool(r["invalid"]) and not r["alone"] for r in entries),
         "unreached": sum(not r["invalid"] for r in entries),
-        "pairs": sum(case.intent.startswith("orders ") for case in mine),
+        "pairs": pairs,
         "dropped": report.dropped if report else 0,
         "left_out": report.left_out if report else 0,
         "crashing": report.crashing if report else 0,
     }
-
-
-def _aims(intent: str) -> list[str]:
-    """The rules that an invalid case was made to break: ``breaks pad_height with pad_width; breaks x``."""
-    return [part.split()[1] for part in intent.split("; ") if part.startswith("breaks ")]

@@ -48,8 +48,8 @@ def command(
     elif drifted and plan:
         from opgen.suites.selection import Request
 
-        cases = Request(tuple(dict.fromkeys(spec.api for spec in drifted)), plan=plan).suite().cases
-        findings = touched(findings, {spec.name: rules_of(spec, cases) for spec in drifted})
+        suite = Request(tuple(dict.fromkeys(spec.api for spec in drifted)), plan=plan).suite()
+        findings = touched(findings, {spec.name: rules_of(spec, suite) for spec in drifted})
     if as_json:
         console.json_text([asdict(finding) for finding in findings])
     elif findings:

@@ -14,6 +14,7 @@ from opgen.calls.costs import elements
 from opgen.calls.table import CallTable, concatenate, from_calls
 from opgen.covering import Cover, Model, cover
 from opgen.enumeration import picking
+from opgen.enumeration.aims import Aim, Aims
 from opgen.enumeration.edited import Edited
 from opgen.enumeration.faultpairs import fault_pairs
 from opgen.enumeration.levels import levels_of
@@ -38,7 +39,7 @@ class Drafted:
     spec: Spec
     table: CallTable
     kind: list[str]
-    intent: list[str]
+    aims: list[Aims]
     recipe: list[str]
     twin: np.ndarray
     report: Report
@@ -72,7 +73,7 @@ class _Part:
 
     table: CallTable
     kind: str
-    intent: list[str]
+    aims: list[Aims]
     recipe: list[str]
     twin: list[int] = field(default_factory=list)
 
@@ -86,7 +87,7 @@ def enumerate_calls(spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call
     draft = choices.draft(rows)
     legal = judge(spec, draft.table())
     recipes = choices.recipes(rows)
-    first = _Part(legal.table.take(np.arange(own)), "valid", [f"{tier.strength}-wise"] * own, recipes[:own])
+    first = _Part(legal.table.take(np.arange(own)), "valid", [(Aim("covers", note=f"{tier.strength}-wise"),)] * own, recipes[:own])
     if not (tier.invalid or tier.limits or tier.pairs):
         return _joined(spec, [first], report)
     cost = elements(legal.table) + np.where(np.arange(len(rows)) < own, 0.0, 1e18)
@@ -137,20 +138,19 @@ def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, 
     """Limits, broken calls, their twins, and calls that break two rules."""
     spec, rules = edited.spec, edited.spec.rules
     own_legal = judge(spec, legal.table.take(np.arange(own)))
-    limits: dict[int, list[str]] = {}
-    broken: dict[int, list[str]] = {}
+    limits: dict[int, list[Aim]] = {}
+    broken: dict[int, list[Aim]] = {}
     singles: dict[str, list[int]] = {}
     for number, (r, _) in enumerate(edited.guards):
         rule, guard = edited.rule(number)
         if tier.limits and guard.require.operator in picking.INEQUALITIES:
             for row in picking.limits(edited, number, tier.limits):
-                limits.setdefault(row, []).append(f"at the limit of {rule.id}")
+                limits.setdefault(row, []).append(Aim("limits", (rule.id,)))
         for row in picking.members(edited, number, own_legal) if tier.limits else ():
-            limits.setdefault(row, []).append(f"one of what {rule.id} lists")
+            limits.setdefault(row, []).append(Aim("lists", (rule.id,)))
         if rule.forbids:
             for row in picking.worst(edited, number, tier.invalid):
-                others = picking.company(edited, row, (r,))
-                broken.setdefault(row, []).append(f"breaks {rule.id}" + (f" with {', '.join(others)}" if others else ""))
+                broken.setdefault(row, []).append(Aim("breaks", (rule.id, *picking.company(edited, row, (r,)))))
                 singles.setdefault(rule.id, []).append(row)
     report.unreached = {rule.id: _why(rule, spec) for rule in rules if rule.forbids and tier.invalid and rule.id not in singles}
     orders = fault_pairs(edited, singles, tier.pairs) if tier.pairs else {}
@@ -168,16 +168,16 @@ def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, 
             return named[near[row]]
         return int(base[row]) if base[row] < own else own + place[int(base[row])]
 
-    def part(rows: Sequence[int], kind: str, intent: list[str], twin: list[int] | None = None) -> _Part:
+    def part(rows: Sequence[int], kind: str, aims: Iterable[Iterable[Aim]], twin: list[int] | None = None) -> _Part:
         recipe = [recipes[base[row]] for row in rows]
-        return _Part(edited.judged.table.take(np.array(rows, dtype=np.int64)), kind, intent, recipe, twin or [])
+        return _Part(edited.judged.table.take(np.array(rows, dtype=np.int64)), kind, list(map(tuple, aims)), recipe, twin or [])
 
-    legal_twin = "the legal twin of a broken call"
+    legal_twin = (Aim("twin"),)
     yield _Part(legal.table.take(np.array(extra, dtype=np.int64)), "valid", [legal_twin] * len(extra), [recipes[row] for row in extra])
     yield part(twins, "valid", [legal_twin] * len(twins))
-    yield part(list(limits), "valid", ["; ".join(why) for why in limits.values()])
-    yield part(list(broken), "invalid", ["; ".join(why) for why in broken.values()], [twin(row) for row in broken])
-    yield part(list(orders), "invalid", list(orders.values()), [twin(row) for row in orders])
+    yield part(list(limits), "valid", limits.values())
+    yield part(list(broken), "invalid", broken.values(), [twin(row) for row in broken])
+    yield part(list(orders), "invalid", [(aim,) for aim in orders.values()], [twin(row) for row in orders])
 
 
 def _why(rule: Rule, spec: Spec) -> str:
@@ -190,8 +190,8 @@ def _joined(spec: Spec, parts: list[_Part], report: Report) -> Drafted:
     return Drafted(
         spec,
         concatenate([part.table for part in parts]) if parts else from_calls(spec.api, spec.kinds, []),
-        [part.kind for part in parts for _ in part.intent],
-        [why for part in parts for why in part.intent],
+        [part.kind for part in parts for _ in part.aims],
+        [aims for part in parts for aims in part.aims],
         [one if part.kind == "valid" else "" for part in parts for one in part.recipe],
         np.array([row for part, size in zip(parts, sizes, strict=True) for row in part.twin or [-1] * size], dtype=np.int64),
         report,

@@ -6,14 +6,15 @@ from itertools import combinations
 
 import numpy as np
 
+from opgen.enumeration.aims import Aim
 from opgen.enumeration.edited import Edited
 
 _TRIED = 3
 """Broken calls of each rule and product whose edits are put together."""
 
 
-def fault_pairs(edited: Edited, singles: dict[str, list[int]], most: int) -> dict[int, str]:
-    """Row -> intent, for every pair of rules with different codes: at most ``most`` calls per product that break exactly
+def fault_pairs(edited: Edited, singles: dict[str, list[int]], most: int) -> dict[int, Aim]:
+    """Row -> aim, for every pair of rules with different codes: at most ``most`` calls per product that break exactly
     both, made from calls that break one of them alone. ``singles``: rule -> the rows that were chosen to break it."""
     rules = {rule.id: (i, rule) for i, rule in enumerate(edited.spec.rules)}
     product = edited.judged.table.product
@@ -29,7 +30,7 @@ def fault_pairs(edited: Edited, singles: dict[str, list[int]], most: int) -> dic
                 for b in alone[other, there][:_TRIED]:
                     asked[a, b] = asked[b, a] = (one, other)
     merged = edited.merged(asked)
-    chosen: dict[int, str] = {}
+    chosen: dict[int, Aim] = {}
     taken: dict[tuple[str, str, int], int] = {}
     product, broken = edited.judged.table.product, edited.judged.broken
     for pair, row in sorted(merged.items(), key=lambda item: edited.size[item[1]]):
@@ -39,5 +40,6 @@ def fault_pairs(edited: Edited, singles: dict[str, list[int]], most: int) -> dic
         key = (one, other, int(product[row]))
         if (broken[:, row] == wanted).all() and taken.get(key, 0) < most and row not in chosen:
             taken[key] = taken.get(key, 0) + 1
-            chosen[row] = f"orders {one} ({rules[one][1].code}) and {other} ({rules[other][1].code}): the code tells which is checked first"
+            note = f"{one} ({rules[one][1].code}) and {other} ({rules[other][1].code})"
+            chosen[row] = Aim("orders", (one, other), note=note)
     return chosen

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from opgen.calls.table import concatenate, from_calls
+from opgen.enumeration.aims import Aim
 from opgen.enumeration.enumerator import Drafted
 from opgen.planning.fitting import pinned_calls
 from opgen.planning.plan import Plan
@@ -25,7 +26,7 @@ def with_pinned(drafted: Drafted, plan: Plan, tier: str) -> Drafted:
         drafted,
         table=concatenate([drafted.table, table]) if len(drafted.table) else table,
         kind=drafted.kind + ["pinned"] * len(calls),
-        intent=drafted.intent + [f"{pin.id}: {pin.why}" for pin in pins],
+        aims=drafted.aims + [(Aim("pinned", name=pin.id, note=pin.why),) for pin in pins],
         recipe=drafted.recipe + [pin.recipe for pin in pins],
         twin=np.concatenate([drafted.twin, np.full(len(calls), -1)]),
         given={len(drafted.kind) + i: pin.data for i, pin in enumerate(pins) if pin.data},

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from opgen.maintenance.lockfile import Entry
-from opgen.model import Case, FileError, Problem
+from opgen.model import FileError, Problem
 from opgen.page.spec import Spec
+from opgen.suites.suite import Suite
 
 DIGEST_LENGTH = 12
 
@@ -89,13 +90,13 @@ def touched(findings: Iterable[Finding], rules: Mapping[str, Mapping[str, frozen
     ]
 
 
-def rules_of(spec: Spec, cases: Iterable[Case]) -> dict[str, frozenset[str]]:
-    """Case id -> the rules of a spec that its intent or its breaks name, and its compute mode."""
-    known, found = set(spec.rule), {}
-    for case in cases:
+def rules_of(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
+    """Case id -> the rules of a spec that it aims at or breaks, and its compute mode."""
+    found = {}
+    for case, aims in zip(suite.cases, suite.aims, strict=True):
         if case.call.api == spec.api and case.call.product in spec.judges:
-            words = set(case.intent.replace(";", " ").replace(",", " ").split()) & known
-            found[case.id] = frozenset({*words, *(b.rule for b in case.page.breaks), f"compute {case.compute}"})
+            named = {rule for aim in aims for rule in aim.rules}
+            found[case.id] = frozenset({*named, *(b.rule for b in case.page.breaks), f"compute {case.compute}"})
     return found
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from opgen.calls.jsonl import to_plain
 from opgen.calls.table import CallTable
+from opgen.enumeration.aims import Aims
 from opgen.enumeration.enumerator import Drafted
 from opgen.model import Kind
 
@@ -21,7 +22,7 @@ class Purpose:
     """What the rows of a table are for, beside their calls."""
 
     kind: Sequence[Kind]
-    intent: Sequence[str]
+    aims: Sequence[Aims]
     recipe: Sequence[str]
     twin: Sequence[str]
     ids: Sequence[str]
@@ -34,38 +35,30 @@ def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
     An id says what a case is, so it stays the same when a plan grows around it.
     """
     order: dict[str, int] = {}
-    intents: list[str] = []
+    aims: list[Aims] = []
     places = np.zeros(len(drafted.table), dtype=np.int64)
     kept: list[int] = []
     for row, call in enumerate(drafted.table.calls()):
-        kind, intent = drafted.kind[row], drafted.intent[row]
+        kind, mine = drafted.kind[row], drafted.aims[row]
         what: list[Any] = [call.product, to_plain(call), drafted.recipe[row]]
         if row in drafted.given:
             what.append({name: list(values) for name, values in drafted.given[row].items()})
         text = json.dumps(what, separators=(",", ":"))
         digest = hashlib.blake2b(text.encode(), digest_size=5).hexdigest()
-        one = "-".join(part for part in (drafted.spec.op, call.product, kind, _label(kind, intent), digest) if part)
+        one = "-".join(part for part in (drafted.spec.op, call.product, kind, mine[0].label, digest) if part)
         if one not in order:
             order[one] = len(kept)
             kept.append(row)
-            intents.append(intent)
-        elif intent not in intents[order[one]].split("; "):
-            intents[order[one]] += f"; {intent}"
+            aims.append(mine)
+        else:
+            aims[order[one]] = tuple(dict.fromkeys(aims[order[one]] + mine))
         places[row] = order[one]
     ids = list(order)
     twins = ["" if drafted.twin[row] < 0 else ids[places[drafted.twin[row]]] for row in kept]
     kinds: list[Kind] = [drafted.kind[row] for row in kept]  # type: ignore[misc]
     given = [drafted.given.get(row, {}) for row in kept]
-    purpose = Purpose(kinds, intents, [drafted.recipe[row] for row in kept], twins, ids, given)
+    purpose = Purpose(kinds, aims, [drafted.recipe[row] for row in kept], twins, ids, given)
     return drafted.table.take(np.array(kept, dtype=np.int64)), purpose
-
-
-def _label(kind: str, intent: str) -> str:
-    """What an id says of the purpose: the rule that is broken, the two that are ordered, the name of a pinned call."""
-    parts = intent.split()
-    if kind == "invalid":
-        return f"{parts[1]}+{parts[4]}" if parts[0] == "orders" else parts[1]
-    return intent.split(":")[0] if kind == "pinned" else ""
 
 
 def some_of(purpose: Purpose, rows: np.ndarray) -> Purpose:

@@ -19,6 +19,7 @@ from opgen.calls.ids import matching
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import CallTable, from_calls
 from opgen.calls.words import words
+from opgen.enumeration.aims import Aims, told
 from opgen.enumeration.enumerator import Report, enumerate_calls
 from opgen.enumeration.pinned import with_pinned
 from opgen.judge.library import Answers, answer
@@ -44,13 +45,14 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass
 class Suite:
-    """Everything that a bundle holds, but the data. ``stored[i]`` are the tensors of ``cases[i]``.
+    """Everything that a bundle holds, but the data. ``stored[i]`` are the tensors of ``cases[i]``, ``aims[i]`` what it is for.
 
     ``too_large`` are the ids of cases that have an answer and no data, since their tensors are more than is allowed.
     """
 
     cases: list[Case] = field(default_factory=list)
     stored: list[list[Stored]] = field(default_factory=list)
+    aims: list[Aims] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
     reports: dict[str, Report] = field(default_factory=dict)
     specs: dict[str, Spec] = field(default_factory=dict)
@@ -73,7 +75,8 @@ class Suite:
                 batches.append(replace(batch, rows=place[batch.rows[kept]], ids=tuple(batch.ids[i] for i in kept)))
         cases = [self.cases[i] for i in rows]
         large = sorted({case.id for case in cases} & set(self.too_large))
-        return replace(self, cases=cases, stored=[self.stored[i] for i in rows], batches=batches, too_large=large)
+        stored, aims = [self.stored[i] for i in rows], [self.aims[i] for i in rows]
+        return replace(self, cases=cases, stored=stored, aims=aims, batches=batches, too_large=large)
 
 
 def plan_suite(
@@ -120,12 +123,13 @@ def call_suite(
     for i, places in enumerate(pages):
         mine, spec = np.flatnonzero(of_page == i), specs[starts[i]]
         some, ids = [distinct[j] for j in mine.tolist()], [calls[j].id for j in places.tolist()]
-        nothing, arrays = [""] * len(ids), [given.get(one, _NOTHING) for one in ids]
-        purpose = Purpose(["call"] * len(ids), nothing, ["grid"] * len(ids), nothing, ids, arrays)
+        nothing, aims, arrays = [""] * len(ids), [()] * len(ids), [given.get(one, _NOTHING) for one in ids]
+        purpose = Purpose(["call"] * len(ids), aims, ["grid"] * len(ids), nothing, ids, arrays)
         of = np.searchsorted(mine, number[places])
         _add(suite, spec, plan(spec), some, from_calls(spec.api, spec.kinds, some), of, purpose, elements, places)
     order = np.argsort(np.concatenate([*pages, np.zeros(0, dtype=np.intp)])).tolist()
-    return replace(suite, cases=[suite.cases[i] for i in order], stored=[suite.stored[i] for i in order])
+    cases, stored = [suite.cases[i] for i in order], [suite.stored[i] for i in order]
+    return replace(suite, cases=cases, stored=stored, aims=[suite.aims[i] for i in order])
 
 
 def crashing(judged: Judgement) -> np.ndarray:
@@ -153,19 +157,21 @@ def _add(
     with_data = asked & small[of]
     suite.too_large += list(compress(purpose.ids, asked & ~small[of]))
     wanted, compute = _wanted(spec, judged), compute_dtypes(spec, judged.view, len(table))
-    why = mistrusted(judged, plan, wanted, of, purpose.recipe, purpose.intent)
+    why = mistrusted(judged, plan, wanted, of, purpose.recipe, purpose.aims)
     page, library = judged.expectations(), [None] * len(calls) if answers is None else answers.answers()
     row, data = of.tolist(), with_data.tolist()
+    intent = {aims: told(aims) for aims in set(purpose.aims)}
 
     def where_data(values: Sequence[str]) -> Sequence[str]:
         return values if all(data) else [value if there else "" for value, there in zip(values, data, strict=True)]
 
     columns = zip(
-        purpose.ids, map(calls.__getitem__, row), purpose.kind, purpose.intent, map(page.__getitem__, row), map(library.__getitem__, row),
-        where_data(purpose.recipe), [2 if there else 1 for there in data], purpose.twin, where_data(compute[of].tolist()), where_data(why),
-        strict=True,
+        purpose.ids, map(calls.__getitem__, row), purpose.kind, map(intent.__getitem__, purpose.aims), map(page.__getitem__, row),
+        map(library.__getitem__, row), where_data(purpose.recipe), [2 if there else 1 for there in data], purpose.twin,
+        where_data(compute[of].tolist()), where_data(why), strict=True,
     )  # fmt: skip
     suite.cases += map(Case._make, columns)
+    suite.aims += purpose.aims
     rows = np.flatnonzero(with_data)
     used, position = np.unique(of[rows], return_inverse=True)
     tensors = stored(spec, [calls[i] for i in used.tolist()], {name: asked[used] for name, asked in wanted.items()})

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from opgen.enumeration.aims import Aims
 from opgen.judge.oracle import Judgement
 from opgen.language import terms
 from opgen.language.terms import Term
@@ -17,22 +18,21 @@ from opgen.planning.plan import Plan
 
 ZERO = frozenset(name for name, recipe in RECIPES.items() if recipe.gradient is RECIPES["zeros"].gradient)
 """Recipes whose incoming gradient is zero everywhere."""
-LIMIT = "at the limit of "
 
 
 def mistrusted(
-    judged: Judgement, plan: Plan, wanted: Mapping[str, np.ndarray], of: np.ndarray, recipe: Sequence[str], intent: Sequence[str]
+    judged: Judgement, plan: Plan, wanted: Mapping[str, np.ndarray], of: np.ndarray, recipe: Sequence[str], aims: Sequence[Aims]
 ) -> list[str]:
     """A reason for every case whose golden would not change if what it tests were ignored, else an empty text. ``wanted`` are
     the outputs that are computed, as (calls,) bool; case ``i`` makes call ``of[i]``."""
     calls = len(judged.table)
     found = np.full(len(of), "", dtype=object)
-    limits = {why: {one.split(LIMIT)[1] for one in why.split("; ") if one.startswith(LIMIT)} for why in set(intent)}
+    limits = {some: {rule for aim in some if aim.verb == "limits" for rule in aim.rules} for some in set(aims)}
     for entry in reversed(plan.vacuous):
         told = holds(_condition(entry.when, judged.spec.scope), judged.view, calls)[of]
         if entry.rules:
-            meant = {why for why, rules in limits.items() if rules and rules <= set(entry.rules)}
-            told = told & np.array([why in meant for why in intent], dtype=bool)
+            meant = {some for some, rules in limits.items() if rules and rules <= set(entry.rules)}
+            told = told & np.array([some in meant for some in aims], dtype=bool)
         found[told] = entry.why
     found[np.array([name in ZERO for name in recipe], dtype=bool)] = "the incoming gradient is zero"
     elements = np.zeros(calls, dtype=bool)

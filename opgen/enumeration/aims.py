@@ -1,0 +1,53 @@
+"""What calls are in a suite for: rules for programs, words for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, TypeAlias
+
+Verb: TypeAlias = Literal["covers", "limits", "lists", "breaks", "orders", "twin", "pinned"]
+
+
+class Aim(NamedTuple):
+    """One thing that a call is for.
+
+    ``rules`` are those that it breaks, the one aimed at first and the others in its company; the two whose order it tells; the
+    one at whose limit it stands, or of whose list it has a member. ``name`` is that of a pinned call, ``note`` what more there
+    is to say.
+    """
+
+    verb: Verb
+    rules: tuple[str, ...] = ()
+    name: str = ""
+    note: str = ""
+
+    def __str__(self) -> str:
+        first, *others = self.rules or ("",)
+        match self.verb:
+            case "covers":
+                return self.note
+            case "limits":
+                return f"at the limit of {first}"
+            case "lists":
+                return f"one of what {first} lists"
+            case "breaks":
+                return f"breaks {first}" + (f" with {', '.join(others)}" if others else "")
+            case "orders":
+                return f"orders {self.note}: the code tells which is checked first"
+            case "twin":
+                return "the legal twin of a broken call"
+            case "pinned":
+                return f"{self.name}: {self.note}"
+
+    @property
+    def label(self) -> str:
+        """What an id says of it: the rule that is broken, the two that are ordered, the name of a pinned call."""
+        return "+".join(self.rules) if self.verb == "orders" else self.rules[0] if self.verb == "breaks" else self.name
+
+
+Aims: TypeAlias = tuple[Aim, ...]
+
+
+def told(aims: Iterable[Aim]) -> str:
+    """The intent of a call, for people."""
+    return "; ".join(map(str, aims))
