@@ -18,7 +18,7 @@ from opgen.golden import kernel
 from opgen.numbers.bounds import Limits, Sums, bounds, certain_overflows, formats_of
 from opgen.numbers.exact import GRADIENT, golden_exact, magnitude_exact
 from opgen.numbers.flushing import flushed_magnitude
-from opgen.numbers.numerics import DTYPES, Array, stored
+from opgen.numbers.numerics import DTYPES, Array, kept_in, stored
 from opgen.numbers.recipes import RECIPES
 from opgen.suites.batch import Batch
 
@@ -67,7 +67,7 @@ def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], dee
     batch, module, seen = inputs.batch, kernel(inputs.batch.op), inputs.seen
     free, gain = getattr(module, "DIFFERENCES", ()), module.gain(seen) if hasattr(module, "gain") else 1.0
     apart = [out for out in batch.wanted if out in batch.exact] if inputs.rounded or not _one_call(batch) else []
-    halved, quanta = batch.compute in ("FLOAT16", "BFLOAT16"), _quanta(inputs)
+    quanta = _quanta(inputs)
     for outputs, tensors in (([out for out in batch.wanted if out not in apart], seen), (apart, inputs.values)):
         if not outputs:
             continue
@@ -77,7 +77,7 @@ def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], dee
             shares = flushed_magnitude(module.magnitude, tensors, batch.names, outputs, dict.fromkeys(batch.inputs, batch.compute))
         for out in outputs:
             dtype, golden = batch.tensors[out].dtype, goldens[out]
-            rounded_to = batch.compute if halved and dtype != batch.compute and out not in batch.exact else None
+            rounded_to = None if out in batch.exact else kept_in(batch.compute, dtype)
             alone = id(golden) if golden.size > SMALL else 0
             share = None if shares is None else shares[out]
             groups.setdefault((dtype, rounded_to, share is None, alone), []).append(

@@ -18,7 +18,7 @@ from opgen.golden import kernel
 from opgen.model import TensorDesc
 from opgen.numbers.fill import draw, draw_alike, keys
 from opgen.numbers.flushing import has_subnormals
-from opgen.numbers.numerics import DTYPES, Array, format_of, rounded, stored
+from opgen.numbers.numerics import DTYPES, Array, format_of, in_compute, stored
 from opgen.numbers.recipes import RECIPES, quantum
 from opgen.numbers.slot import Role, Slot
 from opgen.suites.batch import Batch
@@ -131,7 +131,7 @@ def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
     dtype = numbers.slot.dtype
     storage = stored(flat, dtype)
     flat = storage.astype(DTYPES[dtype].wide)  # a value too large for storage is Inf there
-    seen = _in_compute(flat, dtype, compute)
+    seen = in_compute(flat, dtype, compute)
     subnormal = not (numbers.normal and name not in first.batch.given) and has_subnormals(flat, compute)
     at = 0
     for inputs, name, desc, size in tensors:
@@ -143,14 +143,7 @@ def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
                 inputs.rounded[name] = seen[cut].reshape(shape)
         else:
             inputs.arrays[name, "input"], value = through(storage[cut].reshape(cases, size // cases), desc)
-            inputs.values[name], now = value, _in_compute(value, dtype, compute)
+            inputs.values[name], now = value, in_compute(value, dtype, compute)
             if now is not value:
                 inputs.rounded[name] = now
         inputs.subnormal |= subnormal
-
-
-def _in_compute(values: Array, storage: str, to: str) -> Array:
-    """One rounding to the compute dtype; none where it is the storage dtype or wider."""
-    if to == storage or DTYPES[storage].complex or storage == "DOUBLE" or to == "FLOAT":
-        return values
-    return rounded(values, to)

@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 
 from opgen.golden import Array
-from opgen.mutants.device import in_compute, store
+from opgen.mutants.device import cast, store
 from opgen.mutants.mutant import Golden, Mutant, Names, Outputs, Values, Work, axes
 from opgen.numbers.numerics import binade, by_parts, format_of, rounded, stored
 
@@ -124,16 +124,16 @@ def truncated(values: Array, to: str) -> Array:
 
 def truncating(work: Work, values: Array, storage: str, to: str | None) -> Array:
     """Inputs truncated to the compute dtype."""
-    return values if in_compute(work, values, storage, to) is values or to is None else truncated(values, to)
+    return values if cast(work, values, storage, to) is values or to is None else truncated(values, to)
 
 
 def always(form: str) -> Callable[[Work, Array, str, str | None], Array]:
     """Inputs rounded to a format where FLOAT is asked for."""
 
-    def cast(work: Work, values: Array, storage: str, to: str | None) -> Array:
-        return rounded(values, form) if to == "FLOAT" and storage == "FLOAT" else in_compute(work, values, storage, to)
+    def rounding(work: Work, values: Array, storage: str, to: str | None) -> Array:
+        return rounded(values, form) if to == "FLOAT" and storage == "FLOAT" else cast(work, values, storage, to)
 
-    return cast
+    return rounding
 
 
 def with_race(work: Work, tensors: Values) -> Values:
@@ -181,7 +181,7 @@ MUTANTS = (
            ("gradGammaOut",), kernel=other_way_round("gradGammaOut", "gradBetaOut")),
     Mutant("batch_sum_missing", "sums over N hold the last sample only", ("N", "gradWeight|gradGammaOut"), kernel=last_sample_only),
     Mutant("bias_in_cube_mode", "gradBias is computed from inputs rounded to the compute dtype", ("gradBias",),
-           cast=lambda w, a, storage, to: in_compute(w, a, storage, to or w.batch.compute)),
+           cast=lambda w, a, storage, to: cast(w, a, storage, to or w.batch.compute)),
     Mutant("accumulates_float16", "partial sums are kept in FLOAT16", kernel=accumulated("FLOAT16")),
     Mutant("accumulates_bfloat16", "partial sums are kept in BFLOAT16", kernel=accumulated("BFLOAT16")),
     Mutant("inputs_truncated", "inputs are truncated to the compute dtype, not rounded", ("cubeMathType",), cast=truncating),

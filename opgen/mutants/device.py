@@ -14,7 +14,7 @@ import numpy as np
 from opgen.golden import Array, kernel
 from opgen.model import TensorDesc
 from opgen.mutants.mutant import Mutant, Outputs, Values, Work
-from opgen.numbers.numerics import DTYPES, rounded, stored
+from opgen.numbers.numerics import in_compute, kept_in, rounded, stored
 from opgen.numbers.views import index
 
 UNWRITTEN = np.nan
@@ -48,11 +48,9 @@ def view(storage: Array, desc: TensorDesc) -> Array:
     return storage if desc.plain else storage[:, index(desc.shape, desc.steps, desc.offset)]
 
 
-def in_compute(work: Work, values: Array, storage: str, to: str | None) -> Array:
-    """One rounding to the compute dtype; none where it is the storage dtype or wider."""
-    if to is None or to == storage or to == "FLOAT" or DTYPES[storage].part.name == "DOUBLE" or DTYPES[storage].complex:
-        return values
-    return rounded(values, to)
+def cast(work: Work, values: Array, storage: str, to: str | None) -> Array:
+    """Values as they are computed with; as they are stored where no compute dtype is named."""
+    return values if to is None else in_compute(values, storage, to)
 
 
 def store(values: Array, dtype: str, through: str | None) -> Array:
@@ -81,13 +79,13 @@ def _readings(work: Work) -> Iterator[tuple[tuple[str, ...], str | None]]:
 
 
 def _cast(work: Work, mutant: Mutant, values: Array, name: str, to: str | None) -> Array:
-    return (mutant.cast or in_compute)(work, values, work.batch.tensors[name].dtype, to)
+    return (mutant.cast or cast)(work, values, work.batch.tensors[name].dtype, to)
 
 
 def _write(work: Work, mutant: Mutant, name: str, values: Array) -> Array:
     batch, desc = work.batch, work.batch.tensors[name]
-    narrow = name not in batch.exact and batch.compute in ("FLOAT16", "BFLOAT16") and desc.dtype != batch.compute
-    array = (mutant.store or store)(values, desc.dtype, batch.compute if narrow else None)
+    through = None if name in batch.exact else kept_in(batch.compute, desc.dtype)
+    array = (mutant.store or store)(values, desc.dtype, through)
     return array if mutant.lay is None else mutant.lay(array, desc)
 
 

@@ -171,6 +171,22 @@ def rounded(values: Array, to: str, mantissa: int = 11) -> Array:
         return values.astype(DTYPES[part.name].numpy).astype(np.float64)
 
 
+def in_compute(values: Array, storage: str, to: str) -> Array:
+    """What is computed with of values of a storage dtype: one rounding to the compute dtype, none where that is no narrower."""
+    if to in (storage, "FLOAT") or DTYPES[storage].complex or DTYPES[storage].part.name == "DOUBLE":
+        return values
+    return rounded(values, to)
+
+
+def kept_in(compute: str, output: str) -> str | None:
+    """The dtype that a result is stored in before it is cast to that of its output: the compute dtype, if anything is stored in it.
+
+    >>> kept_in("FLOAT16", "FLOAT"), kept_in("FLOAT16", "FLOAT16"), kept_in("HFLOAT32", "FLOAT")
+    ('FLOAT16', None, None)
+    """
+    return compute if compute in ("FLOAT16", "BFLOAT16") and output != compute else None
+
+
 def _even(values: Array, to: Format) -> Array:
     """Nearest, ties to even: adding ``1.5 * 2**52`` quanta leaves the hardware no room below one quantum."""
     inside = np.clip(values, -2 * to.max, 2 * to.max)

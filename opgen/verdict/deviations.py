@@ -20,7 +20,7 @@ from opgen.judge import library
 from opgen.judge.errata import Numeric
 from opgen.judge.oracle import judge
 from opgen.numbers.bounds import bound
-from opgen.numbers.numerics import FORMATS, Array, rounded
+from opgen.numbers.numerics import FORMATS, Array, kept_in, rounded
 from opgen.page.book import book
 from opgen.page.spec import Spec
 from opgen.verdict.explain import untouched
@@ -139,7 +139,7 @@ def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, 
             shapes = {key: value.shape[1:] for key, value in inputs.items() if value is not None}
             golden = module.golden(inputs, names, (name,))[name][0]
             output = case.view.call["args"][name]["dtype"]
-            through = compute if compute in ("FLOAT16", "BFLOAT16") and output != compute else None
+            through = kept_in(compute, output)
             limit = bound(golden, size, module.depth(names, shapes, name), output, through=through).astype(np.float64)
         overflow = np.zeros(size.shape, dtype=bool)
         for entry in bounds:
