@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 from opgen.adequacy.coverage import Called, coverage, of_suite
-from opgen.adequacy.coveragepage import html, summary
 from opgen.calls.jsonl import to_plain
 from opgen.cli import main
 from opgen.computation import engine
 from opgen.enumeration.levels import levels_of
 from opgen.judge.oracle import judge
 from opgen.planning.choices import Choices
+from opgen.report.coverage import html, summary
 from opgen.resources import cases_folder
 from opgen.suites.selection import Request
 from tests.suites import page, plan, suite

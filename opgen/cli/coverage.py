@@ -35,10 +35,10 @@ def command(operators: tuple[str, ...], plan: str, page: str | None, untested: b
     from pathlib import Path
 
     from opgen.adequacy import measure
-    from opgen.adequacy.coveragepage import html, summary
     from opgen.bundle.claim import write_text
     from opgen.cli import console
     from opgen.model import FileError, Problem
+    from opgen.report.coverage import html, summary
 
     files = [name for name in operators if Path(name).is_file()]
     absent = [name for name in operators if name not in files and (os.sep in name or name.endswith(".h5"))]
