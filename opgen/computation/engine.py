@@ -22,7 +22,7 @@ from opgen.numbers.numerics import Array
 from opgen.suites.batch import Batch
 from opgen.suites.suite import Suite
 
-TOGETHER = 1 << 20
+TOGETHER = 1 << 19
 """Elements of the tensors of batches that are computed together, at most: the more, the less numpy asks per tensor."""
 
 TURNS = 16
