@@ -71,6 +71,11 @@ def test_what_changed_is_found(one: Spec, tmp_path: Path, change, expected) -> N
     assert findings(one, tmp_path, change(LINES)) == expected
 
 
+def test_a_repeated_line_moves_as_its_neighbours_do(one: Spec, tmp_path: Path) -> None:
+    """Of lines that read alike, the one is meant that went the way of the nearest line that stands alone."""
+    assert findings(one, tmp_path, [LINES[4], "new", *LINES]) == {2: ("moved", 4), 3: ("moved", 5), 4: ("moved", 6), 5: ("moved", 7)}
+
+
 def test_a_finding_names_the_facts(one: Spec, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("\n".join([*LINES[:4], "k may be anything"]), encoding="utf-8")
     (found,) = audit(one, tmp_path)

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import opgen
 from opgen import devices
 from opgen.bundle.dtypes import numpy_dtype
+from opgen.bundle.resultsfile import ResultsFile
 from opgen.cli.run import command
 from opgen.devices import NoDevice, backend, backends
 from opgen.devices.run import run
@@ -121,6 +122,20 @@ def test_resume_without_an_earlier_run_and_of_another_bundle(bundle, tmp_path):
         pytest.raises(opgen.BundleError, match="another bundle"),
     ):
         run(other, fake(), tmp_path / "r.h5", resume=True)
+
+
+@pytest.mark.parametrize("cases", [["pad-FLOAT"], None], ids=["some", "all"])
+def test_answers_of_another_device_are_not_gone_on_from(bundle, tmp_path, cases):
+    """Nor is anything rewritten where nothing is left to run."""
+    path, device = tmp_path / "r.h5", "mutant:border_missing"
+    run(bundle, backend(device), path, cases=cases)
+    before = path.read_bytes()
+    with pytest.raises(opgen.BundleError, match="results of mutant border_missing: cannot be resumed with mutant nothing"):
+        run(bundle, backend("mutant"), path, resume=True)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+    run(bundle, backend("mutant"), path, device="border_missing", resume=True)
+    with ResultsFile(path) as whole:
+        assert len(list(whole)) == len(bundle) and whole.header["device"] == "border_missing"
 
 
 def test_an_existing_file_is_not_overwritten(bundle, tmp_path):

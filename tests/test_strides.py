@@ -74,3 +74,14 @@ def test_a_view_is_read_back() -> None:
     layout = (found.strided, strides, found.offset, found.storage_rank, found.storage)
     column = TensorColumn(none.astype(bool), none, none, np.full(5, 2), shape, *layout)
     assert view_of(column).tolist() == [0, 1, 2, 3, -1]
+
+
+@pytest.mark.parametrize("extent", [2**31, 2**61 + 1, 2**63 - 1])
+@pytest.mark.parametrize("view", VIEWS[1:])
+def test_a_view_too_large_for_any_memory_is_laid_out_exactly(view: str, extent: int) -> None:
+    found = laid((extent, extent, extent, extent), view)
+    last, before = {"transposed": (extent, extent), "sliced": (extent + 3, extent + 2), "stepped": (2 * extent, extent)}[view]
+    inner = [extent * before * last, before * last, last, 1]
+    steps = {"transposed": [*inner[:2], 1, last], "sliced": inner, "stepped": [*inner[:3], 2]}[view]
+    assert found.storage[0].tolist() == [extent, extent, before, last]
+    assert found.strides[0].tolist() == steps and found.offset[0] == (last + 1 if view == "sliced" else 0)

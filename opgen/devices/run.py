@@ -36,8 +36,9 @@ def run(
 ) -> Tally:
     """Run cases (all, unless ids are given) and write their answers; returns how often each kind of answer occurred.
 
-    ``resume``: what ``path`` already answers is kept and not run again. Interrupted while the backend runs, it writes
-    what there is and passes the interruption on; stopped by anything else, it leaves ``path`` as it was.
+    ``resume``: what ``path`` already answers is kept and not run again; BundleError where another device answered.
+    Interrupted while the backend runs, it writes what there is and passes the interruption on; stopped by anything else, it
+    leaves ``path`` as it was.
     """  # fmt: skip
     path = Path(path)
     wanted = list(bundle.ids) if cases is None else list(cases)
@@ -55,6 +56,7 @@ def run(
         try:
             with _gently():
                 backend(bundle, results, cases=left, device=device, timeout=timeout, progress=lambda name: tell(1))
+            results.refuse_another()
         except KeyboardInterrupt:
             results.close()
             raise
@@ -67,6 +69,7 @@ class _Counting(Results):
     def __init__(self, path: Path, bundle: Bundle, header: dict[str, Any], force: bool) -> None:
         own = ("format", "format_version", "bundle", "opgen_version")
         super().__init__(path, bundle, {key: value for key, value in header.items() if key not in own}, force)
+        self._earlier = {key: header[key] for key in ("backend", "device") if key in header}
         self.done: set[str] = set()
         self.tally: Tally = Counter()
 
@@ -74,9 +77,17 @@ class _Counting(Results):
         self, case: str, status: Code, outputs: Mapping[str, Array] | None = None, run_status: Code | None = None,
         time: float | None = None, error: str = "",
     ) -> None:  # fmt: skip
+        self.refuse_another()
         super().add(case, status, outputs, run_status, time, error)
         self.done.add(case)
         self.tally[_kind(status, run_status)] += 1
+
+    def refuse_another(self) -> None:
+        """BundleError where the answers that are gone on from are those of another device: nobody could tell them apart."""
+        now = {key: self.header.get(key) for key in self._earlier}
+        if now != self._earlier:
+            earlier, other = (" ".join(map(str, names.values())) for names in (self._earlier, now))
+            raise BundleError(f"{self.path}: results of {earlier}: cannot be resumed with {other}; write another file")
 
 
 def _keep(before: ResultsFile, results: _Counting) -> None:

@@ -67,14 +67,18 @@ def audit(spec: Spec, folder: Path) -> list[Finding]:
     if spec.page is None:
         return []
     lines, _ = read_page(spec, folder)
-    now = [line_digest(line) for line in lines]
+    places: dict[str, list[int]] = {}
+    for place, text in enumerate(lines, 1):
+        places.setdefault(line_digest(text), []).append(place)
+    found = {line: places.get(spec.page.lines.get(line, ""), []) for line in facts_by_line(spec)}
+    shifts = {line: where[0] - line for line, where in found.items() if len(where) == 1}
     findings = []
     for line, facts in facts_by_line(spec).items():
-        known = spec.page.lines.get(line, "")
-        if line <= len(now) and now[line - 1] == known:
+        if line in found[line]:
             continue
-        elsewhere = next((i + 1 for i, digest in enumerate(now) if digest == known), None)
-        state = "moved" if elsewhere else "changed" if line <= len(now) else "vanished"
+        expected = line + shifts.get(min(shifts, key=lambda known: abs(known - line), default=0), 0)
+        elsewhere = min(found[line], key=lambda place: abs(place - expected), default=None)
+        state = "moved" if elsewhere else "changed" if line <= len(lines) else "vanished"
         findings.append(Finding(spec.name, line, state, elsewhere, tuple(facts)))
     return findings
 

@@ -17,6 +17,8 @@ VIEWS = ("contiguous", "transposed", "sliced", "stepped")
 element of the last axis."""
 LEAST = (0, 2, 2, 1)
 """The rank that each view needs at least; a tensor of a lower one lies contiguous."""
+_HUGE = 2**60
+"""An extent from which on the storage of a view may not fit int64."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
         return Lain(strided, zero, np.zeros(rows, dtype=np.int64), np.full(rows, -1), zero + 1)
     last, before = np.maximum(rank - 1, 0), np.maximum(rank - 2, 0)
     row = np.arange(rows)
-    storage = shape.copy()
+    storage = shape.astype(object if wide.extremes(shape)[1] > _HUGE else shape.dtype)
     swapped = view == 1
     storage[row[swapped], last[swapped]] = shape[row[swapped], before[swapped]]
     storage[row[swapped], before[swapped]] = shape[row[swapped], last[swapped]]
@@ -58,7 +60,8 @@ def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
     strides[row[stepped], last[stepped]] = 2
     offset = np.where(sliced, inner[row, before] + 1, 0)
     inside = (np.arange(width) < rank[:, None]) & strided[:, None]
-    return Lain(strided, np.where(inside, strides, 0), offset, np.where(strided, rank, -1), np.where(inside, storage, 1))
+    strides, offset, storage = (wide.narrowed(a) for a in (np.where(inside, strides, 0), offset, np.where(inside, storage, 1)))
+    return Lain(strided, strides, offset, np.where(strided, rank, -1), storage)
 
 
 def view_of(column: TensorColumn) -> np.ndarray:
@@ -75,7 +78,7 @@ def view_of(column: TensorColumn) -> np.ndarray:
 
 def _row_major(shape: np.ndarray) -> np.ndarray:
     """Strides in elements of row-major storage; extents beyond the rank are 1 and change nothing."""
-    strides = np.ones_like(shape)
-    for axis in range(shape.shape[1] - 2, -1, -1):
-        strides[:, axis] = wide.multiply(strides[:, axis + 1], shape[:, axis + 1])
-    return strides
+    strides = [np.ones(len(shape), dtype=np.int64)]
+    for axis in range(shape.shape[1] - 1, 0, -1):
+        strides.append(wide.multiply(strides[-1], shape[:, axis]))
+    return np.stack(strides[::-1], axis=1)
