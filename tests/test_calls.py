@@ -75,13 +75,15 @@ BAD = [
     (with_(PAD, "args/self", 3), "args.self: expects a tensor (an object with shape, dtype, format) or null, not 3"),
     (with_(PAD, "args/self", [2, 3]), "args.self: expects a tensor"),
     (with_(PAD, "args/self/dtypes", "FLOAT"), "args.self.dtypes: no such key (did you mean 'dtype'?)"),
-    (with_(PAD, "args/self/shape", ...), "args.self.shape: expects a list of whole numbers, not None"),
+    (with_(PAD, "args/self/shape", ...), "args.self.shape is missing"),
     (with_(PAD, "args/self/shape", [2, True]), "args.self.shape: True is no whole number of 64 bits"),
     (with_(PAD, "args/self/shape", [2, 1.0]), "args.self.shape: 1.0 is no whole number of 64 bits"),
     (with_(PAD, "args/self/shape", [2**63]), "is no whole number of 64 bits"),
     (with_(PAD, "args/self/shape", [1] * 26), "args.self.shape: 26 axes; an aclTensor has at most 25"),
     (with_(PAD, "args/self/dtype", "FLOAT32"), "args.self.dtype: no such dtype 'FLOAT32' (did you mean 'FLOAT"),
-    (with_(PAD, "args/self/dtype", ...), "args.self.dtype: no such dtype None"),
+    (with_(PAD, "args/self/dtype", ...), "args.self.dtype is missing"),
+    (with_(PAD, "args/self/shape", None), "args.self.shape: expects a list of whole numbers, not None"),
+    (with_(PAD, "args/self/dtype", None), "args.self.dtype: no such dtype None"),
     (with_(PAD, "args/self/dtype", ["FLOAT"]), "args.self.dtype: no such dtype ['FLOAT']"),
     (with_(PAD, "args/self/format", "NCWH"), "args.self.format: no such format 'NCWH' (did you mean 'NCHW'?)"),
     (with_(PAD, "args/self/format", None), "args.self.format: no such format None"),
@@ -118,6 +120,22 @@ def test_a_bad_line_says_why(line: str, message: str) -> None:
     with pytest.raises(jsonl.CallFault) as caught:
         read(line)
     assert message in str(caught.value)
+
+
+def test_all_that_is_wrong_with_a_call_is_said_at_once() -> None:
+    call = json.loads(json.dumps(PAD))
+    call["args"]["self"] = {"format": "ND"}
+    call["args"]["gradInput"]["dtype"] = "float"
+    call["args"]["paddin"] = call["args"].pop("padding")
+    with pytest.raises(jsonl.CallFault) as caught:
+        read(json.dumps(call))
+    assert str(caught.value).split("; ") == [
+        "args.padding is missing", "a null pointer is null",
+        "args.paddin: aclnnReflectionPad2dBackward has no such parameter (did you mean 'padding'?)",
+        "args.self.shape is missing", "args.self.dtype is missing", "args.gradInput.dtype: no such dtype 'float' (did you mean 'FLOAT'?)",
+    ]  # fmt: skip
+    with pytest.raises(jsonl.CallFault, match=r"args.p6: .* no such parameter; and more$"):
+        read(json.dumps({**PAD, "args": PAD["args"] | {f"p{i}": 0 for i in range(9)} | {"padding": 1}}).replace('"p8"', '"q"'))
 
 
 def test_what_was_written_once_does_not_hide_what_is_wrong_later(tmp_path: Path) -> None:

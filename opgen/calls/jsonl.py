@@ -28,6 +28,7 @@ TENSOR_KEYS = frozenset({"shape", "dtype", "format", "strides", "offset", "stora
 MAX_RANK = 25
 MAX_ITEMS = 1024
 MOST_PROBLEMS = 50
+MOST_FAULTS = 8
 MOST_REMEMBERED = 100_000
 _LOW, _HIGH = SCALARS["int64"]
 _DECODER = json.JSONDecoder()
@@ -156,7 +157,10 @@ def _distinct_keys(line: str, data: dict[str, Any]) -> None:
 
 
 def make_call(op: Any, product: Any, args: Any, prototypes: Mapping[str, Mapping[str, str]], memory: Memory | None = None) -> Call:
-    """A :class:`Call` from plain data; raises :class:`CallFault`. ``memory`` is what the calls of one file share."""
+    """A :class:`Call` from plain data; raises :class:`CallFault` that says all that is wrong with its arguments.
+
+    ``memory`` is what the calls of one file share.
+    """
     kinds = prototypes.get(op) if isinstance(op, str) else None
     if kinds is None:
         raise CallFault(f"no such op {op!r}{did_you_mean(op, prototypes)}; known are {', '.join(prototypes)}")
@@ -164,29 +168,31 @@ def make_call(op: Any, product: Any, args: Any, prototypes: Mapping[str, Mapping
         raise CallFault(f"no such product {product!r}{did_you_mean(product, words().products)}; known are {', '.join(words().products)}")
     if not isinstance(args, dict):
         raise CallFault("args must be an object")
+    faults: list[str] = []
     if args.keys() != kinds.keys():
-        for name in kinds:
-            if name not in args:
-                raise CallFault(f"args.{name} is missing; a null pointer is null")
-        for name in args:
-            if name not in kinds:
-                raise CallFault(f"args.{name}: {op} has no such parameter{did_you_mean(name, kinds)}")
+        faults += [f"args.{name} is missing; a null pointer is null" for name in kinds if name not in args]
+        faults += [f"args.{name}: {op} has no such parameter{did_you_mean(name, kinds)}" for name in args if name not in kinds]
     memory = {kind: {} for kind in _POINTER} if memory is None else memory
     meant: dict[str, Argument] = {}
     for name, kind in kinds.items():
-        value = args[name]
-        if kind in _SCALAR:
-            meant[name] = _SCALAR[kind](value, name, kind)
-        elif value is None:
-            meant[name] = None
-        else:
-            known, written = memory[kind], marshal.dumps(value)
-            meaning = known.get(written)
-            if meaning is None:
-                if len(known) > MOST_REMEMBERED:
-                    known.clear()
-                meaning = known[written] = _POINTER[kind](value, name)
-            meant[name] = meaning
+        value = args.get(name)
+        try:
+            if kind in _SCALAR:
+                meant[name] = _SCALAR[kind](value, name, kind) if name in args else None
+            elif value is None:
+                meant[name] = None
+            else:
+                known, written = memory[kind], marshal.dumps(value)
+                meaning = known.get(written)
+                if meaning is None:
+                    if len(known) > MOST_REMEMBERED:
+                        known.clear()
+                    meaning = known[written] = _POINTER[kind](value, name)
+                meant[name] = meaning
+        except CallFault as fault:
+            faults.append(str(fault))
+    if faults:
+        raise CallFault("; ".join(faults[:MOST_FAULTS]) + ("; and more" if len(faults) > MOST_FAULTS else ""))
     return Call(op, product, meant)
 
 
@@ -207,10 +213,13 @@ def _tensor(value: Any, name: str) -> TensorDesc:
     if not TENSOR_KEYS.issuperset(value):
         unknown = next(key for key in value if key not in TENSOR_KEYS)
         raise CallFault(f"args.{name}.{unknown}: no such key{did_you_mean(unknown, TENSOR_KEYS)}")
-    shape = _integers(value.get("shape"), name, ".shape")
+    missing = [f"args.{name}.{key} is missing" for key in ("shape", "dtype") if key not in value]
+    if missing:
+        raise CallFault("; ".join(missing))
+    shape = _integers(value["shape"], name, ".shape")
     if len(shape) > MAX_RANK:
         raise CallFault(f"args.{name}.shape: {len(shape)} axes; an aclTensor has at most {MAX_RANK}")
-    dtype, layout = value.get("dtype"), value.get("format", "ND")
+    dtype, layout = value["dtype"], value.get("format", "ND")
     index = words().index
     if type(dtype) is not str or dtype not in index["dtype"]:
         raise CallFault(f"args.{name}.dtype: no such dtype {dtype!r}{did_you_mean(dtype, index['dtype'])}")
