@@ -43,6 +43,27 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return sample().write(tmp_path_factory.mktemp("cli") / "suite.h5")
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("cases", "--ids", "--json"), "--ids and --json: only one of them can be meant"),
+        (("coverage", "--bundle", "{bundle}", "--calls", "{bundle}"), "--bundle and --calls: only one of them can be meant"),
+        (("coverage", "{bundle}", "--calls", "calls.jsonl"), "only one file of calls can be counted"),
+        (("run", "{bundle}", "--backend", "mutant:nan_lost", "--device", "inf_clipped", "-o", "{folder}/r.h5"),
+         "--device: 'inf_clipped', and --backend mutant:nan_lost names another"),
+        (("minimize", "{bundle}", "{results}", "*", "--backend", "mutant", "-o", "/dev/null"), "/dev/null: is a file; name a folder"),
+        (("minimize", "{bundle}", "{results}", "*", "--backend", "mutant", "-o", "{folder}/no/folder"), "there is no folder"),
+    ],
+    ids=range(6),
+)  # fmt: skip
+def test_what_contradicts_or_cannot_be_written_is_refused_at_once(given: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    bundle, results = device_sample.write(tmp_path / "suite.h5"), tmp_path / "results.h5"
+    assert run("run", str(bundle), "--backend", "mutant:wrong_code", "-o", str(results)).exit_code == 0
+    before = sorted(tmp_path.iterdir())
+    shown = run(*(word.format(bundle=bundle, results=results, folder=tmp_path) for word in given))
+    assert shown.exit_code == 2 and said in shown.stderr and sorted(tmp_path.iterdir()) == before, shown.stderr
+
+
 # the group ------------------------------------------------------------------------------------------------------------
 def test_help_names_every_command_in_full() -> None:
     text = run("--help").output
@@ -284,6 +305,17 @@ def test_a_plan_is_held_against_its_spec(tmp_path: Path) -> None:
     path.write_text(plan.replace("sets: [kH, kW]", "sets: [kH, self.ranks]"), encoding="utf-8")
     shown = run("check", str(path))
     assert shown.exit_code == 2 and "self.ranks" in shown.stderr
+    for old, new, said in [
+        ("sets: [kH, kW]", "sets: [kH, kX]", "axes.kernel: nothing reads 'kX'"),
+        ("  self.view:", "  selv.view:", "axes.selv.view: nothing reads 'selv' (did you mean 'self'?)"),
+        ("growW]", "growX]", "axes.size: nothing reads 'growX' (did you mean 'growW'?)"),
+        ("cubeMathType: {values: [0,", "cubeMathType: {values: [300,", "axes.cubeMathType.values: 300 does not fit -128 to 127"),
+        ("[13, 2]]", "[13, 99999999999999999999]]", "axes.size.values: 99999999999999999999 does not fit"),
+    ]:
+        assert old in plan
+        path.write_text(plan.replace(old, new, 1), encoding="utf-8")
+        shown = run("check", str(path))
+        assert shown.exit_code == 2 and said in shown.stderr, shown.stderr
     path.write_text(plan.replace("op: aclnnAvgPool2dBackward", "op: aclnnAvgPool9dBackward"), encoding="utf-8")
     assert "no such operator 'aclnnAvgPool9dBackward' (did you mean" in run("check", str(path)).stderr
 

@@ -49,7 +49,7 @@ FORM = [  # (what is written instead of what, message)
     ("dtype: [FLOAT, FLOAT16]", "dtype: [FLOAT, FLOAT]", "a value stands twice; keep one"),
     ("dtype: [FLOAT, FLOAT16]", "dtype: {value: [FLOAT]}", "no such key (did you mean 'values'?)"),
     ("[[0, 1], [2, 1]]", "[[0, 1], [2]]", "expects lists of 2 values, one for each of padLeft, padRight; not [2]"),
-    ("smoke: [[2, 1]]", "smoke: [[2, 2]]", "expects some of the axis's values, not [[2, 2]]"),
+    ("smoke: [[2, 1]]", "smoke: [[2, 2]]", "[2, 2] is none of the axis's values (did you mean '[2, 1]'?)"),
     ("smoke: {strength", "smoek: {strength", "no such tier (did you mean 'smoke'?)"),
     ("strength: 1", "strenght: 1", "no such key (did you mean 'strength'?)"),
     ("strength: 1", "strength: many", "expects a whole number, not 'many'"),

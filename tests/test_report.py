@@ -158,7 +158,8 @@ def test_every_form_says_what_the_exit_code_says(files, tmp_path, strict):
     assert ("FAILED  29 cases" if strict else "OK  29 cases") in result.stdout
     assert len(ElementTree.parse(xml).findall("testsuite/testcase/failure")) == strict
     said = page.read_text(encoding="utf-8")
-    assert ("<title>opgen: failed" in said, "<h2>Failing cases" in said) == (strict, strict)
+    assert ("<title>opgen: failed, 1 of 29 cases" in said, "<h2>Failing cases" in said) == (strict, strict)
+    assert ("<title>opgen: ok, 29 cases" in said) != strict
 
 
 def test_without_the_packages_of_a_page_the_command_says_what_to_install(files, tmp_path, monkeypatch):

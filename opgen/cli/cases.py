@@ -28,6 +28,7 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     from opgen.cli.generate import census_table
     from opgen.suites.selection import Request, seeded
 
+    options.only_one(ids=ids, json=as_json)
     suite = Request(**asked).suite()
     for line in seeded(suite):
         console.note(line)

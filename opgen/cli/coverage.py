@@ -40,10 +40,13 @@ def command(operators: tuple[str, ...], plan: str, page: str | None, untested: b
     from opgen.model import FileError, Problem
     from opgen.report.coverage import html, summary
 
+    options.only_one(bundle=asked["bundle"], calls=asked["calls"])
     files = [name for name in operators if Path(name).is_file()]
     absent = [name for name in operators if name not in files and (os.sep in name or name.endswith(".h5"))]
     if absent:
         raise FileError([Problem("OP", None, name, "no such file") for name in absent])
+    if len(files) + bool(asked["bundle"]) + bool(asked["calls"]) > 1:
+        raise FileError([Problem("OP", None, name, "only one file of calls can be counted; leave out the others") for name in files])
     bundle = asked["bundle"] or next(iter(files), "")
     report = measure.measured([name for name in operators if name not in files], plan, bundle, asked["calls"])
     if page:

@@ -50,8 +50,11 @@ def command(
         if not bad:
             raise FileError([Problem(results, None, case, f"{', '.join(report.totals)}: only a case that fails can be minimized")])
         folder = Path(output or f"{file_name(bad[0].case)}-minimal")
-        taken = sorted(str(path) for path in folder.glob("*")) if folder.is_dir() and not force else []
-        if taken:
+        if folder.exists() and not folder.is_dir():
+            raise FileError([Problem(str(folder), None, "", "is a file; name a folder")])
+        if not folder.resolve().parent.is_dir():
+            raise FileError([Problem(str(folder), None, "", f"there is no folder {folder.parent}")])
+        if folder.is_dir() and any(folder.iterdir()) and not force:
             raise FileError([Problem(str(folder), None, "", "holds files already; --force replaces them")])
 
         def tell(failing: Failing) -> None:
@@ -61,7 +64,7 @@ def command(
             seed = int(file.header.get("seed", 0))
             found = minimize(file[bad[0].case], backend_of(backend), device=device, timeout=timeout, seed=seed, most=most, progress=tell)
     texts = files(found.failing)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         write_text(folder / name, text, force=True)
     note(f"{folder}: {', '.join(texts)}; {found.before} elements before, {found.failing.elements} now, {found.ran} calls run", quiet)

@@ -25,6 +25,13 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  $ {line}" for line in lines)
 
 
+def only_one(**given: Any) -> None:
+    """UsageError where more than one of some options is given that say the same in other ways, by the names of their parameters."""
+    told = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    if len(told) > 1:
+        raise click.UsageError(f"{' and '.join(told)}: only one of them can be meant; leave out the others")
+
+
 # completion -----------------------------------------------------------------------------------------------------------
 def complete_operators(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Both names of every operator, read off the specs without loading them."""

@@ -63,6 +63,8 @@ def backend(name: str) -> Run:
     def there(
         bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, timeout: float, progress: Callable[[str], None]
     ) -> None:
-        run(bundle, results, cases=cases, device=device or own, timeout=timeout, progress=progress)
+        if device not in ("", own):
+            raise NoDevice("--device", f"'{device}', and --backend {name}:{own} names another; leave one of them out")
+        run(bundle, results, cases=cases, device=own, timeout=timeout, progress=progress)
 
     return there if own else run

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from opgen.calls.table import SCALARS
 from opgen.calls.words import words
 from opgen.language import terms
 from opgen.language.formulas import Value
@@ -138,7 +139,11 @@ class Choices:
         elif kind == "values" and isinstance(value, list) and all(isinstance(v, int) for v in value):
             return tuple(value)
         elif kind in ("bool", "int") and type(value).__name__ == kind:
-            return value
+            parameter = self.spec.parameters.get(ref[0])
+            low, high = SCALARS.get(parameter.kind if parameter is not None and ref[1] == "" else "", SCALARS["int64"])
+            if low <= value <= high:
+                return value
+            self._problem(where, f"{value} does not fit {low} to {high}")
         elif kind in ("int", "shape") and isinstance(value, str):
             try:
                 term = terms.term(value, self.scope)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from math import prod
 
 from opgen.calls.jsonl import CallFault, make_call
+from opgen.language.terms import TermError, reference
 from opgen.model import Call, FileError, TensorDesc
 from opgen.page.spec import Spec
 from opgen.planning.choices import Choices
+from opgen.planning.derive import SHARED
 from opgen.planning.plan import TIERS, Pinned, Plan
 from opgen.yamlfile import did_you_mean
 
@@ -23,11 +26,24 @@ def fit(plan: Plan, pages: Sequence[Spec]) -> None:
             with suppress(FileError):  # every problem stays noted in the document
                 Choices(spec, plan, tier)
         pinned_calls(plan, spec, TIERS)
+    if pages:
+        _unread(plan, pages)
     for i, entry in enumerate(plan.vacuous if pages else ()):
         for rule in entry.rules:
             if rule not in rules:
                 plan.document.problem(("vacuous", i, "rules"), f"no page of {plan.op} has a rule '{rule}'{did_you_mean(rule, rules)}")
     plan.document.raise_problems()
+
+
+def _unread(plan: Plan, pages: Sequence[Spec]) -> None:
+    """Note the names that a plan sets and that neither a page nor the plan itself reads."""
+    own = re.findall(r"[A-Za-z_]\w*", f"{list(plan.lets.values())} {[axis.levels for axis in plan.axes]}")
+    known = {*own, *SHARED, "product", "recipe", *(name for spec in pages for name in (*spec.scope.names(), *spec.parameters))}
+    for where, texts in [*((("axes", axis.name), axis.sets) for axis in plan.axes), *((("let", name), (name,)) for name in plan.lets)]:
+        with suppress(TermError):  # noted where it is compiled
+            for name in [reference(text)[0] for text in texts]:
+                if name not in known:
+                    plan.document.problem(where, f"nothing reads '{name}'{did_you_mean(name, known)}")
 
 
 def pinned_calls(plan: Plan, spec: Spec, tiers: Collection[str]) -> list[tuple[Pinned, Call]]:

@@ -174,8 +174,12 @@ class _Loader:
         return tuple(value)
 
     def narrow(self, where: Location, chosen: Any, values: list[Any]) -> tuple[int, ...]:
-        if not isinstance(chosen, list) or not chosen or any(value not in values for value in chosen):
+        others = [value for value in chosen if value not in values] if isinstance(chosen, list) else []
+        for value in others:
+            self.doc.problem(where, f"{value!r} is none of the axis's values{did_you_mean(value, values)}")
+        if not isinstance(chosen, list) or not chosen:
             self.doc.problem(where, f"expects some of the axis's values, not {chosen!r}")
+        if others or not isinstance(chosen, list) or not chosen:
             return tuple(range(len(values)))
         return tuple(values.index(value) for value in chosen)
 

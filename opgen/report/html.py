@@ -41,7 +41,7 @@ def text(report: Report, strict: bool = False) -> str:
         report=report, bad=bad, verdicts=verdicts, pictures=pictures, criteria=CRITERIA, notes=report.notes,
         groups=[(op.removeprefix("aclnn"), dtype, counts) for (op, dtype), counts in report.by("op", "dtype").items()],
         distribution=maps.distribution(report.distribution) if report.distribution else "", legend=maps.legend(),
-        repro=_repro(report), quote=quote, rows=_script(list(_rows(report))), failed=bool(report.bad(strict)),
+        repro=_repro(report), quote=quote, rows=_script(list(_rows(report))), failed=len(report.bad(strict)),
     )  # fmt: skip
 
 
