@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -418,20 +419,21 @@ def test_audit_names_the_cases_of_a_lock_that_are_touched(tmp_path: Path) -> Non
     assert not [finding for finding in found if finding["facts"] == ["padding.length"] and not finding["cases"]]
 
 
-def test_calls_too_large_for_data_are_named(tmp_path: Path) -> None:
-    def pad(name: str, size: int, **more: int) -> str:
+def test_accepted_calls_without_data_are_named_with_the_reason(tmp_path: Path) -> None:
+    def pad(name: str, size: int, **more: Any) -> str:
         inside = {"shape": [1, 1, size, size], "dtype": "FLOAT", "format": "ND"}
         outside = {**inside, "shape": [1, 1, size + 2, size + 2], **more}
         args = {"gradOutput": outside, "self": inside, "padding": [1, 1, 1, 1], "gradInput": inside}
         return json.dumps({"id": name, "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args}) + "\n"
 
     calls, path = tmp_path / "calls.jsonl", tmp_path / "calls.h5"
-    calls.write_text(pad("small", 4) + pad("wide", 700) + pad("far", 4, offset=2**62), encoding="utf-8")
+    calls.write_text(pad("small", 4) + pad("wide", 700) + pad("far", 4, offset=2**62) + pad("outside", 4, storage_shape=[2]), encoding="utf-8")
     shown = run("generate", "--calls", str(calls), "-o", str(path))
-    assert "3 cases, 1 with data" in shown.stderr
-    assert "no data for 2, whose tensors have more than 1,048,576 elements in all: wide, far" in shown.stderr
+    assert "4 cases, 1 with data" in shown.stderr
+    assert "no data for 2, since their tensors have more than 1,048,576 elements in all: wide, far" in shown.stderr
+    assert "no data for 1, since a view leaves its storage, or there are no data of a dtype: outside" in shown.stderr
     with opgen.open(path) as bundle:
-        assert [case.phase for case in bundle] == [2, 1, 1]
+        assert [case.phase for case in bundle] == [2, 1, 1, 1]
 
 
 def test_calls_that_seed_a_plan_are_counted_and_not_made_again(tmp_path: Path) -> None:

@@ -39,7 +39,6 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
     from opgen.cli import console
     from opgen.computation import engine
     from opgen.suites.selection import Request, header, seeded
-    from opgen.suites.suite import MOST_ELEMENTS
 
     request = Request(**asked)
     path = output or f"opgen-{request.name}.h5"
@@ -62,9 +61,9 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
         counted = census.census(suite)
         console.messages().print(census_table(counted))
         console.note(f"{path}: {counted['cases']} cases, {counted['with_data']} with data, {os.path.getsize(path) / 1e6:.1f} MB")
-        if request.calls and suite.too_large:
-            some = ", ".join(suite.too_large[:5]) + (", ..." if len(suite.too_large) > 5 else "")
-            console.note(f"no data for {len(suite.too_large)}, whose tensors have more than {MOST_ELEMENTS:,} elements in all: {some}")
+        for reason in dict.fromkeys(suite.without_data.values()) if request.calls else ():
+            ids = [one for one, why in suite.without_data.items() if why == reason]
+            console.note(f"no data for {len(ids)}, since {reason}: {', '.join(ids[:5])}{', ...' if len(ids) > 5 else ''}")
 
 
 def census_table(counted: dict[str, Any]) -> Any:

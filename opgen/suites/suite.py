@@ -47,7 +47,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Suite:
     """Everything that a bundle holds, but the data. ``stored[i]`` are the tensors of ``cases[i]``, ``aims[i]`` what it is for.
 
-    ``too_large`` are the ids of cases that have an answer and no data, since their tensors are more than is allowed.
+    ``without_data``: id -> why a case has none although its call is accepted.
     """
 
     cases: list[Case] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Suite:
     reports: dict[str, Report] = field(default_factory=dict)
     specs: dict[str, Spec] = field(default_factory=dict)
     plans: dict[str, Plan] = field(default_factory=dict)
-    too_large: list[str] = field(default_factory=list)
+    without_data: dict[str, str] = field(default_factory=dict)
 
     @property
     def outputs(self) -> dict[str, tuple[str, ...]]:
@@ -74,9 +74,9 @@ class Suite:
             if kept:
                 batches.append(replace(batch, rows=place[batch.rows[kept]], ids=tuple(batch.ids[i] for i in kept)))
         cases = [self.cases[i] for i in rows]
-        large = sorted({case.id for case in cases} & set(self.too_large))
+        without = {case.id: self.without_data[case.id] for case in cases if case.id in self.without_data}
         stored, aims = [self.stored[i] for i in rows], [self.aims[i] for i in rows]
-        return replace(self, cases=cases, stored=stored, aims=aims, batches=batches, too_large=large)
+        return replace(self, cases=cases, stored=stored, aims=aims, batches=batches, without_data=without)
 
 
 def plan_suite(
@@ -152,10 +152,16 @@ def _add(
     judged = judge(spec, table)
     answers = answer(judged)
     suite.specs[spec.name], suite.plans[spec.name] = spec, plan
-    able, small = computable(judged, answers) & holdable(table), elements(table) <= most
-    asked = able[of] & np.array([kind != "invalid" for kind in purpose.kind], dtype=bool)
-    with_data = asked & small[of]
-    suite.too_large += list(compress(purpose.ids, asked & ~small[of]))
+    accepted = judged.valid if answers is None else judged.valid | answers.accepted
+    asked = np.array([kind != "invalid" for kind in purpose.kind], dtype=bool)
+    with_data = asked & accepted[of]
+    for able, why_not in (
+        (computable(judged, answers), "what they break leaves no gradient to expect"),
+        (holdable(table), "a view leaves its storage, or there are no data of a dtype"),
+        (elements(table) <= most, f"their tensors have more than {most:,} elements in all"),
+    ):
+        suite.without_data |= dict.fromkeys(compress(purpose.ids, with_data & ~able[of]), why_not)
+        with_data &= able[of]
     wanted, compute = _wanted(spec, judged), compute_dtypes(spec, judged.view, len(table))
     why = mistrusted(judged, plan, wanted, of, purpose.recipe, purpose.aims)
     page, library = judged.expectations(), [None] * len(calls) if answers is None else answers.answers()
