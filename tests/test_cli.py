@@ -427,7 +427,8 @@ def test_accepted_calls_without_data_are_named_with_the_reason(tmp_path: Path) -
         return json.dumps({"id": name, "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args}) + "\n"
 
     calls, path = tmp_path / "calls.jsonl", tmp_path / "calls.h5"
-    calls.write_text(pad("small", 4) + pad("wide", 700) + pad("far", 4, offset=2**62) + pad("outside", 4, storage_shape=[2]), encoding="utf-8")
+    lines = [pad("small", 4), pad("wide", 700), pad("far", 4, offset=2**62), pad("outside", 4, storage_shape=[2])]
+    calls.write_text("".join(lines), encoding="utf-8")
     shown = run("generate", "--calls", str(calls), "-o", str(path))
     assert "4 cases, 1 with data" in shown.stderr
     assert "no data for 2, since their tensors have more than 1,048,576 elements in all: wide, far" in shown.stderr
