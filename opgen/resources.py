@@ -12,6 +12,11 @@ def _folder(name: str) -> Path:
     return installed if installed.is_dir() else _PACKAGE.parent / name
 
 
+def installed() -> bool:
+    """Whether this is a copy that was installed, whose files nobody keeps under version control."""
+    return (_PACKAGE / "cases").is_dir()
+
+
 def specs_folder() -> Path:
     """The folder of the transcribed pages and of the tables they share."""
     return _folder("specs")

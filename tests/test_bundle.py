@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import opgen
+from opgen.bundle.claim import one_line
 from opgen.bundle.dtypes import DTYPES, FORMATS, BundleError
 from opgen.bundle.layout import Layout
 from opgen.bundle.recall import outputs, pieces, recall
@@ -426,3 +427,10 @@ def test_importing_opgen_is_cheap() -> None:
     script = "import sys, opgen; print(opgen.__version__, 'numpy' in sys.modules or 'h5py' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == f"{opgen.__version__} False\n"
+
+
+@pytest.mark.parametrize("number", [(), (27,)])
+def test_what_hdf5_says_of_a_failed_write_is_one_reason(number: tuple[int, ...], tmp_path: Path) -> None:
+    said = "Unable to write (file write failed: time = Sun\n, filename = 'x', errno = 27, error message = 'File too large', buf = 0x5)"
+    with pytest.raises(BundleError, match=r"x.h5: cannot write: File too large$"), one_line(tmp_path / "x.h5"):
+        raise OSError(*number, said)

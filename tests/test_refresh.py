@@ -191,6 +191,15 @@ def test_no_lock_to_check_is_bad_usage(tmp_path):
     assert shown.exit_code == 2 and "there is no lock to check; opgen refresh writes one" in shown.stderr
 
 
+def test_the_lock_of_an_installed_copy_is_left_alone(monkeypatch):
+    """Nobody would find a new one there; it may be checked, and written elsewhere."""
+    monkeypatch.setattr("opgen.resources.installed", lambda: True)
+    shown = run()
+    assert shown.exit_code == 2 and "name the lock of your checkout with --lock cases/smoke.lock" in shown.stderr
+    assert run("--check").exit_code == 0
+
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +19,9 @@ def one_line(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error).splitlines()[0]
+        number = re.search(r"\berrno = (\d+)", str(error))  # HDF5 says what was in its buffers as well
+        code = error.errno or (int(number[1]) if number else 0)
+        reason = os.strerror(code) if code else str(error).splitlines()[0]
         raise BundleError(f"{path}: cannot write: {reason}") from error
 
 

@@ -46,7 +46,7 @@ def command(
     from opgen.maintenance.lockfile import Lock, read_lock
     from opgen.maintenance.refresh import refresh
     from opgen.report.changes import as_data, as_markdown, as_table
-    from opgen.resources import cases_folder
+    from opgen.resources import cases_folder, installed
     from opgen.suites.selection import Request
 
     request = Request(operators=operators, plan=plan)
@@ -55,6 +55,9 @@ def command(
     old = read_lock(path) if path.exists() else Lock()
     if check and not path.exists():
         raise click.UsageError(f"{path}: there is no lock to check; opgen refresh writes one")
+    if installed() and not (check or lock or output):
+        told = f"name the lock of your checkout with --lock cases/{path.name}, or install it with pip install -e ."
+        raise click.UsageError(f"{path}: belongs to the installed copy, where a new lock would be lost; {told}")
     if operators:
         old = Lock({p: old.sources[p] for p in old.sources if p in {s.name for s, _ in pages}}, old.entries)
     with console.progress("cases", None, quiet) as advance, opgen.open(bundle) if bundle else nullcontext() as older:
