@@ -62,6 +62,8 @@ def test_what_can_be_computed(args, valid, can):
     ("call", "can"),
     [
         (sample.convolution(biasSizes=[4, 4]), True),  # nothing follows from it
+        (sample.convolution(biasSizes=[3]), True),
+        (sample.convolution(biasSizes=[3], gradBias=sample.tensor([3], "FLOAT16")), False),
         (sample.convolution(stride=[1]), False),
         (sample.norm(outputMask=[True, False, True], gradGammaOut=sample.tensor([7])), True),
         (sample.norm(gradGammaOut=sample.tensor([7])), False),

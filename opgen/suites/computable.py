@@ -29,6 +29,8 @@ def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
         return rule.parameter in _extents_follow_from(judged.spec)
     if rule.key == "rank" and judged.spec.parameters[rule.parameter or ""].shapes:
         return True
+    if {name for name, _ in guard.require.refs} & _items_that_shape_nothing(judged.spec):
+        return False
     return guard.require.left.kind in ("int", "shape", "bool") and guard.require.operator in _SHAPING
 
 
@@ -68,6 +70,12 @@ def _extents_follow_from(spec: Spec) -> set[str]:
     defining = [guard for (name, _), guards in spec.equalities.items() if name in letters for guard in guards]
     read = {name for guard in defining for name, _ in guard.require.refs}
     return {p.name for p in spec.parameters.values() for slots in p.items.values() for slot in slots for name in slot if name in read}
+
+
+def _items_that_shape_nothing(spec: Spec) -> set[str]:
+    """The names of the items of int arrays from which no extent follows: they are compared with extents, and no more."""
+    idle = [p for p in spec.parameters.values() if p.kind == "int_array" and p.name not in _extents_follow_from(spec)]
+    return {name for p in idle for slots in p.items.values() for slot in slots for name in slot}
 
 
 def _optional(judged: Judgement, name: str) -> bool:
