@@ -192,6 +192,10 @@ class FileError(Exception):
         super().__init__("\n".join(map(str, problems)))
         self.problems = problems
 
+    def __reduce__(self) -> tuple[type[FileError], tuple[list[Problem]]]:
+        """Another process gets the problems, not their text."""
+        return type(self), (self.problems,)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

@@ -14,7 +14,7 @@ from opgen.golden import convolution_backward as convolution
 from opgen.numbers import bounds
 from opgen.numbers.bounds import Limits, Sums, bound, certain_overflows, formats_of, gamma
 from opgen.numbers.exact import golden_exact, magnitude_exact
-from opgen.numbers.fill import draw
+from opgen.numbers.fill import draw, keys
 from opgen.numbers.flushing import flushed_magnitude
 from opgen.numbers.numerics import DTYPES, FORMATS, rounded, stored
 from opgen.numbers.recipes import quantum
@@ -60,7 +60,7 @@ def operands(recipe: str, storage: str, compute: str, depth: int) -> tuple[np.nd
     pair, step = [], 1.0
     for role, tensor in (("gradient", "gradOutput"), ("operand", "input")):
         slot = Slot(tensor, (depth,), storage, compute, depth=depth, role=role)
-        rows = draw(recipe, depth, [str(row) for row in range(ROWS)], slot)
+        rows = draw(recipe, keys(depth, [str(row) for row in range(ROWS)]), slot)
         pair.append(rounded(rows, compute))
         one = quantum(recipe, slot)
         step = step * one if step and one else 0.0
@@ -275,7 +275,7 @@ def test_torch_in_float32_is_a_correct_device(recipe: str) -> None:
     deepest = max(wanted.values())
     slots = {name: Slot(name, shape, "FLOAT", "FLOAT", deepest, "operand") for name, shape in shapes.items()}
     slots["gradOutput"] = replace(slots["gradOutput"], role="gradient")
-    tensors = {name: draw(recipe, 0, ["a"], slot) for name, slot in slots.items()}
+    tensors = {name: draw(recipe, keys(0, ["a"]), slot) for name, slot in slots.items()}
     golden = golden_exact(convolution.golden, tensors, names, wanted, deepest, convolution.PARTNERS)
     size = magnitude_exact(convolution.golden, tensors, names, wanted, deepest, convolution.PARTNERS)
     typed = [torch.from_numpy(tensors[name][0].astype(np.float32)) for name in shapes]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
 from opgen.calls.jsonl import NamedCall, make_call
-from opgen.computation.engine import compute
+from opgen.computation import engine
+from opgen.computation.engine import compute, together
 from opgen.golden import kernel
 from opgen.golden.convolution_backward import places
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
-from opgen.suites.suite import Batch, call_suite
+from opgen.suites.suite import Batch, Suite, call_suite
 from tests import device_sample as sample
 
 PADDED: list[dict[str, Any]] = [
@@ -77,3 +79,26 @@ def test_differences_of_sums_may_be_inf_or_nan():
         assert np.isfinite(bound[np.isfinite(golden)]).all()
     beta = arrays["gradBetaOut", "golden"]
     assert (arrays["gradBetaOut", "bound"][~np.isfinite(beta)] == 0).all()
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_chunks_are_neighbours_of_a_bounded_size(workers: int, small_suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "LEAST", 1 << 10)
+    for most in (1, 1 << 12, 1 << 30):
+        monkeypatch.setattr(engine, "TOGETHER", most)
+        chunks = list(together(small_suite.batches, workers))
+        assert [batch for chunk in chunks for batch in chunk] == list(small_suite.batches) and all(chunks)
+        held = [[len(batch.ids) * (batch.elements + engine.BESIDE) for batch in chunk] for chunk in chunks]
+        sizes, shares = list(map(sum, held)), sum(min(size, most) for chunk in held for size in chunk) // (engine.TURNS * workers)
+        assert all(size <= most or len(chunk) == 1 for size, chunk in zip(sizes, chunks, strict=True))
+        assert all(one + other > min(most, shares) for one, other in pairwise(sizes))
+        if most == 1 << 30:
+            assert len(chunks) == 1 if workers == 1 else len(chunks) >= engine.TURNS * workers
+
+
+def test_what_a_view_holds_counts_and_so_does_a_case_of_nothing() -> None:
+    far = sample.pad(gradOutput={**sample.tensor([2, 3, 7, 8]), "strides": [168, 56, 8, 1], "storage_shape": [5_000]})
+    plain, viewed = batch_of(sample.pad(), "grid"), batch_of(far, "grid")
+    assert viewed.elements == plain.elements - 2 * 3 * 7 * 8 + 5_000
+    nothing = [replace(plain, elements=0, ids=plain.ids[:1], rows=plain.rows[:1])] * (2 * engine.TOGETHER // engine.BESIDE)
+    assert len(list(together(nothing))) == 2

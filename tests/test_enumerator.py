@@ -146,7 +146,7 @@ def test_given_calls_of_another_page_or_that_are_forbidden_count_for_nothing() -
 def test_aims_say_what_a_call_is_for() -> None:
     aims = [
         Aim("covers", note="3-wise"), Aim("twin"), Aim("limits", ("a",)), Aim("lists", ("a",)), Aim("breaks", ("a",)),
-        Aim("breaks", ("a", "b", "c")), Aim("orders", ("a", "b"), note="a (161002) and b (561103)"), Aim("pinned", name="one", note="why"),
+        Aim("breaks", ("a", "b", "c")), Aim("orders", ("a", "b"), codes=(161002, 561103)), Aim("pinned", name="one", note="why"),
     ]  # fmt: skip
     assert [(str(aim), aim.label) for aim in aims] == [
         ("3-wise", ""), ("the legal twin of a broken call", ""), ("at the limit of a", ""), ("one of what a lists", ""),

@@ -18,7 +18,7 @@ from opgen.golden.avg_pool2d_backward import golden as avg_pool
 from opgen.golden.convolution_backward import PARTNERS
 from opgen.numbers import exact
 from opgen.numbers.exact import golden_exact, magnitude_exact, sliced
-from opgen.numbers.fill import draw
+from opgen.numbers.fill import draw, keys
 from opgen.numbers.numerics import rounded
 from opgen.numbers.recipes import RECIPES
 from opgen.numbers.slot import Slot
@@ -51,7 +51,7 @@ product.calls = 0
 def filled(recipe: str, cases: list[str], compute: str = "FLOAT", **shapes: tuple[int, ...]) -> dict[str, np.ndarray]:
     roles = {"gradOutput": "gradient"}
     return {
-        name: rounded(draw(recipe, 3, cases, Slot(name, shape, "FLOAT", compute, depth=DEPTH,
+        name: rounded(draw(recipe, keys(3, cases), Slot(name, shape, "FLOAT", compute, depth=DEPTH,
                                                           role=roles.get(name, "operand"))), compute)
         for name, shape in shapes.items()
     }  # fmt: skip
@@ -148,7 +148,7 @@ def test_pooling_in_multiples_of_the_divisors() -> None:
              "divisorOverride": 0, "Hin": 9, "Win": 9, "Hout": 5, "Wout": 5}  # fmt: skip
     for recipe, compute in (("grid", "FLOAT"), ("wide_exponent", "FLOAT"), ("grid", "FLOAT16")):
         slot = Slot("gradOutput", (2, 3, 5, 5), "FLOAT", compute, depth=9, role="gradient", factors=1, multiple_of=36)
-        gradient = draw(recipe, 0, ["a", "b"], slot)
+        gradient = draw(recipe, keys(0, ["a", "b"]), slot)
         tensors = {"gradOutput": gradient, "self": np.zeros((2, 2, 3, 9, 9))}
         got = golden_exact(avg_pool, tensors, shape, ["gradInput"], 9, {}, multiple_of=36)["gradInput"]
         count = np.full(5, 3)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opgen.numbers import numerics
-from opgen.numbers.numerics import DTYPES, FORMATS, format_of, is_tie, rounded, stored, ulp, ulp_distance
+from opgen.numbers.numerics import DTYPES, FORMATS, format_of, in_compute, is_tie, rounded, stored, ulp, ulp_distance
 
 HALVES = ["FLOAT16", "BFLOAT16"]
 
@@ -188,3 +188,22 @@ def test_ulp_distance_special(name: str) -> None:
 
 def test_documentation() -> None:
     assert doctest.testmod(numerics).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("storage", "to", "exact"),
+    [
+        ("FLOAT", "FLOAT", True), ("FLOAT16", "FLOAT", True), ("FLOAT16", "HFLOAT32", True), ("BFLOAT16", "HFLOAT32", True),
+        ("FLOAT16", "FLOAT16", True), ("DOUBLE", "FLOAT", True), ("DOUBLE", "FLOAT16", True), ("COMPLEX64", "FLOAT16", True),
+        ("FLOAT", "HFLOAT32", False), ("FLOAT", "FLOAT16", False), ("FLOAT", "BFLOAT16", False), ("FLOAT16", "BFLOAT16", False),
+        ("BFLOAT16", "FLOAT16", False),
+    ],
+)  # fmt: skip
+def test_what_is_computed_with(storage: str, to: str, exact: bool) -> None:
+    """A dtype that holds all values changes none; a narrower one rounds once, but for DOUBLE and complex dtypes."""
+    values = stored(np.array([1.0, 1 + 2.0**-10, 2.0**-24, 1e30, 3.14159265]), storage).astype(DTYPES[storage].wide)
+    found = in_compute(values, storage, to)
+    assert (found is values) == exact
+    if exact and not np.iscomplexobj(values) and storage != "DOUBLE":
+        assert np.array_equal(rounded(values, to), values)
+    assert exact or (np.array_equal(found, rounded(values, to)) and not np.array_equal(found, values))

@@ -96,9 +96,10 @@ def test_killed_at_any_moment(suite: Suite, expected: bytes, tmp_path: Path, wor
             longest *= 1.25
         if partial(path).exists():
             went_on += 1
-            with pytest.raises(BundleError):
-                opgen.open(partial(path))
-            assert verify(partial(path))
+            if partial(path).read_bytes() != expected:  # else it died with everything done but the name
+                with pytest.raises(BundleError):
+                    opgen.open(partial(path))
+                assert verify(partial(path))
             let_go(path)
     engine.write(suite, path, HEADER, seed=5, resume=True, force=True)
     assert path.read_bytes() == expected

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import pytest
 
 from opgen.calls.jsonl import NamedCall, to_plain
-from opgen.model import FileError, TensorDesc
+from opgen.enumeration.enumerator import enumerate_calls
+from opgen.model import FileError, Problem, TensorDesc
 from opgen.numbers.recipes import RECIPES
 from opgen.page.book import book
 from opgen.planning.plan import Pinned, Vacuous, plan_for
+from opgen.suites import naming
+from opgen.suites.naming import named
 from opgen.suites.suite import call_suite, plan_suite
 from tests.suites import PAGES, page, plan, suite
 
@@ -29,6 +33,28 @@ def test_an_id_stays_when_the_plan_grows_around_it() -> None:
     more = replace(made, pinned=(*made.pinned, Pinned("new", "one more", (), made.pinned[0].args, "ones", ("standard",))))
     before, after = suite(spec.name).cases, plan_suite([(spec, more)], "standard").cases
     assert {case.id for case in before} < {case.id for case in after}
+
+
+def test_cases_whose_digests_collide_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = page("reflection_pad2d_backward")
+    before = suite(spec.name).cases
+    monkeypatch.setattr(naming, "DIGEST", 1)
+    after = plan_suite([(spec, plan(spec.op))], "standard").cases
+    assert len({case.id for case in after}) == len(after) == len(before)
+    assert max(len(case.id.rsplit("-", 1)[1]) for case in after) == 64
+    assert [(case.call, case.recipe, case.intent) for case in after] == [(case.call, case.recipe, case.intent) for case in before]
+
+
+def test_a_recipe_is_part_of_what_a_case_is() -> None:
+    spec = page("reflection_pad2d_backward")
+    drafted = enumerate_calls(spec, plan(spec.op), "smoke")
+    grid, ones = (named(replace(drafted, recipe=[recipe] * len(drafted.kind)))[1].ids for recipe in ("grid", "ones"))
+    assert len(grid) == len(ones) and not set(grid) & set(ones)
+
+
+def test_problems_reach_another_process() -> None:
+    error = pickle.loads(pickle.dumps(FileError([Problem("a", 1, "b", "c")])))
+    assert error.problems == [Problem("a", 1, "b", "c")] and str(error) == "a:1: b: c"
 
 
 def test_equal_calls_are_one_case_with_every_purpose() -> None:

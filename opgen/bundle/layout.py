@@ -20,7 +20,7 @@ from opgen.bundle.column import Column, spread
 from opgen.bundle.dtypes import ALIGNMENT, DTYPES, ROLES, BundleError, numpy_dtype, stored_dtypes
 
 _LARGEST = 1 << 46
-"""Elements of one tensor, and bytes of one blob, beyond which no file is planned."""
+"""Elements of one tensor, and of one blob, beyond which no file is planned."""
 _BYTES_PER_TENSOR, _BYTES_PER_CASE, _BYTES_PER_FILE = 96, 190, 48 << 10
 
 

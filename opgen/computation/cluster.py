@@ -18,9 +18,10 @@ _AHEAD = 4
 
 
 def computed(
-    work: Callable[[list[Batch]], list[Any]], chunks: Iterable[list[Batch]], address: str
+    work: Callable[[list[Batch]], list[Any]], cut: Callable[[int], Iterable[list[Batch]]], address: str
 ) -> Iterator[tuple[list[Batch], list[Any]]]:
-    """Chunks and their arrays, in the order in which they are done. ``work`` is what a worker does with a chunk.
+    """Chunks and their arrays, in the order in which they are done. ``work`` is what a worker does with a chunk, ``cut`` gives the
+    chunks for a number of workers.
 
     Raises FileError where dask is not installed, nobody answers at ``address``, or the cluster has no worker.
     """
@@ -36,7 +37,7 @@ def computed(
         threads = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
         if not threads:
             raise FileError([Problem("--dask", None, address, "the cluster has no worker; start one with 'dask worker ADDRESS'")])
-        waiting = iter(chunks)
+        waiting = iter(cut(threads))
         under_way: dict[str, list[Batch]] = {}
 
         def submit() -> Any:

@@ -29,6 +29,8 @@ TURNS = 16
 """Chunks that every worker gets at least, if there is enough for all, since the last ones end at different times."""
 LEAST = 1 << 16
 """Elements of a chunk that is worth a message."""
+BESIDE = 64
+"""What a case costs beside its elements, in elements: of empty tensors, too, there are no more together than that."""
 
 
 def compute(batch: Batch, seed: int) -> Arrays:
@@ -37,9 +39,10 @@ def compute(batch: Batch, seed: int) -> Arrays:
 
 
 def together(batches: Sequence[Batch], workers: int = 1) -> Iterator[list[Batch]]:
-    """Neighbouring batches that are computed and written in one go; a large one stays alone."""
-    sizes = [len(batch.ids) * batch.elements for batch in batches]
-    room = TOGETHER if workers <= 1 else min(TOGETHER, max(LEAST, sum(sizes) // (TURNS * workers)))
+    """Neighbouring batches that are computed and written in one go, by one of some workers; a large one stays alone."""
+    sizes = [len(batch.ids) * (batch.elements + BESIDE) for batch in batches]
+    shares = sum(min(size, TOGETHER) for size in sizes) // (TURNS * workers)
+    room = TOGETHER if workers <= 1 else min(TOGETHER, max(LEAST, shares))
     some: list[Batch] = []
     total = 0
     for batch, size in zip(batches, sizes, strict=True):
@@ -72,12 +75,11 @@ def write(
         there = writer.written
         waiting = sorted((batch for batch in suite.batches if not there[batch.rows].all()), key=lambda batch: int(batch.rows[0]))
         tell(len(suite.cases) - _cases(waiting))
-        chunks = list(together(waiting, workers))
         if dask:
-            for some, arrays in cluster.computed(partial(computing.compute, seed=seed), chunks, dask):
+            for some, arrays in cluster.computed(partial(computing.compute, seed=seed), partial(together, waiting), dask):
                 writer.write_batches(zip([batch.rows for batch in some], arrays, strict=True))
                 tell(_cases(some))
-        elif workers <= 1 or len(chunks) < 2 * workers:
+        elif len(chunks := list(together(waiting, workers))) < 2 or workers <= 1:
             for some in chunks:
                 writer.write_batches(zip([batch.rows for batch in some], computing.compute(some, seed), strict=True))
                 tell(_cases(some))
@@ -102,7 +104,7 @@ def _in_processes(port: Blocks, chunks: Sequence[list[Batch]], seed: int, worker
 
     try:
         with one_line(port.path):
-            yield from processes.answers(work, range(len(chunks)), workers)
+            yield from processes.answers(work, range(len(chunks)), min(workers, len(chunks)))
     except processes.Killed:
         raise BundleError(f"{port.path}: a worker process was killed, perhaps for want of memory; try fewer --workers") from None
 

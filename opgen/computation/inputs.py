@@ -23,8 +23,6 @@ from opgen.numbers.recipes import RECIPES, quantum
 from opgen.numbers.slot import Role, Slot
 from opgen.suites.batch import Batch
 
-PLANTED = ("nonfinite", "overflow")
-"""Recipes that plant values which are or become Inf or NaN."""
 Arrays: TypeAlias = dict[tuple[str, str], Array]
 """Everything that is stored of a batch: (name, role) -> (B, ...); inputs as whole storages."""
 SMALL = 1 << 14
@@ -89,7 +87,7 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inp
             together = numbers.alike is not None and size <= SMALL and name not in batch.given
             groups.setdefault(numbers.alike if together else (id(inputs), name), []).append((inputs, name, desc, size))
     for alike in groups.values():
-        _keep(alike, _values(alike, seed))
+        _keep(alike, _values(alike))
     return found
 
 
@@ -104,7 +102,7 @@ def _numbers(
     return Numbers(slot, alike, step, step is not None and step >= format_of(compute).min_normal)
 
 
-def _values(tensors: Sequence[_Tensor], seed: int) -> Array:
+def _values(tensors: Sequence[_Tensor]) -> Array:
     """The values of inputs that are alike, flat and one after the other; or of a single one."""
     first, name, *_ = tensors[0]
     batch, numbers = first.batch, first.numbers[name]
@@ -113,13 +111,13 @@ def _values(tensors: Sequence[_Tensor], seed: int) -> Array:
         wanted = [(inputs.keys, name, size // len(inputs.keys) * parts) for inputs, name, _, size in tensors]
         return draw_alike(batch.recipe, numbers.slot, wanted)
     slot = replace(numbers.slot, tensor=name, shape=batch.tensors[name].shape, places=_places(batch, numbers.slot.role))
-    return (given(batch, slot) if name in batch.given else draw(batch.recipe, seed, batch.ids, slot)).reshape(-1)
+    return (given(batch, slot) if name in batch.given else draw(batch.recipe, first.keys, slot)).reshape(-1)
 
 
 def _places(batch: Batch, role: Role) -> tuple[int, ...] | None:
     """Where the gradient may hold what is not finite, as the kernel says: nowhere that padding may be multiplied by it."""
     places = getattr(kernel(batch.op), "places", None)
-    if places is None or role != "gradient" or batch.recipe not in PLANTED:
+    if places is None or role != "gradient" or not RECIPES[batch.recipe].gradient.planted:
         return None
     return tuple(places(batch.names, {name: desc.shape for name, desc in batch.tensors.items()}).tolist())
 

@@ -22,7 +22,7 @@ from opgen.bundle.results import Results
 from opgen.devices import NoDevice
 from opgen.devices._torchops import ADAPTERS, MODES, Unable
 from opgen.model import NOT_RUN, TensorDesc
-from opgen.numbers.numerics import DTYPES, FORMATS, Array, rounded, stored
+from opgen.numbers.numerics import DTYPES, FORMATS, Array, in_compute, stored
 from opgen.page.book import book
 
 NOTE = "torch runs valid calls only; calls to be refused and calls without data were skipped"
@@ -152,9 +152,7 @@ def _wide(storage: Array, dtype: str, compute: str) -> Array:
     """Stored values rounded once to the compute dtype, as FLOAT; DOUBLE and complex as they are."""
     if dtype in _WIDE:
         return storage
-    if compute in ("", "FLOAT", dtype) or compute not in FORMATS:
-        return storage.astype(np.float32)
-    return rounded(storage.astype(np.float64), compute).astype(np.float32)
+    return (in_compute(storage.astype(np.float64), dtype, compute) if compute in FORMATS else storage).astype(np.float32)
 
 
 def _from_numpy(storage: Array, dtype: str) -> torch.Tensor:

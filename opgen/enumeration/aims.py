@@ -12,14 +12,15 @@ class Aim(NamedTuple):
     """One thing that a call is for.
 
     ``rules`` are those that it breaks, the one aimed at first and the others in its company; the two whose order it tells; the
-    one at whose limit it stands, or of whose list it has a member. ``name`` is that of a pinned call, ``note`` what more there
-    is to say.
+    one at whose limit it stands, or of whose list it has a member. ``name`` is that of a pinned call, ``codes`` are those of
+    two rules, ``note`` is what more there is to say.
     """
 
     verb: Verb
     rules: tuple[str, ...] = ()
     name: str = ""
     note: str = ""
+    codes: tuple[int | None, ...] = ()
 
     def __str__(self) -> str:
         first, *others = self.rules or ("",)
@@ -33,7 +34,8 @@ class Aim(NamedTuple):
             case "breaks":
                 return f"breaks {first}" + (f" with {', '.join(others)}" if others else "")
             case "orders":
-                return f"orders {self.note}: the code tells which is checked first"
+                told = " and ".join(f"{rule} ({code})" for rule, code in zip(self.rules, self.codes, strict=True))
+                return f"orders {told}: the code tells which is checked first"
             case "twin":
                 return "the legal twin of a broken call"
             case "pinned":

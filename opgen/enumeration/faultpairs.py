@@ -40,6 +40,5 @@ def fault_pairs(edited: Edited, singles: dict[str, list[int]], most: int) -> dic
         key = (one, other, int(product[row]))
         if (broken[:, row] == wanted).all() and taken.get(key, 0) < most and row not in chosen:
             taken[key] = taken.get(key, 0) + 1
-            note = f"{one} ({rules[one][1].code}) and {other} ({rules[other][1].code})"
-            chosen[row] = Aim("orders", (one, other), note=note)
+            chosen[row] = Aim("orders", (one, other), codes=(rules[one][1].code, rules[other][1].code))
     return chosen

@@ -7,7 +7,7 @@ by the array, for tensors of many cases at once: a generator of numpy costs more
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import TypeAlias
 
@@ -90,21 +90,21 @@ class Streams:
         return np.stack([halves >> _HALF, halves & _LOW], axis=1).reshape(2 * words, end - first)[: self._lanes]
 
 
-def draw(recipe: str, seed: int, case_ids: Sequence[str], slot: Slot) -> Array:
-    """Fill one tensor of every case of a batch: (B, *slot.shape), float64, or complex128 for complex dtypes.
+def draw(recipe: str, known: Array, slot: Slot) -> Array:
+    """Fill one tensor of every case of a batch, by their :func:`keys`: (B, *slot.shape), float64, or complex128 for complex dtypes.
 
     Values are exact in the storage dtype; those of grid recipes in the compute dtype too. No case depends on which
     others share its batch. Under HFLOAT32 no value is a tie of the rounding, on which public sources disagree.
     """
-    way, shape = RECIPES[recipe].draw(slot.role), (len(case_ids), *slot.shape)
-    tensor = (keys(seed, case_ids), slot.tensor, slot.count)
+    way, shape = RECIPES[recipe].draw(slot.role), (len(known), *slot.shape)
+    tensor = (known, slot.tensor, slot.count)
     if way.key is not None:
         return draw_alike(recipe, slot, [tensor]).reshape(shape)
     streams = Streams([tensor], way.lanes)
-    lanes = np.empty((way.lanes, streams.total), dtype=np.uint64)
+    lanes = np.empty((way.lanes, streams.total), dtype=np.uint32)  # which is half of what pieces come in
     for piece in blocks(streams.total):
         lanes[:, piece] = streams.lanes(piece)
-    values = way.values(lanes.reshape(way.lanes, len(case_ids), slot.count), streams.choices, slot)
+    values = way.values(lanes.reshape(way.lanes, len(known), slot.count), streams.choices, slot)
     return _finished(values, way, slot).view(DTYPES[slot.dtype].wide).reshape(shape)
 
 

@@ -172,8 +172,12 @@ def rounded(values: Array, to: str, mantissa: int = 11) -> Array:
 
 
 def in_compute(values: Array, storage: str, to: str) -> Array:
-    """What is computed with of values of a storage dtype: one rounding to the compute dtype, none where that is no narrower."""
-    if to in (storage, "FLOAT") or DTYPES[storage].complex or DTYPES[storage].part.name == "DOUBLE":
+    """What is computed with of values of a storage dtype: one rounding to the compute dtype, none where that holds them all.
+
+    Those of DOUBLE and complex dtypes are computed with as they are.
+    """
+    held, form = DTYPES[storage].part, format_of(to)
+    if DTYPES[storage].complex or held.name == "DOUBLE" or (form.digits >= held.digits and form.low <= held.low and form.high >= held.high):
         return values
     return rounded(values, to)
 

@@ -29,13 +29,14 @@ class Draw:
     """A way to draw one tensor: its 32-bit lanes per value, and what all its finite values are multiples of.
 
     Tensors whose slots have the same ``key`` are drawn alike, each value from its own lanes alone, whatever the shape; without
-    a key, values depend on where they stand.
+    a key, values depend on where they stand. ``planted``: some are or become Inf or NaN, at places that a kernel may restrict.
     """
 
     lanes: int
     values: Values
     quantum: Callable[[Slot], float] | None = None
     key: Callable[[Slot], tuple[object, ...]] | None = lambda slot: (slot.dtype, slot.compute, slot.bits, slot.multiple_of, slot.range)
+    planted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,8 @@ def _normal(lanes: Array, choice: Array, slot: Slot) -> Array:
     length = slot.multiple.bit_length() if slot.multiple > 1 else 0
     values = _scaled((total >> 18) | 1, -14) if length else _scaled(total, -32)
     if slot.range is not None:
-        low, high = slot.range
+        largest = min(format_of(slot.dtype).max, format_of(slot.compute).max)
+        low, high = (min(max(end, -largest), largest) for end in slot.range)
         values = np.clip(values * ((high - low) / 8) + (high + low) / 2, low, high)
     if length:  # leave the multiple its digits, and let no later rounding break it
         return rounded(values, "HFLOAT32", mantissa=slot.digits - 1 - length) * (slot.multiple * 2.0**-length)
@@ -234,8 +236,8 @@ SUBNORMALS = Draw(1, _subnormals, _subnormal_quantum)
 ZEROS = Draw(0, _fixed(0), lambda slot: 1.0)
 ONES = Draw(0, _fixed(1), lambda slot: 1.0)
 ONE_HOT = Draw(0, _one_hot, lambda slot: 1.0, None)
-NONFINITE = Draw(1, _nonfinite, _step, None)
-OVERFLOW = Draw(1, _overflow, _step, None)
+NONFINITE = Draw(1, _nonfinite, _step, None, planted=True)
+OVERFLOW = Draw(1, _overflow, _step, None, planted=True)
 POWERS = Draw(1, _powers, lambda slot: 2.0**-_SCALE)
 
 _TABLE = {  # name: gradient, operand, centre, scale, what it finds

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
 from opgen.numbers.numerics import Array
 
 
-@cache
+@lru_cache(maxsize=32)
 def index(shape: tuple[int, ...], steps: tuple[int, ...], offset: int) -> Array:
     """(elements,) int64, read-only: position in storage of every element of a view, in row-major order of the view.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from opgen.model import TensorDesc
-from opgen.numbers.numerics import DTYPES, rounded
+from opgen.numbers.numerics import DTYPES, FORMATS, in_compute
 from opgen.numbers.views import index
 from opgen.repro.described import folded, parts, summary, tensors
 
@@ -65,8 +65,8 @@ def program(failing: Failing) -> str:
     for name, storage in failing.storage.items():
         desc = held[name].desc
         wide = storage[index(desc.shape, desc.steps, desc.offset)].astype(DTYPES[desc.dtype].wide)
-        if desc.dtype not in _WIDE and failing.compute in ("FLOAT16", "BFLOAT16", "HFLOAT32") and failing.compute != desc.dtype:
-            wide = rounded(wide, failing.compute)
+        if failing.compute in FORMATS:
+            wide = in_compute(wide, desc.dtype, failing.compute)
         dtype = _WIDE.get(desc.dtype, "float32")
         lines.append(f"{name} = tensor({desc.shape}, torch.{dtype}, [\n{folded(map(repr, parts(wide)), '    ')}\n])")
     lines += [expression, "wrong = 0"]

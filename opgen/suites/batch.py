@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from opgen.calls.costs import elements
 from opgen.calls.distinct import chosen, numbered, numbered_rows
 from opgen.calls.table import LAYOUT, CallTable, ScalarColumn, TensorColumn
 from opgen.judge.oracle import Judgement
@@ -27,7 +28,7 @@ BATCH_CASES = 64
 
 @dataclass(slots=True)
 class Batch:
-    """Cases of one operator that share every shape, stride and attribute; ``elements`` are those of all tensors of one of them.
+    """Cases of one operator that share every shape, stride and attribute; ``elements`` are those that all tensors of a case hold.
 
     ``tensors`` are the call's descriptors, ``names`` the spec's bound names, ``wanted`` the outputs to compute, ``exact`` those
     that no compute mode rounds. ``roles`` names every input of the operator, ``inputs`` those that are no null pointer here.
@@ -77,7 +78,7 @@ def batches(
     places, ids = data.places[order], tuple([data.ids[i] for i in order.tolist()])
     rows = used[data.position[first]]
     there = {name: here[rows] for name, here in tensors.items()}
-    size = np.sum([np.where(here, judged.view.get((name, "numel")).data[rows], 0) for name, here in there.items()], axis=0)
+    size = elements(judged.table)[rows].astype(np.int64)
     descs = [dict(zip(tensors, described[i], strict=False)) for i in data.position[first].tolist()]
     for i in np.flatnonzero(~np.logical_and.reduce(list(there.values()))).tolist():
         descs[i] = {name: desc for name, desc in descs[i].items() if desc is not None}
@@ -89,11 +90,11 @@ def batches(
     )  # fmt: skip
     roles, exact = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}, frozenset(spec.exact)
     op, factors = spec.op, plan.factors
-    for start, end, step, by_name, elements, inputs, names, outputs, dtype, recipe, given in columns:
+    for start, end, step, by_name, held, inputs, names, outputs, dtype, recipe, given in columns:
         for at in range(start, end, step):
             some = slice(at, min(at + step, end))
             yield Batch(
-                op, places[some], ids[some], by_name, elements, inputs, names, outputs, exact, dtype, recipe, roles, factors, given
+                op, places[some], ids[some], by_name, held, inputs, names, outputs, exact, dtype, recipe, roles, factors, given
             )
 
 

@@ -16,6 +16,9 @@ from opgen.enumeration.aims import Aims
 from opgen.enumeration.enumerator import Drafted
 from opgen.model import Kind
 
+DIGEST, LONG_DIGEST = 5, 32
+"""Bytes of the digest in an id; the second where another case has the first already."""
+
 
 @dataclass(frozen=True)
 class Purpose:
@@ -35,6 +38,7 @@ def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
     An id says what a case is, so it stays the same when a plan grows around it.
     """
     order: dict[str, int] = {}
+    texts: dict[str, str] = {}
     aims: list[Aims] = []
     places = np.zeros(len(drafted.table), dtype=np.int64)
     kept: list[int] = []
@@ -44,8 +48,11 @@ def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
         if row in drafted.given:
             what.append({name: list(values) for name, values in drafted.given[row].items()})
         text = json.dumps(what, separators=(",", ":"))
-        digest = hashlib.blake2b(text.encode(), digest_size=5).hexdigest()
-        one = "-".join(part for part in (drafted.spec.op, call.product, kind, mine[0].label, digest) if part)
+        for size in (DIGEST, LONG_DIGEST):
+            digest = hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
+            one = "-".join(part for part in (drafted.spec.op, call.product, kind, mine[0].label, digest) if part)
+            if texts.setdefault(one, text) == text:
+                break
         if one not in order:
             order[one] = len(kept)
             kept.append(row)

@@ -20,7 +20,7 @@ from opgen.judge import library
 from opgen.judge.errata import Numeric
 from opgen.judge.oracle import judge
 from opgen.numbers.bounds import bound
-from opgen.numbers.numerics import FORMATS, Array, kept_in, rounded
+from opgen.numbers.numerics import FORMATS, Array, in_compute, kept_in, rounded
 from opgen.page.book import book
 from opgen.page.spec import Spec
 from opgen.verdict.explain import untouched
@@ -48,7 +48,8 @@ class _Case:
                 continue
             values = stored[p.name]
             wide = values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)[None]
-            found[p.name] = rounded(wide, compute) if compute in FORMATS and not np.iscomplexobj(wide) else wide
+            storage = self.view.call["args"][p.name]["dtype"]
+            found[p.name] = in_compute(wide, storage, compute) if compute in FORMATS else wide
         return found
 
 
