@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.golden.avg_pool2d_backward import golden as avg_pool
 from opgen.golden.convolution_backward import PARTNERS
 from opgen.numbers import exact
 from opgen.numbers.exact import golden_exact, magnitude_exact, sliced
@@ -141,26 +140,6 @@ def test_one_call_where_that_is_exact_and_no_further() -> None:
         golden_exact(product, tensors, {"order": 0}, ["gradWeight"], 8, PARTNERS)
         assert (product.calls - before == 1) == bool(once), (left, right)
     assert exact._span(np.array([[0.0, 0.0], [3.0, 1.0], [4.0, 1.0], [-5.0, 2.0**-20]])).tolist() == [0, 2, 2, 23]
-
-
-def test_pooling_in_multiples_of_the_divisors() -> None:
-    shape = {"kH": 3, "kW": 3, "sH": 2, "sW": 2, "padH": 1, "padW": 1, "ceilMode": 0, "countIncludePad": 0,
-             "divisorOverride": 0, "Hin": 9, "Win": 9, "Hout": 5, "Wout": 5}  # fmt: skip
-    for recipe, compute in (("grid", "FLOAT"), ("wide_exponent", "FLOAT"), ("grid", "FLOAT16")):
-        slot = Slot("gradOutput", (2, 3, 5, 5), "FLOAT", compute, depth=9, role="gradient", factors=1, multiple_of=36)
-        gradient = draw(recipe, keys(0, ["a", "b"]), slot)
-        tensors = {"gradOutput": gradient, "self": np.zeros((2, 2, 3, 9, 9))}
-        got = golden_exact(avg_pool, tensors, shape, ["gradInput"], 9, {}, multiple_of=36)["gradInput"]
-        count = np.full(5, 3)
-        count[[0]] = 2
-        count[4] = 2
-        true = Fraction(0)  # element (1, 1) lies in the windows (0..1, 0..1)
-        for i in (0, 1):
-            for j in (0, 1):
-                true += Fraction(gradient[1, 1, 2, i, j]) / int(count[i] * count[j])
-        assert got[1, 1, 2, 1, 1] == float(true)
-    with pytest.raises(ValueError, match="multiples of 36"):
-        golden_exact(avg_pool, {**tensors, "gradOutput": gradient + 1}, shape, ["gradInput"], 9, {}, multiple_of=36)
 
 
 def test_huge_values_and_depths() -> None:

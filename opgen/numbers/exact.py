@@ -29,14 +29,11 @@ def golden_exact(
     wanted: Collection[str],
     depth: int,
     partners: Mapping[str, str],
-    multiple_of: int = 1,
 ) -> dict[str, Array]:
     """Run a golden that is linear in ``gradOutput`` and in each output's partner, with no rounding but the last.
 
-    ``tensors`` carry a leading batch axis; ``depth`` is the largest number of terms in a sum. ``multiple_of``: the
-    kernel divides the gradient by divisors of this before it sums, and the gradient consists of such multiples (else
-    ValueError). A case's result is the same in every batch, and never -0. Cases with Inf, NaN or ``|x| >= 2**900``
-    run once, unsplit.
+    ``tensors`` carry a leading batch axis; ``depth`` is the largest number of terms in a sum. A case's result is the same in
+    every batch, and never -0. Cases with Inf, NaN or ``|x| >= 2**900`` run once, unsplit.
 
     The cost is one call for data on a grid, else one per pair of slices: an operand whose bits span s binades has
     about ``s / (w + 1)`` slices, where ``w = (53 - log2 depth) / 2``. FLOAT at depth 4096 has 2 for the recipe normal
@@ -47,20 +44,16 @@ def golden_exact(
     operands = {name: value for name in (GRADIENT, *used.values()) if (value := tensors[name]) is not None}
     tame = np.logical_and.reduce([_largest(value) < _HUGE for value in operands.values()])
     if not tame.all():
-        return _apart(tame, kernel, tensors, names, wanted, depth, partners, multiple_of)
-    room = 53 - (max(depth, 1) - 1).bit_length() - (multiple_of - 1).bit_length()
-    scaled = dict(operands)
-    if multiple_of != 1:
-        scaled[GRADIENT] = _divided(operands[GRADIENT], multiple_of)
+        return _apart(tame, kernel, tensors, names, wanted, depth, partners)
+    room = 53 - (max(depth, 1) - 1).bit_length()
     width = min(room // 2 if used else room, 50)
     if width < 1:
         raise ValueError(f"a sum of {depth} terms leaves no bits to split")
-    if all(_on_grid(value, width) for value in scaled.values()) or _fits(scaled, used, room):
+    if all(_on_grid(value, width) for value in operands.values()) or _fits(operands, used, room):
         return {out: value + 0.0 for out, value in kernel(tensors, names, wanted).items()}
-    slices = {name: sliced(value, width) for name, value in scaled.items()}
+    slices = {name: sliced(value, width) for name, value in operands.items()}
     totals: dict[str, tuple[Array, Array]] = {}
-    for piece in slices[GRADIENT]:
-        left = piece * multiple_of if multiple_of != 1 else piece
+    for left in slices[GRADIENT]:
         for index in range(max((len(slices[name]) for name in used.values()), default=1)):
             right = {name: slices[name][index] for name in set(used.values()) if index < len(slices[name])}
             now = [out for out in wanted if (used[out] in right if out in used else index == 0)]
@@ -139,14 +132,6 @@ def _fits(operands: Mapping[str, Array], used: Mapping[str, str], room: int) -> 
     spans = {name: _span(value) for name, value in operands.items()}
     totals = [spans[GRADIENT], *(spans[GRADIENT] + spans[name] for name in used.values())]
     return all(bool((total <= room).all()) for total in totals)
-
-
-def _divided(gradient: Array, divisor: int) -> Array:
-    fraction, _ = np.frexp(_real(gradient))
-    odd = divisor // (divisor & -divisor)
-    if ((fraction * 2.0**53).astype(np.int64) % odd).any():
-        raise ValueError(f"{GRADIENT} has values that are no multiples of {divisor}")
-    return gradient / divisor
 
 
 def _added(high: Array, low: Array, value: Array) -> tuple[Array, Array]:

@@ -119,7 +119,7 @@ def draw_alike(recipe: str, slot: Slot, tensors: Collection[Tensor]) -> Array:
 
 
 def _finished(values: Array, way: Draw, slot: Slot) -> Array:
-    if slot.compute == "HFLOAT32" and way.quantum is None and slot.multiple == 1:
+    if slot.compute == "HFLOAT32" and way.quantum is None:
         ties = is_tie(values) | is_tie(values, mantissa=10)
         values = np.where(ties, values - np.copysign(ulp(values, DTYPES[slot.dtype].part.name), values), values)
     return values

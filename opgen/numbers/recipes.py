@@ -35,7 +35,7 @@ class Draw:
     lanes: int
     values: Values
     quantum: Callable[[Slot], float] | None = None
-    key: Callable[[Slot], tuple[object, ...]] | None = lambda slot: (slot.dtype, slot.compute, slot.bits, slot.multiple_of, slot.range)
+    key: Callable[[Slot], tuple[object, ...]] | None = lambda slot: (slot.dtype, slot.compute, slot.bits, slot.range)
     planted: bool = False
 
 
@@ -97,24 +97,17 @@ def _scaled(whole: Array, exponent: int) -> Array:
 
 def _grid(lanes: Array, choice: Array, slot: Slot) -> Array:
     low, high, exponent = grid(slot)
-    whole = _nonzero(lanes[0], low, high)
-    if slot.multiple != 1:
-        whole *= slot.multiple
-    return _scaled(whole, exponent)
+    return _scaled(_nonzero(lanes[0], low, high), exponent)
 
 
 def _integers(lanes: Array, choice: Array, slot: Slot) -> Array:
     total = min(_EXACT_SUM.get(format_of(name).name, 2**24) for name in (slot.dtype, slot.compute))
-    depth, step = max(slot.depth, 1), slot.multiple_of
-    if depth * step > total or step > 2**slot.bits:
-        step = 1
-    most = min(2**slot.bits // step, 255)
-    while most > 1 and depth * step * most**slot.factors > total:
+    most = min(2**slot.bits, 255)
+    while most > 1 and max(slot.depth, 1) * most**slot.factors > total:
         most -= 1
     low, high = slot.range or (-most, most)
     low, high = max(ceil(low), -most), min(floor(high), most)
     whole = _nonzero(lanes[0], low, high) if low <= high else np.ones(lanes[0].shape, dtype=np.int64)
-    whole *= step
     return whole.astype(np.float64)
 
 
@@ -128,34 +121,27 @@ def _normal(lanes: Array, choice: Array, slot: Slot) -> Array:
     total -= 6 * 65535
     total <<= 16
     total += lanes[6].view(np.int64) >> 16
-    length = slot.multiple.bit_length() if slot.multiple > 1 else 0
-    values = _scaled((total >> 18) | 1, -14) if length else _scaled(total, -32)
+    values = _scaled(total, -32)
     if slot.range is not None:
         largest = min(format_of(slot.dtype).max, format_of(slot.compute).max)
         low, high = (min(max(end, -largest), largest) for end in slot.range)
         values = np.clip(values * ((high - low) / 8) + (high + low) / 2, low, high)
-    if length:  # leave the multiple its digits, and let no later rounding break it
-        return rounded(values, "HFLOAT32", mantissa=slot.digits - 1 - length) * (slot.multiple * 2.0**-length)
     return rounded(values, slot.dtype)
 
 
 def _wide(lanes: Array, choice: Array, slot: Slot) -> Array:
     """Full significands at 32 exponents around 1; at 11 up to 1 where FLOAT16 takes part."""
     low, high = (-10, 0) if "FLOAT16" in (slot.dtype, slot.compute) else (-16, 15)
-    length = slot.multiple.bit_length() if slot.multiple > 1 else 0
-    digits = min(slot.digits if length else format_of(slot.dtype).digits, 30) - length
+    digits = min(format_of(slot.dtype).digits, 30)
     whole = _between(lanes[0], 2 ** (digits - 1), 2**digits - 1)
-    whole *= slot.multiple
-    exponents = _between(lanes[1] >> np.uint64(1) << np.uint64(1), low, high) - (digits + length - 1)
+    exponents = _between(lanes[1] >> np.uint64(1) << np.uint64(1), low, high) - (digits - 1)
     negative = (lanes[1] & np.uint64(1)).astype(bool)
     return np.ldexp(np.where(negative, -whole, whole).astype(np.float64), exponents.astype(np.int32))
 
 
 def _near_one(lanes: Array, choice: Array, slot: Slot) -> Array:
-    top = 2**slot.bits // slot.multiple
-    whole = top - _between(lanes[0], 0, isqrt(top))
-    whole *= slot.multiple
-    return _scaled(whole, -slot.bits)
+    top = 2**slot.bits
+    return _scaled(top - _between(lanes[0], 0, isqrt(top)), -slot.bits)
 
 
 def _alternating(lanes: Array, choice: Array, slot: Slot) -> Array:
@@ -183,19 +169,15 @@ def _powers(lanes: Array, choice: Array, slot: Slot) -> Array:
 
 
 def _fixed(value: int) -> Values:
-    """All alike; a one is one multiple, so that a division before the sum stays exact."""
-
-    def values(lanes: Array, choice: Array, slot: Slot) -> Array:
-        return np.full(lanes.shape[1:], float(value * slot.multiple))
-
-    return values
+    """All alike."""
+    return lambda lanes, choice, slot: np.full(lanes.shape[1:], float(value))
 
 
 def _one_hot(lanes: Array, choice: Array, slot: Slot) -> Array:
     values = np.zeros((len(choice), slot.count))
     if slot.count:
         rows = np.arange(len(choice))
-        values[rows, (choice % np.uint64(slot.count)).astype(np.int64)] = slot.multiple
+        values[rows, (choice % np.uint64(slot.count)).astype(np.int64)] = 1.0
     return values
 
 
@@ -226,7 +208,7 @@ def _step(slot: Slot) -> float:
 
 GRID = Draw(1, _grid, _step)
 INTEGERS = Draw(
-    1, _integers, lambda slot: 1.0, lambda slot: (slot.dtype, slot.compute, slot.depth, slot.factors, slot.multiple_of, slot.range)
+    1, _integers, lambda slot: 1.0, lambda slot: (slot.dtype, slot.compute, slot.depth, slot.factors, slot.range)
 )
 NORMAL = Draw(7, _normal)
 WIDE = Draw(2, _wide)

@@ -36,9 +36,8 @@ class Slot:
     """One tensor to be filled, the same for every case of a batch.
 
     ``tensor`` is the vendor's name and keys the random stream. ``depth`` is the largest accumulation depth of the case,
-    ``factors`` how many tensors are multiplied in one term. ``multiple_of`` makes values multiples of an integer, where
-    bits allow (a divisor that comes before a sum). ``range`` bounds grid, integers and normal. ``places`` are the flat
-    positions that may turn non-finite or overflow; by default the middle of all spatial axes, far from padding.
+    ``factors`` how many tensors are multiplied in one term. ``range`` bounds grid, integers and normal. ``places`` are the
+    flat positions that may turn non-finite or overflow; by default the middle of all spatial axes, far from padding.
     """
 
     tensor: str
@@ -48,7 +47,6 @@ class Slot:
     depth: int = 1
     role: Role = "operand"
     factors: int = 2
-    multiple_of: int = 1
     range: tuple[float, float] | None = None
     places: tuple[int, ...] | None = None
 
@@ -58,19 +56,8 @@ class Slot:
         return prod(self.shape) * (2 if DTYPES[self.dtype].complex else 1)
 
     @property
-    def digits(self) -> int:
-        """Significant bits that both storage and compute dtype hold."""
-        return min(format_of(self.dtype).digits, format_of(self.compute).digits)
-
-    @property
     def bits(self) -> int:
         return grid_bits(self.depth, self.dtype, self.compute, self.factors)
-
-    @property
-    def multiple(self) -> int:
-        """The odd part of ``multiple_of`` (halving is exact anyway), or 1 where it leaves fewer than two steps."""
-        odd = self.multiple_of // (self.multiple_of & -self.multiple_of)
-        return odd if 2 * odd <= 2**self.bits else 1
 
     def candidates(self) -> Array:
         """Flat positions for what must not meet padding."""
@@ -81,16 +68,16 @@ class Slot:
 
 
 def grid(slot: Slot) -> tuple[int, int, int]:
-    """(low, high, exponent): grid values are ``step * slot.multiple * 2**exponent`` for a step low..high.
+    """(low, high, exponent): grid values are ``step * 2**exponent`` for a step low..high.
 
     Spans ``slot.range``, by default -1..1. A range narrower than the grid makes the grid finer, up to the digits that
     the dtypes hold; a sum may then need splitting.
     """
-    return _grid(slot.dtype, slot.compute, slot.bits, slot.multiple, *(slot.range or (-1.0, 1.0)))
+    return _grid(slot.dtype, slot.compute, slot.bits, *(slot.range or (-1.0, 1.0)))
 
 
 @lru_cache(maxsize=4096)
-def _grid(dtype: str, to: str, bits: int, multiple: int, low: float, high: float) -> tuple[int, int, int]:
+def _grid(dtype: str, to: str, bits: int, low: float, high: float) -> tuple[int, int, int]:
     storage, compute = format_of(dtype), format_of(to)
     largest, digits = min(storage.max, compute.max), min(storage.digits, compute.digits)
     a, b = Fraction(min(max(low, -largest), largest)), Fraction(max(min(high, largest), -largest))
@@ -98,7 +85,7 @@ def _grid(dtype: str, to: str, bits: int, multiple: int, low: float, high: float
     finest = max(form.low - form.digits + 1 for form in (storage, compute))
     while True:
         exponent = max(_ceil_log2(top) - bits, finest)
-        quantum = Fraction(2) ** exponent * multiple
+        quantum = Fraction(2) ** exponent
         first, last = ceil(a / quantum), floor(b / quantum)
         if first <= last:
             return first, last, exponent
