@@ -44,6 +44,16 @@ def test_calls_that_break_two_rules_are_counted() -> None:
     assert (counted["pairs"], counted["left_out"], counted["crashing"], counted["dropped"]) == (0, 0, 0, 0)
 
 
+def test_what_is_aimed_at_is_counted_and_company_is_not() -> None:
+    made = suite("avg_pool2d_backward", "full")
+    counted = census(made)["pages"]["avg_pool2d_backward"]
+    assert counted["pairs"] == sum(case.intent.startswith("orders ") for case in made.cases) > 0
+    for entry in counted["rules"]:
+        said = f"breaks {entry['rule']}"
+        aimed = [case.id for case in made.cases if said in {part.split(" with ")[0] for part in case.intent.split("; ")}]
+        assert entry["invalid"] == aimed
+
+
 def test_the_size_of_a_bundle_is_known_before_it_is_written(tmp_path) -> None:
     from opgen.computation import engine
 

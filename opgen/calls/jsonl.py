@@ -31,6 +31,7 @@ MOST_PROBLEMS = 50
 MOST_FAULTS = 8
 MOST_REMEMBERED = 100_000
 _LOW, _HIGH = SCALARS["int64"]
+_MOST = sys.float_info.max
 _DECODER = json.JSONDecoder()
 _BYTE_ORDER_MARK = "\ufeff"
 _NOTHING: Mapping[str, Any] = {}
@@ -240,9 +241,9 @@ def _tensor(value: Any, name: str) -> TensorDesc:
 def _range(value: Any, name: str) -> tuple[float, float] | None:
     if value is None:
         return None
-    if type(value) is list and len(value) == 2 and all(type(v) in (int, float) for v in value) and value[0] <= value[1]:
+    if type(value) is list and len(value) == 2 and all(type(v) in (int, float) for v in value) and -_MOST <= value[0] <= value[1] <= _MOST:
         return float(value[0]), float(value[1])
-    raise CallFault(f"args.{name}.range: expects [lowest, highest], not {value!r}")
+    raise CallFault(f"args.{name}.range: expects [lowest, highest], finite numbers, not {value!r}")
 
 
 def _int_array(value: Any, name: str) -> tuple[int, ...]:
