@@ -38,7 +38,7 @@ def command(
     from opgen.cli.options import choose
     from opgen.devices import backend as backend_of
     from opgen.diff import diff
-    from opgen.interop.folder import file_name
+    from opgen.interop.folder import file_name, misplaced
     from opgen.model import FileError, Problem
     from opgen.repro import files
     from opgen.repro.minimize import Failing, minimize
@@ -50,12 +50,10 @@ def command(
         if not bad:
             raise FileError([Problem(results, None, case, f"{', '.join(report.totals)}: only a case that fails can be minimized")])
         folder = Path(output or f"{file_name(bad[0].case)}-minimal")
-        if folder.exists() and not folder.is_dir():
-            raise FileError([Problem(str(folder), None, "", "is a file; name a folder")])
-        if not folder.resolve().parent.is_dir():
-            raise FileError([Problem(str(folder), None, "", f"there is no folder {folder.parent}")])
-        if folder.is_dir() and any(folder.iterdir()) and not force:
-            raise FileError([Problem(str(folder), None, "", "holds files already; --force replaces them")])
+        taken = folder.is_dir() and any(folder.iterdir()) and not force
+        reason = misplaced(folder) or ("holds files already; --force replaces them" if taken else "")
+        if reason:
+            raise FileError([Problem(str(folder), None, "", reason)])
 
         def tell(failing: Failing) -> None:
             note(f"{failing.elements} elements: {failing.detail or failing.verdict}", quiet)

@@ -61,23 +61,25 @@ def new_folder(path: str | Path, manifest: Mapping[str, Any], force: bool) -> It
 
 def check(target: Path, force: bool) -> None:
     """Raise FileError where a folder cannot be written, before any work is done for it."""
-    reason = ""
-    if target.exists():
-        if not target.is_dir():
-            reason = "is a file; name a folder"
-        elif any(target.iterdir()):
-            own = _entries(target)
-            others = sorted({one.name for one in target.iterdir()} - own)
-            if not own:
-                reason = "is not empty and no export of opgen; name another folder"
-            elif others:
-                reason = f"holds what is no part of an export ({', '.join(others[:3])}); move it away or name another folder"
-            elif not force:
-                reason = "exists already; --force replaces it"
-    elif not target.resolve().parent.is_dir():
-        reason = f"there is no folder {target.parent}"
+    reason = misplaced(target)
+    if not reason and target.exists() and any(target.iterdir()):
+        own = _entries(target)
+        others = sorted({one.name for one in target.iterdir()} - own)
+        if not own:
+            reason = "is not empty and no export of opgen; name another folder"
+        elif others:
+            reason = f"holds what is no part of an export ({', '.join(others[:3])}); move it away or name another folder"
+        elif not force:
+            reason = "exists already; --force replaces it"
     if reason:
         raise FileError([Problem(str(target), None, "", reason)])
+
+
+def misplaced(target: Path) -> str:
+    """Why there can be no folder of this name; an empty text where there can."""
+    if target.exists():
+        return "" if target.is_dir() else "is a file; name a folder"
+    return "" if target.resolve().parent.is_dir() else f"there is no folder {target.parent}"
 
 
 def _entries(folder: Path) -> set[str]:
