@@ -156,9 +156,11 @@ def test_without_resume_a_partial_file_is_written_anew(suite: Suite, expected: b
 def after_ctrl_c(folder: Path, workers: str) -> tuple[subprocess.Popen[str], str, float]:
     """A command that was interrupted while it wrote, as soon as its file was there; its messages, and the seconds that it took to end."""
     command = [sys.executable, "-m", "opgen", "generate", "avg_pool2d_backward", "--plan", "full", "--workers", workers, "-o", "pool.h5"]
+    # Unmeasured: an interrupt that strikes inside coverage leaves its lock shut, and the command hangs.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     process = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env={**os.environ, "PYTHONPATH": str(Path(opgen.__file__).parents[1])},
+        env={**environment, "PYTHONPATH": str(Path(opgen.__file__).parents[1])},
     )  # fmt: skip
     while not (folder / "pool.h5.partial").exists() and process.poll() is None:
         time.sleep(0.01)
@@ -174,7 +176,7 @@ def test_ctrl_c_ends_at_once_and_tells_how_to_go_on(tmp_path: Path, workers: str
     for _ in range(5):  # a machine that is busy elsewhere may be done before the signal comes
         process, messages, took = after_ctrl_c(tmp_path, workers)
         assert "ignored" not in messages  # what Python says of an interrupt that nobody got
-        if process.returncode != 0:
+        if not (tmp_path / "pool.h5").exists():
             break
         (tmp_path / "pool.h5").unlink()
     assert took < 10
