@@ -45,6 +45,20 @@ def test_an_id_before_a_pattern(patterns: list[str], places: list[int]) -> None:
     assert chosen(ODD, patterns) == places
 
 
+def test_what_an_id_would_do_to_a_terminal_is_shown_instead(tmp_path: Path) -> None:
+    odd = "a\x1b[31m\x07\x9b1m"
+    calls, bundle, results = (str(tmp_path / name) for name in ("calls.jsonl", "b.h5", "r.h5"))
+    Path(calls).write_text(json.dumps({"id": odd, **device_sample.pad()}) + "\n")
+    assert run("generate", "--calls", calls, "-o", bundle).exit_code == 0
+    with opgen.open(bundle) as opened:
+        assert opened.ids == [odd]
+        device_sample.answer(opened, Path(results), lambda case, outputs: {name: array + 1 for name, array in outputs.items()})
+    commands = [("judge", "--format", "text", calls), ("inspect", bundle), ("inspect", bundle, "a*"), ("diff", bundle, results)]
+    for told in (*(run(*command) for command in commands), run("diff", bundle, bundle), run("inspect", bundle, f"{odd}?")):
+        assert "a\\x1b[31m\\x07\\x9b1m" in told.output or told.exit_code == 2
+        assert not {"\x1b", "\x07", "\x9b"} & set(told.output)
+
+
 def test_every_pattern_without_a_case_is_named() -> None:
     with pytest.raises(FileError) as caught:
         chosen(ODD, ["ab", "b*", "abc"], "HERE")

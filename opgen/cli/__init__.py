@@ -42,7 +42,9 @@ class Stop(click.ClickException):
         super().__init__("\n".join(lines))
 
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(self.message, file=file or sys.stderr)
+        from opgen.terminal import visible
+
+        click.echo(visible(self.message), file=file or sys.stderr)
 
 
 class Interrupted(Stop):

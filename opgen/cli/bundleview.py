@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from opgen.cli.console import table
 from opgen.model import BUCKETS
+from opgen.terminal import literal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,10 +30,10 @@ def show_summary(out: Console, found: Mapping[str, Any]) -> None:
     """The header, cases per operator, product and bucket, bytes per dtype, the largest cases."""
     header = found["header"]
     about = f"{size(found['bytes'])}, {found['cases']} cases, {found['with_data']} with data, {found['mistrusted']} mistrusted"
-    out.print(f"[bold]{_safe(found['file'])}[/]  {about}", soft_wrap=True)
+    out.print(f"[bold]{literal(found['file'])}[/]  {about}", soft_wrap=True)
     facts = {name.removesuffix("_version"): header.get(name, "") for name in ("plan", "shard", "seed", "opgen_version", "format_version")}
     facts["digest"] = found["digest"]
-    out.print("  ".join(f"{name} {_safe(value)}" for name, value in facts.items() if value != ""), soft_wrap=True)
+    out.print("  ".join(f"{name} {literal(value)}" for name, value in facts.items() if value != ""), soft_wrap=True)
     _counts(out, found["counts"])
     data = table("data of dtype", "bytes", right=("bytes",))
     for name, count in found["data"].items():
@@ -43,7 +44,7 @@ def show_summary(out: Console, found: Mapping[str, Any]) -> None:
     if found["largest"]:
         largest = table("largest cases", "bytes", right=("bytes",))
         for case in found["largest"]:
-            largest.add_row(_safe(case["id"]), size(case["bytes"]))
+            largest.add_row(literal(case["id"]), size(case["bytes"]))
         _print(out, largest)
 
 
@@ -58,15 +59,15 @@ def _counts(out: Console, counts: list[Mapping[str, Any]]) -> None:
     before = ("", "")
     for (op, product, kind), cells in rows.items():
         new = (op != before[0], (op, product) != before)
-        shown.add_row(_safe(op) if new[0] else "", product if new[1] else "", kind, *(str(cells.get(bucket, "")) for bucket in buckets))
+        shown.add_row(literal(op) if new[0] else "", product if new[1] else "", kind, *(str(cells.get(bucket, "")) for bucket in buckets))
         before = (op, product)
     _print(out, shown)
 
 
 def show_case(out: Console, case: Mapping[str, Any]) -> None:
     """One case: what it is for, the call, both answers, the tensors."""
-    out.print(f"[bold]{_safe(case['id'])}[/]  {case['kind']}, phase {case['phase']}", soft_wrap=True)
-    out.print(f"{_safe(case['op'])} on {case['product']}: {_safe(case['intent'])}", soft_wrap=True)
+    out.print(f"[bold]{literal(case['id'])}[/]  {case['kind']}, phase {case['phase']}", soft_wrap=True)
+    out.print(f"{literal(case['op'])} on {case['product']}" + (f": {literal(case['intent'])}" if case["intent"] else ""), soft_wrap=True)
     page, library = case["page"], case["library"]
     answers = table("source", "may answer", "why")
     answers.add_row("page", _codes(page["codes"]), page["bucket"])
@@ -76,11 +77,11 @@ def show_case(out: Console, case: Mapping[str, Any]) -> None:
     if page["breaks"]:
         breaks = table("breaks rule", "clause", "line", "found", right=("line",))
         for one in page["breaks"]:
-            breaks.add_row(one["rule"], one["clause"] or "", str(one["at"] or ""), _safe(one["found"]))
+            breaks.add_row(one["rule"], one["clause"] or "", str(one["at"] or ""), literal(one["found"]))
         _print(out, breaks)
     facts = {name: case[name] for name in ("recipe", "compute", "twin", "mistrusted") if case[name]}
     if facts:
-        out.print("  ".join(f"{name}: {_safe(value)}" for name, value in facts.items()), soft_wrap=True)
+        out.print("  ".join(f"{name}: {literal(value)}" for name, value in facts.items()), soft_wrap=True)
     arguments = table("argument", "value")
     for name, value in case["args"].items():
         arguments.add_row(name, _argument(value))
@@ -100,13 +101,6 @@ def _print(out: Console, shown: Table) -> None:
     """A table with air around it."""
     out.print(shown)
     out.print()
-
-
-def _safe(text: Any) -> str:
-    """Text that rich takes as it is."""
-    from rich.markup import escape
-
-    return escape(str(text))
 
 
 def _codes(codes: list[Any]) -> str:
@@ -133,7 +127,7 @@ def _argument(value: Any) -> str:
     if isinstance(value, list):
         return _list([str(item).lower() if isinstance(item, bool) else item for item in value])
     if not isinstance(value, dict):
-        return _safe(value)
+        return literal(value)
     text = f"{value['dtype']} {value['format']} {_list(value['shape'])}"
     if value.get("strides") is not None:
         text += f" strides {_list(value['strides'])}"

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from opgen.terminal import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -41,7 +43,7 @@ def _console(stderr: bool) -> Console:
 def note(text: str, quiet: bool = False) -> None:
     """One message on standard error, unless ``quiet``."""
     if not quiet:
-        click.echo(text, err=True)
+        click.echo(visible(text), err=True)
 
 
 def json_text(value: Any) -> None:

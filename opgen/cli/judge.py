@@ -22,10 +22,11 @@ def command(calls: str, form: str, truth: str) -> None:
     from opgen.calls.jsonl import no_collection, read_calls
     from opgen.judge import judging
     from opgen.page.book import book
+    from opgen.terminal import visible
 
     pages = book()
     answers = judging.judge_calls(read_calls(calls, pages.kinds), pages)
     asked: Truth = truth  # type: ignore[assignment]
-    lines = judging.json_lines(answers, asked) if form == "json" else (judging.as_text(one, pages, asked) for one in answers)
+    lines = judging.json_lines(answers, asked) if form == "json" else (visible(judging.as_text(one, pages, asked)) for one in answers)
     with no_collection():
         sys.stdout.writelines(f"{line}\n" for line in lines)

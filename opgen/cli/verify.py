@@ -20,7 +20,7 @@ def command(ctx: click.Context, files: tuple[str, ...], quiet: bool) -> None:
     for path in files:
         faults = verify(path)
         for fault in faults:
-            click.echo(fault, err=True)
+            console.note(fault)
         if not faults:
             console.note(f"{path}: whole", quiet)
         damaged |= bool(faults)

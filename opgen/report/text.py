@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console, Group
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from opgen.model import Verdict
+from opgen.terminal import literal, visible
 from opgen.verdict.outcome import Report
 from opgen.verdict.statuses import BAD, KNOWN, LENIENT, PASSED, STRICT, VERDICTS
 
@@ -36,12 +36,12 @@ def _parts(report: Report, strict: bool, shown: int) -> Iterator[Any]:
     if bad:
         yield from _bad(bad, shown)
     for finding in report.findings[:6]:
-        yield Text.from_markup(f"[bold]shared[/]  {escape(str(finding))}")
+        yield Text.from_markup(f"[bold]shared[/]  {literal(finding)}")
     known = Counter(verdict.detail.split(":")[0].split(" (")[0] for verdict in report if verdict.verdict == KNOWN)
     for text, count in known.most_common(3):
-        yield Text.from_markup(f"[yellow]known[/]   {count} × {escape(text)}")
+        yield Text.from_markup(f"[yellow]known[/]   {count} × {literal(text)}")
     for note in report.notes:
-        yield Text.from_markup(f"note    {escape(note)}")
+        yield Text.from_markup(f"note    {literal(note)}")
     yield Text.from_markup(_last(report, bad))
 
 
@@ -83,8 +83,8 @@ def _bad(bad: list[Verdict], shown: int) -> Iterator[Any]:
     """The worst first: crashes, then by error / bound; no two in a row of one kind while there are others."""
     for verdict in spread(bad)[:shown]:
         style = STYLES.get(verdict.verdict, "")
-        yield Text.from_markup(f"[{style}]{verdict.verdict}[/]  {escape(verdict.case)}", overflow="fold")
-        yield Padding(Text(verdict.detail, overflow="fold"), (0, 0, 0, 8))
+        yield Text.from_markup(f"[{style}]{verdict.verdict}[/]  {literal(verdict.case)}", overflow="fold")
+        yield Padding(Text(visible(verdict.detail), overflow="fold"), (0, 0, 0, 8))
     if len(bad) > shown:
         yield Text(f"        ... and {len(bad) - shown} more", style="dim")
     yield Text()

@@ -1,0 +1,25 @@
+"""Texts of others on a terminal."""
+
+from __future__ import annotations
+
+_CONTROLS = {code: rf"\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
+
+
+def visible(text: str) -> str:
+    """A text whose control characters do nothing to a terminal: whoever wrote an id may have chosen them.
+
+    >>> print(visible("red \\x1b[31m"))
+    red \\x1b[31m
+    """
+    return text.translate(_CONTROLS)
+
+
+def literal(text: object) -> str:
+    """The same within rich's markup, where it means nothing but itself.
+
+    >>> print(literal("[bold] \\x1b[31m"))
+    \\[bold] \\x1b[31m
+    """
+    from rich.markup import escape
+
+    return escape(visible(str(text)))
