@@ -15,7 +15,7 @@ from opgen.numbers import bounds
 from opgen.numbers.bounds import Limits, Sums, bound, certain_overflows, formats_of, gamma
 from opgen.numbers.exact import golden_exact, magnitude_exact
 from opgen.numbers.fill import draw, keys
-from opgen.numbers.flushing import flushed_magnitude
+from opgen.numbers.flushing import flushed_share, without_subnormals
 from opgen.numbers.numerics import DTYPES, FORMATS, rounded, stored
 from opgen.numbers.recipes import quantum
 from opgen.numbers.slot import Slot
@@ -210,23 +210,25 @@ def test_flush_to_zero() -> None:
     normal = np.array([2.0**-13])
     assert bound(normal, normal, 4, "FLOAT16")[0] < 2.0**-13  # a normal value may not be flushed
 
-    def magnitudes(tensors: dict, names: dict, wanted: object) -> dict:
-        return {"gradInput": np.abs(tensors["gradOutput"] * tensors["weight"]).sum(axis=1)}
+    def sums(tensors: dict) -> tuple[np.ndarray, np.ndarray]:
+        terms = tensors["gradOutput"] * tensors["weight"]
+        return terms.sum(axis=1), np.abs(terms).sum(axis=1)
 
     tensors = {"gradOutput": RNG.normal(size=(5, 64)), "weight": RNG.normal(size=(5, 64)) * 2.0**100, "input": None}
-    assert flushed_magnitude(magnitudes, tensors, {}, (), {"gradOutput": "FLOAT", "weight": "FLOAT"}) is None
+    read = ("gradOutput", "weight")
+    assert all(np.array_equal(values, tensors[name]) for name, values in without_subnormals(tensors, read, "FLOAT").items() if name in read)
     tensors["gradOutput"][:, ::2] *= tiny / 8
-    golden = (tensors["gradOutput"] * tensors["weight"]).sum(axis=1)
-    extra = flushed_magnitude(magnitudes, tensors, {}, (), {"gradOutput": "FLOAT", "weight": "FLOAT"})
-    device = (tensors["gradOutput"][:, 1::2] * tensors["weight"][:, 1::2]).sum(axis=1)
-    magnitude = magnitudes(tensors, {}, ())["gradInput"]
-    assert extra is not None
-    limit = bound(golden, magnitude, 64, "FLOAT", flushed=extra["gradInput"])
-    assert (np.abs(device - golden) <= limit).all()
+    normal = without_subnormals(tensors, read, "FLOAT")
+    assert (normal["gradOutput"][:, ::2] == 0).all() and without_subnormals(tensors, ("weight",), "FLOAT")["gradOutput"].all()
+    (golden, magnitude), (device, kept) = sums(tensors), sums(normal)
+    share = flushed_share(magnitude, kept)
+    assert (np.abs(device - golden) <= bound(golden, magnitude, 64, "FLOAT", flushed=share)).all()
+    assert (share <= 2 * (magnitude - kept)).all() and not flushed_share(magnitude, magnitude).any()
     alone = {**tensors, "gradOutput": np.where(np.abs(tensors["gradOutput"]) < tiny, tensors["gradOutput"], 0.0)}
-    golden, magnitude = (alone["gradOutput"] * alone["weight"]).sum(axis=1), magnitudes(alone, {}, ())["gradInput"]
+    golden, magnitude = sums(alone)
     assert (np.abs(golden) > bound(golden, magnitude, 64, "FLOAT")).all()  # without it the flush would be too much
-    assert (np.abs(golden) <= bound(golden, magnitude, 64, "FLOAT", flushed=extra["gradInput"])).all()
+    assert (np.abs(golden) <= bound(golden, magnitude, 64, "FLOAT", flushed=flushed_share(magnitude, np.zeros(5)))).all()
+    assert flushed_share(np.array([np.inf, 1 + 2j]), np.array([np.inf, 1 + 1j])).tolist()[0] == 0
 
 
 def test_through_a_narrower_dtype() -> None:

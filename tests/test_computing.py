@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 from opgen.calls.jsonl import NamedCall, make_call
-from opgen.computation import inputs
+from opgen.computation import computing, inputs
 from opgen.computation.computing import Arrays, compute
 from opgen.golden import kernel
 from opgen.model import TensorDesc
-from opgen.numbers.numerics import format_of
+from opgen.numbers.numerics import Array, format_of
 from opgen.numbers.recipes import RECIPES
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.suites.suite import Batch, call_suite
 from tests import device_sample as sample
+from tests import suites
 
 
 @cache
@@ -76,4 +77,67 @@ def test_what_is_normal_is_not_subnormal() -> None:
             small = {name for name, values in parts.items() if ((values != 0) & (np.abs(values) < tiny)).any()}
             assert not {name for name in small if found.numbers[name].normal}
             assert not small or found.subnormal
-            assert recipe != "subnormals" or "gradOutput" not in parts or "gradOutput" in small
+            assert recipe != "subnormals" or {name for name, role in found.batch.roles.items() if role == "gradient"} <= small
+
+
+def of_smoke(recipe: str) -> list[Batch]:
+    """One case of each batch of the smoke suites, of every operator and dtype, with data of another recipe."""
+    whole = [batch for name in suites.PAGES for batch in suites.suite(name, "smoke").batches]
+    return [replace(batch, rows=batch.rows[:1], ids=batch.ids[:1], recipe=recipe) for batch in whole]
+
+
+def floats(array: Array) -> Array:
+    return np.ascontiguousarray(array).reshape(-1).view(array.real.dtype).astype(np.float64)
+
+
+@pytest.mark.parametrize("recipe", ["normal", "wide_exponent", "subnormals"])
+def test_a_device_may_flush_what_is_subnormal(recipe: str) -> None:
+    """Any subset of the subnormal inputs read as 0: the gradients stay within the bound, with all else exact."""
+    draw, moved = np.random.default_rng(1), set()
+    some = of_smoke(recipe)
+    depths = [max(computing._depths(batch).values(), default=1) for batch in some]
+    for found, arrays in zip(inputs.fill(some, depths, 0), compute(some, 0), strict=True):
+        batch, tiny = found.batch, format_of(found.batch.compute).min_normal
+        for chance in (1.0, 0.5):
+            flushed = {}
+            for name, values in found.seen.items():
+                if values is not None:
+                    parts = np.array(values, order="C").view(np.float64)
+                    parts[(np.abs(parts) < tiny) & (draw.random(parts.shape) < chance)] = 0
+                    flushed[name] = parts.view(values.dtype)
+            device = kernel(batch.op).golden({**found.seen, **flushed}, batch.names, batch.wanted)
+            for out in set(batch.wanted) - batch.exact:
+                golden, limit = floats(arrays[out, "golden"]), floats(arrays[out, "bound"])
+                error = np.abs(floats(device[out]) - golden)
+                assert (error <= limit)[np.isfinite(golden)].all(), (batch.ids, out)
+                if (error > limit / 8)[np.isfinite(golden)].any():
+                    moved.add(batch.op)
+    assert recipe != "subnormals" or moved == {batch.op for batch in some}
+
+
+def test_an_input_that_no_gradient_reads_changes_no_bound() -> None:
+    unread = set()
+    for batch in of_smoke("normal"):
+        (before,) = compute([batch], 0)
+        for name in batch.inputs:
+            values = inputs.fill([batch], [9], 0)[0].values[name]
+            assert values is not None
+            values.reshape(-1)[::7] = 2.0**-24  # a subnormal FLOAT16
+            (after,) = compute([replace(batch, given={name: values[0]})], 0)
+            for out in batch.wanted:
+                if before[out, "golden"].size and np.array_equal(before[out, "golden"], after[out, "golden"], equal_nan=True):
+                    unread.add((batch.op, name, out))
+                    assert np.array_equal(before[out, "bound"], after[out, "bound"], equal_nan=True), (batch.ids, name, out)
+    assert {("convolution_backward", "weight", "gradBias"), ("avg_pool2d_backward", "self", "gradInput")} <= unread
+
+
+@pytest.mark.parametrize("name", suites.PAGES)
+def test_a_device_that_returns_zeros_is_seen(name: str) -> None:
+    """In every case of everyday data half of the elements that are not 0 have a bound below their size, at least."""
+    some = [batch for batch in suites.suite(name).batches if batch.recipe in ("grid", "normal", "integers", "ones", "one_hot")]
+    outputs = [(batch.ids, out, arrays) for batch in some for arrays in compute([batch], 0) for out in batch.wanted]
+    for ids, out, arrays in outputs:
+        golden, limit = floats(arrays[out, "golden"]).reshape(len(ids), -1), floats(arrays[out, "bound"]).reshape(len(ids), -1)
+        there = golden != 0
+        assert ((np.abs(golden) > limit).sum(axis=1) * 2 >= there.sum(axis=1)).all(), (ids, out)
+    assert len(outputs) > 20

@@ -17,7 +17,7 @@ from opgen.computation.inputs import Arrays as Arrays
 from opgen.golden import kernel
 from opgen.numbers.bounds import Limits, Sums, bounds, certain_overflows, formats_of
 from opgen.numbers.exact import GRADIENT, golden_exact, magnitude_exact
-from opgen.numbers.flushing import flushed_magnitude
+from opgen.numbers.flushing import flushed_share, without_subnormals
 from opgen.numbers.numerics import DTYPES, Array, kept_in, stored
 from opgen.numbers.recipes import RECIPES
 from opgen.suites.batch import Batch
@@ -72,14 +72,13 @@ def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], dee
         if not outputs:
             continue
         goldens, magnitudes = _evaluate(batch, tensors, outputs, deepest)
-        shares = None
-        if inputs.subnormal and GRADIENT in tensors:
-            shares = flushed_magnitude(module.magnitude, tensors, batch.names, outputs, dict.fromkeys(batch.inputs, batch.compute))
+        if inputs.subnormal:
+            _, kept = _evaluate(batch, without_subnormals(tensors, batch.inputs, batch.compute), outputs, deepest)
         for out in outputs:
             dtype, golden = batch.tensors[out].dtype, goldens[out]
             rounded_to = None if out in batch.exact else kept_in(batch.compute, dtype)
             alone = id(golden) if golden.size > SMALL else 0
-            share = None if shares is None else shares[out]
+            share = flushed_share(magnitudes[out], kept[out]) if inputs.subnormal else None
             groups.setdefault((dtype, rounded_to, share is None, alone), []).append(
                 _Output(inputs.arrays, out, golden, magnitudes[out], share, depths[out], quanta[out], gain, out in free)
             )

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from opgen.numbers.numerics import Array, Format, format_of
+from opgen.numbers.numerics import Array, Format, by_parts, format_of
 
-Golden: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, int], Any], Mapping[str, Array]]
+_DIFFERENCE = 2.0**-50  # two sums of absolute terms and their difference, each rounded to float64
 
 
-def flushed_magnitude(
-    magnitude: Golden,
-    tensors: Mapping[str, Array | None],
-    names: Mapping[str, int],
-    wanted: Any,
-    formats: Mapping[str, str],
-) -> dict[str, Array] | None:
-    """Sum of ``|term|`` over terms with a subnormal factor, for :func:`opgen.numbers.bounds.bound`; None where no input is subnormal.
+def without_subnormals(tensors: Mapping[str, Array | None], read: Collection[str], dtype: str) -> dict[str, Array | None]:
+    """Tensors as a device sees them that flushes every subnormal of the inputs ``read``; ``dtype`` is what they are read in."""
+    form = format_of(dtype)
+    return {
+        name: values if values is None or name not in read else by_parts(lambda x: np.where(_subnormal(x, form), 0.0, x), values)
+        for name, values in tensors.items()
+    }
 
-    ``magnitude`` is that of an operator linear in each tensor; ``formats`` names the format that each is read in.
-    With every subset of the subnormal inputs flushed to zero, no output moves by more.
+
+def flushed_share(whole: Array, kept: Array) -> Array:
+    """Sum of ``|term|`` over terms with a subnormal factor: all there are, less those of :func:`without_subnormals`.
+
+    With any subset of the subnormal inputs flushed to zero, no output moves by more, since it is a polynomial in its inputs, and
+    every term that is lost then is lost here. An output that never reads an input does not change by it.
     """
-    total: dict[str, Array] | None = None
-    for name, values in tensors.items():
-        if values is None or name not in formats:
-            continue
-        form = format_of(formats[name])
-        parts = np.asarray(values, order="C").view(np.float64)
-        small = _subnormal(parts, form)
-        if small.any():
-            only = np.where(small, parts, 0.0).view(values.dtype)
-            share = magnitude({**tensors, name: only}, names, wanted)
-            total = {key: share[key] + (total[key] if total else 0.0) for key in share}
-    return total
+    return by_parts(_share, whole, kept)
+
+
+def _share(whole: Array, kept: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        lost = np.fmax(whole - kept, 0.0)  # Inf less Inf is nothing: where a sum is not finite, no bound speaks
+    return np.asarray(np.where(lost > 0, lost + _DIFFERENCE * whole, 0.0))
 
 
 def has_subnormals(values: Array, dtype: str) -> bool:
