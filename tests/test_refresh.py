@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from opgen.model import FileError
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.report.changes import MOST, as_data, as_markdown, detail
-from opgen.suites.suite import plan_suite
+from opgen.suites.suite import Batch, plan_suite
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +88,29 @@ def test_when_only_code_changed_nothing_is_computed_again(fresh, pages):
     page, one = a_case_with_data(fresh.lock)
     again = refresh.refresh(pages, "smoke", changed(fresh.lock, page, one))
     assert (again.changes, again.computed) == ([], 0)
+
+
+@pytest.mark.parametrize("one", [one.name for one in fields(Batch)])
+def test_a_key_covers_all_that_data_are_computed_from(pages, one):
+    """Every field of a batch but where it stands, so that one added later cannot be forgotten."""
+    batch = plan_suite(pages, "smoke").batches[0]
+    keys = refresh.keys_of(batch, 0)
+    assert len(set(keys)) == len(batch.ids) and keys != refresh.keys_of(batch, 1)
+    changed = {
+        "op": "group_norm_backward", "rows": batch.rows + 1, "ids": ("other", *batch.ids[1:]), "elements": batch.elements + 1,
+        "tensors": dict([*batch.tensors.items()][1:]), "inputs": batch.inputs[1:], "names": {**batch.names, "padLeft": 99}, "wanted": (),
+        "exact": batch.exact ^ {"gradInput"}, "compute": "HFLOAT32", "recipe": "zeros", "roles": {**batch.roles, "self": "scale"},
+        "factors": batch.factors + 1, "given": {"self": np.zeros(3)},
+    }[one]  # fmt: skip
+    assert (refresh.keys_of(replace(batch, **{one: changed}), 0)[0] == keys[0]) == (one == "rows")
+
+
+def test_a_plan_that_draws_other_data_is_computed_again(fresh, pages):
+    """Roles and factors, which stand in no call."""
+    drawn = [(spec, replace(plan, digest="0" * 64, roles={**plan.roles, "gradOutput": "operand"})) for spec, plan in pages]
+    found = refresh.refresh(drawn, "smoke", fresh.lock)
+    assert found.computed and {"data", "golden"} <= {change.what for change in found.changes}
+    assert found.lock.entries == refresh.refresh(drawn, "smoke", Lock()).lock.entries
 
 
 @pytest.mark.parametrize(("field", "what"), [("inputs", "data"), ("goldens", "golden"), ("bounds", "bound")])

@@ -7,9 +7,8 @@ what it was keeps its digests. Of a page whose lines were altered since, everyth
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,9 @@ from typing import Any
 import numpy as np
 
 from opgen.bundle.reader import Bundle
-from opgen.calls.jsonl import to_plain
 from opgen.computation import engine
 from opgen.computation.computing import Arrays
 from opgen.maintenance.lockfile import DIGEST, NOTHING, Entry, Lock, expectation_text
-from opgen.model import Case
 from opgen.numbers.numerics import DTYPES, ulp_distance
 from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
@@ -80,7 +77,7 @@ def refresh(
             continue
         why = (*(what for what, digest in now.items() if before.get(what) != digest), *(["lock"] if altered else []))
         suite = plan_suite([(spec, plan)], tier)
-        entries = _entries(suite, spec, seed, {} if everything or altered else known, result, progress)
+        entries = _entries(suite, seed, {} if everything or altered else known, result, progress)
         result.lock.entries[spec.name] = entries
         result.changes += _changes(known, entries, why or ("environment",))
     gone = set(old.sources) - set(result.lock.sources)
@@ -137,29 +134,32 @@ def _of_files(paths: Iterable[Path]) -> str:
     return digest.hexdigest()[:DIGEST]
 
 
-def key_of(case: Case, spec: Spec, seed: int) -> str:
-    """A digest of everything that a case's data depend on; ``-`` for a case without data."""
-    if case.phase == 1:
-        return NOTHING
-    programs = (kernel_digest(spec.op), data_digest(), np.__version__)
-    text = json.dumps([to_plain(case.call), case.id, case.recipe, case.compute, seed, *programs])
-    return hashlib.blake2b(text.encode()).hexdigest()[:DIGEST]
+def keys_of(batch: Batch, seed: int) -> list[str]:
+    """For each case of a batch a digest of everything that its data depend on: all that the computation is given, and programs."""
+    given = {one.name: getattr(batch, one.name) for one in fields(batch) if one.name not in ("rows", "ids")}
+    given |= {"exact": sorted(batch.exact), "given": {name: np.asarray(values).tolist() for name, values in batch.given.items()}}
+    common = hashlib.blake2b(repr((given, seed, kernel_digest(batch.op), data_digest(), np.__version__)).encode())
+    found = []
+    for one in batch.ids:
+        digest = common.copy()
+        digest.update(one.encode())
+        found.append(digest.hexdigest()[:DIGEST])
+    return found
 
 
 def _entries(
-    suite: Suite, spec: Spec, seed: int, known: Mapping[str, Entry], result: Refreshed, progress: Callable[[int], None] | None
+    suite: Suite, seed: int, known: Mapping[str, Entry], result: Refreshed, progress: Callable[[int], None] | None
 ) -> dict[str, Entry]:
-    entries: dict[str, Entry] = {}
+    entries = {case.id: Entry(case.id, NOTHING, NOTHING, NOTHING, NOTHING, expectation_text(case)) for case in suite.cases}
     stale: set[int] = set()
-    for row, case in enumerate(suite.cases):
-        key, before = key_of(case, spec, seed), known.get(case.id)
-        fresh = before is not None and before.key == key
-        entries[case.id] = (
-            replace(before, expectation=expectation_text(case)) if fresh and before is not None
-            else Entry(case.id, key, NOTHING, NOTHING, NOTHING, expectation_text(case))
-        )  # fmt: skip
-        if not fresh and key != NOTHING:
-            stale.add(row)
+    for batch in suite.batches:
+        for row, one, key in zip(batch.rows.tolist(), batch.ids, keys_of(batch, seed), strict=True):
+            before = known.get(one)
+            if before is not None and before.key == key:
+                entries[one] = replace(before, expectation=entries[one].expectation)
+            else:
+                entries[one] = replace(entries[one], key=key)
+                stale.add(row)
     for batch in suite.batches:
         some = _cut(batch, stale)
         if some is not None:
