@@ -76,6 +76,20 @@ def test_a_lock_that_somebody_altered_is_held_against_everything(fresh, pages, t
     assert read_lock(path).entries == fresh.lock.entries and not read_lock(path).altered
 
 
+def test_what_is_altered_is_seen_where_some_operators_are_asked_for_and_stays_known(fresh, tmp_path):
+    page, one = a_case_with_data(fresh.lock)
+    path = tmp_path / "x.lock"
+    fresh.lock.write(path)
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith(one)), encoding="utf-8")
+    told = run("--lock", str(path), "--check")
+    assert told.exit_code == 1 and one in told.stdout
+    assert CliRunner().invoke(main, ["refresh", "group_norm_backward", "--lock", str(path)]).exit_code == 0
+    assert set(read_lock(path).altered) == {page} and "group_norm_backward" in read_lock(path).sources
+    assert run("--lock", str(path)).exit_code == 0
+    assert read_lock(path).entries[page] == fresh.lock.entries[page] and not read_lock(path).altered
+
+
 def test_a_lock_survives_its_file(fresh, tmp_path):
     path = tmp_path / "x.lock"
     fresh.lock.write(path)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from opgen.cli import options
@@ -58,10 +56,9 @@ def command(
     if installed() and not (check or lock or output):
         told = f"name the lock of your checkout with --lock cases/{path.name}, or install it with pip install -e ."
         raise click.UsageError(f"{path}: belongs to the installed copy, where a new lock would be lost; {told}")
-    if operators:
-        old = Lock({p: old.sources[p] for p in old.sources if p in {s.name for s, _ in pages}}, old.entries)
+    held = old.some({spec.name for spec, _ in pages}) if operators else old
     with console.progress("cases", None, quiet) as advance, opgen.open(bundle) if bundle else nullcontext() as older:
-        found = refresh(pages, tier, old, seed=seed, everything=everything, bundle=older, progress=advance)
+        found = refresh(pages, tier, held, seed=seed, everything=everything, bundle=older, progress=advance)
     if markdown:
         write_text(markdown, as_markdown(found), force=True)
     if as_json:
@@ -73,13 +70,4 @@ def command(
         if found.changes:
             click.get_current_context().exit(1)
         return
-    _keep(found.lock, Path(output) if output else path, read_lock(path) if path.exists() and operators else None)
-
-
-def _keep(new: Any, path: Any, whole: Any) -> None:
-    """Write a lock; pages that were not asked for keep their lines."""
-    if whole is not None:
-        for page in whole.sources:
-            if page not in new.sources:
-                new.sources[page], new.entries[page] = whole.sources[page], whole.entries[page]
-    new.write(path)
+    (found.lock.beside(old) if operators else found.lock).write(Path(output) if output else path)

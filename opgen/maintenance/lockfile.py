@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from opgen.bundle.claim import write_text
 from opgen.model import Case, FileError, Problem
+
+T = TypeVar("T")
 
 VERSION = 1
 HEAD = f"opgen lock {VERSION}"
@@ -44,17 +47,29 @@ class Entry:
 @dataclass
 class Lock:
     """``sources`` are the digests of what the cases of each page are made from: page -> what -> digest. ``altered`` are pages whose
-    lines are not those that were written: edited by hand, or lost by a merge."""
+    lines are not those that were written, edited by hand or lost by a merge, with the digest of those that were."""
 
     sources: dict[str, dict[str, str]] = field(default_factory=dict)
     entries: dict[str, dict[str, Entry]] = field(default_factory=dict)
-    altered: set[str] = field(default_factory=set)
+    altered: dict[str, str] = field(default_factory=dict)
+
+    def some(self, pages: Collection[str]) -> Lock:
+        """The same of some pages alone."""
+        def kept(of: dict[str, T]) -> dict[str, T]:
+            return {page: what for page, what in of.items() if page in pages}
+
+        return Lock(kept(self.sources), kept(self.entries), kept(self.altered))
+
+    def beside(self, other: Lock) -> Lock:
+        """This lock, and what another says of pages that this one does not know."""
+        rest = other.some(set(other.sources) - set(self.sources))
+        return Lock(self.sources | rest.sources, self.entries | rest.entries, self.altered | rest.altered)
 
     def write(self, path: Path) -> None:
-        """Write in a fixed order, so that a change of one case is a change of one line."""
+        """Write in a fixed order, so that a change of one case is a change of one line. What is altered stays known as such."""
         lines = [HEAD]
         for page in sorted(self.sources):
-            sources = {**self.sources[page], LINES: _digest(self.entries[page].values())}
+            sources = {**self.sources[page], LINES: self.altered.get(page, _digest(self.entries[page].values()))}
             lines.append(f"page {page} " + " ".join(f"{what}={digest}" for what, digest in sources.items()))
             lines += [self.entries[page][one].line for one in sorted(self.entries[page])]
         write_text(path, "\n".join(lines) + "\n", force=True)
@@ -89,7 +104,8 @@ def read_lock(path: Path) -> Lock:
             problems.append(Problem(str(path), number, "", fault))
     if problems:
         raise FileError(problems[:50])
-    lock.altered = {page for page, words in lock.sources.items() if words.pop(LINES, "") != _digest(lock.entries[page].values())}
+    written = {page: words.pop(LINES, "") for page, words in lock.sources.items()}
+    lock.altered = {page: digest for page, digest in written.items() if digest != _digest(lock.entries[page].values())}
     return lock
 
 
