@@ -272,6 +272,46 @@ def test_an_erratum_does_not_excuse_what_it_does_not_explain(bundle, tmp_path, f
     assert judged(bundle, tmp_path, only("conv-groups", spoil))["conv-groups"].verdict == "failed"
 
 
+@pytest.mark.parametrize(("value", "excused"), [(np.inf, True), (65504.0, True), (-np.inf, False), (np.nan, False), (0.0, False)])
+def test_what_overflows_on_the_way_is_excused_on_its_own_side_alone(tmp_path, value, excused):
+    """Rounded through FLOAT16, a large gradient is Inf of its sign, or the largest value."""
+    call = sample.CALLS["conv-groups"]
+    given = {name: [value] * int(np.prod(call["args"][name]["shape"])) for name, value in (("gradOutput", 1000.0), ("input", 100.0))}
+    with opgen.open(sample.write(tmp_path / "wide.h5", {"wide": call}, given={"wide": given})) as bundle:
+        golden = bundle["wide"].golden["gradWeight"]
+        assert (golden > 66000).all()
+        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": np.full_like(outputs["gradWeight"], value)})
+        assert report["wide"].verdict == ("known deviation" if excused else "failed")
+
+
+@pytest.mark.parametrize("factor", [-1.0, np.nan, 0.0])
+def test_no_erratum_excuses_another_infinity(bundle, tmp_path, factor):
+    """An Inf that belongs there is the same Inf in every dtype."""
+    plain = sample.CALLS["conv-groups"]
+    size = int(np.prod(plain["args"]["gradOutput"]["shape"]))
+    given = {"gradOutput": [np.inf] + [1.0] * (size - 1), "input": [1.0] * int(np.prod(plain["args"]["input"]["shape"]))}
+    with opgen.open(sample.write(tmp_path / "inf.h5", {"inf": plain}, given={"inf": given})) as some:
+        place = np.isinf(some["inf"].golden["gradWeight"])
+        assert place.any() and not place.all()
+
+        def spoil(case, outputs):
+            with np.errstate(all="ignore"):
+                return {**outputs, "gradWeight": np.where(place, outputs["gradWeight"] * np.float32(factor), outputs["gradWeight"])}
+
+        assert not judged(some, tmp_path, lambda case, outputs: outputs).bad(strict=True)
+        assert judged(some, tmp_path, spoil)["inf"].verdict == "failed"
+
+
+def test_a_result_in_its_own_dtype_is_rounded_once(tmp_path):
+    """What an erratum says of outputs that are cast once more excuses no FLOAT16 of a FLOAT16 computation."""
+    with opgen.open(sample.write(tmp_path / "half.h5", {"half": sample.convolution("FLOAT16")})) as bundle:
+        golden, limit = bundle["half"].golden["gradWeight"], bundle["half"].bound["gradWeight"]
+        near = golden.astype(np.float16)
+        off = np.where(golden > near, np.nextafter(near, np.float16(np.inf)), np.nextafter(near, np.float16(-np.inf)))
+        assert (np.abs(off - golden) > limit).any()  # the next best FLOAT16, between half an ulp and one
+        assert judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": off})["half"].verdict == "failed"
+
+
 def test_an_erratum_of_one_output_does_not_excuse_another(bundle, tmp_path):
     spoil = only("conv-groups", lambda o: {**o, "gradBias": o["gradBias"].astype(np.float16).astype(np.float32) * np.float32(1.001)})
     assert judged(bundle, tmp_path, spoil)["conv-groups"].verdict == "failed"

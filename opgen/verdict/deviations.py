@@ -20,7 +20,7 @@ from opgen.judge import library
 from opgen.judge.errata import Numeric
 from opgen.judge.oracle import judge
 from opgen.numbers.bounds import bound
-from opgen.numbers.numerics import FORMATS, Array, in_compute, kept_in, rounded
+from opgen.numbers.numerics import FORMATS, Array, Format, in_compute, kept_in, rounded
 from opgen.page.book import book
 from opgen.page.spec import Spec
 from opgen.verdict.explain import untouched
@@ -129,7 +129,7 @@ def _computed(case: _Case, entries: list[Numeric], name: str, device: Array) -> 
 def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, device: Array) -> bool:
     module, exact = kernel(case.spec.op), name in case.spec.exact
     compute = "" if exact else next((entry.compute for entry in others if entry.compute), case.view.compute)
-    inputs = case.inputs(compute)
+    inputs, output = case.inputs(compute), case.view.call["args"][name]["dtype"]
     names = dict(case.names)
     for entry in others:
         names |= {key: int(column[case.row]) for key, column in library.reference(case.answers, entry).items()}
@@ -139,24 +139,43 @@ def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, 
         if others:
             shapes = {key: value.shape[1:] for key, value in inputs.items() if value is not None}
             golden = module.golden(inputs, names, (name,))[name][0]
-            output = case.view.call["args"][name]["dtype"]
-            through = kept_in(compute, output)
-            limit = bound(golden, size, module.depth(names, shapes, name), output, through=through).astype(np.float64)
-        overflow = np.zeros(size.shape, dtype=bool)
+            depth, through = module.depth(names, shapes, name), kept_in(compute, output)
+            limit = bound(golden, size, depth, output, through=through).astype(np.float64)
+        free = np.zeros(size.shape, dtype=bool)
         for entry in bounds:
-            grown = _grown(module, inputs, names, name, entry.bound)
             form = FORMATS[entry.bound]
-            overflow |= (grown + limit >= form.max) & (~np.isfinite(device) | (np.abs(device.astype(np.float64)) == form.max))
-            limit = limit + np.maximum(grown - size, 0.0)
-            limit = limit + form.unit * (np.abs(golden) + limit) + form.min_subnormal / 2
-    return _within(device, golden, np.where(overflow, np.inf, limit))
+            more = np.maximum(_grown(module, inputs, names, name, entry.bound) - size, 0.0)
+            limit, again = limit + more, (more > size * 2.0**-30) | (output != entry.bound)  # rounded on the way, or once more at its end
+            free |= _overflown(device, golden, limit, form)
+            free |= _reads_too_large(module, inputs, names, name, entry.bound) & _at_an_end(device, form)
+            limit = limit + np.where(again, form.unit * (np.abs(golden) + limit) + form.min_subnormal / 2, 0.0)
+            limit = np.where(np.isfinite(golden), limit, 0.0)
+    return _within(device, golden, np.where(free, np.inf, limit))
+
+
+def _at_an_end(device: Array, form: Format) -> Array:
+    """Where a device has what overflow in a format leaves: Inf, NaN, or the largest value."""
+    return np.asarray(~np.isfinite(device) | (np.abs(device.astype(np.float64)) == form.max))
+
+
+def _overflown(device: Array, golden: Array, limit: Array, form: Format) -> Array:
+    """Where a result that may be too large for a format has become Inf there, or its largest value, on the side where it overflows."""
+    side = np.copysign(1.0, device.astype(np.float64))
+    return np.asarray(np.isfinite(golden) & (side * golden + limit >= form.max) & _at_an_end(device, form) & ~np.isnan(device))
+
+
+def _reads_too_large(module: Kernel, inputs: Mapping[str, Array | None], names: Mapping[str, int], name: str, dtype: str) -> Array:
+    """Where a term has a finite factor that is too large for a dtype: what becomes of Inf on the way cannot be said."""
+    finite = {key: None if value is None else np.where(np.isfinite(value), np.abs(value), 1.0) for key, value in inputs.items()}
+    fit = {key: None if value is None else np.where(np.isfinite(rounded(value, dtype)), value, 0.0) for key, value in finite.items()}
+    some, rest = (module.magnitude(tensors, names, (name,))[name][0] for tensors in (finite, fit))
+    return np.asarray(some != rest)
 
 
 def _grown(module: Kernel, inputs: Mapping[str, Array | None], names: Mapping[str, int], name: str, dtype: str) -> Array:
     """The sum of absolute terms where inputs pass through another dtype on their way, and so do the weights of operators that have some.
 
-    Weights are what multiplies a gradient that is no input: 1 / divisor in a pooling. An overflow on the way leaves Inf, NaN or the
-    largest value.
+    Weights are what multiplies a gradient that is no input: 1 / divisor in a pooling.
     """
     larger = {key: None if value is None else _through(value, dtype) for key, value in inputs.items()}
     weights = 0.0 if hasattr(module, "PARTNERS") else FORMATS[dtype].unit
