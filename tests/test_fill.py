@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from opgen.numbers import fill, slot
 from opgen.numbers.fill import Streams, draw, draw_alike, keys
-from opgen.numbers.numerics import DTYPES, is_tie, rounded
+from opgen.numbers.numerics import DTYPES, format_of, is_tie, rounded
 from opgen.numbers.recipes import RECIPES, applies, quantum
 from opgen.numbers.slot import Slot, grid_bits
 
@@ -188,6 +188,22 @@ def test_ranges(low: float, width: float, pair: tuple[str, str]) -> None:
     assert np.array_equal(rounded(values, pair[1]), values)
     slack = 2.0**-24 + (abs(low) * 2.0**-7 if width < 1e3 else 0)  # nothing may lie between two neighbours
     assert (values >= low - slack).all() and (values <= low + width + slack).all()
+
+
+@pytest.mark.parametrize("dtype", ["FLOAT", "FLOAT16", "BFLOAT16"])
+@pytest.mark.parametrize(
+    ("asked", "powers"),
+    [((2, 3), [2]), ((0.5, 8), [0.5, 1, 2, 4, 8]), ((0.1, 0.3), [0.125, 0.25]), ((0, 2), [0.125, 0.25, 0.5, 1, 2]), ((-9, 1), None),
+     ((1.25, 1.75), None), ((-3, -2), None), ((5, 5), None), ((1e5, 1e9), None)],
+)  # fmt: skip
+def test_a_scale_lies_where_it_is_asked_to(dtype: str, asked: tuple[float, float], powers: list[float] | None) -> None:
+    """A power of two where the range holds one, else whatever lies in it."""
+    values = one("grid", role="scale", dtype=dtype, compute=dtype, range=asked, factors=4)
+    step = quantum("grid", Slot("rstd", SHAPE, dtype, dtype, depth=64, role="scale", factors=4, range=asked))
+    assert step is not None and (values / step == np.rint(values / step)).all()
+    largest = format_of(dtype).max
+    assert (min(asked[0], largest) <= values).all() and (values <= min(asked[1], largest)).all()
+    assert powers is None or np.unique(values).tolist() == powers
 
 
 def test_a_range_that_the_dtype_cannot_reach_ends_where_it_does() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import ceil, floor, isqrt, prod
+from math import ceil, floor, frexp, isqrt, prod
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -164,8 +164,28 @@ def _subnormals(lanes: Array, choice: Array, slot: Slot) -> Array:
     return _nonzero(lanes[0], -most, most).astype(np.float64) * _subnormal_quantum(slot)
 
 
+def _exponents(slot: Slot) -> range:
+    """Of the powers of two that a scale may be; none where its range holds no power of two."""
+    if slot.range is None:
+        return range(-_SCALE, _SCALE + 1)
+    low, high = slot.range
+    form = min(format_of(slot.dtype), format_of(slot.compute), key=lambda form: form.max)
+    top = frexp(min(high, form.max))[1] - 1 if high > 0 else form.low - 1
+    significand, exponent = frexp(low)
+    bottom = exponent - (significand == 0.5) if low > 0 else top - 2 * _SCALE
+    return range(max(bottom, form.low), top + 1)
+
+
 def _powers(lanes: Array, choice: Array, slot: Slot) -> Array:
-    return np.ldexp(1.0, _between(lanes[0], -_SCALE, _SCALE).astype(np.int32))
+    found = _exponents(slot)
+    if not found:
+        return _grid(lanes, choice, slot)
+    return np.ldexp(1.0, _between(lanes[0], found[0], found[-1]).astype(np.int32))
+
+
+def _power_quantum(slot: Slot) -> float:
+    found = _exponents(slot)
+    return 2.0 ** found[0] if found else _step(slot)
 
 
 def _fixed(value: int) -> Values:
@@ -220,7 +240,7 @@ ONES = Draw(0, _fixed(1), lambda slot: 1.0)
 ONE_HOT = Draw(0, _one_hot, lambda slot: 1.0, None)
 NONFINITE = Draw(1, _nonfinite, _step, None, planted=True)
 OVERFLOW = Draw(1, _overflow, _step, None, planted=True)
-POWERS = Draw(1, _powers, lambda slot: 2.0**-_SCALE)
+POWERS = Draw(1, _powers, _power_quantum)
 
 _TABLE = {  # name: gradient, operand, centre, scale, what it finds
     "grid": (GRID, GRID, GRID, POWERS, "wrong indices, weights and missing terms; the golden itself is exact"),

@@ -36,7 +36,7 @@ class Slot:
     """One tensor to be filled, the same for every case of a batch.
 
     ``tensor`` is the vendor's name and keys the random stream. ``depth`` is the largest accumulation depth of the case,
-    ``factors`` how many tensors are multiplied in one term. ``range`` bounds grid, integers and normal. ``places`` are the
+    ``factors`` how many tensors are multiplied in one term. ``range`` bounds grid, integers, normal and scales. ``places`` are the
     flat positions that may turn non-finite or overflow; by default the middle of all spatial axes, far from padding.
     """
 
