@@ -47,6 +47,8 @@ TENSOR = {"dtype": "FLOAT", "format": "NCHW", "shape": [1, 2, 4, 4]}
     [
         ({}, True, True),
         ({"divisorOverride": 300}, False, True),  # the page forbids it, the library accepts it, and the mathematics is plain
+        ({"divisorOverride": -300}, False, True),
+        ({"divisorOverride": -(2**63)}, False, True),
         ({"gradOutput": {**TENSOR, "shape": [1, 2, 3, 3]}}, False, False),  # accepted, but no such output has a gradient
         ({"stride": None}, False, False),  # nothing says where the windows lie
         ({"kernelSize": [0, 0]}, False, False),

@@ -1,8 +1,8 @@
 """Which calls have an answer that can be computed: those the page allows, and those the library accepts all the same.
 
 A call that the library accepts and the page forbids has data and goldens too, as long as what it breaks leaves the
-mathematics alone: a dtype, a format, a product, a pointer or an array that nobody reads, an upper limit, an output that is not
-asked for.
+mathematics alone: a dtype, a format, a product, a pointer or an array that nobody reads, an upper limit, the range of a scalar
+that says nothing of extents, an output that is not asked for.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
     if rule.key == "rank" and judged.spec.parameters[rule.parameter or ""].shapes:
         return True
     if {name for name, _ in guard.require.refs} & _items_that_shape_nothing(judged.spec):
+        return False
+    if rule.key == "range" and rule.parameter not in _shaping(judged.spec):
         return False
     return guard.require.left.kind in ("int", "shape", "bool") and guard.require.operator in _SHAPING
 
@@ -64,11 +66,16 @@ def _asked_for(guard: Guard, judged: Judgement) -> np.ndarray:
     return result
 
 
-def _extents_follow_from(spec: Spec) -> set[str]:
-    """Arrays without which no extent of a tensor can be told: their items stand in an equality that defines a letter."""
+def _shaping(spec: Spec) -> set[str]:
+    """What no extent of a tensor can be told without: letters, and what stands in an equality that defines one."""
     letters = {letter for p in spec.parameters.values() for shape in p.shapes.values() for letter in shape}
     defining = [guard for (name, _), guards in spec.equalities.items() if name in letters for guard in guards]
-    read = {name for guard in defining for name, _ in guard.require.refs}
+    return letters | {name for guard in defining for name, _ in guard.require.refs}
+
+
+def _extents_follow_from(spec: Spec) -> set[str]:
+    """Arrays without which no extent of a tensor can be told, by their items."""
+    read = _shaping(spec)
     return {p.name for p in spec.parameters.values() for slots in p.items.values() for slot in slots for name in slot if name in read}
 
 
