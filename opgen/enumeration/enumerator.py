@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import numpy as np
 
 from opgen.calls.costs import elements
 from opgen.calls.table import CallTable, concatenate, from_calls
-from opgen.covering import Cover, Model, cover
+from opgen.covering import Cover, Model, cover, explain
 from opgen.enumeration import picking
 from opgen.enumeration.aims import Aim, Aims
 from opgen.enumeration.edited import Edited
@@ -100,6 +101,10 @@ def enumerate_calls(spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call
     return _joined(spec, [first, *_edited_parts(edited, tier, report, legal, recipes, own)], report)
 
 
+def _refuse(choices: Choices, why: str) -> NoReturn:
+    raise FileError([Problem(choices.plan.file, None, "axes", f"makes no legal call of {choices.spec.file}: {why}")])
+
+
 def _seeds(choices: Choices, given: Sequence[Call], report: Report) -> np.ndarray | None:
     """The choices that would have made the given calls of this page, -1 where a call has a value that no axis has."""
     spec = choices.spec
@@ -115,6 +120,8 @@ def _legal_rows(choices: Choices, tier: Tier, report: Report, seeds: np.ndarray 
     """(choices of legal calls, how many of them are the tier's own): the rest, pairwise, are what a small tier edits."""
     tables = choices.constraints.tables
     report.model = Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
+    if clash := explain(report.model, ()):
+        _refuse(choices, f"{', '.join(sorted({rule for i in clash for rule in tables[i][2]}))} rule out every combination")
     groups = [([choices.position(axis) for axis in axes], strength) for axes, strength in tier.groups]
     strength = min(tier.strength, len(choices.axes))
     found = np.zeros((0, len(choices.axes)), dtype=np.int64)
@@ -127,8 +134,7 @@ def _legal_rows(choices: Choices, tier: Tier, report: Report, seeds: np.ndarray 
     legal = judged.valid
     if len(rows) and not legal.any():
         always = [rule.id for rule, broken in zip(choices.spec.rules, judged.broken, strict=True) if broken.all()]
-        told = f"makes no legal call of {choices.spec.file}: all break {', '.join(always) or 'one rule or another'}"
-        raise FileError([Problem(choices.plan.file, None, "axes", told)])
+        _refuse(choices, f"all break {', '.join(always) or 'one rule or another'}")
     own = int(legal[: len(found)].sum())
     report.dropped, report.levels = len(found) - own, found[legal[: len(found)]]
     return rows[legal], own

@@ -68,9 +68,9 @@ def _asked_for(guard: Guard, judged: Judgement) -> np.ndarray:
 
 def _shaping(spec: Spec) -> set[str]:
     """What no extent of a tensor can be told without: letters, and what stands in an equality that defines one."""
-    letters = {letter for p in spec.parameters.values() for shape in p.shapes.values() for letter in shape}
+    letters = {str(letter) for p in spec.parameters.values() for shape in p.shapes.values() for letter in shape}
     defining = [guard for (name, _), guards in spec.equalities.items() if name in letters for guard in guards]
-    return letters | {name for guard in defining for name, _ in guard.require.refs}
+    return letters | {str(name) for guard in defining for name, _ in guard.require.refs}
 
 
 def _extents_follow_from(spec: Spec) -> set[str]:
