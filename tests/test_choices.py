@@ -73,6 +73,14 @@ def test_the_tables_allow_what_the_page_allows(op: str, tmp_path: Path) -> None:
     assert 0 < by_tables.sum() < len(rows)
 
 
+def test_a_name_that_a_plan_gives_by_a_fraction_is_that_fraction(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text(PLANS["avg_pool2d_backward"].replace('Win: "8"', 'Win: "(kW + 2) * 4 / 2"'), encoding="utf-8")
+    made = Choices(page("avg_pool2d_backward"), load_plan(path), "standard")
+    drafted = made.draft(every(made.shape)[::97])
+    assert (drafted.flat("Win", "") == (drafted.flat("kW", "") + 2) * 2).all()
+
+
 def test_one_item_stands_for_two_values_only_where_they_are_equal(tmp_path: Path) -> None:
     made = choices("avg_pool2d_backward", tmp_path)
     names = {name for *_, named in made.constraints.tables for name in named}

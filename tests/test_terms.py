@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from opgen.calls import wide
 from opgen.calls.words import words
+from opgen.judge.errata import NamedView
 from opgen.language import terms
 from opgen.language.formulas import Value
 from opgen.language.terms import Reference, TermError
@@ -210,6 +211,15 @@ def test_halves_are_exact() -> None:
     pairs = [(1, 2), (1, 3), (2, 5), (2**62 + 1, 2**63 - 1)]
     assert read("b / 2 / 3 - a / 5", view) == [Fraction(b, 6) - Fraction(a, 5) for a, b in pairs]
     assert read("max(a / 2, b / 3)", view)[0] == Fraction(2, 3)
+
+
+def test_what_a_name_is_has_no_divisor() -> None:
+    """A whole number where the fraction is one, else nothing."""
+    value = terms.term("(a + b) / 2 / 3", Names()).value(ints(a=[5, 6, 2**63 - 3, -5], b=[1, 1, 1, -7]))
+    assert value.over == 1 and value.bound.tolist() == [True, False, True, True]
+    assert value.data[value.bound].tolist() == [1, (2**63 - 2) // 6, -2]
+    added = NamedView(ints(c=[4, 6, 7]), {"half": terms.term("c / 2", Names())})
+    assert [added.get(("half", "")).data.tolist()[:2], added.get(("half", "")).bound.tolist()] == [[2, 3], [True, True, False]]
 
 
 def test_formulas_over_a_small_range() -> None:

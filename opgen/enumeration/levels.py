@@ -100,7 +100,7 @@ def _follows(guarded: Any, called: _AsCalled, actual: Value, rows: int) -> np.nd
         if when is not None:
             asked = when.read(called)
             here &= np.broadcast_to(np.asarray(asked.data & asked.bound, dtype=bool), rows)
-        fits &= ~here | _same(term.read(called), actual, rows)
+        fits &= ~here | _same(term.value(called), actual, rows)
         left &= ~here
     return fits
 

@@ -92,7 +92,7 @@ def _round(spec: Spec, waiting: list[Partial]) -> bool:
         for guard in spec.equalities.get(reference, ()):
             needs = set(guard.require.right[0].refs)
             needs |= set(guard.when.refs if guard.when else ()) - {(reference[0], "rank")}
-            value = guard.require.right[0].read(base)
+            value = guard.require.right[0].value(base)
             there = np.broadcast_to(np.asarray(value.bound, dtype=bool), rows)
             for i in np.flatnonzero(there & holds(guard.when, ranked, rows)):
                 if not needs & waiting[i].open:

@@ -157,7 +157,7 @@ class NamedView(Columns):
         if what != "" or name not in self.added:
             return self.view.get(reference)
         if reference not in self.known:
-            self.known[reference] = self.added[name].read(self)
+            self.known[reference] = self.added[name].value(self)
         return self.known[reference]
 
 

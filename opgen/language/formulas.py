@@ -80,6 +80,14 @@ def remainder(a: Value, b: Value) -> Value:
     return Value(wide.remainder(a.data, b.data), both(a, b) & (b.data != 0))
 
 
+def whole(a: Value) -> Value:
+    """The number itself, without a divisor; unbound where it is no whole number."""
+    if a.over == 1:
+        return a
+    by = wide.as_column(a.over)
+    return Value(wide.floor_divide(a.data, by), both(a) & (wide.remainder(a.data, by) == 0))
+
+
 def minimum(*values: Value) -> Value:
     return reduce(lambda a, b: combine(wide.smaller, a, b), values)
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from opgen.language.formulas import Value
+from opgen.language.formulas import Value, whole
 
 Reference: TypeAlias = tuple[str, Any]
 """A name and what is asked of it: ``("N", "")``, ``("self", "dtype")``, ``("padding", 2)``, ``("self", ("dim", -1))``."""
@@ -44,12 +44,19 @@ class Columns:
 
 @dataclass(frozen=True)
 class Term:
-    """A compiled term. ``kind`` is int, bool, dtype, format, product or shape; ``refs`` are the names it reads."""
+    """A compiled term. ``kind`` is int, bool, dtype, format, product or shape; ``refs`` are the names it reads.
+
+    To compare, :attr:`read` gives what it says, perhaps with a divisor; to say what a name is, :meth:`value` gives a whole number.
+    """
 
     text: str
     kind: str
     refs: tuple[Reference, ...]
     read: Callable[[View], Value]
+
+    def value(self, view: View) -> Value:
+        """The same without a divisor; unbound where that is no whole number."""
+        return whole(self.read(view))
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ class Choices:
             try:
                 term = terms.term(value, self.scope)
                 if term.kind == kind:
-                    return term.read
+                    return term.value
                 self._problem(where, f"'{value}' is {term.kind}, needed is {kind}")
             except TermError as error:
                 self._problem(where, str(error))

@@ -123,7 +123,7 @@ class Draft:
         for when, term in self.lets.get(reference, ()):
             if self.held.any():
                 yield self.guarded(when, self.earlier(reference, self.held))
-            yield self.guarded(when, term.read(self))
+            yield self.guarded(when, term.value(self))
         yield from self.defined(self.spec.equalities.get(reference, ()))
         if parameter is not None:
             yield from derived(self, parameter, what)
@@ -164,13 +164,13 @@ class Draft:
     def defined(self, guards: Iterable[Guard]) -> Iterator[Value]:
         """What relations ``reference == term`` or ``reference in (term, ...)`` say that it is: the first term."""
         for guard in guards:
-            yield self.guarded(guard.when, guard.require.right[0].read(self))
+            yield self.guarded(guard.when, guard.require.right[0].value(self))
 
     def guarded(self, when: Term | None, value: Value) -> Value:
         if when is None:
             return value
         asked = when.read(self)
-        return Value(value.data, asked.data & asked.bound & value.bound, value.over)
+        return Value(value.data, asked.data & asked.bound & value.bound)
 
     def stack(self, over: Value, under: Value) -> Value:
         """``over`` where it is bound, else ``under``."""
