@@ -85,8 +85,9 @@ def measure(device: Array, golden: Array, bound: Array, precision: str, output: 
         wrong = (error > bound) & ~free
         size = np.where(finite, np.abs(golden), 0.0)
         gap = _gap(size, output)
-        found = {"ratio": ratio, "error": error, "beyond": wrong, "nonfinite": (error == np.inf) & ~free, "unbounded": free,
-                 "finite": finite, "ulps": error / gap}  # fmt: skip
+        stray = error == np.inf
+        found = {"ratio": ratio, "error": error, "beyond": wrong, "nonfinite": stray & ~free, "unbounded": free,
+                 "finite": finite, "ulps": np.where(stray & free, 0.0, error / gap)}  # fmt: skip
         coarse = gap if precision == output else _gap(size, precision)
         found |= _vendor(np.where(both, error, 0.0), np.where(both, difference, 0.0), size, finite, coarse, precision)
     return found
@@ -123,7 +124,8 @@ def _vendor(error: Array, difference: Array, size: Array, finite: Array, gap: Ar
 
 
 def criteria(table: Table, precisions: Array) -> dict[str, Array]:
-    """Criterion -> (rows,) bool. An Inf or NaN where none belongs, or none where one does, fails every criterion."""
+    """Criterion -> (rows,) bool. An Inf or NaN where none belongs, or none where one does, fails every criterion, except where an
+    infinite bound admits everything."""
     names, kind = np.unique(precisions.astype(str), return_inverse=True)
     limits = np.array([list(_limits(name)) for name in names.tolist()], dtype=float).reshape(-1, len(_NAMES))
     per = {name: limits[kind, i] for i, name in enumerate(_NAMES)}
