@@ -164,9 +164,9 @@ def layer(tensors, names, wanted):
 
 tensors = filled("wide_exponent", ["a", "b"], gradOutput=(300, 400), input=(300, 200))
 print(digest(golden_exact(layer, tensors, {}, ["gradWeight"], 300, PARTNERS)), digest(layer(tensors, {}, [])))
-tensors = filled("wide_exponent", ["a", "b"], gradOutput=(2, 24, 14, 14), weight=(24, 16, 3, 3), input=(2, 16, 16, 16))
+tensors = filled("wide_exponent", ["a", "b"], gradOutput=(2, 24, 32, 32), weight=(24, 16, 3, 3), input=(2, 16, 34, 34))
 names = dict(rank=4, transposed=0, groups=1, sH=1, sW=1, dH=1, dW=1, padTop=0, padBottom=0, padLeft=0, padRight=0)
-print(digest(golden_exact(convolution, tensors, names, WANTED, 392, PARTNERS)), digest(convolution(tensors, names, WANTED)))
+print(digest(golden_exact(convolution, tensors, names, WANTED, 2048, PARTNERS)), digest(convolution(tensors, names, WANTED)))
 """
 
 
@@ -179,7 +179,8 @@ def test_every_blas_kernel_gives_the_same_bits() -> None:
         seen.append([line.split() for line in done.stdout.splitlines()])
     for number, what in enumerate(("matrix product", "convolution")):
         assert len({run[number][0] for run in seen}) == 1
-        print(f"\nplain {what}: {len({run[number][1] for run in seen})} different digests in {len(seen)} runs")
+        plain = {run[number][1] for run in seen}
+        assert len(plain) > 1 or len(seen) < 3, f"{what}: data on which no kernel differs from another prove nothing"
 
 
 def test_documentation() -> None:
