@@ -21,10 +21,16 @@ from opgen.numbers.recipes import quantum
 from opgen.numbers.slot import Slot
 
 RNG = np.random.default_rng(20240229)
+FRESH = RNG.bit_generator.state
 DEVICES = [("FLOAT", "FLOAT"), ("FLOAT", "HFLOAT32"), ("FLOAT16", "FLOAT16"), ("BFLOAT16", "BFLOAT16")]
 DEPTHS = [1, 2, 5, 64, 511, 4096]
 RECIPES = ["grid", "normal", "wide_exponent", "cancellation", "ones", "integers", "subnormals"]
 ROWS = 16
+
+
+@pytest.fixture(autouse=True)
+def the_same_data_whichever_tests_run() -> None:
+    RNG.bit_generator.state = FRESH
 
 
 def in_order(products: np.ndarray) -> np.ndarray:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -253,7 +255,16 @@ def tiers(words: Sequence[str]) -> None:
                 f"{enumerating:.1f} s + {writing:.1f} s", len(made.cases) / (enumerating + writing))  # fmt: skip
 
 
-PARTS = (beside_a_script, workers, merging, large_tensors, overhead, reading, judging, tiers)
+def starting(words: Sequence[str]) -> None:
+    """What a command costs before it does anything."""
+    with section("starting, seconds on the clock"):
+        commands = (["-c", "import click, rich"], ["-m", "opgen", "--help"])
+        runs = [partial(subprocess.run, [sys.executable, *words], check=True, stdout=subprocess.DEVNULL) for words in commands]
+        bare, ours = interleaved(*runs, rounds=9, clock=time.perf_counter)
+        row("opgen --help, beside importing click and rich", f"{ours:.3f} and {bare:.3f}", ours / bare, 1.5, worse=True)
+
+
+PARTS = (beside_a_script, workers, merging, large_tensors, overhead, reading, judging, tiers, starting)
 
 
 def main(words: Sequence[str]) -> None:
