@@ -32,10 +32,11 @@ COVERED_BY = {
     "test_terms.py": "language.compiler language.parts",
     "test_minimize.py": "adequacy.measure",
     "test_engine.py": "computation.storage",
-    "test_suite.py": "suites.naming calls.costs suites.budget suites.stored suites.vacuity",
+    "test_suite.py": "suites.naming suites.part calls.costs suites.budget suites.stored suites.vacuity",
     "test_enumerator.py": "planning.constraints planning.derive enumeration.edited enumeration.faultpairs enumeration.picking",
     "test_plan.py": "planning.handwritten enumeration.pinned",
     "test_mutants.py": "devices.mutant",
+    "test_ids.py": "terminal",
 }
 """Test file -> modules that it covers without importing them by name."""
 COVERED = {name: test for test, names in COVERED_BY.items() for name in names.split()}

@@ -69,4 +69,4 @@ def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
 
 
 def some_of(purpose: Purpose, rows: np.ndarray) -> Purpose:
-    return Purpose(**{f.name: [getattr(purpose, f.name)[i] for i in rows] for f in fields(purpose)})
+    return Purpose(*(list(map(getattr(purpose, one.name).__getitem__, rows.tolist())) for one in fields(purpose)))

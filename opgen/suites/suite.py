@@ -7,35 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from opgen.calls.costs import elements
 from opgen.calls.distinct import numbered
 from opgen.calls.ids import matching
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.table import CallTable, from_calls
+from opgen.calls.table import from_calls
 from opgen.calls.words import words
-from opgen.enumeration.aims import Aims, told
+from opgen.enumeration.aims import Aims
 from opgen.enumeration.enumerator import Report, enumerate_calls
 from opgen.enumeration.pinned import with_pinned
 from opgen.judge.library import Answers, answer
 from opgen.judge.oracle import Judgement, judge
 from opgen.model import CRASH, Call, Case
-from opgen.page.modes import compute_dtypes
-from opgen.page.rules import holds
 from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
 from opgen.suites.batch import Batch as Batch
-from opgen.suites.batch import WithData, batches
 from opgen.suites.budget import affordable
-from opgen.suites.computable import computable, holdable
 from opgen.suites.naming import Purpose, named, some_of
-from opgen.suites.stored import Stored, stored
-from opgen.suites.vacuity import mistrusted
+from opgen.suites.part import Asked, part
+from opgen.suites.stored import Stored
 
 MOST_ELEMENTS = 2**20
 """Elements of all tensors of a given call up to which it has data."""
@@ -105,7 +99,8 @@ def plan_suite(
             keep, report.crashing = keep & ~fatal, int(fatal.sum())
         rows = np.flatnonzero(keep)
         table, every, start = table.take(rows), np.arange(len(rows)), len(suite.cases)
-        _add(suite, spec, plan, table.calls(), table, every, some_of(purpose, rows), plan.tiers[tier].elements, start + every)
+        most, purpose = plan.tiers[tier].elements, some_of(purpose, rows)
+        _add(suite, Asked(spec, plan, table.calls(), table, every, purpose, most, start + every))
     return suite
 
 
@@ -126,7 +121,7 @@ def call_suite(
         nothing, aims, arrays = [""] * len(ids), [()] * len(ids), [given.get(one, _NOTHING) for one in ids]
         purpose = Purpose(["call"] * len(ids), aims, ["grid"] * len(ids), nothing, ids, arrays)
         of = np.searchsorted(mine, number[places])
-        _add(suite, spec, plan(spec), some, from_calls(spec.api, spec.kinds, some), of, purpose, elements, places)
+        _add(suite, Asked(spec, plan(spec), some, from_calls(spec.api, spec.kinds, some), of, purpose, elements, places))
     order = np.argsort(np.concatenate([*pages, np.zeros(0, dtype=np.intp)])).tolist()
     cases, stored = [suite.cases[i] for i in order], [suite.stored[i] for i in order]
     return replace(suite, cases=cases, stored=stored, aims=[suite.aims[i] for i in order])
@@ -141,58 +136,12 @@ def crashing(judged: Judgement) -> np.ndarray:
     return np.asarray(fatal[answers.stage])  # the last is ACCEPTED, -1
 
 
-def _add(
-    suite: Suite, spec: Spec, plan: Plan, calls: Sequence[Call], table: CallTable, of: np.ndarray, purpose: Purpose, most: int,
-    places: np.ndarray,
-) -> None:  # fmt: skip
-    """Judge calls, make cases of them, and group those with data into batches.
-
-    ``table`` holds ``calls``; case ``i`` makes call ``of[i]`` and stands in the suite at ``places[i]``.
-    """
-    judged = judge(spec, table)
-    answers = answer(judged)
-    suite.specs[spec.name], suite.plans[spec.name] = spec, plan
-    accepted = judged.valid if answers is None else judged.valid | answers.accepted
-    asked = np.array([kind != "invalid" for kind in purpose.kind], dtype=bool)
-    with_data = asked & accepted[of]
-    for able, why_not in (
-        (computable(judged, answers), "what they break leaves no gradient to expect"),
-        (holdable(table), "a view leaves its storage, or there are no data of a dtype"),
-        (elements(table) <= most, f"their tensors have more than {most:,} elements in all"),
-    ):
-        suite.without_data |= dict.fromkeys(compress(purpose.ids, with_data & ~able[of]), why_not)
-        with_data &= able[of]
-    wanted, compute = _wanted(spec, judged), compute_dtypes(spec, judged.view, len(table))
-    why = mistrusted(judged, plan, wanted, of, purpose.recipe, purpose.aims)
-    page, library = judged.expectations(), [None] * len(calls) if answers is None else answers.answers()
-    row, data = of.tolist(), with_data.tolist()
-    intent = {aims: told(aims) for aims in set(purpose.aims)}
-
-    def where_data(values: Sequence[str]) -> Sequence[str]:
-        return values if all(data) else [value if there else "" for value, there in zip(values, data, strict=True)]
-
-    columns = zip(
-        purpose.ids, map(calls.__getitem__, row), purpose.kind, map(intent.__getitem__, purpose.aims), map(page.__getitem__, row),
-        map(library.__getitem__, row), where_data(purpose.recipe), [2 if there else 1 for there in data], purpose.twin,
-        where_data(compute[of].tolist()), where_data(why), strict=True,
-    )  # fmt: skip
-    suite.cases += map(Case._make, columns)
-    suite.aims += purpose.aims
-    rows = np.flatnonzero(with_data)
-    used, position = np.unique(of[rows], return_inverse=True)
-    tensors = stored(spec, [calls[i] for i in used.tolist()], {name: asked[used] for name, asked in wanted.items()})
-    nothing: list[Stored] = []
-    form = map(tensors.__getitem__, position.tolist())
-    suite.stored += [next(form) if there else nothing for there in data]
-    recipe, ids, given = list(compress(purpose.recipe, data)), list(compress(purpose.ids, data)), list(compress(purpose.given, data))
-    having = WithData(used, position, places[rows], recipe, ids, given)
-    suite.batches += batches(plan, judged, calls, compute, wanted, having)
-
-
-def _wanted(spec: Spec, judged: Judgement) -> dict[str, np.ndarray]:
-    """Output -> (rows,) bool: where its mask is set and its pointer is not null."""
-    rows = len(judged.table)
-    found = {}
-    for p in spec.outputs:
-        found[p.name] = ~judged.view.get((p.name, "null")).data & holds(p.mask, judged.view, rows)
-    return found
+def _add(suite: Suite, asked: Asked) -> None:
+    """Put the cases of a page behind those that are there."""
+    made = part(asked)
+    suite.specs[asked.spec.name], suite.plans[asked.spec.name] = asked.spec, asked.plan
+    suite.cases += made.cases
+    suite.stored += made.stored
+    suite.aims += asked.purpose.aims
+    suite.batches += made.batches
+    suite.without_data |= made.without_data
