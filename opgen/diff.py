@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,6 +23,8 @@ from opgen.verdict.statuses import FAILED, KNOWN, LENIENT, MISSING, MISTRUSTED, 
 
 EXPLAINED = 2000
 """Failing outputs that are looked at element by element for a sentence; the rest get the numbers alone."""
+REASONS = 5
+"""Reasons for skipping that a report names, the most frequent first."""
 File = str | Path
 
 
@@ -221,8 +224,8 @@ class _Comparison:
         }  # fmt: skip
 
     def _notes(self, verdicts: Sequence[Verdict]) -> Iterator[str]:
-        if self.answers.file.header.get("note"):
-            yield str(self.answers.file.header["note"])
+        reasons = Counter(verdict.detail for verdict in verdicts if verdict.verdict == SKIPPED)
+        yield from (f"{count} skipped: {reason or 'no reason given'}" for reason, count in reasons.most_common(REASONS))
         if len(self.rows) < len(self.bundle):
             yield f"{len(self.rows)} of {len(self.bundle)} cases of the bundle were asked for"
         unsteady = {verdict.case for verdict in verdicts if any(one["differs"] for one in verdict.metrics.get("outputs", {}).values())}
@@ -241,7 +244,7 @@ def _numbers(table: Table, met: dict[str, np.ndarray], repeated: np.ndarray, i: 
     elements, finite = float(table.sums["elements"][i]), max(float(table.sums["finite"][i]), 1.0)
     return {
         "ratio": float(table.maxima["ratio"][i]), "elements": int(elements), "beyond": int(table.sums["beyond"][i]),
-        "worst": int(table.worst[i]), "nonfinite": int(table.sums["nonfinite"][i]), 
+        "worst": int(table.worst[i]), "nonfinite": int(table.sums["nonfinite"][i]),
         "error": float(table.maxima["error"][i]), "ulps": float(table.maxima["ulps"][i]),
         "matched": 1.0 - float(table.sums["unlike_mixed"][i]) / finite,
         "mere": float(table.sums["relative_sum"][i]) / finite, "mare": float(table.maxima["relative"][i]),

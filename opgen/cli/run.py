@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import click
 
 from opgen.cli.options import Number, bundle_argument, case_option, choose, examples, force_option, output_option, quiet_option
+from opgen.model import NOT_RUN
 
 
 @click.command(
@@ -46,4 +49,6 @@ def command(
             tally = run(file, found, output, device=device, cases=wanted, timeout=timeout, resume=resume, force=force, progress=advance)
     note(f"{output}: {', '.join(f'{count} {kind}' for kind, count in sorted(tally.items()) if count) or 'no case'}", quiet)
     with opgen.Results.open(output) as written:
-        note(f"{output}: {written.header.get('note')}", quiet or "note" not in written.header)
+        reasons = Counter(one.error for one in written if one.status == NOT_RUN and one.error)
+    for reason, count in reasons.most_common():
+        note(f"{output}: {count} skipped: {reason}", quiet)

@@ -25,7 +25,6 @@ from opgen.model import NOT_RUN, TensorDesc
 from opgen.numbers.numerics import DTYPES, FORMATS, Array, in_compute, stored
 from opgen.page.book import book
 
-NOTE = "torch runs valid calls only; calls to be refused and calls without data were skipped"
 _WIDE = {"DOUBLE": torch.float64, "COMPLEX64": torch.complex64, "COMPLEX128": torch.complex128}
 _NATIVE = {"FLOAT16": torch.float16, "BFLOAT16": torch.bfloat16, "FLOAT": torch.float32, **_WIDE}
 _CUBE = {0: (False, False), 1: (True, True), 2: (False, True), 3: (True, False)}
@@ -60,7 +59,7 @@ class TorchDevice:
         self.npu = self.device.type == "npu"
         self.header: Mapping[str, Any] = {
             "backend": "torch", "device": name, "torch": str(torch.__version__), "name": _name(self.device),
-            "host": platform.platform(), "note": NOTE,
+            "host": platform.platform(),
         }  # fmt: skip
         _exact_floats()
 
