@@ -507,7 +507,7 @@ def test_describe_places():
     mask[1, 2, 3, 4] = True
     assert (
         describe(mask, ("sample", "channel", "row", "column"))
-        == "all of column 4 of 0 to 5, row 3 of 0 to 5, channel 2 of 0 to 3, the last sample"
+        == "column 4 of 0 to 5 in row 3 of 0 to 5 in channel 2 of 0 to 3 in the last sample"
     )
     assert describe(np.ones((2, 2), dtype=bool)) == "every element"
     assert describe(np.zeros((2, 2), dtype=bool)) == ""

@@ -35,6 +35,9 @@ def describe(wrong: Array, names: Sequence[str] = ()) -> str:
     >>> mask = np.zeros((2, 3, 4, 5), dtype=bool); mask[..., -1] = True
     >>> describe(mask)
     'all of the last column'
+    >>> mask[:] = False; mask[0, 1:, 0, :2] = True
+    >>> describe(mask)
+    'all of the first 2 columns in the first row in the last 2 places of axis 1 in the first place of axis 0'
     """
     count = int(wrong.sum())
     if not count or wrong.size <= 1:
@@ -56,8 +59,8 @@ def describe(wrong: Array, names: Sequence[str] = ()) -> str:
             box &= inside.reshape(-1, *(1,) * (wrong.ndim - axis - 1))
     if not words:
         return ""
-    share = count / int(box.sum())
-    return f"{'all of ' if share == 1 else '' if share > 0.5 else 'some of '}{', '.join(reversed(words))}"
+    inside, place = int(box.sum()), " in ".join(reversed(words))
+    return place if inside == 1 else f"{'all of ' if count == inside else '' if 2 * count > inside else 'some of '}{place}"
 
 
 def _places(places: Array, extent: int, name: str) -> str:
