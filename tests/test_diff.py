@@ -7,6 +7,7 @@ import pytest
 
 import opgen
 from opgen.bundle import container
+from opgen.computation import engine
 from opgen.judge import erratafile, library
 from opgen.model import FileError, written
 from opgen.numbers import canary
@@ -18,6 +19,7 @@ from opgen.verdict.outcome import Report
 from opgen.verdict.pattern import describe
 from opgen.verdict.statuses import Asked, of_first_phase
 from tests import device_sample as sample
+from tests import suites
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +81,7 @@ def test_one_wrong_element_fails_its_case_alone(bundle, tmp_path, name):
         (lambda o: {**o, "gradInput": -o["gradInput"]}, "the sign is reversed"),
         (lambda o: {**o, "gradInput": o["gradInput"] * 3}, "3 times what is expected"),
         (lambda o: {**o, "gradWeight": np.flip(o["gradWeight"], 3)}, "reversed along axis 3"),
+        (lambda o: {**o, "gradInput": o["gradInput"].swapaxes(2, 3).reshape(o["gradInput"].shape)}, "the last two axes are exchanged"),
         (lambda o: {**o, "gradInput": np.where(np.arange(6) == 5, np.float32(99), o["gradInput"])}, "all of the last column"),
         (lambda o: {**o, "gradInput": np.where(np.arange(5)[:, None] % 2, np.float32(99), o["gradInput"])}, "every second row"),
         (
@@ -433,6 +436,18 @@ def test_unknown_cases_are_refused(bundle, tmp_path):
     results = sample.answer(bundle, tmp_path / "r.h5")
     with pytest.raises(FileError, match=r"nosuch\*: matches no case"):
         opgen.diff(bundle, results, cases=["pad-*", "nosuch*"])
+
+
+def test_a_device_that_accepts_everything_is_told_by_what_it_should_refuse(tmp_path):
+    page = suites.suite("avg_pool2d_backward", "smoke")
+    engine.write(page, tmp_path / "b.h5", {})
+    with opgen.open(tmp_path / "b.h5") as accepted:
+        with opgen.Results.create(tmp_path / "r.h5", accepted) as results:
+            for case in accepted:
+                results.add(case.id, 0, dict(case.golden))
+        report = opgen.diff(accepted, tmp_path / "r.h5")
+    (found,) = [one for one in report.findings if one.what == "AvgPool2dBackward"]
+    assert "to be refused as the page states" in found.text and found.failures == found.of_failures and found.passes < 3, found
 
 
 def test_everything_skipped_is_said(bundle, tmp_path):

@@ -27,6 +27,7 @@ FEW_VALUES = 12
 SHOWN = 3
 LEAST = 0.9
 """The part of the failures that must have a fact, for the fact to be worth saying."""
+STATED = ("stated", "unsupported_product")
 CLEAR = 0.6
 """How much larger than the part of the passes it must be."""
 
@@ -101,6 +102,8 @@ def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
     _values(found, "", _dtypes(bundle, table))
     for name in ("compute", "recipe"):
         _values(found, f"{name} ", np.array([bundle.strings[i] for i in table[name].tolist()], dtype=object))
+    bucket = bundle.words["cases.bucket"]
+    found["to be refused as the page states"] = np.array([bucket[i] in STATED for i in table["bucket"].tolist()], dtype=bool)
     for name, number in _breaks(bundle, table).items():
         found[f"{name} broken"] = number
     pages: dict[str, tuple[Spec, list[int]]] = {}

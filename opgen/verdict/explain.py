@@ -135,7 +135,11 @@ def resembles(found: Compared) -> str:
         some = np.isfinite(golden) & (golden != 0) & np.isfinite(device)
         factors = device[some] / golden[some]
     if len(factors) > 3 and np.abs(factors - 1).max() > 1e-2 and np.ptp(factors.real) <= 1e-2 * np.abs(factors).min():
-        return f"{np.median(factors.real):.4g} times what is expected"
+        factor = np.median(factors.real)
+        return "the sign is reversed" if abs(factor + 1) <= 1e-2 else f"{factor:.4g} times what is expected"
+    exchanged = golden.swapaxes(-1, -2) if golden.ndim > 1 else golden
+    if np.allclose(device.reshape(exchanged.shape), exchanged, rtol=1e-2, atol=0):
+        return "the last two axes are exchanged"
     for axis in range(device.ndim):
         if device.shape[axis] > 1 and np.allclose(np.flip(device, axis), golden, rtol=1e-2, atol=0):
             return f"reversed along axis {axis}"
