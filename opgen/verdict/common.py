@@ -58,7 +58,7 @@ def _of_output(bundle: Bundle, what: str, bad: list[int], good: list[int]) -> It
     labels, matrix = facts(bundle, [*bad, *good])
     chosen = ranked(labels, matrix, failed)
     if not chosen:
-        yield Finding(what, "nothing in common that passes have not", len(bad), len(bad), len(good), len(good))
+        yield Finding(what, "", len(bad), len(bad), len(good), len(good))
     for text, mine in chosen:
         yield Finding(what, text, int(mine[failed].sum()), len(bad), int(mine[~failed].sum()), len(good))
 

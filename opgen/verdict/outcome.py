@@ -13,7 +13,10 @@ from opgen.verdict.statuses import BAD, STRICT, VERDICTS
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that failures of one kind (``what``) share: said in ``text``, and how many failures and passes have it."""
+    """Something that failures of one kind (``what``) share: said in ``text``, and how many failures and passes have it.
+
+    No text where nearly all fail, or where they share nothing that passes have not.
+    """
 
     what: str
     text: str
