@@ -11,6 +11,7 @@ from opgen.calls.table import from_calls
 from opgen.judge.oracle import judge
 from opgen.language.formulas import Value
 from opgen.planning.choices import Choices
+from opgen.planning.edits import Edits
 from opgen.planning.proposals import FOLLOW, FREEZE, HOLD
 from tests.suites import PAGES, page, plan, suite
 
@@ -24,7 +25,7 @@ def edited(choices: Choices, edits: dict, mode: int):
     rows = np.zeros((1, len(choices.axes)), dtype=np.int64)
     before = choices.draft(rows)
     held = {reference: Value(np.array([value]), np.array([True])) for reference, value in edits.items()}
-    return before.table().call(0), choices.draft(rows, held, before, np.array([0]), np.array([mode])).table().call(0)
+    return before.table().call(0), choices.draft(rows, Edits(held, before, np.array([0]), np.array([mode]))).table().call(0)
 
 
 def test_shapes_follow_from_the_page(pooling: Choices) -> None:
@@ -63,7 +64,7 @@ def test_a_whole_shape_is_edited(pooling: Choices, edit: tuple[int, ...], shape:
     rows = np.zeros((1, len(pooling.axes)), dtype=np.int64)
     before = pooling.draft(rows)
     value = Value((np.array([len(edit)]), np.array([edit or (1,)])), np.array([True]))
-    after = pooling.draft(rows, {("gradInput", "shape"): value}, before, np.array([0]), np.array([FREEZE])).table().call(0)
+    after = pooling.draft(rows, Edits({("gradInput", "shape"): value}, before, np.array([0]), np.array([FREEZE]))).table().call(0)
     assert after.args["gradInput"].shape == shape
 
 
@@ -77,7 +78,7 @@ def test_a_length_below_zero_is_an_empty_array() -> None:
     rows = np.zeros((1, len(choices.axes)), dtype=np.int64)
     before = choices.draft(rows)
     value = Value((np.array([0]), np.array([[1]])), np.array([True]))
-    call = choices.draft(rows, {("weight", "shape"): value}, before, np.array([0]), np.array([FOLLOW])).table().call(0)
+    call = choices.draft(rows, Edits({("weight", "shape"): value}, before, np.array([0]), np.array([FOLLOW]))).table().call(0)
     assert call.args["weight"].shape == () and call.args["stride"] == ()
 
 

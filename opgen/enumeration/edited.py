@@ -23,6 +23,7 @@ from opgen.page.binding import TableView
 from opgen.page.rules import Guard, Rule, holds
 from opgen.planning.choices import Choices
 from opgen.planning.draft import Draft
+from opgen.planning.edits import Edits
 from opgen.planning.proposals import Collector, Edit, Proposals, alone
 
 Start: TypeAlias = tuple[int, Callable[[Breaker, int], Iterable[Sequence[Edit]]]]
@@ -145,8 +146,7 @@ class Edited:
         made = self.collected.proposals(start)
         if not len(made):
             return
-        old = self.draft
-        draft = self.choices.draft(self.rows[made.base], made.edits(), old, made.base, made.mode)
+        draft = self.choices.draft(self.rows[made.base], Edits(made.edits(), self.draft, made.base, made.mode))
         self.rounds.append(judge(self.spec, draft.table()))
         for name in ("judged", "weight", "size", "proposals", "legal_rows"):
             self.__dict__.pop(name, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +16,8 @@ from opgen.numbers.recipes import RECIPES
 from opgen.page.rules import holds
 from opgen.page.spec import Spec
 from opgen.planning.constraints import RECIPE, Constraints, constraints
-from opgen.planning.draft import Choice, Draft, kind_of
+from opgen.planning.draft import NOTHING, Choice, Draft, kind_of
+from opgen.planning.edits import Edits
 from opgen.planning.plan import Axis, Plan, Vacuous
 from opgen.planning.strides import VIEWS
 from opgen.yamlfile import Location, did_you_mean
@@ -172,20 +172,13 @@ class Choices:
         return [] if ref is None else [(ref, tuple(compiled))]
 
     # drafts -----------------------------------------------------------------------------------------------------------
-    def draft(
-        self,
-        rows: np.ndarray,
-        edits: Mapping[Reference, Value] | None = None,
-        before: Draft | None = None,
-        came_from: np.ndarray | None = None,
-        mode: np.ndarray | None = None,
-    ) -> Draft:
+    def draft(self, rows: np.ndarray, edits: Edits = NOTHING) -> Draft:
         """A draft of one call per row of level numbers (rows, axes), with edits on top of an earlier one."""
         chosen: dict[Reference, Choice] = {}
         for i, refs in enumerate(self.refs):
             for k, ref in enumerate(refs):
                 chosen[ref] = _column([level[k] for level in self.levels[i]], rows[:, i])
-        return Draft(self.spec, len(rows), chosen, self.lets, edits, before, came_from, mode)
+        return Draft(self.spec, len(rows), chosen, self.lets, edits)
 
     def _vacuous(self, i: int, entry: Vacuous) -> Term | None:
         try:

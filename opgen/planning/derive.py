@@ -19,12 +19,17 @@ SHARED: Mapping[Any, Reference] = {"dtype": ("dtype", ""), "rank": ("rank", ""),
 _FAR = 2**62
 
 
+class _Edited(Protocol):
+    def get(self, reference: Reference) -> Value | None: ...
+
+
 class Source(Protocol):
     """Where names are read from: a draft."""
 
     rows: int
-    edits: Mapping[Reference, Value]
 
+    @property
+    def edits(self) -> _Edited: ...
     def get(self, reference: Reference) -> Value: ...
     def given(self, reference: Reference) -> bool: ...
 

@@ -19,43 +19,26 @@ from opgen.page.rules import Guard
 from opgen.page.spec import Parameter, Spec
 from opgen.planning import strides
 from opgen.planning.derive import SHARED, derived, slots
+from opgen.planning.edits import Edits
 from opgen.planning.proposals import FREEZE, HOLD
 
 Choice: TypeAlias = "Value | Callable[[Draft], Value]"
 """A column of choices, or what reads one off a draft (an axis whose values are terms)."""
 Lets: TypeAlias = Mapping[Reference, tuple[tuple[Term | None, Term], ...]]
 """What a plan says of names that no axis sets: (condition or ``None``, term), the first that holds."""
+NOTHING = Edits()
 _DEFAULTS: Mapping[str, Any] = {"int": 1, "bool": False, "dtype": 0, "format": 0, "product": 0, "view": 0}
 
 
 class Draft:
-    """``rows`` calls of one spec. ``chosen`` are whole columns, ``lets`` a plan's terms.
+    """``rows`` calls of one spec. ``chosen`` are whole columns, ``lets`` a plan's terms, ``edits`` what is changed in an earlier draft."""
 
-    ``edits`` are columns bound where they overrule everything, on top of the draft ``before`` at its rows ``came_from``: its
-    values stand where a name would otherwise be unbound. ``mode`` says row by row what follows from an edit
-    (:data:`opgen.planning.proposals.FOLLOW` and its neighbours).
-    """
-
-    def __init__(
-        self,
-        spec: Spec,
-        rows: int,
-        chosen: Mapping[Reference, Choice],
-        lets: Lets,
-        edits: Mapping[Reference, Value] | None = None,
-        before: Draft | None = None,
-        came_from: np.ndarray | None = None,
-        mode: np.ndarray | None = None,
-    ) -> None:
+    def __init__(self, spec: Spec, rows: int, chosen: Mapping[Reference, Choice], lets: Lets, edits: Edits = NOTHING) -> None:
         self.spec = spec
         self.rows = rows
         self.chosen = chosen
         self.lets = lets
-        self.edits = edits or {}
-        self.before = before
-        self.came_from = came_from
-        self.frozen = np.zeros(rows, dtype=bool) if mode is None else mode == FREEZE
-        self.held = np.zeros(rows, dtype=bool) if mode is None else mode == HOLD
+        self.edits = edits
         self.known: dict[Reference, Value] = {}
         self.reads: dict[Reference, frozenset[Reference]] = {}
         self.open: list[set[Reference]] = [set()]
@@ -96,7 +79,7 @@ class Draft:
             fallback = self.fallback(reference)
             result = fallback if result is None else self.stack(result, fallback)
         result = Value(result.data, True)
-        return self.with_edited_extents(reference[0], result) if reference[1] == "shape" and self.edits else result
+        return self.with_edited_extents(reference[0], result) if reference[1] == "shape" and self.edits.columns else result
 
     def with_edited_extents(self, name: str, value: Value) -> Value:
         """Single extents that are edited, on top of a whole shape."""
@@ -112,17 +95,15 @@ class Draft:
         """Everything that says what a reference is, the strongest first."""
         name, what = reference
         parameter = self.spec.parameters.get(name)
-        yield from self.edited(name, what)
-        if self.frozen.any():
-            yield self.earlier(reference, self.frozen)
+        yield from self.edits.of(reference, self.spec, self)
+        yield from self.edits.earlier(reference, FREEZE)
         if reference in self.chosen:
             self.open[-1].add(reference)
             choice = self.chosen[reference]
             yield choice(self) if callable(choice) else choice
             return
         for when, term in self.lets.get(reference, ()):
-            if self.held.any():
-                yield self.guarded(when, self.earlier(reference, self.held))
+            yield from (self.guarded(when, value) for value in self.edits.earlier(reference, HOLD))
             yield self.guarded(when, term.value(self))
         yield from self.defined(self.spec.equalities.get(reference, ()))
         if parameter is not None:
@@ -130,36 +111,7 @@ class Draft:
         yield from self.defined(self.spec.memberships.get(reference, ()))
         if what == "len" and parameter is not None and parameter.items:
             yield Value(np.asarray(max(parameter.items)))
-        if self.before is not None:
-            yield self.earlier(reference, True)
-
-    def edited(self, name: str, what: Any) -> Iterator[Value]:
-        """The edits that say what a reference is: its own, one shared by all tensors, one of a name in the same slot."""
-        if (name, what) in self.edits:
-            yield self.edits[name, what]
-        if what == "rank" and (name, "shape") in self.edits:
-            whole = self.edits[name, "shape"]
-            yield Value(whole.data[0], whole.bound)
-        if what in SHARED and SHARED[what] in self.edits:
-            yield self.edits[SHARED[what]]
-        if what != "" or not self.edits:
-            return
-        for parameter in self.spec.parameters.values():
-            for size, names in parameter.items.items():
-                for first, *others in names:
-                    edit = self.edits.get((first, "")) if name in others else None
-                    if edit is not None:
-                        length = np.broadcast_to(np.asarray(self.get((parameter.name, "len")).data), self.rows)
-                        yield Value(edit.data, edit.bound & (length == size))
-
-    def earlier(self, reference: Reference, bound: Any) -> Value:
-        """The value that a reference had in the draft before, at the rows that these came from."""
-        assert self.before is not None
-        value, rows = self.before.get(reference), self.came_from
-        if isinstance(value.data, tuple):
-            extents = np.broadcast_to(value.data[1], (self.before.rows, value.data[1].shape[-1]))
-            return Value((np.broadcast_to(value.data[0], self.before.rows)[rows], extents[rows]), bound)
-        return Value(np.broadcast_to(np.asarray(value.data), self.before.rows)[rows], bound)
+        yield from self.edits.earlier(reference)
 
     def defined(self, guards: Iterable[Guard]) -> Iterator[Value]:
         """What relations ``reference == term`` or ``reference in (term, ...)`` say that it is: the first term."""

@@ -59,8 +59,8 @@ def describe(wrong: Array, names: Sequence[str] = ()) -> str:
             box &= inside.reshape(-1, *(1,) * (wrong.ndim - axis - 1))
     if not words:
         return ""
-    inside, place = int(box.sum()), " in ".join(reversed(words))
-    return place if inside == 1 else f"{'all of ' if count == inside else '' if 2 * count > inside else 'some of '}{place}"
+    room, place = int(box.sum()), " in ".join(reversed(words))
+    return place if room == 1 else f"{'all of ' if count == room else '' if 2 * count > room else 'some of '}{place}"
 
 
 def _places(places: Array, extent: int, name: str) -> str:
