@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import importlib
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from opgen.enumeration.aims import Aim, Aims, told
-from opgen.maintenance.audit import Finding, audit, digest_block, facts_by_line, line_digest, read_page, rules_in, rules_of, touched
+from opgen.maintenance.audit import (
+    BOM,
+    Finding,
+    audit,
+    digest_block,
+    facts_by_line,
+    is_text_of,
+    line_digest,
+    read_page,
+    rules_in,
+    rules_of,
+    touched,
+)  # fmt: skip
 from opgen.maintenance.lockfile import Entry, expectation_text
 from opgen.model import Break, Call, Case, Expectation, FileError
 from opgen.page import specfile
@@ -23,7 +36,7 @@ TEXT = """
 api: aclnnOne
 page:
   file: one.txt
-  sha256: abababababababababababababababababababababababababababababababab
+  sha256: {sha256}
   lines: |
 {block}
 products: {{ascend910: 2}}
@@ -40,12 +53,16 @@ returns:
 
 @pytest.fixture
 def one() -> Spec:
-    return specfile.loads(TEXT.format(block=digest_block(LINES, [2, 3, 4, 5], 2)), "one", "one.yaml")
+    digest = sha256("\n".join(LINES).encode()).hexdigest()
+    return specfile.loads(TEXT.format(block=digest_block(LINES, [2, 3, 4, 5], 2), sha256=digest), "one", "one.yaml")
 
 
-def findings(spec: Spec, folder: Path, lines: list[str]) -> dict[int, tuple[str, int | None]]:
+def findings(spec: Spec, folder: Path, lines: list[str]) -> dict[int | None, tuple[str, int | None]]:
     (folder / "one.txt").write_text("\n".join(lines), encoding="utf-8")
     return {finding.line: (finding.state, finding.moved_to) for finding in audit(spec, folder)}
+
+
+DIFFERS = {None: ("differs", None)}
 
 
 def test_facts_stand_on_their_lines(one: Spec) -> None:
@@ -58,14 +75,16 @@ def test_facts_stand_on_their_lines(one: Spec) -> None:
     ("change", "expected"),
     [
         (lambda lines: lines, {}),
-        (lambda lines: ["another title", *lines[1:]], {}),
-        (lambda lines: [f"  {line}\t" for line in lines], {}),
-        (lambda lines: [*lines[:2], "x: a tensor of FLOAT16", *lines[3:]], {3: ("changed", None)}),
-        (lambda lines: ["", *lines], {2: ("moved", 3), 3: ("moved", 4), 4: ("moved", 5), 5: ("moved", 6)}),
-        (lambda lines: lines[:4], {5: ("vanished", None)}),
-        (lambda lines: [], {2: ("vanished", None), 3: ("vanished", None), 4: ("vanished", None), 5: ("vanished", None)}),
+        (lambda lines: [*lines, ""], {}),
+        (lambda lines: [*lines, "x must not be empty"], DIFFERS),
+        (lambda lines: ["another title", *lines[1:]], DIFFERS),
+        (lambda lines: [f"  {line}\t" for line in lines], DIFFERS),
+        (lambda lines: [*lines[:2], "x: a tensor of FLOAT16", *lines[3:]], {3: ("changed", None), **DIFFERS}),
+        (lambda lines: ["", *lines], {2: ("moved", 3), 3: ("moved", 4), 4: ("moved", 5), 5: ("moved", 6), **DIFFERS}),
+        (lambda lines: lines[:4], {5: ("vanished", None), **DIFFERS}),
+        (lambda lines: [], {2: ("vanished", None), 3: ("vanished", None), 4: ("vanished", None), 5: ("vanished", None), **DIFFERS}),
     ],
-    ids=["same", "uncited", "blanks", "changed", "moved", "shorter", "empty"],
+    ids=["same", "ended", "appended", "uncited", "blanks", "changed", "moved", "shorter", "empty"],
 )
 def test_what_changed_is_found(one: Spec, tmp_path: Path, change, expected) -> None:  # type: ignore[no-untyped-def]
     assert findings(one, tmp_path, change(LINES)) == expected
@@ -73,12 +92,35 @@ def test_what_changed_is_found(one: Spec, tmp_path: Path, change, expected) -> N
 
 def test_a_repeated_line_moves_as_its_neighbours_do(one: Spec, tmp_path: Path) -> None:
     """Of lines that read alike, the one is meant that went the way of the nearest line that stands alone."""
-    assert findings(one, tmp_path, [LINES[4], "new", *LINES]) == {2: ("moved", 4), 3: ("moved", 5), 4: ("moved", 6), 5: ("moved", 7)}
+    assert findings(one, tmp_path, [LINES[4], "new", *LINES]) == {
+        2: ("moved", 4), 3: ("moved", 5), 4: ("moved", 6), 5: ("moved", 7), **DIFFERS,
+    }  # fmt: skip
+
+
+def other_forms(content: bytes) -> dict[str, bytes]:
+    """The same text, as editors and version control leave it."""
+    windows = content.replace(b"\n", b"\r\n")
+    return {"as it is": content, "CRLF": windows, "BOM": BOM + content, "both": BOM + windows, "ended": content + b"\n"}
+
+
+def test_another_form_of_the_same_text_is_no_finding() -> None:
+    forms = other_forms("\n".join(LINES).encode())
+    for kept in forms.values():
+        for now in (*forms.values(), forms["CRLF"] + b"\r"):
+            assert is_text_of(now, sha256(kept).hexdigest())
+        assert not is_text_of(kept.replace(b"title", b"tilte"), sha256(kept).hexdigest())
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(one: Spec, tmp_path: Path) -> None:
+    for form in other_forms("\n".join(LINES).encode()).values():
+        (tmp_path / "one.txt").write_bytes(form)
+        assert read_page(one, tmp_path)[0][0].strip() == "title" and audit(one, tmp_path) == []
 
 
 def test_a_finding_names_the_facts(one: Spec, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("\n".join([*LINES[:4], "k may be anything"]), encoding="utf-8")
-    (found,) = audit(one, tmp_path)
+    found, differs = audit(one, tmp_path)
+    assert (differs.line, differs.state, differs.facts) == (None, "differs", ())
     assert (found.spec, found.line, found.facts) == ("one", 5, ("fits",))
 
 
@@ -124,10 +166,11 @@ def test_a_finding_names_the_cases_it_touches(one: Spec, tmp_path: Path) -> None
         ("at-limit", (Aim("limits", ("fits",)), Aim("limits", ("x.rank",))), (), ""),
         ("legal", (Aim("covers", note="2-wise"),), (), ""),
     )
-    (found,) = touched(audit(one, tmp_path), {"one": rules_of(one, suite)})
+    found, differs = touched(audit(one, tmp_path), {"one": rules_of(one, suite)})
+    assert not differs.cases
     assert found.cases == ("aims", "in-company", "meant-in-company", "happens", "at-limit")
     entries = [Entry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in suite.cases]
-    (found,) = touched(audit(one, tmp_path), {"one": rules_in(entries)})
+    found, _ = touched(audit(one, tmp_path), {"one": rules_in(entries)})
     assert found.cases == ("in-company", "happens")
 
 

@@ -385,7 +385,9 @@ def test_audit_says_what_stands_on_changed_lines(tmp_path: Path) -> None:
     shown = run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward")
     assert shown.exit_code == 1 and "changed" in shown.output and "vanished" in shown.output and "padding" in shown.output
     found = json.loads(run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward", "--json").output)
-    assert {finding["line"] for finding in found} >= {5, 20, 22} and all(finding["facts"] for finding in found)
+    assert {finding["line"] for finding in found} >= {5, 20, 22} and all(finding["facts"] for finding in found if finding["line"])
+    assert [finding["state"] for finding in found if not finding["line"]] == ["differs"]
+    assert "beside the lines above" in shown.output
     block = run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward", "--digests")
     assert block.exit_code == 0 and "sha256: " in block.output and re.search(r"^    5 [0-9a-f]{12}", block.output, re.MULTILINE)
 

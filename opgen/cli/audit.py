@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from opgen.cli import DIFFERENCE, options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from opgen.page.spec import Spec
 
 FOLDER = click.Path(exists=True, file_okay=False)
 
 
 @click.command(epilog=options.examples(
-    "opgen audit --pages pages             # exit 1 where a cited line is not what it was",
+    "opgen audit --pages pages             # exit 1 where a page is not what it was",
     "opgen audit --pages pages --plan smoke          # exit 1, with the cases that are touched",
     "opgen audit --pages pages --digests reflection_pad2d_backward",
 ))  # fmt: skip
@@ -24,7 +31,11 @@ FOLDER = click.Path(exists=True, file_okay=False)
 def command(
     ctx: click.Context, operators: tuple[str, ...], folder: str, digests: bool, plan: str, lock: str | None, as_json: bool
 ) -> None:
-    """Say which facts stand on lines that changed, moved or vanished since a page was transcribed, and which cases they touch."""
+    """Say which facts stand on lines that changed, moved or vanished since a page was transcribed, and which cases they touch.
+
+    A page whose cited lines are as they were may still say something new. Where its text is not the one that was transcribed, it is
+    to be read again, which "opgen page OP --pages DIR" helps with.
+    """
     from dataclasses import asdict
     from pathlib import Path
 
@@ -40,7 +51,7 @@ def command(
             click.echo(f"{spec.file}\n  sha256: {sha256}\n  lines: |\n{digest_block(lines, list(facts_by_line(spec)))}")
         return
     findings = [finding for spec in specs for finding in audit(spec, Path(folder))]
-    drifted = [spec for spec in specs if any(finding.spec == spec.name for finding in findings)]
+    drifted = [spec for spec in specs if any(finding.spec == spec.name and finding.facts for finding in findings)]
     if drifted and lock:
         from opgen.maintenance.lockfile import read_lock
 
@@ -55,13 +66,32 @@ def command(
     elif findings:
         asked = bool(plan or lock)
         table = console.table("spec", "line", "state", "facts that stand on it", *(["cases"] if asked else []), right=("line", "cases"))
-        for finding in findings:
+        stale = [finding for finding in findings if finding.facts]
+        for finding in stale:
             state = f"moved to {finding.moved_to}" if finding.moved_to else finding.state
             touches = [str(len(finding.cases))] if asked else []
             table.add_row(finding.spec, str(finding.line), state, ", ".join(finding.facts), *touches)
-        console.output().print(table)
+        if stale:
+            console.output().print(table)
         for case in dict.fromkeys(case for finding in findings for case in finding.cases):
             click.echo(case)
+        for spec in specs:
+            if any(finding.spec == spec.name and finding.state == "differs" for finding in findings):
+                click.echo(_differs(spec, Path(folder), spec in drifted))
     else:
-        click.echo(f"{len(specs)} pages: every line that a fact cites is as it was")
+        click.echo(f"{len(specs)} pages: the text is the one that was transcribed")
     ctx.exit(DIFFERENCE if findings else 0)
+
+
+def _differs(spec: Spec, folder: Path, drifted: bool) -> str:
+    """What is said of a page that is not the one that was transcribed."""
+    from opgen.maintenance.audit import facts_by_line, read_page
+
+    assert spec.page is not None
+    lines, sha256 = read_page(spec, folder)
+    uncited = sum(bool(line.strip()) for number, line in enumerate(lines, 1) if number not in facts_by_line(spec))
+    cited = "beside the lines above" if drifted else "no line that a fact cites changed"
+    return (
+        f"{spec.name}: {spec.page.file} differs from the page transcribed (sha256 {sha256[:12]}, was {spec.page.sha256[:12]}); {cited}, "
+        f"any of {uncited} lines that no fact cites may be new: read them again, opgen page {spec.name} --pages {folder}"
+    )

@@ -1,7 +1,8 @@
 """Holding specs against the pages that they were transcribed from.
 
 A spec keeps the sha256 of its page and a short digest of every line that a fact cites; the page's sentences are not
-copied. With a folder of pages at hand this says which facts stand on lines that changed.
+copied. With a folder of pages at hand this says which facts stand on lines that changed, and, by the sha256, whether
+anything else did: what a new release adds stands on lines that no fact cites yet.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 from opgen.maintenance.lockfile import Entry
@@ -17,14 +19,18 @@ from opgen.page.spec import Spec
 from opgen.suites.suite import Suite
 
 DIGEST_LENGTH = 12
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of a page on which facts stand and that is no longer what it was, and the cases that rely on it."""
+    """One line of a page on which facts stand and that is no longer what it was, and the cases that rely on it.
+
+    ``differs``, without a line and last of its page: the text is not the one that was transcribed, so that lines may be new.
+    """
 
     spec: str
-    line: int
+    line: int | None
     state: str
     moved_to: int | None
     facts: tuple[str, ...]
@@ -53,17 +59,29 @@ def facts_by_line(spec: Spec) -> dict[int, list[str]]:
 
 def read_page(spec: Spec, folder: Path) -> tuple[list[str], str]:
     """The lines of a spec's page in ``folder`` and the sha256 of its bytes; raises FileError where it is not there."""
+    content = _content(spec, folder)
+    return content.decode("utf-8-sig", errors="replace").split("\n"), hashlib.sha256(content).hexdigest()
+
+
+def is_text_of(content: bytes, sha256: str) -> bool:
+    """Whether a page is the one with this digest, but for a byte order mark, the ends of its lines, and that of the last."""
+    plain = b"\n".join(line.removesuffix(b"\r") for line in content.removeprefix(BOM).split(b"\n"))
+    for mark, ended, end in product((b"", BOM), (plain, plain.removesuffix(b"\n"), plain + b"\n"), (b"\n", b"\r\n")):
+        if hashlib.sha256(mark + ended.replace(b"\n", end)).hexdigest() == sha256:
+            return True
+    return False
+
+
+def _content(spec: Spec, folder: Path) -> bytes:
     assert spec.page is not None
     path = folder / spec.page.file
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise FileError([Problem(str(path), None, "", f"cannot be read: {error.strerror}")]) from None
-    return content.decode("utf-8", errors="replace").split("\n"), hashlib.sha256(content).hexdigest()
-
 
 def audit(spec: Spec, folder: Path) -> list[Finding]:
-    """What changed on the lines that a spec cites; empty where every cited line is as it was."""
+    """What changed on the lines that a spec cites, and whether the page is another; empty where its text is the one transcribed."""
     if spec.page is None:
         return []
     lines, _ = read_page(spec, folder)
@@ -80,6 +98,8 @@ def audit(spec: Spec, folder: Path) -> list[Finding]:
         elsewhere = min(found[line], key=lambda place: abs(place - expected), default=None)
         state = "moved" if elsewhere else "changed" if line <= len(lines) else "vanished"
         findings.append(Finding(spec.name, line, state, elsewhere, tuple(facts)))
+    if not is_text_of(_content(spec, folder), spec.page.sha256):
+        findings.append(Finding(spec.name, None, "differs", None, ()))
     return findings
 
 
