@@ -58,6 +58,9 @@ FRAGMENTS = [
     ("enum: {0: KEEP, 1: LOWER}", "enum: [KEEP, LOWER]", 36, "mode.enum: expects a mapping of number to name"),
     ("range: [-255, 255]", "range: 255", 37, "divisor.range: expects [lowest, highest]; null stands for no limit"),
     ("shape: {3: [N, Hout, Wout], 2", "shape: {3: [N, Hout], 2", 12, "gradOutput.shape.3: expects a list of 3 letters"),
+    ("{3: [N, H, W], 2", "{3: [N, H, V], 2", 17, "self.shape.3: 'V' stands at rank 3 only, and no rule reads it; did you mean 'W'?"),
+    ("2: [Hout, Wout]}", "2: [Hout, Wuot]}", 12, "'Wuot' stands at rank 2 only, and no rule reads it; did you mean 'Wout'?"),
+    ("{3: [N, Hout, Wout], 2: [", "{3: [Wuot, N, Hout], 2: [", 12, "shape.3: 'Wuot' stands at rank 3 only, and no rule reads it; did you"),
     ("shape: {1: [2]}", "shape: {1: [scale]}", 20, "scale: is both a parameter and another name; rename the letter, slot or word"),
     ("enum: {0: KEEP,", "enum: {0: kH,", 6, "kH: is both a word of an enum and a letter or slot; rename one"),
     ("any: [FLOAT16, FLOAT]", "any: [FLOAT16, FLOTA]", 10, "gradOutput.dtype: no such dtype 'FLOTA' (did you mean 'FLOAT'?)"),
@@ -123,6 +126,16 @@ def test_the_digest_is_that_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "window_backward.yaml"
     path.write_bytes(TEXT.replace("\n", "\r\n").encode())
     assert specfile.load(path).digest == sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("shapes", [
+    "{3: [N, Ho, Wo], 2: [Ho, Wo]}",  # leading letters alone differ
+    "{3: [N, H, W], 2: [N, L]}",  # another layout at another rank, and nothing reads its letter
+    "{3: [N, H, W], 2: [Wide, High]}",
+    "{3: [2, H, W], 2: [H, W]}",
+])  # fmt: skip
+def test_letters_that_differ_on_purpose_are_no_problem(shapes: str) -> None:
+    assert problems(TEXT.replace("{1: [2]}", shapes)) == []
 
 
 @pytest.mark.parametrize("key", ["api", "page", "products", "parameters", "returns"])

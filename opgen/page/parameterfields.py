@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, TypeAlias
 
 from opgen.language import terms
 from opgen.page.fields import Fields
-from opgen.page.rules import KEYS
+from opgen.page.rules import KEYS, Rule
 from opgen.page.spec import KINDS, Parameter, SpecScope
 from opgen.yamlfile import Document, Location, did_you_mean
 
+Axes: TypeAlias = tuple[str | int, ...]
 PLAIN = ("kind", "at", "when", "note", "items", "otherwise", "strided", "mask")
 """Keys of a parameter that yield no rule by themselves."""
 
@@ -142,6 +144,20 @@ class ParameterFields(Fields):
             if at in seen:
                 self.doc.problem(("parameters",), "falls back to itself", name)
 
+    def loose_letters(self, rules: Iterable[Rule]) -> None:
+        """A letter at one rank that nothing reads, where a letter of another rank belongs: rules of that one would not apply."""
+        read = {name for rule in rules if rule.key != "shape" for name, _ in rule.refs}
+        read |= {name for parameter in self.parameters.values() for names in parameter.otherwise.values() for name in names.values()}
+        for parameter in self.parameters.values():
+            for rank, letters in parameter.shapes.items():
+                for letter in letters:
+                    if letter in read or {place.size for place in self.scope.occurrences.get(str(letter), ())} != {rank}:
+                        continue
+                    meant = _meant(str(letter), letters, [shape for other, shape in parameter.shapes.items() if other != rank], read)
+                    if meant:
+                        where = ("parameters", parameter.name, "shape", rank)
+                        self.doc.problem(where, f"'{letter}' stands at rank {rank} only, and no rule reads it; did you mean '{meant}'?")
+
     def masks(self) -> None:
         for name, parameter in list(self.parameters.items()):
             text = self.bodies[name].get("mask")
@@ -149,6 +165,18 @@ class ParameterFields(Fields):
                 where = ("parameters", name, "mask")
                 mask = self.attempt(where, f"{name}.mask", lambda text=text: terms.condition(text, self.scope))  # type: ignore[misc]
                 self.parameters[name] = replace(parameter, mask=mask)
+
+
+def _meant(letter: str, letters: Axes, others: Iterable[Axes], read: Collection[str]) -> str | None:
+    """The letter of another rank that ``letter`` should be: with it the shapes differ in leading axes alone, or a rule reads it and
+    it is spelled much like it."""
+    for other in others:
+        for name in (name for name in other if isinstance(name, str) and name not in letters):
+            put = tuple(name if one == letter else one for one in letters)
+            shared = min(len(put), len(other))
+            if put[-shared:] == other[-shared:] or (name in read and get_close_matches(letter, [name])):
+                return name
+    return None
 
 
 def _is_name(value: Any) -> bool:

@@ -55,6 +55,8 @@ class _SpecFields(Fields):
         modes, exact = self.compute(fields.scope, parameters)
         if page is not None:
             self.cited(page, rules, parameters, modes)
+        if not self.doc.problems:
+            fields.loose_letters(rules)
         self.doc.raise_problems()
         op = name.split(".")[0]
         return Spec(name, self.doc.file, api, op, page, products, judges, parameters, rules, modes, exact, reader.clauses, self.doc.digest)
