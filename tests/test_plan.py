@@ -9,8 +9,9 @@ import pytest
 from opgen.model import FileError
 from opgen.page.book import book
 from opgen.planning.choices import Choices
-from opgen.planning.fitting import fit
+from opgen.planning.fitting import fit, shipped_plan
 from opgen.planning.plan import TIERS, load_plan, plan_for
+from opgen.suites.selection import Request
 
 GOOD = """
 op: aclnnReflectionPad2dBackward
@@ -114,6 +115,11 @@ FIT = [
     ("when: padLeft == 0", "when: grow == 0", "no such name 'grow'"),
 ]
 
+CALL = (
+    '{"id": "one", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", '
+    '"args": {"gradOutput": null, "self": null, "padding": null, "gradInput": null}}\n'
+)
+
 
 def written(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "plan.yaml"
@@ -192,6 +198,31 @@ def test_what_does_not_fit_is_told_at_once_whatever_the_tier(tmp_path: Path) -> 
 @pytest.mark.parametrize("op", sorted(book().operators))
 def test_every_shipped_plan_fits(op: str) -> None:
     fit(plan_for(op), [spec for spec in book().specs if spec.op == op])
+
+
+WRONG = [
+    ("sets: [padLeft, padRight]", "sets: [padLeft, padRihgt]", "nothing reads 'padRihgt' (did you mean 'padRight'?)"),
+    ("gradOutput: gradient", "gradOuput: gradient", "roles.gradOuput: no such input (did you mean 'gradOutput'?)"),
+    ("op: aclnnReflectionPad2dBackward", "op: group_norm_backward", "op: is group_norm_backward; the plan of this name is that of"),
+    ("op: aclnnReflectionPad2dBackward", "op: fold", "op: is fold; the plan of this name is that of aclnnReflectionPad2dBackward"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), WRONG)
+def test_a_shipped_plan_that_does_not_fit_is_refused_wherever_it_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, message: str
+) -> None:
+    pad = tmp_path / "reflection_pad2d_backward.yaml"
+    pad.write_text(GOOD, encoding="utf-8")
+    assert shipped_plan([spec()], tmp_path).op == "aclnnReflectionPad2dBackward"
+    pad.write_text(GOOD.replace(old, new), encoding="utf-8")
+    monkeypatch.setattr("opgen.planning.plan.cases_folder", lambda: tmp_path)
+    calls = tmp_path / "calls.jsonl"
+    calls.write_text(CALL, encoding="utf-8")
+    for request in (Request(["reflection_pad2d_backward"]), Request(calls=str(calls))):
+        with pytest.raises(FileError) as caught:
+            request.suite()
+        assert str(caught.value).startswith("cases/reflection_pad2d_backward.yaml:") and message in str(caught.value)
 
 
 @pytest.mark.parametrize("op", sorted(book().operators))

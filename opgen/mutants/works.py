@@ -16,7 +16,7 @@ from opgen.model import Call
 from opgen.mutants.mutant import Work
 from opgen.page.book import book
 from opgen.page.spec import Spec
-from opgen.planning.plan import plan_for
+from opgen.planning.fitting import shipped_plan
 from opgen.suites.suite import call_suite
 
 UNNAMED = 161002
@@ -87,7 +87,7 @@ def works(bundle: Bundle, rack: Rack) -> Iterator[Work]:
     table = bundle.tables["cases"]["phase"]
     chosen = [i for i in range(len(rack)) if table[rack.rows[i]] == 2 and answers[i] == 0]
     calls = {rack.ids[i]: rack.calls[i] for i in chosen}
-    plan = plan_for(rack.spec.op)
+    plan = shipped_plan(book().of(rack.spec.api))
     named = [NamedCall(name, call, {}) for name, call in calls.items()]
     suite = call_suite(named, lambda call: rack.spec, lambda spec: plan, elements=2**62)
     gradient = next((name for name, role in plan.roles.items() if role == "gradient"), rack.spec.inputs[0].name)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from math import prod
+from pathlib import Path
 
 from opgen.calls.jsonl import CallFault, make_call
 from opgen.language.terms import TermError, reference
@@ -13,7 +14,7 @@ from opgen.model import Call, FileError, TensorDesc
 from opgen.page.spec import Spec
 from opgen.planning.choices import Choices
 from opgen.planning.derive import SHARED
-from opgen.planning.plan import TIERS, Pinned, Plan
+from opgen.planning.plan import TIERS, Pinned, Plan, plan_for
 from opgen.yamlfile import did_you_mean
 
 
@@ -33,6 +34,17 @@ def fit(plan: Plan, pages: Sequence[Spec]) -> None:
             if rule not in rules:
                 plan.document.problem(("vacuous", i, "rules"), f"no page of {plan.op} has a rule '{rule}'{did_you_mean(rule, rules)}")
     plan.document.raise_problems()
+
+
+def shipped_plan(pages: Sequence[Spec], folder: Path | None = None) -> Plan:
+    """The plan that opgen ships for the operator of some pages, all of its pages; raises FileError where it does not fit them."""
+    api, op = pages[0].api, pages[0].op
+    plan = plan_for(op, folder)
+    if plan.op not in (api, op):
+        plan.document.problem(("op",), f"is {plan.op}; the plan of this name is that of {api}")
+        plan.document.raise_problems()
+    fit(plan, pages)
+    return plan
 
 
 def _unread(plan: Plan, pages: Sequence[Spec]) -> None:

@@ -93,7 +93,7 @@ def load_plan(path: Path, shown: str | None = None) -> Plan:
 
 
 def plan_for(op: str, folder: Path | None = None) -> Plan:
-    """The plan that opgen ships for an operator: ``cases/<op>.yaml``."""
+    """The plan that opgen ships for an operator: ``cases/<op>.yaml``; :func:`opgen.planning.fitting.shipped_plan` is sure that it fits."""
     path = (folder or cases_folder()) / f"{op}.yaml"
     if not path.exists():
         raise FileError([Problem(f"cases/{path.name}", None, op, "has no plan; write one, or give a plan file with --plan")])

@@ -29,7 +29,7 @@ from opgen.model import Call, Case, Code, FileError, Problem, TensorDesc
 from opgen.numbers.numerics import Array
 from opgen.page.book import book
 from opgen.page.spec import Spec
-from opgen.planning.plan import plan_for
+from opgen.planning.fitting import shipped_plan
 from opgen.planning.strides import VIEWS
 from opgen.repro.simplify import Point, assemble, complexity, merged, point_of, simpler, simpler_in_pairs
 from opgen.suites.suite import Suite, call_suite
@@ -101,7 +101,8 @@ class Search:
         """Those of the calls that fail, in their order."""
         if not calls:
             return []
-        made = call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+        known = book()
+        made = call_suite(calls, lambda call: known.by_page[call.api, call.product], lambda spec: shipped_plan(known.of(spec.api)))
         suite = with_recipe(made, recipe)
         self.ran += len(calls)
         bundle, results = self.folder / f"{self.ran}.h5", self.folder / f"{self.ran}.results.h5"

@@ -17,8 +17,8 @@ from opgen.model import FileError, Problem
 from opgen.numbers.numerics import Array
 from opgen.page.book import Book, book
 from opgen.page.spec import Spec
-from opgen.planning.fitting import fit
-from opgen.planning.plan import TIERS, Plan, load_plan, plan_for
+from opgen.planning.fitting import fit, shipped_plan
+from opgen.planning.plan import TIERS, Plan, load_plan
 from opgen.suites.dumps import read_dumps
 from opgen.suites.suite import Suite, call_suite, plan_suite
 from opgen.yamlfile import did_you_mean
@@ -102,7 +102,8 @@ class Request:
     def _of_calls(self, known: Book) -> Suite:
         given = {one.id: arrays for one, arrays in self.given}
         calls = [one for one, _ in self.given]
-        return call_suite(calls, lambda call: known.by_page[call.api, call.product], lambda spec: plan_for(spec.op), given=given)
+        page, plan = lambda call: known.by_page[call.api, call.product], lambda spec: shipped_plan(known.of(spec.api))
+        return call_suite(calls, page, plan, given=given)
 
 
 def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
@@ -110,7 +111,7 @@ def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
     file's own, whatever its operator. FileError where there is no such tier or file."""
     known = book()
     if text in TIERS:
-        plans = {api: plan_for(known.of(api)[0].op) for api in apis}
+        plans = {api: shipped_plan(known.of(api)) for api in apis}
         return {api: plan for api, plan in plans.items() if text in plan.tiers}, text
     path, _, tier = text.partition("::")
     if not Path(path).exists():
