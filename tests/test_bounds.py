@@ -284,8 +284,8 @@ def test_torch_in_float32_is_a_correct_device(recipe: str) -> None:
     slots = {name: Slot(name, shape, "FLOAT", "FLOAT", deepest, "operand") for name, shape in shapes.items()}
     slots["gradOutput"] = replace(slots["gradOutput"], role="gradient")
     tensors = {name: draw(recipe, keys(0, ["a"]), slot) for name, slot in slots.items()}
-    golden = golden_exact(convolution.golden, tensors, names, wanted, deepest, convolution.PARTNERS)
-    size = magnitude_exact(convolution.golden, tensors, names, wanted, deepest, convolution.PARTNERS)
+    golden = golden_exact(convolution.golden, tensors, names, wanted, deepest, convolution.PARTNERS, "gradOutput")
+    size = magnitude_exact(convolution.golden, tensors, names, wanted, deepest, convolution.PARTNERS, "gradOutput")
     typed = [torch.from_numpy(tensors[name][0].astype(np.float32)) for name in shapes]
     results = torch.ops.aten.convolution_backward(*typed, [16], [2, 2], [0, 0], [1, 1], False, [0, 0], 1, [True] * 3)
     for (name, depth), result, other in zip(wanted.items(), results, ("weight", "input", None), strict=True):

@@ -71,7 +71,7 @@ def test_no_order_changes_a_bit(recipe: str, compute: str) -> None:
     if recipe in ("nonfinite", "overflow"):
         tensors = {name: np.where(np.isfinite(value), value, 1.0) for name, value in tensors.items()}
     before = product.calls
-    split = {digest(golden_exact(product, tensors, {"order": k}, WANTED, DEPTH, PARTNERS)) for k in range(4)}
+    split = {digest(golden_exact(product, tensors, {"order": k}, WANTED, DEPTH, PARTNERS, "gradOutput")) for k in range(4)}
     calls = (product.calls - before) // 4
     assert len(split) == 1
     plain = {digest(product(tensors, {"order": k}, WANTED)) for k in range(4)}
@@ -80,14 +80,14 @@ def test_no_order_changes_a_bit(recipe: str, compute: str) -> None:
         assert 1 <= calls <= 9
     elif recipe != "overflow":  # which says something under FLOAT16 only
         assert len(plain) == 1 and calls == 1
-    sizes = {digest(magnitude_exact(product, tensors, {"order": k}, WANTED, DEPTH, PARTNERS)) for k in range(2)}
+    sizes = {digest(magnitude_exact(product, tensors, {"order": k}, WANTED, DEPTH, PARTNERS, "gradOutput")) for k in range(2)}
     assert len(sizes) == 1
 
 
 def test_wide_exponents_are_rounded_once() -> None:
     """Against rational sums: half a unit in the last place, and the last digits of a plain sum are wrong."""
     tensors = tensors_of("wide_exponent", ["a", "b"])
-    got = golden_exact(product, tensors, {"order": 0}, WANTED, DEPTH, PARTNERS)
+    got = golden_exact(product, tensors, {"order": 0}, WANTED, DEPTH, PARTNERS, "gradOutput")
     plain = product(tensors, {"order": 0}, WANTED)
     wrong = 0
     for case in range(2):
@@ -99,17 +99,28 @@ def test_wide_exponents_are_rounded_once() -> None:
                 wrong += plain["gradWeight"][case, i, j] != float(true)
             assert got["gradBias"][case, i] == float(sum(map(Fraction, tensors["gradOutput"][case, :, i])))
     assert wrong > 100
-    sizes = magnitude_exact(product, tensors, {"order": 0}, ["gradBias"], DEPTH, PARTNERS)
+    sizes = magnitude_exact(product, tensors, {"order": 0}, ["gradBias"], DEPTH, PARTNERS, "gradOutput")
     assert sizes["gradBias"][1, 3] == float(sum(abs(Fraction(x)) for x in tensors["gradOutput"][1, :, 3]))
+
+
+def test_the_gradient_may_have_any_name() -> None:
+    def renamed(tensors, names, wanted):  # type: ignore[no-untyped-def]
+        return product({**tensors, "gradOutput": tensors["dy"]}, names, wanted)
+
+    tensors = tensors_of("wide_exponent", ["a"])
+    other = {"dy" if name == "gradOutput" else name: values for name, values in tensors.items()}
+    want = digest(golden_exact(product, tensors, {"order": 0}, WANTED, DEPTH, PARTNERS, "gradOutput"))
+    assert digest(golden_exact(renamed, other, {"order": 0}, WANTED, DEPTH, PARTNERS, "dy")) == want
 
 
 def test_a_case_is_the_same_in_every_batch() -> None:
     mixed = {name: np.concatenate([tensors_of(recipe, ["a"])[name] for recipe in ("grid", "wide_exponent", "normal")])
              for name in ("gradOutput", "weight", "input")}  # fmt: skip
     mixed["gradOutput"][2, 5, 3] = np.nan  # and one that cannot be split
-    together = golden_exact(product, mixed, {"order": 0}, WANTED, DEPTH, PARTNERS)
+    together = golden_exact(product, mixed, {"order": 0}, WANTED, DEPTH, PARTNERS, "gradOutput")
     for case in range(3):
-        alone = golden_exact(product, {k: v[case : case + 1] for k, v in mixed.items()}, {"order": 0}, WANTED, DEPTH, PARTNERS)
+        one = {name: values[case : case + 1] for name, values in mixed.items()}
+        alone = golden_exact(product, one, {"order": 0}, WANTED, DEPTH, PARTNERS, "gradOutput")
         for name in WANTED:
             assert together[name][case].tobytes() == alone[name][0].tobytes()
     assert np.isnan(together["gradBias"][2, 3]) and np.isfinite(together["gradBias"][2, 2])
@@ -137,7 +148,7 @@ def test_one_call_where_that_is_exact_and_no_further() -> None:
             "input": np.array([[[3 * 2.0**60], [4 * 2.0**60 - 2.0 ** (62 - right)]]]),
         }
         before = product.calls
-        golden_exact(product, tensors, {"order": 0}, ["gradWeight"], 8, PARTNERS)
+        golden_exact(product, tensors, {"order": 0}, ["gradWeight"], 8, PARTNERS, "gradOutput")
         assert (product.calls - before == 1) == bool(once), (left, right)
     assert exact._span(np.array([[0.0, 0.0], [3.0, 1.0], [4.0, 1.0], [-5.0, 2.0**-20]])).tolist() == [0, 2, 2, 23]
 
@@ -145,11 +156,12 @@ def test_one_call_where_that_is_exact_and_no_further() -> None:
 def test_huge_values_and_depths() -> None:
     tensors = tensors_of("grid", ["a", "b"])
     tensors["gradOutput"][1] *= 2.0**950
-    got = golden_exact(product, tensors, {"order": 0}, WANTED, DEPTH, PARTNERS)
+    got = golden_exact(product, tensors, {"order": 0}, WANTED, DEPTH, PARTNERS, "gradOutput")
     assert np.array_equal(got["gradBias"][1], tensors["gradOutput"][1].sum(axis=0))
     with pytest.raises(ValueError, match="no bits"):
-        golden_exact(product, tensors_of("grid", ["a"]), {"order": 0}, WANTED, 2**53, PARTNERS)
-    zero = golden_exact(product, {k: -0.0 * v for k, v in tensors_of("grid", ["a"]).items()}, {"order": 0}, WANTED, 9, PARTNERS)
+        golden_exact(product, tensors_of("grid", ["a"]), {"order": 0}, WANTED, 2**53, PARTNERS, "gradOutput")
+    zeros = {name: -0.0 * values for name, values in tensors_of("grid", ["a"]).items()}
+    zero = golden_exact(product, zeros, {"order": 0}, WANTED, 9, PARTNERS, "gradOutput")
     assert not np.signbit(zero["gradInput"]).any()
 
 
@@ -163,10 +175,10 @@ def layer(tensors, names, wanted):
     return {"gradWeight": np.matmul(gradient.swapaxes(1, 2), tensors["input"])}
 
 tensors = filled("wide_exponent", ["a", "b"], gradOutput=(300, 400), input=(300, 200))
-print(digest(golden_exact(layer, tensors, {}, ["gradWeight"], 300, PARTNERS)), digest(layer(tensors, {}, [])))
+print(digest(golden_exact(layer, tensors, {}, ["gradWeight"], 300, PARTNERS, "gradOutput")), digest(layer(tensors, {}, [])))
 tensors = filled("wide_exponent", ["a", "b"], gradOutput=(2, 24, 32, 32), weight=(24, 16, 3, 3), input=(2, 16, 34, 34))
 names = dict(rank=4, transposed=0, groups=1, sH=1, sW=1, dH=1, dW=1, padTop=0, padBottom=0, padLeft=0, padRight=0)
-print(digest(golden_exact(convolution, tensors, names, WANTED, 2048, PARTNERS)), digest(convolution(tensors, names, WANTED)))
+print(digest(golden_exact(convolution, tensors, names, WANTED, 2048, PARTNERS, "gradOutput")), digest(convolution(tensors, names, WANTED)))
 """
 
 

@@ -16,7 +16,7 @@ from opgen.computation.inputs import SMALL, Inputs, fill
 from opgen.computation.inputs import Arrays as Arrays
 from opgen.golden import kernel
 from opgen.numbers.bounds import Limits, Sums, bounds, certain_overflows, formats_of
-from opgen.numbers.exact import GRADIENT, golden_exact, magnitude_exact
+from opgen.numbers.exact import golden_exact, magnitude_exact
 from opgen.numbers.flushing import flushed_share, without_subnormals
 from opgen.numbers.numerics import DTYPES, Array, kept_in, stored
 from opgen.numbers.recipes import RECIPES
@@ -100,8 +100,8 @@ def _evaluate(
     partners = getattr(module, "PARTNERS", None)
     if partners is not None and not _one_call(batch):
         return (
-            golden_exact(module.golden, seen, batch.names, outputs, depth, partners),
-            magnitude_exact(module.golden, seen, batch.names, outputs, depth, partners),
+            golden_exact(module.golden, seen, batch.names, outputs, depth, partners, batch.gradient),
+            magnitude_exact(module.golden, seen, batch.names, outputs, depth, partners, batch.gradient),
         )
     both = getattr(module, "both", None)
     if both is not None and max([value.size for value in seen.values() if value is not None]) <= SMALL:
@@ -118,7 +118,7 @@ def _quanta(inputs: Inputs) -> dict[str, float | None]:
         return result
     numbers = inputs.numbers
     for out in result:
-        quanta = [numbers[name].quantum for name in (GRADIENT, partners.get(out)) if name in numbers]
+        quanta = [numbers[name].quantum for name in (batch.gradient, partners.get(out)) if name in numbers]
         known = [quantum for quantum in quanta if quantum is not None]
         result[out] = prod(known) if len(known) == len(quanta) else None
     return result

@@ -21,7 +21,7 @@ class Kernel(Protocol):
     """The three functions of a kernel module.
 
     A module whose sums a BLAS may order, or whose terms are plain products, says so by ``PARTNERS``: output -> the
-    tensor that it is linear in beside ``gradOutput`` (no entry: in that alone). Without it, the kernel itself adds in an
+    tensor that it is linear in beside the plan's ``gradient`` (no entry: in that alone). Without it, the kernel itself adds in an
     order that depends on nothing but the shapes.
 
     A module may have more:

@@ -90,8 +90,7 @@ def works(bundle: Bundle, rack: Rack) -> Iterator[Work]:
     plan = shipped_plan(book().of(rack.spec.api))
     named = [NamedCall(name, call, {}) for name, call in calls.items()]
     suite = call_suite(named, lambda call: rack.spec, lambda spec: plan, elements=2**62)
-    gradient = next((name for name, role in plan.roles.items() if role == "gradient"), rack.spec.inputs[0].name)
     for batch in suite.batches:
         if batch.wanted:
             storage = {name: np.stack([bundle[case].storage[name] for case in batch.ids]) for name in batch.inputs}
-            yield Work(rack.spec, batch, calls[batch.ids[0]].args, storage, gradient)
+            yield Work(rack.spec, batch, calls[batch.ids[0]].args, storage, batch.gradient)

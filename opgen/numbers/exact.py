@@ -17,8 +17,6 @@ from opgen.numbers.numerics import Array, by_parts
 Tensors: TypeAlias = Mapping[str, Array | None]
 Kernel: TypeAlias = Callable[[Any, Mapping[str, int], Collection[str]], Mapping[str, Array]]
 
-GRADIENT = "gradOutput"
-
 _HUGE = 2.0**900  # beyond this the splitting constants could overflow
 
 
@@ -29,8 +27,9 @@ def golden_exact(
     wanted: Collection[str],
     depth: int,
     partners: Mapping[str, str],
+    gradient: str,
 ) -> dict[str, Array]:
-    """Run a golden that is linear in ``gradOutput`` and in each output's partner, with no rounding but the last.
+    """Run a golden that is linear in the tensor ``gradient`` and in each output's partner, with no rounding but the last.
 
     ``tensors`` carry a leading batch axis; ``depth`` is the largest number of terms in a sum. A case's result is the same in
     every batch, and never -0. Cases with Inf, NaN or ``|x| >= 2**900`` run once, unsplit.
@@ -41,23 +40,23 @@ def golden_exact(
     """
     wanted = list(wanted)
     used = {out: name for out, name in partners.items() if out in wanted and tensors.get(name) is not None}
-    operands = {name: value for name in (GRADIENT, *used.values()) if (value := tensors[name]) is not None}
+    operands = {name: value for name in (gradient, *used.values()) if (value := tensors[name]) is not None}
     tame = np.logical_and.reduce([_largest(value) < _HUGE for value in operands.values()])
     if not tame.all():
-        return _apart(tame, kernel, tensors, names, wanted, depth, partners)
+        return _apart(tame, kernel, tensors, names, wanted, depth, partners, gradient)
     room = 53 - (max(depth, 1) - 1).bit_length()
     width = min(room // 2 if used else room, 50)
     if width < 1:
         raise ValueError(f"a sum of {depth} terms leaves no bits to split")
-    if all(_on_grid(value, width) for value in operands.values()) or _fits(operands, used, room):
+    if all(_on_grid(value, width) for value in operands.values()) or _fits(operands, used, room, gradient):
         return {out: value + 0.0 for out, value in kernel(tensors, names, wanted).items()}
     slices = {name: sliced(value, width) for name, value in operands.items()}
     totals: dict[str, tuple[Array, Array]] = {}
-    for left in slices[GRADIENT]:
+    for left in slices[gradient]:
         for index in range(max((len(slices[name]) for name in used.values()), default=1)):
             right = {name: slices[name][index] for name in set(used.values()) if index < len(slices[name])}
             now = [out for out in wanted if (used[out] in right if out in used else index == 0)]
-            for out, value in kernel({**tensors, GRADIENT: left, **right}, names, now).items():
+            for out, value in kernel({**tensors, gradient: left, **right}, names, now).items():
                 totals[out] = _added(*totals[out], value) if out in totals else (value, np.zeros_like(value))
     return {out: high + low + 0.0 for out, (high, low) in totals.items()}
 
@@ -127,10 +126,10 @@ def _span(values: Array) -> Array:
     return np.asarray(np.maximum(top - (fraction == 0.5) - lowest, 0))
 
 
-def _fits(operands: Mapping[str, Array], used: Mapping[str, str], room: int) -> bool:
+def _fits(operands: Mapping[str, Array], used: Mapping[str, str], room: int, gradient: str) -> bool:
     """Whether one kernel call is exact although some operand is wider than half of the room."""
     spans = {name: _span(value) for name, value in operands.items()}
-    totals = [spans[GRADIENT], *(spans[GRADIENT] + spans[name] for name in used.values())]
+    totals = [spans[gradient], *(spans[gradient] + spans[name] for name in used.values())]
     return all(bool((total <= room).all()) for total in totals)
 
 

@@ -50,6 +50,11 @@ class Batch:
     factors: int
     given: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def gradient(self) -> str:
+        """The input that the operator is linear in: the one of this role, else the first."""
+        return next((name for name, role in self.roles.items() if role == "gradient"), next(iter(self.roles)))
+
 
 @dataclass(frozen=True)
 class WithData:
