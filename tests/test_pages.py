@@ -98,6 +98,18 @@ def test_buckets_count_every_rule(one: Spec) -> None:
     assert sum(buckets(one).values()) == len(one.rules)
 
 
+@pytest.mark.parametrize("spec", [spec for spec in book().specs if spec.page], ids=lambda spec: spec.name)
+def test_every_tensor_of_a_page_has_dtypes_on_each_of_its_products(spec: Spec) -> None:
+    """Whatever a mask of outputs says: lines 34, 35, 37, 38, 40 and 41 of group norm are of outputs that are asked for."""
+    for product in spec.products:
+        listed = dtypes(spec, product)
+        assert set(listed) == {name for name in spec.parameters if f"{name}.dtype" in spec.rule}
+        if product in spec.judges:
+            assert all(listed.values()), listed
+    if spec.op == "group_norm_backward":
+        assert shared(dtypes(spec, "ascend910")) == [([p.name for p in (*spec.inputs, *spec.outputs)], ("FLOAT", "FLOAT16"))]
+
+
 def test_dtypes_are_those_that_the_rule_lets_pass(one: Spec) -> None:
     assert dtypes(one, "ascend910") == {"x": ("FLOAT",), "y": ("FLOAT", "BFLOAT16")}
     assert shared(dtypes(one, "ascend910b")) == [(["x", "y"], ("FLOAT", "BFLOAT16"))]

@@ -111,7 +111,9 @@ def buckets(spec: Spec) -> dict[str, int]:
 
 
 def dtypes(spec: Spec, product: str) -> dict[str, tuple[str, ...]]:
-    """Tensor parameter -> the dtypes that its page lists for a product, found by holding every dtype against its rule."""
+    """Tensor parameter -> the dtypes that its page lists for a product, found by holding every dtype against its rule.
+
+    Conditions that a call without arrays leaves open, such as a mask of outputs, count as met."""
     names = words().names["dtype"]
     parameters = spec.parameters.values()
     calls = [Call(spec.api, product, {p.name: _anything(p, dtype) for p in parameters}) for dtype in names]
@@ -120,8 +122,7 @@ def dtypes(spec: Spec, product: str) -> dict[str, tuple[str, ...]]:
     for parameter in parameters:
         rule = spec.rule.get(f"{parameter.name}.dtype")
         if rule is not None:
-            good = rule.applies(view, len(names)) & ~rule.broken(view, len(names))
-            result[parameter.name] = tuple(names[i] for i in np.flatnonzero(good))
+            result[parameter.name] = tuple(names[i] for i in np.flatnonzero(rule.allows(view, len(names))))
     return result
 
 

@@ -38,6 +38,11 @@ class Guard:
         """(rows,) bool: where it applies and everything it names is bound."""
         return self._where(lambda held: np.asarray(held.bound), view, rows)
 
+    def allows(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where its relation holds, unless its condition is known not to; one that names something unbound may hold."""
+        held = wide.spread(certain(self.require.read(view)), rows)
+        return held if self.when is None else np.asarray(held & ~refuted(self.when.read(view)))
+
     def _where(self, what: Callable[[Value], np.ndarray], view: View, rows: int) -> np.ndarray:
         """(rows,) bool: what is asked of the relation, where the condition holds; where it holds nowhere, nothing is read, and of
         columns nothing where a name is bound nowhere."""
@@ -77,6 +82,11 @@ class Rule:
     def applies(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where at least one guard applies and everything it names is bound."""
         return _anywhere([guard.applies(view, rows) for guard in self.guards], rows)
+
+    def allows(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where a guard that applies, or may once all is bound, is met, and none that applies is broken."""
+        met = _anywhere([guard.allows(view, rows) for guard in self.guards], rows)
+        return np.asarray(met & ~self.broken(view, rows))
 
     @property
     def forbids(self) -> bool:
