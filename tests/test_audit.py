@@ -200,3 +200,16 @@ def test_the_command_names_cases_of_a_plan(tmp_path: Path) -> None:
     without = json.loads(CliRunner().invoke(command, asked).stdout)
     assert [finding["line"] for finding in without] == [finding["line"] for finding in found]
     assert all(finding["cases"] == [] for finding in without)
+
+
+@pytest.mark.parametrize("page", ["{file: one.txt}", "{file: one.txt, sha256: '', lines: ''}"])
+def test_the_digests_of_a_new_spec_are_made_from_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
+    head, parameters = TEXT.split("page:\n")[0], TEXT[TEXT.index("products:") :].format()
+    (tmp_path / "one.yaml").write_text(f"{head}page: {page}\n{parameters}", encoding="utf-8")
+    (tmp_path / "one.txt").write_text("\n".join(LINES), encoding="utf-8")
+    monkeypatch.setattr("opgen.resources.specs_folder", lambda: tmp_path)
+    result = CliRunner().invoke(importlib.import_module("opgen.cli.audit").command, ["one", "--pages", str(tmp_path), "--digests"])
+    assert result.exit_code == 0, result.exception
+    block = result.stdout.split("\n", 1)[1]
+    (tmp_path / "one.yaml").write_text(f"{head}page:\n  file: one.txt\n{block}{parameters}", encoding="utf-8")
+    assert audit(specfile.load(tmp_path / "one.yaml"), tmp_path) == []

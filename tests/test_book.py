@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from opgen.maintenance.audit import facts_by_line
 from opgen.model import FileError
 from opgen.page.book import book, load_book
 from tests.spec_sample import TEXT
@@ -22,6 +23,19 @@ def test_problems_of_all_files_at_once(tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text("api: [", encoding="utf-8")
     found = problems(tmp_path)
     assert [line.split(":")[0] for line in found] == ["specs/one.yaml", "specs/two.yaml"]
+
+
+def test_digests_that_are_about_to_be_made_are_not_asked_for(tmp_path: Path) -> None:
+    """A new spec has none, a finished one that cites another line lacks one."""
+    for page in ("{file: a.txt}", "{file: a.txt, sha256: x, lines: ''}", "{file: a.txt, lines: '10 0123456789ab'}"):
+        (tmp_path / "w.yaml").write_text(TEXT.replace("page: none", f"page: {page}"), encoding="utf-8")
+        (spec,) = load_book(tmp_path, digests=False).specs
+        assert spec.page is not None and spec.page.file == "a.txt" and list(facts_by_line(spec))[:3] == [10, 11, 12]
+        with pytest.raises(FileError, match=r"page.lines: no digest of lines (10, )?11, 12, .*; opgen audit --pages DIR --digests prints"):
+            load_book(tmp_path)
+    (tmp_path / "w.yaml").write_text(TEXT.replace("page: none", "page: {}"), encoding="utf-8")
+    with pytest.raises(FileError, match="the key 'file' is missing"):
+        load_book(tmp_path, digests=False)
 
 
 def test_two_pages_of_one_operator_share_the_prototype(tmp_path: Path) -> None:

@@ -41,10 +41,12 @@ def command(
 
     from opgen.cli import console
     from opgen.maintenance.audit import audit, digest_block, facts_by_line, read_page, rules_in, rules_of, touched
-    from opgen.page.book import book
+    from opgen.page.book import book, load_book
+    from opgen.resources import specs_folder
 
-    wanted = [book().api(name) for name in operators] or list(book().kinds)
-    specs = [spec for spec in book().specs if spec.api in wanted and spec.page]
+    known = load_book(specs_folder(), digests=False) if digests else book()
+    wanted = [known.api(name) for name in operators] or list(known.kinds)
+    specs = [spec for spec in known.specs if spec.api in wanted and spec.page]
     if digests:
         for spec in specs:
             lines, sha256 = read_page(spec, Path(folder))

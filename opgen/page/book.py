@@ -55,13 +55,13 @@ def spec_files(folder: Path) -> Iterable[Path]:
     return (path for path in sorted(folder.glob("*.yaml")) if path.name != "tables.yaml")
 
 
-def load_book(folder: Path) -> Book:
-    """Read every spec of a folder; raises FileError with all problems of all files."""
+def load_book(folder: Path, digests: bool = True) -> Book:
+    """Read every spec of a folder, ``digests`` as :func:`opgen.page.specfile.load` does; FileError with all problems of all files."""
     specs: list[Spec] = []
     problems: list[Problem] = []
     for path in spec_files(folder):
         try:
-            specs.append(specfile.load(path, f"specs/{path.name}"))
+            specs.append(specfile.load(path, f"specs/{path.name}", digests))
         except FileError as error:
             problems += error.problems
     if not problems:

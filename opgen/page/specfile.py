@@ -21,9 +21,10 @@ ROUNDINGS = ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
 """What inputs can be rounded to before the sum."""
 
 
-def load(path: Path, shown: str | None = None) -> Spec:
-    """Read a spec; raises :class:`opgen.model.FileError` with all its problems."""
-    return _SpecFields(read(path, shown)).spec(path.stem)
+def load(path: Path, shown: str | None = None, digests: bool = True) -> Spec:
+    """Read a spec; raises :class:`opgen.model.FileError` with all its problems. Without ``digests`` those of its page are neither
+    asked for nor read, for they are about to be made."""
+    return _SpecFields(read(path, shown), digests).spec(path.stem)
 
 
 def loads(text: str, name: str = "text", file: str = "<text>") -> Spec:
@@ -32,8 +33,9 @@ def loads(text: str, name: str = "text", file: str = "<text>") -> Spec:
 
 
 class _SpecFields(Fields):
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, digests: bool = True) -> None:
         super().__init__(document)
+        self.digests = digests
         if not isinstance(document.data, dict):
             document.problem((), "a spec is a mapping with the keys " + ", ".join(TOP))
             document.raise_problems()
@@ -53,7 +55,7 @@ class _SpecFields(Fields):
         reader = RuleFields(fields, self.data)
         rules = reader.read(products)
         modes, exact = self.compute(fields.scope, parameters)
-        if page is not None:
+        if page is not None and self.digests:
             self.cited(page, rules, parameters, modes)
         if not self.doc.problems:
             fields.loose_letters(rules)
@@ -66,7 +68,11 @@ class _SpecFields(Fields):
         if value in (None, "none"):
             return None
         body = self.doc.mapping(("page",), value, "file, sha256 and lines, or none", PAGE)
-        file, sha256, block = (self.doc.text(("page",), body, key) for key in PAGE)
+        file = self.doc.text(("page",), body, "file")
+        if not self.digests:
+            return Page(file, "", {})
+        sha256 = self.doc.text(("page",), body, "sha256")
+        block = self.doc.need(("page", "lines"), body.get("lines", ""), str, "a text") or ""
         if sha256 and not re.fullmatch("[0-9a-f]{64}", sha256):
             self.doc.problem(("page", "sha256"), f"expects 64 digits 0-9 and a-f, not '{sha256}'")
         lines: dict[int, str] = {}
