@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from opgen.calls.jsonl import NamedCall, make_call
-from opgen.computation import computing, inputs
+from opgen.computation import inputs
 from opgen.computation.computing import Arrays, compute
+from opgen.computation.kernels import depths
 from opgen.golden import kernel
 from opgen.model import TensorDesc
 from opgen.numbers.numerics import Array, format_of
@@ -95,8 +96,8 @@ def test_a_device_may_flush_what_is_subnormal(recipe: str) -> None:
     """Any subset of the subnormal inputs read as 0: the gradients stay within the bound, with all else exact."""
     draw, moved = np.random.default_rng(1), set()
     some = of_smoke(recipe)
-    depths = [max(computing._depths(batch).values(), default=1) for batch in some]
-    for found, arrays in zip(inputs.fill(some, depths, 0), compute(some, 0), strict=True):
+    deepest = [max(depths(batch).values(), default=1) for batch in some]
+    for found, arrays in zip(inputs.fill(some, deepest, 0), compute(some, 0), strict=True):
         batch, tiny = found.batch, format_of(found.batch.compute).min_normal
         for chance in (1.0, 0.5):
             flushed = {}

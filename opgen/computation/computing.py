@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from opgen.computation import kernels
 from opgen.computation.inputs import SMALL, Inputs, fill
 from opgen.computation.inputs import Arrays as Arrays
 from opgen.golden import kernel
@@ -45,7 +46,7 @@ def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
     """The arrays of each batch, some large ones or many small ones; scratch memory is that of all together."""
     groups: _Groups = {}
     with np.errstate(all="ignore"):
-        depths = [_depths(batch) for batch in batches]
+        depths = [kernels.depths(batch) for batch in batches]
         deepest = [max(depth.values(), default=1) for depth in depths]
         found = fill(batches, deepest, seed)
         order = sorted(range(len(batches)), key=lambda i: batches[i].op)  # a processor, too, is quicker at the same again
@@ -54,12 +55,6 @@ def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
         for (dtype, rounded_to, *_), outputs in groups.items():
             _bound(dtype, rounded_to, outputs)
     return [inputs.arrays for inputs in found]
-
-
-def _depths(batch: Batch) -> dict[str, int]:
-    """The longest chain of roundings of each output."""
-    depth, shapes = kernel(batch.op).depth, {name: desc.shape for name, desc in batch.tensors.items()}
-    return {out: depth(batch.names, shapes, out) for out in batch.wanted}
 
 
 def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], deepest: int) -> None:
@@ -92,10 +87,18 @@ def _one_call(batch: Batch) -> bool:
 def _evaluate(
     batch: Batch, seen: Mapping[str, Array | None], outputs: Collection[str], depth: int
 ) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
-    """(goldens, sums of absolute terms), with the same bits on every machine.
+    """(goldens, sums of absolute terms), with the same bits on every machine. FileError where the kernel is wrong."""
+    with kernels.Blamed(batch, "golden or magnitude"):
+        goldens, magnitudes = _evaluated(batch, seen, outputs, depth)
+        kernels.check(batch, "golden", goldens, outputs)
+        kernels.check(batch, "magnitude", magnitudes, outputs)
+    return goldens, magnitudes
 
-    For small data one call gives both.
-    """
+
+def _evaluated(
+    batch: Batch, seen: Mapping[str, Array | None], outputs: Collection[str], depth: int
+) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+    """(goldens, sums of absolute terms) as the kernel gives them; for small data one call gives both."""
     module = kernel(batch.op)
     partners = getattr(module, "PARTNERS", None)
     if partners is not None and not _one_call(batch):

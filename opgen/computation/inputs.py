@@ -13,6 +13,7 @@ from itertools import accumulate, chain
 from math import prod
 from typing import Any, TypeAlias
 
+from opgen.computation.kernels import Blamed
 from opgen.computation.storage import given, through
 from opgen.golden import kernel
 from opgen.model import TensorDesc
@@ -119,7 +120,8 @@ def _places(batch: Batch, role: Role) -> tuple[int, ...] | None:
     places = getattr(kernel(batch.op), "places", None)
     if places is None or role != "gradient" or not RECIPES[batch.recipe].gradient.planted:
         return None
-    return tuple(places(batch.names, {name: desc.shape for name, desc in batch.tensors.items()}).tolist())
+    with Blamed(batch, "places"):
+        return tuple(places(batch.names, {name: desc.shape for name, desc in batch.tensors.items()}).tolist())
 
 
 def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
