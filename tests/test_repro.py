@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from opgen.computation.engine import write
 from opgen.devices import aclnn
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
-from opgen.repro import files
+from opgen.repro import files, torch
 from opgen.repro.minimize import Search, minimize
 from opgen.suites.suite import call_suite
 from tests import device_sample, loopback
@@ -120,6 +121,51 @@ def test_no_torch_script_where_torch_has_no_such_padding(tmp_path: Path, monkeyp
         named = NamedCall(name, make_call(call["op"], call["product"], call["args"], book().kinds), {})
         written[name] = set(files(Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0]))
     assert written["even"] - written["uneven"] == {"repro_torch.py"} and written["uneven"] == {"call.json", "repro.cpp", "repro.py"}
+
+
+def test_torch_scripts_know_the_operators_that_the_device_knows() -> None:
+    source = (Path(aclnn.__file__).parent / "_torchops.py").read_text(encoding="utf-8")
+    known = source[source.index("\nADAPTERS") : source.index("\nMODES")]
+    assert {api for api in book().kinds if f'"{api}"' in known} == set(torch._CALLS)
+
+
+CUBE: dict[str, Any] = {
+    "op": "aclnnAvgPool3dBackward", "product": "ascend910b",
+    "args": {
+        "gradOutput": {"shape": [2, 2, 2, 2], "dtype": "FLOAT"}, "self": {"shape": [2, 4, 4, 4], "dtype": "FLOAT"},
+        "kernelSize": [2], "stride": [2, 2, 2], "padding": [0], "ceilMode": False, "countIncludePad": True, "divisorOverride": 0,
+        "gradInput": {"shape": [2, 4, 4, 4], "dtype": "FLOAT"},
+    },
+}  # fmt: skip
+SMALL: dict[str, Any] = {**CUBE, "args": {**CUBE["args"], "kernelSize": [5], "padding": [2]}}
+LINE: dict[str, Any] = {
+    "op": "aclnnReflectionPad1dBackward", "product": "ascend910b",
+    "args": {
+        "gradOutput": {"shape": [2, 6], "dtype": "FLOAT"}, "self": {"shape": [2, 3], "dtype": "FLOAT"}, "padding": [1, 2],
+        "gradInput": {"shape": [2, 3], "dtype": "FLOAT"},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "text"), [
+    (CUBE, "gradInput = torch.ops.aten.avg_pool3d_backward(\n    gradOutput, self, [2], [2, 2, 2], [0],\n    False, True, None,\n)"),
+    (SMALL, ""),
+    (LINE, "gradInput = torch.ops.aten.reflection_pad1d_backward(gradOutput, self, [1, 2])"),
+], ids=["3-D", "a window larger than the image", "1-D"])  # fmt: skip
+def test_what_a_torch_script_calls(call: dict[str, Any], text: str) -> None:
+    assert torch._CALLS[call["op"]](make_call(call["op"], call["product"], call["args"], book().kinds).args) == text
+
+
+def test_why_there_is_no_torch_script_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOOPBACK_FAULT", "element")
+    named = NamedCall("one", make_call(POOL["op"], POOL["product"], POOL["args"], book().kinds), {})
+    (failing,) = Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")
+    assert torch.why_not(failing) == ""
+    assert torch.why_not(replace(failing, storage={})) == "torch makes valid calls with data only"
+    monkeypatch.setattr(torch, "_CALLS", {POOL["op"]: lambda args: ""})
+    assert torch.why_not(failing) == "torch has no way to make this call"
+    monkeypatch.setattr(torch, "_CALLS", {})
+    assert torch.why_not(failing) == "opgen/repro/torch.py has no entry for aclnnAvgPool2dBackward" and torch.program(failing) == ""
 
 
 def test_the_command_writes_the_call_and_its_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ def command(
     from opgen.diff import diff
     from opgen.interop.folder import file_name, misplaced
     from opgen.model import FileError, Problem
-    from opgen.repro import files
+    from opgen.repro import files, torch
     from opgen.repro.minimize import Failing, minimize
     from opgen.verdict.statuses import BAD
 
@@ -66,4 +66,7 @@ def command(
     for name, text in texts.items():
         write_text(folder / name, text, force=True)
     note(f"{folder}: {', '.join(texts)}; {found.before} elements before, {found.failing.elements} now, {found.ran} calls run", quiet)
+    reason = torch.why_not(found.failing)
+    if reason:
+        note(f"no repro_torch.py: {reason}", quiet)
     click.echo(texts["call.json"], nl=False)

@@ -21,12 +21,12 @@ from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.devices import NoDevice
 from opgen.devices._torchops import ADAPTERS, MODES, Unable
+from opgen.devices.torchnames import NATIVE, WIDE
 from opgen.model import NOT_RUN, TensorDesc
 from opgen.numbers.numerics import DTYPES, FORMATS, Array, in_compute, stored
 from opgen.page.book import book
 
-_WIDE = {"DOUBLE": torch.float64, "COMPLEX64": torch.complex64, "COMPLEX128": torch.complex128}
-_NATIVE = {"FLOAT16": torch.float16, "BFLOAT16": torch.bfloat16, "FLOAT": torch.float32, **_WIDE}
+_WIDE, _NATIVE = ({dtype: getattr(torch, name) for dtype, name in names.items()} for names in (WIDE, NATIVE))
 _CUBE = {0: (False, False), 1: (True, True), 2: (False, True), 3: (True, False)}
 """cubeMathType -> (allow_hf32, FLOAT to FLOAT16)."""
 

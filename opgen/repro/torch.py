@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from opgen.devices.torchnames import NATIVE, WIDE
 from opgen.model import TensorDesc
 from opgen.numbers.numerics import DTYPES, FORMATS, in_compute
 from opgen.numbers.views import index
@@ -12,9 +14,6 @@ from opgen.repro.described import folded, parts, summary, tensors
 
 if TYPE_CHECKING:
     from opgen.repro.minimize import Failing
-
-_WIDE = {"DOUBLE": "float64", "COMPLEX64": "complex64", "COMPLEX128": "complex128"}
-_OUTPUT = {"FLOAT16": "float16", "BFLOAT16": "bfloat16", "FLOAT": "float32", **_WIDE}
 
 _HEAD = '''\
 """{summary}
@@ -55,11 +54,10 @@ def compare(name, got, dtype, golden, bound):
 
 
 def program(failing: Failing) -> str:
-    """The whole script; empty where torch cannot make the call."""
-    write = _CALLS.get(failing.call.api)
-    expression = write(failing.call.args) if write is not None and failing.storage and failing.codes == (0,) else ""
-    if not expression:
+    """The whole script; empty where :func:`why_not` says why."""
+    if why_not(failing):
         return ""
+    expression = _CALLS[failing.call.api](failing.call.args)
     held = tensors(failing)
     lines = []
     for name, storage in failing.storage.items():
@@ -67,15 +65,24 @@ def program(failing: Failing) -> str:
         wide = storage[index(desc.shape, desc.steps, desc.offset)].astype(DTYPES[desc.dtype].wide)
         if failing.compute in FORMATS:
             wide = in_compute(wide, desc.dtype, failing.compute)
-        dtype = _WIDE.get(desc.dtype, "float32")
+        dtype = WIDE.get(desc.dtype, "float32")
         lines.append(f"{name} = tensor({desc.shape}, torch.{dtype}, [\n{folded(map(repr, parts(wide)), '    ')}\n])")
     lines += [expression, "wrong = 0"]
     for name, golden in failing.golden.items():
-        dtype = _OUTPUT[held[name].desc.dtype]
+        dtype = NATIVE[held[name].desc.dtype]
         expected = (f"[\n{folded(map(repr, parts(values)), '    ')}\n]" for values in (golden, failing.bound[name]))
         lines.append(f'wrong += compare("{name}", {name}, torch.{dtype}, {", ".join(expected)})')
     summed = "\n".join(summary(failing)).replace("\\", "\\\\").replace('"""', "'''")
     return _HEAD.format(summary=summed) + "\n".join([*lines, "sys.exit(wrong != 0)"]) + "\n"
+
+
+def why_not(failing: Failing) -> str:
+    """Why there is no script of a call; empty where there is one."""
+    if failing.call.api not in _CALLS:
+        return f"opgen/repro/torch.py has no entry for {failing.call.api}"
+    if not failing.storage or failing.codes != (0,):
+        return "torch makes valid calls with data only"
+    return "" if _CALLS[failing.call.api](failing.call.args) else "torch has no way to make this call"
 
 
 def _convolution(args: Mapping[str, Any]) -> str:
@@ -92,11 +99,18 @@ def _convolution(args: Mapping[str, Any]) -> str:
     )
 
 
-def _avg_pool(args: Mapping[str, Any]) -> str:
+def _avg_pool(args: Mapping[str, Any], axes: int = 2) -> str:
+    window = ", ".join(_list(args[name]) for name in ("kernelSize", "stride", "padding"))
     return (
-        f"gradInput = torch.ops.aten.avg_pool2d_backward(\n    gradOutput, self, {_list(args['kernelSize'])}, {_list(args['stride'])}, "
-        f"{_list(args['padding'])},\n    {args['ceilMode']}, {args['countIncludePad']}, {args['divisorOverride'] or None},\n)"
+        f"gradInput = torch.ops.aten.avg_pool{axes}d_backward(\n    gradOutput, self, {window},\n"
+        f"    {args['ceilMode']}, {args['countIncludePad']}, {args['divisorOverride'] or None},\n)"
     )
+
+
+def _avg_pool_3d(args: Mapping[str, Any]) -> str:
+    window = args["kernelSize"] * (3 // len(args["kernelSize"]))
+    small = any(extent < kernel for extent, kernel in zip(args["self"].shape[-3:], window, strict=True))
+    return "" if small else _avg_pool(args, 3)  # torch refuses an image smaller than its window
 
 
 def _group_norm(args: Mapping[str, Any]) -> str:
@@ -109,8 +123,8 @@ def _group_norm(args: Mapping[str, Any]) -> str:
     )
 
 
-def _reflection_pad(args: Mapping[str, Any]) -> str:
-    return f"gradInput = torch.ops.aten.reflection_pad2d_backward(gradOutput, self, {_list(args['padding'])})"
+def _reflection_pad(args: Mapping[str, Any], axes: int = 2) -> str:
+    return f"gradInput = torch.ops.aten.reflection_pad{axes}d_backward(gradOutput, self, {_list(args['padding'])})"
 
 
 def _list(values: Any) -> str:
@@ -122,4 +136,7 @@ _CALLS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "aclnnAvgPool2dBackward": _avg_pool,
     "aclnnGroupNormBackward": _group_norm,
     "aclnnReflectionPad2dBackward": _reflection_pad,
+    "aclnnAvgPool3dBackward": _avg_pool_3d,
+    "aclnnReflectionPad1dBackward": partial(_reflection_pad, axes=1),
 }
+"""The operators of :data:`opgen.devices._torchops.ADAPTERS`, as text."""
