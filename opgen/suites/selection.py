@@ -68,9 +68,12 @@ class Request:
         known = book()
         apis = [known.api(name) for name in self.operators] or list(known.kinds)
         plans, tier = plans_of(self.plan, apis)
-        for api, plan in plans.items():
-            if api not in apis:
-                raise FileError([Problem(plan.file, None, plan.op, "is a plan of another operator than was asked for")])
+        others = ", ".join(api for api in apis if api not in plans) if self.operators else ""
+        if others and self.plan in TIERS:
+            raise FileError([Problem("--plan", None, self.plan, f"no such tier in the plan of {others}; leave these operators out")])
+        for plan in plans.values() if others else ():
+            text = f"is a plan of one operator, and {others} was asked for; leave other operators out"
+            raise FileError([Problem(plan.file, None, plan.op, text)])
         return [(spec, plans[spec.api]) for spec in known.specs if spec.api in plans], tier
 
     @cached_property
