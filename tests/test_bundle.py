@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pickle
 import re
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.bundle.claim import one_line
+from opgen.bundle.claim import Claim, one_line
 from opgen.bundle.dtypes import DTYPES, FORMATS, BundleError
 from opgen.bundle.layout import Layout
 from opgen.bundle.recall import outputs, pieces, recall
@@ -362,6 +363,35 @@ def test_two_writers_of_one_file(tmp_path: Path) -> None:
         Writer(tmp_path / "b.h5", {}, cases, layout)
     writer.abort()
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("force", [True, False])
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_writer_that_ends_while_another_begins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kept: bool, force: bool) -> None:
+    """Between the second writer's opening of the unfinished file and its lock the first one gives it its name, or removes it."""
+    target = tmp_path / "x"
+    first = Claim(target, 0, False)
+    os.write(first.fd, b"the first's")
+    flock, ends = fcntl.flock, [first.keep if kept else first.drop]
+
+    def slow(fd: int, operation: int) -> None:
+        while ends:
+            ends.pop()()
+        flock(fd, operation)
+
+    monkeypatch.setattr(fcntl, "flock", slow)
+    if kept and not force:
+        with pytest.raises(BundleError, match="exists already"):
+            Claim(target, 0, force)
+    else:
+        second = Claim(target, 0, force)
+        os.write(second.fd, b"the second's")
+        assert target.exists() == kept and (not kept or target.read_bytes() == b"the first's")
+        with pytest.raises(BundleError, match="another process is writing it"):
+            Claim(target, 0, force)
+        second.keep()
+        assert target.read_bytes() == b"the second's"
+    assert os.listdir(tmp_path) == ["x"]
 
 
 def test_a_file_that_shrinks_while_it_is_open_is_one_message(tmp_path: Path) -> None:

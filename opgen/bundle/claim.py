@@ -56,14 +56,32 @@ class Claim:
         if size > free:
             raise BundleError(f"{path}: needs {size / 1e9:.1f} GB, and {path.parent} has {free / 1e9:.1f} GB left")
         with one_line(path):
-            self.fd = os.open(self.partial, os.O_RDWR | os.O_CREAT, 0o666)
-            try:
-                fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(self.fd)
-                raise BundleError(f"{path}: another process is writing it ({self.partial})") from None
-            except OSError:  # a file system without locks
+            while not self._taken():
                 pass
+        try:
+            refuse(path, force)  # somebody may have written it since
+        except BaseException:
+            if os.fstat(self.fd).st_size:
+                self.leave()
+            else:
+                self.drop()
+            raise
+
+    def _taken(self) -> bool:
+        """Open and lock the unfinished file; False where its writer gave it another name, or removed it, in between."""
+        self.fd = os.open(self.partial, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self.fd)
+            raise BundleError(f"{self.path}: another process is writing it ({self.partial})") from None
+        except OSError:  # a file system without locks
+            pass
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(self.fd), os.stat(self.partial)):
+                return True
+        os.close(self.fd)
+        return False
 
     def keep(self) -> None:
         """Give the finished file its name, in one step."""
