@@ -91,6 +91,15 @@ def test_other_cases_of_the_same_plan(parts: list[Path], tmp_path: Path) -> None
     refused([*parts[:2], other], tmp_path, r"other.h5: comes from another request than .*1.h5: chosen \['\*-invalid-\*'\] and")
 
 
+@pytest.mark.parametrize(("calls", "count"), [(1, 2), (3, 5)])
+def test_more_parts_than_calls(tmp_path: Path, calls: int, count: int) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_text("".join(json.dumps({"id": f"n{at}", **CALL}) + "\n" for at in range(calls)))
+    whole, *some = (write(tmp_path / f"{i}.h5", shard=i and f"{i}/{count}", calls=str(path)) for i in ("", *range(1, count + 1)))
+    merge(some[::-1], tmp_path / "joined.h5")
+    assert (tmp_path / "joined.h5").read_bytes() == whole.read_bytes()
+
+
 @pytest.mark.parametrize("way", ["calls", "seed_calls"])
 def test_parts_of_calls(tmp_path: Path, way: str) -> None:
     calls, asked = tmp_path / "calls.jsonl", {} if way == "calls" else {"operators": [CALL["op"]], "products": ["ascend910b"]}

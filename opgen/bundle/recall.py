@@ -50,8 +50,9 @@ def _forms(bundle: Bundle) -> Iterator[tuple[int, bytes, bytes]]:
     rows = np.stack([*columns, tensors["position"] >= 0, *ranges.view(np.int64)], axis=1)
     described, width = rows.tobytes(), rows.itemsize * rows.shape[1]
     attributes = {}
-    for number, op in bundle.words["cases.op"].items():
-        table = bundle.tables[f"attributes/{op}"].copy()
+    ops = bundle.words["cases.op"]
+    for number in np.unique(cases["op"]).tolist():  # where no case is, the enumeration has a word that stands for nothing
+        table = bundle.tables[f"attributes/{ops[number]}"].copy()
         table["case"] = 0
         attributes[number] = table.tobytes(), table.itemsize
     facts = (cases[name].tolist() for name in ("op", "attributes_row", "first_tensor", "tensors"))
