@@ -237,6 +237,16 @@ def test_not_a_time_in_the_file(path: Path) -> None:
         assert len(found) > 10 and not any(item.id.get_create_plist().get_obj_track_times() for item in found)
 
 
+@pytest.mark.parametrize("far", [2**62, 2**63 - 1, -(2**63)])
+def test_a_stride_along_an_axis_of_extent_1_leads_nowhere(tmp_path: Path, far: int) -> None:
+    desc = TensorDesc((1, 2, 1, 2), "DOUBLE", "NCHW", (far, 1, far, 2), 0, (4,))
+    case = Case("b", Call("aclnnOne", "ascend910b", {"self": desc}), "call", "", VALID)
+    with Writer(tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "DOUBLE", 4)]])) as writer:
+        writer.write(0, "self", "input", np.arange(4.0))
+    with opgen.open(tmp_path / "b.h5") as bundle:
+        assert bundle["b"].inputs["self"].tolist() == [[[[0, 2]], [[1, 3]]]]
+
+
 @pytest.mark.skipif(shutil.which("h5dump") is None, reason="h5dump is not installed")
 def test_h5dump_prints_bfloat16_numbers(tmp_path: Path) -> None:
     desc = TensorDesc((4,), "BFLOAT16")

@@ -24,10 +24,12 @@ from opgen.suites.suite import call_suite
 
 SHAPES = [(), (3,), (1, 1), (2, 3), (2, 1, 4), (0, 3), (3, 0)]
 STRIDES = (-7, -1, 0, 1, 4)
+FAR = 2**63 - 1
+"""A stride that an axis of extent 1 may have as well."""
 DESCS = [TensorDesc(shape, "FLOAT", offset=offset) for shape in SHAPES for offset in (0, 5)] + [
     TensorDesc(shape, "FLOAT", "ND", steps, sum(step < 0 for step in steps) * 30)
     for shape in SHAPES[1:] for steps in product(STRIDES, repeat=len(shape))
-]  # fmt: skip
+] + [TensorDesc((1, 3, 1), "FLOAT", "ND", (FAR, 2, far), 4) for far in (FAR, -FAR, 2**62)]  # fmt: skip
 
 
 def positions(desc: TensorDesc) -> list[int]:

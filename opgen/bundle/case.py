@@ -234,5 +234,5 @@ def _view(case: CaseView, name: str, storage: np.ndarray, row: tuple[Any, ...]) 
     low, high = row[7] + sum(r for r in reach if r < 0), row[7] + sum(r for r in reach if r > 0)
     if not 0 <= low <= high < len(storage):
         raise BundleError(f"{case.id}: {name}: its view reaches elements {low} to {high} of {len(storage)}")
-    steps = tuple(step * storage.itemsize for step in strides)
+    steps = tuple(step * storage.itemsize if extent > 1 else 0 for extent, step in zip(shape, strides, strict=True))
     return np.lib.stride_tricks.as_strided(storage[row[7] :], shape, steps)

@@ -91,7 +91,8 @@ def compare(name, storage, shape, strides, offset, golden, bound, bfloat16=False
     if bfloat16:
         storage = (storage.astype(np.uint32) << 16).view(np.float32)
     wide = np.complex128 if np.iscomplexobj(storage) else np.float64
-    view = np.lib.stride_tricks.as_strided(storage[offset:], shape, [s * storage.itemsize for s in strides]) if golden.size else golden
+    steps = [step * storage.itemsize if extent > 1 else 0 for extent, step in zip(shape, strides)]
+    view = np.lib.stride_tricks.as_strided(storage[offset:], shape, steps) if golden.size else golden
     got = view.reshape(-1).astype(wide)
     with np.errstate(invalid="ignore"):
         off = got - golden
