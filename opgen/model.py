@@ -18,6 +18,8 @@ ANY_ERROR, CRASH = "any_error", "crash"
 TIMEOUT, NOT_RUN, UNUSABLE, OVERRUN = "timeout", "skipped", "unusable", "overrun"
 """What backends record beside numbers and ``crash``: no answer in time; a case that they cannot run; memory or a copy refused; memory
 overwritten that is no output's."""
+STATUS_WORDS = (CRASH, TIMEOUT, NOT_RUN, UNUSABLE, OVERRUN)
+"""What a device may answer instead of a number."""
 Truth: TypeAlias = Literal["page", "library", "both"]
 TRUTHS: tuple[Truth, ...] = get_args(Truth)
 """Whose answer counts."""

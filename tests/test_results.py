@@ -42,7 +42,8 @@ def answers(bundle: Bundle) -> dict[str, dict[str, object]]:
     }  # fmt: skip
     found["one/invalid"] = {"status": 161002}
     found["one/pinned"] = {"status": "crash", "error": "signal 11"}
-    found["one/call"] = {"status": -1, "run_status": "skipped"}
+    found["one/call"] = {"status": -1, "run_status": "skipped", "time": np.float32(0.5)}
+    found["one/FLOAT/2"] |= {"status": np.int64(2**63 - 1), "run_status": np.uint8(200)}
     return found
 
 
@@ -105,16 +106,24 @@ def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
     [
         (("nobody", 0), "'nobody' is no case of"),
         (("one/call", 0), "has been added already"),
-        (("two 0", 0, {"gradInput": np.zeros(2, ">f8")}), "is no output of the bundle"),
-        (("two 0", 0, {"gradMystery": np.zeros(2)}), "is no output of the bundle"),
-        (("two 0", "none"), "'none' is no status"),
-    ],
+        (("two 0", 0, {"gradInput": np.zeros(2, ">f8")}), "two 0: gradInput of type >f8: no file keeps it"),
+        (("two 0", 0, {"gradMystery": np.zeros(2)}), "two 0: 'gradMystery' is no output of the call (outputs: gradInput)"),
+        (("two 0", 0, {"input": np.zeros(2)}), "two 0: 'input' is no output of the call (outputs: gradInput)"),
+        (("one/invalid", 0, {"gradInput": np.zeros(2)}), "'gradInput' is no output of the call (outputs: none)"),
+        *((("two 0", word), f"two 0: status {word!r} is no status: an integer, or one of crash, timeout, skipped, unusable, overrun")
+          for word in ("none", "", "crahs", "161002", True, 1.5, np.float64(1), np.bool_(True), [])),
+        *((("two 0", number), f"two 0: status {number} does not fit the 64 bits") for number in (2**63, 2**70, np.uint64(2**64 - 1))),
+        (("two 0", 0, {}, 2**64 - 1), "two 0: run_status 18446744073709551615 does not fit"),
+        (("two 0", 0, {}, "crahs"), "two 0: run_status 'crahs' is no status"),
+        (("two 0", 0, {}, 0, "1 s"), "two 0: time '1 s' is no number of seconds"),
+    ],  # fmt: skip
 )
 def test_what_cannot_be_added(bundle: Bundle, tmp_path: Path, arguments: tuple[object, ...], message: str) -> None:
     with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
         results.add("one/call", 0)
-        with pytest.raises(BundleError, match=message):
+        with pytest.raises(BundleError) as raised:
             results.add(*arguments)  # type: ignore[arg-type]
+        assert message in str(raised.value)
     assert [one.id for one in opgen.Results.open(tmp_path / "r.h5")] == ["one/call"]
 
 

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from hashlib import sha256
+from numbers import Real
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,11 +17,11 @@ import opgen
 from opgen.bundle import container
 from opgen.bundle.blocks import DIGEST
 from opgen.bundle.claim import Claim, one_line
-from opgen.bundle.dtypes import ALIGNMENT, DTYPES, BundleError, enum, named, numpy_dtype, stored_dtypes, text
+from opgen.bundle.dtypes import ALIGNMENT, DTYPES, ROLES, BundleError, enum, named, numpy_dtype, stored_dtypes, text
 from opgen.bundle.pools import Lists, Strings, checked
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import NO_STATUS, ResultsFile
-from opgen.model import Code
+from opgen.model import STATUS_WORDS, Code
 
 _NAMES = {numpy_dtype(name): name for name in stored_dtypes()}
 _WIDER = {"FLOAT": {"FLOAT16", "BFLOAT16"}, "DOUBLE": {"FLOAT16", "BFLOAT16", "FLOAT"}, "COMPLEX128": {"COMPLEX64"}}
@@ -73,9 +74,9 @@ class Results:
     ) -> None:
         """Add one case: the status of the first phase, the outputs by name, the status of the run, seconds.
 
-        A status is a number or a word (``"crash"``, ``"skipped"``). BundleError for an unknown or repeated
-        case, or an output of a type that no file keeps. An output that was dumped in a wider type (BFLOAT16 as FLOAT,
-        anything as DOUBLE) is rounded to the dtype of its tensor.
+        A status is an integer, a word of :data:`opgen.model.STATUS_WORDS`, or None where nobody recorded one. BundleError for
+        anything else, for an unknown or repeated case, and for what is no output of its call or of a type that no file keeps.
+        An output that was dumped in a wider type (BFLOAT16 as FLOAT, anything as DOUBLE) is rounded to the dtype of its tensor.
         """
         row = self._bundle.rows.get(case)
         if self._claim is None:
@@ -84,12 +85,19 @@ class Results:
             raise BundleError(f"{self.path}: {case!r} is no case of {self._bundle.path}")
         if row in self._rows:
             raise BundleError(f"{self.path}: {case!r} has been added already")
+        where = f"{self.path}: {case}"
+        statuses = *_status(f"{where}: status", status), *_status(f"{where}: run_status", run_status)
+        if not (time is None or isinstance(time, Real)):
+            raise BundleError(f"{where}: time {time!r} is no number of seconds")
+        written = self._written(row) if outputs else []
         found = []
         with one_line(self.path):
             for name, value in (outputs or {}).items():
                 array = np.asarray(value)
-                if array.dtype not in _NAMES or name not in self._bundle.names:
-                    raise BundleError(f"{self.path}: {case}: {name} of type {array.dtype} is no output of the bundle")
+                if name not in written:
+                    raise BundleError(f"{where}: {name!r} is no output of the call (outputs: {', '.join(written) or 'none'})")
+                if array.dtype not in _NAMES:
+                    raise BundleError(f"{where}: {name} of type {array.dtype}: no file keeps it (known: {', '.join(map(str, _NAMES))})")
                 if _NAMES[array.dtype] in _WIDER:
                     array = self._narrowed(row, name, array)
                 raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
@@ -103,9 +111,12 @@ class Results:
                 self._spooled += len(raw) + padding
         self._outputs[row] = found
         self._rows[row] = (
-            row, case.encode(), *_status(status), *_status(run_status),
-            np.nan if time is None else time, checked(error),
+            row, case.encode(), *statuses, np.nan if time is None else float(time), checked(error),
         )  # fmt: skip
+
+    def _written(self, row: int) -> list[str]:
+        """The outputs that a call has."""
+        return [self._bundle.names[tensor[1]] for tensor in self._bundle[row].tensor_rows if tensor[2] == ROLES["output"]]
 
     def _narrowed(self, row: int, name: str, array: np.ndarray) -> np.ndarray:
         """The array in the dtype that the call gives its tensor, where that is a narrower one."""
@@ -187,15 +198,17 @@ class Results:
         self.digest = container.seal(skeleton, "results", digests)
 
 
-def _status(status: Code | None) -> tuple[int, str]:
-    """A status as number and word; the word is empty for numbers."""
+def _status(where: str, status: Code | None) -> tuple[int, str]:
+    """A status as number and word; the word is empty for numbers. BundleError, beginning with ``where``, for what is neither."""
     if status is None:
         return 0, NO_STATUS
-    if not isinstance(status, str):
-        return int(status), ""
-    if status in ("", NO_STATUS):
-        raise BundleError(f"{status!r} is no status")
-    return 0, checked(status)
+    if isinstance(status, str) and status in STATUS_WORDS:
+        return 0, status
+    if not isinstance(status, (int, np.integer)) or isinstance(status, bool):
+        raise BundleError(f"{where} {status!r} is no status: an integer, or one of {', '.join(STATUS_WORDS)}")
+    if not -(1 << 63) <= status < 1 << 63:
+        raise BundleError(f"{where} {status} does not fit the 64 bits that a results file keeps of it")
+    return int(status), ""
 
 
 def _results_dtype(width: int) -> np.dtype[Any]:
