@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from opgen.bundle.dtypes import BundleError
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.bundle.verify import verify
+from opgen.devices.run import run
 from tests.bundle_sample import BFLOAT16, bits, same_bits, sample
 
 
@@ -137,6 +139,26 @@ def test_an_exception_or_an_existing_file_leaves_what_was_there(bundle: Bundle, 
         opgen.Results.create(tmp_path / "r.h5", bundle)
     with pytest.raises(BundleError, match="is an opgen results file, not a bundle"):
         opgen.open(tmp_path / "r.h5")
+
+
+def test_without_a_place_for_outputs_the_file_is_let_go_of(bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = write(tmp_path / "r.h5", bundle, ["one/call"]).read_bytes()
+    descriptors = len(os.listdir("/proc/self/fd"))
+
+    def full(**given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def nothing(bundle: Bundle, results: opgen.Results, **given: object) -> None:
+        raise AssertionError("is not reached")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tempfile, "TemporaryFile", full)
+        for resume in (True, False):
+            with pytest.raises(BundleError, match="r.h5: cannot write: No space left on device$"):
+                run(bundle, nothing, tmp_path / "r.h5", resume=resume, force=True)
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+    assert os.listdir(tmp_path) == ["r.h5"] and (tmp_path / "r.h5").read_bytes() == before
+    opgen.Results.create(tmp_path / "r.h5", bundle, force=True).abort()
 
 
 def test_damage_is_found(bundle: Bundle, tmp_path: Path) -> None:

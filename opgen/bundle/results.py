@@ -42,8 +42,12 @@ class Results:
         own = {"format": "opgen results", "format_version": container.FORMAT_VERSION, "bundle": bundle.digest}
         self.header = container.header(header, {**own, "opgen_version": opgen.__version__})
         self._claim: Claim | None = Claim(self.path, 0, force)
-        with one_line(self.path):
-            self._spool = tempfile.TemporaryFile(dir=self.path.parent, buffering=1 << 20)  # noqa: SIM115
+        try:
+            with one_line(self.path):
+                self._spool = tempfile.TemporaryFile(dir=self.path.parent, buffering=1 << 20)  # noqa: SIM115
+        except BaseException:
+            self._claim.drop()
+            raise
         self._rows: dict[int, tuple[Any, ...]] = {}
         self._outputs: dict[int, list[tuple[Any, ...]]] = {}
         self._spooled = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -44,22 +44,21 @@ def run(
     wanted = list(bundle.ids) if cases is None else list(cases)
     tell = progress or (lambda done: None)
     tally: Tally = Counter()
-    before = _earlier(path, bundle) if resume and path.exists() else None
-    results = _Counting(path, bundle, dict(before.header) if before else {}, force or before is not None)
-    results.tally = tally
-    with results:
-        if before is not None:
-            with before:
+    with _earlier(path, bundle) if resume and path.exists() else nullcontext() as before:
+        results = _Counting(path, bundle, dict(before.header) if before else {}, force or before is not None)
+        results.tally = tally
+        with results:
+            if before is not None:
                 _keep(before, results)
-        left = [name for name in wanted if name not in results.done]
-        tell(len(wanted) - len(left))
-        try:
-            with _gently():
-                backend(bundle, results, cases=left, device=device, timeout=timeout, progress=lambda name: tell(1))
-            results.refuse_another()
-        except KeyboardInterrupt:
-            results.close()
-            raise
+            left = [name for name in wanted if name not in results.done]
+            tell(len(wanted) - len(left))
+            try:
+                with _gently():
+                    backend(bundle, results, cases=left, device=device, timeout=timeout, progress=lambda name: tell(1))
+                results.refuse_another()
+            except KeyboardInterrupt:
+                results.close()
+                raise
     return tally
 
 
