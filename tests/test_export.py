@@ -542,10 +542,12 @@ def test_the_command_says_what_it_leaves_out(smoke: Bundle, tmp_path: Path) -> N
     assert code == 0 and "left out: the page wants another status than success (" in said and f"out: {len(positive(smoke))} cases" in said
     code, said = run("ttk", smoke.path, "-o", tmp_path / "out")
     assert code == 2 and "exists already; --force replaces it" in said
-    (tmp_path / "out" / "result.csv").write_text("")
-    code, said = run("ttk", smoke.path, "-o", tmp_path / "out", "--force")
-    assert code == 2 and "holds what is no part of an export (result.csv); move it away" in said
-    (tmp_path / "out" / "result.csv").unlink()
+    for place in ("result.csv", "manual/result.csv"):
+        (tmp_path / "out" / place).write_text("mine")
+        code, said = run("ttk", smoke.path, "-o", tmp_path / "out", "--force")
+        assert code == 2 and f"holds what is no part of an export ({place}); move it away" in said
+        assert (tmp_path / "out" / place).read_text() == "mine"
+        (tmp_path / "out" / place).unlink()
     code, said = run("npz", smoke.path, "-o", tmp_path / "out", "--force", "--case", smoke.ids[0])
     assert code == 0 and not (tmp_path / "out" / "manual").exists() and not list(tmp_path.glob(".out*"))
 
@@ -565,6 +567,20 @@ def test_an_export_that_fails_leaves_what_was_there(odd: Bundle, tmp_path: Path,
     assert (code, said) == (2, f"{tmp_path / 'suite.cpp'}: cannot write: No space left on device\n")
     assert {one.name for one in tmp_path.iterdir()} == {"out"}
     assert {one: one.read_bytes() for one in (tmp_path / "out").rglob("*") if one.is_file()} == before
+
+
+def test_what_is_put_into_a_folder_while_it_is_written_anew(odd: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("npz", odd.path, "-o", tmp_path / "out")[0] == 0
+    write, mine = npz.write_arrays, tmp_path / "out" / "data" / "mine"
+
+    def slow(*given: Any) -> None:
+        mine.write_text("dear")
+        write(*given)
+
+    monkeypatch.setattr(npz, "write_arrays", slow)
+    code, said = run("npz", odd.path, "-o", tmp_path / "out", "--force")
+    assert code == 2 and "(data/mine); move it away" in said and mine.read_text() == "dear"
+    assert {one.name for one in tmp_path.iterdir()} == {"out"}
 
 
 def test_what_the_command_refuses(odd: Bundle, tmp_path: Path) -> None:

@@ -49,9 +49,10 @@ def new_folder(path: str | Path, manifest: Mapping[str, Any], force: bool) -> It
         with claim.one_line(target):
             os.chmod(made, 0o755)
             yield made
-            whole = {**manifest, "entries": sorted({MANIFEST, *(one.name for one in made.iterdir())})}
+            whole = {**manifest, "entries": sorted({MANIFEST, *_within(made)})}
             (made / MANIFEST).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
             if target.exists():
+                check(target, force)  # something may have been put there since
                 shutil.rmtree(target)
             made.rename(target)
     except BaseException:
@@ -64,7 +65,7 @@ def check(target: Path, force: bool) -> None:
     reason = misplaced(target)
     if not reason and target.exists() and any(target.iterdir()):
         own = _entries(target)
-        others = sorted({one.name for one in target.iterdir()} - own)
+        others = sorted(_within(target) - own)
         if not own:
             reason = "is not empty and no export of opgen; name another folder"
         elif others:
@@ -80,6 +81,11 @@ def misplaced(target: Path) -> str:
     if target.exists():
         return "" if target.is_dir() else "is a file; name a folder"
     return "" if target.resolve().parent.is_dir() else f"there is no folder {target.parent}"
+
+
+def _within(folder: Path) -> set[str]:
+    """Everything in a folder and in the folders in it, by the way from it."""
+    return {one.relative_to(folder).as_posix() for one in folder.rglob("*")}
 
 
 def _entries(folder: Path) -> set[str]:
