@@ -101,6 +101,29 @@ def test_programs_show_the_fault_and_nothing_without_it(
             assert "first phase: " in run.stdout and (fault != "element" or not asked or ": 1 of " in run.stdout or "2 of" in run.stdout)
 
 
+def test_a_program_that_cannot_make_the_call_has_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = NamedCall("one", make_call(POOL["op"], POOL["product"], POOL["args"], book().kinds), {})
+    monkeypatch.setenv("LOOPBACK_FAULT", "element")
+    texts = files(Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0])
+    folder, there = tmp_path / "libraries", {"libascendcl.so", "libnnopbase.so"}
+    folder.mkdir()
+    (tmp_path / "torch.py").write_text("raise ImportError('torch is broken')\n")
+
+    def told(name: str, *arguments: str) -> tuple[int, str]:
+        (tmp_path / name).write_text(texts[name])
+        run = subprocess.run([sys.executable, name, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+        return run.returncode, run.stderr
+
+    code, said = told("repro.py", "nowhere")
+    assert code == 2 and "libascendcl.so" in said
+    for one in there:
+        (folder / one).symlink_to(loopback.libraries() / one)
+    code, said = told("repro.py", str(folder))
+    assert code == 2 and "no library has aclnnAvgPool2dBackward" in said
+    code, said = told("repro_torch.py")
+    assert code == 2 and "torch is broken" in said
+
+
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 @pytest.mark.parametrize("call", [POOL, PAD, NORM, EVEN], ids=["pooling", "padding", "normalisation", "convolution of four paddings"])
 def test_the_torch_script_agrees_with_the_golden(call: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

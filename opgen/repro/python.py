@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opgen.model import ANY_ERROR, TensorDesc
-from opgen.repro.described import Tensor, folded, kinds, numpy_name, summary, tensors
+from opgen.repro.described import NO_ANSWER, Tensor, folded, kinds, numpy_name, summary, tensors
 
 if TYPE_CHECKING:
     from opgen.repro.minimize import Failing
@@ -19,11 +19,14 @@ Usage: python3 repro.py [FOLDER with libascendcl.so, libnnopbase.so and libopapi
 Exit status: 1 the fault shows, 0 it does not, 2 no answer.
 """
 
+import os
 import sys
 from ctypes import CDLL, POINTER, RTLD_GLOBAL, byref, c_bool, c_char_p, c_int8, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
-import numpy as np
-from numpy import inf, nan  # noqa: F401
+
+{no_answer}
+import numpy as np  # noqa: E402
+from numpy import inf, nan  # noqa: E402, F401
 
 FOLDER = sys.argv[1] + "/" if len(sys.argv) > 1 else ""
 acl, base = CDLL(FOLDER + "libascendcl.so", RTLD_GLOBAL), CDLL(FOLDER + "libnnopbase.so", RTLD_GLOBAL)
@@ -36,7 +39,8 @@ for name in ("libopapi_math.so", "libopapi_nn.so", "libopapi.so"):
 FIRST = next((getattr(one, "{api}GetWorkspaceSize") for one in OPERATORS if hasattr(one, "{api}GetWorkspaceSize")), None)
 SECOND = next((getattr(one, "{api}") for one in OPERATORS if hasattr(one, "{api}")), None)
 if FIRST is None or SECOND is None:
-    sys.exit("no library has {api}")
+    print("no library has {api}", file=sys.stderr)
+    sys.exit(2)
 FIRST.argtypes = [{types}, POINTER(c_uint64), POINTER(c_void_p)]
 SECOND.argtypes = [c_void_p, c_uint64, c_void_p, c_void_p]
 acl.aclGetRecentErrMsg.restype = c_char_p
@@ -110,7 +114,8 @@ def program(failing: Failing) -> str:
     """The whole script."""
     kind, held = kinds(failing), tensors(failing)
     types = ", ".join(_TYPES.get(one, "c_void_p") for one in kind.values())
-    head = _HEAD.format(summary="\n".join(summary(failing)).replace("\\", "\\\\").replace('"""', "'''"), api=failing.call.api, types=types)
+    summed = "\n".join(summary(failing)).replace("\\", "\\\\").replace('"""', "'''")
+    head = _HEAD.format(summary=summed, api=failing.call.api, types=types, no_answer=NO_ANSWER)
     return head + _body(failing, held)
 
 

@@ -10,7 +10,7 @@ from opgen.devices.torchnames import NATIVE, WIDE
 from opgen.model import TensorDesc
 from opgen.numbers.numerics import DTYPES, FORMATS, in_compute
 from opgen.numbers.views import index
-from opgen.repro.described import folded, parts, summary, tensors
+from opgen.repro.described import NO_ANSWER, folded, parts, summary, tensors
 
 if TYPE_CHECKING:
     from opgen.repro.minimize import Failing
@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 _HEAD = '''\
 """{summary}
 
-Usage: python3 repro_torch.py [DEVICE]. Exit status: 1 the fault shows, 0 it does not.
+Usage: python3 repro_torch.py [DEVICE]. Exit status: 1 the fault shows, 0 it does not, 2 no answer.
 Inputs are rounded to the compute dtype and held as float32.
 """
 
+import os
 import sys
 from math import inf, nan  # noqa: F401
 
-import torch
+
+{no_answer}
+import torch  # noqa: E402
 
 DEVICE = sys.argv[1] if len(sys.argv) > 1 else "cpu"
 torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
@@ -67,13 +70,13 @@ def program(failing: Failing) -> str:
             wide = in_compute(wide, desc.dtype, failing.compute)
         dtype = WIDE.get(desc.dtype, "float32")
         lines.append(f"{name} = tensor({desc.shape}, torch.{dtype}, [\n{folded(map(repr, parts(wide)), '    ')}\n])")
-    lines += [expression, "wrong = 0"]
+    lines += ["sys.excepthook = sys.__excepthook__  # what is raised from here on is the device's answer", expression, "wrong = 0"]
     for name, golden in failing.golden.items():
         dtype = NATIVE[held[name].desc.dtype]
         expected = (f"[\n{folded(map(repr, parts(values)), '    ')}\n]" for values in (golden, failing.bound[name]))
         lines.append(f'wrong += compare("{name}", {name}, torch.{dtype}, {", ".join(expected)})')
     summed = "\n".join(summary(failing)).replace("\\", "\\\\").replace('"""', "'''")
-    return _HEAD.format(summary=summed) + "\n".join([*lines, "sys.exit(wrong != 0)"]) + "\n"
+    return _HEAD.format(summary=summed, no_answer=NO_ANSWER) + "\n".join([*lines, "sys.exit(wrong != 0)"]) + "\n"
 
 
 def why_not(failing: Failing) -> str:
