@@ -21,6 +21,7 @@ from opgen.model import FileError, TensorDesc
 from opgen.numbers.numerics import stored
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
+from opgen.repro.described import summary
 from opgen.repro.minimize import Failing, elements_of, minimize
 from opgen.repro.simplify import assemble, complexity, point_of, simpler
 from opgen.suites.suite import call_suite
@@ -72,11 +73,12 @@ def named(call: Mapping[str, Any], ident: str = "big") -> NamedCall:
 
 
 @pytest.fixture
-def case(tmp_path: Path) -> Iterator[Callable[[Mapping[str, Any]], CaseView]]:
+def case(tmp_path: Path) -> Iterator[Callable[..., CaseView]]:
     opened: list[Bundle] = []
 
-    def make(call: Mapping[str, Any]) -> CaseView:
-        suite = call_suite([named(call)], lambda one: book().by_page[one.api, one.product], lambda spec: plan_for(spec.op))
+    def make(call: Mapping[str, Any], given: Mapping[str, np.ndarray] | None = None) -> CaseView:
+        pages, plans = (lambda one: book().by_page[one.api, one.product]), (lambda spec: plan_for(spec.op))
+        suite = call_suite([named(call)], pages, plans, given={"big": given or {}})
         path = tmp_path / f"{len(opened)}.h5"
         write(suite, path, {"seed": 0})
         opened.append(opgen.open(path))
@@ -136,6 +138,27 @@ def test_a_status_keeps_its_rule(case: Any) -> None:
     assert [rule.id for rule, row in zip(page.rules, broken, strict=True) if row] == ["biasSizes.length"]
     assert found.failing.status == 561000 and len(found.failing.call.args["biasSizes"]) == 2  # type: ignore[arg-type]
     assert found.failing.elements < 10
+
+
+def test_a_fault_that_only_given_data_show_keeps_them(case: Any) -> None:
+    """No recipe of the search draws a NaN; what the fault does not need is taken away all the same."""
+
+    def nan_lost(case: CaseView, outputs: dict[str, np.ndarray]) -> None:
+        for array in outputs.values():
+            array[np.isnan(array)] = 0
+
+    holes = {"gradOutput": np.ones((2, 12, 15, 16))}
+    holes["gradOutput"][1, 2, 3, 4] = np.nan
+    found = minimize(case(CONV, holes), backend(nan_lost)).failing
+    assert found.own and np.isnan(found.storage["gradOutput"]).sum() == 1 and legal(found)
+    assert sum(found.call.args["outputMask"]) == 1 and "The data are those of the case" in " ".join(summary(found))  # type: ignore[arg-type]
+    with pytest.raises(FileError, match="passes when it is run again"):
+        minimize(case(CONV), backend(nan_lost))
+
+
+def test_given_data_that_a_fault_does_not_need_are_given_up(case: Any) -> None:
+    found = minimize(case(CONV, {"weight": np.full((12, 2, 3, 4), 0.3)}), backend(last_column)).failing
+    assert not found.own and found.elements < 100
 
 
 def test_a_case_that_passes_is_refused(case: Any) -> None:

@@ -65,6 +65,8 @@ def command(
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         write_text(folder / name, text, force=True)
+    if found.failing.own:
+        note(f"{bad[0].case}: the fault needs the data of the case; they are in the programs, and call.json draws others", quiet)
     note(f"{folder}: {', '.join(texts)}; {found.before} elements before, {found.failing.elements} now, {found.ran} calls run", quiet)
     reason = torch.why_not(found.failing)
     if reason:

@@ -97,7 +97,8 @@ def summary(failing: Failing) -> list[str]:
     """The first lines of every program: what is called, what came of it, what was expected."""
     lines = [f"{failing.call.api}, for {failing.call.product}: {failing.detail or failing.verdict}"]
     expected = written(failing.codes)
-    lines.append(f"Expected of the first phase: {expected}. Recipe of the data: {failing.recipe}, seed {failing.seed}, case {failing.id}.")
+    data = "The data are those of the case" if failing.own else f"Recipe of the data: {failing.recipe}, seed {failing.seed}"
+    lines.append(f"Expected of the first phase: {expected}. {data}, case {failing.id}.")
     return [line.replace("*/", "* /") for text in lines for line in _wrapped(text)]
 
 

@@ -26,7 +26,7 @@ from opgen.devices import Run
 from opgen.diff import diff
 from opgen.judge.oracle import judge
 from opgen.model import Call, Case, Code, FileError, Problem, TensorDesc
-from opgen.numbers.numerics import Array
+from opgen.numbers.numerics import DTYPES, Array
 from opgen.page.book import book
 from opgen.page.spec import Spec
 from opgen.planning.fitting import shipped_plan
@@ -43,7 +43,10 @@ PLAIN = ("one_hot", "ones", "integers", "grid")
 
 @dataclass(frozen=True)
 class Failing:
-    """A call that fails, with everything that shows it: storages of the inputs, goldens, bounds, what the device answered."""
+    """A call that fails, with everything that shows it: storages of the inputs, goldens, bounds, what the device answered.
+
+    ``own``: its data are those of the case that the search began with, and no recipe draws them.
+    """
 
     call: Call
     id: str
@@ -59,6 +62,7 @@ class Failing:
     golden: Mapping[str, Array]
     bound: Mapping[str, Array]
     outputs: Mapping[str, Array]
+    own: bool = False
 
     @property
     def kind(self) -> tuple[str, Code | None, Code | None]:
@@ -91,18 +95,24 @@ def elements_of(call: Call) -> int:
 
 
 class Search:
-    """The calls of one search: written, run and judged in a folder that is thrown away."""
+    """The calls of one search: written, run and judged in a folder that is thrown away.
+
+    ``data`` are inputs by name, for the calls whose inputs have just these shapes and may hold them; those of others are drawn.
+    """
 
     def __init__(self, backend: Run, device: str, timeout: float, seed: int, folder: Path, most: int = 3000) -> None:
         self.backend, self.device, self.timeout, self.seed, self.folder, self.most = backend, device, timeout, seed, folder, most
+        self.data: Mapping[str, Array] = {}
         self.ran = 0
 
     def failing(self, calls: Sequence[NamedCall], recipe: str) -> list[Failing]:
         """Those of the calls that fail, in their order."""
         if not calls:
             return []
-        known = book()
-        made = call_suite(calls, lambda call: known.by_page[call.api, call.product], lambda spec: shipped_plan(known.of(spec.api)))
+        known, forms = book(), {name: (array.shape, np.iscomplexobj(array)) for name, array in self.data.items()}
+        own = {one.id: self.data for one in calls if forms and _forms(one.call) == forms}
+        pages, plans = (lambda call: known.by_page[call.api, call.product]), (lambda spec: shipped_plan(known.of(spec.api)))
+        made = call_suite(calls, pages, plans, given=own)
         suite = with_recipe(made, recipe)
         self.ran += len(calls)
         bundle, results = self.folder / f"{self.ran}.h5", self.folder / f"{self.ran}.results.h5"
@@ -114,11 +124,20 @@ class Search:
             with Results.open(results) as answers:
                 verdicts = {one.case: one for one in diff(file, answers)}
                 bad = [case for case in file if verdicts[case.id].verdict in BAD]
-                found = [_failing(case, by_id[case.id], verdicts[case.id], answers, recipe, self.seed) for case in bad]
+                found = [
+                    replace(_failing(case, by_id[case.id], verdicts[case.id], answers, recipe, self.seed), own=case.id in own)
+                    for case in bad
+                ]
         bundle.unlink()
         results.unlink()
         place = {one.id: i for i, one in enumerate(calls)}
         return sorted(found, key=lambda one: place[one.id])
+
+
+def _forms(call: Call) -> dict[str, tuple[tuple[int, ...], bool]]:
+    """Shape of each input that is no null pointer, and whether it is complex."""
+    inputs = book().by_page[call.api, call.product].inputs
+    return {p.name: (desc.shape, DTYPES[desc.dtype].complex) for p in inputs if isinstance(desc := call.args[p.name], TensorDesc)}
 
 
 def _failing(case: CaseView, call: Call, verdict: Any, answers: Any, recipe: str, seed: int) -> Failing:
@@ -150,10 +169,11 @@ def minimize(
     recipe = case.recipe or "grid"
     with tempfile.TemporaryDirectory(prefix="opgen-minimize-") as folder:
         search = Search(backend, device, timeout, seed, Path(folder), most)
+        search.data = dict(case.inputs)
         again = search.failing([NamedCall(case.id, call, {})], recipe)
         if not again:
-            raise FileError([Problem(case.id, None, "", f"passes when it is run again with seed {seed}: there is nothing to minimize")])
-        best, steps = again[0], 0
+            raise FileError([Problem(case.id, None, "", "passes when it is run again: there is nothing to minimize")])
+        best, steps = _drawn(search, again[0]), 0
         rules = _broken(spec, call)
         point = _named(search, spec, best, rules)
         seen = {_key(best.call), _key(point.call)}
@@ -165,6 +185,15 @@ def minimize(
             tell(best)
         best = _plainer(search, best)
         return Minimal(best, elements_of(call), steps, search.ran)
+
+
+def _drawn(search: Search, best: Failing) -> Failing:
+    """The same call with data that its recipe draws, and no other data from then on; as it is where the fault needs its own."""
+    own, search.data = search.data, {}
+    found = [one for one in search.failing([NamedCall(best.id, best.call, {})], best.recipe) if one.kind == best.kind] if own else []
+    if not found:
+        search.data = own
+    return found[0] if found else best
 
 
 def _named(search: Search, spec: Spec, best: Failing, rules: frozenset[str]) -> Point:
@@ -230,8 +259,9 @@ def _plainer(search: Search, best: Failing) -> Failing:
     """The same call with simpler data, if it still fails."""
     if not best.storage:
         return best
+    search.data = {}
     for recipe in PLAIN:
-        if recipe == best.recipe:
+        if recipe == best.recipe and not best.own:
             return best
         several = [NamedCall(f"{best.id}-{recipe}-{i}", best.call, {}) for i in range(4)]
         found = [one for one in search.failing(several, recipe) if one.kind == best.kind]
