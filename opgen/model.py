@@ -49,6 +49,15 @@ def written(codes: Iterable[Code]) -> str:
     return " or ".join("any error" if code == ANY_ERROR else str(code) for code in codes)
 
 
+def natural(text: str) -> int | None:
+    """The number that is written with the digits 0 to 9, at most 18 of them; None for any other text.
+
+    >>> natural("012"), natural("-1"), natural("²"), natural("9" * 5000)
+    (12, None, None, None)
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
 @dataclass(frozen=True, slots=True)
 class TensorDesc:
     """An aclTensor without its data.

@@ -21,6 +21,8 @@ WRONG = [
     ({"plan": "smok"}, "no such tier or file (did you mean 'smoke'?)"),
     ({"operators": ["reflection_pad2d_backward"], "patterns": ["nothing-*"]}, "no case matches what was asked for"),
     ({"operators": ["reflection_pad2d_backward"], "shard": "3/2"}, "expects I/N with 1 <= I <= N"),
+    ({"operators": ["reflection_pad2d_backward"], "shard": "²/4"}, "expects I/N with 1 <= I <= N"),
+    ({"operators": ["reflection_pad2d_backward"], "shard": "1/" + "9" * 5000}, "expects I/N with 1 <= I <= N"),
     ({"calls": "missing.jsonl"}, "cannot be read"),
     ({"calls": "some.jsonl", "seed_calls": "others.jsonl"}, "--seed-calls: others.jsonl: seeds a plan, and --calls takes none"),
     ({"plan": "{plan}", "operators": ["group_norm_backward"]}, "is a plan of one operator, and aclnnGroupNormBackward was asked for"),

@@ -20,6 +20,7 @@ from opgen.bundle.recall import outputs, pieces, recall
 from opgen.bundle.writer import Writer
 from opgen.calls.jsonl import no_collection
 from opgen.calls.words import words
+from opgen.model import natural
 
 _HEADER = ("operators", "products", "specs", "plans", "plan", "chosen", "shard", "seed", "given")
 """What a bundle says of itself, in the order of the file."""
@@ -84,10 +85,10 @@ def _copy(part: Part, bundle: Bundle, layout: Layout, writer: Writer) -> Iterato
 
 def _part(path: Path) -> Part:
     with Bundle(path) as bundle:
-        index, _, of = str(bundle.header.get("shard", "")).partition("/")
-        if not (index.isdigit() and of.isdigit()):
+        index, of = (natural(part) for part in str(bundle.header.get("shard", "")).partition("/")[::2])
+        if index is None or of is None:
             raise BundleError(f"{path}: is no part of a suite; opgen generate --shard I/N writes one")
-        return Part(path, int(index), int(of), bundle.header, len(bundle))
+        return Part(path, index, of, bundle.header, len(bundle))
 
 
 def fitting(parts: Sequence[Part]) -> list[Part]:

@@ -24,7 +24,7 @@ from opgen.devices.abi import TensorArgument, Values
 from opgen.devices.libraries import DeviceError
 from opgen.devices.messages import Buffer, Request, Setup
 from opgen.devices.process import Answer, Worker
-from opgen.model import CRASH, NOT_RUN, OVERRUN, Argument, Call, TensorDesc
+from opgen.model import CRASH, NOT_RUN, OVERRUN, Argument, Call, TensorDesc, natural
 from opgen.numbers import canary
 from opgen.numbers.views import index
 from opgen.page.book import book
@@ -75,9 +75,10 @@ def device_index(device: str) -> int:
     1
     """
     name, _, number = (device or "npu").partition(":")
-    if name != "npu" or not (number or "0").isdigit():
+    index = natural(number or "0")
+    if name != "npu" or index is None:
         raise DeviceError(f"no such device {device!r}; the aclnn backend knows npu and npu:0, npu:1, ...")
-    return int(number or 0)
+    return index
 
 
 def _environment() -> dict[str, str]:

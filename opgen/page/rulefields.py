@@ -8,7 +8,7 @@ from typing import Any
 
 from opgen.calls.words import words
 from opgen.language import terms
-from opgen.model import Bucket
+from opgen.model import Bucket, natural
 from opgen.page.fields import Fields
 from opgen.page.parameterfields import ParameterFields
 from opgen.page.rules import KEYS, Guard, Pair, Rule
@@ -90,7 +90,8 @@ class RuleFields(Fields):
         for clause in self.clauses:
             if clause not in named:
                 code, number = clause.split(".", 1)
-                where: Location = ("clauses", int(code) if code.isdigit() else code)
+                key = natural(code)
+                where: Location = ("clauses", code if key is None else key)
                 self.doc.problem(where, f"no rule stands under number {number} in returns", clause)
         return places
 

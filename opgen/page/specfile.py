@@ -8,6 +8,7 @@ from typing import Any
 
 from opgen.calls.words import words
 from opgen.language import terms
+from opgen.model import natural
 from opgen.page.fields import Fields
 from opgen.page.parameterfields import ParameterFields
 from opgen.page.rulefields import RuleFields
@@ -79,8 +80,9 @@ class _SpecFields(Fields):
         for entry in block.split("\n"):
             parts = entry.split()
             for number, digest in zip(parts[::2], [*parts[1::2], ""], strict=False):
-                if number.isdigit() and len(digest) == 12:
-                    lines[int(number)] = digest
+                line = natural(number)
+                if line is not None and len(digest) == 12:
+                    lines[line] = digest
                 else:
                     self.doc.problem(("page", "lines"), f"expects line numbers and digests of 12 characters, not '{number} {digest}'")
         return Page(file, sha256, lines)

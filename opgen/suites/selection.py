@@ -13,7 +13,7 @@ from typing import Any
 from opgen.calls.ids import chosen, matching
 from opgen.calls.jsonl import NamedCall, read_calls, to_plain
 from opgen.calls.words import words
-from opgen.model import FileError, Problem
+from opgen.model import FileError, Problem, natural
 from opgen.numbers.numerics import Array
 from opgen.page.book import Book, book
 from opgen.page.spec import Spec
@@ -131,10 +131,10 @@ def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
 
 def shard(suite: Suite, text: str) -> Suite:
     """Part ``I/N`` of a suite, 1 <= I <= N: every N-th case. The parts share no case and lose none."""
-    first, _, parts = text.partition("/")
-    if not (first.isdigit() and parts.isdigit() and 1 <= int(first) <= int(parts)):
+    first, parts = (natural(part) or 0 for part in text.partition("/")[::2])
+    if not 1 <= first <= parts:
         raise FileError([Problem("--shard", None, text, "expects I/N with 1 <= I <= N, for example 1/4")])
-    return suite.some(range(int(first) - 1, len(suite.cases), int(parts)))
+    return suite.some(range(first - 1, len(suite.cases), parts))
 
 
 def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
