@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import warnings
+import zipfile
 
 import ml_dtypes
 import numpy as np
@@ -96,10 +98,17 @@ def test_bits_of_bfloat16(tmp_path):
         ({"data": "other.npz"}, {}, "data: other.npz: No such file or directory"),
         ({"data": 3}, {}, "expects the name of an .npz file, not 3"),
         ({"data": "calls.npz"}, {}, "data: calls.npz:"),
+        ({"data": "single.npz"}, {}, "mine: data: single.npz: is a single array, not an archive of named ones; numpy.savez writes one"),
+        ({"data": "huge.npz"}, {}, "mine: data: huge.npz: Unable to allocate"),
     ],
 )
 def test_a_dump_that_does_not_fit_is_one_message(tmp_path, change, arrays, message):
     (tmp_path / "calls.npz").write_text("no archive")
+    with open(tmp_path / "single.npz", "wb") as single, zipfile.ZipFile(tmp_path / "huge.npz", "w") as huge:
+        np.save(single, np.ones(3))
+        head = io.BytesIO()
+        np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (2**55,)})
+        huge.writestr("gradOutput.npy", head.getvalue())
     result = generate(tmp_path, call(**change), **arrays)
     assert result.exit_code == 2
     assert message in result.stderr

@@ -232,6 +232,8 @@ BAD = [
     (POOL_KERNEL | {"output_ori_shapes": "((2, 4, 4, 4),)"}, "extents [2, 4, 4, 4] of NDHWC are none of NCHW"),
     (POOL_KERNEL | {"output_ori_shapes": ""}, "output_ori_shapes: tensor 0 is missing"),
     (other(POOL_KERNEL, "'ksize': [1, 1,", "'size': [1, 1,"), "attributes: ksize is missing"),
+    *((other(POOL_KERNEL, "'ksize': [1, 1, 2, 2, 1]", f"'ksize': {value}"), f"attributes: ksize {value} is no list of whole numbers")
+      for value in ("None", "'abc'", "2.5", "{1: 2}")),
     (other(POOL_KERNEL, "'pads': [0, 0, 0, 0,", "'pads': [0, 0, 0, 1,"), "pads [0, 0, 0, 1, 0, 0] are none of an average pooling"),
     (other(CONV_KERNEL, "'pads': [0, 0,", "'pads': [0, 1,"), "pads [0, 1, 0, 0] differ at begin and end"),
 ]  # fmt: skip
@@ -278,6 +280,16 @@ def test_rows_that_are_no_csv_are_named_and_the_rest_is_read(tmp_path: Path) -> 
     assert any(text.startswith("5: case line 5: is no CSV: ") for text in said)
     assert "6: case pad_1: has 12 cells and the header 11; quote cells that hold a comma" in said
     assert any("7: case line 7: is no CSV: field larger than field limit" in text for text in said)
+
+
+def test_a_row_that_ends_before_its_operator_is_named(tmp_path: Path) -> None:
+    """Columns may stand in any order, and cells at the end of a row may be missing."""
+    path = tmp_path / "cases.csv"
+    for row, column, message in ((PAD, "api_name", "no such operator ''"), (POOL_KERNEL, "op_name", "op_name: '' is a kernel that")):
+        moved = {name: cell for name, cell in row.items() if name != column} | {column: ""}
+        path.write_text(table(moved).rstrip().removesuffix(",") + "\n")
+        [problem] = ttk.read(path, book(), []).unreadable
+        assert str(problem).startswith(f"{path}:2: case {row['testcase_name']}: ") and message in str(problem)
 
 
 def test_a_repeated_name_is_named_with_its_line(tmp_path: Path) -> None:

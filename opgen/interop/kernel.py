@@ -142,6 +142,8 @@ def _spatial(kernel: Kernel, axes: str, key: str, letters: str) -> list[int]:
     """An attribute per axis, of the spatial axes; one of the axes only has no letters."""
     value = kernel.attribute(key)
     value = [value] if isinstance(value, int) else value
+    if not isinstance(value, list):
+        raise Unreadable(f"attributes: {key} {shown(value)} is no list of whole numbers")
     if len(value) == 1:
         value = value * len(letters)
     spatial = [letter for letter in letters if letter in "DHW"]

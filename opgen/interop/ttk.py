@@ -82,7 +82,7 @@ def _rows(file: str, reader: Any, header: list[str], book: Book, products: Seque
             continue
         if not any(cell.strip() for cell in cells):
             continue
-        row = {name: cell.strip() for name, cell in zip(header, cells, strict=False)}
+        row = dict.fromkeys(header, "") | {name: cell.strip() for name, cell in zip(header, cells, strict=False)}
         name = row.get("testcase_name", "")
         found = Found(name if 0 < len(name) <= 200 and name.isprintable() else f"line {line}", line)
         if len(cells) > len(header) or len(cells) < len(header) and len(cells) < len(NEEDED):

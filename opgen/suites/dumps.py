@@ -49,9 +49,12 @@ def read_dump(one: NamedCall, folder: Path) -> dict[str, Array]:
     if not isinstance(name, str) or not name.endswith(".npz"):
         raise DumpFault(f"data: expects the name of an .npz file, not {name!r}")
     try:
-        with np.load(folder / name, allow_pickle=False) as file:
+        archive = np.load(folder / name, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise DumpFault(f"data: {name}: is a single array, not an archive of named ones; numpy.savez writes one")
+        with archive as file:
             return {key: _fitting(one, key, file[key]) for key in file.files}
-    except (OSError, ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, EOFError, KeyError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
         raise DumpFault(f"data: {name}: {getattr(error, 'strerror', None) or error}") from None
 
 
