@@ -127,15 +127,19 @@ def test_a_status_that_no_source_gives_is_listed_by_itself(tmp_path: Path) -> No
     assert "disagreements: 1" in text and re.search(rf"^ *{odd['id']}.*was 561103; library", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize(("key", "value"), [("status", 7), ("status", "0"), ("status", True), ("status", ...)])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("status", 7), ("status", "0"), ("status", True), ("status", ...), ("status", []), ("status", {}), ("status", 0.0),
+     ("firm", "yes"), ("firm", 1), ("firm", None)],
+)  # fmt: skip
 def test_a_row_without_a_status_is_refused(tmp_path: Path, key: str, value: object) -> None:
     with gzip.open(SAMPLE, "rt", encoding="utf-8") as stream:
         row = json.loads(stream.readline())
-    row.pop(key)
+    row.pop(key, None)
     if value is not ...:
         row[key] = value
     file = tmp_path / "calls.jsonl"
-    file.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    file.write_text("\n" + json.dumps(row) + "\n", encoding="utf-8")
     code, out, err = run(str(file))
     assert (code, out) == (2, "")
-    assert f"{row['id']}: the key 'status' must be a status code" in err
+    assert f"{file}:2: {row['id']}: the key '{key}' must be " in err and err.count("\n") == 1

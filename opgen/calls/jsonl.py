@@ -15,7 +15,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -46,11 +46,12 @@ class CallFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NamedCall:
-    """A call and the id it goes by; ``extra`` holds the top-level keys that opgen does not know."""
+    """A call and the id it goes by; ``extra`` holds the top-level keys that opgen does not know, ``line`` is where it stands."""
 
     id: str
     call: Call
     extra: Mapping[str, Any]
+    line: int | None = field(default=None, compare=False)
 
 
 def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) -> list[NamedCall]:
@@ -70,7 +71,7 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
                 if not line:
                     continue
                 try:
-                    named = parse_call(line, prototypes, memory)
+                    named = parse_call(line, prototypes, memory, number)
                     if named.id in seen:
                         raise CallFault(f"the id {named.id!r} stands on line {seen[named.id]} already; ids must differ")
                     seen[named.id] = number
@@ -112,8 +113,10 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def parse_call(line: str, prototypes: Mapping[str, Mapping[str, str]], memory: Memory | None = None) -> NamedCall:
-    """One line of a call file without blanks around it; raises :class:`CallFault`."""
+def parse_call(
+    line: str, prototypes: Mapping[str, Mapping[str, str]], memory: Memory | None = None, number: int | None = None
+) -> NamedCall:
+    """One line of a call file, its ``number`` there, without blanks around it; raises :class:`CallFault`."""
     try:
         data, end = _DECODER.raw_decode(line)
     except (ValueError, RecursionError) as error:
@@ -129,7 +132,7 @@ def parse_call(line: str, prototypes: Mapping[str, Mapping[str, str]], memory: M
         raise CallFault(f"the id {data['id']!r} must be a string that is not empty")
     _distinct_keys(line, data)
     extra = _NOTHING if len(data) == 4 else {key: value for key, value in data.items() if key not in ("id", "op", "product", "args")}
-    return NamedCall(data["id"], make_call(data["op"], data["product"], data["args"], prototypes, memory), extra)
+    return NamedCall(data["id"], make_call(data["op"], data["product"], data["args"], prototypes, memory), extra, number)
 
 
 def _distinct_keys(line: str, data: dict[str, Any]) -> None:

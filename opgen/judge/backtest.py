@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -85,13 +86,17 @@ class Report:
 
 
 def load(source: str | Path, pages: Book) -> list[NamedCall]:
-    """Read a file of calls with statuses; raises FileError naming each line that has none."""
+    """Read a file of calls with statuses; raises FileError naming each line that has none, or says no clear thing of it."""
     named = read_calls(source, pages.kinds)
-    problems = [
-        Problem(str(source), None, one.id, "the key 'status' must be a status code, or null where the host died")
-        for one in named
-        if "status" not in one.extra or not (one.extra["status"] is None or one.extra["status"] in words().status)
-    ]
+    known = {None, *words().status}
+    problems = []
+    for one in named:
+        status, firm = one.extra.get("status", ...), one.extra.get("firm", True)
+        if type(status) not in (int, NoneType) or status not in known:
+            text = "the key 'status' must be a status code, or null where the host died"
+            problems.append(Problem(str(source), one.line, one.id, text))
+        if not isinstance(firm, bool):
+            problems.append(Problem(str(source), one.line, one.id, f"the key 'firm' must be true or false, not {firm!r}"))
     if problems:
         raise FileError(problems)
     return named

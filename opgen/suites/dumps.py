@@ -37,7 +37,7 @@ def read_dumps(calls: Sequence[NamedCall], beside: str | Path) -> list[Mapping[s
         try:
             found.append(read_dump(one, folder) if "data" in one.extra else {})
         except DumpFault as fault:
-            problems.append(Problem(str(beside), None, one.id, str(fault)))
+            problems.append(Problem(str(beside), one.line, one.id, str(fault)))
     if problems:
         raise FileError(problems)
     return found
