@@ -49,6 +49,25 @@ def written(codes: Iterable[Code]) -> str:
     return " or ".join("any error" if code == ANY_ERROR else str(code) for code in codes)
 
 
+LONGEST_ID = 1024
+"""Bytes of a case's id in a bundle."""
+
+
+def unkept(text: str) -> str:
+    """Why no HDF5 file can keep a text; an empty text where it can.
+
+    >>> unkept("a\\0"), unkept("\\ud800"), unkept("超")
+    ('holds a NUL character', 'is not Unicode text', '')
+    """
+    if "\0" in text:
+        return "holds a NUL character"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "is not Unicode text"
+    return ""
+
+
 def natural(text: str) -> int | None:
     """The number that is written with the digits 0 to 9, at most 18 of them; None for any other text.
 

@@ -73,6 +73,18 @@ def test_calls_of_a_file(tmp_path: Path) -> None:
     assert [case.id for case in Request(calls=str(path), patterns=["n[12]"]).suite().cases] == ["n1", "n2"]
 
 
+def test_ids_that_no_bundle_can_keep_are_named_with_their_lines(tmp_path: Path) -> None:
+    path, case = tmp_path / "calls.jsonl", suite("reflection_pad2d_backward", "smoke").cases[0]
+    one = {"op": case.call.api, "product": case.call.product, "args": to_plain(case.call)}
+    ids = ["fine", "a\0b", "\ud800", "超" * 342, "超" * 341, "x" * 1025]
+    path.write_text("".join(json.dumps({**one, "id": name}) + "\n" for name in ids))
+    with pytest.raises(FileError) as caught:
+        Request(calls=str(path)).suite()
+    assert [(one.file, one.line) for one in caught.value.problems] == [(str(path), line) for line in (2, 3, 4, 6)]
+    assert "has more than 1024 bytes, and no bundle can keep it" in str(caught.value.problems[2])
+    assert len(Request(calls=str(path), patterns=["fine", "超" * 341]).suite().cases) == 2
+
+
 def test_a_range_of_a_call_is_kept_and_bounds_its_data(tmp_path: Path) -> None:
     """Calls that differ in a range alone do not share their data."""
     case = next(case for case in suite("reflection_pad2d_backward", "smoke").cases if case.phase == 2 and case.compute == "FLOAT")

@@ -10,6 +10,7 @@ import numpy as np
 
 from opgen.bundle.column import Column
 from opgen.bundle.dtypes import BundleError
+from opgen.model import unkept
 
 LIST = np.dtype([("start", "<u4"), ("length", "<u4")])
 """A row of ``/lists``: where a list lies in ``/integers``. Row 0 stands for a null pointer, row 1 for length 0."""
@@ -88,10 +89,7 @@ class Lists(_Pool):
 
 def checked(text: str) -> str:
     """``text``, if HDF5 can keep it: no NUL and no lone surrogate."""
-    if "\0" in text:
-        raise BundleError(f"{text!r} holds a NUL character, which a bundle cannot keep")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise BundleError(f"{text!r} is not Unicode text, and a bundle cannot keep it") from None
+    reason = unkept(text)
+    if reason:
+        raise BundleError(f"{text!r} {reason}, and a bundle cannot keep it")
     return text

@@ -17,9 +17,8 @@ from opgen.bundle.forms import Described, Forms
 from opgen.bundle.layout import Layout
 from opgen.bundle.pools import Lists, Strings, checked
 from opgen.bundle.tensors import tensors
-from opgen.model import Case, Code, Expectation
+from opgen.model import LONGEST_ID, Case, Code, Expectation
 
-LONGEST_ID = 1024
 _BREAK = np.dtype([("case", "<u4"), ("rule", "<u4"), ("clause", "<u4"), ("at", "<i4"), ("found", "<u4")])
 _NUMBER, _COUNT = np.dtype("<u4"), np.dtype("<u2")
 _TEXTS = ("intent", "recipe", "twin", "compute", "mistrusted")

@@ -13,7 +13,7 @@ from typing import Any
 from opgen.calls.ids import chosen, matching
 from opgen.calls.jsonl import NamedCall, read_calls, to_plain
 from opgen.calls.words import words
-from opgen.model import FileError, Problem, natural
+from opgen.model import LONGEST_ID, FileError, Problem, natural, unkept
 from opgen.numbers.numerics import Array
 from opgen.page.book import Book, book
 from opgen.page.spec import Spec
@@ -90,6 +90,9 @@ class Request:
         some = [
             one for one in named if (not apis or one.call.api in apis) and (not self.products or one.call.product in self.products)
         ]
+        unnamed = [Problem(self.calls, one.line, "", f"the id {one.id[:60]!r} {why}") for one in some if (why := _unkept(one.id))]
+        if unnamed:
+            raise FileError(unnamed)
         return list(zip(some, read_dumps(some, self.calls), strict=True))
 
     @property
@@ -107,6 +110,12 @@ class Request:
         calls = [one for one, _ in self.given]
         page, plan = lambda call: known.by_page[call.api, call.product], lambda spec: shipped_plan(known.of(spec.api))
         return call_suite(calls, page, plan, given=given)
+
+
+def _unkept(name: str) -> str:
+    """Why no bundle can keep a case of this id; an empty text where it can."""
+    reason = unkept(name) or (f"has more than {LONGEST_ID} bytes" if len(name.encode()) > LONGEST_ID else "")
+    return reason and f"{reason}, and no bundle can keep it"
 
 
 def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
