@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _CONTROLS = {code: rf"\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
+_CONTROLS |= {code: rf"\u{code:04x}" for code in range(0xD800, 0xE000)}  # halves of pairs, which no encoding has
 
 
 def visible(text: str) -> str:
@@ -10,6 +11,8 @@ def visible(text: str) -> str:
 
     >>> print(visible("red \\x1b[31m"))
     red \\x1b[31m
+    >>> print(visible("half \\ud800"))
+    half \\ud800
     """
     return text.translate(_CONTROLS)
 

@@ -113,6 +113,12 @@ def test_ids_of_any_letters() -> None:
     assert answers(['{"id": "\\ud800", ' + json.dumps(PAD)[12:]])[0]["id"] == "\ud800"
 
 
+def test_an_id_that_no_encoding_has_is_shown_by_its_number() -> None:
+    line = json.dumps({**PAD, "id": "half \ud800"})
+    assert "half \\ud800" in run([line], "--format", "text").stdout
+    assert answers([line])[0]["id"] == "half \ud800"
+
+
 def test_a_bad_line_writes_nothing() -> None:
     with pytest.raises(FileError, match="<stdin>:2: not JSON"):
         run([json.dumps(PAD), "{"])
