@@ -282,6 +282,7 @@ def test_scales_and_empty() -> None:
     for recipe in RECIPES:
         assert one(recipe, role="gradient", shape=(0, 3, 4, 4)).shape == (3, 0, 3, 4, 4)
         assert one(recipe, role="gradient", shape=()).shape == (3,)
+        assert one(recipe, role="gradient", shape=(2, 3, 0, 4)).shape == (3, 2, 3, 0, 4)
         assert len(RECIPES[recipe].finds) < 90
 
 

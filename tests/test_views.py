@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ SHAPES = [(), (3,), (1, 1), (2, 3), (2, 1, 4), (0, 3), (3, 0)]
 STRIDES = (-7, -1, 0, 1, 4)
 FAR = 2**63 - 1
 """A stride that an axis of extent 1 may have as well."""
+LARGE: tuple[dict[str, Any], ...] = ({}, {"strides": (1,) * 21}, {"offset": -3})
 DESCS = [TensorDesc(shape, "FLOAT", offset=offset) for shape in SHAPES for offset in (0, 5)] + [
     TensorDesc(shape, "FLOAT", "ND", steps, sum(step < 0 for step in steps) * 30)
     for shape in SHAPES[1:] for steps in product(STRIDES, repeat=len(shape))
@@ -64,6 +66,7 @@ def test_a_view_is_read_back_as_it_was_laid() -> None:
 def test_a_table_counts_what_its_rows_hold() -> None:
     wide = TensorDesc((2, 3), "FLOAT", "ND", (10**12, 10**12), 10**12)
     roomy, repeated = TensorDesc((2, 3), "FLOAT", storage_shape=(4, 5)), TensorDesc((2, 3), "FLOAT", strides=(0, 0), storage_shape=(1,))
+    large = [TensorDesc((FAR,) * 20 + (last,), "FLOAT") for last in (0, 2)]
     some = [*DESCS, wide, roomy, repeated]
     table = from_calls("a", {"x": "tensor", "y": "tensor"}, [Call("a", "ascend910b", {"x": desc, "y": None}) for desc in some])
     column = table.columns["x"]
@@ -73,6 +76,8 @@ def test_a_table_counts_what_its_rows_hold() -> None:
     held = [(places, low, high) for desc, low, high in zip(some, first, last, strict=True) if (places := positions(desc))]
     assert all((min(places), max(places)) == (low, high) for places, low, high in held) and len(held) > 100
     assert elements(table)[len(DESCS)] == 4e12 + 1
+    table = from_calls("a", {"x": "tensor"}, [Call("a", "ascend910b", {"x": replace(desc, **more)}) for desc in large for more in LARGE])
+    assert elements(table).tolist() == [0, 0, 0, np.inf, np.inf, np.inf]
 
 
 def test_a_view_that_reaches_far_has_no_data() -> None:

@@ -56,6 +56,8 @@ def test_products_along_the_last_axis() -> None:
     shapes = [[2**31 - 1] * 5, [2, 3, 1, 1, 1], [0, 2**62, 2**62, 1, 1], [-1, 2**63 - 1, 2, 1, 1]]
     expected = [(2**31 - 1) ** 5, 6, 0, -2 * (2**63 - 1)]
     assert wide.product_along(wide.as_column(shapes)).tolist() == expected
+    for more, product in ((2, 2 * (2**63 - 1) ** 20), (0, 0)):
+        assert wide.product_along(np.array([[2**63 - 1] * 20 + [more]])).tolist() == [product]
     assert wide.product_along(np.ones((3, 0), dtype=np.int64)).tolist() == [1, 1, 1]
     assert wide.extremes(np.zeros((0,), dtype=np.int64)) == (0, 0)
 

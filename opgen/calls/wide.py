@@ -89,8 +89,11 @@ def _guarded(a: np.ndarray, b: np.ndarray, operate: Callable[[Any, Any], Any]) -
 
 def product_along(a: np.ndarray) -> np.ndarray:
     """The product over the last axis, exact."""
-    if a.dtype != object and np.abs(np.multiply.reduce(a, axis=-1, dtype=np.float64)).max(initial=0) < 2**62:
-        return np.asarray(np.multiply.reduce(a, axis=-1))  # what wraps on the way to a number that fits comes back
+    if a.dtype != object:
+        with np.errstate(over="ignore", invalid="ignore"):
+            least = np.abs(np.multiply.reduce(a, axis=-1, dtype=np.float64)).max(initial=0)
+        if least < 2**62:
+            return np.asarray(np.multiply.reduce(a, axis=-1))  # what wraps on the way to a number that fits comes back
     result = np.ones(a.shape[:-1], dtype=np.int64)
     for i in range(a.shape[-1]):
         result = multiply(result, a[..., i])

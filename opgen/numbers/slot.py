@@ -63,6 +63,8 @@ class Slot:
         """Flat positions for what must not meet padding."""
         if self.places is not None:
             return np.array(self.places, dtype=np.int64)
+        if 0 in self.shape:
+            return np.empty(0, dtype=np.int64)
         middle = tuple(slice(None) if axis < 2 else extent // 2 for axis, extent in enumerate(self.shape))
         return np.asarray(np.arange(prod(self.shape)).reshape(self.shape)[middle]).reshape(-1)
 
