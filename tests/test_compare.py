@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from opgen.cli.compare import command
-from opgen.model import Verdict
+from opgen.model import FileError, Verdict
 from opgen.report import data
 from opgen.verdict.compare import compare
 from opgen.verdict.outcome import Report
@@ -51,6 +51,23 @@ def test_cases_that_came_and_went():
 def test_an_error_that_grew_is_mentioned():
     after = Report([Verdict("a", "passed", "", {"ratio": 0.9})])
     assert [one.case for one in compare(report(a="passed"), after).worse_ratio] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 100_000, "is no JSON"),
+        ('{"format": "opgen report", "version": "2"}', "is a damaged report: ValueError: version '2'"),
+        ('{"format": "opgen report", "version": null}', "is a damaged report: ValueError: version None"),
+        ('{"format": "opgen report", "version": 2}', "is a report of version 2, newer than this opgen: update opgen"),
+        ('{"format": "opgen report", "version": 1}', "is a damaged report: KeyError: 'verdicts'"),
+    ],
+)
+def test_what_is_no_report(tmp_path, text, message):
+    (tmp_path / "r.json").write_text(text)
+    with pytest.raises(FileError) as caught:
+        data.read(tmp_path / "r.json")
+    assert str(caught.value).startswith(f"{tmp_path / 'r.json'}: {message}")
 
 
 def test_command(tmp_path):

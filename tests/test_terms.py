@@ -112,6 +112,7 @@ REFUSED = [
     ("len(q) == 1", "len takes the name of a parameter"),
     ("p[a] == 1", "an index must be a whole number"),
     ("p[1:2] == 1", "an index must be a whole number"),
+    ("p[{[1]: 2}] == 1", "an index must be a whole number"),
     ("p[True] == 1", "an index must be a whole number"),
     ("p[99999999999999999999] == 1", "an index must be a whole number"),
     ("a.b.c == 1", "is not a name of the rule language"),
@@ -129,6 +130,11 @@ def test_what_is_refused_and_why(text: str, message: str) -> None:
     with pytest.raises(TermError) as caught:
         terms.relation(text, Names())
     assert message in str(caught.value)
+
+
+def test_a_name_that_is_nested_too_deeply() -> None:
+    with pytest.raises(TermError, match=r"'-{40}\.\.\.' is nested too deeply"):
+        terms.reference("-" * 1500 + "x")
 
 
 @pytest.mark.parametrize("text", ["a", "x.dtype", "a + 1", "'FLOAT'", "p[0]"])

@@ -242,7 +242,7 @@ def reference(node: ast.expr) -> Reference:
 def _index(node: ast.expr) -> int:
     try:
         value = ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError):
         value = None
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _MOST_AXES:
         raise _failure(node, "an index must be a whole number, negative from the end")

@@ -57,7 +57,7 @@ def reference(text: str) -> Reference:
         case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=base)]):
             return (base, "len")
         case node if isinstance(node, ast.expr):
-            return compiler.reference(node)
+            return _shallow(text, lambda: compiler.reference(node))
     raise TermError(f"'{text}' is not a name of the rule language")
 
 

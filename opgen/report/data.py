@@ -43,15 +43,18 @@ def read(path: str | Path) -> Report:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise FileError([Problem(str(path), None, "", f"cannot be read: {error.strerror}")]) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FileError([Problem(str(path), None, "", f"is no JSON: {error}")]) from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise FileError([Problem(str(path), None, "", "is no report: opgen diff --json writes one")])
-    if data.get("version", 0) > VERSION:
-        raise FileError([Problem(str(path), None, "", f"is a report of version {data['version']}, newer than this opgen: update opgen")])
+    version = data.get("version", 0)
+    if isinstance(version, int) and version > VERSION:
+        raise FileError([Problem(str(path), None, "", f"is a report of version {version}, newer than this opgen: update opgen")])
     try:
+        if version != VERSION:
+            raise ValueError(f"version {version!r}")
         return _report(data)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise FileError([Problem(str(path), None, "", f"is a damaged report: {type(error).__name__}: {error}")]) from None
 
 
