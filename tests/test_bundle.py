@@ -404,6 +404,12 @@ def test_a_writer_that_ends_while_another_begins(monkeypatch: pytest.MonkeyPatch
     assert os.listdir(tmp_path) == ["x"]
 
 
+@pytest.mark.parametrize(("error", "reason"), [(OSError(), "OSError"), (OSError("a\nb"), "a"), (OSError(13, ""), "Permission denied")])
+def test_a_write_that_fails_has_one_reason(error: OSError, reason: str) -> None:
+    with pytest.raises(BundleError, match=f"^x: cannot write: {reason}$"), one_line(Path("x")):
+        raise error
+
+
 def test_a_file_that_shrinks_while_it_is_open_is_one_message(tmp_path: Path) -> None:
     path = sample().write(tmp_path / "suite.h5")
     with opgen.open(path) as bundle:

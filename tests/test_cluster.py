@@ -60,6 +60,14 @@ def test_a_worker_that_dies_loses_nothing(suite, expected, local, tmp_path, monk
     assert (tmp_path / "lost.h5").read_bytes() == expected
 
 
+def test_work_that_every_worker_dies_of_is_one_message(suite, local, tmp_path):
+    with distributed.Client(local.scheduler_address) as client:
+        client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
+    found = cluster.computed(lambda chunk: os._exit(1), lambda threads: [suite.batches[:1]], local.scheduler_address)
+    with pytest.raises(FileError, match="^--dask: .*one worker after the other died of the same piece of work; give them more memory"):
+        list(found)
+
+
 def test_a_cluster_without_a_worker_is_one_message(suite, tmp_path):
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None, silence_logs=50) as empty,

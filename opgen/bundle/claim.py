@@ -21,7 +21,7 @@ def one_line(path: Path) -> Iterator[None]:
     except OSError as error:
         number = re.search(r"\berrno = (\d+)", str(error))  # HDF5 says what was in its buffers as well
         code = error.errno or (int(number[1]) if number else 0)
-        reason = os.strerror(code) if code else str(error).splitlines()[0]
+        reason = os.strerror(code) if code else (str(error) or type(error).__name__).splitlines()[0]
         raise BundleError(f"{path}: cannot write: {reason}") from error
 
 

@@ -23,10 +23,10 @@ def computed(
     """Chunks and their arrays, in the order in which they are done. ``work`` is what a worker does with a chunk, ``cut`` gives the
     chunks for a number of workers.
 
-    Raises FileError where dask is not installed, nobody answers at ``address``, or the cluster has no worker.
+    Raises FileError where dask is not installed, nobody answers at ``address``, or the cluster has no worker or keeps losing them.
     """
     try:
-        from distributed import Client, as_completed
+        from distributed import Client, KilledWorker, as_completed
     except ImportError:
         raise FileError([Problem("--dask", None, address, "needs dask.distributed: pip install 'opgen[distributed]'")]) from None
     try:
@@ -50,7 +50,12 @@ def computed(
 
         done = as_completed([future for future in (submit() for _ in range(_AHEAD * threads)) if future is not None], loop=client.loop)
         for future in done:
-            yield under_way.pop(future.key), future.result()
+            try:
+                arrays = future.result()
+            except KilledWorker:
+                text = "one worker after the other died of the same piece of work; give them more memory, or split the suite with --shard"
+                raise FileError([Problem("--dask", None, address, text)]) from None
+            yield under_way.pop(future.key), arrays
             following = submit()
             if following is not None:
                 done.add(following)
