@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +14,10 @@ from opgen.enumeration.aims import Aim
 from opgen.enumeration.enumerator import enumerate_calls
 from opgen.enumeration.levels import levels_of
 from opgen.judge.oracle import judge
-from opgen.model import FileError
+from opgen.model import FileError, TensorDesc
 from opgen.planning.choices import Choices
 from opgen.planning.plan import load_plan
+from opgen.resources import cases_folder
 from opgen.suites.suite import plan_suite
 from tests.suites import PAGES, page, plan, suite
 
@@ -50,6 +52,20 @@ def test_a_missing_row_would_be_noticed() -> None:
     (tally,) = count(report.model, report.levels[:20], 2)
     covered, feasible, _ = tally.totals()
     assert covered < feasible
+
+
+@pytest.mark.parametrize("huge", [2**32, 2**61, 2**62, 2**63 - 1])
+def test_extents_of_any_size_make_calls_that_64_bits_hold(tmp_path: Path, huge: int) -> None:
+    text = (cases_folder() / "reflection_pad2d_backward.yaml").read_text("utf-8")
+    for values in ("[[2, 3], [1, 1], [4, 1], [1, 17]]", "[[2, 3], [1, 17]]"):
+        assert values in text
+        text = text.replace(values, f"[[2, {huge}], [1, 1]]")
+    (tmp_path / "plan.yaml").write_text(text, "utf-8")
+    made = plan_suite([(page("reflection_pad2d_backward"), load_plan(tmp_path / "plan.yaml"))], "smoke")
+    descs = [value for case in made.cases for value in case.call.args.values() if isinstance(value, TensorDesc)]
+    numbers = {n for desc in descs for n in (*desc.shape, *(desc.strides or ()), desc.offset, *(desc.storage_shape or ()))}
+    assert huge in numbers and max(numbers) < 2**63 and len(made.cases) > 100
+    assert any(case.kind == "valid" and case.phase == 2 for case in made.cases)
 
 
 def test_two_runs_are_the_same() -> None:

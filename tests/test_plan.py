@@ -151,6 +151,12 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, old: str, new: str, message:
     assert "plan.yaml:" in told
 
 
+def test_a_value_of_a_wrong_length_is_all_that_is_said_of_it(tmp_path: Path) -> None:
+    with pytest.raises(FileError) as caught:
+        load_plan(written(tmp_path, GOOD.replace("[[0, 1], [2, 1]]", "[[0, 1, 2], [1], [2, 1]]")), "plan.yaml")
+    assert [one.text.partition(";")[2] for one in caught.value.problems] == [" not [0, 1, 2]", " not [1]"]
+
+
 @pytest.mark.parametrize("section", ["axes", "tiers"])
 @pytest.mark.parametrize("value", ["{}", "null", "[]", "''", "0"])
 def test_a_plan_without_axes_or_tiers_is_refused(tmp_path: Path, section: str, value: str) -> None:

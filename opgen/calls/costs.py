@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from opgen.calls import wide
 from opgen.calls.table import CallTable, TensorColumn
 
 
@@ -35,6 +36,16 @@ def _product(extents: np.ndarray) -> np.ndarray:
     """(rows,) float64: of each row's extents, infinite where it is too large."""
     with np.errstate(over="ignore", invalid="ignore"):  # Inf times 0 is taken care of
         return np.where((extents == 0).any(axis=1), 0.0, extents.astype(np.float64).prod(axis=1))
+
+
+def representable(table: CallTable) -> np.ndarray:
+    """(rows,) bool: every number of a call fits the 64 bits in which calls are made and kept; strides of huge views may not."""
+    result = np.ones(len(table), dtype=bool)
+    for column in table.columns.values():
+        for part in vars(column).values():
+            if part.dtype == object:
+                result &= wide.fits(part).all(axis=tuple(range(1, part.ndim)))
+    return result
 
 
 def possible(table: CallTable) -> np.ndarray:

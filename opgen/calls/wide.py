@@ -49,6 +49,11 @@ def narrowed(a: np.ndarray) -> np.ndarray:
     return a.astype(np.int64) if low >= _LOW and high <= _HIGH else a
 
 
+def fits(a: np.ndarray) -> np.ndarray:
+    """Of each number whether it fits int64, (...) bool."""
+    return np.asarray((a >= _LOW) & (a <= _HIGH), dtype=bool)
+
+
 def _binary(operate: Callable[[Any, Any], Any]) -> Callable[..., np.ndarray]:
     def apply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if a.dtype != object and b.dtype != object:

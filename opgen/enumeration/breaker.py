@@ -51,7 +51,7 @@ class Breaker:
         for reference in guard.require.refs:
             for edits in self._of(reference, row, numbers):
                 key = tuple(edits)
-                if key not in seen and all(isinstance(value, tuple) or abs(value) < _FAR for _, value in edits):
+                if key not in seen:
                     seen.add(key)
                     yield edits
 
@@ -70,6 +70,12 @@ class Breaker:
             yield from self._of(reference, row, [])
 
     def _of(self, reference: Reference, row: int, numbers: list[tuple[int, int]]) -> Iterator[Sequence[Edit]]:
+        """Edits of one name, none of them to a number that columns could not hold or compute with."""
+        for edits in self._all_of(reference, row, numbers):
+            if all(abs(n) < _FAR for _, value in edits for n in (value if isinstance(value, tuple) else (value,))):
+                yield edits
+
+    def _all_of(self, reference: Reference, row: int, numbers: list[tuple[int, int]]) -> Iterator[Sequence[Edit]]:
         name, what = reference
         kind = self.spec.scope.kind(reference)
         if kind == "product":

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.calls.costs import elements, possible
+from opgen.calls.costs import elements, possible, representable
 from opgen.calls.table import concatenate
 from opgen.enumeration.breaker import Breaker
 from opgen.enumeration.reasons import conjuncts, unreachable
@@ -148,7 +148,7 @@ class Edited:
             return
         draft = self.choices.draft(self.rows[made.base], Edits(made.edits(), self.draft, made.base, made.mode))
         self.rounds.append(judge(self.spec, draft.table()))
-        for name in ("judged", "weight", "size", "proposals", "legal_rows"):
+        for name in ("judged", "weight", "size", "proposals", "legal_rows", "representable"):
             self.__dict__.pop(name, None)
 
     # what came of them ------------------------------------------------------------------------------------------------
@@ -180,12 +180,16 @@ class Edited:
     @cached_property
     def legal_rows(self) -> np.ndarray:
         """(rows,) bool: calls that break nothing and that can be made."""
-        return np.asarray(self.judged.valid & possible(self.judged.table))
+        return np.asarray(self.judged.valid & possible(self.judged.table) & self.representable)
+
+    @cached_property
+    def representable(self) -> np.ndarray:
+        return representable(self.judged.table)
 
     def breaking(self, number: int) -> np.ndarray:
         """The rows that break one guard."""
         rule, guard = self.rule(number)
-        broken = self.judged.broken[self.guards[number][0]]
+        broken = self.judged.broken[self.guards[number][0]] & self.representable
         return np.flatnonzero(broken if len(rule.guards) == 1 else broken & guard.broken(self.judged.view, len(self)))
 
     def parts(self, row: int) -> Iterator[tuple[int, list[Edit], int]]:
@@ -207,4 +211,4 @@ class Edited:
         made = self.proposals
         asked = {(a, b): self.collected.add(int(made.base[a]), [*made.of(a), *made.of(b)], int(made.mode[a])) for a, b in pairs}
         self._judge_new()
-        return {pair: place for pair, place in asked.items() if place >= 0}
+        return {pair: place for pair, place in asked.items() if place >= 0 and self.representable[place]}

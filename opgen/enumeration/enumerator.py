@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from opgen.calls.costs import elements
+from opgen.calls.costs import elements, representable
 from opgen.calls.table import CallTable, concatenate, from_calls
 from opgen.covering import Cover, Model, cover, explain
 from opgen.enumeration import picking
@@ -131,10 +131,10 @@ def _legal_rows(choices: Choices, tier: Tier, report: Report, seeds: np.ndarray 
     more = np.asarray(cover(report.model, min(2, len(choices.axes))).rows) if strength == 1 or seeds is not None else found[:0]
     rows = np.concatenate([found, more])
     judged = judge(choices.spec, choices.draft(rows).table())
-    legal = judged.valid
+    legal = judged.valid & representable(judged.table)
     if len(rows) and not legal.any():
         always = [rule.id for rule, broken in zip(choices.spec.rules, judged.broken, strict=True) if broken.all()]
-        _refuse(choices, f"all break {', '.join(always) or 'one rule or another'}")
+        _refuse(choices, f"all break {', '.join(always) or 'one rule or another, or need numbers of more than 64 bits'}")
     own = int(legal[: len(found)].sum())
     report.dropped, report.levels = len(found) - own, found[legal[: len(found)]]
     return rows[legal], own

@@ -159,7 +159,7 @@ class _Loader:
             self.doc.problem((*where, "values"), f"expects a list of values to try, not {values!r}")
             values = []
         levels = [self.level(where, value, sets) for value in values]
-        if len(set(map(repr, levels))) < len(levels):
+        if len(set(map(repr, values))) < len(values):
             self.doc.problem((*where, "values"), "a value stands twice; keep one")
         narrowed = {tier: self.narrow((*where, tier), body[tier], values) for tier in TIERS if tier in body}
         return Axis(name, tuple(map(str, sets)), tuple(levels), why, narrowed)

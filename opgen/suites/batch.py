@@ -137,10 +137,10 @@ def _names(judged: Judgement, rows: np.ndarray) -> list[dict[str, int]]:
 
 def _written(table: CallTable, rows: np.ndarray) -> np.ndarray:
     """(rows,) int: equal where a table says the same, but for the product."""
-    blocks = []
+    blocks, whole = [], len(rows) == len(table)
     for column in table.columns.values():
         plain = isinstance(column, TensorColumn) and column.plain().all()
         parts = [part for name, part in vars(column).items() if not (plain and name in LAYOUT)]
-        blocks += [part if part.ndim == 2 else part[:, None] for part in parts]
-    matrix = np.concatenate(blocks, axis=1, dtype=np.int64, casting="unsafe")
-    return numbered_rows(matrix if len(rows) == len(table) else matrix[rows])[0]
+        some = (part if whole else part[rows] for part in parts)  # other rows may hold numbers that no int64 does
+        blocks += [part if part.ndim == 2 else part[:, None] for part in some]
+    return numbered_rows(np.concatenate(blocks, axis=1, dtype=np.int64, casting="unsafe"))[0]
