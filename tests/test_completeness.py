@@ -37,7 +37,6 @@ COVERED_BY = {
     "test_enumerator.py": "planning.constraints planning.derive enumeration.edited enumeration.faultpairs enumeration.picking",
     "test_plan.py": "planning.handwritten enumeration.pinned",
     "test_mutants.py": "devices.mutant",
-    "test_ids.py": "terminal",
 }
 """Test file -> modules that it covers without importing them by name."""
 COVERED = {name: test for test, names in COVERED_BY.items() for name in names.split()}
