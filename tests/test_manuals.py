@@ -12,6 +12,10 @@ from opgen.page.parameterfields import PLAIN
 from opgen.page.rulefields import BUCKETS
 from opgen.page.rules import KEYS
 from opgen.page.specfile import TOP
+from opgen.planning.derive import SHARED
+from opgen.planning.plan import GROUP_KEYS, PIN_KEYS, ROLES, TIER_KEYS, TIERS, VACUOUS_KEYS
+from opgen.planning.plan import TOP as PLAN_TOP
+from opgen.planning.strides import VIEWS
 
 FOLDER = Path(__file__).parents[1] / "opgen"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -28,6 +32,13 @@ def test_the_rules_have_examples_and_name_every_key() -> None:
     assert text.count(">>> ") > 20
     assert all(f"`{key}`" in text for key in KEYS)
     assert all(f"{key}:" in text for key in (*TOP, *PLAIN, *BUCKETS))
+
+
+def test_the_plans_name_every_key() -> None:
+    text = (FOLDER / "planning" / "PLANS.md").read_text(encoding="utf-8")
+    assert all(f"`{word}`" in text for word in (*ROLES, *TIERS, *TIER_KEYS, *VIEWS, *SHARED))
+    assert all(f"\n{key}:" in text for key in PLAN_TOP)
+    assert all(f"`{key}`" in text or f"{key}: " in text for key in (*PIN_KEYS, *VACUOUS_KEYS, *GROUP_KEYS))
 
 
 def test_the_example_of_judging() -> None:

@@ -104,7 +104,7 @@ def plan_option(default: str = "smoke") -> Decorator:
     """``--plan smoke|standard|full|FILE``."""
     return click.option(
         "--plan", metavar="|".join((*TIERS, "FILE")), type=Plan(), default=default, show_default=True, shell_complete=complete_plans,
-        help="How much to try, or a plan of your own.",
+        help="How much to try, or a plan of your own: FILE takes its first tier, FILE::TIER another.",
     )  # fmt: skip
 
 
