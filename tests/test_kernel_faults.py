@@ -58,6 +58,12 @@ def test_what_a_kernel_does_wrong_is_said_of_its_file(changes: dict[str, Any], m
         compute([batch()], 0)
 
 
+def test_a_sum_of_nothing_has_no_roundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel(POOL), "depth", lambda *_: 0)
+    empty = {**batch().tensors, "gradOutput": replace(batch().tensors["gradOutput"], shape=(0, 3, 2, 2))}
+    assert kernels.depths(replace(batch(), tensors=empty)) == {"gradInput": 0}
+
+
 def test_the_line_of_the_kernel_is_named() -> None:
     names = batch().names
     wrong = replace(batch(), names={name: names[name] for name in names if name != "kH"})

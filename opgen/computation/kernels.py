@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Collection, Mapping
 from functools import cache
+from math import prod
 from types import TracebackType
 
 import numpy as np
@@ -58,29 +59,33 @@ class Blamed:
 
 
 def depths(batch: Batch) -> dict[str, int]:
-    """The longest chain of roundings of each output."""
+    """The longest chain of roundings of each output; none where there is nothing to add."""
     shapes = {name: desc.shape for name, desc in batch.tensors.items()}
     depth = whole(batch.op).depth
     with Blamed(batch, "depth"):
         found = {out: depth(batch.names, shapes, out) for out in batch.wanted}
     for out, number in found.items():
-        if not isinstance(number, (int, np.integer)) or number < 1:
-            raise fault(batch, "depth", f"returned {number!r} for '{out}'; expected a whole number from 1")
+        if not isinstance(number, (int, np.integer)) or number < 1 and not (number == 0 and any(0 in shape for shape in shapes.values())):
+            raise fault(batch, "depth", f"returned {number!r} for '{out}'; expected a whole number from 1, or 0 where a tensor is empty")
     return found
 
 
 def check(batch: Batch, what: str, found: Mapping[str, Array], outputs: Collection[str]) -> None:
-    """Raise FileError unless ``found`` are the outputs, as stacks of float64 (complex128) of the batch's shapes."""
+    """Raise FileError unless ``found`` are the outputs, as stacks of float64 (complex128) of the batch's extents.
+
+    A library may take an output of another shape with as many elements, so these are counted.
+    """
     for out in outputs:
         desc = batch.tensors[out]
-        shape, dtype = (len(batch.ids), *desc.shape), DTYPES[desc.dtype].wide
+        dtype = DTYPES[desc.dtype].wide
         if not isinstance(found, dict) or out not in found:
             names = ", ".join(f"'{name}'" for name in found) or "nothing" if isinstance(found, dict) else type(found).__name__
             raise fault(batch, what, f"returned {names}; expected '{out}'")
         array = found[out]
-        if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
+        size = len(batch.ids) * prod(desc.shape)
+        if not isinstance(array, np.ndarray) or array.size != size or len(array) != len(batch.ids) or array.dtype != dtype:
             is_ = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-            raise fault(batch, what, f"returned {is_} for '{out}'; expected {dtype} {shape}")
+            raise fault(batch, what, f"returned {is_} for '{out}'; expected {dtype} {(len(batch.ids), *desc.shape)}")
 
 
 def fault(batch: Batch, what: str, text: str, line: int | None = None) -> FileError:
