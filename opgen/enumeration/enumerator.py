@@ -120,8 +120,10 @@ def _legal_rows(choices: Choices, tier: Tier, report: Report, seeds: np.ndarray 
     """(choices of legal calls, how many of them are the tier's own): the rest, pairwise, are what a small tier edits."""
     tables = choices.constraints.tables
     report.model = Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
-    if clash := explain(report.model, ()):
-        _refuse(choices, f"{', '.join(sorted({rule for i in clash for rule in tables[i][2]}))} rule out every combination")
+    if clash := [tables[i] for i in explain(report.model, ())]:
+        axes = dict.fromkeys(choices.axes[i].name for places, _, _ in clash for i in places)
+        rules = dict.fromkeys(rule for _, _, names in clash for rule in names)
+        _refuse(choices, f"all values of {', '.join(axes)} break {', '.join(rules)}")
     groups = [([choices.position(axis) for axis in axes], strength) for axes, strength in tier.groups]
     strength = min(tier.strength, len(choices.axes))
     found = np.zeros((0, len(choices.axes)), dtype=np.int64)
