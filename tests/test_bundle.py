@@ -469,6 +469,20 @@ def test_unpacked_for_people(path: Path, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["tree.h5"]
 
 
+def test_every_case_is_unpacked_into_a_group_of_its_own(tmp_path: Path) -> None:
+    ids = ["a/b", "%a", "a", "%%25a", "a/b/c", "%a/b", "b/", "%b%2F", ".", "%%2E"]
+    call = Call("aclnnOne", "ascend910b", {"self": TensorDesc((4,), "FLOAT")})
+    cases = [Case(name, call, "call", "", VALID, phase=1) for name in ids]
+    with Writer(tmp_path / "b.h5", {}, cases, Layout.plan(cases, [[] for _ in cases])):
+        pass
+    with opgen.open(tmp_path / "b.h5") as bundle:
+        assert unpack(bundle, tmp_path / "tree.h5") == len(ids)
+    found = []
+    with h5py.File(tmp_path / "tree.h5") as file:
+        file.visititems(lambda _, item: found.append(item.attrs["id"]) if "id" in item.attrs else None)
+    assert sorted(found) == sorted(ids)
+
+
 def test_importing_opgen_is_cheap() -> None:
     script = "import sys, opgen; print(opgen.__version__, 'numpy' in sys.modules or 'h5py' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)

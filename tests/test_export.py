@@ -531,6 +531,17 @@ def test_the_tests_of_gtest_pass_on_a_device_that_obeys_the_pages(smoke: Bundle,
         assert verdicts == ["passed" if smoke[name].product == product else "skipped" for name in ids]
 
 
+def test_every_test_and_every_file_has_a_name_of_its_own(tmp_path: Path) -> None:
+    ids = ["a_b_2", "a_b", "a.b", "a_b_5", "a_b_6", "a-b", "pool/1", "pool_1-101a2a9cc845"]
+    (tmp_path / "calls.jsonl").write_text("".join(json.dumps(_pad(name)) + "\n" for name in ids))
+    with opgen.open(bundle_of(tmp_path / "b.h5", calls=str(tmp_path / "calls.jsonl"))) as bundle:
+        gtest.export(bundle, tmp_path / "suite.cpp", ids)
+        npz.export(bundle, tmp_path / "npz", ids)
+    names = re.findall(r"^TEST\((.*)\)$", (tmp_path / "suite.cpp").read_text(), re.MULTILINE)
+    assert len(names) == len(set(names)) == len(ids) and names[:2] == [f"aclnnReflectionPad2dBackward, {name}" for name in ids[:2]]
+    assert len(list((tmp_path / "npz" / "data").iterdir())) == len(ids) and file_name("a_b_2") == "a_b_2"
+
+
 # the command ----------------------------------------------------------------------------------------------------------
 def run(*args: Any) -> tuple[int, str]:
     shown = CliRunner().invoke(main, ["export", *map(str, args)], prog_name="opgen")

@@ -52,8 +52,14 @@ def _group(file: h5py.File, name: str) -> h5py.Group:
     if any(part in ("", ".", "..") for part in parts) or name in file or any(
         "id" in file["/".join(parts[:n])].attrs for n in range(1, len(parts)) if "/".join(parts[:n]) in file
     ):
-        name = "%" + quote(name, safe="").replace(".", "%2E")
+        name = _quoted(name)
+        while name in file:  # as the id of another case
+            name = _quoted(name)
     return file.create_group(name)
+
+
+def _quoted(name: str) -> str:
+    return "%" + quote(name, safe="").replace(".", "%2E")
 
 
 def _write(group: h5py.Group, case: CaseView) -> None:

@@ -21,11 +21,11 @@ from opgen.bundle import claim
 from opgen.model import FileError, Problem
 
 MANIFEST = "opgen.json"
-_PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,120}")
+_PLAIN = re.compile(r"(?!.*-[0-9a-f]{12}$)[A-Za-z0-9_.-]{1,120}")
 
 
 def file_name(case: str) -> str:
-    """The name of a case's file or folder: its id where that is plain, else what is plain of it and a digest.
+    """The name of a case's file or folder: its id where that is plain and ends in no digest, else what is plain of it and a digest.
 
     >>> file_name("pool/1")
     'pool_1-101a2a9cc845'

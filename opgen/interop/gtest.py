@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +69,13 @@ def prototype(spec: Spec) -> str:
 
 def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
     """One test: the call of the first phase, the statuses that the page admits, and the second phase where there are data."""
-    name = re.sub(r"\W", "_", case.id, flags=re.ASCII)
-    name = name if (case.op, name) not in used else f"{name}_{case.row}"
-    used.add((case.op, name))
     library = case.library
     dies = library is not None and CRASH in library.codes
+    label = name = ("DISABLED_" if dies else "") + re.sub(r"\W", "_", case.id, flags=re.ASCII)
+    numbers = count(case.row)
+    while (case.op, label) in used:
+        label = f"{name}_{next(numbers)}"
+    used.add((case.op, label))
     args, lines = case.args, []
     for p in spec.parameters.values():
         holder = _HOLDERS.get(spec.kinds[p.name])
@@ -90,7 +93,6 @@ def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
         f"const aclnnStatus status = {case.op}GetWorkspaceSize({', '.join(passed)}, &workspaceSize, &executor);",
         f"ExpectStatus(status, {{{codes}}}, {any_error});", ran,
     ]  # fmt: skip
-    label = f"DISABLED_{name}" if dies else name
     comment = f"// {_comment(said)}" + ("\n// The published library is known to die here." if dies else "")
     return f"{comment}\nTEST({case.op}, {label})\n{{\n" + "".join(f"    {line}\n" for line in body) + "}\n"
 
