@@ -197,7 +197,7 @@ def first_block(line: bytes, digit: bytes = b"1") -> bytes:
         (first_block(b"opgen bundle 1"), "do not match their SHA-256"),
         (first_block(b"opgen bundle 1") + b"more", "has 4100 bytes and was written with 4096"),
         (first_block(b"opgen bundle 1").replace(b"bytes", b"data 9 8\nbytes"), "not an opgen bundle"),
-        (first_block(b"opgen results 1"), "is an opgen results file"),
+        (first_block(b"opgen results 1"), "is an opgen results file, not a bundle file; opgen generate writes one"),
     ],
 )
 def test_other_files_are_refused_in_one_line(tmp_path: Path, content: bytes | None, message: str) -> None:

@@ -22,6 +22,10 @@ _FIRST = re.compile(
 )
 
 
+_WRITES = {"bundle": "opgen generate writes one", "results": "opgen run writes one, and so does opgen.Results"}
+"""How files of each kind are made."""
+
+
 @dataclass(frozen=True)
 class Opened:
     """A checked file: its tables in memory, and a descriptor for its data.
@@ -37,6 +41,15 @@ class Opened:
     blobs: dict[str, tuple[int, int]]
     digest: str
     ranges: tuple[tuple[int, int], ...]
+
+
+def kind_of(path: str | Path) -> str:
+    """``results`` for a file that begins like one, else ``bundle``; BundleError where it cannot be read."""
+    try:
+        with open(path, "rb") as raw:
+            return "results" if raw.read(14) == b"opgen results " else "bundle"
+    except OSError as error:
+        raise BundleError(f"{path}: cannot read: {error.strerror}") from None
 
 
 def open_file(path: str | Path, kind: str) -> Opened:
@@ -69,9 +82,9 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
         raise BundleError(f"{path}: cannot read: {error.strerror}") from None
     found = _FIRST.match(block)
     if found is None or len(block) < container.FIRST_BLOCK:
-        raise BundleError(f"{path}: not an opgen {kind}, or its beginning is damaged")
+        raise BundleError(f"{path}: not an opgen {kind}, or its beginning is damaged; {_WRITES[kind]}")
     if found["kind"].decode() != kind:
-        raise BundleError(f"{path}: is an opgen {found['kind'].decode()} file, not a {kind} file")
+        raise BundleError(f"{path}: is an opgen {found['kind'].decode()} file, not a {kind} file; {_WRITES[kind]}")
     if int(found["version"]) > container.FORMAT_VERSION:
         raise BundleError(f"{path}: format {int(found['version'])} is newer than this opgen: update opgen")
     if found["digest"] == b"0" * 64:

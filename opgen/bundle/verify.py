@@ -13,7 +13,7 @@ from opgen.bundle import container
 from opgen.bundle.blocks import DIGEST
 from opgen.bundle.data import Data
 from opgen.bundle.dtypes import ALIGNMENT, DTYPES, BundleError, words_of
-from opgen.bundle.opening import Opened, open_file
+from opgen.bundle.opening import Opened, kind_of, open_file
 
 _WINDOW = 4 << 20
 
@@ -25,11 +25,7 @@ def verify(path: str | Path) -> list[str]:
     every table and tensor, and that the bytes between tensors are zero. Never raises for a damaged file.
     """
     try:
-        with open(path, "rb") as raw:
-            kind = "results" if raw.read(14) == b"opgen results " else "bundle"
-    except OSError as error:
-        return [f"{path}: cannot read: {error.strerror}"]
-    try:
+        kind = kind_of(path)
         file = open_file(path, kind)
     except BundleError as error:
         return [str(error)]
