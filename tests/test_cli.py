@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -354,6 +355,27 @@ def test_inspect_as_json_is_the_call_and_its_tensors(bundle: Path) -> None:
     assert [case["id"] for case in many] == ["two 0", "two 1", "two 2", "two 3"]
 
 
+def test_inspect_shows_a_results_file_and_an_answer(bundle: Path, tmp_path: Path) -> None:
+    path = tmp_path / "r.h5"
+    with opgen.open(bundle) as opened, opgen.Results.create(path, opened, header={"backend": "none", "device": "[bold]"}) as results:
+        results.add("two 0", 0, {"gradInput": np.array([[1.5, np.nan, 0], [-2, 3, 4]], np.float32)}, run_status=361001, time=0.25)
+        results.add("one/invalid", "skipped", error="no such device")
+        results.add("two 1", 0)
+    text = " ".join(run("inspect", str(path)).output.split())
+    for wanted in ("3 cases", "backend: none", "device: [bold]", "0 361001 1", "0 - 1", "skipped - 1"):
+        assert wanted in text
+    found = json.loads(run("inspect", str(path), "--json").output)
+    assert found["header"]["device"] == "[bold]" and sum(one["cases"] for one in found["counts"]) == found["cases"] == 3
+    text = " ".join(run("inspect", str(path), "two 0").output.split())
+    assert "two 0 first phase 0, second phase 361001, 0.25 s" in text and "gradInput output BFLOAT16 [2, 3] -2 4 1.5 nan 0 -2 3 4" in text
+    assert "one/invalid first phase skipped, second phase - no such device" in " ".join(run("inspect", str(path), "one/*").output.split())
+    answer = json.loads(run("inspect", str(path), "two 0", "--json").output)
+    assert (answer["status"], answer["run_status"], answer["tensors"][0]["not_finite"]) == (0, 361001, 1)
+    assert [one["id"] for one in json.loads(run("inspect", str(path), "two *", "--json").output)] == ["two 0", "two 1"]
+    wrong = run("inspect", str(path), "two 3")
+    assert wrong.exit_code == 2 and "no such case among 3" in wrong.stderr
+
+
 def test_unpack_writes_the_chosen_cases(bundle: Path, tmp_path: Path) -> None:
     out = tmp_path / "tree.h5"
     shown = run("unpack", str(bundle), "-o", str(out), "--case", "one/FLOAT*", "--case", "two 1")
@@ -463,13 +485,16 @@ def test_choose_keeps_order_and_names_what_is_missing() -> None:
         ("opgen generate --plan s", {"smoke", "standard"}),
         ("opgen generate --plan mine", {"mine"}),
         ("opgen mutants --mutant ceil_", {"ceil_unclipped"}),
+        ("opgen inspect {results} one", {"one/invalid"}),
         ("opgen inspect {bundle} two", {"two 0", "two 1", "two 2", "two 3"}),
         ("opgen inspect nowhere.h5 two", set()),
         ("opgen generate --case two", set()),
     ],
 )
-def test_completion(line: str, found: set[str], bundle: Path) -> None:
-    typed = line.format(bundle=bundle)
+def test_completion(line: str, found: set[str], bundle: Path, tmp_path: Path) -> None:
+    with opgen.open(bundle) as opened, opgen.Results.create(tmp_path / "r.h5", opened) as results:
+        results.add("one/invalid", 161002)
+    typed = line.format(bundle=bundle, results=tmp_path / "r.h5")
     environment = {"_OPGEN_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
     shown = spawn(env=environment)
     assert {item.split(",", 1)[1] for item in shown.stdout.splitlines() if item} == found and shown.stderr == ""

@@ -67,9 +67,14 @@ class ResultsFile(Finished):
         self.names: list[str] = [words[i] for i in range(len(words))]
 
     @cached_property
+    def ids(self) -> list[str]:
+        """The id of every case that was answered, by row."""
+        return [text.decode() for text in self.tables["results"]["id"].tolist()]
+
+    @cached_property
     def rows(self) -> dict[str, int]:
         """Case id to row."""
-        return {text.decode(): row for row, text in enumerate(self.tables["results"]["id"].tolist())}
+        return {name: row for row, name in enumerate(self.ids)}
 
     def __len__(self) -> int:
         return len(self.tables["results"])

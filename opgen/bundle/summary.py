@@ -1,4 +1,4 @@
-"""A bundle, or one case of it, as plain data for people: counts, sizes, first values."""
+"""A bundle, a results file, or one case of either, as plain data for people: counts, sizes, first values."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from opgen.bundle.case import CaseView
 from opgen.bundle.dtypes import DTYPES, numpy_dtype, stored_dtypes
 from opgen.bundle.reader import Bundle
+from opgen.bundle.resultsfile import Result, ResultsFile
 
 SHOWN = 6
 """How many values of a tensor are shown."""
@@ -56,6 +57,29 @@ def whole(case: CaseView) -> dict[str, Any]:
             for name, array in tensors.items()
         ],
     }  # fmt: skip
+
+
+def answers(results: ResultsFile) -> dict[str, Any]:
+    """What a results file holds: its header, and how often each pair of statuses occurs; a phase without one has None."""
+    counts = Counter((one.status, one.run_status) for one in results)
+    return {
+        "file": str(results.path),
+        "bytes": results.path.stat().st_size,
+        "digest": results.digest,
+        "header": results.header,
+        "cases": len(results),
+        "counts": [
+            {"status": status, "run_status": run_status, "cases": number}
+            for (status, run_status), number in sorted(counts.items(), key=lambda item: str(item[0]))
+        ],
+    }
+
+
+def answer(result: Result) -> dict[str, Any]:
+    """One case's answer: the statuses, what the backend said, and of every output its range and first values."""
+    tensors = [{"name": name, "role": "output", **values(array)} for name, array in result.outputs.items()]
+    facts = {name: getattr(result, name) for name in ("id", "status", "run_status", "time", "error")}
+    return {**facts, "tensors": tensors}
 
 
 def values(array: np.ndarray) -> dict[str, Any]:

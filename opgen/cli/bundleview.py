@@ -1,4 +1,4 @@
-"""How a bundle and a case look in a terminal of 120 columns."""
+"""How a bundle, a results file and their cases look in a terminal of 120 columns."""
 
 from __future__ import annotations
 
@@ -86,9 +86,40 @@ def show_case(out: Console, case: Mapping[str, Any]) -> None:
     for name, value in case["args"].items():
         arguments.add_row(name, _argument(value))
     _print(out, arguments)
-    if case["tensors"]:
+    _tensors(out, case["tensors"])
+
+
+def show_answers(out: Console, found: Mapping[str, Any]) -> None:
+    """The header of a results file, and the statuses that were answered."""
+    out.print(f"[bold]{literal(found['file'])}[/]  {size(found['bytes'])}, {found['cases']} cases", soft_wrap=True)
+    for name, value in {**found["header"], "digest": found["digest"]}.items():
+        if name not in ("format", "format_version") and value != "":
+            out.print(f"{literal(name.removesuffix('_version'))}: {literal(value)}", soft_wrap=True)
+    shown = table("first phase", "second phase", "cases", right=("cases",))
+    for one in found["counts"]:
+        shown.add_row(_status(one["status"]), _status(one["run_status"]), str(one["cases"]))
+    _print(out, shown)
+
+
+def show_answer(out: Console, answer: Mapping[str, Any]) -> None:
+    """One case's answer: statuses, what the backend said, the outputs."""
+    took = "" if answer["time"] is None else f", {answer['time']:.6g} s"
+    phases = f"first phase {_status(answer['status'])}, second phase {_status(answer['run_status'])}"
+    out.print(f"[bold]{literal(answer['id'])}[/]  {phases}{took}", soft_wrap=True)
+    if answer["error"]:
+        out.print(literal(answer["error"]), soft_wrap=True)
+    _tensors(out, answer["tensors"])
+
+
+def _status(status: Any) -> str:
+    return "-" if status is None else literal(status)
+
+
+def _tensors(out: Console, found: list[Mapping[str, Any]]) -> None:
+    """What tensors hold, a row each."""
+    if found:
         tensors = table("data", "role", "stored as", "least", "greatest", "first values", right=("least", "greatest"))
-        for one in case["tensors"]:
+        for one in found:
             more = " ..." if _elements(one["shape"]) > len(one["first"]) else ""
             tensors.add_row(
                 one["name"], one["role"], f"{one['dtype']} {_list(one['shape'])}",

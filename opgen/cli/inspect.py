@@ -1,36 +1,67 @@
-"""``opgen inspect``: a bundle, or one of its cases, in a terminal."""
+"""``opgen inspect``: a bundle, a results file, or one of its cases, in a terminal."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from opgen.cli import options
 
+if TYPE_CHECKING:
+    from opgen.bundle.reader import Bundle
+    from opgen.bundle.resultsfile import ResultsFile
+
+Plain: TypeAlias = dict[str, Any]
+Show: TypeAlias = Callable[[Any, Plain], None]
+
 
 @click.command(epilog=options.examples(
     "opgen inspect suite.h5",
     "opgen inspect suite.h5 'avg_pool2d*' --json",
+    "opgen inspect results.h5",
 ))  # fmt: skip
 @options.bundle_argument()
 @click.argument("case", metavar="[ID|GLOB]", default="", shell_complete=options.complete_cases)
 @options.case_option()
 @options.json_option()
 def command(file: str, case: str, cases: tuple[str, ...], as_json: bool) -> None:
-    """Show what a bundle holds, or cases of it whole: the call, what a device may answer, the tensors and their first values."""
+    """Show what a bundle holds, or cases of it whole: the call, what a device may answer, the tensors and their first values.
+
+    Of a results file: what ran, and how often each status was answered; of its cases the statuses and outputs.
+    """
     import opgen
-    from opgen.bundle.summary import summary, whole
-    from opgen.cli import bundleview, console
+    from opgen.bundle import summary
+    from opgen.bundle.opening import kind_of
+    from opgen.cli import bundleview
 
     patterns = [pattern for pattern in (case, *cases) if pattern]
+    if kind_of(file) == "results":
+        with opgen.Results.open(file) as results:
+            _show(results, patterns, as_json, lambda: summary.answers(results), bundleview.show_answers,
+                  lambda name: summary.answer(results[name]), bundleview.show_answer)  # fmt: skip
+        return
     with opgen.open(file) as bundle:
-        if not patterns:
-            found = summary(bundle)
-            console.json_text(found) if as_json else bundleview.show_summary(console.output(), found)
-            return
-        chosen = options.choose(bundle.ids, patterns)
-        if as_json:
-            shown = [whole(bundle[name]) for name in chosen]
-            console.json_text(shown[0] if len(patterns) == 1 and patterns[0] in bundle else shown)
-            return
-        for name in chosen:
-            bundleview.show_case(console.output(), whole(bundle[name]))
+        _show(bundle, patterns, as_json, lambda: summary.summary(bundle), bundleview.show_summary,
+              lambda name: summary.whole(bundle[name]), bundleview.show_case)  # fmt: skip
+
+
+def _show(
+    held: Bundle | ResultsFile, patterns: list[str], as_json: bool,
+    everything: Callable[[], Plain], show_everything: Show, one: Callable[[str], Plain], show_one: Show,
+) -> None:  # fmt: skip
+    """All that a file holds or, where there are patterns, the cases that they choose."""
+    from opgen.cli import console
+
+    if not patterns:
+        found = everything()
+        console.json_text(found) if as_json else show_everything(console.output(), found)
+        return
+    chosen = options.choose(held.ids, patterns)
+    if as_json:
+        shown = [one(name) for name in chosen]
+        console.json_text(shown[0] if len(patterns) == 1 and patterns[0] in held else shown)
+        return
+    for name in chosen:
+        show_one(console.output(), one(name))

@@ -58,15 +58,16 @@ def complete_plans(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
 
 def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The ids of a bundle that is named on the same line."""
+    """The ids of a bundle or results file that is named on the same line."""
     path = next((ctx.params[key] for key in ("file", "bundle") if ctx.params.get(key)), None)
     if path is None:
         return []
     import opgen
+    from opgen.bundle.opening import kind_of
 
     try:
-        with opgen.open(path) as bundle:
-            return [CompletionItem(name) for name in bundle.ids if name.startswith(incomplete)]
+        with (opgen.Results if kind_of(path) == "results" else opgen).open(path) as held:
+            return [CompletionItem(name) for name in held.ids if name.startswith(incomplete)]
     except (OSError, opgen.BundleError):
         return []
 
