@@ -21,6 +21,7 @@ from opgen.numbers.canary import in_view
 from opgen.numbers.views import index
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
+from opgen.suites.computable import holdable
 from opgen.suites.suite import call_suite
 
 SHAPES = [(), (3,), (1, 1), (2, 3), (2, 1, 4), (0, 3), (3, 0)]
@@ -77,7 +78,7 @@ def test_a_table_counts_what_its_rows_hold() -> None:
     assert all((min(places), max(places)) == (low, high) for places, low, high in held) and len(held) > 100
     assert elements(table)[len(DESCS)] == 4e12 + 1
     table = from_calls("a", {"x": "tensor"}, [Call("a", "ascend910b", {"x": replace(desc, **more)}) for desc in large for more in LARGE])
-    assert elements(table).tolist() == [0, 0, 0, np.inf, np.inf, np.inf]
+    assert elements(table).tolist() == [0, 0, 0, np.inf, np.inf, np.inf] and holdable(table).tolist() == [True] * 5 + [False]
 
 
 def test_a_view_that_reaches_far_has_no_data() -> None:

@@ -13,10 +13,10 @@ def elements(table: CallTable) -> np.ndarray:
     total = np.zeros(len(table))
     for column in table.columns.values():
         if isinstance(column, TensorColumn):
-            held = np.abs(_product(column.shape))
+            held = np.abs(volume(column.shape))
             if not column.plain().all():
                 reached = np.maximum(reach(column)[1] + 1, 0.0)
-                held = np.maximum(held, np.where(column.storage_rank >= 0, np.abs(_product(column.storage)), reached))
+                held = np.maximum(held, np.where(column.storage_rank >= 0, np.abs(volume(column.storage)), reached))
             total += np.where(column.null, 0.0, held)
     return total
 
@@ -26,13 +26,13 @@ def reach(column: TensorColumn) -> tuple[np.ndarray, np.ndarray]:
     shape, offset = column.shape.astype(np.float64), column.offset.astype(np.float64)
     strides = np.zeros(shape.shape)
     strides[:, : column.strides.shape[1]] = column.strides
-    steps, size = (shape - 1) * strides, _product(column.shape)
+    steps, size = (shape - 1) * strides, volume(column.shape)
     stepping = column.strided & (size != 0)
     first = np.where(stepping, offset + np.minimum(steps, 0).sum(axis=1), offset)
     return first, np.where(stepping, offset + np.maximum(steps, 0).sum(axis=1), offset + size - 1)
 
 
-def _product(extents: np.ndarray) -> np.ndarray:
+def volume(extents: np.ndarray) -> np.ndarray:
     """(rows,) float64: of each row's extents, infinite where it is too large."""
     with np.errstate(over="ignore", invalid="ignore"):  # Inf times 0 is taken care of
         return np.where((extents == 0).any(axis=1), 0.0, extents.astype(np.float64).prod(axis=1))

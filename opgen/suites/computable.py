@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opgen.calls.costs import reach
+from opgen.calls.costs import reach, volume
 from opgen.calls.table import CallTable, ScalarColumn, TensorColumn
 from opgen.calls.words import words
 from opgen.judge.library import Answers
@@ -107,5 +107,5 @@ def _inside(column: TensorColumn) -> np.ndarray:
     if plain.all():
         return plain
     first, last = reach(column)
-    held = np.where(column.storage_rank >= 0, column.storage.astype(np.float64).prod(axis=1), np.inf)
-    return np.asarray((column.shape == 0).any(axis=1) | ((first >= 0) & (last < held)))
+    held = np.where(column.storage_rank >= 0, volume(column.storage), np.inf)
+    return np.asarray(plain | (column.shape == 0).any(axis=1) | ((first >= 0) & (last < held)))
