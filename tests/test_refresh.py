@@ -45,7 +45,7 @@ def a_case_with_data(lock: Lock) -> tuple[str, str]:
 
 
 def test_a_first_refresh_adds_every_case(fresh):
-    assert {change.what for change in fresh.changes} == {"added"}
+    assert {(change.what, change.why) for change in fresh.changes} == {("added", ("page",))}
     assert len(fresh.changes) == fresh.cases == sum(map(len, fresh.lock.entries.values()))
     assert fresh.computed > 10
 
@@ -240,7 +240,7 @@ def test_the_lock_of_an_installed_copy_is_left_alone(monkeypatch):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (Change("one", "golden", ("code",), "a", "b", 3), "by up to 3 ULP"),
+        (Change("one", "golden", ("code",), "a", "b", 3), "by up to 3 ULP of what is stored"),
         (Change("one", "golden", ("code",), "a", "b"), "a -> b"),
         (Change("one", "expectation", (), "valid:0:", "stated:1:x"), "valid:0: -> stated:1:x"),
         (Change("one", "removed", ()), ""),

@@ -75,7 +75,8 @@ def refresh(
             result.lock.entries[spec.name] = dict(known)
             result.cases += len(known)
             continue
-        why = (*(what for what, digest in now.items() if before.get(what) != digest), *(["lock"] if altered else []))
+        differ = [what for what, digest in now.items() if before.get(what) != digest] if before else ["page"]
+        why = (*differ, *(["lock"] if altered else []))
         suite = plan_suite([(spec, plan)], tier)
         entries = _entries(suite, seed, {} if everything or altered else known, result, progress)
         result.lock.entries[spec.name] = entries

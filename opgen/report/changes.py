@@ -29,7 +29,7 @@ def detail(change: Change) -> str:
     if change.what == "expectation":
         return f"{change.before} -> {change.after}"
     if change.what == "golden" and change.ulp is not None:
-        return f"by up to {change.ulp} ULP"
+        return f"by up to {change.ulp} ULP of what is stored"
     return f"{change.before} -> {change.after}" if change.before else ""
 
 
