@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Generator
 
 import pytest
 
@@ -26,3 +27,12 @@ def small_suite() -> Suite:
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """So few elements at a time that a small suite is many pieces of work."""
     monkeypatch.setattr(engine, "TOGETHER", 1 << 14)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A file of tests that cannot be imported is an error. As a file of doctests it would be skipped, and its tests with it."""
+    report = yield
+    if report.skipped and "unable to import module" in str(report.longrepr):
+        report.outcome = "failed"
+    return report

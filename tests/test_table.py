@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from opgen.calls.jsonl import read_calls
-from opgen.calls.table import ArrayColumn, CallTable, TensorColumn, concatenate, from_calls, padded
+from opgen.calls.table import ArrayColumn, CallTable, TensorColumn, concatenate, from_calls
 from opgen.model import Argument, Call, TensorDesc
 from opgen.page.book import book
 
@@ -95,11 +95,6 @@ def test_beyond_a_row_stand_ones_and_zeros() -> None:
 def test_numel_is_exact_beyond_int64() -> None:
     x = from_calls("a", {"x": "tensor"}, [Call("a", "ascend910", {"x": TensorDesc((2**63 - 1,) * 3, "FLOAT")})]).columns["x"]
     assert isinstance(x, TensorColumn) and x.numel().tolist() == [(2**63 - 1) ** 3]
-
-
-def test_padding_of_lists() -> None:
-    assert padded([[1, 2], [], [3]], 9).tolist() == [[1, 2], [9, 9], [3, 9]]
-    assert padded([], 9).shape == (0, 1) and padded([[]], 9, 2).tolist() == [[9, 9]]
 
 
 def test_real_calls_come_back_as_they_were() -> None:
