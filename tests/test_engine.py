@@ -70,13 +70,18 @@ def test_what_storage_cannot_hold_is_read_back_as_inf():
     assert not (np.isfinite(arrays["gradInput", "golden"]) & (np.abs(arrays["gradInput", "golden"]) > 1e4)).any()
 
 
-def test_differences_of_sums_may_be_inf_or_nan():
-    arrays = compute(batch_of(sample.norm(), "nonfinite"), 0)
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_differences_of_sums_may_be_inf_or_nan_where_an_inf_comes_in_and_are_nan_where_a_nan_does(value: float) -> None:
+    batch = batch_of(sample.norm(), "grid")
+    size = batch.tensors["gradOut"].storage_elements
+    arrays = compute(replace(batch, given={"gradOut": [value] + [1.0] * (size - 1)}), 0)
     for name in ("gradInput", "gradGammaOut"):
         golden, bound = arrays[name, "golden"], arrays[name, "bound"]
-        assert not np.isfinite(golden).all()
-        assert np.isinf(bound[~np.isfinite(golden)]).all()
-        assert np.isfinite(bound[np.isfinite(golden)]).all()
+        lost = ~np.isfinite(golden)
+        assert lost.any() and np.isnan(golden[lost]).all() == np.isnan(value)
+        assert (bound[lost] == (0 if np.isnan(value) else np.inf)).all()
+        assert np.isfinite(bound[~lost]).all()
+    arrays = compute(batch_of(sample.norm(), "nonfinite"), 0)
     beta = arrays["gradBetaOut", "golden"]
     assert (arrays["gradBetaOut", "bound"][~np.isfinite(beta)] == 0).all()
 

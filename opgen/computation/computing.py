@@ -25,7 +25,7 @@ from opgen.suites.batch import Batch
 
 
 class _Output(NamedTuple):
-    """An output of a batch whose bound is to be found. ``free``: where it is not finite, anything goes."""
+    """An output of a batch whose bound is to be found. ``free``: where an Inf comes in, anything goes."""
 
     arrays: Arrays
     name: str
@@ -144,6 +144,7 @@ def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> No
         goldens[over], limits[over] = np.copysign(np.inf, goldens[over]), 0
         lost |= over
     if lost.any():
+        lost &= ~np.isnan(sums.magnitude)  # what a NaN comes into is NaN, however it is computed
         limits[lost & np.repeat([output.free for output in outputs], [row[0] for row in rows])] = np.inf
     at = 0
     for output in outputs:

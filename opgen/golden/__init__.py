@@ -31,7 +31,7 @@ class Kernel(Protocol):
     * ``gain``, of the tensors: the largest factor that an intermediate value is multiplied by after the sums, at least 1;
     * ``places``, of the arguments of ``depth`` but the output: flat positions of the incoming gradient that may hold Inf or
       NaN, where a device cannot multiply them by padding;
-    * ``DIFFERENCES``: outputs that are differences of sums; where Inf or NaN comes in, any value is right in them.
+    * ``DIFFERENCES``: outputs that are differences of sums; where an Inf comes in, any value is right in them.
 
     Inf, NaN and overflows are meant: who calls holds numpy's warnings back, once for many calls.
     """
