@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ import opgen
 from opgen.calls.jsonl import to_plain
 from opgen.cli import Commands, console, main, titles
 from opgen.cli.options import choose
+from opgen.maintenance import checking
 from opgen.model import FileError, Problem
 from opgen.suites.selection import Request
 from tests import device_sample
@@ -262,6 +264,17 @@ def test_check_says_every_problem_of_every_file(tmp_path: Path) -> None:
     assert len(problems) >= 3 and all(line.startswith((f"{first}:", f"{second}:")) for line in problems)
     assert any("did you mean 'products'?" in line for line in problems)
     assert any("no such key" in line and "extra" in line for line in problems)
+
+
+def test_check_says_the_problems_of_a_shipped_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "specs"
+    shutil.copytree(ROOT / "specs", folder)
+    broken = folder / "avg_pool2d_backward.yaml"
+    broken.write_text(broken.read_text(encoding="utf-8").replace("range: [-255, 255]", "rnge: [-255, 255]"), encoding="utf-8")
+    monkeypatch.setattr(checking, "specs_folder", lambda: folder)
+    shown = run("check", str(broken))
+    assert shown.exit_code == 2 and sum("did you mean 'range'?" in line for line in shown.stderr.splitlines()) == 1
+    assert "did you mean 'range'?" in run("check", str(ROOT / "cases" / "avg_pool2d_backward.yaml")).stderr
 
 
 def test_check_reads_errata_against_their_pages(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,7 +61,7 @@ def check(paths: Iterable[Path] = ()) -> Checked:
             found.specs.append(specfile.load(path, shown))
         except FileError as error:
             found.problems += error.problems
-    book = _book(found, bool(paths))
+    book = _book(found, paths)
     for path, shown in sorted_out["plan"]:
         _plan(path, shown, book, found)
     if book is not None:
@@ -96,13 +96,13 @@ def _what(path: Path, shown: str) -> str:
     return best
 
 
-def _book(found: Checked, some: bool) -> Book | None:
+def _book(found: Checked, paths: Sequence[Path]) -> Book | None:
     """The specs to hold plans and errata against; None where a spec is broken, so that no problem is said twice."""
-    names = {spec.name for spec in found.specs}
+    names, given = {spec.name for spec in found.specs}, {path.resolve() for path in paths}
     try:
-        shipped = [spec for spec in load_book(specs_folder()).specs if spec.name not in names] if some else []
+        shipped = [spec for spec in load_book(specs_folder()).specs if spec.name not in names] if paths else []
     except FileError as error:
-        found.problems += error.problems
+        found.problems += [one for one in error.problems if (specs_folder() / Path(one.file).name).resolve() not in given]
         return None
     specs = sorted([*found.specs, *shipped], key=lambda spec: spec.name)
     found.problems += disagreements(specs)
