@@ -26,3 +26,11 @@ def literal(text: object) -> str:
     from rich.markup import escape
 
     return escape(visible(str(text)))
+
+
+def counted(number: int, what: str) -> str:
+    """
+    >>> counted(1, "case"), counted(1026, "case")
+    ('1 case', '1026 cases')
+    """
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

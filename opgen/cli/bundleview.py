@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from opgen.cli.console import table
 from opgen.model import BUCKETS
-from opgen.terminal import literal
+from opgen.terminal import counted, literal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +29,7 @@ def size(number: int) -> str:
 def show_summary(out: Console, found: Mapping[str, Any]) -> None:
     """The header, cases per operator, product and bucket, bytes per dtype, the largest cases."""
     header = found["header"]
-    about = f"{size(found['bytes'])}, {found['cases']} cases, {found['with_data']} with data, {found['mistrusted']} mistrusted"
+    about = f"{size(found['bytes'])}, {counted(found['cases'], 'case')}, {found['with_data']} with data, {found['mistrusted']} mistrusted"
     out.print(f"[bold]{literal(found['file'])}[/]  {about}", soft_wrap=True)
     facts = {name.removesuffix("_version"): header.get(name, "") for name in ("plan", "shard", "seed", "opgen_version", "format_version")}
     facts["digest"] = found["digest"]
@@ -91,7 +91,7 @@ def show_case(out: Console, case: Mapping[str, Any]) -> None:
 
 def show_answers(out: Console, found: Mapping[str, Any]) -> None:
     """The header of a results file, and the statuses that were answered."""
-    out.print(f"[bold]{literal(found['file'])}[/]  {size(found['bytes'])}, {found['cases']} cases", soft_wrap=True)
+    out.print(f"[bold]{literal(found['file'])}[/]  {size(found['bytes'])}, {counted(found['cases'], 'case')}", soft_wrap=True)
     for name, value in {**found["header"], "digest": found["digest"]}.items():
         if name not in ("format", "format_version") and value != "":
             out.print(f"{literal(name.removesuffix('_version'))}: {literal(value)}", soft_wrap=True)

@@ -23,6 +23,7 @@ from opgen.cli import options
 @options.json_option()
 def command(ids: bool, as_json: bool, **asked: Any) -> None:
     """List what would be generated: counts, the size of the bundle, and for every rule the cases that break it."""
+    from opgen import terminal
     from opgen.adequacy import census
     from opgen.cli import console
     from opgen.cli.generate import census_table
@@ -49,6 +50,6 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
             broken = sum(bool(rule["invalid"]) for rule in page["rules"])
             pages.add_row(name, *map(str, (len(page["rules"]), broken, broken - page["not_alone"], page["not_alone"], page["unreached"])))
         out.print(pages)
-    about = f"{counted['cases']} cases, {counted['with_data']} with data, {counted['mistrusted']} mistrusted"
+    about = f"{terminal.counted(counted['cases'], 'case')}, {counted['with_data']} with data, {counted['mistrusted']} mistrusted"
     about += f", about {counted['bytes'] / 1e6:.1f} MB"
     click.echo(about)

@@ -34,6 +34,7 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
     """
     import os
 
+    from opgen import terminal
     from opgen.adequacy import census
     from opgen.bundle.claim import partial, refuse
     from opgen.cli import console
@@ -60,7 +61,8 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
     if not quiet:
         counted = census.census(suite)
         console.messages().print(census_table(counted))
-        console.note(f"{path}: {counted['cases']} cases, {counted['with_data']} with data, {os.path.getsize(path) / 1e6:.1f} MB")
+        size = f"{os.path.getsize(path) / 1e6:.1f} MB"
+        console.note(f"{path}: {terminal.counted(counted['cases'], 'case')}, {counted['with_data']} with data, {size}")
         for reason in dict.fromkeys(suite.without_data.values()) if request.calls else ():
             ids = [one for one, why in suite.without_data.items() if why == reason]
             console.note(f"no data for {len(ids)}, since {reason}: {', '.join(ids[:5])}{', ...' if len(ids) > 5 else ''}")

@@ -39,6 +39,7 @@ def command(format: str, file: str, products: tuple[str, ...], formats: str, out
     from opgen.cli import BAD, DIFFERENCE, console
     from opgen.interop import atk, ttk
     from opgen.page.book import book
+    from opgen.terminal import counted
 
     if output != "-":
         refuse(output, force)
@@ -56,8 +57,8 @@ def command(format: str, file: str, products: tuple[str, ...], formats: str, out
     if found.ignored:
         keys = ", ".join(f"{key} ({count})" for key, count in found.ignored.most_common())
         console.note(f"not carried over: {keys}", quiet)
-    counted = f"{found.cases} cases, {len(found.unreadable)} unreadable, {len(found.left_out)} left out"
+    told = f"{counted(found.cases, 'case')}, {len(found.unreadable)} unreadable, {len(found.left_out)} left out"
     noted = f", {found.noted} with notes (key notes)" if found.noted else ""
-    console.note(f"{output if found.lines else file}: {len(found.lines)} calls of {counted}{noted}", quiet)
+    console.note(f"{output if found.lines else file}: {counted(len(found.lines), 'call')} of {told}{noted}", quiet)
     if found.unreadable:
         raise click.exceptions.Exit(DIFFERENCE if found.lines or found.left_out else BAD)

@@ -46,6 +46,7 @@ def command(
     from opgen.report.changes import as_data, as_markdown, as_table
     from opgen.resources import cases_folder, installed
     from opgen.suites.selection import Request
+    from opgen.terminal import counted
 
     request = Request(operators=operators, plan=plan)
     pages, tier = request.pages()
@@ -65,7 +66,8 @@ def command(
         console.json_text(as_data(found))
     elif found.changes:
         console.output().print(as_table(found))
-    console.note(f"{found.cases} cases, {found.computed} computed, {len(found.changes)} changes against {path}", quiet)
+    told = f"{counted(found.cases, 'case')}, {found.computed} computed, {counted(len(found.changes), 'change')}"
+    console.note(f"{told} against {path}", quiet)
     if check:
         if found.changes:
             click.get_current_context().exit(1)

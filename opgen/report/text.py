@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opgen.model import Verdict
-from opgen.terminal import literal, visible
+from opgen.terminal import counted, literal, visible
 from opgen.verdict.outcome import Report
 from opgen.verdict.statuses import BAD, KNOWN, LENIENT, PASSED, STRICT, VERDICTS
 
@@ -48,7 +48,7 @@ def _parts(report: Report, strict: bool, shown: int) -> Iterator[Any]:
 def _last(report: Report, bad: list[Verdict]) -> str:
     totals = ", ".join(f"[{STYLES.get(name, '') or 'dim'}]{count} {name}[/]" for name, count in report.totals.items())
     waived = f", {len(report.waived)} of them waived" if report.waived else ""
-    return f"{'[bold red]FAILED[/]' if bad else '[bold green]OK[/]'}  {len(report)} cases: {totals or 'none'}{waived}"
+    return f"{'[bold red]FAILED[/]' if bad else '[bold green]OK[/]'}  {counted(len(report), 'case')}: {totals or 'none'}{waived}"
 
 
 def _table(report: Report) -> Table:
