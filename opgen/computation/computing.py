@@ -88,10 +88,11 @@ def _evaluate(
     batch: Batch, seen: Mapping[str, Array | None], outputs: Collection[str], depth: int
 ) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
     """(goldens, sums of absolute terms), with the same bits on every machine. FileError where the kernel is wrong."""
-    with kernels.Blamed(batch, "golden or magnitude"):
+    try:
         goldens, magnitudes = _evaluated(batch, seen, outputs, depth)
-        kernels.check(batch, "golden", goldens, outputs)
-        kernels.check(batch, "magnitude", magnitudes, outputs)
+    except Exception as error:  # noqa: BLE001
+        raise kernels.blamed(batch, "golden or magnitude", error) from error
+    kernels.check(batch, {"golden": goldens, "magnitude": magnitudes}, outputs)
     return goldens, magnitudes
 
 
@@ -119,9 +120,9 @@ def _quanta(inputs: Inputs) -> dict[str, float | None]:
     result: dict[str, float | None] = dict.fromkeys(batch.wanted)
     if partners is None or batch.compute == "HFLOAT32" or batch.given:
         return result
-    numbers = inputs.numbers
+    numbers, gradient = inputs.numbers, batch.gradient
     for out in result:
-        quanta = [numbers[name].quantum for name in (batch.gradient, partners.get(out)) if name in numbers]
+        quanta = [numbers[name].quantum for name in (gradient, partners.get(out)) if name in numbers]
         known = [quantum for quantum in quanta if quantum is not None]
         result[out] = prod(known) if len(known) == len(quanta) else None
     return result

@@ -13,7 +13,7 @@ from itertools import accumulate, chain
 from math import prod
 from typing import Any, TypeAlias
 
-from opgen.computation.kernels import Blamed
+from opgen.computation.kernels import blamed
 from opgen.computation.storage import given, through
 from opgen.golden import kernel
 from opgen.model import TensorDesc
@@ -120,8 +120,10 @@ def _places(batch: Batch, role: Role) -> tuple[int, ...] | None:
     places = getattr(kernel(batch.op), "places", None)
     if places is None or role != "gradient" or not RECIPES[batch.recipe].gradient.planted:
         return None
-    with Blamed(batch, "places"):
+    try:
         return tuple(places(batch.names, {name: desc.shape for name, desc in batch.tensors.items()}).tolist())
+    except Exception as error:  # noqa: BLE001
+        raise blamed(batch, "places", error) from error
 
 
 def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:

@@ -6,7 +6,6 @@ import traceback
 from collections.abc import Collection, Mapping
 from functools import cache
 from math import prod
-from types import TracebackType
 
 import numpy as np
 
@@ -42,50 +41,58 @@ def whole(op: str) -> Kernel:
     return found
 
 
-class Blamed:
-    """Whatever is raised inside is said of the batch's kernel, whose function ``what`` is called; too little memory is not its fault."""
-
-    __slots__ = ("batch", "what")
-
-    def __init__(self, batch: Batch, what: str) -> None:
-        self.batch, self.what = batch, what
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(error, Exception) and not isinstance(error, (FileError, MemoryError)):
-            raise fault(self.batch, self.what, f"raised {_words(error)}", _line(error, self.batch.op)) from error
-
-
 def depths(batch: Batch) -> dict[str, int]:
-    """The longest chain of roundings of each output; none where there is nothing to add."""
+    """The longest chain of roundings of each output; 0 where there is nothing to add."""
     shapes = {name: desc.shape for name, desc in batch.tensors.items()}
     depth = whole(batch.op).depth
-    with Blamed(batch, "depth"):
+    try:
         found = {out: depth(batch.names, shapes, out) for out in batch.wanted}
+    except Exception as error:  # noqa: BLE001
+        raise blamed(batch, "depth", error) from error
     for out, number in found.items():
-        if not isinstance(number, (int, np.integer)) or number < 1 and not (number == 0 and any(0 in shape for shape in shapes.values())):
+        if not (type(number) is int and number > 0) and not _nothing(number, shapes):
             raise fault(batch, "depth", f"returned {number!r} for '{out}'; expected a whole number from 1, or 0 where a tensor is empty")
     return found
 
 
-def check(batch: Batch, what: str, found: Mapping[str, Array], outputs: Collection[str]) -> None:
-    """Raise FileError unless ``found`` are the outputs, as stacks of float64 (complex128) of the batch's extents.
+def _nothing(depth: object, shapes: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether a number of another type is a depth all the same, or none is asked for."""
+    empty = any(0 in shape for shape in shapes.values())
+    return isinstance(depth, (int, np.integer)) and int(depth) >= (0 if empty else 1)
+
+
+def check(batch: Batch, found: Mapping[str, Mapping[str, Array]], outputs: Collection[str]) -> None:
+    """Raise FileError unless what the functions of a kernel returned (function -> output -> array) are the outputs, as stacks of
+    float64 (complex128) of the batch's extents.
 
     A library may take an output of another shape with as many elements, so these are counted.
     """
+    cases = len(batch.ids)
     for out in outputs:
         desc = batch.tensors[out]
-        dtype = DTYPES[desc.dtype].wide
-        if not isinstance(found, dict) or out not in found:
-            names = ", ".join(f"'{name}'" for name in found) or "nothing" if isinstance(found, dict) else type(found).__name__
-            raise fault(batch, what, f"returned {names}; expected '{out}'")
-        array = found[out]
-        size = len(batch.ids) * prod(desc.shape)
-        if not isinstance(array, np.ndarray) or array.size != size or len(array) != len(batch.ids) or array.dtype != dtype:
-            is_ = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-            raise fault(batch, what, f"returned {is_} for '{out}'; expected {dtype} {(len(batch.ids), *desc.shape)}")
+        dtype, size = DTYPES[desc.dtype].wide, cases * prod(desc.shape)
+        for what, arrays in found.items():
+            array = arrays.get(out) if isinstance(arrays, dict) else None
+            if not (isinstance(array, np.ndarray) and array.size == size and array.dtype == dtype and len(array) == cases):
+                raise _other(batch, what, arrays, out)
+
+
+def _other(batch: Batch, what: str, arrays: object, out: str) -> FileError:
+    """What is said of arrays that have not what a batch asks of an output."""
+    if not isinstance(arrays, dict) or out not in arrays:
+        names = ", ".join(f"'{name}'" for name in arrays) or "nothing" if isinstance(arrays, dict) else type(arrays).__name__
+        return fault(batch, what, f"returned {names}; expected '{out}'")
+    array, desc = arrays[out], batch.tensors[out]
+    is_ = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+    return fault(batch, what, f"returned {is_} for '{out}'; expected {DTYPES[desc.dtype].wide} {(len(batch.ids), *desc.shape)}")
+
+
+def blamed(batch: Batch, what: str, error: Exception) -> Exception:
+    """What is raised in place of an exception from a batch's kernel, whose function ``what`` was called; too little memory is not
+    its fault."""
+    if isinstance(error, (FileError, MemoryError)):
+        return error
+    return fault(batch, what, f"raised {_words(error)}", _line(error, batch.op))
 
 
 def fault(batch: Batch, what: str, text: str, line: int | None = None) -> FileError:
