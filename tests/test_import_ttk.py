@@ -309,7 +309,7 @@ def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "cases.csv").write_text(table(PAD, POOL | {"is_enabled": "False"}), encoding="utf-8")
     args = ["import", "ttk", str(tmp_path / "cases.csv"), "-o", str(tmp_path / "calls.jsonl")]
     shown = CliRunner().invoke(main, args, prog_name="opgen")
-    assert shown.exit_code == 0 and "1 calls of 2 cases, 0 unreadable, 1 left out" in shown.stderr
+    assert shown.exit_code == 0 and "1 call of 2 cases, 0 unreadable, 1 left out" in shown.stderr
     assert "case pool_1: is_enabled is False (left out)" in shown.stderr
     shown = CliRunner().invoke(main, ["import", "ttk", str(tmp_path / "none.csv"), "-o", "x"], prog_name="opgen")
     assert shown.exit_code == 2 and "none.csv: cannot be read: No such file or directory" in shown.stderr
