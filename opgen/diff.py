@@ -224,6 +224,8 @@ class _Comparison:
         }  # fmt: skip
 
     def _notes(self, verdicts: Sequence[Verdict]) -> Iterator[str]:
+        if self.answers.file.header.get("note"):
+            yield str(self.answers.file.header["note"])
         reasons = Counter(verdict.detail for verdict in verdicts if verdict.verdict == SKIPPED)
         yield from (f"{count} skipped: {reason or 'no reason given'}" for reason, count in reasons.most_common(REASONS))
         if len(self.rows) < len(self.bundle):

@@ -276,6 +276,13 @@ def invoke(*args: str) -> Result:
     return CliRunner().invoke(main, ["mutants", *args], prog_name="opgen")
 
 
+def test_results_of_a_mutant_say_so(tmp_path: Path) -> None:
+    bundle, results = written(tmp_path / "pads.h5", Request(OPERATORS[3:], ("ascend910b",))), tmp_path / "r.h5"
+    shown = CliRunner().invoke(main, ["run", str(bundle), "--backend", f"mutant:{KERNELS[0].name}", "-o", str(results)])
+    assert f"{results}: a mutant: {KERNELS[0].wrong}" in shown.stderr.splitlines()
+    assert f"a mutant: {KERNELS[0].wrong}" in opgen.diff(bundle, results).notes
+
+
 def test_the_command() -> None:
     args = ("reflection_pad2d_backward", "--product", "ascend910b", "--mutant", "corners_missing", "--mutant", "not_enforced_no_code")
     text = invoke(*args, "--rules")

@@ -49,6 +49,7 @@ def command(
             tally = run(file, found, output, device=device, cases=wanted, timeout=timeout, resume=resume, force=force, progress=advance)
     note(f"{output}: {', '.join(f'{count} {kind}' for kind, count in sorted(tally.items()) if count) or 'no case'}", quiet)
     with opgen.Results.open(output) as written:
+        note(f"{output}: {written.header.get('note')}", quiet or "note" not in written.header)
         reasons = Counter(one.error for one in written if one.status == NOT_RUN and one.error)
     for reason, count in reasons.most_common():
         note(f"{output}: {count} skipped: {reason}", quiet)
