@@ -72,7 +72,7 @@ class Request:
         if others and self.plan in TIERS:
             raise FileError([Problem("--plan", None, self.plan, f"no such tier in the plan of {others}; leave these operators out")])
         for plan in plans.values() if others else ():
-            text = f"is a plan of one operator, and {others} was asked for; leave other operators out"
+            text = f"is a plan of one operator; leave out {others}"
             raise FileError([Problem(plan.file, None, plan.op, text)])
         return [(spec, plans[spec.api]) for spec in known.specs if spec.api in plans], tier
 
