@@ -104,7 +104,7 @@ def test_wide_exponents_are_rounded_once() -> None:
 
 
 def test_the_gradient_may_have_any_name() -> None:
-    def renamed(tensors, names, wanted):  # type: ignore[no-untyped-def]
+    def renamed(tensors: Mapping[str, Any], names: Mapping[str, int], wanted: Collection[str]) -> dict[str, np.ndarray]:
         return product({**tensors, "gradOutput": tensors["dy"]}, names, wanted)
 
     tensors = tensors_of("wide_exponent", ["a"])

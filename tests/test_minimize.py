@@ -151,7 +151,7 @@ def test_a_fault_that_only_given_data_show_keeps_them(case: Any) -> None:
     holes["gradOutput"][1, 2, 3, 4] = np.nan
     found = minimize(case(CONV, holes), backend(nan_lost)).failing
     assert found.own and np.isnan(found.storage["gradOutput"]).sum() == 1 and legal(found)
-    assert sum(found.call.args["outputMask"]) == 1 and "The data are those of the case" in " ".join(summary(found))  # type: ignore[arg-type]
+    assert sum(found.call.args["outputMask"]) == 1 and "The data are those of the case" in " ".join(summary(found))
     with pytest.raises(FileError, match="passes when it is run again"):
         minimize(case(CONV), backend(nan_lost))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from opgen.bundle.case import CaseView
 from opgen.bundle.dtypes import DTYPES, numpy_dtype, stored_dtypes
+from opgen.bundle.finished import Finished
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import Result, ResultsFile
 
@@ -25,11 +26,7 @@ def summary(bundle: Bundle) -> dict[str, Any]:
     counts = Counter(zip(*(cases[name].tolist() for name in ("op", "product", "kind", "bucket")), strict=True))
     largest = np.argsort(-sizes, kind="stable")[:LARGEST]
     return {
-        "file": str(bundle.path),
-        "bytes": bundle.path.stat().st_size,
-        "digest": bundle.digest,
-        "header": bundle.header,
-        "cases": len(bundle),
+        **_file(bundle, len(bundle)),
         "with_data": int((cases["phase"] == 2).sum()),
         "mistrusted": int((cases["mistrusted"] != "").sum()),
         "counts": [
@@ -40,6 +37,11 @@ def summary(bundle: Bundle) -> dict[str, Any]:
         "data": dict(sorted(_blobs(bundle).items())),
         "largest": [{"id": bundle.ids[row], "bytes": int(sizes[row])} for row in largest if sizes[row]],
     }
+
+
+def _file(file: Finished, cases: int) -> dict[str, Any]:
+    """What is said of any finished file."""
+    return {"file": str(file.path), "bytes": file.path.stat().st_size, "digest": file.digest, "header": file.header, "cases": cases}
 
 
 def whole(case: CaseView) -> dict[str, Any]:
@@ -63,11 +65,7 @@ def answers(results: ResultsFile) -> dict[str, Any]:
     """What a results file holds: its header, and how often each pair of statuses occurs; a phase without one has None."""
     counts = Counter((one.status, one.run_status) for one in results)
     return {
-        "file": str(results.path),
-        "bytes": results.path.stat().st_size,
-        "digest": results.digest,
-        "header": results.header,
-        "cases": len(results),
+        **_file(results, len(results)),
         "counts": [
             {"status": status, "run_status": run_status, "cases": number}
             for (status, run_status), number in sorted(counts.items(), key=lambda item: str(item[0]))
