@@ -1,7 +1,7 @@
 """Suites: cases per second from calls to a closed bundle with a digest per tensor, beside a script of PyTorch and h5py.
 
-The script writes the same cases without rules, bounds or digests. Runs of both are interleaved, one thread each, and medians
-compared of CPU time; for two workers and for large files the best times on the clock.
+The script, in two forms, writes the same cases without rules, bounds or digests. Runs of all are interleaved, one thread each,
+and medians compared of CPU time; for two workers and for large files the best times on the clock.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def section(title: str) -> Iterator[Path]:
 
 
 def beside_a_script(words: Sequence[str]) -> None:
-    """Cases per second against the script."""
+    """Cases per second against a script that calls aten's backward operators, and one that asks autograd."""
     try:
         import torch
 
@@ -95,12 +95,15 @@ def beside_a_script(words: Sequence[str]) -> None:
         raise SystemExit("this benchmark compares with torch: pip install torch") from None
     torch.set_num_threads(1)
     with section(f"cases/s beside PyTorch {torch.__version__} and h5py") as folder:
-        for label, repeated, target in (("2,000 cases, each its own shape", 1, 12), ("2,000 cases, 100 shapes x 20", 20, 30)):
+        for label, repeated, target in (("each its own shape", 1, 12), ("100 shapes x 20", 20, 30)):
             calls = mixed(2000, repeated)
             generate(calls[:40], folder / "warm.h5")
-            works = partial(_script.write, calls, folder / "script.h5"), partial(generate, calls, folder / "suite.h5")
-            theirs, ours = interleaved(*works, folder=folder)
-            row(label, f"{len(calls) / ours:,.0f} and {len(calls) / theirs:,.0f}", theirs / ours, target)
+            ways = {"aten": _script.ATEN, "autograd": _script.AUTOGRAD}
+            scripts = [partial(_script.write, calls, folder / f"{way}.h5", operators) for way, operators in ways.items()]
+            ours, *theirs = interleaved(partial(generate, calls, folder / "suite.h5"), *scripts, folder=folder)
+            for way, time in zip(ways, theirs, strict=True):
+                cases = [f"{len(calls) / each:,.0f}" for each in (ours, time)]
+                row(f"2,000 cases, {label}, {way}", " and ".join(cases), time / ours, target)
 
 
 def _spin(span: float, queue: Queue[float]) -> None:
