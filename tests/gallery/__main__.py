@@ -32,7 +32,7 @@ SILENT = {
 }
 """Picture -> what comes before it."""
 
-PAGES = {"report": ("report.html", 1000, 2290), "coverage": ("coverage.html", 960, 820)}
+PAGES = {"report": ("report.html", 1000, 2122), "coverage": ("coverage.html", 960, 820)}
 """Picture -> page, and the part of it that is shown: width and height."""
 
 THEME = TerminalTheme(
@@ -73,7 +73,7 @@ def png(browser: str, page: Path, picture: Path, width: int, height: int) -> Non
     shot = (f"--window-size={width},{height}", f"--screenshot={folder / picture.name}", page.as_uri())
     subprocess.run([browser, *options, *shot], check=True, capture_output=True, timeout=120)
     with Image.open(folder / picture.name) as whole:
-        whole.convert("RGB").quantize(160, dither=Image.Dither.NONE).save(picture, optimize=True)
+        whole.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(picture, optimize=True)
 
 
 def main() -> None:
