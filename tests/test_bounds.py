@@ -15,8 +15,8 @@ from opgen.numbers import bounds
 from opgen.numbers.bounds import Limits, Sums, bound, certain_overflows, formats_of, gamma
 from opgen.numbers.exact import golden_exact, magnitude_exact
 from opgen.numbers.fill import draw, keys
-from opgen.numbers.flushing import flushed_share, without_subnormals
 from opgen.numbers.numerics import DTYPES, FORMATS, rounded, stored
+from opgen.numbers.readings import share, without_subnormals
 from opgen.numbers.recipes import quantum
 from opgen.numbers.slot import Slot
 
@@ -227,14 +227,14 @@ def test_flush_to_zero() -> None:
     normal = without_subnormals(tensors, read, "FLOAT")
     assert (normal["gradOutput"][:, ::2] == 0).all() and without_subnormals(tensors, ("weight",), "FLOAT")["gradOutput"].all()
     (golden, magnitude), (device, kept) = sums(tensors), sums(normal)
-    share = flushed_share(magnitude, kept)
-    assert (np.abs(device - golden) <= bound(golden, magnitude, 64, "FLOAT", flushed=share)).all()
-    assert (share <= 2 * (magnitude - kept)).all() and not flushed_share(magnitude, magnitude).any()
+    lost = share(magnitude, kept)
+    assert (np.abs(device - golden) <= bound(golden, magnitude, 64, "FLOAT", flushed=lost)).all()
+    assert (lost <= 2 * (magnitude - kept)).all() and not share(magnitude, magnitude).any()
     alone = {**tensors, "gradOutput": np.where(np.abs(tensors["gradOutput"]) < tiny, tensors["gradOutput"], 0.0)}
     golden, magnitude = sums(alone)
     assert (np.abs(golden) > bound(golden, magnitude, 64, "FLOAT")).all()  # without it the flush would be too much
-    assert (np.abs(golden) <= bound(golden, magnitude, 64, "FLOAT", flushed=flushed_share(magnitude, np.zeros(5)))).all()
-    assert flushed_share(np.array([np.inf, 1 + 2j]), np.array([np.inf, 1 + 1j])).tolist()[0] == 0
+    assert (np.abs(golden) <= bound(golden, magnitude, 64, "FLOAT", flushed=share(magnitude, np.zeros(5)))).all()
+    assert share(np.array([np.inf, 1 + 2j]), np.array([np.inf, 1 + 1j])).tolist()[0] == 0
 
 
 def test_through_a_narrower_dtype() -> None:

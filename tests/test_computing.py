@@ -14,7 +14,7 @@ from opgen.computation.computing import Arrays, compute
 from opgen.computation.kernels import depths
 from opgen.golden import kernel
 from opgen.model import TensorDesc
-from opgen.numbers.numerics import Array, format_of
+from opgen.numbers.numerics import Array, format_of, rounded
 from opgen.numbers.recipes import RECIPES
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
@@ -114,6 +114,35 @@ def test_a_device_may_flush_what_is_subnormal(recipe: str) -> None:
                 if (error > limit / 8)[np.isfinite(golden)].any():
                     moved.add(batch.op)
     assert recipe != "subnormals" or moved == {batch.op for batch in some}
+
+
+def moved(found: inputs.Inputs, arrays: Arrays, mantissa: int, chance: float = 1.0) -> Array:
+    """What the gradient moves by where some of the inputs are rounded to so many bits; 0 where it is not finite."""
+    draw = np.random.default_rng(2)
+    tensors = {name: np.where(draw.random(values.shape) < chance, rounded(values, "HFLOAT32", mantissa), values)
+               for name, values in found.values.items() if values is not None}  # fmt: skip
+    golden, device = floats(arrays["gradInput", "golden"]), kernel(found.batch.op).golden(tensors, found.batch.names, ("gradInput",))
+    finite = np.isfinite(golden)
+    return np.abs(np.where(finite, floats(device["gradInput"]), 0) - np.where(finite, golden, 0))
+
+
+@pytest.mark.parametrize("recipe", ["normal", "wide_exponent", "grid", "nonfinite"])
+def test_a_device_may_leave_an_optional_rounding_out(recipe: str) -> None:
+    """Any of the inputs rounded: the gradients stay within the bound. One rounded to fewer digits does not, and data that no
+    rounding changes have the bound that they have without one."""
+    asked, some = 0, [batch for batch in of_smoke(recipe) if batch.optional]
+    assert some and all(batch.compute == "HFLOAT32" for batch in some)
+    deepest = [max(depths(batch).values(), default=1) for batch in some]
+    for found, arrays in zip(inputs.fill(some, deepest, 0), compute(some, 0), strict=True):
+        limit = floats(arrays["gradInput", "bound"])
+        assert all((moved(found, arrays, 11, chance) <= limit).all() for chance in (0, 0.5, 1)), found.batch.ids
+        if recipe == "normal":
+            asked += (moved(found, arrays, 11) > limit / 4).any()
+            assert (moved(found, arrays, 8) > limit).any(), found.batch.ids
+        elif recipe != "wide_exponent":
+            plain = compute([replace(found.batch, optional=False)], 0)[0]
+            assert np.array_equal(plain["gradInput", "bound"], arrays["gradInput", "bound"]) and not moved(found, arrays, 11).any()
+    assert recipe != "normal" or asked
 
 
 def test_an_input_that_no_gradient_reads_changes_no_bound() -> None:

@@ -94,6 +94,8 @@ FRAGMENTS = [
     ("1: 31, 2: 32, 3: 33", "1: 31, 2: 32, 3: x", 56, "expects the clause's line on the page, not 'x'"),
     ("dtype: FLOAT16}]", "dtype: FLOAT61}]", 51, "FLOAT61: no such dtype to compute in (did you mean 'FLOAT16'?)"),
     ("exact: [gradInput]", "exact: [[gradInput]]", 52, "compute.exact.['gradInput']: no such output (did you mean 'gradInput'?)"),
+    ("dtype: FLOAT16}]", "dtype: FLOAT16, optional: 1}]", 51, "compute.modes.0.optional: expects true or false, not 1"),
+    ("dtype: FLOAT16}]", "dtype: FLOAT16, may: true}]", 51, "compute.modes.0.may: no such key of a mode"),
     ("dtype: FLOAT16}]", "dtype: [FLOAT16]}]", 51, "compute.modes.0.dtype.['FLOAT16']: no such dtype to compute in (did you"),
     ("sH: kH, sW: kW}}", "sH: [kH], sW: kW}}", 35, "stride.otherwise: expects a mapping of length to {name: the name it falls back"),
     ("sH: kH, sW: kW}}", "sH: {kH: 1}, sW: kW}}", 35, "stride.otherwise: expects a mapping of length to {name: the name it falls back"),

@@ -18,8 +18,8 @@ from opgen.computation.inputs import Arrays as Arrays
 from opgen.golden import kernel
 from opgen.numbers.bounds import Limits, Sums, bounds, certain_overflows, formats_of
 from opgen.numbers.exact import golden_exact, magnitude_exact
-from opgen.numbers.flushing import flushed_share, without_subnormals
 from opgen.numbers.numerics import DTYPES, Array, kept_in, stored
+from opgen.numbers.readings import as_far_apart, share, without_subnormals
 from opgen.numbers.recipes import RECIPES
 from opgen.suites.batch import Batch
 
@@ -31,13 +31,14 @@ class _Output(NamedTuple):
     name: str
     golden: Array
     magnitude: Array
-    flushed: Array | None
+    share: Array | None
     depth: int
     quantum: float | None
     gain: float
     free: bool
 
 
+_Tensors: TypeAlias = Mapping[str, "Array | None"]
 _Groups: TypeAlias = dict[tuple[Any, ...], list[_Output]]
 """Outputs that are bounded together, by dtype, by the dtype that they are rounded to before that, and by what tells them apart."""
 
@@ -63,20 +64,33 @@ def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], dee
     free, gain = getattr(module, "DIFFERENCES", ()), module.gain(seen) if hasattr(module, "gain") else 1.0
     apart = [out for out in batch.wanted if out in batch.exact] if inputs.rounded or not _one_call(batch) else []
     quanta = _quanta(inputs)
-    for outputs, tensors in (([out for out in batch.wanted if out not in apart], seen), (apart, inputs.values)):
+    together, perhaps = [out for out in batch.wanted if out not in apart], inputs.rounded if batch.optional else {}
+    for outputs, tensors, otherwise in ((together, seen, perhaps), (apart, inputs.values, {})):
         if not outputs:
             continue
         goldens, magnitudes = _evaluate(batch, tensors, outputs, deepest)
-        if inputs.subnormal:
-            _, kept = _evaluate(batch, without_subnormals(tensors, batch.inputs, batch.compute), outputs, deepest)
+        shares = _shares(inputs, tensors, otherwise, {out: magnitudes[out] for out in outputs}, deepest)
         for out in outputs:
             dtype, golden = batch.tensors[out].dtype, goldens[out]
             rounded_to = None if out in batch.exact else kept_in(batch.compute, dtype)
             alone = id(golden) if golden.size > SMALL else 0
-            share = flushed_share(magnitudes[out], kept[out]) if inputs.subnormal else None
-            groups.setdefault((dtype, rounded_to, share is None, alone), []).append(
-                _Output(inputs.arrays, out, golden, magnitudes[out], share, depths[out], quanta[out], gain, out in free)
+            moved = shares.get(out)
+            groups.setdefault((dtype, rounded_to, moved is None, alone), []).append(
+                _Output(inputs.arrays, out, golden, magnitudes[out], moved, depths[out], quanta[out], gain, out in free)
             )
+
+
+def _shares(inputs: Inputs, tensors: _Tensors, otherwise: _Tensors, magnitudes: Mapping[str, Array], depth: int) -> dict[str, Array]:
+    """How far outputs of these magnitudes may move where a device may read ``tensors`` in two ways: subnormals as zeros, and any as
+    those of ``otherwise``. Empty where it may not."""
+    if not inputs.subnormal and not otherwise:
+        return {}
+    batch, most, kept = inputs.batch, magnitudes, magnitudes
+    if otherwise:
+        _, most = _evaluate(batch, as_far_apart(tensors, otherwise), magnitudes, depth)
+    if inputs.subnormal:
+        _, kept = _evaluate(batch, without_subnormals(tensors, batch.inputs, batch.compute), magnitudes, depth)
+    return {out: share(most[out], kept[out]) for out in magnitudes}
 
 
 def _one_call(batch: Batch) -> bool:
@@ -85,7 +99,7 @@ def _one_call(batch: Batch) -> bool:
 
 
 def _evaluate(
-    batch: Batch, seen: Mapping[str, Array | None], outputs: Collection[str], depth: int
+    batch: Batch, seen: _Tensors, outputs: Collection[str], depth: int
 ) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
     """(goldens, sums of absolute terms), with the same bits on every machine. FileError where the kernel is wrong."""
     try:
@@ -97,7 +111,7 @@ def _evaluate(
 
 
 def _evaluated(
-    batch: Batch, seen: Mapping[str, Array | None], outputs: Collection[str], depth: int
+    batch: Batch, seen: _Tensors, outputs: Collection[str], depth: int
 ) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
     """(goldens, sums of absolute terms) as the kernel gives them; for small data one call gives both."""
     module = kernel(batch.op)
@@ -131,7 +145,7 @@ def _quanta(inputs: Inputs) -> dict[str, float | None]:
 def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> None:
     """Store the goldens and bounds of outputs that are written in the same formats."""
     formats = formats_of(dtype, None, rounded_to)
-    shares = [output.flushed for output in outputs if output.flushed is not None]
+    shares = [output.share for output in outputs if output.share is not None]
     sums = Sums(
         np.concatenate([output.golden for output in outputs], axis=None),
         np.concatenate([output.magnitude for output in outputs], axis=None),

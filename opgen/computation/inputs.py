@@ -18,8 +18,8 @@ from opgen.computation.storage import given, through
 from opgen.golden import kernel
 from opgen.model import TensorDesc
 from opgen.numbers.fill import draw, draw_alike, keys
-from opgen.numbers.flushing import has_subnormals
 from opgen.numbers.numerics import DTYPES, Array, format_of, in_compute, stored
+from opgen.numbers.readings import has_subnormals
 from opgen.numbers.recipes import RECIPES, quantum
 from opgen.numbers.slot import Role, Slot
 from opgen.suites.batch import Batch
@@ -47,7 +47,8 @@ class Numbers:
 @dataclass(slots=True)
 class Inputs:
     """The inputs of a batch: ``arrays`` (B, elements) as they lie in storage, ``values`` (B, *shape) as they are read, None for
-    null pointers, and those that are ``rounded`` before they are computed with. ``keys`` (B,) are those of the cases' streams.
+    null pointers, and those that are ``rounded`` before they are computed with, or may be. ``keys`` (B,) are those of the cases'
+    streams.
 
     ``subnormal``: some may be subnormal in the compute dtype.
     """
@@ -62,8 +63,8 @@ class Inputs:
 
     @property
     def seen(self) -> dict[str, Array | None]:
-        """What is computed with."""
-        return {**self.values, **self.rounded} if self.rounded else self.values
+        """What is computed with; values as they are where rounding is optional."""
+        return {**self.values, **self.rounded} if self.rounded and not self.batch.optional else self.values
 
 
 _Tensor: TypeAlias = tuple[Inputs, str, TensorDesc, int]

@@ -147,7 +147,8 @@ def _modes(spec: Spec) -> list[Fact]:
     for i, mode in enumerate(spec.modes):
         before = sum(other.dtype == mode.dtype for other in spec.modes[:i])
         name = f"compute.{mode.dtype}" + (f".{before + 1}" if before else "")
-        found.append(Fact(name, mode.at, f"inputs are rounded to {mode.dtype} when {_plain(mode.when.text)}"))
+        are = "may be" if mode.optional else "are"
+        found.append(Fact(name, mode.at, f"inputs {are} rounded to {mode.dtype} when {_plain(mode.when.text)}"))
     return found
 
 

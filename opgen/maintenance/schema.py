@@ -30,6 +30,7 @@ NUMBER: Schema = {"type": "integer"}
 FLAG: Schema = {"type": "boolean"}
 LINES: Schema = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "array", "items": {"type": "integer", "minimum": 1}}]}
 TERM: Schema = {"type": "string", "description": "an expression of the rule language"}
+MODE: Schema = {"at": LINES, "when": TERM, "dtype": TEXT, "optional": FLAG}
 NUMBERS: Schema = {"anyOf": [NUMBER, TERM, {"type": "array", "items": {"anyOf": [NUMBER, TERM]}, "minItems": 1}]}
 
 
@@ -72,7 +73,7 @@ def spec() -> Schema:
         "compute": closed(
             {
                 "exact": {"type": "array", "items": TEXT},
-                "modes": {"type": "array", "items": closed({"at": LINES, "when": TERM, "dtype": TEXT}, ("when", "dtype"))},
+                "modes": {"type": "array", "items": closed(MODE, ("when", "dtype"))},
             }
         ),
         "clauses": mapping({"type": "object"}),

@@ -49,7 +49,8 @@ def bound(
     ``|term|``, ``depth`` the longest chain of roundings. ``accumulator`` is FLOAT, or DOUBLE for DOUBLE and COMPLEX128.
     ``through`` is the dtype a result is stored in before it is cast to ``output``. ``quantum``: every term is a
     multiple of it; where ``magnitude`` then fits the accumulator's digits, sums are exact in any order and only the
-    output rounds. ``flushed`` is the magnitude of the terms with a subnormal factor (:func:`flushed_share`).
+    output rounds. ``flushed`` is how far sums are apart if a device reads inputs otherwise, as zeros if they are subnormal
+    (:func:`opgen.numbers.readings.share`).
     ``gain`` is the largest factor that an intermediate value is multiplied by afterwards (rstd in group norm).
 
     The reference is the golden as it is kept, rounded to its own dtype. Inf where a correct device may overflow; 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from opgen.calls.words import words
@@ -10,10 +12,18 @@ from opgen.page.rules import holds
 from opgen.page.spec import Spec
 
 
-def compute_dtypes(spec: Spec, view: View, rows: int) -> np.ndarray:
-    """(rows,) object array of names: the first mode of the page that holds, else what the first tensor is stored in."""
+class Computed(NamedTuple):
+    """(rows,) each: the ``dtype`` that inputs are rounded to (object array of names), and where that is ``optional`` (bool)."""
+
+    dtype: np.ndarray
+    optional: np.ndarray
+
+
+def computed(spec: Spec, view: View, rows: int) -> Computed:
+    """The first mode of the page that holds, else what the first tensor is stored in."""
     first = view.get((spec.inputs[0].name, "dtype"))
-    result: np.ndarray = np.array(words().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)]
+    result = Computed(np.array(words().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)], np.zeros(rows, dtype=bool))
     for mode in reversed(spec.modes):
-        result[holds(mode.when, view, rows)] = mode.dtype
+        here = holds(mode.when, view, rows)
+        result.dtype[here], result.optional[here] = mode.dtype, mode.optional
     return result

@@ -65,11 +65,15 @@ class Occurrence:
 
 @dataclass(frozen=True)
 class Mode:
-    """Inputs are rounded to ``dtype`` before the sum wherever ``when`` holds; the first mode that holds wins."""
+    """Inputs are rounded to ``dtype`` before the sum wherever ``when`` holds; the first mode that holds wins.
+
+    ``optional``: the page allows it and does not ask for it, so a device that leaves inputs as they are is right too.
+    """
 
     at: tuple[int, ...]
     when: Term
     dtype: str
+    optional: bool = False
 
 
 @dataclass(frozen=True)

@@ -106,12 +106,13 @@ class _SpecFields(Fields):
         modes = []
         for i, body in enumerate(self.doc.need(("compute", "modes"), value.get("modes", []), list, "a list of modes") or []):
             where = ("compute", "modes", i)
-            mode = self.doc.mapping(where, body, "at, when and dtype")
-            self.doc.known(where, mode, ("at", "when", "dtype"), "key of a mode")
+            mode = self.doc.mapping(where, body, "at, when, dtype and optional")
+            self.doc.known(where, mode, ("at", "when", "dtype", "optional"), "key of a mode")
+            optional = self.doc.need((*where, "optional"), mode.get("optional", False), bool, "true or false")
             self.doc.known((*where, "dtype"), [mode.get("dtype")], ROUNDINGS, "dtype to compute in")
             when = self.attempt(where, f"compute.modes.{i}", lambda m=mode: terms.condition(m.get("when"), scope))  # type: ignore[misc]
             if when is not None:
-                modes.append(Mode(self.lines((*where, "at"), mode.get("at", [])), when, mode.get("dtype", "")))
+                modes.append(Mode(self.lines((*where, "at"), mode.get("at", [])), when, mode.get("dtype", ""), bool(optional)))
         return tuple(modes), tuple(exact)
 
     def cited(self, page: Page, rules: tuple[Rule, ...], parameters: dict[str, Parameter], modes: tuple[Mode, ...]) -> None:

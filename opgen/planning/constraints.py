@@ -15,7 +15,7 @@ import numpy as np
 from opgen.calls.words import words
 from opgen.language.terms import Reference, Term
 from opgen.numbers.recipes import RECIPES, applies
-from opgen.page.modes import compute_dtypes
+from opgen.page.modes import computed
 from opgen.page.rules import Rule, holds
 from opgen.page.spec import Spec
 from opgen.planning.draft import Draft
@@ -113,7 +113,7 @@ def pointless(draft: Draft) -> np.ndarray:
         return np.zeros(draft.rows, dtype=bool)
     recipes, names = list(RECIPES), words().names["dtype"]
     storage, chosen = draft.flat(draft.spec.inputs[0].name, "dtype"), draft.flat(*RECIPE)
-    compute = compute_dtypes(draft.spec, draft, draft.rows)
+    compute = computed(draft.spec, draft, draft.rows).dtype
     return np.array([not applies(recipes[r], names[s], c) for r, s, c in zip(chosen, storage, compute, strict=True)], dtype=bool)
 
 

@@ -19,6 +19,7 @@ from opgen.calls.distinct import chosen, numbered, numbered_rows
 from opgen.calls.table import LAYOUT, CallTable, ScalarColumn, TensorColumn
 from opgen.judge.oracle import Judgement
 from opgen.model import Call, TensorDesc
+from opgen.page.modes import Computed
 from opgen.planning.plan import Plan
 
 BATCH_ELEMENTS = 1 << 16
@@ -31,8 +32,9 @@ class Batch:
     """Cases of one operator that share every shape, stride and attribute; ``elements`` are those that all tensors of a case hold.
 
     ``tensors`` are the call's descriptors, ``names`` the spec's bound names, ``wanted`` the outputs to compute, ``exact`` those
-    that no compute mode rounds. ``roles`` names every input of the operator, ``inputs`` those that are no null pointer here.
-    ``given`` are values of inputs that no recipe draws, row-major.
+    that no compute mode rounds; ``optional``: to round inputs to ``compute`` is allowed, and not asked for. ``roles`` names every
+    input of the operator, ``inputs`` those that are no null pointer here. ``given`` are values of inputs that no recipe draws,
+    row-major.
     """
 
     op: str
@@ -45,6 +47,7 @@ class Batch:
     wanted: tuple[str, ...]
     exact: frozenset[str]
     compute: str
+    optional: bool
     recipe: str
     roles: dict[str, str]
     factors: int
@@ -69,14 +72,15 @@ class WithData:
 
 
 def batches(
-    plan: Plan, judged: Judgement, calls: Sequence[Call], compute: np.ndarray, wanted: Mapping[str, np.ndarray], data: WithData
+    plan: Plan, judged: Judgement, calls: Sequence[Call], compute: Computed, wanted: Mapping[str, np.ndarray], data: WithData
 ) -> Iterator[Batch]:
     """Cases with data, grouped by everything that shapes their computation. ``calls``, the dtypes that they are computed in and
     their outputs (name -> (calls,) bool) are those of a judged table."""
     spec, used = judged.spec, data.used
     tensors = {p.name: ~judged.view.get((p.name, "null")).data for p in spec.parameters.values() if p.is_tensor}
     described = list(map(itemgetter(*tensors), [calls[i].args for i in used.tolist()]))
-    alike, _ = numbered(zip(_written(judged.table, used).tolist(), compute[used].tolist(), _ranges(described), strict=True))
+    modes = [column[used].tolist() for column in compute]
+    alike, _ = numbered(zip(_written(judged.table, used).tolist(), *modes, _ranges(described), strict=True))
     digests = map(_digest, data.given) if any(data.given) else repeat("")
     group, first = numbered(zip(alike[data.position].tolist(), data.recipe, digests, strict=False))
     order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group)).tolist()
@@ -90,16 +94,16 @@ def batches(
     steps, cases = np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist(), first.tolist()
     columns = zip(
         [0, *ends], ends, steps, descs, size.tolist(), chosen({p.name: there[p.name] for p in spec.inputs}), _names(judged, rows),
-        chosen({name: asked[rows] for name, asked in wanted.items()}), compute[rows].tolist(),
+        chosen({name: asked[rows] for name, asked in wanted.items()}), *[column[rows].tolist() for column in compute],
         [data.recipe[i] for i in cases], [data.given[i] for i in cases], strict=False,
     )  # fmt: skip
     roles, exact = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}, frozenset(spec.exact)
     op, factors = spec.op, plan.factors
-    for start, end, step, by_name, held, inputs, names, outputs, dtype, recipe, given in columns:
+    for start, end, step, by_name, held, inputs, names, outputs, dtype, optional, recipe, given in columns:
         for at in range(start, end, step):
             some = slice(at, min(at + step, end))
             yield Batch(
-                op, places[some], ids[some], by_name, held, inputs, names, outputs, exact, dtype, recipe, roles, factors, given
+                op, places[some], ids[some], by_name, held, inputs, names, outputs, exact, dtype, optional, recipe, roles, factors, given
             )
 
 

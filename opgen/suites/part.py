@@ -14,7 +14,7 @@ from opgen.enumeration.aims import told
 from opgen.judge.library import Answers, answer
 from opgen.judge.oracle import Judgement, judge
 from opgen.model import Call, Case
-from opgen.page.modes import compute_dtypes
+from opgen.page.modes import computed
 from opgen.page.rules import holds
 from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
@@ -55,9 +55,9 @@ def part(asked: Asked) -> Part:
     judged = judge(asked.spec, asked.table)
     answers = answer(judged)
     held, without = _with_data(asked, judged, answers)
-    wanted, compute = _wanted(judged), compute_dtypes(asked.spec, judged.view, len(asked.table))
+    wanted, compute = _wanted(judged), computed(asked.spec, judged.view, len(asked.table))
     why = mistrusted(judged, asked.plan, wanted, asked.of, asked.purpose.recipe, asked.purpose.aims)
-    cases = _cases(asked, judged, answers, held, compute[asked.of].tolist(), why)
+    cases = _cases(asked, judged, answers, held, compute.dtype[asked.of].tolist(), why)
     rows = np.flatnonzero(held)
     used, position = np.unique(asked.of[rows], return_inverse=True)
     tensors = stored(asked.spec, [asked.calls[i] for i in used.tolist()], {name: there[used] for name, there in wanted.items()})

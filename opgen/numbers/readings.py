@@ -1,4 +1,9 @@
-"""Subnormal inputs, which a device may flush to zero: what its outputs lose by it at most."""
+"""Inputs that a device may read in two ways: what its outputs differ by at most.
+
+It may flush subnormals to zero, and may round or leave what a page allows to be rounded. With any subset of the elements read the other
+way no output moves by more than its sums of absolute terms are apart, since it is a polynomial in its inputs; an output that never
+reads an input does not change by it.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +25,25 @@ def without_subnormals(tensors: Mapping[str, Array | None], read: Collection[str
     }
 
 
-def flushed_share(whole: Array, kept: Array) -> Array:
-    """Sum of ``|term|`` over terms with a subnormal factor: all there are, less those of :func:`without_subnormals`.
+def as_far_apart(tensors: Mapping[str, Array | None], otherwise: Mapping[str, Array | None]) -> dict[str, Array | None]:
+    """The size of each element and of what it is apart from its other reading, added up; tensors that have one reading as they are."""
+    result = dict(tensors)
+    for name, other in otherwise.items():
+        one = tensors[name]
+        if one is not None and other is not None:
+            result[name] = by_parts(_size_and_step, one, other)
+    return result
 
-    With any subset of the subnormal inputs flushed to zero, no output moves by more, since it is a polynomial in its inputs, and
-    every term that is lost then is lost here. An output that never reads an input does not change by it.
-    """
+
+def _size_and_step(one: Array, other: Array) -> Array:
+    size = np.abs(one)
+    with np.errstate(invalid="ignore"):
+        step = np.where(one == other, 0.0, np.abs(one - other))  # of a NaN, one
+    return np.asarray(size + step)
+
+
+def share(whole: Array, kept: Array) -> Array:
+    """How far two sums of absolute terms are apart, of which ``whole`` has all that ``kept`` has; rounded up."""
     return by_parts(_share, whole, kept)
 
 
