@@ -116,6 +116,32 @@ def test_a_device_may_flush_what_is_subnormal(recipe: str) -> None:
     assert recipe != "subnormals" or moved == {batch.op for batch in some}
 
 
+@pytest.mark.parametrize("recipe", ["integers", "grid"])
+def test_plain_sums_of_a_grid_have_no_bound(recipe: str) -> None:
+    """What float32 adds exactly, in whatever order, is asked for exactly."""
+    draw, exact = np.random.default_rng(3), set()
+    some = [batch for batch in of_smoke(recipe) if batch.tensors[batch.gradient].plain and batch.tensors[batch.gradient].dtype == "FLOAT"]
+    for batch, arrays in zip(some, compute(some, 0), strict=True):
+        for out in {"gradBias", "gradBetaOut"} & set(batch.wanted):
+            shape = batch.tensors[batch.gradient].shape[:2] if out == "gradBias" else (batch.names["N"], batch.names["C"])
+            terms = np.moveaxis(arrays[batch.gradient, "input"].reshape(*shape, -1), 1, 0).reshape(shape[1], -1)
+            if np.abs(terms).sum(1).max() < 2**23 * np.abs(terms[terms != 0]).min():
+                device = np.cumsum(terms[:, draw.permutation(terms.shape[1])], axis=1, dtype=np.float32)[:, -1]
+                assert np.array_equal(device, floats(arrays[out, "golden"])) and not arrays[out, "bound"].any(), (batch.ids, out)
+                exact.add(out)
+    assert exact == {"gradBias", "gradBetaOut"}
+
+
+def test_integers_are_asked_for_exactly_in_every_mode() -> None:
+    some = [batch for batch in of_smoke("integers") if batch.op == "convolution_backward" and batch.compute in ("FLOAT", "HFLOAT32")]
+    modes = set()
+    for batch, arrays in zip(some, compute(some, 0), strict=True):
+        for out in [out for out in batch.wanted if batch.tensors[out].dtype == "FLOAT"]:
+            assert not arrays[out, "bound"].any() and (floats(arrays[out, "golden"]) % 1 == 0).all(), (batch.ids, out)
+            modes.add((out, batch.compute))
+    assert {(out, "HFLOAT32") for out in ("gradInput", "gradWeight", "gradBias")} <= modes
+
+
 def moved(found: inputs.Inputs, arrays: Arrays, mantissa: int, chance: float = 1.0) -> Array:
     """What the gradient moves by where some of the inputs are rounded to so many bits; 0 where it is not finite."""
     draw = np.random.default_rng(2)

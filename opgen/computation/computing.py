@@ -130,16 +130,24 @@ def _evaluated(
 
 def _quanta(inputs: Inputs) -> dict[str, float | None]:
     """What all terms of each output's sums are multiples of; None where nothing is known."""
-    batch, partners = inputs.batch, getattr(kernel(inputs.batch.op), "PARTNERS", None)
+    batch, numbers = inputs.batch, inputs.numbers
     result: dict[str, float | None] = dict.fromkeys(batch.wanted)
-    if partners is None or batch.compute == "HFLOAT32" or batch.given:
+    if batch.given:
         return result
-    numbers, gradient = inputs.numbers, batch.gradient
-    for out in result:
-        quanta = [numbers[name].quantum for name in (gradient, partners.get(out)) if name in numbers]
+    for out, factors in _factors(batch).items():
+        quanta = [numbers[name].quantum for name in factors if name in numbers]
         known = [quantum for quantum in quanta if quantum is not None]
         result[out] = prod(known) if len(known) == len(quanta) else None
     return result
+
+
+def _factors(batch: Batch) -> dict[str, tuple[str, ...]]:
+    """The tensors whose product each term is, of the wanted outputs that are plain sums of products."""
+    module = kernel(batch.op)
+    partners, factors = getattr(module, "PARTNERS", None), getattr(module, "FACTORS", {})
+    if partners is not None:
+        factors = {out: (batch.gradient, *([partners[out]] if out in partners else [])) for out in batch.wanted} | factors
+    return {out: factors[out] for out in batch.wanted if out in factors}
 
 
 def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> None:

@@ -31,6 +31,8 @@ class Kernel(Protocol):
     * ``gain``, of the tensors: the largest factor that an intermediate value is multiplied by after the sums, at least 1;
     * ``places``, of the arguments of ``depth`` but the output: flat positions of the incoming gradient that may hold Inf or
       NaN, where a device cannot multiply them by padding;
+    * ``FACTORS``, beside or without ``PARTNERS``: output -> the tensors whose product each of its terms is, so that its sum of data on
+      a grid is known to be exact;
     * ``DIFFERENCES``: outputs that are differences of sums; where an Inf comes in, any value is right in them.
 
     Inf, NaN and overflows are meant: who calls holds numpy's warnings back, once for many calls.

@@ -26,6 +26,7 @@ from opgen.golden._columns import blocks
 
 DIFFERENCES = ("gradInput", "gradGammaOut")
 """Outputs that are differences of sums: where an Inf comes in, the form of the sums decides between Inf and NaN."""
+FACTORS = {"gradBetaOut": ("gradOut",)}
 ROOM = 1 << 18  # elements that are worked on at a time: 2 MiB
 AS_IS = nullcontext()
 
