@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import opgen
@@ -13,7 +14,7 @@ from opgen.computation import engine
 from opgen.model import FileError
 from opgen.resources import cases_folder
 from opgen.suites.selection import Request, header, shard
-from tests.suites import suite
+from tests.suites import page, suite
 
 WRONG = [
     ({"operators": ["avg_pool2d_backwards"]}, "no such operator (did you mean 'avg_pool2d_backward'?)"),
@@ -25,6 +26,8 @@ WRONG = [
     ({"operators": ["reflection_pad2d_backward"], "shard": "1/" + "9" * 5000}, "expects I/N with 1 <= I <= N"),
     ({"calls": "missing.jsonl"}, "cannot be read"),
     ({"calls": "some.jsonl", "seed_calls": "others.jsonl"}, "--seed-calls: others.jsonl: seeds a plan, and --calls takes none"),
+    ({"calls": "some.jsonl", "recipe": "integer"}, "--recipe: integer: no such recipe (did you mean 'integers'?); known are grid,"),
+    ({"recipe": "integers"}, "--recipe: integers: is for --calls; a plan names the recipes of its cases"),
     ({"plan": "{plan}", "operators": ["group_norm_backward"]}, "is a plan of one operator; leave out aclnnGroupNormBackward"),
     ({"plan": "{plan}", "operators": ["avg_pool2d_backward", "group_norm_backward"]}, "leave out aclnnGroupNormBackward"),
     ({"plan": "crash", "operators": ["avg_pool2d_backward", "group_norm_backward"]}, "crash: no such tier in the plan of aclnnGroupNorm"),
@@ -71,6 +74,26 @@ def test_calls_of_a_file(tmp_path: Path) -> None:
     assert [case.id for case in made.cases] == ["n0", "n1", "n2", "n3", "n4"]
     assert header(Request(calls=str(path)), made, 3)["plan"] == "calls"
     assert [case.id for case in Request(calls=str(path), patterns=["n[12]"]).suite().cases] == ["n1", "n2"]
+
+
+def test_calls_have_the_recipe_that_is_asked_for(tmp_path: Path) -> None:
+    """None is named where every tensor has values of its own."""
+    path = tmp_path / "calls.jsonl"
+    case = next(case for case in suite("reflection_pad2d_backward", "smoke").cases if case.compute == "FLOAT")
+    call = {"op": case.call.api, "product": case.call.product, "args": to_plain(case.call)}
+    inputs = {p.name: case.call.args[p.name] for p in page("reflection_pad2d_backward").inputs}
+    for name, tensors in (("one", list(inputs)[:1]), ("all", list(inputs))):
+        np.savez(tmp_path / f"{name}.npz", **{tensor: np.ones(inputs[tensor].shape, np.float32) for tensor in tensors})
+    own = [{}, {"data": "one.npz"}, {"data": "all.npz"}]
+    path.write_text("\n".join(json.dumps({"id": f"n{i}", **call, **data}) for i, data in enumerate(own)))
+    asked = Request(calls=str(path), recipe="integers")
+    made = asked.suite()
+    assert [one.recipe for one in made.cases] == ["integers", "integers", ""]
+    assert header(asked, made, 0)["recipe"] == "integers" and "recipe" not in header(Request(calls=str(path)), made, 0)
+    engine.write(made, tmp_path / "calls.h5", {})
+    with opgen.open(tmp_path / "calls.h5") as bundle:
+        drawn = bundle["n0"].inputs["gradOutput"]
+        assert (drawn % 1 == 0).all() and len(np.unique(drawn)) > 9 and (bundle["n2"].inputs["gradOutput"] == 1).all()
 
 
 def test_ids_that_no_bundle_can_keep_are_named_with_their_lines(tmp_path: Path) -> None:

@@ -128,8 +128,12 @@ def suite_options() -> Decorator:
         "--seed-calls", metavar="CALLS.jsonl", type=click.Path(), default="",
         help="Calls that exist already: what they cover is not made again.",
     )  # fmt: skip
+    recipe = click.option(
+        "--recipe", metavar="NAME", default="",
+        help="What data calls of --calls get: grid (by default), integers, normal or another recipe of plans.",
+    )  # fmt: skip
     part = click.option("--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case.")
-    shown = (operators_argument(), product_option(), plan_option(), given, seeds, case_option("patterns"), part)
+    shown = (operators_argument(), product_option(), plan_option(), given, recipe, seeds, case_option("patterns"), part)
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(shown):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
@@ -90,20 +90,27 @@ def _conditions(asked: Asked, judged: Judgement, answers: Answers | None) -> Ite
 def _cases(
     asked: Asked, judged: Judgement, answers: Answers | None, held: np.ndarray, compute: Sequence[str], why: Sequence[str]
 ) -> list[Case]:
-    """One case after the other; recipe, compute dtype and what is ``why`` mistrusted belong to data alone."""
+    """One case after the other; recipe, compute dtype and what is ``why`` mistrusted belong to data alone, a recipe to drawn ones."""
     page, library = judged.expectations(), [None] * len(asked.calls) if answers is None else answers.answers()
     row, data, purpose = asked.of.tolist(), held.tolist(), asked.purpose
     intent = {aims: told(aims) for aims in set(purpose.aims)}
+    own = [bool(arrays) and _whole(arrays, asked, i) for arrays, i in zip(purpose.given, row, strict=True)]
+    recipe = ["" if given else name for given, name in zip(own, purpose.recipe, strict=True)] if any(own) else purpose.recipe
 
     def where_data(values: Sequence[str]) -> Sequence[str]:
         return values if all(data) else [value if there else "" for value, there in zip(values, data, strict=True)]
 
     columns = zip(
         purpose.ids, map(asked.calls.__getitem__, row), purpose.kind, map(intent.__getitem__, purpose.aims), map(page.__getitem__, row),
-        map(library.__getitem__, row), where_data(purpose.recipe), [2 if there else 1 for there in data], purpose.twin,
+        map(library.__getitem__, row), where_data(recipe), [2 if there else 1 for there in data], purpose.twin,
         where_data(compute), where_data(why), strict=True,
     )  # fmt: skip
     return list(map(Case._make, columns))
+
+
+def _whole(arrays: Mapping[str, object], asked: Asked, call: int) -> bool:
+    """Whether every input of a call has values of its own, so that nothing is drawn."""
+    return all(p.name in arrays for p in asked.spec.inputs if asked.calls[call].args[p.name] is not None)
 
 
 def _wanted(judged: Judgement) -> dict[str, np.ndarray]:

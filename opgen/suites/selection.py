@@ -15,12 +15,13 @@ from opgen.calls.jsonl import NamedCall, read_calls, to_plain
 from opgen.calls.words import words
 from opgen.model import LONGEST_ID, FileError, Problem, natural, unkept
 from opgen.numbers.numerics import Array
+from opgen.numbers.recipes import RECIPES
 from opgen.page.book import Book, book
 from opgen.page.spec import Spec
 from opgen.planning.fitting import fit, shipped_plan
 from opgen.planning.plan import TIERS, Plan, load_plan
 from opgen.suites.dumps import read_dumps
-from opgen.suites.suite import Suite, call_suite, plan_suite
+from opgen.suites.suite import DEFAULT, Suite, call_suite, plan_suite
 from opgen.yamlfile import did_you_mean
 
 
@@ -35,6 +36,7 @@ class Request:
     patterns: Sequence[str] = ()
     shard: str = ""
     seed_calls: str = ""
+    recipe: str = ""
 
     @property
     def name(self) -> str:
@@ -50,6 +52,8 @@ class Request:
                 raise FileError([Problem("--product", None, product, f"no such product{hint}; known are {', '.join(words().products)}")])
         if self.calls and self.seed_calls:
             raise FileError([Problem("--seed-calls", None, self.seed_calls, "seeds a plan, and --calls takes none; leave one of them out")])
+        if self.recipe:
+            self._recipe()
         if self.calls:
             found = self._of_calls(known)
         else:
@@ -109,7 +113,15 @@ class Request:
         given = {one.id: arrays for one, arrays in self.given}
         calls = [one for one, _ in self.given]
         page, plan = lambda call: known.by_page[call.api, call.product], lambda spec: shipped_plan(known.of(spec.api))
-        return call_suite(calls, page, plan, given=given)
+        return call_suite(calls, page, plan, given=given, recipe=self.recipe or DEFAULT)
+
+    def _recipe(self) -> None:
+        """FileError unless the recipe exists and is for calls."""
+        if self.recipe not in RECIPES:
+            text = f"no such recipe{did_you_mean(self.recipe, RECIPES)}; known are {', '.join(RECIPES)}"
+            raise FileError([Problem("--recipe", None, self.recipe, text)])
+        if not self.calls:
+            raise FileError([Problem("--recipe", None, self.recipe, "is for --calls; a plan names the recipes of its cases")])
 
 
 def _unkept(name: str) -> str:
@@ -157,6 +169,7 @@ def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
         "chosen": [*request.products, *request.patterns, *([f"seeded by {request.seed_calls}"] if request.seed_calls else [])],
         "shard": request.shard,
         "seed": seed,
+        **({"recipe": request.recipe} if request.recipe else {}),
         **({"given": request.digest} if request.given else {}),
     }
 

@@ -34,6 +34,8 @@ from opgen.suites.stored import Stored
 MOST_ELEMENTS = 2**20
 """Elements of all tensors of a given call up to which it has data."""
 
+DEFAULT = "grid"
+"""The recipe of calls for which none is named."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -106,9 +108,10 @@ def plan_suite(
 
 def call_suite(
     calls: Sequence[NamedCall], page: Callable[[Call], Spec], plan: Callable[[Spec], Plan], elements: int = MOST_ELEMENTS,
-    given: Mapping[str, Mapping[str, Any]] = _NOTHING,
+    given: Mapping[str, Mapping[str, Any]] = _NOTHING, recipe: str = DEFAULT,
 ) -> Suite:
-    """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id -> the arrays of its tensors."""
+    """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id -> the arrays of its tensors, ``recipe``
+    draws the others."""
     suite = Suite()
     number, first = numbered([id(one.call) for one in calls])
     distinct = [calls[i].call for i in first.tolist()]
@@ -119,7 +122,7 @@ def call_suite(
         mine, spec = np.flatnonzero(of_page == i), specs[starts[i]]
         some, ids = [distinct[j] for j in mine.tolist()], [calls[j].id for j in places.tolist()]
         nothing, aims, arrays = [""] * len(ids), [()] * len(ids), [given.get(one, _NOTHING) for one in ids]
-        purpose = Purpose(["call"] * len(ids), aims, ["grid"] * len(ids), nothing, ids, arrays)
+        purpose = Purpose(["call"] * len(ids), aims, [recipe] * len(ids), nothing, ids, arrays)
         of = np.searchsorted(mine, number[places])
         _add(suite, Asked(spec, plan(spec), some, from_calls(spec.api, spec.kinds, some), of, purpose, elements, places))
     order = np.argsort(np.concatenate([*pages, np.zeros(0, dtype=np.intp)])).tolist()
