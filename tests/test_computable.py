@@ -10,10 +10,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import opgen
 from opgen.calls.jsonl import NamedCall, parse_call
 from opgen.calls.table import from_calls
 from opgen.judge.library import answer
 from opgen.judge.oracle import judge
+from opgen.numbers.canary import pattern
 from opgen.page.book import book
 from opgen.suites.computable import computable, holdable
 from tests import device_sample as sample
@@ -76,6 +78,26 @@ def test_what_nobody_reads_or_asks_for_spoils_no_answer(call, can):
     assert not judged.valid[0]
     accepting = SimpleNamespace(accepted=np.ones(1, dtype=bool))  # a library that takes everything
     assert computable(judged, accepting)[0] == can
+
+
+def test_sums_over_nothing_are_an_answer(tmp_path):
+    """Where a library takes an extent of 0 that the page does not: zeros, and a device that writes nothing is known."""
+    x, rows, gamma = sample.tensor([0, 6, 5]), sample.tensor([0, 2]), sample.tensor([6])
+    call = sample.norm(gradOut=x, input=x, mean=rows, rstd=rows, gamma=gamma, N=0, C=6, HxW=5, group=2, gradInput=x, gradGammaOut=gamma,
+                       gradBetaOut=gamma)  # fmt: skip
+    judged, able, _ = answers_of([parse_call(json.dumps({"id": "x", **call}), book().kinds)])
+    assert not judged.valid[0] and able[0]
+    with opgen.open(sample.write(tmp_path / "none.h5", {"none": call})) as bundle:
+        case = bundle["none"]
+        assert {name: (golden.shape, golden.any(), case.bound[name].any()) for name, golden in case.golden.items()} == {
+            "gradInput": ((0, 6, 5), False, False), "gradGammaOut": ((6,), False, False), "gradBetaOut": ((6,), False, False)
+        }  # fmt: skip
+        canary = pattern("FLOAT", 4).view(np.float32)[0]
+        for value, verdict in ((np.float32(0), "passed"), (canary, "known deviation"), (np.float32(1), "failed")):
+            outputs = {name: np.full(golden.shape, value) for name, golden in case.golden.items()}
+            with opgen.Results.create(tmp_path / "results.h5", bundle, force=True) as results:
+                results.add("none", status=0, outputs=outputs)
+            assert opgen.diff(bundle.path, tmp_path / "results.h5")["none"].verdict == verdict, value
 
 
 @pytest.mark.parametrize(

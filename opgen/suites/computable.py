@@ -1,8 +1,8 @@
 """Which calls have an answer that can be computed: those the page allows, and those the library accepts all the same.
 
 A call that the library accepts and the page forbids has data and goldens too, as long as what it breaks leaves the
-mathematics alone: a dtype, a format, a product, a pointer or an array that nobody reads, an upper limit, the range of a scalar
-that says nothing of extents, an output that is not asked for.
+mathematics alone: a dtype, a format, a product, a pointer or an array that nobody reads, an upper limit, an extent of 0, the range
+of a scalar that says nothing of extents, an output that is not asked for.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from opgen.calls.table import CallTable, ScalarColumn, TensorColumn
 from opgen.calls.words import words
 from opgen.judge.library import Answers
 from opgen.judge.oracle import Judgement
+from opgen.language.parts import NOTHING
 from opgen.numbers.numerics import DTYPES
 from opgen.page.rules import Guard, Rule, holds
 from opgen.page.spec import Spec
@@ -45,7 +46,7 @@ def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
     for rule, _ in judged.breaking:
         for guard in rule.guards:
             if shapes_the_answer(rule, guard, judged):
-                spoilt |= guard.broken(judged.view, len(judged.table)) & _asked_for(guard, judged)
+                spoilt |= guard.broken(judged.view, len(judged.table)) & _asked_for(guard, judged) & ~_of_nothing(guard, judged)
     required = np.ones(len(judged.table), dtype=bool)
     for parameter in judged.spec.parameters.values():
         column = judged.table.columns[parameter.name]
@@ -54,6 +55,15 @@ def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
         if needed and not isinstance(column, ScalarColumn):
             required &= ~column.null
     return np.asarray(judged.valid | (asked & required & ~spoilt))
+
+
+def _of_nothing(guard: Guard, judged: Judgement) -> np.ndarray:
+    """(rows,) bool: whether 0 is what breaks a guard that asks for 1 or more: sums over nothing are 0."""
+    relation, rows = guard.require, len(judged.table)
+    least = [term.read(NOTHING).data for term in relation.right if not term.refs]
+    if relation.operator != ">=" or relation.left.kind != "int" or least != [1]:
+        return np.zeros(rows, dtype=bool)
+    return np.broadcast_to(np.asarray(relation.left.read(judged.view).data == 0), rows)
 
 
 def _asked_for(guard: Guard, judged: Judgement) -> np.ndarray:
