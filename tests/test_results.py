@@ -140,7 +140,7 @@ def test_an_exception_or_an_existing_file_leaves_what_was_there(bundle: Bundle, 
     with pytest.raises(BundleError, match="is an opgen results file, not a bundle file; opgen generate writes one$"):
         opgen.open(tmp_path / "r.h5")
     (tmp_path / "other.h5").write_bytes(b"\x89HDF" * 2000)
-    with pytest.raises(BundleError, match="not an opgen results, .*; opgen run writes one, and so does opgen.Results$"):
+    with pytest.raises(BundleError, match="not an opgen results file, .*; opgen run writes one, and so does opgen.Results$"):
         opgen.Results.open(tmp_path / "other.h5")
 
 

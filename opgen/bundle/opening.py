@@ -82,7 +82,7 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
         raise BundleError(f"{path}: cannot read: {error.strerror}") from None
     found = _FIRST.match(block)
     if found is None or len(block) < container.FIRST_BLOCK:
-        raise BundleError(f"{path}: not an opgen {kind}, or its beginning is damaged; {_WRITES[kind]}")
+        raise BundleError(f"{path}: not an opgen {kind} file, or its beginning is damaged; {_WRITES[kind]}")
     if found["kind"].decode() != kind:
         raise BundleError(f"{path}: is an opgen {found['kind'].decode()} file, not a {kind} file; {_WRITES[kind]}")
     if int(found["version"]) > container.FORMAT_VERSION:
