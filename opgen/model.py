@@ -43,10 +43,12 @@ def admits(codes: Collection[Code], status: Code) -> bool:
 def written(codes: Iterable[Code]) -> str:
     """Codes for people.
 
-    >>> written((161002, "any_error"))
-    '161002 or any error'
+    >>> written((161001, 161002)), written((161002, "any_error")), written((0, "any_error"))
+    ('161001 or 161002', '161002 or any other error', '0 or any error')
     """
-    return " or ".join("any error" if code == ANY_ERROR else str(code) for code in codes)
+    listed = list(codes)
+    rest = "any other error" if any(isinstance(code, int) and code != 0 for code in listed) else "any error"
+    return " or ".join(rest if code == ANY_ERROR else str(code) for code in listed)
 
 
 LONGEST_ID = 1024

@@ -535,4 +535,4 @@ def test_call_line(bundle):
 
 
 def test_words_of_codes():
-    assert written((161001, "any_error")) == "161001 or any error"
+    assert written((161001, "any_error")) == "161001 or any other error"

@@ -104,7 +104,7 @@ def test_the_text_says_the_call_the_clause_the_rule_and_the_values() -> None:
     assert "  gradOutput       FLOAT ND [2, 3, 4, 4]\n" in text and "  stride           []\n" in text and "  gamma         null\n" in text
     assert "    pad_height (clause 161002.7, line 79): padH <= kH / 2; found padH=2, kH=2\n" in text
     assert "    divisible (line 31): C % group == 0; found C=3, group=2\n" in text
-    assert "  page: 161002 or any error (stated)\n" in text and "  library: 161002 (" in text
+    assert "  page: 161002 or any other error (stated)\n" in text and "  library: 161002 (" in text
 
 
 def test_ids_of_any_letters() -> None:
