@@ -50,7 +50,7 @@ def test_cases_that_came_and_went():
 
 def test_an_error_that_grew_is_mentioned():
     after = Report([Verdict("a", "passed", "", {"ratio": 0.9})])
-    assert [one.case for one in compare(report(a="passed"), after).worse_ratio] == ["a"]
+    assert list(map(str, compare(report(a="passed"), after).worse_ratio)) == ["a: passed, error/bound 0.1 -> 0.9"]
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,16 @@ from opgen.verdict.statuses import BAD, STRICT
 
 @dataclass(frozen=True)
 class Change:
-    """One case whose verdict is another; None where a report does not have the case."""
+    """One case whose verdict is another, or whose error grew; None where a report does not have the case."""
 
     case: str
     before: Verdict | None
     after: Verdict | None
 
     def __str__(self) -> str:
+        if self.before is not None and self.after is not None and self.before.verdict == self.after.verdict:
+            was, now = (float(one.metrics.get("ratio", 0.0)) for one in (self.before, self.after))
+            return f"{self.case}: {self.after.verdict}, error/bound {was:.3g} -> {now:.3g}"
         old, new = (one.verdict if one is not None else "not there" for one in (self.before, self.after))
         detail = self.after.detail if self.after is not None else ""
         return f"{self.case}: {old} -> {new}" + (f": {detail}" if detail else "")
