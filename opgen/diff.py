@@ -168,8 +168,8 @@ class _Comparison:
         if self.explained >= EXPLAINED:
             return f"{name}: {beyond} of {int(self.table['elements'][i])} elements beyond the bound"
         self.explained += 1
-        case = self.bundle[int(self.outputs.case[i])]
-        return explain.sentence(explain.compared(case, name, self.answers.tensor(i)))
+        found = explain.compared(self.bundle[int(self.outputs.case[i])], name, self.answers.tensor(i))
+        return explain.sentence(found, explain.likeness(found))
 
     def _vacuous(self, row: int, compared: bool) -> str:
         why: str = self.bundle.strings[self.bundle.tables["cases"]["mistrusted"][row]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,7 @@ def test_one_wrong_element_fails_its_case_alone(bundle, tmp_path, name):
             lambda o: {**o, "gradWeight": np.where(np.arange(4)[:, None, None, None] < 2, np.float32(99), o["gradWeight"])},
             "the first group",
         ),
+        (lambda o: {**o, "gradBias": o["gradBias"] + np.float32([0, 0, 9, 0])}, "1 of 4 elements beyond the bound, the first channel in"),
     ],
 )
 def test_wrong_outputs_are_told_in_words(bundle, tmp_path, spoil, message):
@@ -106,6 +109,20 @@ def test_untouched_outputs_are_seen(bundle, tmp_path):
         "pool-plain", lambda o: {"gradInput": np.where(np.arange(6) > 2, canary.pattern("FLOAT", 4).view(np.float32)[0], o["gradInput"])}
     )
     assert "108 elements were never written" in judged(bundle, tmp_path, half)["pool-plain"].detail
+
+
+def test_numbers_that_differ_are_shown_to_differ(bundle, tmp_path):
+    def next_one(outputs):
+        return {"gradInput": np.nextafter(outputs["gradInput"], np.inf)}
+
+    detail = judged(bundle, tmp_path, only("pad-DOUBLE", next_one))["pad-DOUBLE"].detail
+    got, expected = re.search(r": (\S+), expected (\S+) ± 0", detail).groups()
+    assert float(got) == np.nextafter(float(expected), np.inf)
+
+
+def test_a_vector_goes_by_channels(bundle, tmp_path):
+    spoil = only("conv-half", lambda o: {**o, "gradBias": o["gradBias"] + np.float16([0, 9, 0, 0])})
+    assert "channel 1 of 0 to 3;" in judged(bundle, tmp_path, spoil)["conv-half"].detail
 
 
 def test_masked_outputs_may_hold_anything(bundle, tmp_path):

@@ -13,6 +13,7 @@ from opgen.bundle.case import CaseView
 from opgen.numbers import canary
 from opgen.numbers.numerics import DTYPES, Array
 from opgen.page.book import book
+from opgen.verdict.likeness import resembles
 from opgen.verdict.pattern import axis_names, describe
 
 _NAMES = {dtype.numpy: name for name, dtype in DTYPES.items()}
@@ -29,6 +30,7 @@ class Compared:
     form: tuple[int, ...]
     axes: tuple[str, ...]
     untouched: int = 0
+    dtype: str = ""
 
     @property
     def ratio(self) -> Array:
@@ -50,7 +52,7 @@ def compared(case: CaseView, name: str, device: Array) -> Compared:
     golden, bound = case.golden[name], case.bound[name]
     wide = np.complex128 if np.iscomplexobj(golden) else np.float64
     values = device.reshape(golden.shape).astype(wide)
-    return Compared(name, values, golden.astype(wide), bound.astype(wide), *form_of(case, name), untouched(device))
+    return Compared(name, values, golden.astype(wide), bound.astype(wide), *form_of(case, name), untouched(device), _NAMES[device.dtype])
 
 
 def form_of(case: CaseView, name: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -85,65 +87,51 @@ def form_of(case: CaseView, name: str) -> tuple[tuple[int, ...], tuple[str, ...]
 
 
 def _free(args: Mapping[str, Any], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """A shape that is free: what N, C and HxW make of it, where they are arguments."""
+    """A shape that is free: what N, C and HxW make of it, where they are arguments; else a vector has a value per channel."""
     sizes = {letter: args[key] for letter, key in (("N", "N"), ("C", "C"), ("P", "HxW")) if isinstance(args.get(key), int)}
     for letters in (("N", "C", "P"), ("N", "C"), ("C",)):
         if set(letters) <= set(sizes) and prod(shape) == prod(sizes[letter] for letter in letters):
             return tuple(sizes[letter] for letter in letters), letters
-    return shape, ()
+    return shape, ("C",) if len(shape) == 1 else ()
 
 
-def sentence(found: Compared) -> str:
-    """One output that disagrees, for people."""
+def likeness(found: Compared) -> str:
+    """What a wrong output is instead of what is expected; empty where it is nothing simple."""
+    if found.untouched:
+        return "nothing was written" if found.untouched == found.wrong.size else f"{found.untouched} elements were never written"
+    return resembles(found.device, found.golden, found.wrong, found.dtype)
+
+
+def sentence(found: Compared, like: str) -> str:
+    """One output that disagrees, for people; ``like``: its :func:`likeness`."""
     ratio, wrong = found.ratio, found.wrong
     count = int(wrong.sum())
     where = describe(wrong.reshape(found.form), found.axes)
     at = np.unravel_index(int(np.argmax(np.where(np.isnan(ratio), np.inf, ratio))), ratio.shape) if ratio.ndim else ()
     worst = [int(i) for i in at]
-    got, expected, bound = found.device[at], found.golden[at], found.bound[at]
+    got, expected = told_apart(found.device[at], found.golden[at])
     text = f"{found.name}: {count} of {wrong.size} elements beyond the bound"
     text += f", {where}" if where else ""
-    text += f"; worst at {worst}: {got:.9g}, expected {expected:.9g} ± {_size(bound):.3g}"
+    text += f"; worst at {worst}: {got}, expected {expected} ± {_size(found.bound[at]):.3g}"
     if np.isfinite(ratio[at]) and ratio[at] >= 1:
         text += f" ({ratio[at]:.3g} × bound)"
-    like = resembles(found)
-    if found.untouched:
-        like = "nothing was written" if found.untouched == wrong.size else f"{found.untouched} elements were never written"
     return text + (f"; {like}" if like else "")
+
+
+def told_apart(one: Array, other: Array) -> tuple[str, str]:
+    """Two numbers with nine digits, or with all that they have where those do not tell them apart.
+
+    >>> told_apart(np.float64(0.1), np.float64(2)), told_apart(np.float64(1), np.float64(1 + 2**-52))
+    (('0.1', '2'), ('1.0', '1.0000000000000002'))
+    """
+    short = f"{one:.9g}", f"{other:.9g}"
+    return short if short[0] != short[1] else (str(one), str(other))
 
 
 def untouched(device: Array) -> int:
     """How many elements of an output still hold the canary that the aclnn backend lays in it: a NaN that no operation produces."""
     pattern = canary.pattern(_NAMES[device.dtype], device.itemsize)
     return int((np.ascontiguousarray(device).reshape(-1).view(np.uint8).reshape(-1, device.itemsize) == pattern).all(axis=1).sum())
-
-
-def resembles(found: Compared) -> str:
-    """What a wrong output is instead, where it is something simple."""
-    device, golden = found.device, found.golden
-    if found.device.size < 2 or not found.wrong.any():
-        return ""
-    if np.isnan(device).all():
-        return "all NaN"
-    if not device.any():
-        return "all zeros"
-    with np.errstate(all="ignore"):
-        if np.isnan(device).any() and not np.isnan(golden).any():
-            return "NaN where none belongs"
-        if np.allclose(device, -golden, rtol=1e-2, atol=0):
-            return "the sign is reversed"
-        some = np.isfinite(golden) & (golden != 0) & np.isfinite(device)
-        factors = device[some] / golden[some]
-    if len(factors) > 3 and np.abs(factors - 1).max() > 1e-2 and np.ptp(factors.real) <= 1e-2 * np.abs(factors).min():
-        factor = np.median(factors.real)
-        return "the sign is reversed" if abs(factor + 1) <= 1e-2 else f"{factor:.4g} times what is expected"
-    exchanged = golden.swapaxes(-1, -2) if golden.ndim > 1 else golden
-    if np.allclose(device.reshape(exchanged.shape), exchanged, rtol=1e-2, atol=0):
-        return "the last two axes are exchanged"
-    for axis in range(device.ndim):
-        if device.shape[axis] > 1 and np.allclose(np.flip(device, axis), golden, rtol=1e-2, atol=0):
-            return f"reversed along axis {axis}"
-    return ""
 
 
 def _ratio(device: Array, golden: Array, bound: Array) -> Array:
