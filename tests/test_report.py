@@ -69,6 +69,21 @@ def test_text_of_a_right_device(files):
     assert "shared" not in said
 
 
+def test_text_lists_every_failing_case_where_it_is_asked_to(files):
+    few, every = (CliRunner().invoke(command, [*map(str, files[::2]), *more]).stdout for more in ((), ("--all",)))
+    names = [verdict.case for verdict in opgen.diff(files[0], files[2]).bad()]
+    assert len(names) == text.SHOWN + 1
+    assert ("... and 1 more: --all lists them" in few, sum(f"  {name}\n" in few for name in names)) == (True, text.SHOWN)
+    assert ("more" in every, all(f"  {name}\n" in every for name in names)) == (False, True)
+
+
+def test_text_has_no_error_where_no_output_was_returned(files, tmp_path):
+    with opgen.open(files[0]) as bundle:
+        lost = sample.answer(bundle, tmp_path / "lost.h5", lambda case, outputs: {} if case.id.startswith("conv-") else outputs)
+    rows = [line.split() for line in shown(opgen.diff(files[0], lost)).splitlines()]
+    assert [row[2:] for row in rows if row[:2] == ["ConvolutionBackward", "FLOAT"]] == [["4", "·", "·"]]
+
+
 def test_the_first_few_cases_are_different_ones(broken):
     first = text.spread(broken.bad())[:2]
     assert {verdict.verdict for verdict in first} == {"crashed", "failed"}

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     help="Whose status codes count; both knows deviations.",
 )
 @click.option("--strict", is_flag=True, help="Lenient cases and known deviations fail too.")
+@click.option("--all", "whole", is_flag=True, help="List every failing case, not the first few alone.")
 @click.option(
     "--waivers", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="YAML file of verdicts that are accepted until a day."
 )
@@ -55,8 +56,8 @@ if TYPE_CHECKING:
 @case_option()
 @quiet_option()
 def command(
-    bundle: str, results: str, against: str | None, again: tuple[str, ...], truth: str, strict: bool, waivers: str | None,
-    html: str | None, junit: str | None, as_json: str | None, cases: tuple[str, ...], quiet: bool,
+    bundle: str, results: str, against: str | None, again: tuple[str, ...], truth: str, strict: bool, whole: bool,
+    waivers: str | None, html: str | None, junit: str | None, as_json: str | None, cases: tuple[str, ...], quiet: bool,
 ) -> None:  # fmt: skip
     """Compare the results of a device with the goldens of a bundle: a verdict per case.
 
@@ -86,7 +87,7 @@ def command(
     elif as_json:
         _write(as_json, lambda: data.text(report), quiet, note)
     if as_json != "-" and not quiet:
-        text.render(report, output(), strict)
+        text.render(report, output(), strict, None if whole else text.SHOWN)
     sys.exit(1 if report.bad(strict) else 0)
 
 

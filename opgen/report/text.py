@@ -21,12 +21,12 @@ _SHORT = {KNOWN: "known"}
 STYLES = {**dict.fromkeys(BAD, "bold red"), LENIENT: "yellow", KNOWN: "yellow", PASSED: "green"}
 
 
-def render(report: Report, console: Console, strict: bool = False, shown: int = SHOWN) -> None:
-    """Print a report; ``shown`` bad cases at most."""
+def render(report: Report, console: Console, strict: bool = False, shown: int | None = SHOWN) -> None:
+    """Print a report; ``shown`` bad cases at most, all of them where it is None."""
     console.print(Group(*_parts(report, strict, shown)))
 
 
-def _parts(report: Report, strict: bool, shown: int) -> Iterator[Any]:
+def _parts(report: Report, strict: bool, shown: int | None) -> Iterator[Any]:
     yield _table(report)
     yield Text()
     if report.criteria:
@@ -61,10 +61,9 @@ def _table(report: Report) -> Table:
         table.add_column(_SHORT.get(name, name), justify="right")
     largest: dict[tuple[str, str], float] = {}
     for verdict in report:
-        if "ratio" in verdict.metrics or "outputs" in verdict.metrics:
+        for one in verdict.metrics.get("outputs", {}).values():
             key = (str(verdict.metrics["op"]), str(verdict.metrics["dtype"]))
-            ratio = max((one["ratio"] for one in verdict.metrics.get("outputs", {}).values()), default=0.0)
-            largest[key] = max(largest.get(key, 0.0), ratio)
+            largest[key] = max(largest.get(key, 0.0), one["ratio"])
     for (op, dtype), counts in report.by("op", "dtype").items():
         cells = [Text(str(counts[name]), style=STYLES.get(name, "")) if counts[name] else Text("·", style="dim") for name in names]
         ratio = f"{largest[op, dtype]:.3g}" if (op, dtype) in largest else ""
@@ -79,14 +78,14 @@ def _criteria(report: Report) -> Text:
     return Text("outputs that meet  ", style="bold") + Text(", ").join(parts)
 
 
-def _bad(bad: list[Verdict], shown: int) -> Iterator[Any]:
+def _bad(bad: list[Verdict], shown: int | None) -> Iterator[Any]:
     """The worst first: crashes, then by error / bound; no two in a row of one kind while there are others."""
     for verdict in spread(bad)[:shown]:
         style = STYLES.get(verdict.verdict, "")
         yield Text.from_markup(f"[{style}]{verdict.verdict}[/]  {literal(verdict.case)}", overflow="fold")
         yield Padding(Text(visible(verdict.detail), overflow="fold"), (0, 0, 0, 8))
-    if len(bad) > shown:
-        yield Text(f"        ... and {len(bad) - shown} more", style="dim")
+    if shown is not None and len(bad) > shown:
+        yield Text(f"        ... and {len(bad) - shown} more: --all lists them", style="dim")
     yield Text()
 
 
