@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ import opgen
 from opgen.bundle import container
 from opgen.computation import engine
 from opgen.judge import erratafile, library
-from opgen.model import FileError, written
+from opgen.model import FileError, Verdict, written
 from opgen.numbers import canary
 from opgen.numbers.numerics import DTYPES
 from opgen.page.book import book
 from opgen.resources import specs_folder
+from opgen.verdict.common import findings, ranked
 from opgen.verdict.explain import call_line
 from opgen.verdict.outcome import Report
 from opgen.verdict.pattern import describe
@@ -531,6 +533,39 @@ def test_what_failures_share(tmp_path):
     weight = [str(one) for one in report.findings if "gradWeight" in one.what]
     assert weight[0].startswith("ConvolutionBackward gradWeight: 4 of 4 failures have ")
     assert weight[0].endswith("BFLOAT16 and groups > 1 (0 of 14 passes)") or weight[0].endswith("groups > 1 and BFLOAT16 (0 of 14 passes)")
+
+
+def test_wrong_statuses_are_held_against_every_right_answer(tmp_path):
+    """Those of cases with outputs too: the device refuses one dtype, and nothing else tells its cases from the others."""
+    calls = {f"{dtype}-{n}": sample.pad(dtype, (n % 2, n % 3, 1, 1)) for dtype in ("FLOAT16", "FLOAT", "DOUBLE") for n in range(6)}
+    with opgen.open(sample.write(tmp_path / "s.h5", calls)) as bundle:
+        report = judged(bundle, tmp_path, **{f"DOUBLE_{n}": 161002 for n in range(6)})
+    assert [str(one) for one in report.findings][0] == "ReflectionPad2dBackward: 6 of 6 failures have DOUBLE (0 of 12 passes)"
+
+
+@pytest.mark.parametrize("failures", [1, 2])
+def test_few_failures_share_nothing(bundle, tmp_path, failures):
+    names = ["pad-DOUBLE", "pad-COMPLEX128"][:failures]
+    report = judged(bundle, tmp_path, lambda case, o: {"gradInput": o["gradInput"] * 3} if case.id in names else o)
+    assert (len(report.bad()), list(report.findings)) == (failures, [])
+
+
+def test_what_fits_by_chance_is_not_said():
+    """Of all sets of six cases one is just the three that failed; of two sets it would be no chance."""
+    failed = np.arange(6) < 3
+    matrix = np.array(list(product([False, True], repeat=6)))
+    assert ranked([str(row) for row in matrix], matrix, failed) == []
+    assert [text for text, _ in ranked(["these", "another"], np.array([failed, np.arange(6) < 5]), failed)] == ["these"]
+
+
+def test_a_pass_that_proves_nothing_is_no_pass_to_share(tmp_path):
+    calls = {f"{dtype}-{n}": sample.pad(dtype, (n % 2, n % 3, 1, 1)) for dtype in ("FLOAT", "DOUBLE") for n in range(6)}
+    with opgen.open(sample.write(tmp_path / "s.h5", calls)) as bundle:
+        report = judged(bundle, tmp_path, lambda case, o: {"gradInput": o["gradInput"] * 2} if case.id in list(calls)[6:10] else o)
+        verdicts = dict(enumerate(report)) | {row: Verdict(report.verdicts[row].case, "mistrusted", "", report.verdicts[row].metrics)
+                                              for row in (10, 11)}  # fmt: skip
+        found = [str(one) for one in findings(bundle, verdicts)]
+    assert found[0] == "ReflectionPad2dBackward gradInput: 4 of 4 failures have DOUBLE (0 of 6 passes)"
 
 
 def test_describe_places():

@@ -7,6 +7,7 @@ product, the compute dtype, the recipe, and of every number whether it is 0, 1, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import exp, lgamma
 
 import numpy as np
 
@@ -20,32 +21,39 @@ from opgen.page.binding import TableView
 from opgen.page.book import book
 from opgen.page.spec import Spec
 from opgen.verdict.outcome import Finding
-from opgen.verdict.statuses import BAD, KNOWN, LENIENT, MISTRUSTED, PASSED
+from opgen.verdict.statuses import BAD, LENIENT, PASSED
 
 FEW_VALUES = 12
 """Numbers and dtypes are facts by themselves where a suite has at most so many of them."""
 SHOWN = 3
+FEW = 3
+"""Fewer failures share nothing but by chance."""
 LEAST = 0.9
 """The part of the failures that must have a fact, for the fact to be worth saying."""
 STATED = ("stated", "unsupported_product")
 CLEAR = 0.6
 """How much larger than the part of the passes it must be."""
+LUCK = 1.0
+"""How many of the facts that differ, or of their pairs, may be expected to fit so well by chance: fewer than this."""
 
 
 def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[Finding]:
-    """The best facts for the wrong statuses of each operator and for each of its outputs. ``verdicts`` is by row of the bundle."""
+    """The best facts for the wrong statuses of each operator and for each of its outputs. ``verdicts`` is by row of the bundle.
+
+    Cases of which a pass proves nothing, and known deviations, are neither failures nor passes.
+    """
     kinds: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
     for row, verdict in verdicts.items():
-        op, outputs = str(verdict.metrics.get("op")), verdict.metrics.get("outputs")
-        if outputs and verdict.verdict == KNOWN:
-            continue
-        for name, one in outputs.items() if outputs else [("", None)]:
-            failed = verdict.verdict in BAD and (one is None or one["beyond"] > 0)
-            if failed or verdict.verdict in (PASSED, MISTRUSTED, LENIENT) or (verdict.verdict in BAD and one is not None):
-                kinds.setdefault((op, name), ([], []))[not failed].append(row)
+        op, outputs = str(verdict.metrics.get("op")), verdict.metrics.get("outputs", {})
+        failed, right = verdict.verdict in BAD, verdict.verdict in (PASSED, LENIENT)
+        if right or (failed and not outputs):
+            kinds.setdefault((op, ""), ([], []))[right].append(row)
+        for name, one in outputs.items():
+            if right or failed:
+                kinds.setdefault((op, name), ([], []))[right or not one["beyond"]].append(row)
     found: list[Finding] = []
     for (op, name), (bad, good) in sorted(kinds.items()):
-        if bad:
+        if len(bad) >= FEW:
             found += _of_output(bundle, f"{op.removeprefix('aclnn')} {name}".rstrip(), bad, good)
     return sorted(found, key=lambda one: -one.failures)
 
@@ -84,13 +92,26 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
     candidates += [(float(pair[i, j]), (i, j)) for i, j in zip(*np.nonzero(np.triu(better > 0.02, 1)), strict=True)]
     candidates.sort(key=lambda one: (-round(one[0], 4), len(one[1]), sum(len(labels[keep[i]]) for i in one[1])))
     chosen: list[tuple[str, Array]] = []
+    tried = len(np.unique(np.packbits(matrix, axis=1), axis=0))
     for score, which in candidates:
         if score < max(CLEAR, candidates[0][0] - 0.05) or len(chosen) == SHOWN:
             break
         mine: Array = np.asarray(matrix[keep[list(which)]].all(axis=0))
-        if not any(np.array_equal(mine, other) for _, other in chosen):
+        luck = _chance(mine, failed) * tried ** len(which)
+        if luck < LUCK and not any(np.array_equal(mine, other) for _, other in chosen):
             chosen.append((" and ".join(labels[keep[i]] for i in which), mine))
     return chosen
+
+
+def _chance(mine: Array, failed: Array) -> float:
+    """How probable it is that so many of the rows that have a fact are failures, if failures have nothing to do with it."""
+    rows, having, bad, both = len(mine), int(mine.sum()), int(failed.sum()), int((mine & failed).sum())
+    return exp(_choices(having, both) + _choices(rows - having, bad - both) - _choices(rows, bad))
+
+
+def _choices(of: int, some: int) -> float:
+    """The logarithm of the number of ways to choose some of so many."""
+    return lgamma(of + 1) - lgamma(some + 1) - lgamma(of - some + 1)
 
 
 def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
