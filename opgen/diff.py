@@ -14,12 +14,13 @@ from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.calls.ids import chosen
 from opgen.model import Truth, Verdict
-from opgen.verdict import common, deviations, explain, metrics, statuses
+from opgen.verdict import common, deviations, explain, metrics
 from opgen.verdict.answers import Answers, Outputs, align, outputs_of
+from opgen.verdict.firstphase import Answered, answered
 from opgen.verdict.measuring import Precisions, measured, precisions
 from opgen.verdict.metrics import Table
 from opgen.verdict.outcome import Report
-from opgen.verdict.statuses import FAILED, KNOWN, LENIENT, MISSING, MISTRUSTED, PASSED, SKIPPED, Asked
+from opgen.verdict.statuses import FAILED, KNOWN, LENIENT, MISTRUSTED, PASSED, SKIPPED, STRICT
 
 EXPLAINED = 2000
 """Failing outputs that are looked at element by element for a sentence; the rest get the numbers alone."""
@@ -70,7 +71,7 @@ class _Comparison:
         for i, case in enumerate(outputs.case.tolist()):
             self.of_case.setdefault(case, []).append(i)
         self.which: Precisions = precisions(bundle, outputs)
-        self.first: dict[int, tuple[str, str]] = {row: self._first(row) for row in rows}
+        self.first: dict[int, Answered] = {row: answered(bundle, answers, row, truth, bool(self.of_case.get(row))) for row in rows}
         returned = [i for row in rows if self._ran(row) for i in self.of_case[row] if answers.output[i] >= 0]
         self.asked, self.table, self.forms = self._measured(answers, np.array(returned, dtype=np.int64))
         self.met = metrics.criteria(self.table, self.which.name) if len(outputs) else {}
@@ -92,31 +93,9 @@ class _Comparison:
             common.findings(self.bundle, dict(zip(self.rows, verdicts, strict=True))), list(self._notes(verdicts)),
         )  # fmt: skip
 
-    # statuses ---------------------------------------------------------------------------------------------------------
-    def _first(self, row: int) -> tuple[str, str]:
-        if self.answers.row[row] < 0:
-            return MISSING, "no answer in the results"
-        if row in self.answers.faults:
-            return FAILED, self.answers.faults[row]
-        record = self.bundle.tables["cases"][row]
-        library = self.bundle.codes(int(record["library_codes"])) if record["library_codes"] else None
-        asked = Asked(self.bundle.codes(int(record["codes"])), self.bundle.words["cases.bucket"][int(record["bucket"])], library)
-        status = self.answers.status(row)
-        verdict, detail = statuses.of_first_phase(asked, status, self.truth)
-        if verdict == FAILED and isinstance(status, int):
-            breaks = self.bundle[row].expect.breaks
-            detail += "".join(f"; {one.rule}: {one.found}" for one in breaks[:3])
-        if status == 0 and verdict in (PASSED, LENIENT, KNOWN):
-            run, why = statuses.of_run(self.answers.status(row, run=True))
-            if run != PASSED and (run != SKIPPED or self.of_case.get(row)):
-                return run, ": ".join(filter(None, (why, self.answers.error(row))))
-        if verdict in (FAILED, statuses.CRASHED, SKIPPED) and (said := self.answers.error(row)):
-            detail += f"{': ' if detail else ''}{said}"
-        return verdict, detail
-
     def _ran(self, row: int) -> bool:
         """Whether there are goldens to compare with, and a device that says it has computed."""
-        return row in self.of_case and self.first[row][0] in (PASSED, LENIENT, KNOWN) and self.answers.status(row) == 0
+        return row in self.of_case and self.first[row].verdict in (PASSED, LENIENT, KNOWN) and self.answers.status(row) == 0
 
     # numbers ----------------------------------------------------------------------------------------------------------
     def _measured(self, answers: Answers, positions: np.ndarray) -> tuple[np.ndarray, Table, dict[int, str]]:
@@ -141,35 +120,39 @@ class _Comparison:
         return differs
 
     def _verdict(self, row: int, compared: bool) -> Verdict:
-        verdict, detail = self.first[row]
-        facts = self._facts(row)
+        first, facts, name = self.first[row], self._facts(row), self.bundle.ids[row]
+        verdict = first.verdict
         if compared:
-            wrong = [text for i in self.of_case[row] if (text := self._output(i))]
+            wrong = [said for i in self.of_case[row] if (said := self._output(i))]
             facts["outputs"] = {
-                self._name(i): _numbers(self.table, self.met, self.repeated, i) for i in self.of_case[row] if self.measured[i]
+                self._name(i): metrics.plain(self.table, self.met, self.repeated, i) for i in self.of_case[row] if self.measured[i]
             }
             if wrong:
-                return Verdict(self.bundle.ids[row], FAILED, "; ".join(wrong), facts)
+                lost = all(self.answers.output[i] < 0 for i in self.of_case[row])
+                facts["causes"] = ["no output is returned"] if lost else sorted({cause for _, cause in wrong} - {""})
+                return Verdict(name, FAILED, "; ".join(text for text, _ in wrong), facts)
             facts["ratio"] = max((one["ratio"] for one in facts["outputs"].values()), default=0.0)
         if verdict == PASSED and (why := self._vacuous(row, compared)):
-            return Verdict(self.bundle.ids[row], MISTRUSTED, why, facts)
-        return Verdict(self.bundle.ids[row], verdict, detail, facts)
+            return Verdict(name, MISTRUSTED, why, facts)
+        if verdict in STRICT:
+            facts |= {"causes": [first.cause], "rules": list(first.rules)}
+        return Verdict(name, verdict, first.detail, facts)
 
-    def _output(self, i: int) -> str:
-        """What is wrong with one output; empty where nothing is."""
+    def _output(self, i: int) -> tuple[str, str] | None:
+        """What is wrong with one output, and the part of it that others may share; None where nothing is."""
         name = self._name(i)
-        if i in self.forms:
-            return f"{name}: {self.forms[i]}"
-        if self.answers.output[i] < 0:
-            return f"{name}: not returned"
+        if i in self.forms or self.answers.output[i] < 0:
+            text = f"{name}: {self.forms.get(i, 'not returned')}"
+            return text, text
         beyond = int(self.table["beyond"][i])
         if not beyond:
-            return ""
-        if self.explained >= EXPLAINED:
-            return f"{name}: {beyond} of {int(self.table['elements'][i])} elements beyond the bound"
+            return None
         self.explained += 1
+        if self.explained > EXPLAINED:
+            return f"{name}: {beyond} of {int(self.table['elements'][i])} elements beyond the bound", ""
         found = explain.compared(self.bundle[int(self.outputs.case[i])], name, self.answers.tensor(i))
-        return explain.sentence(found, explain.likeness(found))
+        like = explain.likeness(found)
+        return explain.sentence(found, like), like
 
     def _vacuous(self, row: int, compared: bool) -> str:
         why: str = self.bundle.strings[self.bundle.tables["cases"]["mistrusted"][row]]
@@ -190,7 +173,8 @@ class _Comparison:
         rows = [row for row, verdict in found.items() if verdict.verdict == FAILED and self._ran(row)]
         rows = [row for row in rows if all(self.measured[i] for i in self.of_case[row])]
         for row, reason in deviations.explained(self.bundle, rows, self._returned):
-            found[row] = Verdict(found[row].case, KNOWN, f"{reason} ({found[row].detail})", found[row].metrics)
+            facts = {**found[row].metrics, "causes": [reason.split(":")[0].split(" (")[0]]}
+            found[row] = Verdict(found[row].case, KNOWN, f"{reason} ({found[row].detail})", facts)
 
     def _returned(self, row: int) -> dict[str, np.ndarray]:
         return {self._name(i): self.answers.tensor(i) for i in self.of_case[row]}
@@ -230,6 +214,8 @@ class _Comparison:
         yield from (f"{count} skipped: {reason or 'no reason given'}" for reason, count in reasons.most_common(REASONS))
         if len(self.rows) < len(self.bundle):
             yield f"{len(self.rows)} of {len(self.bundle)} cases of the bundle were asked for"
+        if self.explained > EXPLAINED:
+            yield f"{self.explained} outputs are wrong; {EXPLAINED} of them were looked at element by element"
         unsteady = {verdict.case for verdict in verdicts if any(one["differs"] for one in verdict.metrics.get("outputs", {}).values())}
         if unsteady:
             yield f"{len(unsteady)} cases gave other bits when they were repeated, {sorted(unsteady)[0]} among them"
@@ -239,17 +225,3 @@ class _Comparison:
 
 def _without(positions: np.ndarray, some: Collection[int]) -> np.ndarray:
     return positions[~np.isin(positions, list(some))]
-
-
-def _numbers(table: Table, met: dict[str, np.ndarray], repeated: np.ndarray, i: int) -> dict[str, Any]:
-    """The metrics of one output, for programs."""
-    elements, finite = float(table.sums["elements"][i]), max(float(table.sums["finite"][i]), 1.0)
-    return {
-        "ratio": float(table.maxima["ratio"][i]), "elements": int(elements), "beyond": int(table.sums["beyond"][i]),
-        "worst": int(table.worst[i]), "nonfinite": int(table.sums["nonfinite"][i]),
-        "error": float(table.maxima["error"][i]), "ulps": float(table.maxima["ulps"][i]),
-        "matched": 1.0 - float(table.sums["unlike_mixed"][i]) / finite,
-        "mere": float(table.sums["relative_sum"][i]) / finite, "mare": float(table.maxima["relative"][i]),
-        "rmse": float(np.sqrt(table.sums["squares"][i] / finite)), "differs": int(repeated[i]),
-        "meets": {name: bool(values[i]) for name, values in met.items()},
-    }  # fmt: skip

@@ -127,6 +127,19 @@ def test_a_vector_goes_by_channels(bundle, tmp_path):
     assert "channel 1 of 0 to 3;" in judged(bundle, tmp_path, spoil)["conv-half"].detail
 
 
+def test_a_device_that_saturates_is_told(tmp_path):
+    half = {name: sample.pad("FLOAT16", padding) for name, padding in (("a", (0, 0, 0, 0)), ("b", (1, 1, 1, 1)))}
+    given = {name: {"gradOutput": [np.inf] * int(np.prod(call["args"]["gradOutput"]["shape"]))} for name, call in half.items()}
+
+    def saturate(case, outputs):
+        return {"gradInput": np.clip(outputs["gradInput"], np.float16(-65504), np.float16(65504))}
+
+    with opgen.open(sample.write(tmp_path / "s.h5", half, given=given)) as bundle:
+        report = judged(bundle, tmp_path, saturate)
+    assert report["a"].detail.endswith("; 65504 where Inf is expected: the device saturates FLOAT16")
+    assert list(map(str, report.groups)) == ["65504 where Inf is expected: the device saturates FLOAT16: 2 cases, such as a"]
+
+
 def test_masked_outputs_may_hold_anything(bundle, tmp_path):
     more = only("conv-masked", lambda o: {**o, "gradWeight": np.zeros((4, 4, 3, 3), np.float16)})
     assert judged(bundle, tmp_path, more)["conv-masked"].verdict == "passed"
@@ -230,6 +243,14 @@ def test_statuses_in_a_bundle(bundle, tmp_path, case, status, verdict):
     assert all(one.verdict in ("passed", "mistrusted") for one in report if one.case != case.replace("_", "-"))
     if verdict == "failed" and case.startswith("stated"):
         assert "expected" in report[case.replace("_", "-")].detail
+
+
+@pytest.mark.parametrize("truth", ["both", "page"])
+def test_a_lenient_case_says_which_rule_it_breaks_and_what_the_library_does(bundle, tmp_path, truth):
+    report = judged(bundle, tmp_path, options={"truth": truth}, unstated_padding=0)
+    said = "accepted, although the page forbids it without naming a code; "
+    library = "; the published library answers 161002" if truth == "both" else ""
+    assert report["unstated-padding"].detail == f"{said}padding.length (line 55): len(padding)=3{library}"
 
 
 def test_strict_counts_lenient_and_known(bundle, tmp_path):
@@ -533,6 +554,25 @@ def test_what_failures_share(tmp_path):
     weight = [str(one) for one in report.findings if "gradWeight" in one.what]
     assert weight[0].startswith("ConvolutionBackward gradWeight: 4 of 4 failures have ")
     assert weight[0].endswith("BFLOAT16 and groups > 1 (0 of 14 passes)") or weight[0].endswith("groups > 1 and BFLOAT16 (0 of 14 passes)")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"status": 507015}, "status 507015, expected 0"),
+        ({"run_status": 507035, "error": "a message of its own"}, "the second phase answers 507035"),
+        ({"outputs": {}}, "no output is returned"),
+    ],
+)
+def test_failures_are_grouped_by_what_the_device_answers(bundle, tmp_path, change, said):
+    wrong = [name for name in bundle.ids if bundle[name].golden and bundle[name].expect.bucket == "valid"]
+    with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
+        for case in bundle:
+            right = {"status": sample.status_of(case), "outputs": sample.right(case) if case.golden else {}}
+            results.add(case.id, **(right | change if case.id in wrong else right))
+    report = opgen.diff(bundle, tmp_path / "r.h5")
+    assert [one.case for one in report.bad()] == wrong
+    assert str(report.groups[0]) == f"{said}: {len(wrong)} cases, such as {wrong[0]}"
 
 
 def test_wrong_statuses_are_held_against_every_right_answer(tmp_path):

@@ -84,6 +84,44 @@ def test_text_has_no_error_where_no_output_was_returned(files, tmp_path):
     assert [row[2:] for row in rows if row[:2] == ["ConvolutionBackward", "FLOAT"]] == [["4", "·", "·"]]
 
 
+def test_groups_are_in_every_form(files, tmp_path):
+    """The example of a known deviation is the case that is furthest beyond its bound."""
+    pytest.importorskip("matplotlib")
+    html = pytest.importorskip("opgen.report.html")
+
+    def half(case, outputs):
+        if case.id == "conv-groups":
+            outputs["gradWeight"] = outputs["gradWeight"].astype(np.float16).astype(np.float32)
+        return outputs
+
+    with opgen.open(files[0]) as bundle:
+        wrong = sample.answer(bundle, tmp_path / "r.h5", half, pool_plain=161002, pool_half=161002, unstated_padding=0)
+    report = opgen.diff(files[0], wrong)
+    ratio = report["conv-groups"].metrics["outputs"]["gradWeight"]["ratio"]
+    lines = {
+        "shared": "status 161002, expected 0: 2 cases, such as pool-plain",
+        "lenient": "AvgPool2dBackward accepts calls that the page forbids (padding.length): 1 case, such as unstated-padding",
+        "known": f"grouped_through_half: 1 case, error/bound up to {ratio:.3g}, such as conv-groups",
+    }
+    said = " ".join(shown(report).split())
+    assert all(f"{name} {line}" in said for name, line in lines.items()), said
+    page = html.text(report)
+    assert all(f"<li>{line}</li>" in page for line in lines.values())
+    plain = json.loads(data.text(report))["groups"]
+    assert [one["verdict"] for one in plain] == ["failed", "lenient", "known deviation"]
+    assert plain[2] == {
+        "verdict": "known deviation", "cause": "grouped_through_half", "cases": 1, "example": "conv-groups", "ratio": ratio
+    }  # fmt: skip
+
+
+def test_a_group_shows_the_case_that_is_furthest_beyond_its_bound():
+    ratios = {"a": 2.0, "b": 9.0, "c": 0.5}
+    facts = {name: {"causes": ["x"], "outputs": {"y": {"ratio": ratio}}} for name, ratio in ratios.items()}
+    verdicts = [Verdict(name, "known deviation", "", mine) for name, mine in facts.items()]
+    assert list(map(str, Report(verdicts).groups)) == ["x: 3 cases, error/bound up to 9, such as b"]
+    assert list(map(str, Report(verdicts[2:]).groups)) == ["x: 1 case, such as c"]
+
+
 def test_the_first_few_cases_are_different_ones(broken):
     first = text.spread(broken.bad())[:2]
     assert {verdict.verdict for verdict in first} == {"crashed", "failed"}

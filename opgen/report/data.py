@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ def plain(report: Report) -> dict[str, Any]:
             {"what": one.what, "text": one.text, "failures": [one.failures, one.of_failures], "passes": [one.passes, one.of_passes]}
             for one in report.findings
         ],
-        "notes": report.notes, "waived": report.waived,
+        "groups": [asdict(one) for one in report.groups], "notes": report.notes, "waived": report.waived,
         "verdicts": [{"case": one.case, "verdict": one.verdict, "detail": one.detail, **one.metrics} for one in report],
     }  # fmt: skip
     return {key: _finite(value) for key, value in whole.items()}
@@ -69,6 +70,7 @@ def _report(data: dict[str, Any]) -> Report:
     rest = {key: data.pop(key) for key in ("distribution", "notes", "waived")}
     for key in ("format", "version", "totals"):
         data.pop(key)
+    data.pop("groups", None)
     return Report(verdicts, data, criteria, rest["distribution"], findings, rest["notes"], rest["waived"])
 
 

@@ -21,10 +21,11 @@ from opgen.verdict.answers import align, outputs_of
 from opgen.verdict.explain import call_line, compared
 from opgen.verdict.outcome import Report
 from opgen.verdict.standards import CRITERIA
-from opgen.verdict.statuses import VERDICTS
+from opgen.verdict.statuses import BAD, KNOWN, LENIENT, VERDICTS
 
 MAPS = 24
 """Failing cases that get a picture."""
+ACCEPTED = {LENIENT: "Lenient", KNOWN: "Known deviations"}
 
 
 def text(report: Report, strict: bool = False) -> str:
@@ -36,10 +37,12 @@ def text(report: Report, strict: bool = False) -> str:
     pictures: dict[str, dict[str, Any]] = {}
     with suppress(BundleError, OSError):  # where the files have gone, the numbers are in the report
         pictures = dict(_pictures(report, bad))
-    verdicts = [name for name in VERDICTS if name in report.totals]
+    verdicts, groups = [name for name in VERDICTS if name in report.totals], report.groups
     return environment.get_template("page.html.j2").render(
         report=report, bad=bad, verdicts=verdicts, pictures=pictures, criteria=CRITERIA, notes=report.notes,
-        groups=[(op.removeprefix("aclnn"), dtype, counts) for (op, dtype), counts in report.by("op", "dtype").items()],
+        shared=[*(one for one in groups if one.verdict in BAD), *report.findings],
+        accepted=[(title, [one for one in groups if one.verdict == name]) for name, title in ACCEPTED.items()],
+        places=[(op.removeprefix("aclnn"), dtype, counts) for (op, dtype), counts in report.by("op", "dtype").items()],
         distribution=maps.distribution(report.distribution) if report.distribution else "", legend=maps.legend(),
         repro=_repro(report), quote=quote, rows=_script(list(_rows(report))), failed=len(report.bad(strict)),
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from opgen.verdict.outcome import Report
 from opgen.verdict.statuses import BAD, KNOWN, LENIENT, PASSED, STRICT, VERDICTS
 
 SHOWN = 5
+GROUPS = 3
 _SHORT = {KNOWN: "known"}
 STYLES = {**dict.fromkeys(BAD, "bold red"), LENIENT: "yellow", KNOWN: "yellow", PASSED: "green"}
 
@@ -35,14 +35,19 @@ def _parts(report: Report, strict: bool, shown: int | None) -> Iterator[Any]:
     bad = report.bad(strict)
     if bad:
         yield from _bad(bad, shown)
+    yield from _groups(report)
     for finding in report.findings[:6]:
-        yield Text.from_markup(f"[bold]shared[/]  {literal(finding)}")
-    known = Counter(verdict.detail.split(":")[0].split(" (")[0] for verdict in report if verdict.verdict == KNOWN)
-    for text, count in known.most_common(3):
-        yield Text.from_markup(f"[yellow]known[/]   {count} × {literal(text)}")
+        yield Text.from_markup(f"[bold]shared [/] {literal(finding)}")
     for note in report.notes:
         yield Text.from_markup(f"note    {literal(note)}")
     yield Text.from_markup(_last(report, bad))
+
+
+def _groups(report: Report) -> Iterator[Text]:
+    """The largest groups of cases with a cause in common: of failures, of known deviations, of lenient cases."""
+    for name, verdicts in (("shared", BAD), ("lenient", {LENIENT}), ("known", {KNOWN})):
+        for group in [one for one in report.groups if one.verdict in verdicts][:GROUPS]:
+            yield Text.from_markup(f"[{'bold' if verdicts is BAD else 'yellow'}]{name:7}[/] {literal(group)}")
 
 
 def _last(report: Report, bad: list[Verdict]) -> str:

@@ -7,6 +7,7 @@ step of Python is taken per case. Complex values are twice as many real ones. La
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -186,3 +187,17 @@ def _ratio(mine: Array, other: Array) -> Array:
     with np.errstate(invalid="ignore"):
         found = np.maximum(mine, floor) / np.maximum(other, floor)
     return np.where(np.isnan(found), 1.0, found)
+
+
+def plain(table: Table, met: Mapping[str, Array], repeated: Array, i: int) -> dict[str, Any]:
+    """The metrics of one output, for programs; ``met``: which outputs meet a criterion, ``repeated``: how often each had other bits."""
+    elements, finite = float(table.sums["elements"][i]), max(float(table.sums["finite"][i]), 1.0)
+    return {
+        "ratio": float(table.maxima["ratio"][i]), "elements": int(elements), "beyond": int(table.sums["beyond"][i]),
+        "worst": int(table.worst[i]), "nonfinite": int(table.sums["nonfinite"][i]),
+        "error": float(table.maxima["error"][i]), "ulps": float(table.maxima["ulps"][i]),
+        "matched": 1.0 - float(table.sums["unlike_mixed"][i]) / finite,
+        "mere": float(table.sums["relative_sum"][i]) / finite, "mare": float(table.maxima["relative"][i]),
+        "rmse": float(np.sqrt(table.sums["squares"][i] / finite)), "differs": int(repeated[i]),
+        "meets": {name: bool(values[i]) for name, values in met.items()},
+    }  # fmt: skip

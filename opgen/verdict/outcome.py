@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isinf
 from typing import Any
 
 from opgen.model import Verdict
-from opgen.verdict.statuses import BAD, STRICT, VERDICTS
+from opgen.verdict.statuses import BAD, LENIENT, STRICT, VERDICTS
+
+NAMED = 3
+"""Rules that a group of lenient cases names, the most frequent first."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,48 @@ class Finding:
             return f"{self.what}: {self.of_failures} of {self.of_failures + self.of_passes} fail"
         verb = "have" if self.of_failures > 1 else "has"
         return f"{self.what}: {self.failures} of {self.of_failures} failures {verb} {self.text} ({self.passes} of {self.of_passes} passes)"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases of one verdict that have a cause in common.
+
+    ``example`` is the case that is furthest beyond its bound, ``ratio`` its error / bound; the first case, and None, where none is.
+    """
+
+    verdict: str
+    cause: str
+    cases: int
+    example: str
+    ratio: float | None
+
+    def __str__(self) -> str:
+        far = "" if self.ratio is None or isinf(self.ratio) else f", error/bound up to {self.ratio:.3g}"
+        return f"{self.cause}: {self.cases} case{'s' if self.cases != 1 else ''}{far}, such as {self.example}"
+
+
+def grouped(verdicts: Sequence[Verdict]) -> list[Group]:
+    """The cases that do not simply pass, by what is behind them, the largest groups of a verdict first.
+
+    Failures are grouped by a cause that more than one has, lenient cases by operator.
+    """
+    found: dict[tuple[str, str], list[Verdict]] = {}
+    for one in verdicts:
+        if one.verdict in STRICT:
+            for cause in [str(one.metrics.get("op"))] if one.verdict == LENIENT else one.metrics.get("causes", ()):
+                found.setdefault((one.verdict, cause), []).append(one)
+    groups = [_group(verdict, cause, mine) for (verdict, cause), mine in found.items() if verdict not in BAD or len(mine) > 1]
+    return sorted(groups, key=lambda one: (VERDICTS.index(one.verdict), -one.cases))
+
+
+def _group(verdict: str, cause: str, mine: Sequence[Verdict]) -> Group:
+    if verdict == LENIENT:
+        rules = [rule for rule, _ in Counter(rule for one in mine for rule in one.metrics.get("rules", ())).most_common()]
+        cause = f"{cause.removeprefix('aclnn')} accepts calls that the page forbids"
+        cause += f" ({', '.join(rules[:NAMED])}{', ...' if len(rules) > NAMED else ''})" if rules else ""
+    ratios = [max((out["ratio"] for out in one.metrics.get("outputs", {}).values()), default=0.0) for one in mine]
+    worst = ratios.index(max(ratios)) if max(ratios) > 1 else 0
+    return Group(verdict, cause, len(mine), mine[worst].case, ratios[worst] if ratios[worst] > 1 else None)
 
 
 @dataclass
@@ -66,6 +112,11 @@ class Report:
     def get(self, case: str) -> Verdict | None:
         """The verdict of a case; None where the report does not have it."""
         return self._by_case.get(case)
+
+    @property
+    def groups(self) -> list[Group]:
+        """What is behind the cases that do not simply pass."""
+        return grouped(self.verdicts)
 
     @property
     def totals(self) -> dict[str, int]:
