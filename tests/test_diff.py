@@ -14,7 +14,7 @@ from opgen.computation import engine
 from opgen.judge import erratafile, library
 from opgen.model import FileError, Verdict, written
 from opgen.numbers import canary
-from opgen.numbers.numerics import DTYPES
+from opgen.numbers.numerics import DTYPES, stored
 from opgen.page.book import book
 from opgen.resources import specs_folder
 from opgen.verdict.common import findings, ranked
@@ -291,13 +291,16 @@ def test_a_mode_that_is_ignored(tmp_path, mode, verdict):
         assert judged(bundle, tmp_path, lambda case, outputs: {"gradInput": coarse})["mode"].verdict == "failed"
 
 
-def test_an_output_that_only_its_last_rounding_explains(tmp_path):
-    """Inputs that FLOAT16 holds widen no sum: three times a small difference of large terms is not excused."""
-    big = sample.tensor([2, 4, 20, 20], "FLOAT16", "NCHW")
-    call = sample.convolution("FLOAT16", gradOutput=big, input=big, gradInput=big)
-    with opgen.open(sample.write(tmp_path / "cast.h5", {"cast": call})) as bundle:
-        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": outputs["gradWeight"] * np.float16(1.125)})
-        assert report["cast"].verdict == "failed"
+def test_an_output_that_the_page_rounds_to_a_dtype_is_rounded_to_it_once(tmp_path):
+    """USE_FP16 computes in FLOAT16: that results pass through it is the page's, and no second rounding is excused."""
+    with opgen.open(sample.write(tmp_path / "once.h5", {"once": sample.convolution("FLOAT", groups=2, mode=2)})) as bundle:
+        golden = bundle["once"].golden["gradWeight"]
+        near = golden.astype(np.float16)
+        off = np.where(golden > near, np.nextafter(near, np.float16(np.inf)), np.nextafter(near, np.float16(-np.inf)))
+        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": near.astype(np.float32)})
+        assert report["once"].verdict == "passed"
+        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": off.astype(np.float32)})
+        assert report["once"].verdict == "failed"
 
 
 def test_a_numeric_erratum_is_a_known_deviation(bundle, tmp_path):
@@ -326,6 +329,49 @@ def test_what_overflows_on_the_way_is_excused_on_its_own_side_alone(tmp_path, va
         golden = bundle["wide"].golden["gradWeight"]
         assert (golden > 66000).all()
         report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": np.full_like(outputs["gradWeight"], value)})
+        assert report["wide"].verdict == ("known deviation" if excused else "failed")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "output"),
+    [
+        ("grouped_through_half", "FLOAT", "gradWeight"),
+        ("bias_through_half", "FLOAT16", "gradBias"),
+        ("bias_through_bfloat16", "BFLOAT16", "gradBias"),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_results_that_pass_through_a_dtype_are_values_of_it_all_of_them(tmp_path, name, dtype, output, seed):
+    """One element that is none, though near enough, is no rounding of the whole."""
+    plain = sample.convolution(dtype, groups=2 if dtype == "FLOAT" else 1)
+    whole = {**plain, "args": {**plain["args"], output: {**plain["args"][output], "dtype": "FLOAT"}}}
+    gradient, rng = plain["args"]["gradOutput"], np.random.default_rng(seed)
+    given = {"gradOutput": stored(rng.standard_normal(int(np.prod(gradient["shape"]))), dtype).astype(float).tolist()}
+    with opgen.open(sample.write(tmp_path / "through.h5", {"whole": whole}, given={"whole": given})) as bundle:
+        golden = bundle["whole"].golden[output]
+        narrow = stored(golden, "FLOAT16" if dtype == "FLOAT" else dtype).astype(np.float32)
+        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, output: narrow}, whole=0)
+        assert report["whole"].verdict == "known deviation" and report["whole"].detail.startswith(f"{name}: ")
+        one = golden.astype(np.float32)
+        at = np.unravel_index(np.argmax(np.abs(narrow - golden) / bundle["whole"].bound[output]), golden.shape)
+        one[at] = narrow[at]
+        assert judged(bundle, tmp_path, lambda case, outputs: {**outputs, output: one}, whole=0)["whole"].verdict == "failed"
+        two = np.nextafter(narrow, np.float32(np.inf), where=np.arange(narrow.size).reshape(narrow.shape) == 0, out=narrow.copy())
+        assert judged(bundle, tmp_path, lambda case, outputs: {**outputs, output: two}, whole=0)["whole"].verdict == "failed"
+
+
+@pytest.mark.parametrize(("value", "excused"), [(np.inf, True), (65504.0, True), (203821.0, False), (-65504.0, False)])
+def test_one_element_beyond_a_dtype_is_no_value_of_it(tmp_path, value, excused):
+    call = sample.CALLS["conv-groups"]
+    rng = np.random.default_rng(1)
+    given = {name: rng.integers(-3, 4, int(np.prod(call["args"][name]["shape"]))) for name in ("gradOutput", "input")}
+    given["gradOutput"][0] = given["input"][0] = 2000
+    lists = {name: values.tolist() for name, values in given.items()}
+    with opgen.open(sample.write(tmp_path / "wide.h5", {"wide": call}, given={"wide": lists})) as bundle:
+        golden = bundle["wide"].golden["gradWeight"]
+        assert (golden > 65520).any() and not (np.abs(golden) > 65504).all()
+        found = np.where(golden > 65520, value, stored(np.clip(golden, -60000, 60000), "FLOAT16").astype(np.float32)).astype(np.float32)
+        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": found})
         assert report["wide"].verdict == ("known deviation" if excused else "failed")
 
 

@@ -78,16 +78,21 @@ class Tolerance(Entry):
 
 @dataclass(frozen=True)
 class Numeric(Entry):
-    """Where the library's numbers are not those of the page. Exactly one of ``bound``, ``compute``, ``reference``, ``written`` says how.
+    """Where the library's numbers are not those of the page. Exactly one of ``bound``, ``through``, ``compute``, ``reference`` and
+    ``written`` says how.
 
-    ``bound``: results are only as good as this dtype. ``compute``: they are those of this compute dtype, whatever the mode.
-    ``reference``: the golden of the same call with other values of these names. ``written``: the outputs hold what
-    :data:`WRITTEN` says. ``outputs`` are those concerned.
+    ``bound``: results are only as good as this dtype; ``roundings``: how often each term is rounded to it, where that is not once
+    with each of its factors. ``through``: results are rounded to this dtype before they are cast to that of their output, so that
+    they are values of it. ``compute``: they are those of this compute dtype, whatever the mode. ``reference``: the golden of the
+    same call with other values of these names. ``written``: the outputs hold what :data:`WRITTEN` says. ``outputs`` are those
+    concerned.
     """
 
     when: Term | None
     outputs: tuple[str, ...]
     bound: str = ""
+    roundings: int = 0
+    through: str = ""
     compute: str = ""
     reference: Mapping[str, Term] = field(default_factory=dict)
     written: str = ""

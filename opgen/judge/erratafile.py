@@ -23,8 +23,8 @@ from opgen.yamlfile import Document, Location, did_you_mean, parse, read
 TOP = ("api", "release", "sources", "names", "stages", "tolerates", "numeric")
 COMMON = ("where", "basis", "note", "when")
 STAGE = (*COMMON, "rules", "require", "code", "instead_of")
-CHANGES = ("bound", "compute", "reference", "written")
-NUMERIC = (*COMMON, "outputs", *CHANGES)
+CHANGES = ("bound", "through", "compute", "reference", "written")
+NUMERIC = (*COMMON, "outputs", *CHANGES, "roundings")
 BASES: tuple[Basis, ...] = ("read", "inferred")
 
 
@@ -196,9 +196,13 @@ class _Loader(Fields):
             self.doc.problem(where, f"changes nothing, or too much: give exactly one of {', '.join(CHANGES)}", name)
         chosen = self.strings((*where, "outputs"), body.get("outputs", list(outputs)), "an output")
         self.doc.known((*where, "outputs"), chosen, outputs, "output")
-        for key in ("bound", "compute"):
+        for key in ("bound", "through", "compute"):
             if key in body:
                 self.doc.known((*where, key), [body[key]], ROUNDINGS, "dtype to compute in")
+        roundings = body.get("roundings", 0)
+        if "roundings" in body and ("bound" not in body or isinstance(roundings, bool) or not isinstance(roundings, int) or roundings < 1):
+            self.doc.problem((*where, "roundings"), f"expects how often terms are rounded to the dtype of bound, not {roundings!r}", name)
+            roundings = 0
         written = body.get("written", "")
         if "written" in body and written not in WRITTEN:
             self.doc.problem((*where, "written"), f"expects one of {', '.join(WRITTEN)}, not {written!r}", name)
@@ -210,4 +214,5 @@ class _Loader(Fields):
         terms_of = {key: value for key, value in values.items() if value is not None}
         when = self.when(where, name, body)
         return Numeric(name, *self.common(where, body), when=when, outputs=chosen, bound=str(body.get("bound", "")),
-                       compute=str(body.get("compute", "")), reference=terms_of, written=written)
+                       roundings=roundings, through=str(body.get("through", "")), compute=str(body.get("compute", "")),
+                       reference=terms_of, written=written)

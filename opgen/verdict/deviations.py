@@ -1,7 +1,8 @@
 """Numbers that are not the page's and are known to be the library's: numeric errata, tried on outputs that failed.
 
-An erratum says that results are only as good as another dtype, or are those of the same call in another compute dtype or with other
-values, or are not written at all. Each gives another reference and a wider bound; an output within it is a known deviation.
+An erratum says that results are only as good as another dtype, or pass through one, or are those of the same call in another compute
+dtype or with other values, or are not written at all. Each gives another reference and a wider bound; an output within it is a known
+deviation. Of results that pass through a dtype every element must be a value of it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from opgen.golden import Kernel, kernel
 from opgen.judge import library
 from opgen.judge.errata import Numeric
 from opgen.judge.oracle import judge
-from opgen.numbers.bounds import bound
-from opgen.numbers.numerics import FORMATS, Array, Format, in_compute, kept_in, rounded
+from opgen.numbers.bounds import bound, gamma
+from opgen.numbers.numerics import FORMATS, Array, Format, binade, in_compute, kept_in, rounded
 from opgen.page.book import book
 from opgen.page.spec import Spec
 from opgen.verdict.explain import untouched
@@ -115,14 +116,18 @@ def _written(entries: list[Numeric], device: Array) -> list[Numeric]:
 
 
 def _computed(case: _Case, entries: list[Numeric], name: str, device: Array) -> list[Numeric]:
-    """The first combination of other references and coarser dtypes that the output fits."""
+    """The first combination of other references, coarser dtypes and one that results pass through that the output fits."""
     coarse = [entry for entry in entries if entry.bound]
     others = [entry for entry in entries if entry.reference or entry.compute]
     choices = [[], *([entry] for entry in others), *([others] if len(others) > 1 else [])]
+    written = case.view.call["args"][name]["dtype"]
+    known = (written, "" if name in case.spec.exact else kept_in(case.view.compute, written))  # the page's bound has these roundings
+    passed = [entry for entry in entries if entry.through and entry.through not in known and _made_of(device, entry.through, written)]
     for chosen in choices:
         for bounds in ([], coarse) if coarse else ([],):
-            if (chosen or bounds) and _fits(case, chosen, bounds, name, device):
-                return [*chosen, *bounds]
+            for last in ([], *([entry] for entry in passed)):
+                if (chosen or bounds or last) and _fits(case, chosen, [*bounds, *last], name, device):
+                    return [*chosen, *bounds, *last]
     return []
 
 
@@ -143,14 +148,34 @@ def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, 
             limit = bound(golden, size, depth, output, through=through).astype(np.float64)
         free = np.zeros(size.shape, dtype=bool)
         for entry in bounds:
+            if entry.through:
+                limit, lost = _cast(device, golden, limit, FORMATS[entry.through])
+                free |= lost
+                continue
             form = FORMATS[entry.bound]
-            more = np.maximum(_grown(module, inputs, names, name, entry.bound) - size, 0.0)
+            more = np.maximum(_grown(module, inputs, names, name, entry) - size, 0.0)
             limit, again = limit + more, (more > size * 2.0**-30) | (output != entry.bound)  # rounded on the way, or once more at its end
             free |= _overflown(device, golden, limit, form)
             free |= _reads_too_large(module, inputs, names, name, entry.bound) & _at_an_end(device, form)
             limit = limit + np.where(again, form.unit * (np.abs(golden) + limit) + form.min_subnormal / 2, 0.0)
-            limit = np.where(np.isfinite(golden), limit, 0.0)
+        limit = np.where(np.isfinite(golden), limit, 0.0)
     return _within(device, golden, np.where(free, np.inf, limit))
+
+
+def _made_of(device: Array, dtype: str, written: str) -> bool:
+    """Whether every finite element is what a value of a dtype becomes in the dtype that is written."""
+    largest = FORMATS[dtype].max
+    with np.errstate(invalid="ignore"):  # NaN of any kind
+        values = device.astype(np.float64)
+        nearest = rounded(rounded(np.clip(values, -largest, largest), dtype), written)
+    return bool(((nearest == values) | ~np.isfinite(values)).all())
+
+
+def _cast(device: Array, golden: Array, limit: Array, form: Format) -> tuple[Array, Array]:
+    """The limits of results that are rounded to a format; and where one overflows there, or is flushed to zero below its normal numbers."""
+    largest = np.abs(golden) + limit
+    flushed = (device == 0) & (np.abs(golden) < form.min_normal + limit)
+    return limit + np.minimum(binade(largest, form.low) * form.unit, largest), flushed | _overflown(device, golden, limit, form)
 
 
 def _at_an_end(device: Array, form: Format) -> Array:
@@ -160,8 +185,9 @@ def _at_an_end(device: Array, form: Format) -> Array:
 
 def _overflown(device: Array, golden: Array, limit: Array, form: Format) -> Array:
     """Where a result that may be too large for a format has become Inf there, or its largest value, on the side where it overflows."""
-    side = np.copysign(1.0, device.astype(np.float64))
-    return np.asarray(np.isfinite(golden) & (side * golden + limit >= form.max) & _at_an_end(device, form) & ~np.isnan(device))
+    highest = np.copysign(1.0, device.astype(np.float64)) * golden + limit
+    beyond = np.isfinite(golden) & (highest >= form.max + form.half_ulp_at_max)
+    return np.asarray(beyond & _at_an_end(device, form) & ~np.isnan(device))
 
 
 def _reads_too_large(module: Kernel, inputs: Mapping[str, Array | None], names: Mapping[str, int], name: str, dtype: str) -> Array:
@@ -172,14 +198,15 @@ def _reads_too_large(module: Kernel, inputs: Mapping[str, Array | None], names: 
     return np.asarray(some != rest)
 
 
-def _grown(module: Kernel, inputs: Mapping[str, Array | None], names: Mapping[str, int], name: str, dtype: str) -> Array:
+def _grown(module: Kernel, inputs: Mapping[str, Array | None], names: Mapping[str, int], name: str, entry: Numeric) -> Array:
     """The sum of absolute terms where inputs pass through another dtype on their way, and so do the weights of operators that have some.
 
-    Weights are what multiplies a gradient that is no input: 1 / divisor in a pooling.
+    Weights are what multiplies a gradient that is no input: 1 / divisor in a pooling. Terms that are rounded oftener say how often.
     """
-    larger = {key: None if value is None else _through(value, dtype) for key, value in inputs.items()}
-    weights = 0.0 if hasattr(module, "PARTNERS") else FORMATS[dtype].unit
-    return np.asarray(module.magnitude(larger, names, (name,))[name][0] * (1 + weights) * (1 + 2.0**-40))
+    larger = {key: None if value is None else _through(value, entry.bound) for key, value in inputs.items()}
+    times = entry.roundings or (0 if hasattr(module, "PARTNERS") else 1)
+    terms = 1 + gamma(times, FORMATS[entry.bound].unit)
+    return np.asarray(module.magnitude(larger, names, (name,))[name][0] * terms * (1 + 2.0**-40))
 
 
 def _through(value: Array, dtype: str) -> Array:
