@@ -291,6 +291,41 @@ def test_a_mode_that_is_ignored(tmp_path, mode, verdict):
         assert judged(bundle, tmp_path, lambda case, outputs: {"gradInput": coarse})["mode"].verdict == "failed"
 
 
+def test_small_operators_round_each_term(tmp_path):
+    """The gradient of gamma on ascend910: differences, products and products again in FLOAT16, then a sum."""
+    call, rng = sample.norm("FLOAT16", product="ascend910", group=2), np.random.default_rng(0)
+    sizes = {"gradOut": 120, "input": 120, "mean": 4, "rstd": 4}
+    given = {name: stored(rng.standard_normal(size), "FLOAT16").astype(float).tolist() for name, size in sizes.items()}
+    with opgen.open(sample.write(tmp_path / "gamma.h5", {"gamma": call}, given={"gamma": given})) as bundle:
+        inputs = bundle["gamma"].inputs
+        x, dy = (inputs[name].reshape(2, 2, 3, 10) for name in ("input", "gradOut"))
+        mean, rstd = (inputs[name].reshape(2, 2, 1, 1) for name in ("mean", "rstd"))
+        terms = dy * ((x - mean) * rstd)
+        assert terms.dtype == np.float16
+        small = terms.astype(np.float32).sum((0, 3)).reshape(6).astype(np.float16)
+        assert (np.abs(small - bundle["gamma"].golden["gradGammaOut"]) > bundle["gamma"].bound["gradGammaOut"]).any()
+        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradGammaOut": small})
+        assert report["gamma"].verdict == "known deviation"
+        assert report["gamma"].detail.startswith("gamma_by_small_operators: ")
+        for name, factor in (("gradGammaOut", 1.05), ("gradBetaOut", 1.002)):
+            far = {name: (bundle["gamma"].golden[name] * factor).astype(np.float16)}
+            assert judged(bundle, tmp_path, lambda case, outputs, far=far: {**outputs, **far})["gamma"].verdict == "failed"
+
+
+@pytest.mark.parametrize(("dtype", "mode"), [("FLOAT16", 0), ("BFLOAT16", 1), ("FLOAT", 2), ("FLOAT", 1)])
+def test_an_area_that_half_precision_does_not_hold(tmp_path, dtype, mode):
+    """A kernel as large as an image of 256 by 256: gradOutput / Inf."""
+    image, one = sample.tensor([1, 1, 256, 256], dtype, "NCHW"), sample.tensor([1, 1, 1, 1], dtype, "NCHW")
+    call = sample.pool(cubeMathType=mode, kernelSize=[256, 256], stride=[1, 1], self=image, gradInput=image, gradOutput=one)
+    given = {"area": {"gradOutput": [40960.0]}}
+    with opgen.open(sample.write(tmp_path / "area.h5", {"area": call}, given=given)) as bundle:
+        nothing = np.zeros_like(sample.right(bundle["area"])["gradInput"])
+        report = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": nothing})
+        assert report["area"].verdict == "known deviation"
+        assert "whole_image_beyond_half: " in report["area"].detail
+        assert judged(bundle, tmp_path, lambda case, outputs: {"gradInput": outputs["gradInput"] * 2})["area"].verdict == "failed"
+
+
 def test_an_output_that_the_page_rounds_to_a_dtype_is_rounded_to_it_once(tmp_path):
     """USE_FP16 computes in FLOAT16: that results pass through it is the page's, and no second rounding is excused."""
     with opgen.open(sample.write(tmp_path / "once.h5", {"once": sample.convolution("FLOAT", groups=2, mode=2)})) as bundle:

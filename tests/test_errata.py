@@ -258,13 +258,16 @@ def test_numeric_entries_apply_by_their_condition() -> None:
     found = numeric(
         pool(),
         pool(cubeMathType=1),
-        pool(cubeMathType=1, countIncludePad=False),
+        pool(cubeMathType=2, countIncludePad=False),
         pool(gradOutput=tensor(0, 2, 6, 6, layout="NCHW"), self=nothing, gradInput=nothing),
         pool(kernelSize=(12, 12), gradOutput=tensor(1, 2, 1, 1, layout="NCHW")),
     )
     assert found == [(), ("mode_1_is_half",), ("vector_in_float",), ("nothing_written",), ("whole_image",)]
     older = numeric(pool("ascend910", divisorOverride=255, countIncludePad=False), pool("ascend910", ceilMode=True))
     assert older == [("divisor_255_ignored",), ("windows_not_clipped",)]
+    bf16 = {name: tensor(1, 2, 12, 12, dtype="BFLOAT16", layout="NCHW") for name in ("self", "gradInput")}
+    whole = {**bf16, "kernelSize": (12, 12), "gradOutput": tensor(1, 2, 1, 1, dtype="BFLOAT16", layout="NCHW")}
+    assert [numeric(pool(**whole, cubeMathType=mode))[0][1:] for mode in (0, 1, 2, 3)] == [(), *[("bfloat16_through_half",)] * 2, ()]
     assert numeric(conv(groups=2, input=tensor(1, 4, 5, 5, layout="NCHW")))[0] == ("grouped_through_half",)
 
 
