@@ -53,6 +53,15 @@ def conv(product: str = "ascend910b", **changed: Argument) -> Call:
     return Call(CONV, product, {**args, **changed})
 
 
+def grouped(many: int, other: int, transposed: bool = False, **changed: Argument) -> Call:
+    """Two groups; ``many`` channels that they divide, and ``other`` ones."""
+    small, wide = tensor(1, other, 3, 3, layout="NCHW"), tensor(1, many, 5, 5, layout="NCHW")
+    weight = tensor(other, many // 2, 3, 3, layout="NCHW")
+    grad, image = (wide, small) if transposed else (small, wide)
+    return conv(gradOutput=grad, input=image, weight=weight, groups=2, transposed=transposed, biasSizes=(grad.shape[1],), gradInput=image,
+                gradWeight=weight, gradBias=tensor(grad.shape[1]), **changed)  # fmt: skip
+
+
 def judged(*calls: Call) -> oracle.Judgement:
     spec = book().by_page[calls[0].api, calls[0].product]
     return oracle.judge(spec, from_calls(spec.api, spec.kinds, calls))
@@ -190,7 +199,16 @@ def test_an_operator_without_errata_has_no_answer(monkeypatch: pytest.MonkeyPatc
         (pool(divisorOverride=300, stride=None), ("crash",)),
         (pool(stride=None), (0,)),
         (pool(product="ascend910", gradOutput=tensor(1, 0, 6, 6, layout="NCHW"), divisorOverride=300), (0,)),
+        *((pool(product=product, cubeMathType=mode), (0, 161002)) for product in ("ascend310p", "ascend910") for mode in (0, 3)),
+        (pool(product="ascend910", cubeMathType=1), (0,)),
+        (pool(product="ascend910", kernelSize=(12, 12), gradOutput=tensor(1, 2, 1, 1, layout="NCHW")), (0,)),
+        (pool(product="ascend910", gradOutput=tensor(1, 0, 6, 6, layout="NCHW")), (0,)),
         (conv(), (0,)),
+        (grouped(4, 3), (0, 561103)),
+        (grouped(4, 3, outputMask=(False, False, True)), (0,)),
+        (grouped(4, 6), (0,)),
+        (grouped(2, 3), (161002,)),
+        (grouped(4, 3, transposed=True), (0, 561103)),
         (conv(outputMask=(True, True)), (161001,)),
         (conv(biasSizes=None), (0,)),
         (conv(gradInput=tensor(1, 2, 5, 5, dtype="FLOAT16", layout="NCHW")), (0,)),
