@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -231,6 +232,24 @@ def test_an_answer_carries_release_and_basis() -> None:
     answers = answered(pad(), pad(gradOutput=tensor(2, 4, 6, 8)))
     assert answers.answer(0) == LibraryAnswer("2026-08", (0,), "read")
     assert answers.answer(1) == LibraryAnswer("2026-08", (561103,), "inferred")
+
+
+@pytest.mark.parametrize(
+    ("name", "layout", "basis"),
+    [
+        ("gradInput", {"strides": (288, 144, 12, 1)}, "read"),
+        ("gradInput", {"strides": (288, 144, 0, 1)}, "inferred"),
+        ("gradInput", {"strides": (288, 144, 11, 1)}, "inferred"),
+        ("self", {"strides": (0, 0, 0, 0), "storage_shape": (1,)}, "read"),
+        ("self", {"strides": (288, 144, -12, 1), "offset": 132}, "inferred"),
+        ("self", {"strides": (288, 144, 12, 1), "storage_shape": (287,)}, "inferred"),
+        ("self", {"offset": -1}, "inferred"),
+        ("self", {"offset": 1, "storage_shape": (289,)}, "read"),
+    ],
+)
+def test_nothing_looks_at_how_a_tensor_lies(name: str, layout: dict[str, Any], basis: str) -> None:
+    answers = answered(pool(**{name: replace(tensor(1, 2, 12, 12, layout="NCHW"), **layout)}), pool(divisorOverride=300, stride=None))
+    assert answers.answers()[0] == answers.answer(0) == LibraryAnswer("2026-08", (0,), basis)
 
 
 def test_answers_have_at_most_two_codes() -> None:

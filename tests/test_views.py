@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.calls.costs import elements, reach
+from opgen.calls.costs import elements, overlaps, reach
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import TensorColumn, from_calls
 from opgen.computation.storage import GAP, through
@@ -79,6 +79,32 @@ def test_a_table_counts_what_its_rows_hold() -> None:
     assert elements(table)[len(DESCS)] == 4e12 + 1
     table = from_calls("a", {"x": "tensor"}, [Call("a", "ascend910b", {"x": replace(desc, **more)}) for desc in large for more in LARGE])
     assert elements(table).tolist() == [0, 0, 0, np.inf, np.inf, np.inf] and holdable(table).tolist() == [True] * 5 + [False]
+
+
+def test_elements_that_share_a_place_are_found() -> None:
+    """Against counting the places of every small view, of axes that interleave too."""
+    some = [TensorDesc(shape, "FLOAT", strides=strides) for shape in ((2, 3, 4), (3, 1, 2), (2, 0, 2))
+            for strides in product((0, 1, 2, 3, 4, 7, -5), repeat=3)]  # fmt: skip
+    far = TensorDesc((3000, 3000), "FLOAT", strides=(2, 5997))  # too many to count: taken to
+    descs: list[TensorDesc | None] = [*some, *DESCS, None, far]
+    column = from_calls("a", {"x": "tensor"}, [Call("a", "ascend910b", {"x": desc}) for desc in descs]).columns["x"]
+    assert isinstance(column, TensorColumn)
+    shared = [len(set(positions(desc))) < len(positions(desc)) for desc in [*some, *DESCS]]
+    assert overlaps(column).tolist() == [*shared, False, True]
+    assert 0 < sum(shared) < len(shared)
+
+
+def test_an_output_whose_places_overlap_has_no_data_and_an_input_may_repeat_its_own() -> None:
+    small, large = TensorDesc((2, 3, 4), "FLOAT"), TensorDesc((2, 5, 6), "FLOAT")
+    args = {"gradOutput": large, "self": small, "padding": (1, 1, 1, 1), "gradInput": small}
+    changes = ({}, {"gradInput": (0, 4, 1)}, {"gradInput": (12, 2, 1)}, {"gradOutput": (0, 0, 0)}, {"gradInput": (1, 2, 6)})
+    calls = [
+        NamedCall(str(i), Call("aclnnReflectionPad2dBackward", "ascend910b",
+                               {**args, **{name: replace(args[name], strides=strides) for name, strides in change.items()}}), {})
+        for i, change in enumerate(changes)
+    ]  # fmt: skip
+    made = call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+    assert [case.phase for case in made.cases] == [2, 1, 1, 2, 2]
 
 
 def test_a_view_that_reaches_far_has_no_data() -> None:

@@ -7,6 +7,9 @@ import numpy as np
 from opgen.calls import wide
 from opgen.calls.table import CallTable, TensorColumn
 
+_COUNTED = 2**22
+"""Views of more elements are not looked at one by one."""
+
 
 def elements(table: CallTable) -> np.ndarray:
     """(rows,) float64: elements of all tensors of a call; of a view those of its storage, where these are more."""
@@ -30,6 +33,43 @@ def reach(column: TensorColumn) -> tuple[np.ndarray, np.ndarray]:
     stepping = column.strided & (size != 0)
     first = np.where(stepping, offset + np.minimum(steps, 0).sum(axis=1), offset)
     return first, np.where(stepping, offset + np.maximum(steps, 0).sum(axis=1), offset + size - 1)
+
+
+def inside(column: TensorColumn) -> np.ndarray:
+    """(rows,) bool: no element of the view lies before or beyond the storage; an empty view always fits."""
+    plain = column.plain()
+    if plain.all():
+        return plain
+    first, last = reach(column)
+    held = np.where(column.storage_rank >= 0, volume(column.storage), np.inf)
+    return np.asarray(plain | (column.shape == 0).any(axis=1) | ((first >= 0) & (last < held)))
+
+
+def overlaps(column: TensorColumn) -> np.ndarray:
+    """(rows,) bool: two elements of the view share a place, as those of an axis with stride 0 do."""
+    result = np.zeros(len(column.null), dtype=bool)
+    rows = np.flatnonzero(column.strided & ~column.null & (column.shape > 0).all(axis=1))
+    shape = column.shape[rows].astype(np.float64)
+    strides = np.zeros(shape.shape)
+    strides[:, : column.strides.shape[1]] = np.abs(column.strides[rows].astype(np.float64))
+    order = np.argsort(np.where(shape > 1, strides, -1.0), axis=1)
+    shape, strides = np.take_along_axis(shape, order, axis=1), np.take_along_axis(strides, order, axis=1)
+    spans = (shape - 1) * strides
+    nested = ((shape == 1) | (strides > np.cumsum(spans, axis=1) - spans)).all(axis=1)  # an axis steps over all shorter ones
+    for at in np.flatnonzero(~nested).tolist():
+        result[rows[at]] = _shared(shape[at], strides[at])
+    return result
+
+
+def _shared(shape: np.ndarray, strides: np.ndarray) -> bool:
+    """Whether a view that is not nested has fewer places than elements; larger ones are taken to."""
+    size = shape.prod()
+    if size > min(((shape - 1) * strides).sum() + 1, _COUNTED):
+        return True
+    places = np.zeros(1)
+    for extent, stride in zip(shape.tolist(), strides.tolist(), strict=True):
+        places = (places[:, None] + np.arange(extent) * stride).reshape(-1)
+    return len(np.unique(places)) < int(size)
 
 
 def volume(extents: np.ndarray) -> np.ndarray:

@@ -12,6 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
+from opgen.calls.costs import inside, overlaps
+from opgen.calls.table import TensorColumn
 from opgen.judge.errata import Errata, NamedView, Numeric, PageErrata, Tolerance
 from opgen.judge.erratafile import errata
 from opgen.judge.oracle import Judgement
@@ -42,7 +44,7 @@ class Answers:
         return "accepted" if stage == ACCEPTED else self.page.stages[stage].id
 
     def answer(self, row: int) -> LibraryAnswer:
-        """One row whole. An acceptance is as firm as the firmest-said of what it tolerates: inferred where one is."""
+        """One row whole. An acceptance is as firm as what it tolerates: inferred where one tolerance is."""
         stage = int(self.stage[row])
         if stage != ACCEPTED:
             return LibraryAnswer(self.release, self.codes(row), self.page.stages[stage].basis)
@@ -62,8 +64,8 @@ class Answers:
 
     @cached_property
     def guessed(self) -> np.ndarray:
-        """(rows,) bool: breaks a rule whose tolerance is inferred."""
-        result = np.zeros(len(self.stage), dtype=bool)
+        """(rows,) bool: breaks a rule whose tolerance is inferred, or has a tensor that lies as none should: nothing looks at that."""
+        result = _stray(self.judgement)
         for tolerance in self.page.tolerated:
             if tolerance.basis == "inferred":
                 result |= tolerance.reached(self.view, len(result)) & self.breaks(tolerance)
@@ -92,6 +94,18 @@ class Differences:
         """The ids of the entries that explain one row."""
         ids = tuple(self.page.entry)
         return tuple(ids[i] for i in np.flatnonzero(self.explains[:, row]))
+
+
+def _stray(judgement: Judgement) -> np.ndarray:
+    """(rows,) bool: a tensor leaves its storage or runs backwards in it, or elements of an output share a place."""
+    outputs, result = {p.name for p in judgement.spec.outputs}, np.zeros(len(judgement.table), dtype=bool)
+    for name, column in judgement.table.columns.items():
+        if isinstance(column, TensorColumn) and not column.plain().all():
+            backwards = (column.offset < 0) | (column.strides < 0).any(axis=1)
+            result |= ~column.null & (~inside(column) | backwards)
+            if name in outputs:
+                result |= overlaps(column)
+    return result
 
 
 def errata_of(api: str) -> Errata | None:

@@ -7,9 +7,11 @@ of a scalar that says nothing of extents, an output that is not asked for.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from opgen.calls.costs import reach, volume
+from opgen.calls.costs import inside, overlaps
 from opgen.calls.table import CallTable, ScalarColumn, TensorColumn
 from opgen.calls.words import words
 from opgen.judge.library import Answers
@@ -107,15 +109,16 @@ def holdable(table: CallTable) -> np.ndarray:
     result = np.ones(len(table), dtype=bool)
     for column in table.columns.values():
         if isinstance(column, TensorColumn):
-            result &= column.null | (known[column.dtype] & _inside(column))
+            result &= column.null | (known[column.dtype] & inside(column))
     return result
 
 
-def _inside(column: TensorColumn) -> np.ndarray:
-    """(rows,) bool: no element of the view lies before or beyond the storage; an empty view always fits."""
-    plain = column.plain()
-    if plain.all():
-        return plain
-    first, last = reach(column)
-    held = np.where(column.storage_rank >= 0, volume(column.storage), np.inf)
-    return np.asarray(plain | (column.shape == 0).any(axis=1) | ((first >= 0) & (last < held)))
+def single(table: CallTable, outputs: Iterable[str]) -> np.ndarray:
+    """(rows,) bool: no two elements of an output share a place. A device writes such a place several times, and what it then holds is
+    no golden: the last of several values, in an order that nobody promises. Inputs may repeat theirs, they are only read."""
+    result = np.ones(len(table), dtype=bool)
+    for name in outputs:
+        column = table.columns[name]
+        if isinstance(column, TensorColumn):
+            result &= ~overlaps(column)
+    return result

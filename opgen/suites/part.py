@@ -19,7 +19,7 @@ from opgen.page.rules import holds
 from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
 from opgen.suites.batch import Batch, WithData, batches
-from opgen.suites.computable import computable, holdable
+from opgen.suites.computable import computable, holdable, single
 from opgen.suites.naming import Purpose, some_of
 from opgen.suites.stored import Stored, stored
 from opgen.suites.vacuity import mistrusted
@@ -84,6 +84,8 @@ def _conditions(asked: Asked, judged: Judgement, answers: Answers | None) -> Ite
     """What a call with data must be, (calls,) bool, and what is said of those that are not."""
     yield computable(judged, answers), "what they break leaves no gradient to expect"
     yield holdable(asked.table), "a view leaves its storage, or there are no data of a dtype"
+    outputs = [p.name for p in asked.spec.outputs]
+    yield single(asked.table, outputs), "places of an output overlap, so that no golden can stand there"
     yield elements(asked.table) <= asked.most, f"their tensors have more than {asked.most:,} elements in all"
 
 
