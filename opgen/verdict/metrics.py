@@ -16,8 +16,8 @@ from opgen.verdict import standards
 from opgen.verdict.standards import row
 
 MAXIMA = ("ratio", "error", "ulps", "relative", "single", "over_limit", "normal_relative")
-SUMS = ("elements", "beyond", "nonfinite", "unbounded", "finite", "unlike_mixed", "unlike_close", "unlike_probe", "relative_sum",
-        "squares", "balance", "small_errors", "normal", "normal_relative_sum")  # fmt: skip
+SUMS = ("elements", "beyond", "nonfinite", "strayed", "unbounded", "finite", "unlike_mixed", "unlike_close", "unlike_probe",
+        "relative_sum", "squares", "balance", "small_errors", "normal", "normal_relative_sum")  # fmt: skip
 BINS = (-24, 8)
 """The distribution of error / bound by powers of two; what is below or above is counted at the ends, zero apart."""
 
@@ -87,8 +87,8 @@ def measure(device: Array, golden: Array, bound: Array, precision: str, output: 
         size = np.where(finite, np.abs(golden), 0.0)
         gap = _gap(size, output)
         stray = error == np.inf
-        found = {"ratio": ratio, "error": error, "beyond": wrong, "nonfinite": stray & ~free, "unbounded": free,
-                 "finite": finite, "ulps": np.where(stray & free, 0.0, error / gap)}  # fmt: skip
+        found = {"ratio": ratio, "error": error, "beyond": wrong, "nonfinite": stray & ~free, "strayed": stray & finite & ~free,
+                 "unbounded": free, "finite": finite, "ulps": np.where(stray & free, 0.0, error / gap)}  # fmt: skip
         coarse = gap if precision == output else _gap(size, precision)
         found |= _vendor(np.where(both, error, 0.0), np.where(both, difference, 0.0), size, finite, coarse, precision)
     return found
@@ -126,18 +126,18 @@ def _vendor(error: Array, difference: Array, size: Array, finite: Array, gap: Ar
 
 def criteria(table: Table, precisions: Array) -> dict[str, Array]:
     """Criterion -> (rows,) bool. An Inf or NaN where none belongs, or none where one does, fails every criterion, except where an
-    infinite bound admits everything."""
+    infinite bound admits everything; but the older single_bm passes whatever stands where the golden is none."""
     names, kind = np.unique(precisions.astype(str), return_inverse=True)
     limits = np.array([list(_limits(name)) for name in names.tolist()], dtype=float).reshape(-1, len(_NAMES))
     per = {name: limits[kind, i] for i, name in enumerate(_NAMES)}
-    sound = table["nonfinite"] == 0
+    sound, kept = table["nonfinite"] == 0, table["strayed"] == 0
     share = 1.0 - table.mean("unlike_mixed")
     return {
         "bound": table["beyond"] == 0,
         "mixed": sound & (share >= per["share"]) & (table["over_limit"] == 0),
         "mere_mare": sound & _below(table.mean("relative_sum"), per["mean"]) & _below(table["relative"], per["maximum"]),
-        "single_old": sound & (table["single"] <= per["error"]) & (np.abs(table.mean("balance")) <= per["balance"]),
-        "single_old_performance": sound & (table["single"] <= per["performance"]) & (np.abs(table.mean("balance")) <= per["balance"]),
+        "single_old": kept & (table["single"] <= per["error"]) & (np.abs(table.mean("balance")) <= per["balance"]),
+        "single_old_performance": kept & (table["single"] <= per["performance"]) & (np.abs(table.mean("balance")) <= per["balance"]),
         "msprobe": sound & (table["unlike_probe"] == 0),
         "allclose": sound & (table["unlike_close"] == 0),
         "ulp": sound & (table["ulps"] <= standards.ULPS),
