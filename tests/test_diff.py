@@ -312,6 +312,19 @@ def test_small_operators_round_each_term(tmp_path):
             assert judged(bundle, tmp_path, lambda case, outputs, far=far: {**outputs, **far})["gamma"].verdict == "failed"
 
 
+@pytest.mark.parametrize(("large", "excused"), [(320.0, True), (100.0, False)])
+def test_a_rounded_term_may_overflow_where_the_sum_does_not(tmp_path, large, excused):
+    call = sample.norm("FLOAT16", product="ascend910", group=2)
+    given = {"gradOut": [large, -large, *[0.0] * 118], "input": [large, large, *[0.0] * 118], "mean": [0.0] * 4, "rstd": [1.0] * 4}
+    with opgen.open(sample.write(tmp_path / "term.h5", {"term": call}, given={"term": given})) as bundle:
+        assert not bundle["term"].golden["gradGammaOut"].any()
+        infinite = np.array([np.inf, 0, 0, 0, 0, 0], np.float16)
+        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradGammaOut": infinite})
+        assert report["term"].verdict == ("known deviation" if excused else "failed")
+        moved = {"gradGammaOut": np.roll(infinite, 1)}
+        assert judged(bundle, tmp_path, lambda case, outputs: {**outputs, **moved})["term"].verdict == "failed"
+
+
 @pytest.mark.parametrize(("dtype", "mode"), [("FLOAT16", 0), ("BFLOAT16", 1), ("FLOAT", 2), ("FLOAT", 1)])
 def test_an_area_that_half_precision_does_not_hold(tmp_path, dtype, mode):
     """A kernel as large as an image of 256 by 256: gradOutput / Inf."""

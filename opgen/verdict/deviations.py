@@ -153,9 +153,12 @@ def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, 
                 free |= lost
                 continue
             form = FORMATS[entry.bound]
-            more = np.maximum(_grown(module, inputs, names, name, entry) - size, 0.0)
+            grown = _grown(module, inputs, names, name, entry)
+            more = np.maximum(grown - size, 0.0)
             limit, again = limit + more, (more > size * 2.0**-30) | (output != entry.bound)  # rounded on the way, or once more at its end
             free |= _overflown(device, golden, limit, form)
+            if entry.roundings:
+                free |= (grown >= form.max) & _at_an_end(device, form)  # a term may have been too large
             free |= _reads_too_large(module, inputs, names, name, entry.bound) & _at_an_end(device, form)
             limit = limit + np.where(again, form.unit * (np.abs(golden) + limit) + form.min_subnormal / 2, 0.0)
         limit = np.where(np.isfinite(golden), limit, 0.0)
