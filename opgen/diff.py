@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -34,17 +34,21 @@ def diff(
     results: File | ResultsFile,
     *,
     against: File | ResultsFile | None = None,
-    again: Sequence[File | ResultsFile] = (),
+    again: File | ResultsFile | Sequence[File | ResultsFile] = (),
     truth: Truth = "both",
-    cases: Iterable[str] = (),
+    cases: str | Iterable[str] = (),
 ) -> Report:
     """Compare the answers of a device with a bundle.
 
     ``against``: another device's results, for the double benchmark. ``again``: results of repeated runs, which should have the same
     bits. ``truth``: whose status codes count; ``both`` is the page, with what agrees with the library alone as *known deviation*.
-    ``cases``: only these ids or globs. Raises BundleError for files that are damaged or do not belong together, FileError for a
-    pattern that matches nothing.
-    """  # fmt: skip
+    ``cases``: only these ids or globs. Of ``again`` and ``cases`` one may stand alone. Raises BundleError for files that are damaged
+    or do not belong together, FileError for a pattern that matches nothing, ValueError for another ``truth``.
+    """
+    if truth not in get_args(Truth):
+        raise ValueError(f"truth: {truth!r} is none of {', '.join(get_args(Truth))}")
+    patterns = (cases,) if isinstance(cases, str) else cases
+    repeated = (again,) if isinstance(again, (str, Path, ResultsFile)) else again
     with ExitStack() as stack:
 
         def opened(file: Any, kind: type) -> Any:
@@ -54,8 +58,8 @@ def diff(
         outputs = outputs_of(whole)
         mine = align(whole, outputs, opened(results, ResultsFile))
         other = align(whole, outputs, opened(against, ResultsFile)) if against is not None else None
-        repeats = [align(whole, outputs, opened(file, ResultsFile)) for file in again]
-        return _Comparison(whole, outputs, mine, truth, chosen(whole.ids, cases, str(whole.path)), other, repeats).report()
+        repeats = [align(whole, outputs, opened(file, ResultsFile)) for file in repeated]
+        return _Comparison(whole, outputs, mine, truth, chosen(whole.ids, patterns, str(whole.path)), other, repeats).report()
 
 
 class _Comparison:

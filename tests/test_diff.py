@@ -574,6 +574,14 @@ def test_unknown_cases_are_refused(bundle, tmp_path):
         opgen.diff(bundle, results, cases=["pad-*", "nosuch*"])
 
 
+def test_one_pattern_and_one_repeated_run_may_stand_alone(bundle, tmp_path):
+    results = sample.answer(bundle, tmp_path / "r.h5")
+    some = opgen.diff(bundle, results, cases="pad-*", again=str(sample.answer(bundle, tmp_path / "again.h5")))
+    assert {one.case for one in some} == {name for name in bundle.ids if name.startswith("pad-")} and len(list(some)) < len(bundle)
+    with pytest.raises(ValueError, match="truth: 'pages' is none of page, library, both"):
+        opgen.diff(bundle, results, truth="pages")
+
+
 def test_a_device_that_accepts_everything_is_told_by_what_it_should_refuse(tmp_path):
     page = suites.suite("avg_pool2d_backward", "smoke")
     engine.write(page, tmp_path / "b.h5", {})
