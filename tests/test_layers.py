@@ -32,7 +32,7 @@ KNOWS = {
     "devices": "mutants bundle numbers page calls model __init__",
     "mutants": "bundle golden suites enumeration planning numbers judge page language calls yamlfile model",
     "computation": "bundle golden suites numbers calls model",
-    "bundle": "model __init__",
+    "bundle": "numbers model __init__",
     "golden": "",
     "suites": "enumeration planning numbers judge page language calls yamlfile model",
     "enumeration": "covering planning judge page language calls model",

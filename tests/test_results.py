@@ -18,6 +18,7 @@ from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.bundle.verify import verify
 from opgen.devices.run import run
+from opgen.numbers.numerics import DTYPES
 from tests.bundle_sample import BFLOAT16, bits, same_bits, sample
 
 
@@ -90,6 +91,24 @@ def test_a_wider_dump_is_rounded_to_the_dtype_of_its_tensor(bundle: Bundle, tmp_
         results.add(case.id, 0, {"gradInput": values.astype(np.float16)})
     with ResultsFile(tmp_path / "narrow.h5") as read:
         assert read[case.id].outputs["gradInput"].dtype == np.float16  # for the comparison to refuse
+
+
+@pytest.mark.parametrize("dtype", ["FLOAT16", "BFLOAT16", "FLOAT", "COMPLEX64"])
+def test_a_wider_dump_is_rounded_once(bundle: Bundle, tmp_path: Path, dtype: str) -> None:
+    case = next(case for case in bundle if case.golden and dtype_of(case, "gradInput") == dtype)
+    wide, part = np.complex128 if dtype == "COMPLEX64" else np.float64, DTYPES[dtype].part
+    values = np.zeros(case.golden["gradInput"].shape, dtype=wide)
+    near_a_tie = 1 + part.unit + 2.0**-40  # float32 drops the last term, and what is left of BFLOAT16 is a tie that goes to 1
+    values.flat[:5] = near_a_tie, -near_a_tie, np.nan, np.inf, 2 * part.max
+    values.view(np.uint64).flat[-1] = 0x7FF0_0000_0000_0001  # a signalling NaN
+    with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
+        results.add(case.id, 0, {"gradInput": values})
+    with ResultsFile(tmp_path / "r.h5") as read:
+        found = read[case.id].outputs["gradInput"]
+        assert found.dtype == DTYPES[dtype].numpy
+        first = found.astype(wide).flat[:5].real.tolist()
+        assert first[:2] == [1 + 2 * part.unit, -1 - 2 * part.unit] and np.isnan(first[2]) and first[3:] == [np.inf, np.inf]
+        assert np.isnan(found.astype(wide).flat[-1])
 
 
 def test_the_order_of_the_device_does_not_matter(bundle: Bundle, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from opgen.bundle.pools import Lists, Strings, checked
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import NO_STATUS, ResultsFile
 from opgen.model import STATUS_WORDS, Code
+from opgen.numbers.numerics import stored
 
 _NAMES = {numpy_dtype(name): name for name in stored_dtypes()}
 _WIDER = {"FLOAT": {"FLOAT16", "BFLOAT16"}, "DOUBLE": {"FLOAT16", "BFLOAT16", "FLOAT"}, "COMPLEX128": {"COMPLEX64"}}
@@ -80,7 +81,7 @@ class Results:
 
         A status is an integer, a word of :data:`opgen.model.STATUS_WORDS`, or None where nobody recorded one. BundleError for
         anything else, for an unknown or repeated case, and for what is no output of its call or of a type that no file keeps.
-        An output that was dumped in a wider type (BFLOAT16 as FLOAT, anything as DOUBLE) is rounded to the dtype of its tensor.
+        An output that was dumped in a wider type (BFLOAT16 as FLOAT, anything as DOUBLE) is rounded, once, to the dtype of its tensor.
         """
         row = self._bundle.rows.get(case)
         if self._claim is None:
@@ -128,8 +129,8 @@ class Results:
         dtype = described["dtype"] if isinstance(described, dict) else ""
         if dtype not in _WIDER[_NAMES[array.dtype]]:
             return array
-        with np.errstate(over="ignore"):
-            return array.astype(numpy_dtype(dtype))
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            return stored(array, dtype)
 
     def __enter__(self) -> Results:
         return self
