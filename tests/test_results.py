@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from opgen.bundle.dtypes import BundleError
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.bundle.verify import verify
-from opgen.devices.run import run
 from opgen.numbers.numerics import DTYPES
 from tests.bundle_sample import BFLOAT16, bits, same_bits, sample
 
@@ -137,6 +135,14 @@ def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
         (("two 0", 0, {}, 2**64 - 1), "two 0: run_status 18446744073709551615 does not fit"),
         (("two 0", 0, {}, "crahs"), "two 0: run_status 'crahs' is no status"),
         (("two 0", 0, {}, 0, "1 s"), "two 0: time '1 s' is no number of seconds"),
+        (("two 0", 0, {}, 0, None, ValueError("no")), "two 0: error ValueError('no') is no text; str(error) makes one"),
+        (("two 0", 0, {}, 0, None, None), "two 0: error None is no text"),
+        (("two 0", 0, {}, 0, None, "a\0"), "two 0: error 'a\\x00' holds a NUL character"),
+        *((("two 0", 0, outputs), f"two 0: outputs of type {type(outputs).__name__} are no mapping of names to arrays")
+          for outputs in ([], [np.zeros(2)], np.zeros(2), "gradInput")),
+        (("two 0", 0, {"gradInput": [[1], [2, 3]]}), "two 0: numpy makes no array of gradInput: setting an array element"),
+        (("two 0", 0, {"gradInput": object()}), "two 0: gradInput of type object: no file keeps it"),
+        ((["two 0"], 0), "['two 0'] is no case of"),
     ],  # fmt: skip
 )
 def test_what_cannot_be_added(bundle: Bundle, tmp_path: Path, arguments: tuple[object, ...], message: str) -> None:
@@ -148,13 +154,9 @@ def test_what_cannot_be_added(bundle: Bundle, tmp_path: Path, arguments: tuple[o
     assert [one.id for one in opgen.Results.open(tmp_path / "r.h5")] == ["one/call"]
 
 
-def test_an_exception_or_an_existing_file_leaves_what_was_there(bundle: Bundle, tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), opgen.Results.create(tmp_path / "r.h5", bundle) as results:
-        results.add("one/call", 0)
-        raise KeyboardInterrupt
-    assert os.listdir(tmp_path) == []
+def test_an_existing_file_stays(bundle: Bundle, tmp_path: Path) -> None:
     write(tmp_path / "r.h5", bundle, [])
-    with pytest.raises(BundleError, match="exists already"):
+    with pytest.raises(BundleError, match="r.h5: exists already; force=True replaces it$"):
         opgen.Results.create(tmp_path / "r.h5", bundle)
     with pytest.raises(BundleError, match="is an opgen results file, not a bundle file; opgen generate writes one$"):
         opgen.open(tmp_path / "r.h5")
@@ -163,24 +165,33 @@ def test_an_exception_or_an_existing_file_leaves_what_was_there(bundle: Bundle, 
         opgen.Results.open(tmp_path / "other.h5")
 
 
-def test_without_a_place_for_outputs_the_file_is_let_go_of(bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = write(tmp_path / "r.h5", bundle, ["one/call"]).read_bytes()
-    descriptors = len(os.listdir("/proc/self/fd"))
+def test_a_bundle_may_be_a_path(bundle: Bundle, tmp_path: Path) -> None:
+    expected = write(tmp_path / "a.h5", bundle, list(answers(bundle))).read_bytes()
+    for kind in (str, Path):
+        with opgen.Results.create(tmp_path / "b.h5", kind(bundle.path), header={"backend": "torch"}, force=True) as results:
+            for name, answer in answers(bundle).items():
+                results.add(name, **answer)  # type: ignore[arg-type]
+        assert (tmp_path / "b.h5").read_bytes() == expected
 
-    def full(**given: object) -> None:
-        raise OSError(28, "No space left on device")
 
-    def nothing(bundle: Bundle, results: opgen.Results, **given: object) -> None:
-        raise AssertionError("is not reached")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(tempfile, "TemporaryFile", full)
-        for resume in (True, False):
-            with pytest.raises(BundleError, match="r.h5: cannot write: No space left on device$"):
-                run(bundle, nothing, tmp_path / "r.h5", resume=resume, force=True)
-    assert len(os.listdir("/proc/self/fd")) == descriptors
-    assert os.listdir(tmp_path) == ["r.h5"] and (tmp_path / "r.h5").read_bytes() == before
-    opgen.Results.create(tmp_path / "r.h5", bundle, force=True).abort()
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"bundle": 5}, "r.h5: bundle 5 is neither what opgen.open returns nor a path"),
+        ({"bundle": "nowhere.h5"}, "nowhere.h5: cannot read: No such file"),
+        ({"header": "torch"}, "header 'torch' is no mapping"),
+        ({"header": {1: 2}}, "1: no name that a header can hold"),
+        ({"header": {"": 2}}, "'': no name"),
+        ({"header": {"a\0b": 2}}, r"'a\\x00b': no name"),
+        ({"header": {"bundle": "mine"}}, "bundle: not for a header to say"),
+        ({"header": {"driver": 1 << 70}}, "driver: 1180591620717411303424 is nothing that a header can hold"),
+        ({"header": {"driver": {"name": "\ud800"}}}, "is not Unicode text"),
+    ],
+)
+def test_what_cannot_be_begun(bundle: Bundle, tmp_path: Path, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(BundleError, match=message):
+        opgen.Results.create(tmp_path / "r.h5", **{"bundle": bundle, **given})
+    assert os.listdir(tmp_path) == []
 
 
 def test_damage_is_found(bundle: Bundle, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import opgen
 from opgen import devices
 from opgen.bundle.dtypes import numpy_dtype
+from opgen.bundle.ledger import Ledger
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.cli.run import command
 from opgen.devices import NoDevice, backend, backends
@@ -79,7 +80,7 @@ def test_an_interrupted_run_is_completed(bundle, tmp_path):
 def test_interrupted_while_earlier_answers_are_taken_over_the_file_stays(bundle, tmp_path, monkeypatch):
     results = tmp_path / "r.h5"
     run(bundle, fake(), results, cases=list(bundle.ids[:4]))
-    before, calls, add = results.read_bytes(), [], opgen.Results.add
+    before, calls, add = results.read_bytes(), [], Ledger.add
 
     def third_is_too_much(*args):
         if len(calls) == 2:
@@ -88,7 +89,7 @@ def test_interrupted_while_earlier_answers_are_taken_over_the_file_stays(bundle,
         add(*args)
 
     with monkeypatch.context() as patched:
-        patched.setattr(opgen.Results, "add", third_is_too_much)
+        patched.setattr(Ledger, "add", third_is_too_much)
         with pytest.raises(KeyboardInterrupt):
             run(bundle, fake(), results, resume=True)
     assert len(calls) == 2 and results.read_bytes() == before
@@ -145,13 +146,16 @@ def test_an_existing_file_is_not_overwritten(bundle, tmp_path):
     assert (tmp_path / "r.h5").read_text() == "mine"
 
 
-def test_a_backend_that_breaks_leaves_no_file(bundle, tmp_path):
-    def breaks(bundle, results, **_):
+@pytest.mark.parametrize("answered", [0, 3])
+def test_a_backend_that_breaks_leaves_what_it_answered(bundle, tmp_path, answered):
+    def breaks(bundle, results, *, cases, **rest):
+        fake()(bundle, results, cases=cases[:answered], **rest)
         raise NoDevice("here", "gone")
 
     with pytest.raises(NoDevice):
         run(bundle, breaks, tmp_path / "r.h5")
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["r.h5"] * bool(answered)
+    assert run(bundle, fake(), tmp_path / "r.h5", resume=True)["kept"] == answered
 
 
 # with torch -----------------------------------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ def one_line(path: Path) -> Iterator[None]:
         raise BundleError(f"{path}: cannot write: {reason}") from error
 
 
-def refuse(path: str | Path, force: bool) -> None:
-    """Raise BundleError where ``path`` cannot be written, before any work is done for it."""
+def refuse(path: str | Path, force: bool, remedy: str = "--force") -> None:
+    """Raise BundleError where ``path`` cannot be written, before any work is done for it; ``remedy`` is what sets ``force``."""
     path = Path(path)
     if path.is_dir():
         raise BundleError(f"{path}: is a folder; name a file")
@@ -34,7 +34,7 @@ def refuse(path: str | Path, force: bool) -> None:
         if one.exists() and not one.is_file():
             raise BundleError(f"{one}: is no regular file, and nothing replaces it; name another")
     if path.exists() and not force:
-        raise BundleError(f"{path}: exists already; --force replaces it")
+        raise BundleError(f"{path}: exists already; {remedy} replaces it")
     if not path.parent.is_dir():
         raise BundleError(f"{path}: there is no folder {path.parent}")
 
@@ -48,8 +48,8 @@ def partial(path: str | Path) -> Path:
 class Claim:
     """The right to write ``path``: an empty ``<name>.partial`` beside it, locked against other writers."""
 
-    def __init__(self, path: Path, size: int, force: bool) -> None:
-        refuse(path, force)
+    def __init__(self, path: Path, size: int, force: bool, remedy: str = "--force") -> None:
+        refuse(path, force, remedy)
         self.path = path
         self.partial = partial(path)
         free = shutil.disk_usage(path.parent).free
@@ -59,7 +59,7 @@ class Claim:
             while not self._taken():
                 pass
         try:
-            refuse(path, force)  # somebody may have written it since
+            refuse(path, force, remedy)  # somebody may have written it since
         except BaseException:
             if os.fstat(self.fd).st_size:
                 self.leave()
@@ -82,6 +82,11 @@ class Claim:
                 return True
         os.close(self.fd)
         return False
+
+    @property
+    def fresh(self) -> Path:
+        """Where a whole file is made while the unfinished one is still needed."""
+        return self.partial.with_name(self.partial.name + ".fresh")
 
     def keep(self) -> None:
         """Give the finished file its name, in one step."""

@@ -21,6 +21,7 @@ import numpy as np
 from opgen.bundle.dtypes import BundleError, hdf5_type, numpy_dtype
 from opgen.bundle.interrupts import held_back
 from opgen.bundle.pools import checked
+from opgen.model import unkept
 
 FIRST_BLOCK = 4096
 """Bytes before HDF5's own, holding what is checked before HDF5 sees the file."""
@@ -183,19 +184,23 @@ def header(attributes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, A
 
     Returned as they will be read again; BundleError for anything else.
     """
+    if not isinstance(attributes, Mapping):
+        raise BundleError(f"header {attributes!r} is no mapping of names to values")
     result = dict(own)
     for name, value in attributes.items():
+        if not isinstance(name, str) or not name or unkept(name):
+            raise BundleError(f"{name!r}: no name that a header can hold")
         if name in (*RESERVED, *own):
             raise BundleError(f"{name}: not for a header to say")
         try:
             if isinstance(value, Mapping):
-                result[name] = json.loads(json.dumps(value))
+                result[name] = json.loads(checked(json.dumps(value, ensure_ascii=False)))
             elif isinstance(value, (list, tuple)):
                 result[name] = [checked(str(item)) for item in value]
             elif isinstance(value, str) and not value.startswith("{"):
                 result[name] = checked(value)
-            elif isinstance(value, (bool, int, float, np.integer)):
-                result[name] = value.item() if isinstance(value, np.integer) else value
+            elif isinstance(value, float) or (isinstance(value, (int, np.integer)) and -(1 << 63) <= value < 1 << 64):
+                result[name] = value.item() if isinstance(value, np.generic) else value
             else:
                 raise TypeError
         except (TypeError, ValueError):

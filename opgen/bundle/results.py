@@ -1,77 +1,91 @@
-"""What a device answered: written case by case while it runs, in the form of a bundle at the end."""
+"""What a device answered: kept case by case while it runs, in the form of a bundle at the end."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from hashlib import sha256
-from numbers import Real
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 import opgen
-from opgen.bundle import container
+from opgen.bundle import answered, checks, container
+from opgen.bundle.answered import Answer, Output
 from opgen.bundle.blocks import DIGEST
 from opgen.bundle.claim import Claim, one_line
-from opgen.bundle.dtypes import ALIGNMENT, DTYPES, ROLES, BundleError, enum, named, numpy_dtype, stored_dtypes, text
-from opgen.bundle.pools import Lists, Strings, checked
+from opgen.bundle.dtypes import DTYPES, BundleError
+from opgen.bundle.ledger import Ledger
 from opgen.bundle.reader import Bundle
-from opgen.bundle.resultsfile import NO_STATUS, ResultsFile
-from opgen.model import STATUS_WORDS, Code
-from opgen.numbers.numerics import stored
-
-_NAMES = {numpy_dtype(name): name for name in stored_dtypes()}
-_WIDER = {"FLOAT": {"FLOAT16", "BFLOAT16"}, "DOUBLE": {"FLOAT16", "BFLOAT16", "FLOAT"}, "COMPLEX128": {"COMPLEX64"}}
-"""What a dump in a wider type may stand for."""
-_COPIED_AT_ONCE = 4 << 20
+from opgen.bundle.resultsfile import NO_STATUS, ResultsFile, contradiction, said
+from opgen.model import Code
 
 
 class Results:
     """A results file being written: ``with opgen.Results.create("results.h5", bundle) as results``.
 
-    Outputs go to a nameless file in the same folder as they come; leaving the block normally writes the
-    results file and gives it its name, leaving it by an exception leaves nothing.
+    Answers go to ``<name>.partial`` as they come. Leaving the block writes the results file and gives it its name. An exception
+    that leaves it does so too, so that no answer is lost; where none was added, it leaves what was there. What a killed
+    process leaves can be gone on from. ``case in results`` says whether a case is answered, ``len(results)`` how many are.
     """
 
-    def __init__(self, path: str | Path, bundle: Bundle, header: Mapping[str, Any], force: bool) -> None:
+    def __init__(self, path: str | Path, bundle: Bundle | str | Path, header: Mapping[str, Any], force: bool, resume: bool = False) -> None:
         self.path = Path(path)
-        self._bundle = bundle
-        own = {"format": "opgen results", "format_version": container.FORMAT_VERSION, "bundle": bundle.digest}
+        self._bundle = _opened(self.path, bundle)
+        own = {"format": "opgen results", "format_version": container.FORMAT_VERSION, "bundle": self._bundle.digest}
         self.header = container.header(header, {**own, "opgen_version": opgen.__version__})
-        self._claim: Claim | None = Claim(self.path, 0, force)
+        self.earlier: dict[str, Any] = {}
+        """What the answers that are gone on from say of their device."""
+        self._worth = resume  # whether the unfinished file holds what no other file does
+        self._claim: Claim | None = Claim(self.path, 0, force or resume, "force=True")
         try:
             with one_line(self.path):
-                self._spool = tempfile.TemporaryFile(dir=self.path.parent, buffering=1 << 20)  # noqa: SIM115
+                self._ledger = Ledger(self._claim.fd)
+                self._worth = resume and bool(self._ledger.answers)
+                if resume:
+                    self._go_on(self._claim)
+                else:
+                    self._ledger.begin(resumed=False)
         except BaseException:
-            self._claim.drop()
+            self._let_go()
             raise
-        self._rows: dict[int, tuple[Any, ...]] = {}
-        self._outputs: dict[int, list[tuple[Any, ...]]] = {}
-        self._spooled = 0
 
     @classmethod
     def create(
-        cls, path: str | Path, bundle: Bundle, *, header: Mapping[str, Any] | None = None, force: bool = False
+        cls,
+        path: str | Path,
+        bundle: Bundle | str | Path,
+        *,
+        header: Mapping[str, Any] | None = None,
+        force: bool = False,
+        resume: bool = False,
     ) -> Results:
-        """Start the results of ``bundle``; ``header`` may name the device, the backend and their versions.
+        """Start the results of ``bundle``, which is open or a path; ``header`` may name the device, the backend and their versions.
 
-        BundleError where ``path`` exists (unless ``force``) or cannot be written.
+        ``resume`` keeps the answers that are there, in ``path`` or where a killed process left them, but for those without a status.
+        BundleError where ``path`` exists (unless ``force`` or ``resume``) or cannot be written, and where the answers that are there
+        are to another bundle, or of another device than ``header`` says.
         """
-        return cls(path, bundle, header or {}, force)
+        return cls(path, bundle, {} if header is None else header, force, resume)
 
     @staticmethod
     def open(path: str | Path) -> ResultsFile:
         """A finished results file, for reading."""
         return ResultsFile(path)
 
+    def __contains__(self, case: object) -> bool:
+        return isinstance(case, str) and self._bundle.rows.get(case) in self._ledger.answers
+
+    def __len__(self) -> int:
+        return len(self._ledger.answers)
+
     def add(
         self,
         case: str,
-        status: Code,
+        status: Code | None,
         outputs: Mapping[str, np.ndarray] | None = None,
         run_status: Code | None = None,
         time: float | None = None,
@@ -83,148 +97,104 @@ class Results:
         anything else, for an unknown or repeated case, and for what is no output of its call or of a type that no file keeps.
         An output that was dumped in a wider type (BFLOAT16 as FLOAT, anything as DOUBLE) is rounded, once, to the dtype of its tensor.
         """
-        row = self._bundle.rows.get(case)
         if self._claim is None:
             raise BundleError(f"{self.path}: the results are closed")
+        row = self._bundle.rows.get(case) if isinstance(case, str) else None
         if row is None:
             raise BundleError(f"{self.path}: {case!r} is no case of {self._bundle.path}")
-        if row in self._rows:
+        if row in self._ledger.answers:
             raise BundleError(f"{self.path}: {case!r} has been added already")
         where = f"{self.path}: {case}"
-        statuses = *_status(f"{where}: status", status), *_status(f"{where}: run_status", run_status)
-        if not (time is None or isinstance(time, Real)):
-            raise BundleError(f"{where}: time {time!r} is no number of seconds")
-        written = self._written(row) if outputs else []
-        found = []
+        statuses = *checks.status(f"{where}: status", status), *checks.status(f"{where}: run_status", run_status)
+        facts = *statuses, checks.seconds(where, time), checks.text(where, error)
+        self._note(row, facts, checks.arrays(where, self._bundle, row, outputs))
+        self._worth = True
+
+    def _note(self, row: int, facts: tuple[int, str, int, str, float, str], arrays: Mapping[str, np.ndarray]) -> None:
+        """Write down an answer that is in order: statuses, seconds and text, and the outputs."""
+        data, outputs = [], []
+        for name, array in arrays.items():
+            raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+            dtype, digest = DTYPES[checks.NAMES[array.dtype]], sha256(raw).digest()[:DIGEST]
+            data.append(raw)
+            outputs.append(Output(name, dtype, array.shape, digest, -1, 0, raw.nbytes))
         with one_line(self.path):
-            for name, value in (outputs or {}).items():
-                array = np.asarray(value)
-                if name not in written:
-                    raise BundleError(f"{where}: {name!r} is no output of the call (outputs: {', '.join(written) or 'none'})")
-                if array.dtype not in _NAMES:
-                    raise BundleError(f"{where}: {name} of type {array.dtype}: no file keeps it (known: {', '.join(map(str, _NAMES))})")
-                if _NAMES[array.dtype] in _WIDER:
-                    array = self._narrowed(row, name, array)
-                raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-                found.append((
-                    self._bundle.names.index(name), DTYPES[_NAMES[array.dtype]], array.shape, array.size,
-                    self._spooled, len(raw), sha256(raw.data).digest()[:DIGEST],
-                ))  # fmt: skip
-                padding = -len(raw) % ALIGNMENT
-                self._spool.write(raw.data)
-                self._spool.write(bytes(padding))
-                self._spooled += len(raw) + padding
-        self._outputs[row] = found
-        self._rows[row] = (
-            row, case.encode(), *statuses, np.nan if time is None else float(time), checked(error),
-        )  # fmt: skip
+            self._ledger.note(self.header)
+            self._ledger.add(Answer(row, self._bundle.ids[row], *facts, tuple(outputs)), data)
 
-    def _written(self, row: int) -> list[str]:
-        """The outputs that a call has."""
-        return [self._bundle.names[tensor[1]] for tensor in self._bundle[row].tensor_rows if tensor[2] == ROLES["output"]]
+    def _go_on(self, claim: Claim) -> None:
+        """Take over what a killed process left, and what the finished file has, unless that process was to replace it."""
+        ledger = self._ledger
+        finished = self.path.exists() and ledger.resumed is not False
+        with ResultsFile(self.path) if finished else nullcontext() as before:
+            for path, header in ((self.path, before.header if before else {}), (claim.partial, ledger.header)):
+                if header and header["bundle"] != self.header["bundle"]:
+                    raise BundleError(f"{path}: results of another bundle: cannot be resumed with {self._bundle.path}")
+                if found := contradiction(self.earlier | said(header), said(self.header)):
+                    raise BundleError(f"{path}: cannot be resumed: {found} are not one; write another file")
+                self.earlier |= said(header)
+            self.header |= self.earlier
+            if ledger.resumed is None:
+                ledger.begin(resumed=True)
+            ledger.answers = {row: one for row, one in ledger.answers.items() if one.word != NO_STATUS}
+            for one in before or ():
+                if one.status is not None and one.id not in self:
+                    where = f"{self.path}: {one.id}"
+                    statuses = *checks.status(where, one.status), *checks.status(where, one.run_status)
+                    self._note(self._bundle.rows[one.id], (*statuses, checks.seconds(where, one.time), one.error), one.outputs)
 
-    def _narrowed(self, row: int, name: str, array: np.ndarray) -> np.ndarray:
-        """The array in the dtype that the call gives its tensor, where that is a narrower one."""
-        described = self._bundle[row].call["args"].get(name)
-        dtype = described["dtype"] if isinstance(described, dict) else ""
-        if dtype not in _WIDER[_NAMES[array.dtype]]:
-            return array
-        with np.errstate(invalid="ignore"):  # a signalling NaN
-            return stored(array, dtype)
-
-    def __enter__(self) -> Results:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
+        if error is None:
             self.close()
-        else:
+        elif not self._worth:
             self.abort()
+        elif self._claim is not None:
+            try:
+                self.close()
+                error.add_note(f"{self.path}: has the {len(self)} answers so far; resume=True goes on from them")
+            except BundleError as failure:
+                error.add_note(str(failure))
 
     def close(self) -> None:
-        """Write the results in the order of the bundle, and give the file its name."""
+        """Write the results in the order of the bundle, and give the file its name; where that fails, what was added can be resumed."""
         if self._claim is None:
             return
+        fresh = self._claim.fresh
         try:
             with one_line(self.path):
-                self._write(self._claim)
-                self._claim.keep()
+                self.digest = answered.write(fresh, self.header, self._bundle.names, list(self._ledger.answers.values()))
+                os.replace(fresh, self.path)
         except BaseException:
-            self.abort()
+            fresh.unlink(missing_ok=True)
+            self._let_go()
             raise
-        self._claim = None
-        self._spool.close()
+        self.abort()
 
     def abort(self) -> None:
-        """Drop everything; nothing appears under the final name."""
+        """Drop the unfinished file; whatever has the final name stays."""
+        self._worth = False
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Release the unfinished file, for somebody to go on with where that is worth it."""
         if self._claim is not None:
-            self._claim.drop()
+            if self._worth:
+                self._claim.leave()
+            else:
+                self._claim.drop()
             self._claim = None
-            self._spool.close()
-
-    def _write(self, claim: Claim) -> None:
-        rows: list[tuple[Any, ...]] = []
-        outputs: list[tuple[Any, ...]] = []
-        copies: list[tuple[str, int, int, int]] = []
-        blobs: dict[str, int] = {}
-        strings, sequences = Strings(), Lists()
-        words = {number: name for name, number in DTYPES.items()}
-        for at, row in enumerate(sorted(self._rows)):
-            case, name, status, word, run, run_word, time, error = self._rows[row]
-            texts = strings(word), strings(run_word), strings(error)
-            counts = len(outputs), len(self._outputs[row])
-            rows.append((case, name, status, texts[0], run, texts[1], time, texts[2], *counts))
-            for name, dtype, shape, elements, source, size, digest in self._outputs[row]:
-                unit = ALIGNMENT // numpy_dtype(words[dtype]).itemsize
-                position = blobs.setdefault(words[dtype], 0)
-                blobs[words[dtype]] += -(-elements // unit) * unit
-                copies.append((words[dtype], position, source, size))
-                outputs.append((at, name, dtype, sequences(shape), elements, position, digest))
-        blobs = {name: blobs[name] for name in stored_dtypes() if name in blobs}
-        lists, integers = sequences.tables()
-        tables = {
-            "results": np.array(rows, dtype=_results_dtype(max((len(row[1]) for row in rows), default=1))),
-            "tensors": np.array(outputs, dtype=_tensors_dtype(self._bundle.names)),
-            "lists": lists,
-            "integers": integers,
-        }
-        skeleton = container.create(claim.partial, "results", self.header, tables, strings.all, blobs)
-        for name, table in tables.items():
-            container.write_table(claim.fd, skeleton, name, table)
-        self._spool.flush()
-        for dtype, position, source, size in copies:
-            target = skeleton.offsets[f"data/{dtype}"] + position * numpy_dtype(dtype).itemsize if size else 0
-            for start in range(0, size, _COPIED_AT_ONCE):
-                piece = os.pread(self._spool.fileno(), min(_COPIED_AT_ONCE, size - start), source + start)
-                container.write_at(claim.fd, piece, target + start)
-        digests = container.digests(self.header, tables, strings.all)
-        self.digest = container.seal(skeleton, "results", digests)
 
 
-def _status(where: str, status: Code | None) -> tuple[int, str]:
-    """A status as number and word; the word is empty for numbers. BundleError, beginning with ``where``, for what is neither."""
-    if status is None:
-        return 0, NO_STATUS
-    if isinstance(status, str) and status in STATUS_WORDS:
-        return 0, status
-    if not isinstance(status, (int, np.integer)) or isinstance(status, bool):
-        raise BundleError(f"{where} {status!r} is no status: an integer, or one of {', '.join(STATUS_WORDS)}")
-    if not -(1 << 63) <= status < 1 << 63:
-        raise BundleError(f"{where} {status} does not fit the 64 bits that a results file keeps of it")
-    return int(status), ""
-
-
-def _results_dtype(width: int) -> np.dtype[Any]:
-    return np.dtype([
-        ("case", "<u4"), ("id", text(width)), ("status", "<i8"), ("status_word", "<u4"), ("run_status", "<i8"),
-        ("run_status_word", "<u4"), ("time", "<f8"), ("error", "<u4"), ("first_tensor", "<u4"), ("tensors", "<u2"),
-    ])  # fmt: skip
-
-
-def _tensors_dtype(names: list[str]) -> np.dtype[Any]:
-    return np.dtype([
-        ("result", "<u4"), ("name", named(names)), ("dtype", enum(DTYPES)), ("shape", "<u4"),
-        ("elements", "<i8"), ("position", "<i8"), ("digest", f"V{DIGEST}"),
-    ])  # fmt: skip
+def _opened(path: Path, bundle: Bundle | str | Path) -> Bundle:
+    """A bundle, whose tables are all that is needed here."""
+    if isinstance(bundle, Bundle):
+        return bundle
+    if not isinstance(bundle, (str, os.PathLike)):
+        raise BundleError(f"{path}: bundle {bundle!r} is neither what opgen.open returns nor a path")
+    with Bundle(bundle) as opened:
+        return opened

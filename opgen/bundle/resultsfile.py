@@ -16,6 +16,17 @@ from opgen.model import Code
 
 NO_STATUS = "none"
 """The word that stands for a status that nobody recorded."""
+_OWN = ("format", "format_version", "bundle", "opgen_version")
+
+
+def said(header: Mapping[str, Any]) -> dict[str, Any]:
+    """What a header says of the device: all but what opgen says of the file."""
+    return {key: value for key, value in header.items() if key not in _OWN}
+
+
+def contradiction(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """The first fact on which two headers differ, as ``device 'npu:0' and 'npu:1'``; empty where none is in both."""
+    return next((f"{key} {one[key]!r} and {other[key]!r}" for key in one if key in other and one[key] != other[key]), "")
 
 
 class Result(NamedTuple):

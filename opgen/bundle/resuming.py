@@ -11,7 +11,6 @@ import os
 import time
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 
@@ -58,11 +57,6 @@ class Journal:
 def begun(claim: Claim) -> bool:
     """Whether there is anything to go on from: a first block is written once the file has its full size."""
     return b"\nrequest " in os.pread(claim.fd, container.FIRST_BLOCK, 0)
-
-
-def beside(claim: Claim) -> Path:
-    """Where a fresh file without data is made, to take over from."""
-    return claim.partial.with_name(claim.partial.name + ".fresh")
 
 
 def adopt(claim: Claim, fresh: Skeleton, request: str, tables: dict[str, np.ndarray]) -> tuple[Skeleton, np.ndarray]:

@@ -57,7 +57,7 @@ class Writer:
                 found = self._tables
                 request = container.root_digest(container.digests(self.header, found.tables, found.strings))
                 begun = resume and resuming.begun(self._claim)
-                path_now = resuming.beside(self._claim) if begun else self._claim.partial
+                path_now = self._claim.fresh if begun else self._claim.partial
                 skeleton = container.create(path_now, "bundle", self.header, found.tables, found.strings, layout.blobs, request)
                 if begun:
                     skeleton, digests = resuming.adopt(self._claim, skeleton, request, found.tables)

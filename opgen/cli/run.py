@@ -38,10 +38,12 @@ def command(
     Interrupted, it writes the answers it has; --resume goes on from there. opgen diff judges them.
     """
     import opgen
+    from opgen.bundle.claim import refuse
     from opgen.cli.console import note, progress
     from opgen.devices import backend as find
     from opgen.devices.run import run
 
+    refuse(output, force or resume)
     with opgen.open(bundle) as file:
         wanted = choose(file.ids, cases)
         found = find(backend)

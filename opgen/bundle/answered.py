@@ -1,0 +1,117 @@
+"""Answers of a device, and the finished results file that they make, wherever their outputs lie."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opgen.bundle import container
+from opgen.bundle.blocks import DIGEST
+from opgen.bundle.dtypes import ALIGNMENT, DTYPES, BundleError, enum, named, numpy_dtype, stored_dtypes, text
+from opgen.bundle.pools import Lists, Strings
+
+_COPIED_AT_ONCE = 4 << 20
+_WORDS = {number: name for name, number in DTYPES.items()}
+
+
+class Output(NamedTuple):
+    """One output: parameter, number of its dtype, shape, digest; and where its bytes lie: in which file, from which on, how many."""
+
+    name: str
+    dtype: int
+    shape: tuple[int, ...]
+    digest: bytes
+    fd: int
+    start: int
+    size: int
+
+
+class Answer(NamedTuple):
+    """The answer to one case: its row in the bundle, both statuses as number and word, seconds (NaN where not taken), what was said."""
+
+    row: int
+    id: str
+    status: int
+    word: str
+    run_status: int
+    run_word: str
+    time: float
+    error: str
+    outputs: tuple[Output, ...]
+
+
+def write(
+    path: Path, header: Mapping[str, Any], names: list[str], answers: Sequence[Answer], progress: Callable[[int], None] | None = None
+) -> str:
+    """Write and seal the results file of some answers, in the order of the bundle; returns its root digest.
+
+    ``names`` are those of the bundle's tensors. BundleError where the bytes of an output do not match its digest, OSError where
+    the file cannot be written.
+    """
+    rows: list[tuple[Any, ...]] = []
+    outputs: list[tuple[Any, ...]] = []
+    copies: list[list[tuple[str, int, Output]]] = []
+    blobs: dict[str, int] = {}
+    strings, sequences, numbers = Strings(), Lists(), {name: i for i, name in enumerate(names)}
+    for at, one in enumerate(sorted(answers)):
+        texts = strings(one.word), strings(one.run_word), strings(one.error)
+        counts = len(outputs), len(one.outputs)
+        rows.append((one.row, one.id.encode(), one.status, texts[0], one.run_status, texts[1], one.time, texts[2], *counts))
+        copies.append([])
+        for output in one.outputs:
+            word, elements = _WORDS[output.dtype], prod(output.shape)
+            unit = ALIGNMENT // numpy_dtype(word).itemsize
+            position = blobs.setdefault(word, 0)
+            blobs[word] += -(-elements // unit) * unit
+            copies[-1].append((word, position, output))
+            outputs.append((at, numbers[output.name], output.dtype, sequences(output.shape), elements, position, output.digest))
+    lists, integers = sequences.tables()
+    tables = {
+        "results": np.array(rows, dtype=_results_dtype(max((len(row[1]) for row in rows), default=1))),
+        "tensors": np.array(outputs, dtype=_tensors_dtype(names)),
+        "lists": lists,
+        "integers": integers,
+    }
+    there = {name: blobs[name] for name in stored_dtypes() if name in blobs}
+    skeleton = container.create(path, "results", header, tables, strings.all, there)
+    with open(path, "r+b", buffering=0) as file:
+        for name, table in tables.items():
+            container.write_table(file.fileno(), skeleton, name, table)
+        for row, mine in zip(rows, copies, strict=True):
+            for word, position, output in mine:
+                if output.size:
+                    target = skeleton.offsets[f"data/{word}"] + position * numpy_dtype(word).itemsize
+                    _copy(output, file.fileno(), target, f"{path}: {row[1].decode()}")
+            if progress is not None:
+                progress(1)
+    return container.seal(skeleton, "results", container.digests(header, tables, strings.all))
+
+
+def _copy(output: Output, fd: int, target: int, where: str) -> None:
+    digest = sha256()
+    for start in range(0, output.size, _COPIED_AT_ONCE):
+        piece = os.pread(output.fd, min(_COPIED_AT_ONCE, output.size - start), output.start + start)
+        digest.update(piece)
+        container.write_at(fd, piece, target + start)
+    if digest.digest()[:DIGEST] != output.digest:
+        raise BundleError(f"{where}: {output.name} does not match its digest any more")
+
+
+def _results_dtype(width: int) -> np.dtype[Any]:
+    return np.dtype([
+        ("case", "<u4"), ("id", text(width)), ("status", "<i8"), ("status_word", "<u4"), ("run_status", "<i8"),
+        ("run_status_word", "<u4"), ("time", "<f8"), ("error", "<u4"), ("first_tensor", "<u4"), ("tensors", "<u2"),
+    ])  # fmt: skip
+
+
+def _tensors_dtype(names: list[str]) -> np.dtype[Any]:
+    return np.dtype([
+        ("result", "<u4"), ("name", named(names)), ("dtype", enum(DTYPES)), ("shape", "<u4"),
+        ("elements", "<i8"), ("position", "<i8"), ("digest", f"V{DIGEST}"),
+    ])  # fmt: skip
