@@ -21,15 +21,16 @@ _WORDS = {number: name for name, number in DTYPES.items()}
 
 
 class Output(NamedTuple):
-    """One output: parameter, number of its dtype, shape, digest; and where its bytes lie: in which file, from which on, how many."""
+    """One output: parameter, number of its dtype, shape, digest, bytes; and where these lie: in which open file, from which on."""
 
     name: str
     dtype: int
     shape: tuple[int, ...]
     digest: bytes
-    fd: int
-    start: int
     size: int
+    path: Path = Path()
+    fd: int = -1
+    start: int = 0
 
 
 class Answer(NamedTuple):
@@ -51,9 +52,10 @@ def write(
 ) -> str:
     """Write and seal the results file of some answers, in the order of the bundle; returns its root digest.
 
-    ``names`` are those of the bundle's tensors. BundleError where the bytes of an output do not match its digest, OSError where
-    the file cannot be written.
+    ``names`` are those of the bundle's tensors; ``progress`` is told of cases that are done. BundleError where the bytes of an output
+    do not match its digest, OSError where the file cannot be written.
     """
+    header = dict(sorted(header.items()))
     rows: list[tuple[Any, ...]] = []
     outputs: list[tuple[Any, ...]] = []
     copies: list[list[tuple[str, int, Output]]] = []
@@ -87,20 +89,20 @@ def write(
             for word, position, output in mine:
                 if output.size:
                     target = skeleton.offsets[f"data/{word}"] + position * numpy_dtype(word).itemsize
-                    _copy(output, file.fileno(), target, f"{path}: {row[1].decode()}")
+                    _copy(output, file.fileno(), target, row[1].decode())
             if progress is not None:
                 progress(1)
     return container.seal(skeleton, "results", container.digests(header, tables, strings.all))
 
 
-def _copy(output: Output, fd: int, target: int, where: str) -> None:
+def _copy(output: Output, fd: int, target: int, case: str) -> None:
     digest = sha256()
     for start in range(0, output.size, _COPIED_AT_ONCE):
         piece = os.pread(output.fd, min(_COPIED_AT_ONCE, output.size - start), output.start + start)
         digest.update(piece)
         container.write_at(fd, piece, target + start)
     if digest.digest()[:DIGEST] != output.digest:
-        raise BundleError(f"{where}: {output.name} does not match its digest any more")
+        raise BundleError(f"{output.path}: damaged: {case}: {output.name} does not match its digest")
 
 
 def _results_dtype(width: int) -> np.dtype[Any]:

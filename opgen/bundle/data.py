@@ -21,7 +21,7 @@ class Data:
     def __init__(self, file: Opened, check: bool = True) -> None:
         self.check = check
         self._path = file.path
-        self._fd = file.fd
+        self.fd = file.fd
         self.types: dict[int, tuple[np.dtype[Any], int, int]] = {
             number: (numpy_dtype(name), *file.blobs[name]) for name, number in DTYPES.items() if name in file.blobs
         }
@@ -29,23 +29,28 @@ class Data:
 
     def tensor(self, dtype: int, elements: int, position: int, digest: bytes) -> np.ndarray:
         """Stored elements, 1-D, owned by the caller. ValueError if they do not match their digest."""
+        start, size = self.span(dtype, elements, position)
+        raw = np.empty(size, dtype=np.uint8)
+        self.fill(raw, start)
+        if self.check and sha256(raw.data).digest()[:DIGEST] != digest:
+            raise ValueError("does not match its digest")
+        return raw.view(self.types[dtype][0])
+
+    def span(self, dtype: int, elements: int, position: int) -> tuple[int, int]:
+        """Where stored elements lie in the file: the first byte, and how many. ValueError where that is outside the data."""
         kind, start, limit = self.types[dtype]
         if not 0 <= position <= limit - elements:
             raise ValueError("lies outside the data")
-        raw = np.empty(elements * kind.itemsize, dtype=np.uint8)
-        self.fill(raw, start + position * kind.itemsize)
-        if self.check and sha256(raw.data).digest()[:DIGEST] != digest:
-            raise ValueError("does not match its digest")
-        return raw.view(kind)
+        return start + position * kind.itemsize, elements * kind.itemsize
 
     def fill(self, raw: np.ndarray, offset: int) -> None:
         """Read ``raw`` full from byte ``offset`` of the file."""
-        if self._fd < 0:
+        if self.fd < 0:
             raise BundleError(f"{self._path}: is closed; read what you need before the file is")
         try:
-            done = os.preadv(self._fd, [raw.data], offset)
+            done = os.preadv(self.fd, [raw.data], offset)
             while done < len(raw):
-                more = os.preadv(self._fd, [raw.data[done : done + _LARGEST_READ]], offset + done)
+                more = os.preadv(self.fd, [raw.data[done : done + _LARGEST_READ]], offset + done)
                 if not more:
                     raise BundleError(f"{self._path}: truncated")
                 done += more
@@ -54,10 +59,10 @@ class Data:
 
     def close(self) -> None:
         """Let go of the file; arrays already read stay valid."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
 
     def __del__(self) -> None:
-        if getattr(self, "_fd", -1) >= 0:
+        if getattr(self, "fd", -1) >= 0:
             self.close()

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from opgen.bundle.answered import Answer, Output
@@ -25,13 +26,14 @@ class Ledger:
     ``resumed``, None where nobody began: whether its answers go together with those of the finished file that it will replace.
     """
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, path: Path, fd: int) -> None:
+        self._path = path
         self._fd = fd
         self._end = 0
         self.resumed: bool | None = None
         self.header: dict[str, Any] = {}
         self.answers: dict[int, Answer] = {}
-        for said, outputs, end in _entries(fd):
+        for said, outputs, end in self._entries():
             if self.resumed is None and _FIRST.items() - said.items():
                 break
             self.resumed = said.get("resumed", self.resumed)
@@ -57,7 +59,7 @@ class Ledger:
         """Write an answer down, and the bytes of its outputs; the places of these are filled in here."""
         told = [(*one[:3], one.digest.hex(), one.size) for one in answer.outputs]
         start = self._write({"answer": answer[:-1], "outputs": told}, data)
-        self.answers[answer.row] = answer._replace(outputs=tuple(_placed(answer.outputs, self._fd, start)))
+        self.answers[answer.row] = answer._replace(outputs=tuple(self._placed(answer.outputs, start)))
 
     def _write(self, said: dict[str, Any], data: Sequence[memoryview] = ()) -> int:
         """Add an entry; returns where its data begin."""
@@ -71,29 +73,27 @@ class Ledger:
         self._end = at
         return start
 
+    def _entries(self) -> Iterator[tuple[dict[str, Any], tuple[Output, ...], int]]:
+        """What each whole entry says, its outputs, and where it ends; up to the first that is torn, or is none."""
+        with open(self._fd, "rb", closefd=False) as file:
+            file.seek(0)
+            for line in file:
+                digest, _, text = line.rstrip(b"\n").partition(b" ")
+                if digest != _digest(text).hex().encode() or not line.endswith(b"\n"):
+                    return
+                said = json.loads(text)
+                told = [Output(name, dtype, tuple(shape), bytes.fromhex(kept), size) for name, dtype, shape, kept, size in
+                        said.get("outputs", ())]  # fmt: skip
+                outputs = tuple(self._placed(told, file.tell()))
+                if any(_digest(file.read(one.size)) != one.digest for one in outputs):
+                    return
+                yield said, outputs, file.tell()
 
-def _entries(fd: int) -> Iterator[tuple[dict[str, Any], tuple[Output, ...], int]]:
-    """What each whole entry says, its outputs, and where it ends; up to the first that is torn, or is none."""
-    with open(fd, "rb", closefd=False) as file:
-        file.seek(0)
-        for line in file:
-            digest, _, text = line.rstrip(b"\n").partition(b" ")
-            if digest != _digest(text).hex().encode() or not line.endswith(b"\n"):
-                return
-            said = json.loads(text)
-            told = [Output(name, dtype, tuple(shape), bytes.fromhex(kept), fd, 0, size) for name, dtype, shape, kept, size in
-                    said.get("outputs", ())]  # fmt: skip
-            outputs = tuple(_placed(told, fd, file.tell()))
-            if any(_digest(file.read(one.size)) != one.digest for one in outputs):
-                return
-            yield said, outputs, file.tell()
-
-
-def _placed(outputs: Sequence[Output], fd: int, start: int) -> Iterator[Output]:
-    """Outputs whose bytes lie one after the other from ``start`` on."""
-    for one in outputs:
-        yield one._replace(fd=fd, start=start)
-        start += one.size
+    def _placed(self, outputs: Sequence[Output], start: int) -> Iterator[Output]:
+        """Outputs whose bytes lie one after the other from ``start`` on."""
+        for one in outputs:
+            yield one._replace(path=self._path, fd=self._fd, start=start)
+            start += one.size
 
 
 def _digest(data: bytes) -> bytes:

@@ -43,7 +43,7 @@ class Results:
         self._claim: Claim | None = Claim(self.path, 0, force or resume, "force=True")
         try:
             with one_line(self.path):
-                self._ledger = Ledger(self._claim.fd)
+                self._ledger = Ledger(self._claim.partial, self._claim.fd)
                 self._worth = resume and bool(self._ledger.answers)
                 if resume:
                     self._go_on(self._claim)
@@ -117,7 +117,7 @@ class Results:
             raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
             dtype, digest = DTYPES[checks.NAMES[array.dtype]], sha256(raw).digest()[:DIGEST]
             data.append(raw)
-            outputs.append(Output(name, dtype, array.shape, digest, -1, 0, raw.nbytes))
+            outputs.append(Output(name, dtype, array.shape, digest, raw.nbytes))
         with one_line(self.path):
             self._ledger.note(self.header)
             self._ledger.add(Answer(row, self._bundle.ids[row], *facts, tuple(outputs)), data)

@@ -50,11 +50,8 @@ class Outputs(Mapping[str, np.ndarray]):
 
     def __getitem__(self, name: str) -> np.ndarray:
         _, _, dtype, shape, elements, position, digest = self._rows[name]
-        start, length = self._file.tables["lists"][shape].tolist()
-        extents = tuple(self._file.tables["integers"][start : start + length].tolist())
         try:
-            if prod(extents) != elements:
-                raise ValueError(f"has {elements} elements, which are not {list(extents)}")
+            extents = self._file.extents(shape, elements)
             return self._file.data.tensor(dtype, elements, position, digest).reshape(extents)
         except ValueError as error:
             raise BundleError(f"{self._file.path}: damaged: {self._case}: {name} {error}") from None
@@ -86,6 +83,14 @@ class ResultsFile(Finished):
     def rows(self) -> dict[str, int]:
         """Case id to row."""
         return {name: row for row, name in enumerate(self.ids)}
+
+    def extents(self, number: int, elements: int) -> tuple[int, ...]:
+        """A shape by its number; ValueError where it is not that of so many elements."""
+        start, length = self.tables["lists"][number].tolist()
+        extents = tuple(self.tables["integers"][start : start + length].tolist())
+        if prod(extents) != elements:
+            raise ValueError(f"has {elements} elements, which are not {list(extents)}")
+        return extents
 
     def __len__(self) -> int:
         return len(self.tables["results"])

@@ -1,4 +1,4 @@
-"""``opgen merge``: parts of a suite joined."""
+"""``opgen merge``: parts of a suite, or of its results, joined."""
 
 from __future__ import annotations
 
@@ -12,24 +12,32 @@ from opgen.cli import options
         "opgen generate --shard 1/2 -o one.h5",
         "opgen generate --shard 2/2 -o two.h5",
         "opgen merge one.h5 two.h5 -o whole.h5",
+        "opgen merge these.h5 others.h5 -o results.h5",
     )
 )
 @click.argument("parts", metavar="PART...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
-@options.output_option(what="The bundle to write.")
+@options.output_option(what="The bundle or the results file to write.")
 @options.force_option()
 @options.quiet_option()
 def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> None:
     """Join the parts that opgen generate --shard wrote, in any order, to the bytes that it writes without --shard.
 
-    All parts of one request must be there, each once.
+    All parts of one request must be there, each once. Results files of one bundle are joined as well, where they answer different
+    cases of it.
     """
     import os
 
     from opgen.bundle.claim import refuse
+    from opgen.bundle.dtypes import BundleError
+    from opgen.bundle.joining import join
+    from opgen.bundle.opening import kind_of
     from opgen.cli import console
     from opgen.computation.merging import merge
 
+    kinds = {kind_of(part): part for part in parts}
+    if len(kinds) > 1:
+        raise BundleError(f"{kinds['results']}: is a results file, and {kinds['bundle']} is none; join files of one kind")
     refuse(output, force)
     with console.progress("cases", None, quiet) as advance:
-        merge(parts, output, force=force, progress=advance)
+        (join if "results" in kinds else merge)(parts, output, force=force, progress=advance)
     console.note(f"{output}: {len(parts)} parts, {os.path.getsize(output) / 1e6:.1f} MB", quiet)
