@@ -12,7 +12,7 @@ from opgen.cli import options
         "opgen generate --shard 1/2 -o one.h5",
         "opgen generate --shard 2/2 -o two.h5",
         "opgen merge one.h5 two.h5 -o whole.h5",
-        "opgen merge these.h5 others.h5 -o results.h5",
+        "opgen merge these.h5 others.h5 -o all.h5",
     )
 )
 @click.argument("parts", metavar="PART...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
