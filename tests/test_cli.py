@@ -194,6 +194,7 @@ def test_a_closed_pipe_is_one_line() -> None:
         (["inspect", "{bundle}", "one/FLOT16/0"], "no such case among 19 (did you mean 'one/FLOAT16/0'?)"),
         (["inspect", "{bundle}", "--case", "x*"], "--case: x*: matches no case"),
         (["unpack", "{bundle}", "-o", "{text}"], "exists already; --force replaces it"),
+        (["run", "{bundle}", "--backend", "mutant", "-o", "{text}"], "exists already; --force replaces it"),
         (["unpack", "{bundle}", "-o", "{here}/no/tree.h5"], "there is no folder"),
         (["unpack", "{bundle}"], "Missing option '-o'"),
         (["ops", "avg_pool2d"], "no such operator (did you mean 'avg_pool2d_backward'?)"),

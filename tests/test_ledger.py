@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,6 +22,7 @@ from opgen.bundle.dtypes import BundleError
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.bundle.verify import verify
+from opgen.devices import Run
 from opgen.devices.run import run
 from tests.bundle_sample import sample
 from tests.test_results import answers, bundle, write
@@ -143,6 +145,24 @@ def test_a_killed_process_leaves_what_it_answered(bundle: Bundle, tmp_path: Path
         opgen.Results.open(partial(path))
     assert complete(path, bundle) == list(answers(bundle))[:7]
     assert path.read_bytes() == expected and os.listdir(tmp_path) == ["r.h5"]
+
+
+def test_a_killed_run_goes_on_with_the_same_device_alone(bundle: Bundle, tmp_path: Path) -> None:
+    def device(name: str) -> Run:
+        def answer(bundle: Bundle, results: opgen.Results, *, cases: Sequence[str], **given: object) -> None:
+            results.header.update({"backend": name})
+            for case in cases:
+                results.add(case, 0)
+
+        return answer
+
+    path = tmp_path / "r.h5"
+    before = begun(path, bundle, ["one/call", "one/pinned"]).read_bytes()
+    with pytest.raises(BundleError, match="results of torch: cannot be resumed with mine; write another file$"):
+        run(bundle, device("mine"), path, resume=True)
+    assert partial(path).read_bytes() == before and os.listdir(tmp_path) == ["r.h5.partial"]
+    assert run(bundle, device("torch"), path, resume=True) == {"kept": 2, "ran": len(bundle) - 2}
+    assert os.listdir(tmp_path) == ["r.h5"] and len(opgen.Results.open(path)) == len(bundle)
 
 
 def test_only_whole_answers_count(bundle: Bundle, tmp_path: Path, expected: bytes) -> None:
