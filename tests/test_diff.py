@@ -574,6 +574,16 @@ def test_unknown_cases_are_refused(bundle, tmp_path):
         opgen.diff(bundle, results, cases=["pad-*", "nosuch*"])
 
 
+def test_a_signalling_nan_is_a_nan(bundle, tmp_path, recwarn):
+    signalling = np.frombuffer(b"\1\0\x80\x7f", dtype=np.float32)[0]
+
+    def answers(case, outputs):
+        return {name: np.full_like(array, signalling) if array.dtype == np.float32 else array for name, array in outputs.items()}
+
+    assert any("NaN" in one.detail for one in judged(bundle, tmp_path, answers) if one.verdict == "failed")
+    assert not [str(one) for one in recwarn.list]
+
+
 def test_one_pattern_and_one_repeated_run_may_stand_alone(bundle, tmp_path):
     results = sample.answer(bundle, tmp_path / "r.h5")
     some = opgen.diff(bundle, results, cases="pad-*", again=str(sample.answer(bundle, tmp_path / "again.h5")))

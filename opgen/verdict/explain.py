@@ -51,7 +51,8 @@ def compared(case: CaseView, name: str, device: Array) -> Compared:
     """Lay one flat output of a device beside its golden."""
     golden, bound = case.golden[name], case.bound[name]
     wide = np.complex128 if np.iscomplexobj(golden) else np.float64
-    values = device.reshape(golden.shape).astype(wide)
+    with np.errstate(invalid="ignore"):  # a NaN may be a signalling one
+        values = device.reshape(golden.shape).astype(wide)
     return Compared(name, values, golden.astype(wide), bound.astype(wide), *form_of(case, name), untouched(device), _NAMES[device.dtype])
 
 

@@ -101,8 +101,9 @@ class _Block:
             self.rows.append(row)
             self.starts.append(self.used)
             self.offsets.append(start)
-            for values, given in zip(self.values, three, strict=True):
-                values[self.used : self.used + end - start] = given[start:end]
+            with np.errstate(invalid="ignore"):  # a NaN may be a signalling one
+                for values, given in zip(self.values, three, strict=True):
+                    values[self.used : self.used + end - start] = given[start:end]
             self.used += end - start
 
     def flush(self) -> None:
