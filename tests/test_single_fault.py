@@ -13,6 +13,7 @@ from opgen.calls.jsonl import make_call
 from opgen.calls.table import from_calls
 from opgen.computation import engine
 from opgen.judge.oracle import judge
+from opgen.model import TensorDesc
 from opgen.page.book import book
 from opgen.suites.suite import plan_suite
 from tests.suites import PAGES, page, plan, suite
@@ -117,6 +118,31 @@ def test_one_fault_or_its_listed_company(written) -> None:
                 alone[rule] += not company
     if spec.name in COMPANY:
         assert {rule for rule in aimed if not alone[rule]} == set(COMPANY[spec.name])
+
+
+NEGATIVE = {  # rules that no edit breaks in company without an extent below 0: they speak of such extents, or their company does
+    "gradOutput.dims", "self.dims", "gradInput.dims", "input_dims", "input_depth_empty",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tier", ["smoke", "standard"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_null_pointer_or_an_extent_below_zero_is_no_company(name: str, tier: str) -> None:
+    """A device that checks these first, and not the rule that the call is for, would pass."""
+    spec, made = page(name), suite(name, tier)
+    for case, aims in zip(made.cases, made.aims, strict=True):
+        extents = [extent for arg in case.call.args.values() if isinstance(arg, TensorDesc) for extent in arg.shape]
+        for rule, *company in [aim.rules for aim in aims if aim.verb == "breaks"]:
+            assert not any(spec.rule[other].key == "null" for other in company), case.id
+            assert not company or rule in NEGATIVE or min(extents) >= 0, case.id
+
+
+@pytest.mark.parametrize("tier", ["smoke", "standard"])
+def test_groups_below_one_are_tried_on_tensors_that_are_otherwise_legal(tier: str) -> None:
+    for product in ("ascend910b", "ascend910_93"):
+        cases = [case for case in suite("convolution_backward.ascend910b", tier).cases if case.call.product == product]
+        broken = [{one.rule for one in case.page.breaks} for case in cases if "breaks groups.min" in case.intent]
+        assert {"groups.min", "groups_in"} in broken
 
 
 @pytest.mark.parametrize("name", PAGES)

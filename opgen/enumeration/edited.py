@@ -30,9 +30,13 @@ Start: TypeAlias = tuple[int, Callable[[Breaker, int], Iterable[Sequence[Edit]]]
 """An edited call, and what may be edited in it next."""
 
 
+LAST_RESORT = 10**6
+"""What a null pointer or an extent below 0 weighs as company, more than all else: a device may look no further."""
+
+
 def _weight(rule: Rule) -> int:
     """What a broken rule adds to the company of another; an assumed one is mentioned and weighs less."""
-    return 1 if rule.bucket == "assumed" else 1000
+    return LAST_RESORT if rule.key == "null" else 1 if rule.bucket == "assumed" else 1000
 
 
 def _turning(guard: Guard, breaker: Breaker, row: int) -> Iterable[Sequence[Edit]]:
@@ -85,8 +89,9 @@ class Edited:
         for number, (r, _) in enumerate(self.guards):
             rule = self.rule(number)[0]
             broken = self.breaking(number) if rule.forbids else np.zeros(0, dtype=np.int64)
-            if len(broken) and self.weight[broken].min() > _weight(rule):
-                for row in self._lightest(broken):
+            burden = self.burden(number, broken)
+            if len(broken) and burden.min() > 0:
+                for row in self._lightest(broken, burden):
                     others = [i for i in np.flatnonzero(self.judged.broken[:, row]) if i != r]
                     guards = [guard for i in others for guard in self.spec.rules[i].guards]
                     starts += [(row, partial(step, guard)) for guard in guards for step in (_turning, _dropping)]
@@ -103,7 +108,7 @@ class Edited:
             asked = [terms.condition(text, self.spec.scope) for text in conjuncts(guard)]
             held = np.array([holds(term, self.judged.view, len(self)) for term in asked]).reshape(len(asked), len(self))
             bound = np.broadcast_to(np.asarray(guard.require.read(self.judged.view).bound, dtype=bool), len(self))
-            for row in self._lightest(np.arange(len(self)), -held.sum(axis=0) - 1.5 * bound):
+            for row in self._lightest(np.arange(len(self)), self.weight, -held.sum(axis=0) - 1.5 * bound):
                 missing = [term for term, there in zip(asked, held[:, row], strict=True) if not there]
                 steps = [partial(_towards, term.refs) for term in missing] or [partial(_turning, guard)]
                 starts += [(row, step) for step in steps]
@@ -134,10 +139,9 @@ class Edited:
             found += [int(rows[i]) for i in np.unique(np.linspace(0, len(rows) - 1, min(self.bases, len(rows))).astype(int))]
         return found
 
-    def _lightest(self, rows: np.ndarray, first: np.ndarray | None = None) -> list[int]:
-        """The rows of each product that break least, two at most; ``first`` is what counts before that."""
-        keys = (self.size[rows], self.weight[rows], *(() if first is None else (first[rows],)))
-        ordered = rows[np.lexsort(keys)]
+    def _lightest(self, rows: np.ndarray, *keys: np.ndarray) -> list[int]:
+        """The rows of each product with the least keys, two at most; the last key counts first, the size last."""
+        ordered = rows[np.lexsort((self.size[rows], *keys))]
         products = self.judged.table.product[ordered]
         return [int(row) for product in np.unique(products) for row in ordered[products == product][:2]]
 
@@ -148,7 +152,7 @@ class Edited:
             return
         draft = self.choices.draft(self.rows[made.base], Edits(made.edits(), self.draft, made.base, made.mode))
         self.rounds.append(judge(self.spec, draft.table()))
-        for name in ("judged", "weight", "size", "proposals", "legal_rows", "representable"):
+        for name in ("judged", "weight", "size", "proposals", "legal_rows", "possible", "representable"):
             self.__dict__.pop(name, None)
 
     # what came of them ------------------------------------------------------------------------------------------------
@@ -180,7 +184,11 @@ class Edited:
     @cached_property
     def legal_rows(self) -> np.ndarray:
         """(rows,) bool: calls that break nothing and that can be made."""
-        return np.asarray(self.judged.valid & possible(self.judged.table) & self.representable)
+        return np.asarray(self.judged.valid & self.possible & self.representable)
+
+    @cached_property
+    def possible(self) -> np.ndarray:
+        return possible(self.judged.table)
 
     @cached_property
     def representable(self) -> np.ndarray:
@@ -191,6 +199,13 @@ class Edited:
         rule, guard = self.rule(number)
         broken = self.judged.broken[self.guards[number][0]] & self.representable
         return np.flatnonzero(broken if len(rule.guards) == 1 else broken & guard.broken(self.judged.view, len(self)))
+
+    def burden(self, number: int, rows: np.ndarray) -> np.ndarray:
+        """(rows,) int: the company in which rows break the rule of a guard, 0 where they break it alone; an extent below 0 is
+        part of the company where others break the rule without one."""
+        others = self.weight[rows] - _weight(self.rule(number)[0])
+        fit = self.possible[rows]
+        return np.asarray(others + LAST_RESORT * ((others > 0) & ~fit & fit.any()))
 
     def parts(self, row: int) -> Iterator[tuple[int, list[Edit], int]]:
         """(base, edits, mode) of the calls between a legal call and one that came of several edits."""

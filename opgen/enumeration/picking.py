@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from opgen.enumeration.breaker import distance
-from opgen.enumeration.edited import Edited
+from opgen.enumeration.edited import LAST_RESORT, Edited
 from opgen.judge.oracle import Judgement
-from opgen.language.terms import Term
+from opgen.language.terms import Reference, Term
+from opgen.page.rules import Rule
 
 INEQUALITIES = ("<", "<=", ">", ">=")
 
@@ -21,17 +22,33 @@ def company(edited: Edited, row: int, of: Iterable[int]) -> tuple[str, ...]:
 
 def worst(edited: Edited, number: int, most: int) -> list[int]:
     """Calls that break a guard with the least company: ``most`` per product, both sides of a comparison first; and where
-    none of them is the nearest to the limit, one that is, in whatever company."""
+    none of them is the nearest to the limit, one that is, in whatever company. The last resort only where a product has no other."""
     rows, guard = edited.breaking(number), edited.rule(number)[1]
+    burden, products = edited.burden(number, rows), edited.judged.table.product[rows]
+    spared = burden < LAST_RESORT
+    kept = spared | ~np.isin(products, products[spared])
+    rows, burden = rows[kept], burden[kept]
     away = distance(guard, edited.judged.view, len(edited))[rows]
     edits = (edited.proposals.target[rows] >= 0).sum(axis=1)
-    order = np.lexsort((edited.size[rows], np.abs(away), edits, edited.weight[rows]))
+    order = np.lexsort((edited.size[rows], np.abs(away), edits, _strangers(edited, number, rows), burden))
     chosen = _picked(edited, rows, order, np.sign(away), most)
     if chosen and guard.require.operator in INEQUALITIES:
         nearest = order[np.abs(away[order]) == np.abs(away).min()]
         if not set(rows[nearest].tolist()) & set(chosen):
             chosen.append(int(rows[nearest[0]]))
     return chosen
+
+
+def _strangers(edited: Edited, number: int, rows: np.ndarray) -> np.ndarray:
+    """(rows,) int: broken rules that neither compare what a rule compares nor are its key of another parameter."""
+    rule = edited.rule(number)[0]
+    own = _compared(rule)
+    apart = [(one.key is None or one.key != rule.key) and own.isdisjoint(_compared(one)) for one in edited.spec.rules]
+    return np.asarray(edited.judged.broken[apart][:, rows].sum(axis=0))
+
+
+def _compared(rule: Rule) -> set[Reference]:
+    return {ref for guard in rule.guards for ref in guard.require.refs}
 
 
 def limits(edited: Edited, number: int, most: int) -> list[int]:
