@@ -18,6 +18,7 @@ from opgen.model import FileError, TensorDesc
 from opgen.planning.choices import Choices
 from opgen.planning.plan import load_plan
 from opgen.resources import cases_folder
+from opgen.suites.selection import Request, notes
 from opgen.suites.suite import plan_suite
 from tests.suites import PAGES, page, plan, suite
 
@@ -132,6 +133,54 @@ def test_a_plan_that_makes_no_legal_call_is_told(tmp_path, axes) -> None:
     path.write_text(f"op: aclnnReflectionPad2dBackward\naxes: {axes}\ntiers: {{smoke: {{strength: 1}}}}\n")
     with pytest.raises(FileError, match="axes: makes no legal call of .*: all values of padLeft, W break left_below_width$"):
         enumerate_calls(page("reflection_pad2d_backward"), load_plan(path), "smoke")
+
+
+def made_by(tmp_path: Path, op: str, axes: str):
+    path = tmp_path / "plan.yaml"
+    path.write_text(f"op: {op}\naxes: {{{axes}}}\ntiers: {{smoke: {{strength: 1}}}}\n")
+    return Request(plan=str(path)).suite()
+
+
+def first_valid(made) -> dict:
+    return next(case.call.args for case in made.cases if case.kind == "valid")
+
+
+@pytest.mark.parametrize(
+    ("op", "axes", "tensor", "shape"),
+    [
+        ("aclnnReflectionPad2dBackward", "H: [4], W: [4], N: [2], C: [3]", "self", (2, 3, 4, 4)),
+        ("aclnnAvgPool2dBackward", "kH: [2], kW: [3], Hin: [4], Win: [5]", "self", (1, 1, 4, 5)),
+        ("aclnnConvolutionBackward", "product: [ascend910b], opW: [0], Win: [5], Co: [2]", "input", (1, 1, 5)),
+    ],
+)
+def test_without_an_axis_tensors_have_the_first_rank_of_the_page(tmp_path: Path, op: str, axes: str, tensor: str, shape: tuple) -> None:
+    assert first_valid(made_by(tmp_path, op, axes))[tensor].shape == shape
+
+
+def test_without_an_axis_arrays_are_as_long_as_the_page_lets_them(tmp_path: Path) -> None:
+    args = first_valid(made_by(tmp_path, "aclnnAvgPool2dBackward", "win: {sets: [kH, kW], values: [[3, 2], [2, 3]]}, Hin: [8], Win: [8]"))
+    assert [len(args[name]) for name in ("kernelSize", "stride", "padding")] == [2, 2, 2] and args["kernelSize"][0] != args["kernelSize"][1]
+    args = first_valid(made_by(tmp_path, "aclnnConvolutionBackward", "product: [ascend910b], rank: [4], opH: [0], opW: [0], padTop: [2]"))
+    assert args["padding"] == (2, 1, 1, 1)
+
+
+def test_a_value_that_stands_in_no_call_is_told(tmp_path: Path) -> None:
+    made = made_by(tmp_path, "aclnnAvgPool2dBackward", "win: {sets: [kH, kW], values: [[1, 1], [3, 3]]}, Hin: [8], Win: [8]")
+    (line,) = notes(made)
+    assert line.endswith("plan.yaml: no call has win = [1, 1]: it breaks pad_height, pad_width; by default padH is 1, padW is 1")
+    assert not notes(made_by(tmp_path, "aclnnAvgPool2dBackward", "win: {sets: [kH, kW], values: [[2, 2], [3, 3]]}, Hin: [8], Win: [8]"))
+
+
+@pytest.mark.parametrize("tier", ["smoke", "standard"])
+def test_every_value_of_a_shipped_plan_stands_in_a_call_of_some_page(tier: str) -> None:
+    assert notes(Request(plan=tier).suite()) == []
+    assert "rank = 5" in suite("convolution_backward.atlas", tier).reports["convolution_backward.atlas"].untried
+
+
+def test_the_default_that_lets_no_call_be_legal_is_named(tmp_path: Path) -> None:
+    told = "all values of rank break output_padding_unused; by default opH is 1, opW is 1, transposed is false$"
+    with pytest.raises(FileError, match=told):
+        made_by(tmp_path, "aclnnConvolutionBackward", "product: [ascend910b], rank: [4], kH: [3]")
 
 
 def test_calls_that_exist_are_not_made_again() -> None:

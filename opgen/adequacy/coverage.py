@@ -143,10 +143,4 @@ def _axes(choices: Choices, judged: Judgement, recipes: Sequence[str], report: R
 
 
 def _named(choices: Choices, values: Tuple) -> dict[str, str]:
-    return {choices.axes[axis].name: shown(choices, axis, level) for axis, level in values}
-
-
-def shown(choices: Choices, axis: int, level: int) -> str:
-    """A value of an axis as the plan writes it."""
-    values = choices.axes[axis].of_tier(choices.tier)[level]
-    return str(values[0] if len(values) == 1 else list(values))
+    return {choices.axes[axis].name: choices.shown(axis, level) for axis, level in values}

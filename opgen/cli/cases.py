@@ -27,11 +27,11 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     from opgen.adequacy import census
     from opgen.cli import console
     from opgen.cli.generate import census_table
-    from opgen.suites.selection import Request, seeded
+    from opgen.suites.selection import Request, notes
 
     options.only_one(ids=ids, json=as_json)
     suite = Request(**asked).suite()
-    for line in seeded(suite):
+    for line in notes(suite):
         console.note(line)
     if ids:
         for case in suite.cases:

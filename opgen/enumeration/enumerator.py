@@ -19,7 +19,7 @@ from opgen.enumeration.aims import Aim, Aims
 from opgen.enumeration.edited import Edited
 from opgen.enumeration.faultpairs import fault_pairs
 from opgen.enumeration.levels import levels_of
-from opgen.enumeration.reasons import unreachable
+from opgen.enumeration.reasons import by_default, unreachable, untried
 from opgen.judge.oracle import Judgement, judge
 from opgen.model import Call, FileError, Problem
 from opgen.page.rules import Rule
@@ -53,7 +53,7 @@ class Report:
 
     ``levels`` are the choices of the covering calls, (calls, axes). ``dropped`` of them broke a rule after all; ``left_out``
     calls did not fit the tier's budget; ``crashing`` ones are known to end the host process. ``given`` legal calls
-    existed already and were counted as covering.
+    existed already and were counted as covering. ``untried``: value of an axis -> what forbids every call that has it.
     """
 
     cover: Cover | None = None
@@ -66,6 +66,7 @@ class Report:
     given: int = 0
     sampled: tuple[str, ...] = ()
     unreached: dict[str, str] = field(default_factory=dict)
+    untried: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -101,8 +102,9 @@ def enumerate_calls(spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call
     return _joined(spec, [first, *_edited_parts(edited, tier, report, legal, recipes, own)], report)
 
 
-def _refuse(choices: Choices, why: str) -> NoReturn:
-    raise FileError([Problem(choices.plan.file, None, "axes", f"makes no legal call of {choices.spec.file}: {why}")])
+def _refuse(choices: Choices, why: str, rules: Iterable[str]) -> NoReturn:
+    text = f"makes no legal call of {choices.spec.file}: {why}{by_default(choices, rules)}"
+    raise FileError([Problem(choices.plan.file, None, "axes", text)])
 
 
 def _seeds(choices: Choices, given: Sequence[Call], report: Report) -> np.ndarray | None:
@@ -123,20 +125,21 @@ def _legal_rows(choices: Choices, tier: Tier, report: Report, seeds: np.ndarray 
     if clash := [tables[i] for i in explain(report.model, ())]:
         axes = dict.fromkeys(choices.axes[i].name for places, _, _ in clash for i in places)
         rules = dict.fromkeys(rule for _, _, names in clash for rule in names)
-        _refuse(choices, f"all values of {', '.join(axes)} break {', '.join(rules)}")
+        _refuse(choices, f"all values of {', '.join(axes)} break {', '.join(rules)}", rules)
     groups = [([choices.position(axis) for axis in axes], strength) for axes, strength in tier.groups]
     strength = min(tier.strength, len(choices.axes))
     found = np.zeros((0, len(choices.axes)), dtype=np.int64)
     if strength:
         report.cover = cover(report.model, strength, groups=groups, seeds=seeds, budget=tier.cases)
         found = np.asarray(report.cover.rows)
+        report.untried = dict(untried(choices, report.model, found))
     more = np.asarray(cover(report.model, min(2, len(choices.axes))).rows) if strength == 1 or seeds is not None else found[:0]
     rows = np.concatenate([found, more])
     judged = judge(choices.spec, choices.draft(rows).table())
     legal = judged.valid & representable(judged.table)
     if len(rows) and not legal.any():
         always = [rule.id for rule, broken in zip(choices.spec.rules, judged.broken, strict=True) if broken.all()]
-        _refuse(choices, f"all break {', '.join(always) or 'one rule or another, or need numbers of more than 64 bits'}")
+        _refuse(choices, f"all break {', '.join(always) or 'one rule or another, or need numbers of more than 64 bits'}", always)
     own = int(legal[: len(found)].sum())
     report.dropped, report.levels = len(found) - own, found[legal[: len(found)]]
     return rows[legal], own

@@ -1,16 +1,20 @@
-"""Why no call can break a rule, and what must hold before one can."""
+"""Why no call can break a rule, what must hold before one can, and why no legal call has a value of a plan."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from opgen.calls.words import words
+from opgen.covering import Model, explain
 from opgen.language.formulas import Value
 from opgen.language.terms import Reference
 from opgen.page.rules import Guard, Rule
 from opgen.page.spec import Spec
+from opgen.planning.choices import Choices
+from opgen.planning.constraints import defaults
 
 
 class _ProductOnly:
@@ -48,6 +52,21 @@ def unreachable(rule: Rule, spec: Spec) -> str:
     if rule.parameter is None and rule.id == "product":
         return f"every product whose calls this page judges is listed: {judged}"
     return f"it speaks of products that another page of this operator judges; this one judges {judged}"
+
+
+def untried(choices: Choices, model: Model, rows: np.ndarray) -> Iterator[tuple[str, str]]:
+    """The values of a plan's axes that no legal call has, and the rules that forbid it; ``rows`` are choices that are legal."""
+    for i, levels in enumerate(choices.shape):
+        for level in sorted(set(range(levels)) - set(rows[:, i].tolist())):
+            tables = [choices.constraints.tables[place] for place in explain(model, ((i, level),))]
+            if rules := list(dict.fromkeys(rule for *_, names in tables for rule in names)):
+                yield f"{choices.axes[i].name} = {choices.shown(i, level)}", f"{', '.join(rules)}{by_default(choices, rules)}"
+
+
+def by_default(choices: Choices, rules: Iterable[str]) -> str:
+    """What some rules compare that neither the plan nor the page sets."""
+    found = defaults(choices, set(rules))
+    return "; by default " + ", ".join(f"{name} is {str(value).lower()}" for name, value in found.items()) if found else ""
 
 
 def conjuncts(guard: Guard) -> list[str]:

@@ -74,6 +74,11 @@ class Choices:
         """The position of an axis by its name."""
         return next(i for i, axis in enumerate(self.axes) if axis.name == name)
 
+    def shown(self, axis: int, level: int) -> str:
+        """A value of an axis as the plan writes it."""
+        values = self.axes[axis].of_tier(self.tier)[level]
+        return str(values[0] if len(values) == 1 else list(values))
+
     def recipes(self, rows: np.ndarray) -> list[str]:
         """The data recipe of each row; ``grid`` where the plan has no such axis."""
         for i, refs in enumerate(self.refs):

@@ -77,6 +77,14 @@ def constraints(choices: Axes) -> Constraints:
     return Constraints(tuple(tables), tuple(sampled))
 
 
+def defaults(choices: Axes, names: Iterable[str]) -> dict[str, int]:
+    """The names that what forbids reads and nothing sets, neither a plan nor a page, and what they are then."""
+    draft = choices.draft(_sample(choices))
+    reads = [reads for name, reads, _ in _checks(choices) if name in names]
+    found = draft.depends(lambda draft: [one(draft) for one in reads]) - draft.chosen.keys()
+    return {name: draft.flat(name, what)[0].item() for name, what in sorted(found, key=str) if what == ""}
+
+
 def _checks(choices: Axes) -> Iterator[tuple[str, Callable[[Draft], object], Check]]:
     """(what forbids, what reads all that it may depend on, the check): a rule reads only what the rows at hand make it ask for."""
     for rule in choices.spec.rules:

@@ -50,6 +50,8 @@ def _of_tensor(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value
         yield draft.get(SHARED[what])
     elif what == "shape":
         yield lettered(draft, parameter)
+    elif what == "rank" and parameter.shapes and not draft.given((name, "shape")):
+        yield Value(np.asarray(next(iter(parameter.shapes))))
     elif what == "rank":
         yield Value(np.broadcast_to(draft.get((name, "shape")).data[0], draft.rows))
     elif what == "strided":

@@ -7,6 +7,7 @@ page's own equalities (``Hout == pooled(...)`` also says what Hout is), then def
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,7 +46,7 @@ class Draft:
         self.busy: set[Reference] = set()
 
     def get(self, reference: Reference) -> Value:
-        """A column; as a side effect notes which chosen columns it was computed from."""
+        """A column; as a side effect notes which chosen columns, and which defaults, it was computed from."""
         value = self.known.get(reference)
         if value is None:
             if reference in self.busy:
@@ -60,7 +61,7 @@ class Draft:
         return value
 
     def depends(self, reads: Callable[[Draft], object]) -> frozenset[Reference]:
-        """The chosen columns that a function of this draft reads."""
+        """The chosen columns that a function of this draft reads, and the names that nothing sets."""
         self.open.append(set())
         reads(self)
         return frozenset(self.open.pop())
@@ -77,6 +78,7 @@ class Draft:
                 break
         if result is None or not np.all(result.bound):
             fallback = self.fallback(reference)
+            self.open[-1].add(reference)
             result = fallback if result is None else self.stack(result, fallback)
         result = Value(result.data, True)
         return self.with_edited_extents(reference[0], result) if reference[1] == "shape" and self.edits.columns else result
@@ -108,15 +110,17 @@ class Draft:
         yield from self.defined(self.spec.equalities.get(reference, ()))
         if parameter is not None:
             yield from derived(self, parameter, what)
-        yield from self.defined(self.spec.memberships.get(reference, ()))
+        yield from self.defined(self.spec.memberships.get(reference, ()), longest=what == "len")
         if what == "len" and parameter is not None and parameter.items:
             yield Value(np.asarray(max(parameter.items)))
         yield from self.edits.earlier(reference)
 
-    def defined(self, guards: Iterable[Guard]) -> Iterator[Value]:
-        """What relations ``reference == term`` or ``reference in (term, ...)`` say that it is: the first term."""
+    def defined(self, guards: Iterable[Guard], longest: bool = False) -> Iterator[Value]:
+        """What relations ``reference == term`` or ``reference in (term, ...)`` say that it is: the first term, or the largest."""
         for guard in guards:
-            yield self.guarded(guard.when, guard.require.right[0].value(self))
+            terms = [term.value(self) for term in guard.require.right[: None if longest else 1]]
+            data = np.max(np.broadcast_arrays(*[term.data for term in terms]), axis=0) if longest else terms[0].data
+            yield self.guarded(guard.when, Value(data, reduce(np.logical_and, [term.bound for term in terms])))
 
     def guarded(self, when: Term | None, value: Value) -> Value:
         if when is None:

@@ -174,10 +174,16 @@ def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
     }
 
 
-def seeded(suite: Suite) -> list[str]:
-    """Where calls were given: how many of each page count, and how many more the tier needs beside them."""
-    return [
+def notes(suite: Suite) -> list[str]:
+    """Where calls were given, how many of each page count, and how many more the tier needs beside them; and the values of a
+    plan that stand in no call of any page."""
+    found = [
         f"{name}: {report.given} legal calls given, {len(report.cover.rows)} more cover all tuples of the tier"
         for name, report in suite.reports.items()
         if report.given and report.cover is not None
     ]
+    for plan in {plan.file: plan for plan in suite.plans.values()}.values():
+        pages = [suite.reports[name].untried for name in suite.reports if suite.plans[name] is plan]
+        values = [value for value in (pages[0] if pages else ()) if all(value in page for page in pages)]
+        found += [f"{plan.file}: no call has {value}: it breaks {pages[0][value]}" for value in values]
+    return found
