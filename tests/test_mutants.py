@@ -94,6 +94,26 @@ def test_every_outcome_is_accounted_for(kept: Score) -> None:
     }
 
 
+def test_a_wrong_divisor_of_windows_that_hang_over_is_seen_everywhere(kept: Score, smoke: Bundle) -> None:
+    """Where the published library divides so itself, it is noticed; elsewhere caught."""
+    (fate,) = [fate for fate in kept.of("avg_pool2d_backward") if fate.mutant == "ceil_unclipped"]
+    calls = {case.id: case.call for case in smoke}
+    seen, caught = (
+        {(calls[name]["product"], calls[name]["args"]["self"]["dtype"], *map(bool, hanging(calls[name]["args"]))) for name in names}
+        for names in ([*fate.cases, *fate.noticed], fate.cases)
+    )
+    assert {one[:2] for one in caught} == {("ascend910b", dtype) for dtype in ("FLOAT16", "FLOAT", "BFLOAT16")}
+    for product in ("ascend310p", "ascend910", "ascend910b"):
+        assert {(product, "FLOAT16", True, True), (product, "FLOAT", True, False), (product, "FLOAT", False, True)} <= seen
+
+
+def hanging(args: dict) -> list[int]:
+    """How far the last window of each axis hangs over the padded image."""
+    kernel, stride, padding = (args[name] for name in ("kernelSize", "stride", "padding"))
+    sizes = zip(args["gradOutput"]["shape"][-2:], args["self"]["shape"][-2:], strict=True)
+    return [max(0, (o - 1) * (stride or kernel)[i] + kernel[i] - n - 2 * padding[i]) for i, (o, n) in enumerate(sizes)]
+
+
 def test_a_mutant_that_does_nothing_is_not_caught(pads: Bundle) -> None:
     found = score(pads, [Mutant("harmless", "nothing"), NOTHING, Family("lenient", "nothing", lambda spec, rule: rule)])
     assert [(fate.mutant, fate.catching) for fate in found.fates] == [("harmless", []), ("nothing", []), ("lenient", [])]
