@@ -185,5 +185,5 @@ def notes(suite: Suite) -> list[str]:
     for plan in {plan.file: plan for plan in suite.plans.values()}.values():
         pages = [suite.reports[name].untried for name in suite.reports if suite.plans[name] is plan]
         values = [value for value in (pages[0] if pages else ()) if all(value in page for page in pages)]
-        found += [f"{plan.file}: no call has {value}: it breaks {pages[0][value]}" for value in values]
+        found += [f"{plan.file}: no call has {value}: forbidden by {pages[0][value]}" for value in values]
     return found
