@@ -99,7 +99,7 @@ def enumerate_calls(spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call
     for _ in range(MOST_EDITS):
         if not edited.edit_towards():
             break
-    return _joined(spec, [first, *_edited_parts(edited, tier, report, legal, recipes, own)], report)
+    return _joined(spec, [first, *_edited_parts(edited, tier, report, legal, choices.recipes_of_edits(rows), own)], report)
 
 
 def _refuse(choices: Choices, why: str, rules: Iterable[str]) -> NoReturn:

@@ -259,4 +259,6 @@ _TABLE = {  # name: gradient, operand, centre, scale, what it finds
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {name: Recipe(name, finds, *draws) for name, (*draws, finds) in _TABLE.items()}
 )
-"""Recipes by name; ``grid`` is the default."""
+"""Recipes by name."""
+DEFAULT = "grid"
+"""The recipe of data for which none is named."""

@@ -12,7 +12,7 @@ from opgen.calls.words import words
 from opgen.language import terms
 from opgen.language.formulas import Value
 from opgen.language.terms import Reference, Term, TermError, View
-from opgen.numbers.recipes import RECIPES
+from opgen.numbers.recipes import DEFAULT, RECIPES
 from opgen.page.rules import holds
 from opgen.page.spec import Spec
 from opgen.planning.constraints import RECIPE, Constraints, constraints
@@ -80,12 +80,16 @@ class Choices:
         return str(values[0] if len(values) == 1 else list(values))
 
     def recipes(self, rows: np.ndarray) -> list[str]:
-        """The data recipe of each row; ``grid`` where the plan has no such axis."""
+        """The data recipe of each row; the default where the plan has no such axis."""
         for i, refs in enumerate(self.refs):
             if RECIPE in refs:
                 k = refs.index(RECIPE)
                 return [self.axes[i].of_tier(self.tier)[level][k] for level in rows[:, i]]
-        return ["grid"] * len(rows)
+        return [DEFAULT] * len(rows)
+
+    def recipes_of_edits(self, rows: np.ndarray) -> list[str]:
+        """The same of calls that edits of the rows make, for the sake of a limit: where Inf or NaN are planted, the rest is seldom seen."""
+        return [DEFAULT if RECIPES[recipe].gradient.planted else recipe for recipe in self.recipes(rows)]
 
     def vacuous(self, view: View, rows: int, rule: str = "") -> np.ndarray:
         """(rows,) bool: where the plan says that a pass proves nothing, or nothing of one rule's limit."""

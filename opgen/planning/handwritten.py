@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opgen.calls.words import words
-from opgen.numbers.recipes import RECIPES
+from opgen.numbers.recipes import DEFAULT, RECIPES
 from opgen.yamlfile import Document, Location, did_you_mean
 
 TIERS = ("smoke", "standard", "full", "crash")
@@ -71,7 +71,7 @@ def pinned_call(doc: Document, i: int, body: Any) -> Pinned:
     if "args" not in body:
         doc.problem(where, "the key 'args' is missing")
     args = doc.need((*where, "args"), body.get("args", {}), dict, "a mapping of arguments")
-    recipe = body.get("recipe", "grid")
+    recipe = body.get("recipe", DEFAULT)
     if recipe not in tuple(RECIPES):
         doc.problem(where, f"no such recipe '{recipe}'{did_you_mean(recipe, RECIPES)}")
     data = body.get("data", {})

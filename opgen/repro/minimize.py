@@ -27,6 +27,7 @@ from opgen.diff import diff
 from opgen.judge.oracle import judge
 from opgen.model import Call, Case, Code, FileError, Problem, TensorDesc
 from opgen.numbers.numerics import DTYPES, Array
+from opgen.numbers.recipes import DEFAULT
 from opgen.page.book import book
 from opgen.page.spec import Spec
 from opgen.planning.fitting import shipped_plan
@@ -166,7 +167,7 @@ def minimize(
     tell = progress or (lambda failing: None)
     spec = book().by_page[case.op, case.product]
     call = make_call(case.op, case.product, case.call["args"], book().kinds)
-    recipe = case.recipe or "grid"
+    recipe = case.recipe or DEFAULT
     with tempfile.TemporaryDirectory(prefix="opgen-minimize-") as folder:
         search = Search(backend, device, timeout, seed, Path(folder), most)
         search.data = dict(case.inputs)

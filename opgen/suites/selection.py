@@ -15,13 +15,13 @@ from opgen.calls.jsonl import NamedCall, read_calls, to_plain
 from opgen.calls.words import words
 from opgen.model import LONGEST_ID, FileError, Problem, natural, unkept
 from opgen.numbers.numerics import Array
-from opgen.numbers.recipes import RECIPES
+from opgen.numbers.recipes import DEFAULT, RECIPES
 from opgen.page.book import Book, book
 from opgen.page.spec import Spec
 from opgen.planning.fitting import fit, shipped_plan
 from opgen.planning.plan import TIERS, Plan, load_plan
 from opgen.suites.dumps import read_dumps
-from opgen.suites.suite import DEFAULT, Suite, call_suite, plan_suite
+from opgen.suites.suite import Suite, call_suite, plan_suite
 from opgen.yamlfile import did_you_mean
 
 

@@ -23,6 +23,7 @@ from opgen.enumeration.pinned import with_pinned
 from opgen.judge.library import Answers, answer
 from opgen.judge.oracle import Judgement, judge
 from opgen.model import CRASH, Call, Case
+from opgen.numbers.recipes import DEFAULT
 from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
 from opgen.suites.batch import Batch as Batch
@@ -34,8 +35,6 @@ from opgen.suites.stored import Stored
 MOST_ELEMENTS = 2**20
 """Elements of all tensors of a given call up to which it has data."""
 
-DEFAULT = "grid"
-"""The recipe of calls for which none is named."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
