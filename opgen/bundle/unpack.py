@@ -14,7 +14,9 @@ import numpy as np
 from opgen.bundle.case import CaseView
 from opgen.bundle.claim import Claim, one_line
 from opgen.bundle.dtypes import hdf5_type, numpy_dtype, stored_dtypes
+from opgen.bundle.interrupts import held_back
 from opgen.bundle.reader import Bundle
+from opgen.bundle.sink import Sink
 
 _NAMES = {numpy_dtype(name): name for name in stored_dtypes()}
 
@@ -31,19 +33,31 @@ def unpack(bundle: Bundle, path: str | Path, ids: Iterable[str] | None = None, *
     target = Path(path)
     claim = Claim(target, 0, force)
     try:
-        with one_line(target), h5py.File(claim.partial, "w", libver=("v110", "v110"), locking=False) as file:
-            for name, value in bundle.header.items():
-                file.attrs[name] = json.dumps(value) if isinstance(value, dict) else value
-            file.attrs["format"] = "opgen unpacked bundle"
-            for row in rows:
-                case = bundle[row]
-                _write(_group(file, case.id), case)
+        with one_line(target):
+            _tree(Sink(claim.fd), bundle, rows)
+            claim.keep()
     except BaseException:
         claim.drop()
         raise
-    with one_line(target):
-        claim.keep()
     return len(rows)
+
+
+def _tree(sink: Sink, bundle: Bundle, rows: Iterable[int]) -> None:
+    """Write cases; OSError where there is no room for them. Ctrl-C waits for the end of a case, because HDF5 would drop it."""
+    file = h5py.File(sink, "w", libver=("v110", "v110"))
+    try:
+        for name, value in bundle.header.items():
+            file.attrs[name] = json.dumps(value) if isinstance(value, dict) else value
+        file.attrs["format"] = "opgen unpacked bundle"
+        for row in rows:
+            with held_back():
+                case = bundle[row]
+                _write(_group(file, case.id), case)
+            sink.check()
+    finally:
+        with held_back():
+            file.close()
+    sink.check()
 
 
 def _group(file: h5py.File, name: str) -> h5py.Group:
