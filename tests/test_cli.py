@@ -166,17 +166,19 @@ def failing(error: BaseException) -> Result:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_output_is_one_line() -> None:
+@pytest.mark.parametrize("args", ["ops", "--version", "--help"])
+def test_a_full_output_is_one_line(args: str) -> None:
     with open("/dev/full", "w") as full:
         shown = subprocess.run(
-            [sys.executable, "-c", RUN, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+            [sys.executable, "-c", RUN, args], stdout=full, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
         )
     assert (shown.returncode, shown.stderr) == (2, "standard output: No space left on device\n")
 
 
-def test_a_closed_pipe_is_one_line() -> None:
+@pytest.mark.parametrize("args", ["check --json", "check", "ops", "--version", "--help"])
+def test_a_closed_pipe_is_one_line(args: str) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", RUN, "check", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-c", RUN, *args.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert process.stdout is not None and process.stderr is not None

@@ -11,6 +11,8 @@ import errno
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import IO, Any, NoReturn
@@ -77,15 +79,15 @@ class Commands(click.Group):
             ctx.fail(f"no such command '{name}'" + (f"; did you mean '{close[0]}'?" if close else ""))
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **given: Any) -> click.Context:
+        with _good_order():  # --help and --version write here
+            return super().make_context(*args, **given)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _good_order():
             result = super().invoke(ctx)
             sys.stdout.flush()
             return result
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except BaseException as error:
-            _stop(error)
 
 
 @cache
@@ -118,6 +120,17 @@ def titles() -> dict[str, str]:
             if title:
                 found[name] = title[1][0].upper() + title[1][1:]
     return found
+
+
+@contextmanager
+def _good_order() -> Iterator[None]:
+    """Whatever is raised in this block ends the program in good order."""
+    try:
+        yield
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except BaseException as error:
+        _stop(error)
 
 
 def _stop(error: BaseException) -> NoReturn:

@@ -36,8 +36,13 @@ def messages() -> Console:
 def _console(stderr: bool) -> Console:
     from rich.console import Console
 
+    class Told(Console):
+        def on_broken_pipe(self) -> None:
+            """Called while the error is handled; rich would exit with code 1 and say nothing."""
+            raise
+
     stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, width=None if stream.isatty() else WIDTH, highlight=False, emoji=False, soft_wrap=False)
+    return Told(stderr=stderr, width=None if stream.isatty() else WIDTH, highlight=False, emoji=False, soft_wrap=False)
 
 
 def note(text: str, quiet: bool = False) -> None:
