@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opgen.maintenance.pages import buckets, by_line, differences, dtypes, facts, shared
+from opgen.maintenance.pages import Fact, buckets, by_line, differences, dtypes, facts, shared
 from opgen.page import specfile
 from opgen.page.book import book
 from opgen.page.spec import Spec
@@ -91,6 +91,22 @@ def test_differences_are_named_by_kind(one: Spec) -> None:
     first, second = found["least"].sides
     assert first is not None and second is not None and (first.at[0], second.at[0]) == (9, 4)
     assert found["square"].sides[1] is None
+
+
+def test_roundings_are_paired_by_what_they_say(one: Spec) -> None:
+    lines = TEXT.split("\n")
+    modes = [line for line in lines if "dtype: FLOAT16}" in line]
+    turned = TEXT.replace("\n".join(modes), "\n".join(reversed(modes)))
+    other = specfile.loads(turned, "two", "two.yaml")
+    assert turned != TEXT and differences([one, other]) == []
+    fewer = specfile.loads(TEXT.replace(modes[0] + "\n", ""), "three", "three.yaml")
+    for pages, here in (([one, fewer], 0), ([fewer, one], 1)):
+        (found,) = differences(pages)
+        assert found.kind == "missing" and found.sides[1 - here] is None
+        assert found.sides[here] == Fact("compute.FLOAT16", (9,), "inputs are rounded to FLOAT16 when mode == DROP")
+    lacking = turned.replace("mode == DROP, dtype", "mode == KEEP, dtype")
+    (found,) = differences([one, specfile.loads(lacking, "four", "four.yaml")])
+    assert [side and side.says.partition(" when ")[2] for side in found.sides] == ["mode == DROP", "mode == KEEP"]
 
 
 def test_buckets_count_every_rule(one: Spec) -> None:

@@ -91,6 +91,8 @@ def answer(rule: Rule) -> str:
 def differences(pages: Sequence[Spec]) -> list[Difference]:
     """Every fact that the pages of one operator do not all state in the same way; line numbers and notes do not count."""
     sides = [{fact.id: fact for fact in facts(page) if fact.id not in page.clauses} for page in pages]
+    for side in sides[1:]:
+        _pair_modes(sides[0], side)
     found = []
     for name in dict.fromkeys(name for side in sides for name in side):
         here = tuple(side.get(name) for side in sides)
@@ -102,6 +104,17 @@ def differences(pages: Sequence[Spec]) -> list[Difference]:
         elif len({fact.answer for fact in known}) > 1:
             found.append(Difference(name, "answer", here))
     return found
+
+
+def _pair_modes(first: Mapping[str, Fact], side: dict[str, Fact]) -> None:
+    """Put the roundings of a page under the ids of those of the first page that say the same: their numbers mean nothing there."""
+    for name, fact in first.items():
+        same = [other for other in side if other.startswith("compute.") and side[other].says == fact.says]
+        if same and name not in same:
+            displaced = side.pop(name, None)
+            side[name] = side.pop(same[0])
+            if displaced is not None:
+                side[same[0]] = displaced
 
 
 def buckets(spec: Spec) -> dict[str, int]:
