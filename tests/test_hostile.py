@@ -32,7 +32,7 @@ from opgen.model import FileError
 from opgen.page import specfile
 from opgen.page.book import book
 from opgen.planning.choices import Choices
-from opgen.planning.fitting import fit
+from opgen.planning.fitting import fitting_plan
 from opgen.planning.plan import load_plan, plan_for
 from opgen.resources import cases_folder, specs_folder
 from opgen.suites.suite import plan_suite
@@ -135,14 +135,9 @@ def put(value: Any, at: tuple, new: Any) -> Any:
     return changed
 
 
-def fits(path: Path) -> None:
-    plan = load_plan(path)
-    fit(plan, book().of(plan.op))
-
-
 WRITTEN = {
     "spec": (specs_folder() / "reflection_pad2d_backward.yaml", specfile.load),
-    "plan": (cases_folder() / "reflection_pad2d_backward.yaml", fits),
+    "plan": (cases_folder() / "reflection_pad2d_backward.yaml", lambda path: fitting_plan(path, book())),
     "errata": (specs_folder() / "errata" / "reflection_pad2d_backward.yaml", lambda path: erratafile.load(path, book())),
 }
 

@@ -9,7 +9,7 @@ import pytest
 from opgen.model import FileError
 from opgen.page.book import book
 from opgen.planning.choices import Choices
-from opgen.planning.fitting import fit, shipped_plan
+from opgen.planning.fitting import fit, fitting_plan, shipped_plan
 from opgen.planning.plan import TIERS, load_plan, plan_for
 from opgen.suites.selection import Request
 
@@ -199,6 +199,39 @@ def test_what_does_not_fit_is_told_at_once_whatever_the_tier(tmp_path: Path) -> 
     with pytest.raises(FileError) as caught:
         fit(load_plan(written(tmp_path, bad)), [spec()])
     assert [problem.where for problem in caught.value.problems] == ["roles.gradInput", "axes.horizontal.values", "vacuous.0.rules", "one"]
+
+
+SEVERAL = [  # what is written instead, and where the problems are told: of form, and of what fits no page
+    (
+        {
+            "factors: 1": "factors: 1\nfoo: [1]", "[FLOAT, FLOAT16]": "[FLAOT]", "strength: 1": "strength: 9",
+            "    why: because\n": "    recipe: nope\n",
+            "{gradOutput: null, self: null, padding: null, gradInput: null}": "{gradOutput: null}",
+        },
+        ["foo", "axes.dtype.values", "tiers.smoke.strength", "pinned.0", "pinned.0", "one"],
+    ),
+    ({"pinned:\n": "pinned:\n  - {id: one, why: so, args: {gradOutput: null}}\n"}, ["one", "one"]),
+    ({"[[0, 1], [2, 1]]": "[[0, 1], [2, grow, 3], [lefty, 1], [2, 1]]"}, ["axes.horizontal.values"] * 2),
+    ({"when: padLeft == 0 and padRight == 0, ": "", "ascend910b]": "ascend910c]"}, ["axes.product.values", "vacuous.0"]),
+    ({"    args: {gradOutput: null, self: null, padding: null, gradInput: null}\n": ""}, ["pinned.0"]),
+    ({"    why: because\n": "    why: because\n    products: [[ascend910]]\n    tiers: [{}]\n", "self: null": "self: 3"},
+     ["one", "pinned.0.products.['ascend910']", "pinned.0.tiers.{}"]),
+    ({"op: aclnnReflectionPad2dBackward": "op: aclnnReflectionPad2dBackwrd", "factors: 1": "factors: 0"}, ["op", "factors"]),
+    ({"axes:\n": "axis:\n"}, ["", "axis"]),
+    ({"let: {": "lets: {"}, ["lets"]),
+    ({"let: {H: ": "let: {7: "}, ["let.7"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "places"), SEVERAL)
+def test_problems_of_form_hide_no_others_and_cause_none(tmp_path: Path, changes: dict[str, str], places: list[str]) -> None:
+    bad = GOOD
+    for old, new in changes.items():
+        assert old in bad
+        bad = bad.replace(old, new)
+    with pytest.raises(FileError) as caught:
+        fitting_plan(written(tmp_path, bad), book())
+    assert sorted(problem.where for problem in caught.value.problems) == sorted(places), caught.value
 
 
 @pytest.mark.parametrize("op", sorted(book().operators))

@@ -14,10 +14,9 @@ from opgen.model import FileError, Problem
 from opgen.page import specfile
 from opgen.page.book import Book, disagreements, load_book, spec_files
 from opgen.page.spec import Spec
-from opgen.planning.fitting import fit
+from opgen.planning.fitting import fitting_plan
 from opgen.planning.plan import Plan, load_plan
 from opgen.resources import cases_folder, specs_folder
-from opgen.yamlfile import did_you_mean
 
 SIGNS: Mapping[str, tuple[str, ...]] = {
     "spec": ("parameters", "returns", "page"),
@@ -112,12 +111,6 @@ def _book(found: Checked, paths: Sequence[Path]) -> Book | None:
 def _plan(path: Path, shown: str, book: Book | None, found: Checked) -> None:
     """A plan, and whether every tier of it fits every page of its operator."""
     try:
-        plan = load_plan(path, shown)
-        if book is not None:
-            api = book.operators.get(plan.op, plan.op)
-            if api not in book.kinds:
-                plan.document.problem(("op",), f"no such operator '{plan.op}'{did_you_mean(plan.op, [*book.operators, *book.kinds])}")
-            fit(plan, book.of(api))
-        found.plans.append(plan)
+        found.plans.append(load_plan(path, shown) if book is None else fitting_plan(path, book, shown))
     except FileError as error:
         found.problems += error.problems

@@ -191,7 +191,7 @@ class Choices:
 
     def _vacuous(self, i: int, entry: Vacuous) -> Term | None:
         try:
-            return terms.condition(entry.when, self.spec.scope)
+            return terms.condition(entry.when, self.spec.scope) if entry.when else None
         except TermError as error:
             self._problem(("vacuous", i), str(error))
             return None

@@ -11,10 +11,11 @@ from pathlib import Path
 from opgen.calls.jsonl import CallFault, make_call
 from opgen.language.terms import TermError, reference
 from opgen.model import Call, FileError, TensorDesc
+from opgen.page.book import Book
 from opgen.page.spec import Spec
 from opgen.planning.choices import Choices
 from opgen.planning.derive import SHARED
-from opgen.planning.plan import TIERS, Pinned, Plan, plan_for
+from opgen.planning.plan import TIERS, Pinned, Plan, plan_for, read_plan
 from opgen.yamlfile import did_you_mean
 
 
@@ -34,6 +35,16 @@ def fit(plan: Plan, pages: Sequence[Spec]) -> None:
             if rule not in rules:
                 plan.document.problem(("vacuous", i, "rules"), f"no page of {plan.op} has a rule '{rule}'{did_you_mean(rule, rules)}")
     plan.document.raise_problems()
+
+
+def fitting_plan(path: Path, book: Book, shown: str | None = None) -> Plan:
+    """Read a plan that fits the pages of its operator; raises FileError with everything that is wrong with it."""
+    plan = read_plan(path, shown)
+    api = book.operators.get(plan.op, plan.op)
+    if api not in book.kinds:
+        plan.document.problem(("op",), f"no such operator '{plan.op}'{did_you_mean(plan.op, [*book.operators, *book.kinds])}")
+    fit(plan, book.of(api))
+    return plan
 
 
 def shipped_plan(pages: Sequence[Spec], folder: Path | None = None) -> Plan:

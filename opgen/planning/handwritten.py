@@ -40,15 +40,15 @@ class Vacuous:
 
 
 def words_of(doc: Document, where: Location, body: dict[Any, Any], key: str, known: Iterable[Any], what: str) -> tuple[str, ...]:
-    """The list under a key that is there, of known words only; problems are noted."""
-    place, value = (*where, key), body[key]
+    """The known words of the list under a key that is there; problems are noted."""
+    place, value, known = (*where, key), body[key], tuple(known)
     if not isinstance(value, list) or not value:
         doc.problem(place, f"expects a list of {key}, not {value!r}")
         return ()
     doc.known(place, value, known, what)
     if any(value.count(word) > 1 for word in value):
         doc.problem(place, f"a {what} stands twice; keep one")
-    return tuple(value)
+    return tuple(word for word in value if word in known)
 
 
 def vacuous(doc: Document, i: int, body: Any) -> Vacuous:
@@ -64,7 +64,7 @@ def vacuous(doc: Document, i: int, body: Any) -> Vacuous:
 
 
 def pinned_call(doc: Document, i: int, body: Any) -> Pinned:
-    """One entry of ``pinned``; problems are noted."""
+    """One entry of ``pinned``; problems are noted, and without arguments it belongs to no tier."""
     where = ("pinned", i)
     body = doc.mapping(where, body, keys=PIN_KEYS)
     name, why = doc.text(where, body, "id"), doc.text(where, body, "why")
@@ -78,12 +78,13 @@ def pinned_call(doc: Document, i: int, body: Any) -> Pinned:
     if not isinstance(data, dict) or not all(isinstance(v, list) and all(type(n) is int for n in v) for v in data.values()):
         doc.problem((*where, "data"), "expects inputs and for each a flat list of whole numbers")
         data = {}
+    tiers = words_of(doc, where, body, "tiers", TIERS, "tier") if "tiers" in body else ()
     return Pinned(
         id=name,
         why=why,
         products=words_of(doc, where, body, "products", words().products, "product") if "products" in body else (),
         args=args or {},
         recipe=recipe,
-        tiers=words_of(doc, where, body, "tiers", TIERS, "tier") if "tiers" in body else TIERS[:3],
+        tiers=(tiers or TIERS[:3]) if isinstance(body.get("args"), dict) else (),
         data={tensor: tuple(values) for tensor, values in data.items()},
     )

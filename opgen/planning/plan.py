@@ -89,6 +89,14 @@ class Plan:
 def load_plan(path: Path, shown: str | None = None) -> Plan:
     """Read a plan; raises :class:`opgen.model.FileError` with all its problems of form. Names are checked where a plan
     meets the pages of its operator (:mod:`opgen.planning.fitting`)."""
+    plan = read_plan(path, shown)
+    plan.document.raise_problems()
+    return plan
+
+
+def read_plan(path: Path, shown: str | None = None) -> Plan:
+    """Read a plan whose problems of form stand in its document, with what can be held against pages all the same; FileError
+    where its operator or its names are not known."""
     return _Loader(read(path, shown)).plan()
 
 
@@ -131,7 +139,9 @@ class _Loader:
             self.doc.problem(("factors",), f"expects how many tensors one term multiplies, not {factors!r}")
         told = tuple(vacuous(self.doc, i, body) for i, body in enumerate(self.entries("vacuous")))
         lets = self.mapping("let")
-        self.doc.raise_problems()
+        misspelt = any(did_you_mean(key, ("op", "axes", "let")) for key in self.data if key not in TOP)
+        if misspelt or not op or not axes or self.data.get("let") and not lets:
+            self.doc.raise_problems()
         return Plan(self.doc.file, op, axes, lets, roles, factors, told, tiers, pinned, self.doc, self.doc.digest)
 
     def mapping(self, key: str) -> dict[str, Any]:
@@ -140,7 +150,7 @@ class _Loader:
         for name in value:
             if not isinstance(name, str):
                 self.doc.problem((key, name), f"expects a name, not {name!r}")
-        return {str(name): body for name, body in value.items()}
+        return {name: body for name, body in value.items() if isinstance(name, str)}
 
     def entries(self, key: str) -> list[Any]:
         value = self.data.get(key)
@@ -158,19 +168,19 @@ class _Loader:
         if not isinstance(values, list) or not values:
             self.doc.problem((*where, "values"), f"expects a list of values to try, not {values!r}")
             values = []
-        levels = [self.level(where, value, sets) for value in values]
+        levels = [level for value in values if (level := self.level(where, value, sets)) is not None]
         if len(set(map(repr, values))) < len(values):
             self.doc.problem((*where, "values"), "a value stands twice; keep one")
         narrowed = {tier: self.narrow((*where, tier), body[tier], values) for tier in TIERS if tier in body}
-        return Axis(name, tuple(map(str, sets)), tuple(levels), why, narrowed)
+        return Axis(name, tuple(map(str, sets)), tuple(levels), why, narrowed if len(levels) == len(values) else {})
 
-    def level(self, where: Location, value: Any, sets: list[Any]) -> tuple[Any, ...]:
+    def level(self, where: Location, value: Any, sets: list[Any]) -> tuple[Any, ...] | None:
         if len(sets) == 1:
             return (value,)
         if not isinstance(value, list) or len(value) != len(sets):
             text = f"expects lists of {len(sets)} values, one for each of {', '.join(map(str, sets))}; not {value!r}"
             self.doc.problem((*where, "values"), text)
-            return (None,) * len(sets)
+            return None
         return tuple(value)
 
     def narrow(self, where: Location, chosen: Any, values: list[Any]) -> tuple[int, ...]:
@@ -203,7 +213,7 @@ class _Loader:
         body = self.doc.mapping(where, body, keys=GROUP_KEYS)
         names = [str(name) for name in body["axes"]] if isinstance(body.get("axes"), list) else []
         for axis in names:
-            if axis not in axes:
+            if axes and axis not in axes:
                 self.doc.problem(where, f"no such axis '{axis}'{did_you_mean(axis, axes)}")
         strength = body.get("strength", len(names))
         if not names or type(strength) is not int or not 1 <= strength <= min(len(names), STRONGEST):

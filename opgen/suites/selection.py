@@ -18,8 +18,8 @@ from opgen.numbers.numerics import Array
 from opgen.numbers.recipes import DEFAULT, RECIPES
 from opgen.page.book import Book, book
 from opgen.page.spec import Spec
-from opgen.planning.fitting import fit, shipped_plan
-from opgen.planning.plan import TIERS, Plan, load_plan
+from opgen.planning.fitting import fitting_plan, shipped_plan
+from opgen.planning.plan import TIERS, Plan
 from opgen.suites.dumps import read_dumps
 from opgen.suites.suite import Suite, call_suite, plan_suite
 from opgen.yamlfile import did_you_mean
@@ -141,13 +141,11 @@ def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
     if not Path(path).exists():
         reason = f"no such tier or file{did_you_mean(text, TIERS)}; tiers are {', '.join(TIERS)}, or FILE::TIER"
         raise FileError([Problem("--plan", None, text, reason)])
-    plan = load_plan(Path(path))
+    plan = fitting_plan(Path(path), known)
     tier = tier or next(iter(plan.tiers), "")
     if tier not in plan.tiers:
         raise FileError([Problem(path, None, tier, f"no such tier in this plan; it has {', '.join(plan.tiers)}")])
-    api = known.api(plan.op)
-    fit(plan, known.of(api))
-    return {api: plan}, tier
+    return {known.api(plan.op): plan}, tier
 
 
 def shard(suite: Suite, text: str) -> Suite:
