@@ -79,6 +79,18 @@ def natural(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
+def size(number: int) -> str:
+    """Bytes for people.
+
+    >>> size(999), size(15_300), size(2_500_000)
+    ('999 B', '15.3 kB', '2.5 MB')
+    """
+    for unit, step in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= step:
+            return f"{number / step:.1f} {unit}"
+    return f"{number} B"
+
+
 @dataclass(frozen=True, slots=True)
 class TensorDesc:
     """An aclTensor without its data.

@@ -17,6 +17,15 @@ def visible(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
+def on_one_line(text: str) -> str:
+    """The same on one line, where a tab separates fields.
+
+    >>> print(on_one_line("two\\nlines"))
+    two\\x0alines
+    """
+    return visible(text).replace("\t", r"\x09").replace("\n", r"\x0a")
+
+
 def literal(text: object) -> str:
     """The same within rich's markup, where it means nothing but itself.
 

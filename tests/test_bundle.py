@@ -13,6 +13,7 @@ import sys
 import textwrap
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -372,6 +373,18 @@ def test_two_writers_of_one_file(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="another process is writing it"):
         Writer(tmp_path / "b.h5", {}, cases, layout)
     writer.abort()
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(("needed", "free", "told"), [
+    (3_204_608, 200_000, "needs 3.2 MB, and {} has 200.0 kB left"), (5_000_000_000, 0, "needs 5.0 GB, and {} has 0 B left"),
+])  # fmt: skip
+def test_a_disk_without_room_is_told_in_units_that_show_the_numbers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, needed: int, free: int, told: str
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+    with pytest.raises(BundleError, match=f"b.h5: {told.format(tmp_path)}$"):
+        Claim(tmp_path / "b.h5", needed, False)
     assert os.listdir(tmp_path) == []
 
 

@@ -460,6 +460,14 @@ def test_accepted_calls_without_data_are_named_with_the_reason(tmp_path: Path) -
         assert [case.phase for case in bundle] == [2, 1, 1, 1]
 
 
+def test_an_id_is_one_line_that_does_nothing_to_a_terminal(tmp_path: Path) -> None:
+    calls = tmp_path / "calls.jsonl"
+    call = {"id": "odd/../id\n\tx\x1b[31m", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b"}
+    calls.write_text(json.dumps({**call, "args": dict.fromkeys(("gradOutput", "self", "padding", "gradInput"))}), encoding="utf-8")
+    shown = run("cases", "--calls", str(calls), "--ids")
+    assert shown.stdout == "odd/../id\\x0a\\x09x\\x1b[31m\t\n"
+
+
 def test_calls_that_seed_a_plan_are_counted_and_not_made_again(tmp_path: Path) -> None:
     calls = tmp_path / "calls.jsonl"
     suite = Request(("reflection_pad2d_backward",), ("ascend910b",), plan="standard").suite()

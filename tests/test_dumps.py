@@ -97,13 +97,16 @@ def test_bits_of_bfloat16(tmp_path):
         ({}, {"gradOutput": np.full((1, 2, 5, 5), "x")}, "is no number"),
         ({"data": "other.npz"}, {}, "data: other.npz: No such file or directory"),
         ({"data": 3}, {}, "expects the name of an .npz file, not 3"),
-        ({"data": "calls.npz"}, {}, "data: calls.npz:"),
+        ({"data": "calls.npz"}, {}, "mine: data: calls.npz: is no .npz file; numpy.savez writes one\n"),
+        ({"data": "empty.npz"}, {}, "mine: data: empty.npz: is no .npz file; numpy.savez writes one\n"),
+        ({}, {"gradOutput": np.array([{}])}, "mine: data: dump.npz: holds Python objects, where a tensor is an array of numbers\n"),
         ({"data": "single.npz"}, {}, "mine: data: single.npz: is a single array, not an archive of named ones; numpy.savez writes one"),
         ({"data": "huge.npz"}, {}, "mine: data: huge.npz: Unable to allocate"),
     ],
 )
 def test_a_dump_that_does_not_fit_is_one_message(tmp_path, change, arrays, message):
     (tmp_path / "calls.npz").write_text("no archive")
+    (tmp_path / "empty.npz").touch()
     with open(tmp_path / "single.npz", "wb") as single, zipfile.ZipFile(tmp_path / "huge.npz", "w") as huge:
         np.save(single, np.ones(3))
         head = io.BytesIO()

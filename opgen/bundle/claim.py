@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from opgen.bundle.dtypes import BundleError
+from opgen.model import size
 
 
 @contextmanager
@@ -48,13 +49,13 @@ def partial(path: str | Path) -> Path:
 class Claim:
     """The right to write ``path``: an empty ``<name>.partial`` beside it, locked against other writers."""
 
-    def __init__(self, path: Path, size: int, force: bool, remedy: str = "--force") -> None:
+    def __init__(self, path: Path, needed: int, force: bool, remedy: str = "--force") -> None:
         refuse(path, force, remedy)
         self.path = path
         self.partial = partial(path)
         free = shutil.disk_usage(path.parent).free
-        if size > free:
-            raise BundleError(f"{path}: needs {size / 1e9:.1f} GB, and {path.parent} has {free / 1e9:.1f} GB left")
+        if needed > free:
+            raise BundleError(f"{path}: needs {size(needed)}, and {path.parent} has {size(free)} left")
         with one_line(path):
             while not self._taken():
                 pass

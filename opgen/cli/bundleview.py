@@ -6,24 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from opgen.cli.console import table
-from opgen.model import BUCKETS
+from opgen.model import BUCKETS, size
 from opgen.terminal import counted, literal
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-
-def size(number: int) -> str:
-    """Bytes for people.
-
-    >>> size(999), size(15_300), size(2_500_000)
-    ('999 B', '15.3 kB', '2.5 MB')
-    """
-    for unit, step in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if number >= step:
-            return f"{number / step:.1f} {unit}"
-    return f"{number} B"
 
 
 def show_summary(out: Console, found: Mapping[str, Any]) -> None:

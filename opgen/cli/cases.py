@@ -35,7 +35,7 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
         console.note(line)
     if ids:
         for case in suite.cases:
-            click.echo(f"{case.id}\t{case.intent}")
+            click.echo(f"{terminal.on_one_line(case.id)}\t{terminal.on_one_line(case.intent)}")
         return
     counted = census.census(suite)
     if as_json:

@@ -55,7 +55,16 @@ def read_dump(one: NamedCall, folder: Path) -> dict[str, Array]:
         with archive as file:
             return {key: _fitting(one, key, file[key]) for key in file.files}
     except (OSError, ValueError, EOFError, KeyError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
-        raise DumpFault(f"data: {name}: {getattr(error, 'strerror', None) or error}") from None
+        raise DumpFault(f"data: {name}: {_reason(error, folder / name)}") from None
+
+
+def _reason(error: Exception, path: Path) -> str:
+    """Why an archive cannot be read; where numpy would have it unpickled, in other words: a pickle may run anything."""
+    if isinstance(error, (ValueError, EOFError)) and not zipfile.is_zipfile(path):
+        return "is no .npz file; numpy.savez writes one"
+    if "pickle" in str(error):
+        return "holds Python objects, where a tensor is an array of numbers"
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _fitting(one: NamedCall, key: str, array: Any) -> Array:
