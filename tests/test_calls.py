@@ -89,7 +89,6 @@ BAD = [
     (with_(PAD, "args/self/format", None), "args.self.format: no such format None"),
     (with_(PAD, "args/self/strides", [1]), "args.self.strides: 1 strides for 4 axes"),
     (with_(PAD, "args/self/strides", "x"), "args.self.strides: expects a list of whole numbers, not 'x'"),
-    (with_(PAD, "args/self/offset", None), "args.self.offset: None is no whole number of 64 bits"),
     (with_(PAD, "args/self/offset", True), "args.self.offset: True is no whole number of 64 bits"),
     (with_(PAD, "args/self/storage_shape", 3), "args.self.storage_shape: expects a list of whole numbers, not 3"),
     (with_(PAD, "args/self/range", [1]), "args.self.range: expects [lowest, highest], finite numbers, not [1]"),

@@ -103,9 +103,33 @@ ARGS = {"gradOutput": TENSOR, "self": TENSOR, "padding": [0, 0, 0, 0], "gradInpu
 CALL = {"id": "a", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": ARGS}
 
 
+def with_self(**facts: Any) -> dict[str, Any]:
+    return {"args": {**ARGS, "self": {**TENSOR, **facts}}}
+
+
 @pytest.mark.parametrize(
     "change",
-    [{"id": ""}, {"op": "x"}, {"product": "ascend911"}, {"args": {**CALL["args"], "padding": [0.5]}}, {"args": {**CALL["args"], "self": 3}},
+    [with_self(**dict.fromkeys(("strides", "offset", "storage_shape", "range"))), with_self(strides=[4, 4, 1], range=[0, 0.5], offset=3)],
+)
+def test_a_call_that_the_schema_accepts_the_reader_accepts_too(change):
+    assert valid("call", {**CALL, **change})
+    named = parse_call(json.dumps({**CALL, **change}), book().kinds)
+    assert named.call.args["self"].offset == (change["args"]["self"]["offset"] or 0)
+
+
+@pytest.mark.parametrize("change", [with_self(shape=[1.0, 4, 4]), with_self(strides=[4, 1]), with_self(range=[1, -1])])
+def test_what_the_reader_alone_can_tell_the_schema_says_in_words(change):
+    assert valid("call", {**CALL, **change})
+    with pytest.raises(CallFault):
+        parse_call(json.dumps({**CALL, **change}), book().kinds)
+    assert "a whole number is written without a point" in schema("call")["description"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [with_self(range=[0, 10**400]), with_self(offset="0"), with_self(storage_shape=[1] * 1025), with_self(strides=[1] * 26),
+     {"args": {**ARGS, "padding": [0] * 1025}},
+     {"id": ""}, {"op": "x"}, {"product": "ascend911"}, {"args": {**CALL["args"], "padding": [0.5]}}, {"args": {**CALL["args"], "self": 3}},
      {"args": {**CALL["args"], "self": {**TENSOR, "dtype": "FLOTE"}}}, {"args": {**CALL["args"], "extra": 1}}, {"args": {}}],
 )  # fmt: skip
 def test_a_call_that_the_schema_refuses_the_reader_refuses_too(change):

@@ -229,12 +229,14 @@ def _tensor(value: Any, name: str) -> TensorDesc:
         raise CallFault(f"args.{name}.dtype: no such dtype {dtype!r}{did_you_mean(dtype, index['dtype'])}")
     if type(layout) is not str or layout not in index["format"]:
         raise CallFault(f"args.{name}.format: no such format {layout!r}{did_you_mean(layout, index['format'])}")
-    strides, offset, storage = value.get("strides"), value.get("offset", 0), value.get("storage_shape")
+    strides, offset, storage = value.get("strides"), value.get("offset"), value.get("storage_shape")
     if strides is not None:
         strides = _integers(strides, name, ".strides")
         if len(strides) != len(shape):
             raise CallFault(f"args.{name}.strides: {len(strides)} strides for {len(shape)} axes")
-    if type(offset) is not int or not _LOW <= offset <= _HIGH:
+    if offset is None:
+        offset = 0
+    elif type(offset) is not int or not _LOW <= offset <= _HIGH:
         raise CallFault(f"args.{name}.offset: {offset!r} is no whole number of 64 bits")
     if storage is not None:
         storage = _integers(storage, name, ".storage_shape")

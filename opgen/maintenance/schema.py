@@ -6,8 +6,10 @@ tells the form; what only a reader can tell (names that exist, rules that stand 
 
 from __future__ import annotations
 
+from sys import float_info
 from typing import Any
 
+from opgen.calls.jsonl import MAX_ITEMS, MAX_RANK
 from opgen.calls.table import SCALARS
 from opgen.calls.words import words
 from opgen.numbers.recipes import RECIPES
@@ -49,6 +51,10 @@ def mapping(values: Schema, pattern: str = "") -> Schema:
     if not pattern:
         return {"type": "object", "additionalProperties": values}
     return {"type": "object", "patternProperties": {pattern: values}, "additionalProperties": False}
+
+
+def or_null(values: Schema) -> Schema:
+    return {"anyOf": [values, {"type": "null"}]}
 
 
 def words_of(kind: str) -> Schema:
@@ -157,28 +163,35 @@ def plan() -> Schema:
 # call -----------------------------------------------------------------------------------------------------------------
 def call() -> Schema:
     """One line of a call file; top-level keys that opgen does not know are ignored."""
-    integers: Schema = {"type": "array", "items": {"type": "integer", "minimum": SCALARS["int64"][0], "maximum": SCALARS["int64"][1]}}
+    whole: Schema = {"type": "integer", "minimum": SCALARS["int64"][0], "maximum": SCALARS["int64"][1]}
+    integers: Schema = {"type": "array", "items": whole, "maxItems": MAX_ITEMS}
+    axes: Schema = {**integers, "maxItems": MAX_RANK}
+    number: Schema = {"type": "number", "minimum": -float_info.max, "maximum": float_info.max}
     tensor = closed(
         {
-            "shape": {**integers, "maxItems": 25},
+            "shape": axes,
             "dtype": words_of("dtype"),
             "format": words_of("format"),
-            "strides": {"anyOf": [integers, {"type": "null"}]},
-            "offset": integers["items"],
-            "storage_shape": {"anyOf": [integers, {"type": "null"}]},
-            "range": {"anyOf": [{"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, {"type": "null"}]},
+            "strides": or_null(axes),
+            "offset": or_null(whole),
+            "storage_shape": or_null(integers),
+            "range": or_null({"type": "array", "items": number, "minItems": 2, "maxItems": 2}),
         },
         ("shape", "dtype"),
     )
     kinds: Schema = {
-        "tensor": {"anyOf": [tensor, {"type": "null"}]},
-        "int_array": {"anyOf": [integers, {"type": "null"}]},
-        "bool_array": {"anyOf": [{"type": "array", "items": FLAG}, {"type": "null"}]},
+        "tensor": or_null(tensor),
+        "int_array": or_null(integers),
+        "bool_array": or_null({"type": "array", "items": FLAG, "maxItems": MAX_ITEMS}),
         "bool": FLAG,
         **{kind: {"type": "integer", "minimum": low, "maximum": high} for kind, (low, high) in SCALARS.items() if kind != "bool"},
     }
     common: Schema = {"id": {"type": "string", "minLength": 1}, "product": words_of("product")}
     return {
+        "description": (
+            "One line of a call file. No schema can say, and opgen judge does: a whole number is written without a point (2, not 2.0), "
+            "a tensor has as many strides as axes, its range begins with the lowest, and no id or key stands twice."
+        ),
         "oneOf": [
             {
                 "type": "object",
