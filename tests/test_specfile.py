@@ -6,6 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+import yaml
 
 from opgen.model import FileError
 from opgen.page import specfile
@@ -100,6 +101,9 @@ FRAGMENTS = [
     ("sH: kH, sW: kW}}", "sH: [kH], sW: kW}}", 35, "stride.otherwise: expects a mapping of length to {name: the name it falls back"),
     ("sH: kH, sW: kW}}", "sH: {kH: 1}, sW: kW}}", 35, "stride.otherwise: expects a mapping of length to {name: the name it falls back"),
     ("2: [H, W]}\n    dims", "2: null}\n    dims", 17, "self.shape.2: expects a list of 2 letters or extents, not None"),
+    ("range: [-255, 255]", "range: [255, -255]", 37, "divisor.range: lets nothing pass: 255 is more than -255"),
+    ("dims: [0, null]", "dims: [2, 1]", 18, "self.dims: lets nothing pass: 2 is more than 1"),
+    ("require: kH <= W / 2", "require: kH <= W // 0", 48, "half_kernel: 'W // 0': divides by zero"),
     ("exact: [gradInput]", "exact: [gradInptu]", 52, "gradInptu: no such output (did you mean 'gradInput'?)"),
     ('modes: [{when: "mode == LOWER", dtype: FLOAT16}]', "modes: 3", 51, "compute.modes: expects a list of modes, not 3"),
     ('when: "mode == LOWER"', "when: mode", 51, "is int, a condition must be true or false"),
@@ -124,6 +128,17 @@ def test_a_bad_fragment_is_named_with_its_line(old: str, new: str, line: int | N
     found = problems(TEXT.replace(old, new, 1))
     place = "x.yaml: " if line is None else f"x.yaml:{line}: "
     assert any(problem.startswith(place) and message in problem for problem in found), "\n".join(found)
+
+
+@pytest.mark.parametrize(("name", "kind"), [
+    ("mode", "int9"), ("mode", "number"), ("kernel", "intarray"), ("kernel", "list"), ("self", "tensr"), ("self", "3"),
+    ("gradInput", "result"), ("ceil", "boolean"),
+])  # fmt: skip
+def test_a_wrong_kind_is_all_that_is_said_of_a_parameter(name: str, kind: str) -> None:
+    spec = yaml.safe_load(TEXT)
+    spec["parameters"][name]["kind"] = kind
+    (found,) = problems(yaml.safe_dump(spec, sort_keys=False))
+    assert f"parameters.{name}.kind: no such kind '{kind}'" in found
 
 
 def test_the_digest_is_that_of_the_file(tmp_path: Path) -> None:

@@ -93,6 +93,8 @@ REFUSED = [
     ("a ** 2 == b", "'a ** 2': compute with + - * / // %"),
     ("a / b <= c", "/ divides by a positive constant; use // for whole numbers"),
     ("a / 0 <= c", "/ divides by a positive constant"),
+    ("a <= 1 // 0", "'1 // 0': divides by zero"),
+    ("a % (MODE - 3) <= c", "'a % (MODE - 3)': divides by zero"),
     ("a / 2.5 <= c", "'2.5': only whole numbers"),
     ("a / 'x' <= c", "is word, a number is needed"),
     ("a / True <= c", "is bool, a number is needed"),
@@ -177,15 +179,25 @@ def branches(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(binary, called, inner.map(lambda t: f"(-{t})"), inner.map(lambda t: f"abs({t})"))
 
 
-ARITHMETIC = st.recursive(LEAVES, branches, max_leaves=6)
-ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=4)
-
-
 def plain(text: str, names: dict[str, int]) -> int | None:
     try:
         return eval(text, {"__builtins__": {}}, {**names, "MODE": 3, "min": min, "max": max, "abs": abs})
     except ZeroDivisionError:
         return None
+
+
+def computable(text: str) -> bool:
+    """Whether a text is a term; what is refused divides by a constant that is 0, and has no value."""
+    try:
+        terms.term(text, Names())
+    except TermError as error:
+        assert str(error).endswith("divides by zero") and plain(text, {"a": 5, "b": -7, "c": 2**62}) is None
+        return False
+    return True
+
+
+ARITHMETIC = st.recursive(LEAVES, branches, max_leaves=6).filter(computable)
+ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=4)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

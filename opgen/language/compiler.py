@@ -165,6 +165,8 @@ class Compiler:
         }
         if sign in ("//", "%"):
             self.whole(node.left, node.right)
+            if not (right.refs or right.read(Columns()).data):
+                raise _failure(node, "divides by zero")
         apply = operate[sign]
         return Term(ast.unparse(node), "int", refs, lambda view: apply(left.read(view), right.read(view)))
 

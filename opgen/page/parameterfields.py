@@ -16,6 +16,8 @@ from opgen.yamlfile import Document, Location, did_you_mean
 Axes: TypeAlias = tuple[str | int, ...]
 PLAIN = ("kind", "at", "when", "note", "items", "otherwise", "strided", "mask")
 """Keys of a parameter that yield no rule by themselves."""
+_OWN = {"output": ("mask",), "int_array": ("items", "otherwise")}
+"""Kind -> those of them that mean something for it alone."""
 
 
 class ParameterFields(Fields):
@@ -45,7 +47,7 @@ class ParameterFields(Fields):
         kind = body.get("kind")
         if kind not in KINDS:
             self.doc.problem((*where, "kind"), f"no such kind {kind!r}{did_you_mean(kind, KINDS)}; known are {', '.join(KINDS)}")
-            return None
+            kind = _likely_kind(body)
         yielding = [key for key, (kinds, _) in KEYS.items() if kind in kinds]
         self.doc.known(where, body, (*PLAIN, *yielding), f"key of {kind}")
         for key, also in (("at", ("parameter",)), ("when", ()), ("note", ())):
@@ -165,6 +167,14 @@ class ParameterFields(Fields):
                 where = ("parameters", name, "mask")
                 mask = self.attempt(where, f"{name}.mask", lambda text=text: terms.condition(text, self.scope))  # type: ignore[misc]
                 self.parameters[name] = replace(parameter, mask=mask)
+
+
+def _likely_kind(body: Mapping[Any, Any]) -> str:
+    """What is meant by a kind that is none: one that is spelled much like it, or has the most of its keys. What the parameter binds is
+    known then, and of what speaks of it nothing is said that is not its own fault."""
+    keys = {kind: [key for key, (kinds, _) in KEYS.items() if kind in kinds] + list(_OWN.get(kind, ())) for kind in KINDS}
+    likely = max(KINDS, key=lambda kind: sum(key in keys[kind] for key in body))
+    return next(iter(get_close_matches(str(body.get("kind")), KINDS, n=1)), likely)
 
 
 def _meant(letter: str, letters: Axes, others: Iterable[Axes], read: Collection[str]) -> str | None:

@@ -222,6 +222,8 @@ def _max(name: str, kind: str, value: Any) -> Iterator[Pair]:
 def _range(name: str, kind: str, value: Any) -> Iterator[Pair]:
     if not isinstance(value, list) or len(value) != 2 or value == [None, None]:
         raise KeyFault("expects [lowest, highest]; null stands for no limit")
+    if all(type(limit) is int for limit in value) and value[0] > value[1]:
+        raise KeyFault(f"lets nothing pass: {value[0]} is more than {value[1]}")
     if value[0] is not None:
         yield from _min(name, kind, value[0])
     if value[1] is not None:
