@@ -23,6 +23,7 @@ from opgen.cli import Commands, console, main, titles
 from opgen.cli.options import choose
 from opgen.maintenance import checking
 from opgen.model import FileError, Problem
+from opgen.page.book import book
 from opgen.suites.selection import Request
 from tests import device_sample
 from tests.bundle_sample import sample
@@ -428,6 +429,20 @@ def test_audit_says_what_stands_on_changed_lines(tmp_path: Path) -> None:
     assert "beside the lines above" in shown.output
     block = run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward", "--digests")
     assert block.exit_code == 0 and "sha256: " in block.output and re.search(r"^    5 [0-9a-f]{12}", block.output, re.MULTILINE)
+
+
+@pytest.mark.parametrize("more", [[], ["--digests"]])
+def test_audit_says_what_it_can_of_every_page(tmp_path: Path, more: list[str]) -> None:
+    pages = [spec.page.file for spec in book().specs if spec.page]
+    said = "".join(f"{tmp_path / name}: cannot be read: No such file or directory\n" for name in pages)
+    shown = run("audit", "--pages", str(tmp_path), *more)
+    assert (shown.exit_code, shown.stdout, shown.stderr) == (2, "", said)
+    (tmp_path / pages[0]).write_text("x\n" * 21, encoding="utf-8")
+    shown = run("audit", "--pages", str(tmp_path), *more)
+    assert (shown.exit_code, shown.stderr) == (2, said.partition("\n")[2]) and shown.stdout
+    shutil.copy(tmp_path / pages[0], tmp_path / pages[1])
+    found = json.loads(run("audit", "--pages", str(tmp_path), "--json").stdout)
+    assert {finding["spec"] for finding in found} == {spec.name for spec in book().specs if spec.page and spec.page.file in pages[:2]}
 
 
 def test_audit_names_the_cases_of_a_lock_that_are_touched(tmp_path: Path) -> None:

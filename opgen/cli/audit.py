@@ -40,17 +40,21 @@ def command(
     from pathlib import Path
 
     from opgen.cli import console
-    from opgen.maintenance.audit import audit, digest_block, facts_by_line, read_page, rules_in, rules_of, touched
+    from opgen.maintenance.audit import audit, digest_block, facts_by_line, read_page, readable, rules_in, rules_of, touched
+    from opgen.model import FileError
     from opgen.page.book import book, load_book
     from opgen.resources import specs_folder
+    from opgen.terminal import counted
 
     known = load_book(specs_folder(), digests=False) if digests else book()
     wanted = [known.api(name) for name in operators] or list(known.kinds)
-    specs = [spec for spec in known.specs if spec.api in wanted and spec.page]
+    specs, unread = readable([spec for spec in known.specs if spec.api in wanted and spec.page], Path(folder))
     if digests:
         for spec in specs:
             lines, sha256 = read_page(spec, Path(folder))
             click.echo(f"{spec.file}\n  sha256: {sha256}\n  lines: |\n{digest_block(lines, list(facts_by_line(spec)))}")
+        if unread:
+            raise FileError(unread)
         return
     findings = [finding for spec in specs for finding in audit(spec, Path(folder))]
     drifted = [spec for spec in specs if any(finding.spec == spec.name and finding.facts for finding in findings)]
@@ -80,8 +84,10 @@ def command(
         for spec in specs:
             if any(finding.spec == spec.name and finding.state == "differs" for finding in findings):
                 click.echo(_differs(spec, Path(folder), spec in drifted))
-    else:
-        click.echo(f"{len(specs)} pages: the text is the one that was transcribed")
+    elif specs:
+        click.echo(f"{counted(len(specs), 'page')}: the text is the one that was transcribed")
+    if unread:
+        raise FileError(unread)
     ctx.exit(DIFFERENCE if findings else 0)
 
 

@@ -80,6 +80,19 @@ def _content(spec: Spec, folder: Path) -> bytes:
     except OSError as error:
         raise FileError([Problem(str(path), None, "", f"cannot be read: {error.strerror}")]) from None
 
+
+def readable(specs: Iterable[Spec], folder: Path) -> tuple[list[Spec], list[Problem]]:
+    """The specs whose page can be read, and a problem for each other."""
+    found, problems = [], []
+    for spec in specs:
+        try:
+            _content(spec, folder)
+            found.append(spec)
+        except FileError as error:
+            problems += error.problems
+    return found, problems
+
+
 def audit(spec: Spec, folder: Path) -> list[Finding]:
     """What changed on the lines that a spec cites, and whether the page is another; empty where its text is the one transcribed."""
     if spec.page is None:
