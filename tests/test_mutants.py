@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
-from opgen.adequacy.mutation import CAUGHT, MASKED, MISSED, NOTICED, Score, score
+from opgen.adequacy.mutation import CAUGHT, MASKED, MISSED, NOTICED, Fate, Score, score
 from opgen.bundle.reader import Bundle
 from opgen.cli import main
 from opgen.computation import engine
@@ -312,6 +312,20 @@ def test_the_command() -> None:
     assert (data["score"], data["control"], data["plan"]) == (100.0, [], "smoke")
     assert [mutant["outcome"] for mutant in data["mutants"]] == ["caught", "noticed"]
     assert "not_enforced_no_code/padding.length" in {rule["mutant"] for rule in data["mutants"][1]["rules"]}
+
+
+def test_wrong_checkers_that_are_missed_are_named_unasked() -> None:
+    fates = [
+        Fate("x/caught", "x", "pad", cases=["a"]),
+        Fate("x/noticed", "x", "pad", noticed=["a"], why="why noticed"),
+        Fate("x/missed", "x", "pad", why="why missed", decided=False),
+    ]
+    given = Score([Fate("x", "x", "pad", members=fates)], [])
+    assert given.missed() == []
+    for rules, named in ((False, ["x/missed"]), (True, ["x/noticed", "x/missed"])):
+        found = [table for table in report.as_tables(given, rules) if str(table.title).startswith("rules whose wrong checker")]
+        assert [list(table.columns[1].cells) for table in found] == [named]
+    assert len(list(report.as_tables(Score([Fate("x", "x", "pad", members=fates[:1])], []), True))) == 2
 
 
 def test_the_command_fails() -> None:

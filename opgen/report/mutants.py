@@ -8,7 +8,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from opgen.adequacy.mutation import CAUGHT, OUTCOMES, Fate, Score
+from opgen.adequacy.mutation import CAUGHT, MISSED, OUTCOMES, Fate, Score
 
 SHOWN = 2
 """Cases that are named of those that catch a mutant."""
@@ -23,7 +23,8 @@ def table(title: str, *columns: str, right: tuple[str, ...] = ()) -> Table:
 
 
 def as_tables(score: Score, rules: bool = False) -> Iterator[Table]:
-    """Per operator what is caught and by what; then what is not, and why; with ``rules`` the wrong checkers one by one.
+    """Per operator what is caught and by what; then what is not, and why; then the wrong checkers of single rules that are missed, with
+    ``rules`` all that are not caught.
 
     Cases are named without their operator.
     """
@@ -39,12 +40,12 @@ def as_tables(score: Score, rules: bool = False) -> Iterator[Table]:
         missed.add_row(fate.op, fate.mutant, fate.outcome, fate.why)
     if missed.row_count:
         yield missed
-    if rules:
-        single = table("rules whose wrong checker is not caught", "operator", "wrong checker", "outcome", "why")
-        for fate in score.fates:
-            for one in fate.members:
-                if one.outcome != CAUGHT:
-                    single.add_row(one.op, one.mutant, one.outcome, one.why)
+    single = table(f"rules whose wrong checker is {'not caught' if rules else 'missed'}", "operator", "wrong checker", "outcome", "why")
+    for fate in score.fates:
+        for one in fate.members:
+            if one.outcome == MISSED or rules and one.outcome != CAUGHT:
+                single.add_row(one.op, one.mutant, one.outcome, one.why)
+    if single.row_count:
         yield single
     if not score.fates:
         return
