@@ -475,6 +475,21 @@ def test_accepted_calls_without_data_are_named_with_the_reason(tmp_path: Path) -
         assert [case.phase for case in bundle] == [2, 1, 1, 1]
 
 
+@pytest.mark.parametrize("command", ["generate", "cases"])
+def test_a_plan_beside_given_calls_is_none_the_less_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    call = {"id": "a", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b"}
+    call["args"] = dict.fromkeys(("gradOutput", "self", "padding", "gradInput"))
+    (tmp_path / "calls.jsonl").write_text(json.dumps(call), encoding="utf-8")
+    asked = [command, "--calls", "calls.jsonl"]
+    shown = run(*asked, "--plan", "nope")
+    assert shown.exit_code == 2 and "--plan: nope: no such tier or file; tiers are smoke, standard, full, crash, or" in shown.stderr
+    assert os.listdir(tmp_path) == ["calls.jsonl"]
+    shown = run(*asked, "--plan", "standard")
+    assert shown.exit_code == 0 and "--plan standard: is not used; with --calls there is one case per call\n" in shown.stderr
+    assert "is not used" not in run(*asked, *(["--force"] if command == "generate" else [])).stderr
+
+
 def test_an_id_is_one_line_that_does_nothing_to_a_terminal(tmp_path: Path) -> None:
     calls = tmp_path / "calls.jsonl"
     call = {"id": "odd/../id\n\tx\x1b[31m", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b"}

@@ -27,11 +27,12 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     from opgen.adequacy import census
     from opgen.cli import console
     from opgen.cli.generate import census_table
-    from opgen.suites.selection import Request, notes
+    from opgen.suites.selection import Request, remarks
 
     options.only_one(ids=ids, json=as_json)
-    suite = Request(**asked).suite()
-    for line in notes(suite):
+    request = Request(**asked)
+    suite = request.suite()
+    for line in remarks(request, suite):
         console.note(line)
     if ids:
         for case in suite.cases:

@@ -39,14 +39,14 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
     from opgen.bundle.claim import partial, refuse
     from opgen.cli import console
     from opgen.computation import engine
-    from opgen.suites.selection import Request, header, notes
+    from opgen.suites.selection import Request, header, remarks
 
     request = Request(**asked)
     path = output or f"opgen-{request.name}.h5"
     refuse(path, force)
     console.note("enumerating calls ...", quiet)
     suite = request.suite()
-    for line in notes(suite):
+    for line in remarks(request, suite):
         console.note(line, quiet)
     try:
         with console.progress("cases", len(suite.cases), quiet) as advance:

@@ -55,6 +55,7 @@ class Request:
         if self.recipe:
             self._recipe()
         if self.calls:
+            plans_of(self.plan, ())  # takes no part, and is none the less to be a plan
             found = self._of_calls(known)
         else:
             pages, tier = self.pages()
@@ -172,9 +173,12 @@ def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
     }
 
 
-def notes(suite: Suite) -> list[str]:
-    """Where calls were given, how many of each page count, and how many more the tier needs beside them; and the values of a
-    plan that stand in no call of any page."""
+def remarks(request: Request, suite: Suite) -> list[str]:
+    """What is to be known of a suite: that a plan beside given calls is not used; where calls seed a plan, how many of each page count,
+    and how many more the tier needs beside them; and the values of a plan that stand in no call of any page."""
+    if request.calls:
+        unused = request.plan != Request.plan
+        return [f"--plan {request.plan}: is not used; with --calls there is one case per call"] if unused else []
     found = [
         f"{name}: {report.given} legal calls given, {len(report.cover.rows)} more cover all tuples of the tier"
         for name, report in suite.reports.items()
