@@ -18,7 +18,7 @@ from opgen.model import FileError, TensorDesc
 from opgen.planning.choices import Choices
 from opgen.planning.plan import load_plan
 from opgen.resources import cases_folder
-from opgen.suites.selection import Request, notes
+from opgen.suites.selection import Request, remarks
 from opgen.suites.suite import plan_suite
 from tests.suites import PAGES, page, plan, suite
 
@@ -166,9 +166,10 @@ def test_without_an_axis_arrays_are_as_long_as_the_page_lets_them(tmp_path: Path
 
 def test_a_value_that_stands_in_no_call_is_told(tmp_path: Path) -> None:
     made = made_by(tmp_path, "aclnnAvgPool2dBackward", "win: {sets: [kH, kW], values: [[1, 1], [3, 3]]}, Hin: [8], Win: [8]")
-    (line,) = notes(made)
+    (line,) = remarks(Request(), made)
     assert line.endswith("plan.yaml: no call has win = [1, 1]: forbidden by pad_height, pad_width; by default padH is 1, padW is 1")
-    assert not notes(made_by(tmp_path, "aclnnAvgPool2dBackward", "win: {sets: [kH, kW], values: [[2, 2], [3, 3]]}, Hin: [8], Win: [8]"))
+    made = made_by(tmp_path, "aclnnAvgPool2dBackward", "win: {sets: [kH, kW], values: [[2, 2], [3, 3]]}, Hin: [8], Win: [8]")
+    assert not remarks(Request(), made)
 
 
 FULL = ("group_norm_backward", "reflection_pad2d_backward")
@@ -176,12 +177,12 @@ FULL = ("group_norm_backward", "reflection_pad2d_backward")
 
 @pytest.mark.parametrize(("tier", "operators"), [("smoke", ()), ("standard", ()), ("full", FULL)])
 def test_every_value_of_a_shipped_plan_stands_in_a_call_of_some_page(tier: str, operators: tuple[str, ...]) -> None:
-    assert notes(Request(operators, plan=tier).suite()) == []
+    assert remarks(Request(), Request(operators, plan=tier).suite()) == []
 
 
 def test_a_value_that_one_page_forbids_and_another_allows_is_not_told() -> None:
     (atlas, other), made = [f"convolution_backward.{page}" for page in ("atlas", "ascend910b")], Request(["convolution_backward"]).suite()
-    assert "rank = 5" in made.reports[atlas].untried.keys() - made.reports[other].untried.keys() and notes(made) == []
+    assert "rank = 5" in made.reports[atlas].untried.keys() - made.reports[other].untried.keys() and remarks(Request(), made) == []
 
 
 def test_the_default_that_lets_no_call_be_legal_is_named(tmp_path: Path) -> None:
