@@ -388,6 +388,31 @@ def test_a_disk_without_room_is_told_in_units_that_show_the_numbers(
     assert os.listdir(tmp_path) == []
 
 
+BEYOND_A_LIMIT = """
+import resource, sys
+from pathlib import Path
+from opgen.bundle.dtypes import BundleError
+from tests.bundle_sample import sample
+folder, made = Path(sys.argv[1]), sample()
+whole = made.write(folder / "whole.h5").stat().st_size
+for limit in [*range(4096, whole, 8192), whole - 1]:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    try:
+        made.write(folder / "some.h5")
+    except BundleError as error:
+        assert str(error).endswith("some.h5: cannot write: File too large"), error
+    else:
+        raise AssertionError(f"{limit} of {whole} bytes")
+print("done", sorted(path.name for path in folder.iterdir()))
+"""
+
+
+def test_a_file_that_may_not_grow_is_refused_before_hdf5_writes(tmp_path: Path) -> None:
+    """HDF5 writes late: a failure there would end the program."""
+    done = subprocess.run([sys.executable, "-c", BEYOND_A_LIMIT, str(tmp_path)], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout.strip()) == (0, "done ['whole.h5']"), done.stderr[-2000:]
+
+
 @pytest.mark.parametrize("force", [True, False])
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_writer_that_ends_while_another_begins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kept: bool, force: bool) -> None:

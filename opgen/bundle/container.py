@@ -33,6 +33,8 @@ RESERVED = ("format", "format_version", "opgen_version", "complete", "digest")
 
 _OPTIONS: dict[str, Any] = {"libver": ("v110", "v110"), "locking": False}
 _UNKNOWN = "0" * 64
+_TEXT, _HEADERS = 48, 1 << 16
+"""Bytes that HDF5 needs beside each text, and for everything else of its own, at most."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,9 @@ def create(
     offsets: dict[str, int] = {}
     ranges: list[tuple[int, int]] = []
     shapes = {**tables, "digests": np.empty(len(tables) + 2, dtype=digests_dtype(tables))}
+    texts = sum(len(text.encode()) + _TEXT for text in strings) + _HEADERS
+    data = sum(table.nbytes for table in shapes.values()) + sum(elements * numpy_dtype(name).itemsize for name, elements in blobs.items())
+    _find_room(path, texts, texts + data)
     with held_back(), h5py.File(
         path, "w", userblock_size=FIRST_BLOCK, alignment_threshold=PAGE, alignment_interval=PAGE, **_OPTIONS
     ) as file:
@@ -89,6 +94,15 @@ def create(
     with open(path, "r+b") as raw:
         raw.write(first_block(kind, skeleton, request))
     return skeleton
+
+
+def _find_room(path: Path, texts: int, size: int) -> None:
+    """OSError where a file of about this size has no room, of which HDF5 writes the texts: late, and where it cannot, the whole
+    program ends there."""
+    with open(path, "r+b" if path.exists() else "w+b", buffering=0) as raw:
+        raw.truncate(size)
+        write_at(raw.fileno(), bytes(texts), 0)
+        raw.truncate(0)
 
 
 def digests_dtype(names: Iterable[str]) -> np.dtype:
