@@ -261,7 +261,7 @@ def test_strict_counts_lenient_and_known(bundle, tmp_path):
 
 # numeric errata -------------------------------------------------------------------------------------------------------
 def test_a_pooling_in_half_precision_is_a_known_deviation(tmp_path):
-    """Gradient, 1 / divisor and result each rounded to FLOAT16, where the page promises HFLOAT32."""
+    """Gradient, 1 / divisor and result each rounded to FLOAT16, where the page allows HFLOAT32."""
     image, small = sample.tensor([2, 3, 9, 9], "FLOAT", "NCHW"), sample.tensor([2, 3, 3, 3], "FLOAT", "NCHW")
     call = sample.pool(cubeMathType=1, kernelSize=[3, 3], stride=[3, 3], self=image, gradInput=image, gradOutput=small)
     with opgen.open(sample.write(tmp_path / "half.h5", {"half": call})) as bundle:
