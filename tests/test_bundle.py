@@ -29,6 +29,7 @@ from opgen.bundle.verify import verify
 from opgen.bundle.writer import Writer
 from opgen.calls.words import words
 from opgen.model import Call, Case, TensorDesc
+from tests import unmeasured
 from tests.bundle_sample import BFLOAT16, HEADER, VALID, bits, plain, row, same_bits, sample
 
 SAMPLE = sample()
@@ -409,7 +410,8 @@ print("done", sorted(path.name for path in folder.iterdir()))
 
 def test_a_file_that_may_not_grow_is_refused_before_hdf5_writes(tmp_path: Path) -> None:
     """HDF5 writes late: a failure there would end the program."""
-    done = subprocess.run([sys.executable, "-c", BEYOND_A_LIMIT, str(tmp_path)], capture_output=True, text=True, cwd=ROOT)
+    command = [sys.executable, "-c", BEYOND_A_LIMIT, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=unmeasured.ENVIRONMENT)
     assert (done.returncode, done.stdout.strip()) == (0, "done ['whole.h5']"), done.stderr[-2000:]
 
 

@@ -24,6 +24,7 @@ from opgen.computation import engine
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.suites.suite import Suite, plan_suite
+from tests import unmeasured
 
 KILLS = 100 if os.environ.get("OPGEN_SLOW") else 12
 HEADER = {"seed": 5}
@@ -157,10 +158,9 @@ def after_ctrl_c(folder: Path, workers: str) -> tuple[subprocess.Popen[str], str
     """A command that was interrupted while it wrote, as soon as its file was there; its messages, and the seconds that it took to end."""
     command = [sys.executable, "-m", "opgen", "generate", "avg_pool2d_backward", "--plan", "full", "--workers", workers, "-o", "pool.h5"]
     # Unmeasured: an interrupt that strikes inside coverage leaves its lock shut, and the command hangs.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     process = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env={**environment, "PYTHONPATH": str(Path(opgen.__file__).parents[1])},
+        env={**unmeasured.ENVIRONMENT, "PYTHONPATH": str(Path(opgen.__file__).parents[1])},
     )  # fmt: skip
     while not (folder / "pool.h5.partial").exists() and process.poll() is None:
         time.sleep(0.01)

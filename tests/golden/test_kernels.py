@@ -164,12 +164,13 @@ def test_one_call_for_both_gives_the_same(op: str) -> None:
 
 @every
 def test_depths_are_whole_and_no_longer_than_a_sum_of_all_there_is(op: str) -> None:
-    """A depth that is too large makes bounds that nothing exceeds; a dozen roundings may come to the terms of a sum."""
+    """A depth that is too large makes bounds that nothing exceeds; a dozen roundings may come to the terms of a sum. Of nothing, any
+    depth will do."""
     for batch, _, _ in samples(op):
         most = sum(prod(batch.tensors[name].shape) for name in batch.inputs) + 12
         for name, depth in depths(batch).items():
             least = all(prod(desc.shape) for desc in batch.tensors.values())
-            assert type(depth) is int and least <= depth <= most, (batch.ids, name, depth)
+            assert type(depth) is int and depth >= least and (depth <= most or not least), (batch.ids, name, depth)
 
 
 def changed(name: str, change: Callable[[Any], Any]) -> tuple[str, Callable[[Any], Any]]:
