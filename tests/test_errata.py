@@ -272,15 +272,6 @@ def test_a_difference_names_the_entry_behind_it() -> None:
     assert found == [(), ("divisor", "divisor_any"), ("null_stride",), ("empty", "shape_of_grad", "empty_grad"), ("one_dtype",)]
 
 
-def test_a_kernel_beyond_255_is_an_error_of_either_code_by_the_page_and_maybe_none_by_the_library() -> None:
-    large = tensor(4, 2, 256, 3, layout="NCHW")
-    image = tensor(1, 2, 258, 5, layout="NCHW")
-    answers = answered(conv(input=image, weight=large, gradInput=image, gradWeight=large))
-    expected = answers.judgement.expectation(0)
-    assert (expected.codes, expected.bucket, [one.rule for one in expected.breaks]) == (("any_error",), "unstated", ["kernel_height"])
-    assert answers.codes(0) == (0, 561103)
-
-
 def test_a_difference_without_an_entry_stands_out() -> None:
     known = erratafile.errata()[POOL]
     ((name, page),) = known.pages.items()
