@@ -274,6 +274,20 @@ def test_a_pooling_in_half_precision_is_a_known_deviation(tmp_path):
         assert worse["half"].verdict == "failed"
 
 
+@pytest.mark.parametrize("mode", [0, 3])
+def test_a_shortcut_that_leaves_out_what_is_optional(tmp_path, mode):
+    """A kernel as large as the image, padding ignored, in FLOAT: known where HFLOAT32 is allowed as well as where it is not."""
+    image, one = sample.tensor([2, 3, 12, 12], "FLOAT", "NCHW"), sample.tensor([2, 3, 1, 1], "FLOAT", "NCHW")
+    call = sample.pool(cubeMathType=mode, kernelSize=[12, 12], stride=[9, 9], padding=[1, 1], self=image, gradInput=image, gradOutput=one)
+    given = {"whole": {"gradOutput": np.random.default_rng(1).standard_normal(6).astype(np.float32).tolist()}}
+    with opgen.open(sample.write(tmp_path / "whole.h5", {"whole": call}, given=given)) as bundle:
+        flat = np.broadcast_to(bundle["whole"].inputs["gradOutput"] / np.float32(144), (2, 3, 12, 12))
+        report = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": flat})
+        assert report["whole"].verdict == "known deviation" and report["whole"].detail.startswith("whole_image: ")
+        worse = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": flat * np.float32(1.001)})
+        assert worse["whole"].verdict == "failed"
+
+
 @pytest.mark.parametrize(("mode", "verdict"), [(1, "passed"), (2, "known deviation"), (3, "passed")])
 def test_a_mode_that_is_ignored(tmp_path, mode, verdict):
     """Without padding counted the library's vector path computes in FLOAT; modes 1 and 3 allow HFLOAT32, mode 2 promises FLOAT16."""

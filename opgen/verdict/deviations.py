@@ -23,6 +23,7 @@ from opgen.judge.oracle import judge
 from opgen.numbers.bounds import bound, gamma
 from opgen.numbers.numerics import FORMATS, Array, Format, binade, in_compute, kept_in, rounded
 from opgen.page.book import book
+from opgen.page.modes import computed
 from opgen.page.spec import Spec
 from opgen.verdict.explain import untouched
 
@@ -31,13 +32,17 @@ Returned = Callable[[int], Mapping[str, Array]]
 
 @dataclass(frozen=True)
 class _Case:
-    """A case, the page that judges it, its row in the table of all such cases, the names bound there, the library's answers."""
+    """A case, the page that judges it, its row in the table of all such cases, the names bound there, the library's answers.
+
+    ``readings``: the dtypes that inputs may be rounded to; an empty text stands for none.
+    """
 
     view: CaseView
     spec: Spec
     row: int
     names: Mapping[str, int]
     answers: library.Answers
+    readings: tuple[str, ...]
 
     def inputs(self, compute: str) -> dict[str, Array | None]:
         """float64 values with a leading axis of one; rounded to a dtype to compute in, if one is given."""
@@ -79,7 +84,7 @@ def _known(bundle: Bundle, spec: Spec, rows: list[int]) -> Iterator[tuple[_Case,
     answers = library.answer(judge(spec, table))
     if answers is None:
         return
-    applies = library.applies(answers)
+    applies, optional = library.applies(answers), computed(spec, answers.view, len(table)).optional
     scalars = [p.name for p in spec.parameters.values() if isinstance(table.columns[p.name], ScalarColumn)]
     values = {name: answers.view.get((name, "")) for name in (*scalars, *spec.scope.occurrences)}
     for at in np.flatnonzero(applies.any(axis=0)).tolist():
@@ -88,7 +93,8 @@ def _known(bundle: Bundle, spec: Spec, rows: list[int]) -> Iterator[tuple[_Case,
             if np.broadcast_to(np.asarray(value.bound, dtype=bool), len(table))[at]
         }  # fmt: skip
         entries = [entry for entry, here in zip(answers.page.numeric, applies[:, at], strict=True) if here]
-        yield _Case(bundle[rows[at]], spec, at, names, answers), entries
+        view = bundle[rows[at]]
+        yield _Case(view, spec, at, names, answers, (view.compute, "") if optional[at] else (view.compute,)), entries
 
 
 def _explain(case: _Case, entries: list[Numeric], outputs: Mapping[str, Array]) -> str:
@@ -126,14 +132,21 @@ def _computed(case: _Case, entries: list[Numeric], name: str, device: Array) -> 
     for chosen in choices:
         for bounds in ([], coarse) if coarse else ([],):
             for last in ([], *([entry] for entry in passed)):
-                if (chosen or bounds or last) and _fits(case, chosen, [*bounds, *last], name, device):
-                    return [*chosen, *bounds, *last]
+                for compute in _readings(case, chosen, name) if chosen or bounds or last else ():
+                    if _fits(case, chosen, [*bounds, *last], name, device, compute):
+                        return [*chosen, *bounds, *last]
     return []
 
 
-def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, device: Array) -> bool:
-    module, exact = kernel(case.spec.op), name in case.spec.exact
-    compute = "" if exact else next((entry.compute for entry in others if entry.compute), case.view.compute)
+def _readings(case: _Case, others: list[Numeric], name: str) -> tuple[str, ...]:
+    """The dtypes that the inputs behind an output may be rounded to."""
+    if name in case.spec.exact:
+        return ("",)
+    return tuple(entry.compute for entry in others if entry.compute)[:1] or case.readings[: None if others else 1]
+
+
+def _fits(case: _Case, others: list[Numeric], bounds: list[Numeric], name: str, device: Array, compute: str) -> bool:
+    module = kernel(case.spec.op)
     inputs, output = case.inputs(compute), case.view.call["args"][name]["dtype"]
     names = dict(case.names)
     for entry in others:
