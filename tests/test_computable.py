@@ -41,6 +41,7 @@ def answers_of(named: list[NamedCall]):
     return judged, computable(judged, answer(judged)), holdable(judged.table)
 
 
+ONE = sample.tensor([4, 4, 1, 1], "FLOAT16", "NCHW")
 TENSOR = {"dtype": "FLOAT", "format": "NCHW", "shape": [1, 2, 4, 4]}
 
 
@@ -69,6 +70,7 @@ def test_what_can_be_computed(args, valid, can):
         (sample.convolution(biasSizes=[3]), True),
         (sample.convolution(biasSizes=[3], gradBias=sample.tensor([3], "FLOAT16")), False),
         (sample.convolution(stride=[1]), False),
+        (sample.convolution(dilation=[0, 0], padding=[0, 0], weight=ONE, gradWeight=ONE), False),  # 0 is no extent here
         (sample.norm(outputMask=[True, False, True], gradGammaOut=sample.tensor([7])), True),
         (sample.norm(gradGammaOut=sample.tensor([7])), False),
     ],

@@ -60,10 +60,10 @@ def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
 
 
 def _of_nothing(guard: Guard, judged: Judgement) -> np.ndarray:
-    """(rows,) bool: whether 0 is what breaks a guard that asks for 1 or more: sums over nothing are 0."""
+    """(rows,) bool: whether an extent of 0 is what breaks a guard that asks for 1 or more: sums over nothing are 0."""
     relation, rows = guard.require, len(judged.table)
     least = [term.read(NOTHING).data for term in relation.right if not term.refs]
-    if relation.operator != ">=" or relation.left.kind != "int" or least != [1]:
+    if relation.operator != ">=" or least != [1] or not {str(name) for name, _ in relation.left.refs} <= _extents(judged.spec):
         return np.zeros(rows, dtype=bool)
     return np.broadcast_to(np.asarray(relation.left.read(judged.view).data == 0), rows)
 
@@ -78,9 +78,20 @@ def _asked_for(guard: Guard, judged: Judgement) -> np.ndarray:
     return result
 
 
+def _extents(spec: Spec) -> set[str]:
+    """Names whose numbers are extents: tensors, letters of shapes, and what a number of elements is told by."""
+    told = [guard for (_, what), guards in spec.equalities.items() if what == "numel" for guard in guards]
+    tensors = {p.name for p in spec.parameters.values() if p.is_tensor}
+    return _letters(spec) | tensors | {str(name) for guard in told for name, _ in guard.require.refs}
+
+
+def _letters(spec: Spec) -> set[str]:
+    return {str(letter) for p in spec.parameters.values() for shape in p.shapes.values() for letter in shape}
+
+
 def _shaping(spec: Spec) -> set[str]:
     """What no extent of a tensor can be told without: letters, and what stands in an equality that defines one."""
-    letters = {str(letter) for p in spec.parameters.values() for shape in p.shapes.values() for letter in shape}
+    letters = _letters(spec)
     defining = [guard for (name, _), guards in spec.equalities.items() if name in letters for guard in guards]
     return letters | {str(name) for guard in defining for name, _ in guard.require.refs}
 
