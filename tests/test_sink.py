@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import opgen
 from opgen.bundle import sink
+from opgen.bundle.claim import partial
 from opgen.bundle.container import write_at
 from opgen.bundle.sink import Sink
 from opgen.bundle.unpack import unpack
@@ -68,6 +69,20 @@ def test_a_disk_may_be_full_at_any_byte(path: Path, tmp_path: Path) -> None:
                 unpack(bundle, tree)
         with limited(size):
             unpack(bundle, tree)
+    assert tree.read_bytes() == whole.read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["tree.h5", "whole.h5"]
+
+
+@pytest.mark.parametrize("left", ["junk", "tree"])
+def test_what_a_killed_process_left_is_no_part_of_the_tree(path: Path, tmp_path: Path, left: str) -> None:
+    tree, whole = tmp_path / "tree.h5", tmp_path / "whole.h5"
+    with opgen.open(path) as bundle:
+        unpack(bundle, whole, bundle.ids[:2])
+        if left == "tree":
+            unpack(bundle, partial(tree), bundle.ids[2:])
+        else:
+            partial(tree).write_bytes(b"junk" * 100_000)
+        unpack(bundle, tree, bundle.ids[:2])
     assert tree.read_bytes() == whole.read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["tree.h5", "whole.h5"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ def unpack(bundle: Bundle, path: str | Path, ids: Iterable[str] | None = None, *
     claim = Claim(target, 0, force)
     try:
         with one_line(target):
+            os.ftruncate(claim.fd, 0)  # what a killed process left, which HDF5 would take for a part of the tree
             _tree(Sink(claim.fd), bundle, rows)
             claim.keep()
     except BaseException:
