@@ -12,12 +12,15 @@ import pytest
 from click.testing import CliRunner
 
 import opgen
+from opgen.bundle.claim import partial
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.joining import join
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
+from opgen.bundle.unpack import unpack
 from opgen.cli import main
 from tests.bundle_sample import sample
+from tests.test_ledger import begun
 from tests.test_results import answers, bundle
 
 __all__ = ["bundle"]
@@ -93,6 +96,25 @@ def test_a_damaged_file_ends_it(bundle: Bundle, tmp_path: Path, shares: list[Pat
 
         monkeypatch.setattr(ResultsFile, "__init__", forged)
     refused(shares, tmp_path, f"0.h5: damaged: .*: gradInput {said[what]}")
+
+
+def test_what_can_be_gone_on_from_is_not_dropped(bundle: Bundle, tmp_path: Path, shares: list[Path]) -> None:
+    out, descriptors = tmp_path / "joined.h5", len(os.listdir("/proc/self/fd"))
+    left, before = begun(out, bundle, ["one/call", "one/pinned"]), partial(out).read_bytes()
+    held = "joined.h5.partial: holds 2 answers of an unfinished run, which opgen run --resume goes on from; name another file, or --force"
+    for write_it in (lambda: join(shares, out), lambda: unpack(bundle, out), lambda: sample().write(out)):
+        with pytest.raises(BundleError, match=held):
+            write_it()
+        assert left.read_bytes() == before and not out.exists()
+    left.write_bytes(b"opgen bundle 1\nrequest of somebody\n")
+    with pytest.raises(BundleError, match="joined.h5.partial: holds an unfinished bundle, which opgen generate --resume goes on from"):
+        join(shares, out)
+    assert left.exists() and len(os.listdir("/proc/self/fd")) == descriptors
+    join(shares, out, force=True)
+    assert not left.exists()
+    begun(tmp_path / "suite.h5", bundle, ["one/call"])
+    sample().write(tmp_path / "suite.h5", force=True)
+    assert not partial(tmp_path / "suite.h5").exists()
 
 
 def refused(some: list[Path], folder: Path, message: str) -> None:

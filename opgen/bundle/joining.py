@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import opgen
-from opgen.bundle import answered
+from opgen.bundle import answered, leftover
 from opgen.bundle.answered import Answer, Output
 from opgen.bundle.claim import Claim, one_line
 from opgen.bundle.dtypes import BundleError
@@ -19,7 +19,8 @@ from opgen.bundle.resultsfile import ResultsFile, contradiction, said
 def join(paths: Sequence[str | Path], output: str | Path, *, force: bool = False, progress: Callable[[int], None] | None = None) -> str:
     """Write the results file that some make together; returns its root digest.
 
-    BundleError where they are of several bundles or devices, or where two of them answer one case.
+    BundleError where they are of several bundles or devices, where two of them answer one case, and, without ``force``, where
+    ``output`` exists or an unfinished file of its name can be gone on from.
     """
     with ExitStack() as stack:
         files = [stack.enter_context(ResultsFile(path)) for path in paths]
@@ -32,6 +33,7 @@ def join(paths: Sequence[str | Path], output: str | Path, *, force: bool = False
                 found[answer.row] = file, answer
         names = list(dict.fromkeys(chain.from_iterable(file.names for file in files)))
         claim = Claim(Path(output), 0, force)
+        leftover.refuse(claim, force)
         try:
             with one_line(claim.path):
                 digest = answered.write(claim.partial, header, names, [answer for _, answer in found.values()], progress)

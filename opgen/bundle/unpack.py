@@ -12,6 +12,7 @@ from urllib.parse import quote
 import h5py
 import numpy as np
 
+from opgen.bundle import leftover
 from opgen.bundle.case import CaseView
 from opgen.bundle.claim import Claim, one_line
 from opgen.bundle.dtypes import hdf5_type, numpy_dtype, stored_dtypes
@@ -33,6 +34,7 @@ def unpack(bundle: Bundle, path: str | Path, ids: Iterable[str] | None = None, *
     rows = range(len(bundle)) if ids is None else [bundle[name].row for name in dict.fromkeys(ids)]
     target = Path(path)
     claim = Claim(target, 0, force)
+    leftover.refuse(claim, force)
     try:
         with one_line(target):
             os.ftruncate(claim.fd, 0)  # what a killed process left, which HDF5 would take for a part of the tree

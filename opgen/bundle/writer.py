@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import opgen
-from opgen.bundle import container, resuming, tables
+from opgen.bundle import container, leftover, resuming, tables
 from opgen.bundle.blocks import Arrays, Blocks, Piece
 from opgen.bundle.claim import Claim, one_line
 from opgen.bundle.dtypes import BundleError
@@ -52,6 +52,7 @@ class Writer:
         self._keep = keep
         self._journal = Journal(self._tables.tables["tensors"])
         self._claim: Claim | None = Claim(self.path, layout.bytes, force)
+        leftover.refuse(self._claim, force, bundles=False)
         try:
             with one_line(self.path):
                 found = self._tables

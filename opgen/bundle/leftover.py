@@ -1,0 +1,23 @@
+"""What a killed process left where another file is to be written now: what would be lost there is said first."""
+
+from __future__ import annotations
+
+from opgen.bundle import resuming
+from opgen.bundle.claim import Claim
+from opgen.bundle.dtypes import BundleError
+from opgen.bundle.ledger import Ledger
+
+
+def refuse(claim: Claim, force: bool, *, bundles: bool = True) -> None:
+    """BundleError, and the claim is let go of, where the unfinished file holds answers, or, with ``bundles``, a bundle."""
+    found = "" if force else _held(claim, bundles)
+    if found:
+        claim.leave()
+        raise BundleError(f"{claim.partial}: holds {found} goes on from; name another file, or --force drops it")
+
+
+def _held(claim: Claim, bundles: bool) -> str:
+    if resuming.begun(claim):
+        return "an unfinished bundle, which opgen generate --resume" if bundles else ""
+    answers = len(Ledger(claim.partial, claim.fd).answers)
+    return f"{answers} answers of an unfinished run, which opgen run --resume" if answers else ""
