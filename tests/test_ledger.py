@@ -31,11 +31,11 @@ __all__ = ["bundle"]
 ROOT = Path(__file__).parents[1]
 
 
-def begun(path: Path, bundle: Bundle, names: list[str], **given: Any) -> Path:
+def begun(path: Path, bundle: Bundle, names: list[str], backend: str = "torch", **given: Any) -> Path:
     """What a process leaves that is killed after some answers."""
     with pytest.raises(SystemExit), pytest.MonkeyPatch.context() as patch:
         patch.setattr(opgen.Results, "close", lambda results: results._let_go())
-        with opgen.Results.create(path, bundle, header={"backend": "torch"}, **given) as results:
+        with opgen.Results.create(path, bundle, header={"backend": backend}, **given) as results:
             for name in names:
                 results.add(name, **answers(bundle)[name])  # type: ignore[arg-type]
             sys.exit()
@@ -230,6 +230,17 @@ def test_what_is_not_gone_on_from(bundle: Bundle, tmp_path: Path, left: bool) ->
         assert "one/call" in results
     with ResultsFile(path) as file:
         assert (file.header["backend"], file.header["driver"]) == ("torch", 2)
+
+
+def test_two_devices_are_not_gone_on_from_as_one(bundle: Bundle, tmp_path: Path) -> None:
+    path, elsewhere = tmp_path / "r.h5", tmp_path / "elsewhere.h5"
+    write(elsewhere, bundle, ["one/call"])
+    left = begun(path, bundle, ["one/pinned"], resume=True, backend="mine")
+    elsewhere.rename(path)
+    before = left.read_bytes(), path.read_bytes()
+    with pytest.raises(BundleError, match=r"r.h5.partial: cannot be resumed: backend 'torch' and 'mine', as .*r.h5 says, are not one; move"):
+        opgen.Results.create(path, bundle, resume=True)
+    assert (left.read_bytes(), path.read_bytes()) == before
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"opgen bundle 1", bytes(5000), b"0" * 32 + b" {}\n"])

@@ -132,6 +132,8 @@ class Results:
                     raise BundleError(f"{path}: results of another bundle: cannot be resumed with {self._bundle.path}")
                 if found := contradiction(self.earlier | said(header), said(self.header)):
                     raise BundleError(f"{path}: cannot be resumed: {found} are not one; write another file")
+                if found := contradiction(self.earlier, said(header)):
+                    raise BundleError(f"{path}: cannot be resumed: {found}, as {self.path} says, are not one; move one of the two away")
                 self.earlier |= said(header)
             self.header |= self.earlier
             if ledger.resumed is None:
