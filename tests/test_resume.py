@@ -16,7 +16,7 @@ from random import Random
 import pytest
 
 import opgen
-from opgen.bundle import resuming
+from opgen.bundle import container, resuming
 from opgen.bundle.claim import partial
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.verify import verify
@@ -146,6 +146,22 @@ def test_another_request_is_refused_and_leaves_the_file(suite: Suite, tmp_path: 
         engine.write(suite.some(range(3)), tmp_path / "suite.h5", HEADER, seed=5, resume=True)
     assert left.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [left.name]
+
+
+def test_resuming_on_a_full_disk_leaves_what_was_there(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+    left = stopped(suite, tmp_path / "suite.h5", 40)
+    before = left.read_bytes()
+
+    def full(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(container, "write_at", full)
+        with pytest.raises(BundleError, match="suite.h5: cannot write: No space left on device$"):
+            engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True)
+    assert left.read_bytes() == before and os.listdir(tmp_path) == [left.name]
+    engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True)
+    assert (tmp_path / "suite.h5").read_bytes() == expected
 
 
 def test_without_resume_a_partial_file_is_written_anew(suite: Suite, expected: bytes, tmp_path: Path) -> None:

@@ -69,7 +69,8 @@ class Writer:
                 for name, table in found.tables.items():
                     container.write_table(self._claim.fd, self._skeleton, name, table)
         except BaseException:
-            if self._claim is not None and resume:
+            self._claim.fresh.unlink(missing_ok=True)
+            if resume:
                 self._claim.leave()
                 self._claim = None
             self.abort()
