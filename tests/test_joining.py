@@ -64,6 +64,18 @@ def test_a_case_that_two_answer(bundle: Bundle, tmp_path: Path, shares: list[Pat
     refused([shares[1], shares[1]], tmp_path, r"1.h5: answers 'one/BFLOAT16/1', and so does .*1.h5$")
 
 
+def test_an_answer_with_a_status_goes_before_one_without(bundle: Bundle, tmp_path: Path) -> None:
+    paths = [tmp_path / "a.h5", tmp_path / "b.h5", tmp_path / "c.h5"]
+    for path, status, error in zip(paths, (None, None, 7), ("first", "second", ""), strict=True):
+        with opgen.Results.create(path, bundle) as results:
+            results.add("one/call", status, error=error)
+    for order, found in (([0, 1, 2], 7), ([2, 0, 1], 7), ([0, 2, 1], 7), ([0, 1], None)):
+        join([paths[at] for at in order], tmp_path / "joined.h5", force=True)
+        with ResultsFile(tmp_path / "joined.h5") as file:
+            assert [one.status for one in file] == [found]
+    refused([paths[2], paths[0], paths[2]], tmp_path / "none", "c.h5: answers 'one/call', and so does .*c.h5$")
+
+
 def test_files_that_contradict_each_other(bundle: Bundle, tmp_path: Path, shares: list[Path]) -> None:
     other = write(tmp_path / "other.h5", bundle, [], device="npu:1")
     message = "other.h5: cannot be joined with .*0.h5: device 'npu:0' and 'npu:1' are not one; judge each by itself$"

@@ -148,3 +148,13 @@ def test_a_text_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
         claim.write_text(path, "other")
     claim.write_text(path, "other", force=True)
     assert path.read_text() == "other" and list(tmp_path.iterdir()) == [path]
+
+
+def test_answers_that_a_run_drops_are_told(here: Path) -> None:
+    results = opgen.Results.create("new.h5", "b.h5")
+    results.add("pad", 0)
+    results._let_go()
+    done = run("run", "b.h5", "--backend", "mutant:nothing", "-o", "new.h5")
+    assert done.stderr.splitlines()[:2] == [
+        "new.h5: 1 answers of an unfinished run were dropped, which --resume would have kept", "new.h5: 1 ran"
+    ]  # fmt: skip

@@ -13,7 +13,7 @@ from opgen.bundle import answered, leftover
 from opgen.bundle.answered import Answer, Output
 from opgen.bundle.claim import Claim, one_line
 from opgen.bundle.dtypes import BundleError
-from opgen.bundle.resultsfile import ResultsFile, contradiction, said
+from opgen.bundle.resultsfile import NO_STATUS, ResultsFile, contradiction, said
 
 
 def join(paths: Sequence[str | Path], output: str | Path, *, force: bool = False, progress: Callable[[int], None] | None = None) -> str:
@@ -28,9 +28,11 @@ def join(paths: Sequence[str | Path], output: str | Path, *, force: bool = False
         found: dict[int, tuple[ResultsFile, Answer]] = {}
         for file in files:
             for answer in _answers(file):
-                if answer.row in found:
-                    raise BundleError(f"{file.path}: answers {answer.id!r}, and so does {found[answer.row][0].path}")
-                found[answer.row] = file, answer
+                other, earlier = found.setdefault(answer.row, (file, answer))
+                if earlier is not answer and NO_STATUS not in (answer.word, earlier.word):
+                    raise BundleError(f"{file.path}: answers {answer.id!r}, and so does {other.path}")
+                if earlier.word == NO_STATUS:
+                    found[answer.row] = file, answer
         names = list(dict.fromkeys(chain.from_iterable(file.names for file in files)))
         claim = Claim(Path(output), 0, force)
         leftover.refuse(claim, force)

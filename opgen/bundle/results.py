@@ -39,6 +39,9 @@ class Results:
         self.header = container.header(header, {**own, "opgen_version": opgen.__version__})
         self.earlier: dict[str, Any] = {}
         """What the answers that are gone on from say of their device."""
+        self.dropped = 0
+        """How many answers of a killed process were there, and are not gone on from."""
+        self._again: set[int] = set()
         self._worth = resume  # whether the unfinished file holds what no other file does
         self._claim: Claim | None = Claim(self.path, 0, force or resume, "force=True")
         try:
@@ -48,6 +51,7 @@ class Results:
                 if resume:
                     self._go_on(self._claim)
                 else:
+                    self.dropped = len(self._ledger.answers)
                     self._ledger.begin(resumed=False)
         except BaseException:
             self._let_go()
@@ -65,7 +69,8 @@ class Results:
     ) -> Results:
         """Start the results of ``bundle``, which is open or a path; ``header`` may name the device, the backend and their versions.
 
-        ``resume`` keeps the answers that are there, in ``path`` or where a killed process left them, but for those without a status.
+        ``resume`` keeps the answers that are there, in ``path`` or where a killed process left them; those without a status until there
+        are others, which can be added as if nobody had answered.
         BundleError where ``path`` exists (unless ``force`` or ``resume``) or cannot be written, and where the answers that are there
         are to another bundle, or of another device than ``header`` says.
         """
@@ -77,10 +82,13 @@ class Results:
         return ResultsFile(path)
 
     def __contains__(self, case: object) -> bool:
-        return isinstance(case, str) and self._bundle.rows.get(case) in self._ledger.answers
+        return isinstance(case, str) and self._answered(self._bundle.rows.get(case))
 
     def __len__(self) -> int:
-        return len(self._ledger.answers)
+        return len(self._ledger.answers) - len(self._again)
+
+    def _answered(self, row: int | None) -> bool:
+        return row in self._ledger.answers and row not in self._again
 
     def add(
         self,
@@ -102,12 +110,13 @@ class Results:
         row = self._bundle.rows.get(case) if isinstance(case, str) else None
         if row is None:
             raise BundleError(f"{self.path}: {case!r} is no case of {self._bundle.path}")
-        if row in self._ledger.answers:
+        if self._answered(row):
             raise BundleError(f"{self.path}: {case!r} has been added already")
         where = f"{self.path}: {case}"
         statuses = *checks.status(f"{where}: status", status), *checks.status(f"{where}: run_status", run_status)
         facts = *statuses, checks.seconds(where, time), checks.text(where, error)
         self._note(row, facts, checks.arrays(where, self._bundle, row, outputs))
+        self._again.discard(row)
         self._worth = True
 
     def _note(self, row: int, facts: tuple[int, str, int, str, float, str], arrays: Mapping[str, np.ndarray]) -> None:
@@ -138,12 +147,12 @@ class Results:
             self.header |= self.earlier
             if ledger.resumed is None:
                 ledger.begin(resumed=True)
-            ledger.answers = {row: one for row, one in ledger.answers.items() if one.word != NO_STATUS}
             for one in before or ():
-                if one.status is not None and one.id not in self:
-                    where = f"{self.path}: {one.id}"
+                row, where = self._bundle.rows[one.id], f"{self.path}: {one.id}"
+                if row not in ledger.answers or (one.status is not None and ledger.answers[row].word == NO_STATUS):
                     statuses = *checks.status(where, one.status), *checks.status(where, one.run_status)
-                    self._note(self._bundle.rows[one.id], (*statuses, checks.seconds(where, one.time), one.error), one.outputs)
+                    self._note(row, (*statuses, checks.seconds(where, one.time), one.error), one.outputs)
+            self._again = {row for row, one in ledger.answers.items() if one.word == NO_STATUS}
 
     def __enter__(self) -> Self:
         return self

@@ -49,6 +49,8 @@ def command(
         found = find(backend)
         with progress("cases", len(wanted), quiet) as advance:
             tally = run(file, found, output, device=device, cases=wanted, timeout=timeout, resume=resume, force=force, progress=advance)
+    if dropped := tally.pop("dropped", 0):
+        note(f"{output}: {dropped} answers of an unfinished run were dropped, which --resume would have kept", quiet)
     note(f"{output}: {', '.join(f'{count} {kind}' for kind, count in sorted(tally.items()) if count) or 'no case'}", quiet)
     with opgen.Results.open(output) as written:
         note(f"{output}: {written.header.get('note')}", quiet or "note" not in written.header)

@@ -33,7 +33,8 @@ def run(
     force: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Tally:
-    """Run cases (all, unless ids are given) and write their answers; returns how often each kind of answer occurred.
+    """Run cases (all, unless ids are given) and write their answers; returns how often each kind of answer occurred,
+    and how many were ``kept`` of an earlier run, or ``dropped`` where ``resume`` would have kept what a killed one left.
 
     ``resume``: what ``path`` already answers is kept and not run again; BundleError where another device answered.
     Stopped while the backend runs, by an interruption or by a fault, it writes what there is and passes on what stopped it.
@@ -53,7 +54,7 @@ class _Counting(Results):
 
     def __init__(self, path: Path, bundle: Bundle, force: bool, resume: bool) -> None:
         super().__init__(path, bundle, {}, force, resume)
-        self.tally: Tally = Counter({"kept": len(self)} if len(self) else {})
+        self.tally: Tally = Counter({kind: count for kind, count in (("kept", len(self)), ("dropped", self.dropped)) if count})
 
     def add(
         self, case: str, status: Code | None, outputs: Mapping[str, Array] | None = None, run_status: Code | None = None,
