@@ -35,8 +35,7 @@ class Results:
     def __init__(self, path: str | Path, bundle: Bundle | str | Path, header: Mapping[str, Any], force: bool, resume: bool = False) -> None:
         self.path = Path(path)
         self._bundle = _opened(self.path, bundle)
-        own = {"format": "opgen results", "format_version": container.FORMAT_VERSION, "bundle": self._bundle.digest}
-        self.header = container.header(header, {**own, "opgen_version": opgen.__version__})
+        self.header = self._kept(header)
         self.earlier: dict[str, Any] = {}
         """What the answers that are gone on from say of their device."""
         self.dropped = 0
@@ -119,6 +118,11 @@ class Results:
         self._again.discard(row)
         self._worth = True
 
+    def _kept(self, header: Mapping[str, Any]) -> dict[str, Any]:
+        """A header as the file keeps it; BundleError where it cannot."""
+        own = {"format": "opgen results", "format_version": container.FORMAT_VERSION, "bundle": self._bundle.digest}
+        return container.header(header, {**own, "opgen_version": opgen.__version__})
+
     def _note(self, row: int, facts: tuple[int, str, int, str, float, str], arrays: Mapping[str, np.ndarray]) -> None:
         """Write down an answer that is in order: statuses, seconds and text, and the outputs."""
         data, outputs = [], []
@@ -128,7 +132,7 @@ class Results:
             data.append(raw)
             outputs.append(Output(name, dtype, array.shape, digest, raw.nbytes))
         with one_line(self.path):
-            self._ledger.note(self.header)
+            self._ledger.note(self._kept(said(self.header)))
             self._ledger.add(Answer(row, self._bundle.ids[row], *facts, tuple(outputs)), data)
 
     def _go_on(self, claim: Claim) -> None:
@@ -178,7 +182,8 @@ class Results:
         fresh = self._claim.fresh
         try:
             with one_line(self.path):
-                self.digest = answered.write(fresh, self.header, self._bundle.names, list(self._ledger.answers.values()))
+                answers = list(self._ledger.answers.values())
+                self.digest = answered.write(fresh, self._kept(said(self.header)), self._bundle.names, answers)
                 os.replace(fresh, self.path)
         except BaseException:
             fresh.unlink(missing_ok=True)
