@@ -135,6 +135,7 @@ def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
         (("two 0", 0, {}, 2**64 - 1), "two 0: run_status 18446744073709551615 does not fit"),
         (("two 0", 0, {}, "crahs"), "two 0: run_status 'crahs' is no status"),
         (("two 0", 0, {}, 0, "1 s"), "two 0: time '1 s' is no number of seconds"),
+        (("two 0", 0, {}, 0, 10**400), "0 is more seconds than a results file can keep"),
         (("two 0", 0, {}, 0, None, ValueError("no")), "two 0: error ValueError('no') is no text; str(error) makes one"),
         (("two 0", 0, {}, 0, None, None), "two 0: error None is no text"),
         (("two 0", 0, {}, 0, None, "a\0"), "two 0: error 'a\\x00' holds a NUL character"),
@@ -192,6 +193,20 @@ def test_what_cannot_be_begun(bundle: Bundle, tmp_path: Path, given: dict[str, A
     with pytest.raises(BundleError, match=message):
         opgen.Results.create(tmp_path / "r.h5", **{"bundle": bundle, **given})
     assert os.listdir(tmp_path) == []
+
+
+def test_a_header_that_changes_is_kept_by_the_same_rules(bundle: Bundle, tmp_path: Path) -> None:
+    with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
+        results.header |= {"cards": np.int64(3), "drivers": ("a", 2), "bundle": "another"}
+        results.add("one/call", 0)
+        results.header["driver"] = b"1.2"
+        with pytest.raises(BundleError, match="driver: b'1.2' is nothing that a header can hold"):
+            results.add("one/pinned", 0)
+        assert "one/pinned" not in results
+        results.header["driver"] = np.float64(1.5)
+    with ResultsFile(tmp_path / "r.h5") as file:
+        assert {"cards": 3, "drivers": ["a", "2"], "driver": 1.5}.items() <= file.header.items()
+        assert file.bundle_digest == bundle.digest and file.ids == ["one/call"]
 
 
 def test_damage_is_found(bundle: Bundle, tmp_path: Path) -> None:

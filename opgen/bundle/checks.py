@@ -40,7 +40,10 @@ def seconds(where: str, given: Any) -> float:
     """Seconds; NaN where none were taken."""
     if not (given is None or isinstance(given, Real)):
         raise BundleError(f"{where}: time {given!r} is no number of seconds")
-    return np.nan if given is None else float(given)
+    try:
+        return np.nan if given is None else float(given)
+    except OverflowError:
+        raise BundleError(f"{where}: time {given} is more seconds than a results file can keep") from None
 
 
 def text(where: str, given: Any) -> str:
