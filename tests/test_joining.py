@@ -82,6 +82,16 @@ def test_files_that_contradict_each_other(bundle: Bundle, tmp_path: Path, shares
     refused([*shares, other], tmp_path, message)
 
 
+def test_a_fact_that_is_no_number_contradicts_nothing(bundle: Bundle, tmp_path: Path) -> None:
+    said = {"volts": np.nan, "room": {"b": [np.nan], "a": 1}}
+    paths = [write(tmp_path / "a.h5", bundle, ["one/call"], **said), write(tmp_path / "b.h5", bundle, ["one/pinned"], **said)]
+    join(paths, tmp_path / "joined.h5")
+    with opgen.Results.create(tmp_path / "joined.h5", bundle, header={"volts": np.nan}, resume=True) as results:
+        assert len(results) == 2
+    other = write(tmp_path / "other.h5", bundle, [], volts=5.0)
+    refused([*paths, other], tmp_path / "none", "volts nan and 5.0 are not one")
+
+
 def test_results_of_another_bundle(bundle: Bundle, tmp_path: Path, shares: list[Path]) -> None:
     with opgen.open(sample(seed=1).write(tmp_path / "bundle.h5")) as another:
         other = write(tmp_path / "other.h5", another, [])

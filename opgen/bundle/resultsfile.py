@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from math import isnan, prod
@@ -26,7 +27,12 @@ def said(header: Mapping[str, Any]) -> dict[str, Any]:
 
 def contradiction(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """The first fact on which two headers differ, as ``device 'npu:0' and 'npu:1'``; empty where none is in both."""
-    return next((f"{key} {one[key]!r} and {other[key]!r}" for key in one if key in other and one[key] != other[key]), "")
+    return next((f"{key} {one[key]!r} and {other[key]!r}" for key in one if key in other and not _same(one[key], other[key])), "")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two facts are one; NaN is, wherever it stands in them."""
+    return bool(one == other) or json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 class Result(NamedTuple):
