@@ -120,6 +120,24 @@ def test_a_damaged_file_ends_it(bundle: Bundle, tmp_path: Path, shares: list[Pat
     refused(shares, tmp_path, f"0.h5: damaged: .*: gradInput {said[what]}")
 
 
+def test_bytes_that_come_in_pieces_or_not_at_all(bundle: Bundle, tmp_path: Path, shares: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = write(tmp_path / "whole.h5", bundle, list(answers(bundle))).read_bytes()
+    whole = os.preadv
+
+    def short(fd: int, buffers: list[Any], offset: int) -> int:
+        return whole(fd, [buffers[0][:5]], offset)
+
+    def bad(fd: int, buffers: list[Any], offset: int) -> int:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "preadv", short)
+    join(shares, tmp_path / "joined.h5")
+    assert (tmp_path / "joined.h5").read_bytes() == expected
+    os.unlink(tmp_path / "joined.h5")
+    monkeypatch.setattr(os, "preadv", bad)
+    refused(shares, tmp_path, "^.*[012].h5: cannot read: Input/output error$")
+
+
 def test_what_can_be_gone_on_from_is_not_dropped(bundle: Bundle, tmp_path: Path, shares: list[Path]) -> None:
     out, descriptors = tmp_path / "joined.h5", len(os.listdir("/proc/self/fd"))
     left, before = begun(out, bundle, ["one/call", "one/pinned"]), partial(out).read_bytes()

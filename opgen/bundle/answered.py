@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from math import prod
@@ -13,6 +12,7 @@ import numpy as np
 
 from opgen.bundle import container
 from opgen.bundle.blocks import DIGEST
+from opgen.bundle.data import fill
 from opgen.bundle.dtypes import ALIGNMENT, DTYPES, BundleError, enum, named, numpy_dtype, stored_dtypes, text
 from opgen.bundle.pools import Lists, Strings
 
@@ -98,7 +98,8 @@ def write(
 def _copy(output: Output, fd: int, target: int, case: str) -> None:
     digest = sha256()
     for start in range(0, output.size, _COPIED_AT_ONCE):
-        piece = os.pread(output.fd, min(_COPIED_AT_ONCE, output.size - start), output.start + start)
+        piece = np.empty(min(_COPIED_AT_ONCE, output.size - start), dtype=np.uint8)
+        fill(output.path, output.fd, piece, output.start + start)
         digest.update(piece)
         container.write_at(fd, piece, target + start)
     if digest.digest()[:DIGEST] != output.digest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,15 +48,7 @@ class Data:
         """Read ``raw`` full from byte ``offset`` of the file."""
         if self.fd < 0:
             raise BundleError(f"{self._path}: is closed; read what you need before the file is")
-        try:
-            done = os.preadv(self.fd, [raw.data], offset)
-            while done < len(raw):
-                more = os.preadv(self.fd, [raw.data[done : done + _LARGEST_READ]], offset + done)
-                if not more:
-                    raise BundleError(f"{self._path}: truncated")
-                done += more
-        except OSError as error:
-            raise BundleError(f"{self._path}: cannot read: {error.strerror or error}") from None
+        fill(self._path, self.fd, raw, offset)
 
     def close(self) -> None:
         """Let go of the file; arrays already read stay valid."""
@@ -66,3 +59,16 @@ class Data:
     def __del__(self) -> None:
         if getattr(self, "fd", -1) >= 0:
             self.close()
+
+
+def fill(path: Path, fd: int, raw: np.ndarray, offset: int) -> None:
+    """Read ``raw`` full from byte ``offset`` of an open file, however many calls it takes; BundleError where that cannot be."""
+    try:
+        done = os.preadv(fd, [raw.data], offset)
+        while done < len(raw):
+            more = os.preadv(fd, [raw.data[done : done + _LARGEST_READ]], offset + done)
+            if not more:
+                raise BundleError(f"{path}: truncated")
+            done += more
+    except OSError as error:
+        raise BundleError(f"{path}: cannot read: {error.strerror or error}") from None
