@@ -120,7 +120,9 @@ def test_a_damaged_file_ends_it(bundle: Bundle, tmp_path: Path, shares: list[Pat
     refused(shares, tmp_path, f"0.h5: damaged: .*: gradInput {said[what]}")
 
 
-def test_bytes_that_come_in_pieces_or_not_at_all(bundle: Bundle, tmp_path: Path, shares: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_that_come_in_pieces_or_not_at_all(
+    bundle: Bundle, tmp_path: Path, shares: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     expected = write(tmp_path / "whole.h5", bundle, list(answers(bundle))).read_bytes()
     whole = os.preadv
 

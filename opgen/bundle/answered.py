@@ -100,7 +100,7 @@ def _copy(output: Output, fd: int, target: int, case: str) -> None:
     for start in range(0, output.size, _COPIED_AT_ONCE):
         piece = np.empty(min(_COPIED_AT_ONCE, output.size - start), dtype=np.uint8)
         fill(output.path, output.fd, piece, output.start + start)
-        digest.update(piece)
+        digest.update(piece.data)
         container.write_at(fd, piece, target + start)
     if digest.digest()[:DIGEST] != output.digest:
         raise BundleError(f"{output.path}: damaged: {case}: {output.name} does not match its digest")
