@@ -67,6 +67,16 @@ def test_the_harness_of_the_manual(tmp_path: Path) -> None:
     assert not (tmp_path / "asked").exists()
 
 
+def test_the_time_of_a_case_begins_when_the_device_is_there(tmp_path: Path) -> None:
+    suite = device_sample.write(tmp_path / "suite.h5", {"first": device_sample.pad()})
+    (code,) = re.findall(r"```python\n(.*?)```", MANUAL, re.DOTALL)
+    (tmp_path / "harness.py").write_text(code.replace("SECONDS = 60 ", "SECONDS = 2 "))
+    slow = "\nfrom multiprocessing import current_process\nif current_process().name != 'MainProcess':\n    time.sleep(3)\n"
+    (tmp_path / "my_device.py").write_text(DEVICE + slow)
+    harness(tmp_path)
+    assert opgen.diff(suite, tmp_path / "results.h5").totals == {"passed": 1}
+
+
 def verdicts() -> list[tuple[str, str]]:
     """The table of words in the manual: word, verdict."""
     return re.findall(r"^\| (?:`(\w+)`|None) \| [^|]+ \| `(\w+)`", MANUAL, re.MULTILINE)
