@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from opgen.bundle.dtypes import ROLES, BundleError, numpy_dtype, stored_dtypes
+from opgen.bundle.dtypes import NAMES, ROLES, BundleError
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import NO_STATUS
 from opgen.model import STATUS_WORDS, unkept
 from opgen.numbers.numerics import stored
 
-NAMES = {numpy_dtype(name): name for name in stored_dtypes()}
-"""Numpy type of a stored dtype to its name."""
 _WIDER = {"FLOAT": {"FLOAT16", "BFLOAT16"}, "DOUBLE": {"FLOAT16", "BFLOAT16", "FLOAT"}, "COMPLEX128": {"COMPLEX64"}}
 """What a dump in a wider type may stand for."""
 

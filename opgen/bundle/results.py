@@ -17,7 +17,7 @@ from opgen.bundle import answered, checks, container
 from opgen.bundle.answered import Answer, Output
 from opgen.bundle.blocks import DIGEST
 from opgen.bundle.claim import Claim, one_line
-from opgen.bundle.dtypes import DTYPES, BundleError
+from opgen.bundle.dtypes import DTYPES, NAMES, BundleError
 from opgen.bundle.ledger import Ledger
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import NO_STATUS, ResultsFile, contradiction, said
@@ -128,7 +128,7 @@ class Results:
         data, outputs = [], []
         for name, array in arrays.items():
             raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-            dtype, digest = DTYPES[checks.NAMES[array.dtype]], sha256(raw).digest()[:DIGEST]
+            dtype, digest = DTYPES[NAMES[array.dtype]], sha256(raw).digest()[:DIGEST]
             data.append(raw)
             outputs.append(Output(name, dtype, array.shape, digest, raw.nbytes))
         with one_line(self.path):

@@ -15,12 +15,10 @@ import numpy as np
 from opgen.bundle import leftover
 from opgen.bundle.case import CaseView
 from opgen.bundle.claim import Claim, one_line
-from opgen.bundle.dtypes import hdf5_type, numpy_dtype, stored_dtypes
+from opgen.bundle.dtypes import NAMES, hdf5_type
 from opgen.bundle.interrupts import held_back
 from opgen.bundle.reader import Bundle
 from opgen.bundle.sink import Sink
-
-_NAMES = {numpy_dtype(name): name for name in stored_dtypes()}
 
 
 def unpack(bundle: Bundle, path: str | Path, ids: Iterable[str] | None = None, *, force: bool = False) -> int:
@@ -112,7 +110,7 @@ def _tensors(group: h5py.Group, folder: str, tensors: Mapping[str, np.ndarray], 
     parent = group.create_group(folder)
     for name, value in tensors.items():
         array = np.ascontiguousarray(value).reshape(value.shape)
-        dtype = _NAMES[array.dtype]
+        dtype = NAMES[array.dtype]
         kind = hdf5_type(dtype)
         made = h5py.h5d.create(parent.id, name.encode(), kind, h5py.h5s.create_simple(array.shape), _options())
         if array.size:
