@@ -228,12 +228,12 @@ def test_flush_to_zero() -> None:
     assert (normal["gradOutput"][:, ::2] == 0).all() and without_subnormals(tensors, ("weight",), "FLOAT")["gradOutput"].all()
     (golden, magnitude), (device, kept) = sums(tensors), sums(normal)
     lost = share(magnitude, kept)
-    assert (np.abs(device - golden) <= bound(golden, magnitude, 64, "FLOAT", flushed=lost)).all()
+    assert (np.abs(device - golden) <= bound(golden, magnitude, 64, "FLOAT", share=lost)).all()
     assert (lost <= 2 * (magnitude - kept)).all() and not share(magnitude, magnitude).any()
     alone = {**tensors, "gradOutput": np.where(np.abs(tensors["gradOutput"]) < tiny, tensors["gradOutput"], 0.0)}
     golden, magnitude = sums(alone)
     assert (np.abs(golden) > bound(golden, magnitude, 64, "FLOAT")).all()  # without it the flush would be too much
-    assert (np.abs(golden) <= bound(golden, magnitude, 64, "FLOAT", flushed=share(magnitude, np.zeros(5)))).all()
+    assert (np.abs(golden) <= bound(golden, magnitude, 64, "FLOAT", share=share(magnitude, np.zeros(5)))).all()
     assert share(np.array([np.inf, 1 + 2j]), np.array([np.inf, 1 + 1j])).tolist()[0] == 0
 
 

@@ -40,7 +40,7 @@ def bound(
     *,
     through: str | None = None,
     quantum: float | None = None,
-    flushed: Array | None = None,
+    share: Array | None = None,
     gain: float = 1.0,
 ) -> Array:
     """The largest ``|device - golden|`` of a correct device: FLOAT, rounded up; complex64 by parts for complex goldens.
@@ -49,16 +49,16 @@ def bound(
     ``|term|``, ``depth`` the longest chain of roundings. ``accumulator`` is FLOAT, or DOUBLE for DOUBLE and COMPLEX128.
     ``through`` is the dtype a result is stored in before it is cast to ``output``. ``quantum``: every term is a
     multiple of it; where ``magnitude`` then fits the accumulator's digits, sums are exact in any order and only the
-    output rounds. ``flushed`` is how far sums are apart if a device reads inputs otherwise, as zeros if they are subnormal
+    output rounds. ``share`` is how far sums are apart if a device reads inputs otherwise, as zeros if they are subnormal
     (:func:`opgen.numbers.readings.share`).
     ``gain`` is the largest factor that an intermediate value is multiplied by afterwards (rstd in group norm).
 
     The reference is the golden as it is kept, rounded to its own dtype. Inf where a correct device may overflow; 0
     where the golden is Inf or NaN, which must be met exactly.
     """
-    if flushed is not None and np.iscomplexobj(golden) and not np.iscomplexobj(flushed):
-        flushed = flushed * (1 + 1j)  # a real share counts for both parts
-    sums = Sums(golden.reshape(-1), magnitude.reshape(-1), None if flushed is None else flushed.reshape(-1))
+    if share is not None and np.iscomplexobj(golden) and not np.iscomplexobj(share):
+        share = share * (1 + 1j)  # a real share counts for both parts
+    sums = Sums(golden.reshape(-1), magnitude.reshape(-1), None if share is None else share.reshape(-1))
     limits = Limits.of([(golden.size, depth, quantum, gain)])
     return bounds(formats_of(output, accumulator, through), sums, limits).reshape(golden.shape)
 
@@ -68,7 +68,7 @@ class Sums(NamedTuple):
 
     golden: Array
     magnitude: Array
-    flushed: Array | None = None
+    share: Array | None = None
 
     @property
     def parts(self) -> list[Array]:
@@ -110,19 +110,19 @@ class Limits:
 def bounds(formats: Formats, sums: Sums, limits: Limits) -> Array:
     """:func:`bound` of several outputs that are written in the same formats, all at once: small ones cost less together."""
     kind = np.complex64 if np.iscomplexobj(sums.golden) else np.float32
-    golden, magnitude, flushed = sums.parts
+    golden, magnitude, share = sums.parts
     with np.errstate(all="ignore"):  # Inf and NaN are meant
         numbers = limits.numbers(formats.sum)
         steps = formats.bound_of_sum if formats.keeps(numbers) else formats.bound
-        return in_blocks(steps, np.float32, golden, magnitude, flushed, *limits.spread(numbers, golden.size)).view(kind)
+        return in_blocks(steps, np.float32, golden, magnitude, share, *limits.spread(numbers, golden.size)).view(kind)
 
 
 def certain_overflows(formats: Formats, sums: Sums, limits: Limits) -> Array:
     """Where every correct device returns Inf although the golden is finite: keep the golden as Inf there, bound 0."""
-    golden, magnitude, flushed = sums.parts
+    golden, magnitude, share = sums.parts
     with np.errstate(all="ignore"):
         numbers = limits.spread(limits.numbers(formats.sum), golden.size)
-        return in_blocks(formats.certain_overflow, np.bool_, golden, magnitude, flushed, *numbers)
+        return in_blocks(formats.certain_overflow, np.bool_, golden, magnitude, share, *numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,18 +143,18 @@ class Formats:
     written: tuple[Format, ...]
     kept: str
 
-    def _summed(self, golden: Array, magnitude: Array, flushed: Array, numbers: tuple[Array, ...]) -> _Sum:
+    def _summed(self, golden: Array, magnitude: Array, share: Array, numbers: tuple[Array, ...]) -> _Sum:
         scale, own, grown, flush, exact, ours, unflushed = numbers
         magnitude = magnitude * scale  # itself a float64 sum
         flush = np.where(magnitude > unflushed, flush, 0.0)
         radius = np.where(magnitude <= exact, 0.0, grown * magnitude)
         error = np.where(magnitude <= ours, 0.0, own * magnitude)
         unbounded = ~(magnitude * (1.0 + grown) * _UP + flush < self.sum.max)  # also where the magnitude is Inf or NaN
-        radius = (radius + error + flush + flushed) * _UP
+        radius = (radius + error + flush + share) * _UP
         return _Sum(golden, radius, np.zeros(golden.shape, dtype=bool), unbounded)
 
-    def bound(self, golden: Array, magnitude: Array, flushed: Array, *numbers: Array) -> Array:
-        state = self._summed(golden, magnitude, flushed, numbers)
+    def bound(self, golden: Array, magnitude: Array, share: Array, *numbers: Array) -> Array:
+        state = self._summed(golden, magnitude, share, numbers)
         for form in self.written:
             state = _rounded_to(form, state)
         kept = rounded(golden, self.kept)
@@ -171,10 +171,10 @@ class Formats:
         small = (grown <= 1.0) & (flush < self.sum.max / 4) & (exact == unflushed)
         return not self.written and self.kept == "DOUBLE" and bool(small.all())
 
-    def bound_of_sum(self, golden: Array, magnitude: Array, flushed: Array, *numbers: Array) -> Array:
+    def bound_of_sum(self, golden: Array, magnitude: Array, share: Array, *numbers: Array) -> Array:
         """The same with fewer steps where :meth:`keeps` holds, for values that are finite and far from overflow."""
-        if not (magnitude.max() < self.sum.max / 4 and flushed.max() < np.inf):
-            return self.bound(golden, magnitude, flushed, *numbers)
+        if not (magnitude.max() < self.sum.max / 4 and share.max() < np.inf):
+            return self.bound(golden, magnitude, share, *numbers)
         scale, own, grown, flush, exact, ours, _ = numbers
         magnitude = magnitude * scale
         total = grown * magnitude
@@ -183,13 +183,13 @@ class Formats:
             total += (own * magnitude) * inexact
         total += flush
         total *= magnitude > exact
-        total += flushed
+        total += share
         total *= _UP
         total *= _UP
         return _up(total)
 
-    def certain_overflow(self, golden: Array, magnitude: Array, flushed: Array, *numbers: Array) -> Array:
-        state = self._summed(golden, magnitude, flushed, numbers)
+    def certain_overflow(self, golden: Array, magnitude: Array, share: Array, *numbers: Array) -> Array:
+        state = self._summed(golden, magnitude, share, numbers)
         certain = np.zeros(golden.shape, dtype=bool)
         for form in self.written:
             edge = form.max + form.half_ulp_at_max
