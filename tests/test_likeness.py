@@ -66,3 +66,20 @@ def test_a_device_that_saturates(dtype, largest):
     assert said(np.where(np.isinf(golden), 7, golden), golden, dtype=dtype) == ""
     assert said(-device, -golden, dtype=dtype) == said(device, golden, dtype=dtype)
     assert "saturates" not in said(np.where(np.isinf(golden), -device, golden), golden, dtype=dtype)
+
+
+def test_a_device_that_saturates_is_wrong_nowhere_else():
+    golden, device = np.array([1.0, np.inf, 3.0, 4.0]), np.array([1.0, 65504.0, 3.0, 4.0])
+    assert "saturates" in said(device, golden, dtype="FLOAT16")
+    assert said(np.array([7.0, 65504.0, -6.0, 80.0]), golden, dtype="FLOAT16") == ""
+    limited = np.array([True, False, True, True])  # the bound is Inf where Inf belongs
+    assert resembles(np.array([7.0, 65504.0, -6.0, 80.0]), golden, limited, "FLOAT16") == ""
+    more = np.array([np.inf, np.inf, 3.0, 4.0])
+    assert "saturates" in resembles(np.array([65504.0, 65504.0, 3.0, 4.0]), more, limited & (more > 4), "FLOAT16")
+
+
+def test_a_multiple_of_complex_values_is_a_real_one():
+    golden = np.exp(1j * np.arange(1.0, 7.0)) * np.arange(1.0, 7.0)
+    assert said(golden * 3, golden) == "3 times what is expected"
+    assert [said(device, golden) for device in (golden * 1j, golden.conj(), golden * (0.5 + 1j))] == [""] * 3
+    assert said(np.array([1, 2, 3, 4]) * -1j, np.array([1, 2, 3, 4]) * 1j * (1 + 1e-12j)) == "the sign is reversed"
