@@ -23,7 +23,7 @@ from opgen.verdict.outcome import Report
 from opgen.verdict.statuses import FAILED, KNOWN, LENIENT, MISTRUSTED, PASSED, SKIPPED, STRICT
 
 EXPLAINED = 2000
-"""Failing outputs that are looked at element by element for a sentence; the rest get the numbers alone."""
+"""Outputs beyond their bound that are looked at element by element for a sentence; the rest get the numbers alone."""
 REASONS = 5
 """Reasons for skipping that a report names, the most frequent first."""
 File = str | Path
@@ -176,8 +176,8 @@ class _Comparison:
             return
         rows = [row for row, verdict in found.items() if verdict.verdict == FAILED and self._ran(row)]
         rows = [row for row in rows if all(self.measured[i] for i in self.of_case[row])]
-        for row, reason in deviations.explained(self.bundle, rows, self._returned):
-            facts = {**found[row].metrics, "causes": [reason.split(":")[0].split(" (")[0]]}
+        for row, entries, reason in deviations.explained(self.bundle, rows, self._returned):
+            facts = {**found[row].metrics, "causes": entries}
             found[row] = Verdict(found[row].case, KNOWN, f"{reason} ({found[row].detail})", facts)
 
     def _returned(self, row: int) -> dict[str, np.ndarray]:
@@ -219,7 +219,7 @@ class _Comparison:
         if len(self.rows) < len(self.bundle):
             yield f"{len(self.rows)} of {len(self.bundle)} cases of the bundle were asked for"
         if self.explained > EXPLAINED:
-            yield f"{self.explained} outputs are wrong; {EXPLAINED} of them were looked at element by element"
+            yield f"{self.explained} outputs are beyond their bound; {EXPLAINED} of them were looked at element by element"
         unsteady = {verdict.case for verdict in verdicts if any(one["differs"] for one in verdict.metrics.get("outputs", {}).values())}
         if unsteady:
             yield f"{len(unsteady)} cases gave other bits when they were repeated, {sorted(unsteady)[0]} among them"

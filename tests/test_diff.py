@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from itertools import product
 
 import numpy as np
@@ -492,6 +493,26 @@ def test_an_output_that_a_library_does_not_compute_is_a_known_deviation_and_anot
     assert found[excused].detail.startswith("nothing_written (")
 
 
+def test_every_erratum_behind_a_known_deviation_is_a_cause(bundle, tmp_path, monkeypatch):
+    """Also of one whose words have colons or parentheses of their own."""
+    shipped = (specs_folder() / "errata" / "convolution_backward.yaml").read_text(encoding="utf-8")
+    entry = "input_untouched: {where: "
+    assert entry in shipped
+    changed = shipped.replace(entry, f"{entry[:-len('where: ')]}note: 'so: (said)', where: ")
+    own = erratafile.loads(changed.replace("when: nothing, outputs", "when: groups > 1, outputs"), book(), "own.yaml")
+    monkeypatch.setattr(library, "errata", lambda: {own.api: own})
+
+    def spoil(outputs):
+        unwritten = np.full_like(outputs["gradInput"], canary.pattern("FLOAT", 4).view(np.float32)[0])
+        return {"gradInput": unwritten, **{name: values * 0 for name, values in outputs.items() if name != "gradInput"}}
+
+    report = judged(bundle, tmp_path, only("conv-groups", spoil))
+    assert report["conv-groups"].verdict == "known deviation", report["conv-groups"].detail
+    assert report["conv-groups"].metrics["causes"] == ["input_untouched", "others_zero"]
+    assert report["conv-groups"].detail.startswith("input_untouched: so: (said); others_zero (")
+    assert [(one.cause, one.cases) for one in report.groups] == [("input_untouched", 1), ("others_zero", 1)]
+
+
 def test_another_reference_is_a_known_deviation(tmp_path):
     """A kernel as large as the image: the library ignores the padding."""
     image, whole = [1, 2, 12, 12], sample.pool(kernelSize=[12, 12], stride=[12, 12], padding=[1, 1], countIncludePad=False)
@@ -509,6 +530,14 @@ def test_another_reference_is_a_known_deviation(tmp_path):
 
 
 # files ----------------------------------------------------------------------------------------------------------------
+def test_the_note_on_outputs_beyond_their_bound_counts_no_missing_ones(bundle, tmp_path, monkeypatch):
+    monkeypatch.setattr(import_module("opgen.diff"), "EXPLAINED", 1)
+    lost = {"pad-FLOAT": {}, "pad-DOUBLE": {}}
+    report = judged(bundle, tmp_path, lambda case, o: lost.get(case.id, {name: values * 3 for name, values in o.items()}))
+    beyond = sum(one["beyond"] > 0 for verdict in report for one in verdict.metrics.get("outputs", {}).values())
+    assert f"{beyond} outputs are beyond their bound; 1 of them were looked at element by element" in report.notes
+
+
 def test_missing_cases(bundle, tmp_path):
     with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
         results.add("pad-FLOAT", 0, sample.right(bundle["pad-FLOAT"]))

@@ -59,8 +59,11 @@ class _Case:
         return found
 
 
-def explained(bundle: Bundle, rows: Sequence[int], returned: Returned) -> Iterator[tuple[int, str]]:
-    """(row, reason) of the cases all of whose wrong outputs a numeric erratum explains; ``returned`` gives outputs of a row, flat."""
+def explained(bundle: Bundle, rows: Sequence[int], returned: Returned) -> Iterator[tuple[int, list[str], str]]:
+    """(row, ids of entries, reason) of the cases all of whose wrong outputs numeric errata explain.
+
+    ``returned`` gives the outputs of a row, flat.
+    """
     pages: dict[str, list[int]] = {}
     specs: dict[str, Spec] = {}
     for row in rows:
@@ -70,9 +73,9 @@ def explained(bundle: Bundle, rows: Sequence[int], returned: Returned) -> Iterat
             pages.setdefault(spec.name, []).append(row)
     for name, mine in pages.items():
         for case, entries in _known(bundle, specs[name], mine):
-            reason = _explain(case, entries, returned(case.view.row))
-            if reason:
-                yield case.view.row, reason
+            reasons = _explain(case, entries, returned(case.view.row))
+            if reasons:
+                yield case.view.row, list(reasons), "; ".join(reasons.values())
 
 
 def _known(bundle: Bundle, spec: Spec, rows: list[int]) -> Iterator[tuple[_Case, list[Numeric]]]:
@@ -97,9 +100,9 @@ def _known(bundle: Bundle, spec: Spec, rows: list[int]) -> Iterator[tuple[_Case,
         yield _Case(view, spec, at, names, answers, (view.compute, "") if optional[at] else (view.compute,)), entries
 
 
-def _explain(case: _Case, entries: list[Numeric], outputs: Mapping[str, Array]) -> str:
-    """The entries behind every wrong output of a case; empty where one is wrong by itself."""
-    reasons: dict[str, None] = {}
+def _explain(case: _Case, entries: list[Numeric], outputs: Mapping[str, Array]) -> dict[str, str]:
+    """The entries behind every wrong output of a case, id -> in words; empty where one is wrong by itself."""
+    reasons: dict[str, str] = {}
     for name, device in outputs.items():
         golden, limit = case.view.golden[name], case.view.bound[name]
         if _within(device.reshape(golden.shape), golden, limit):
@@ -107,9 +110,9 @@ def _explain(case: _Case, entries: list[Numeric], outputs: Mapping[str, Array]) 
         mine = [entry for entry in entries if not entry.outputs or name in entry.outputs]
         used = _written(mine, device) or _computed(case, mine, name, device.reshape(golden.shape))
         if not used:
-            return ""
-        reasons |= dict.fromkeys(f"{entry.id}: {entry.note}" if entry.note else f"{entry.id} ({', '.join(entry.where)})" for entry in used)
-    return "; ".join(reasons)
+            return {}
+        reasons |= {entry.id: f"{entry.id}: {entry.note}" if entry.note else f"{entry.id} ({', '.join(entry.where)})" for entry in used}
+    return reasons
 
 
 def _written(entries: list[Numeric], device: Array) -> list[Numeric]:
