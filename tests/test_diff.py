@@ -753,6 +753,16 @@ def test_what_fits_by_chance_is_not_said():
     assert [text for text, _ in ranked(["these", "another"], np.array([failed, np.arange(6) < 5]), failed)] == ["these"]
 
 
+def test_what_would_fit_better_by_chance_counts_as_chance_too():
+    """Nine or ten of ten failures have a fact that ten of fifteen cases have: 50 and 1 of 3003 ways; of 59 facts one would fit."""
+    failed = np.arange(15) < 10
+    fact = (np.arange(15) > 0) & (np.arange(15) < 11)
+    others = np.array(list(product([False, True], repeat=6)))
+    for count, found in ((58, ["0"]), (59, [])):
+        matrix = np.array([fact, *(np.append(row, np.zeros(9, dtype=bool)) for row in others[: count - 1])])
+        assert [text for text, _ in ranked([str(i) for i in range(count)], matrix, failed)] == found
+
+
 def test_a_pass_that_proves_nothing_is_no_pass_to_share(tmp_path):
     calls = {f"{dtype}-{n}": sample.pad(dtype, (n % 2, n % 3, 1, 1)) for dtype in ("FLOAT", "DOUBLE") for n in range(6)}
     with opgen.open(sample.write(tmp_path / "s.h5", calls)) as bundle:

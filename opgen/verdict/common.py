@@ -34,7 +34,7 @@ STATED = ("stated", "unsupported_product")
 CLEAR = 0.6
 """How much larger than the part of the passes it must be."""
 LUCK = 1.0
-"""How many of the facts that differ, or of their pairs, may be expected to fit so well by chance: fewer than this."""
+"""How many of the facts that differ, or of their pairs, may be expected to fit so well or better by chance: fewer than this."""
 
 
 def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[Finding]:
@@ -104,9 +104,12 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
 
 
 def _chance(mine: Array, failed: Array) -> float:
-    """How probable it is that so many of the rows that have a fact are failures, if failures have nothing to do with it."""
+    """How probable it is that so many of the rows that have a fact are failures, or more, if failures have nothing to do with it."""
     rows, having, bad, both = len(mine), int(mine.sum()), int(failed.sum()), int((mine & failed).sum())
-    return exp(_choices(having, both) + _choices(rows - having, bad - both) - _choices(rows, bad))
+    just = exp(_choices(having, both) + _choices(rows - having, bad - both) - _choices(rows, bad))
+    less = np.arange(both, min(having, bad), dtype=np.float64)
+    steps = (having - less) * (bad - less) / ((less + 1) * (rows - having - bad + less + 1))  # to one more each
+    return just * float(1 + np.cumprod(steps).sum())
 
 
 def _choices(of: int, some: int) -> float:
