@@ -15,6 +15,7 @@ from opgen.enumeration.enumerator import enumerate_calls
 from opgen.enumeration.levels import levels_of
 from opgen.judge.oracle import judge
 from opgen.model import FileError, TensorDesc
+from opgen.planning import constraints
 from opgen.planning.choices import Choices
 from opgen.planning.plan import load_plan
 from opgen.resources import cases_folder
@@ -170,6 +171,20 @@ def test_a_value_that_stands_in_no_call_is_told(tmp_path: Path) -> None:
     assert line.endswith("plan.yaml: no call has win = [1, 1]: forbidden by pad_height, pad_width; by default padH is 1, padW is 1")
     made = made_by(tmp_path, "aclnnAvgPool2dBackward", "win: {sets: [kH, kW], values: [[2, 2], [3, 3]]}, Hin: [8], Win: [8]")
     assert not remarks(Request(), made)
+
+
+def test_a_value_that_only_dropped_calls_have_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too large to list, a rule is held against the calls themselves."""
+    monkeypatch.setattr(constraints, "MOST_CELLS", 3)
+    op, axes = "aclnnReflectionPad2dBackward", "H: [7], rank: [4], padLeft: [1, 2, 5], W: [3, 4]"
+    made = made_by(tmp_path, op, axes)
+    report = made.reports["reflection_pad2d_backward"]
+    assert (report.sampled, report.dropped, len(report.levels)) == (("left_below_width",), 1, 2)
+    told = "padLeft = 5: forbidden by left_below_width in every call that was tried"
+    assert [line.partition("no call has ")[2] for line in remarks(Request(), made)] == [told]
+    given = [case.call for case in made.cases if case.kind == "valid"]
+    again = enumerate_calls(page("reflection_pad2d_backward"), load_plan(tmp_path / "plan.yaml"), "smoke", given).report
+    assert again.given == len(given) and again.dropped and list(again.untried) == ["padLeft = 5"]  # given calls have the widths
 
 
 FULL = ("group_norm_backward", "reflection_pad2d_backward")

@@ -53,7 +53,7 @@ class Report:
 
     ``levels`` are the choices of the covering calls, (calls, axes). ``dropped`` of them broke a rule after all; ``left_out``
     calls did not fit the tier's budget; ``crashing`` ones are known to end the host process. ``given`` legal calls
-    existed already and were counted as covering. ``untried``: value of an axis -> what forbids every call that has it.
+    existed already and were counted as covering. ``untried``: value of an axis -> what forbids every call that has it, or that was tried.
     """
 
     cover: Cover | None = None
@@ -132,7 +132,6 @@ def _legal_rows(choices: Choices, tier: Tier, report: Report, seeds: np.ndarray 
     if strength:
         report.cover = cover(report.model, strength, groups=groups, seeds=seeds, budget=tier.cases)
         found = np.asarray(report.cover.rows)
-        report.untried = dict(untried(choices, report.model, found))
     more = np.asarray(cover(report.model, min(2, len(choices.axes))).rows) if strength == 1 or seeds is not None else found[:0]
     rows = np.concatenate([found, more])
     judged = judge(choices.spec, choices.draft(rows).table())
@@ -140,8 +139,12 @@ def _legal_rows(choices: Choices, tier: Tier, report: Report, seeds: np.ndarray 
     if len(rows) and not legal.any():
         always = [rule.id for rule, broken in zip(choices.spec.rules, judged.broken, strict=True) if broken.all()]
         _refuse(choices, f"all break {', '.join(always) or 'one rule or another, or need numbers of more than 64 bits'}", always)
-    own = int(legal[: len(found)].sum())
-    report.dropped, report.levels = len(found) - own, found[legal[: len(found)]]
+    kept = legal[: len(found)]
+    own, report.levels = int(kept.sum()), found[kept]
+    report.dropped = len(found) - own
+    if strength:
+        covering = report.levels if seeds is None else np.concatenate([report.levels, seeds])
+        report.untried = dict(untried(choices, report.model, covering, found[~kept], judged.broken[:, : len(found)][:, ~kept]))
     return rows[legal], own
 
 

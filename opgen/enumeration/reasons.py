@@ -54,13 +54,21 @@ def unreachable(rule: Rule, spec: Spec) -> str:
     return f"it speaks of products that another page of this operator judges; this one judges {judged}"
 
 
-def untried(choices: Choices, model: Model, rows: np.ndarray) -> Iterator[tuple[str, str]]:
-    """The values of a plan's axes that no legal call has, and the rules that forbid it; ``rows`` are choices that are legal."""
+def untried(choices: Choices, model: Model, rows: np.ndarray, dropped: np.ndarray, broken: np.ndarray) -> Iterator[tuple[str, str]]:
+    """The values of a plan's axes that no legal call has, and the rules that forbid it.
+
+    ``rows`` are choices that are legal; ``dropped`` ones that broke rules after all, and ``broken`` which: (rules, dropped) bool.
+    """
     for i, levels in enumerate(choices.shape):
         for level in sorted(set(range(levels)) - set(rows[:, i].tolist())):
             tables = [choices.constraints.tables[place] for place in explain(model, ((i, level),))]
-            if rules := list(dict.fromkeys(rule for *_, names in tables for rule in names)):
-                yield f"{choices.axes[i].name} = {choices.shown(i, level)}", f"{', '.join(rules)}{by_default(choices, rules)}"
+            rules, where = list(dict.fromkeys(rule for *_, names in tables for rule in names)), ""
+            if not rules and (tried := dropped[:, i] == level).any():
+                numbers = np.flatnonzero(broken[:, tried].any(axis=1)).tolist()
+                rules = [choices.spec.rules[number].id for number in numbers] or ["the 64 bits of a number"]
+                where = " in every call that was tried"
+            if rules:
+                yield f"{choices.axes[i].name} = {choices.shown(i, level)}", f"{', '.join(rules)}{where}{by_default(choices, rules)}"
 
 
 def by_default(choices: Choices, rules: Iterable[str]) -> str:
