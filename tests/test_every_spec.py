@@ -16,7 +16,7 @@ from opgen.maintenance import audit
 from opgen.model import FileError
 from opgen.page import specfile
 from opgen.page.book import book
-from opgen.page.rules import KEYS
+from opgen.page.keys import KEYS
 from opgen.page.spec import Spec
 from tests.spec_sample import TEXT
 

@@ -9,7 +9,7 @@ import pytest
 
 from opgen.language.terms import TermError
 from opgen.page.fields import Fields
-from opgen.page.rules import KeyFault
+from opgen.page.keys import KeyFault
 from opgen.yamlfile import parse
 
 TEXT = "number: 3\nword: w\nflag: true\nlist: [1, 2]\nmap: {a: 1}\n"

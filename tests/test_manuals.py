@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from opgen.judge import judging
+from opgen.page.keys import KEYS
 from opgen.page.parameterfields import PLAIN
 from opgen.page.rulefields import BUCKETS
-from opgen.page.rules import KEYS
 from opgen.page.specfile import TOP
 from opgen.planning.derive import SHARED
 from opgen.planning.plan import GROUP_KEYS, PIN_KEYS, ROLES, TIER_KEYS, TIERS, VACUOUS_KEYS

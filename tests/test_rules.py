@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.page.rules import KEYS, KeyFault
+from opgen.page.keys import KEYS, KeyFault
 
 LONGHAND = [
     ("null", "tensor", False, [(None, "x.null == False")]),

@@ -14,9 +14,9 @@ from opgen.calls.table import SCALARS
 from opgen.calls.words import words
 from opgen.numbers.recipes import RECIPES
 from opgen.page.book import book
+from opgen.page.keys import KEYS
 from opgen.page.parameterfields import PLAIN
 from opgen.page.rulefields import BUCKETS
-from opgen.page.rules import KEYS
 from opgen.page.spec import KINDS
 from opgen.page.specfile import PAGE
 from opgen.page.specfile import TOP as SPEC_TOP

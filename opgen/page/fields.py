@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from opgen.language.terms import TermError
-from opgen.page.rules import KeyFault
+from opgen.page.keys import KeyFault
 from opgen.yamlfile import Document, Location
 
 T = TypeVar("T")

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 from opgen.language import terms
 from opgen.page.fields import Fields
-from opgen.page.rules import KEYS, Rule
+from opgen.page.keys import KEYS
+from opgen.page.rules import Rule
 from opgen.page.spec import KINDS, Parameter, SpecScope
 from opgen.yamlfile import Document, Location, did_you_mean
 

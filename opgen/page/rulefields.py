@@ -10,8 +10,9 @@ from opgen.calls.words import words
 from opgen.language import terms
 from opgen.model import Bucket, natural
 from opgen.page.fields import Fields
+from opgen.page.keys import KEYS, Pair
 from opgen.page.parameterfields import ParameterFields
-from opgen.page.rules import KEYS, Guard, Pair, Rule
+from opgen.page.rules import Guard, Rule
 from opgen.page.spec import Parameter
 from opgen.yamlfile import Location, did_you_mean
 
