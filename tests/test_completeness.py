@@ -31,7 +31,7 @@ COVERED_BY = {
     "test_import_ttk.py": "interop.complete interop.kernel",
     "test_export.py": "interop.choice",
     "test_repro.py": "devices.torchnames repro.cpp repro.described repro.python repro.torch",
-    "test_terms.py": "language.compiler language.parts",
+    "test_terms.py": "language.compiler language.naming language.parts",
     "test_minimize.py": "adequacy.measure",
     "test_engine.py": "computation.storage",
     "test_suite.py": "suites.naming suites.part calls.costs suites.budget suites.stored suites.vacuity",

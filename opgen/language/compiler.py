@@ -12,16 +12,15 @@ from opgen.calls.words import words
 from opgen.language import formulas
 from opgen.language.formulas import FORMULAS, Value, both, combine
 from opgen.language.logic import comparison, conjunction, decided, disjunction, negation
-from opgen.language.parts import Columns, Reference, Relation, Scope, Term, TermError, View
+from opgen.language.naming import failure, reference
+from opgen.language.parts import Columns, Relation, Scope, Term, TermError, View
 from opgen.yamlfile import did_you_mean
 
-_ATTRIBUTES = ("dtype", "format", "rank", "shape", "numel", "null", "strided")
 _ARITHMETIC: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
 _COMPARE: dict[type, str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
 _WORD_KINDS = ("product", "dtype", "format")
-_MOST_AXES = 4096
 
 
 class Compiler:
@@ -45,12 +44,12 @@ class Compiler:
             return Term("", "bool", inner.refs, lambda view: negation(inner.read(view)))
         if isinstance(node, ast.Compare):
             if len(node.ops) != 1:
-                raise _failure(node, "compare two things at a time")
+                raise failure(node, "compare two things at a time")
             compared = self.relation(node)
             return Term("", "bool", compared.refs, compared.read)
         value = self.term(node)
         if value.kind != "bool":
-            raise _failure(node, f"is {value.kind}, a condition must be true or false")
+            raise failure(node, f"is {value.kind}, a condition must be true or false")
         return value
 
     def junction(self, node: ast.BoolOp) -> Term:
@@ -72,11 +71,11 @@ class Compiler:
     def relation(self, node: ast.Compare) -> Relation:
         sign = _COMPARE.get(type(node.ops[0]))
         if sign is None:
-            raise _failure(node, "compare with == != < <= > >= in, not in")
+            raise failure(node, "compare with == != < <= > >= in, not in")
         left = self.term(node.left)
         if sign in ("in", "not in"):
             if not isinstance(node.comparators[0], (ast.Tuple, ast.List, ast.Set)) or not node.comparators[0].elts:
-                raise _failure(node, "write the members in parentheses: x in (1, 2)")
+                raise failure(node, "write the members in parentheses: x in (1, 2)")
             right = tuple(self.term(item, like=left.kind) for item in node.comparators[0].elts)
         else:
             right = (self.term(node.comparators[0], like=left.kind),)
@@ -84,9 +83,9 @@ class Compiler:
                 left = self.term(node.left, like=right[0].kind)
         for item in right:
             if item.kind != left.kind or left.kind == "word":
-                raise _failure(node, f"compares {left.kind} with {item.kind}")
+                raise failure(node, f"compares {left.kind} with {item.kind}")
         if sign not in ("==", "!=", "in", "not in") and left.kind != "int":
-            raise _failure(node, f"{left.kind} has no order")
+            raise failure(node, f"{left.kind} has no order")
         refs = tuple(dict.fromkeys(r for part in (left, *right) for r in part.refs))
         return Relation(self.text, sign, left, right, refs, comparison(sign, left, right), _is_bare(node.left) and bool(left.refs))
 
@@ -107,12 +106,12 @@ class Compiler:
                 return self.call(node)
             case ast.Tuple() if like in ("", "shape"):
                 return self.shape(node)
-        raise _failure(node, "is not part of the rule language")
+        raise failure(node, "is not part of the rule language")
 
     def number(self, node: ast.expr) -> Term:
         result = self.term(node)
         if result.kind != "int":
-            raise _failure(node, f"is {result.kind}, a number is needed")
+            raise failure(node, f"is {result.kind}, a number is needed")
         return result
 
     def constant(self, node: ast.Constant, like: str) -> Term:
@@ -128,7 +127,7 @@ class Compiler:
                 raise TermError(f"no such {like} '{value}'{did_you_mean(value, index)}")
             held = Value(np.asarray(index[value]))
             return Term(value, like, (), lambda view: held)
-        raise _failure(node, "only whole numbers, True, False and quoted words")
+        raise failure(node, "only whole numbers, True, False and quoted words")
 
     def name(self, node: ast.expr) -> Term:
         if isinstance(node, ast.Name):
@@ -141,20 +140,20 @@ class Compiler:
         if kind is None:
             base = ref[0]
             if base in self.scope.names():
-                raise _failure(node, f"{base} has no such property")
+                raise failure(node, f"{base} has no such property")
             raise TermError(f"no such name '{base}'{did_you_mean(base, self.scope.names())}")
         return Term(ast.unparse(node), kind, (ref,), lambda view: view.get(ref))
 
     def arithmetic(self, node: ast.BinOp) -> Term:
         sign = _ARITHMETIC.get(type(node.op))
         if sign is None:
-            raise _failure(node, "compute with + - * / // %")
+            raise failure(node, "compute with + - * / // %")
         left, right = self.number(node.left), self.number(node.right)
         refs = tuple(dict.fromkeys(left.refs + right.refs))
         if sign == "/":
             by = node.right.value if isinstance(node.right, ast.Constant) else None
             if not isinstance(by, int) or isinstance(by, bool) or by <= 0:
-                raise _failure(node, "/ divides by a positive constant; use // for whole numbers")
+                raise failure(node, "/ divides by a positive constant; use // for whole numbers")
             return Term(ast.unparse(node), "int", refs, lambda view: formulas.divided(left.read(view), by))
         operate: dict[str, Callable[[Value, Value], Value]] = {
             "+": lambda a, b: combine(wide.add, a, b),
@@ -166,7 +165,7 @@ class Compiler:
         if sign in ("//", "%"):
             self.whole(node.left, node.right)
             if not (right.refs or right.read(Columns()).data):
-                raise _failure(node, "divides by zero")
+                raise failure(node, "divides by zero")
         apply = operate[sign]
         return Term(ast.unparse(node), "int", refs, lambda view: apply(left.read(view), right.read(view)))
 
@@ -174,32 +173,32 @@ class Compiler:
         """Refuse fractions where only whole numbers make sense."""
         for node in nodes:
             if any(isinstance(part, ast.Div) for part in ast.walk(node)):
-                raise _failure(node, "must be whole here; use // instead of /")
+                raise failure(node, "must be whole here; use // instead of /")
 
     def call(self, node: ast.Call) -> Term:
         name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
         if node.keywords:
-            raise _failure(node, "takes no keywords")
+            raise failure(node, "takes no keywords")
         if name in ("len", "lowest", "highest"):
             if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
-                raise _failure(node, f"{name} takes the name of a parameter")
+                raise failure(node, f"{name} takes the name of a parameter")
             ref = (node.args[0].id, name)
             if self.scope.kind(ref) is None:
-                raise _failure(node, f"{name} takes the name of a parameter{did_you_mean(node.args[0].id, self.scope.names())}")
+                raise failure(node, f"{name} takes the name of a parameter{did_you_mean(node.args[0].id, self.scope.names())}")
             return Term(ast.unparse(node), "int", (ref,), lambda view: view.get(ref))
         formula = FORMULAS.get(name)
         if formula is None:
-            raise _failure(node, f"no such function{did_you_mean(name, FORMULAS)}")
+            raise failure(node, f"no such function{did_you_mean(name, FORMULAS)}")
         if not formula.at_least <= len(node.args) <= formula.at_most:
             most = "" if formula.at_least == formula.at_most else f" to {formula.at_most}"
-            raise _failure(node, f"takes {formula.at_least}{most} arguments, not {len(node.args)}")
+            raise failure(node, f"takes {formula.at_least}{most} arguments, not {len(node.args)}")
         if name not in ("min", "max", "abs"):
             self.whole(*node.args)
         args = [self.term(argument) for argument in node.args]
         for i, argument in enumerate(args):
             wanted = formula.takes[min(i, len(formula.takes) - 1)]
             if argument.kind != wanted:
-                raise _failure(node.args[i], f"is {argument.kind}, {name} takes {wanted} there")
+                raise failure(node.args[i], f"is {argument.kind}, {name} takes {wanted} there")
         refs = tuple(dict.fromkeys(r for argument in args for r in argument.refs))
         return Term(ast.unparse(node), formula.gives, refs, lambda view: formula.apply(*(a.read(view) for a in args)))
 
@@ -223,33 +222,3 @@ def _is_bare(node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id == "len"
     return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
-
-
-def reference(node: ast.expr) -> Reference:
-    """The reference that a name means, in whatever scope; raises :class:`TermError`."""
-    match node:
-        case ast.Name():
-            return (node.id, "")
-        case ast.Attribute(value=ast.Name(id=base), attr=attribute):
-            if attribute not in _ATTRIBUTES:
-                raise _failure(node, f"no such attribute; known are {', '.join(_ATTRIBUTES)}")
-            return (base, attribute)
-        case ast.Subscript(value=ast.Name(id=base), slice=index):
-            return (base, _index(index))
-        case ast.Subscript(value=ast.Attribute(value=ast.Name(id=base), attr="shape"), slice=index):
-            return (base, ("dim", _index(index)))
-    raise _failure(node, "is not a name of the rule language")
-
-
-def _index(node: ast.expr) -> int:
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError):
-        value = None
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _MOST_AXES:
-        raise _failure(node, "an index must be a whole number, negative from the end")
-    return value
-
-
-def _failure(node: ast.AST, why: str) -> TermError:
-    return TermError(f"'{ast.unparse(node)}': {why}")

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
-from opgen.language import compiler
+from opgen.language import naming
 from opgen.language.compiler import Compiler
 from opgen.language.parts import Columns, Reference, Relation, Scope, Term, TermError, View
 
@@ -57,7 +57,7 @@ def reference(text: str) -> Reference:
         case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=base)]):
             return (base, "len")
         case node if isinstance(node, ast.expr):
-            return _shallow(text, lambda: compiler.reference(node))
+            return _shallow(text, lambda: naming.reference(node))
     raise TermError(f"'{text}' is not a name of the rule language")
 
 
