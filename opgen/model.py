@@ -85,10 +85,8 @@ def size(number: int) -> str:
     >>> size(999), size(15_300), size(2_500_000)
     ('999 B', '15.3 kB', '2.5 MB')
     """
-    for unit, step in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if number >= step:
-            return f"{number / step:.1f} {unit}"
-    return f"{number} B"
+    units = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
+    return next((f"{number / step:.1f} {unit}" for unit, step in units if number >= step), f"{number} B")
 
 
 @dataclass(frozen=True, slots=True)
