@@ -116,8 +116,10 @@ def _explain(case: _Case, entries: list[Numeric], outputs: Mapping[str, Array]) 
 
 
 def _written(entries: list[Numeric], device: Array) -> list[Numeric]:
+    with np.errstate(invalid="ignore"):  # NaN of any kind
+        something = device.any()
     for entry in entries:
-        if entry.written == "zeros" and not device.any():
+        if entry.written == "zeros" and not something:
             return [entry]
         if entry.written == "untouched" and untouched(device) == device.size:
             return [entry]
