@@ -543,6 +543,7 @@ def test_missing_cases(bundle, tmp_path):
         results.add("pad-FLOAT", 0, sample.right(bundle["pad-FLOAT"]))
     report = opgen.diff(bundle, tmp_path / "r.h5")
     assert report.totals == {"missing": len(bundle) - 1, "passed": 1}
+    assert [group.cause for group in report.groups] == ["no answer in the results"] and not report.findings  # nothing that they share
     assert len(report.bad()) == len(bundle) - 1
     assert opgen.diff(bundle, tmp_path / "r.h5", cases=["pad-FLOAT"]).totals == {"passed": 1}
 

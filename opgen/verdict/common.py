@@ -21,7 +21,7 @@ from opgen.page.binding import TableView
 from opgen.page.book import book
 from opgen.page.spec import Spec
 from opgen.verdict.outcome import Finding
-from opgen.verdict.statuses import BAD, LENIENT, PASSED
+from opgen.verdict.statuses import BAD, LENIENT, MISSING, PASSED
 
 FEW_VALUES = 12
 """Numbers and dtypes are facts by themselves where a suite has at most so many of them."""
@@ -40,12 +40,12 @@ LUCK = 1.0
 def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[Finding]:
     """The best facts for the wrong statuses of each operator and for each of its outputs. ``verdicts`` is by row of the bundle.
 
-    Cases of which a pass proves nothing, and known deviations, are neither failures nor passes.
+    Cases without an answer, those of which a pass proves nothing, and known deviations are neither failures nor passes.
     """
     kinds: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
     for row, verdict in verdicts.items():
         op, outputs = str(verdict.metrics.get("op")), verdict.metrics.get("outputs", {})
-        failed, right = verdict.verdict in BAD, verdict.verdict in (PASSED, LENIENT)
+        failed, right = verdict.verdict in BAD - {MISSING}, verdict.verdict in (PASSED, LENIENT)
         if right or (failed and not outputs):
             kinds.setdefault((op, ""), ([], []))[right].append(row)
         for name, one in outputs.items():
