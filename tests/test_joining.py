@@ -31,7 +31,7 @@ def write(path: Path, bundle: Bundle, names: list[str], **header: Any) -> Path:
     found = answers(bundle)
     with opgen.Results.create(path, bundle, header={**HEADER, **header}) as results:
         for name in names:
-            results.add(name, **found[name])  # type: ignore[arg-type]
+            results.add(name, **found[name])
     return path
 
 

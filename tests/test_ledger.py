@@ -37,7 +37,7 @@ def begun(path: Path, bundle: Bundle, names: list[str], backend: str = "torch", 
         patch.setattr(opgen.Results, "close", lambda results: results._let_go())
         with opgen.Results.create(path, bundle, header={"backend": backend}, **given) as results:
             for name in names:
-                results.add(name, **answers(bundle)[name])  # type: ignore[arg-type]
+                results.add(name, **answers(bundle)[name])
             sys.exit()
     return partial(path)
 
@@ -49,7 +49,7 @@ def complete(path: Path, bundle: Bundle, **given: Any) -> list[str]:
         assert len(results) == len(there)
         for name, answer in answers(bundle).items():
             if name not in results:
-                results.add(name, **answer)  # type: ignore[arg-type]
+                results.add(name, **answer)
     return there
 
 
@@ -63,7 +63,7 @@ def test_an_exception_keeps_what_was_answered(bundle: Bundle, tmp_path: Path, ex
     path, names = tmp_path / "r.h5", list(answers(bundle))[:4]
     with pytest.raises(kind) as raised, opgen.Results.create(path, bundle, header={"backend": "torch"}) as results:
         for name in names:
-            results.add(name, **answers(bundle)[name])  # type: ignore[arg-type]
+            results.add(name, **answers(bundle)[name])
         raise kind
     assert raised.value.__notes__ == [f"{path}: has the 4 answers so far; resume=True goes on from them"]
     assert os.listdir(tmp_path) == ["r.h5"] and verify(path) == []
@@ -75,8 +75,9 @@ def test_an_exception_keeps_what_was_answered(bundle: Bundle, tmp_path: Path, ex
 
 def test_an_exception_before_any_answer_leaves_what_was_there(bundle: Bundle, tmp_path: Path, expected: bytes) -> None:
     path = tmp_path / "r.h5"
-    for given in ({}, {"force": True}, {"resume": True}):
-        with pytest.raises(ValueError, match="no device"), opgen.Results.create(path, bundle, **given):  # type: ignore[arg-type]
+    ways: tuple[dict[str, Any], ...] = {}, {"force": True}, {"resume": True}
+    for given in ways:
+        with pytest.raises(ValueError, match="no device"), opgen.Results.create(path, bundle, **given):
             raise ValueError("no device")
         assert os.listdir(tmp_path) == (["r.h5"] if given else [])
         path.write_bytes(expected)

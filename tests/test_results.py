@@ -30,9 +30,9 @@ def dtype_of(case: Any, name: str) -> str:
     return str(case.call["args"][name]["dtype"])
 
 
-def answers(bundle: Bundle) -> dict[str, dict[str, object]]:
+def answers(bundle: Bundle) -> dict[str, dict[str, Any]]:
     draw = np.random.default_rng(3)
-    found: dict[str, dict[str, object]] = {
+    found: dict[str, dict[str, Any]] = {
         case.id: {"status": 0, "outputs": {name: bits(draw, dtype_of(case, name), a.shape) for name, a in case.golden.items()}}
         for case in bundle
         if case.golden
@@ -52,7 +52,7 @@ def write(path: Path, bundle: Bundle, names: list[str]) -> Path:
     found = answers(bundle)
     with opgen.Results.create(path, bundle, header={"backend": "torch"}) as results:
         for name in names:
-            results.add(name, **found[name])  # type: ignore[arg-type]
+            results.add(name, **found[name])
     return path
 
 
@@ -146,11 +146,11 @@ def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
         ((["two 0"], 0), "['two 0'] is no case of"),
     ],  # fmt: skip
 )
-def test_what_cannot_be_added(bundle: Bundle, tmp_path: Path, arguments: tuple[object, ...], message: str) -> None:
+def test_what_cannot_be_added(bundle: Bundle, tmp_path: Path, arguments: tuple[Any, ...], message: str) -> None:
     with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
         results.add("one/call", 0)
         with pytest.raises(BundleError) as raised:
-            results.add(*arguments)  # type: ignore[arg-type]
+            results.add(*arguments)
         assert message in str(raised.value)
     assert [one.id for one in opgen.Results.open(tmp_path / "r.h5")] == ["one/call"]
 
@@ -171,7 +171,7 @@ def test_a_bundle_may_be_a_path(bundle: Bundle, tmp_path: Path) -> None:
     for kind in (str, Path):
         with opgen.Results.create(tmp_path / "b.h5", kind(bundle.path), header={"backend": "torch"}, force=True) as results:
             for name, answer in answers(bundle).items():
-                results.add(name, **answer)  # type: ignore[arg-type]
+                results.add(name, **answer)
         assert (tmp_path / "b.h5").read_bytes() == expected
 
 
