@@ -34,7 +34,8 @@ from opgen.interop.folder import MANIFEST, file_name
 from opgen.model import FileError
 from opgen.numbers import views
 from opgen.page.book import book
-from opgen.suites.selection import Request, header
+from opgen.suites.header import header
+from opgen.suites.selection import Request
 from tests import loopback
 
 NUMPY = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}

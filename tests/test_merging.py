@@ -12,7 +12,8 @@ import opgen
 from opgen.bundle.dtypes import BundleError
 from opgen.computation import engine, merging
 from opgen.computation.merging import merge
-from opgen.suites.selection import Request, header
+from opgen.suites.header import header
+from opgen.suites.selection import Request
 
 PADDED = {"shape": [1, 2, 5, 5], "dtype": "FLOAT", "format": "ND"}
 IMAGE = {**PADDED, "shape": [1, 2, 3, 3]}
@@ -98,6 +99,14 @@ def test_more_parts_than_calls(tmp_path: Path, calls: int, count: int) -> None:
     whole, *some = (write(tmp_path / f"{i}.h5", shard=i and f"{i}/{count}", calls=str(path)) for i in ("", *range(1, count + 1)))
     merge(some[::-1], tmp_path / "joined.h5")
     assert (tmp_path / "joined.h5").read_bytes() == whole.read_bytes()
+
+
+def test_parts_of_calls_with_a_recipe(tmp_path: Path) -> None:
+    calls = tmp_path / "calls.jsonl"
+    calls.write_text("".join(json.dumps({"id": f"n{at}", **CALL}) + "\n" for at in range(3)))
+    one, two, whole = (write(tmp_path / f"{i}.h5", shard=i and f"{i}/2", calls=str(calls), recipe="integers") for i in (1, 2, ""))
+    merge([one, two], tmp_path / "all.h5")
+    assert (tmp_path / "all.h5").read_bytes() == whole.read_bytes()
 
 
 @pytest.mark.parametrize("way", ["calls", "seed_calls"])

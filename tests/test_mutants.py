@@ -32,7 +32,8 @@ from opgen.mutants.mutant import Mutant, Work
 from opgen.mutants.works import racks, works
 from opgen.numbers.numerics import rounded
 from opgen.report import mutants as report
-from opgen.suites.selection import Request, header
+from opgen.suites.header import header
+from opgen.suites.selection import Request
 from opgen.suites.suite import plan_suite
 
 OPERATORS = ("avg_pool2d_backward", "convolution_backward", "group_norm_backward", "reflection_pad2d_backward")

@@ -13,7 +13,8 @@ from opgen.calls.jsonl import to_plain
 from opgen.computation import engine
 from opgen.model import FileError
 from opgen.resources import cases_folder
-from opgen.suites.selection import Request, header, shard
+from opgen.suites.header import header
+from opgen.suites.selection import Request, shard
 from tests.suites import page, suite
 
 WRONG = [

@@ -39,7 +39,8 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
     from opgen.bundle.claim import partial, refuse
     from opgen.cli import console
     from opgen.computation import engine
-    from opgen.suites.selection import Request, header, remarks
+    from opgen.suites.header import header
+    from opgen.suites.selection import Request, remarks
 
     request = Request(**asked)
     path = output or f"opgen-{request.name}.h5"

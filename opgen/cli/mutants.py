@@ -48,7 +48,8 @@ def command(mutants: tuple[str, ...], rules: bool, fail_under: float, seed: int,
     from opgen.computation import engine
     from opgen.mutants import ALL, find
     from opgen.report import mutants as report
-    from opgen.suites.selection import Request, header
+    from opgen.suites.header import header
+    from opgen.suites.selection import Request
 
     chosen = [find(name) for name in mutants] or list(ALL)
     request = Request(**asked)

@@ -21,12 +21,12 @@ from opgen.bundle.writer import Writer
 from opgen.calls.jsonl import no_collection
 from opgen.calls.words import words
 from opgen.model import natural
+from opgen.suites.header import KEYS
 
-_HEADER = ("operators", "products", "specs", "plans", "plan", "chosen", "shard", "seed", "given")
-"""What a bundle says of itself, in the order of the file."""
 _OWN = ("shard", "products", "format", "format_version")
 """What may differ between parts, or follows from the format."""
 _AT_A_TIME = 1 << 20
+"""Bytes of data that are copied in one go."""
 
 
 @dataclass(frozen=True)
@@ -126,4 +126,4 @@ def _header(parts: Sequence[Part]) -> dict[str, Any]:
     said = {name: value for name, value in parts[0].header.items() if name not in ("format", "format_version", "opgen_version")}
     there = {product for part in parts for product in part.header.get("products", ())}
     said |= {"shard": "", "products": [product for product in words().products if product in there]}
-    return {name: said[name] for name in (*_HEADER, *sorted(set(said) - set(_HEADER))) if name in said}
+    return {name: said[name] for name in (*KEYS, *sorted(set(said) - set(KEYS))) if name in said}

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from opgen.calls.ids import chosen, matching
 from opgen.calls.jsonl import NamedCall, read_calls, to_plain
@@ -155,22 +154,6 @@ def shard(suite: Suite, text: str) -> Suite:
     if not 1 <= first <= parts:
         raise FileError([Problem("--shard", None, text, "expects I/N with 1 <= I <= N, for example 1/4")])
     return suite.some(range(first - 1, len(suite.cases), parts))
-
-
-def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
-    """What a bundle says of itself: where its cases come from."""
-    return {
-        "operators": sorted({spec.api for spec in suite.specs.values()}),
-        "products": [p for p in words().products if any(case.call.product == p for case in suite.cases)],
-        "specs": {spec.name: spec.digest for spec in suite.specs.values()},
-        "plans": {} if request.calls else {plan.op: plan.digest for plan in suite.plans.values()},
-        "plan": "calls" if request.calls else request.plan,
-        "chosen": [*request.products, *request.patterns, *([f"seeded by {request.seed_calls}"] if request.seed_calls else [])],
-        "shard": request.shard,
-        "seed": seed,
-        **({"recipe": request.recipe} if request.recipe else {}),
-        **({"given": request.digest} if request.given else {}),
-    }
 
 
 def remarks(request: Request, suite: Suite) -> list[str]:
