@@ -11,7 +11,8 @@ import numpy as np
 import opgen
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
-from opgen.calls.jsonl import NamedCall, make_call
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.plain import make_call
 from opgen.computation import engine
 from opgen.model import Code
 from opgen.numbers.numerics import stored

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from opgen.calls import jsonl
-from opgen.calls.jsonl import NamedCall, parse_call, read_calls, to_plain
+from opgen.calls import plain
+from opgen.calls.jsonl import NamedCall, parse_call, read_calls
+from opgen.calls.plain import CallFault, to_plain
 from opgen.model import FileError, TensorDesc
 from opgen.page.book import book
 
@@ -118,7 +119,7 @@ BAD = [
 
 @pytest.mark.parametrize(("line", "message"), BAD, ids=range(len(BAD)))
 def test_a_bad_line_says_why(line: str, message: str) -> None:
-    with pytest.raises(jsonl.CallFault) as caught:
+    with pytest.raises(CallFault) as caught:
         read(line)
     assert message in str(caught.value)
 
@@ -128,14 +129,14 @@ def test_all_that_is_wrong_with_a_call_is_said_at_once() -> None:
     call["args"]["self"] = {"format": "ND"}
     call["args"]["gradInput"]["dtype"] = "float"
     call["args"]["paddin"] = call["args"].pop("padding")
-    with pytest.raises(jsonl.CallFault) as caught:
+    with pytest.raises(CallFault) as caught:
         read(json.dumps(call))
     assert str(caught.value).split("; ") == [
         "args.padding is missing", "a null pointer is null",
         "args.paddin: aclnnReflectionPad2dBackward has no such parameter (did you mean 'padding'?)",
         "args.self.shape is missing", "args.self.dtype is missing", "args.gradInput.dtype: no such dtype 'float' (did you mean 'FLOAT'?)",
     ]  # fmt: skip
-    with pytest.raises(jsonl.CallFault, match=r"args.p6: .* no such parameter; and more$"):
+    with pytest.raises(CallFault, match=r"args.p6: .* no such parameter; and more$"):
         read(json.dumps({**PAD, "args": PAD["args"] | {f"p{i}": 0 for i in range(9)} | {"padding": 1}}).replace('"p8"', '"q"'))
 
 
@@ -233,7 +234,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonl, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(plain, "MOST_REMEMBERED", 3)
     lines = [with_({**PAD, "id": str(i)}, "args/self/shape", [i, 2, 3, 4]) for i in range(20)]
     named = read_calls(written(tmp_path / "c.jsonl", lines), book().kinds)
     assert [n.call.args["self"].shape[0] for n in named] == list(range(20))  # type: ignore[union-attr]

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
-from opgen.calls.jsonl import to_plain
+from opgen.calls.plain import to_plain
 from opgen.cli import Commands, console, main, titles
 from opgen.cli.options import choose
 from opgen.maintenance import checking

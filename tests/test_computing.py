@@ -8,7 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from opgen.calls.jsonl import NamedCall, make_call
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.plain import make_call
 from opgen.computation import inputs
 from opgen.computation.computing import Arrays, compute
 from opgen.computation.kernels import depths

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from opgen.adequacy.coverage import Called, coverage, of_suite
-from opgen.calls.jsonl import to_plain
+from opgen.calls.plain import to_plain
 from opgen.cli import main
 from opgen.computation import engine
 from opgen.enumeration.levels import levels_of

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.calls.jsonl import NamedCall, make_call
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.plain import make_call
 from opgen.computation import engine
 from opgen.computation.engine import compute, together
 from opgen.golden import kernel

@@ -25,7 +25,8 @@ from click.testing import CliRunner
 import opgen
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
-from opgen.calls.jsonl import read_calls, to_plain
+from opgen.calls.jsonl import read_calls
+from opgen.calls.plain import to_plain
 from opgen.calls.words import words
 from opgen.cli import main
 from opgen.computation import engine

@@ -13,7 +13,8 @@ import opgen
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
-from opgen.calls.jsonl import NamedCall, make_call
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.plain import make_call
 from opgen.calls.table import from_calls
 from opgen.computation.engine import write
 from opgen.judge.oracle import judge

@@ -17,7 +17,8 @@ from click.testing import CliRunner
 
 import opgen
 from opgen.bundle.reader import Bundle
-from opgen.calls.jsonl import NamedCall, make_call
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.plain import make_call
 from opgen.cli import main
 from opgen.computation.engine import write
 from opgen.devices import aclnn

@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from opgen import yamlfile
-from opgen.calls.jsonl import CallFault, parse_call
+from opgen.calls.jsonl import parse_call
+from opgen.calls.plain import CallFault
 from opgen.cli import main
 from opgen.maintenance.schema import schema
 from opgen.model import FileError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.calls.jsonl import to_plain
+from opgen.calls.plain import to_plain
 from opgen.computation import engine
 from opgen.model import FileError
 from opgen.resources import cases_folder

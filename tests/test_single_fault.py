@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import opgen
-from opgen.calls.jsonl import make_call
+from opgen.calls.plain import make_call
 from opgen.calls.table import from_calls
 from opgen.computation import engine
 from opgen.judge.oracle import judge

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from opgen.calls.jsonl import NamedCall, to_plain
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.plain import to_plain
 from opgen.enumeration.enumerator import enumerate_calls
 from opgen.model import FileError, Problem, TensorDesc
 from opgen.numbers.recipes import RECIPES

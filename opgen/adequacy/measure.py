@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from opgen.adequacy.coverage import Called, coverage, of_suite
-from opgen.calls.jsonl import make_call, read_calls
+from opgen.calls.jsonl import read_calls
+from opgen.calls.plain import make_call
 from opgen.model import Call, FileError, Problem
 from opgen.page.book import Book, book
 from opgen.suites.selection import Request, plans_of

@@ -19,7 +19,8 @@ def command(calls: str, form: str, truth: str) -> None:
 
     CALLS has one call per line, in JSON; - or nothing reads standard input. One line of JSON comes out per call, in the same order.
     """
-    from opgen.calls.jsonl import no_collection, read_calls
+    from opgen.calls.collection import no_collection
+    from opgen.calls.jsonl import read_calls
     from opgen.judge import judging
     from opgen.page.book import book
     from opgen.terminal import visible

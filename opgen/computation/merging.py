@@ -18,7 +18,7 @@ from opgen.bundle.layout import Layout
 from opgen.bundle.reader import Bundle
 from opgen.bundle.recall import outputs, pieces, recall
 from opgen.bundle.writer import Writer
-from opgen.calls.jsonl import no_collection
+from opgen.calls.collection import no_collection
 from opgen.calls.words import words
 from opgen.model import natural
 from opgen.suites.header import KEYS

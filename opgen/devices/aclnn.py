@@ -18,7 +18,7 @@ from opgen.bundle.container import header
 from opgen.bundle.dtypes import numpy_dtype
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
-from opgen.calls.jsonl import make_call
+from opgen.calls.plain import make_call
 from opgen.calls.words import words
 from opgen.devices.abi import TensorArgument, Values
 from opgen.devices.libraries import DeviceError

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from opgen.calls.jsonl import CallFault, make_call, to_plain
+from opgen.calls.plain import CallFault, make_call, to_plain
 from opgen.calls.words import words
 from opgen.interop.complete import Partial, complete
 from opgen.interop.names import Unreadable

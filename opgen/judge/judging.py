@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as quoted
 
+from opgen.calls.collection import no_collection
 from opgen.calls.distinct import numbered
-from opgen.calls.jsonl import NamedCall, no_collection
+from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.judge import library
 from opgen.judge.oracle import Judgement, judge

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sys import float_info
 from typing import Any
 
-from opgen.calls.jsonl import MAX_ITEMS, MAX_RANK
+from opgen.calls.plain import MAX_ITEMS, MAX_RANK
 from opgen.calls.table import SCALARS
 from opgen.calls.words import words
 from opgen.numbers.recipes import RECIPES

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from opgen.bundle.reader import Bundle
-from opgen.calls.jsonl import NamedCall, make_call
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.plain import make_call
 from opgen.calls.table import from_calls
 from opgen.judge.oracle import Judgement, judge
 from opgen.model import Call

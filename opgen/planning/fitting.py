@@ -8,7 +8,7 @@ from contextlib import suppress
 from math import prod
 from pathlib import Path
 
-from opgen.calls.jsonl import CallFault, make_call
+from opgen.calls.plain import CallFault, make_call
 from opgen.language.terms import TermError, reference
 from opgen.model import Call, FileError, TensorDesc
 from opgen.page.book import Book

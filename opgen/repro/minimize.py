@@ -19,7 +19,8 @@ from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.bundle.resultsfile import Result
-from opgen.calls.jsonl import NamedCall, make_call, to_plain
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.plain import make_call, to_plain
 from opgen.calls.table import from_calls
 from opgen.computation import engine
 from opgen.devices import Run

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from opgen.calls.jsonl import to_plain
+from opgen.calls.plain import to_plain
 from opgen.calls.table import CallTable
 from opgen.enumeration.aims import Aims
 from opgen.enumeration.enumerator import Drafted

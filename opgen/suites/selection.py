@@ -10,7 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from opgen.calls.ids import chosen, matching
-from opgen.calls.jsonl import NamedCall, read_calls, to_plain
+from opgen.calls.jsonl import NamedCall, read_calls
+from opgen.calls.plain import to_plain
 from opgen.calls.words import words
 from opgen.model import LONGEST_ID, FileError, Problem, natural, unkept
 from opgen.numbers.numerics import Array

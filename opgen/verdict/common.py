@@ -12,10 +12,11 @@ from math import exp, lgamma
 import numpy as np
 
 from opgen.bundle.reader import Bundle
-from opgen.calls.jsonl import make_call, no_collection
+from opgen.calls.collection import no_collection
+from opgen.calls.plain import make_call, new_memory
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn, from_calls
 from opgen.calls.words import words
-from opgen.model import Argument, Verdict
+from opgen.model import Verdict
 from opgen.numbers.numerics import Array
 from opgen.page.binding import TableView
 from opgen.page.book import book
@@ -137,7 +138,7 @@ def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
             pages.setdefault(spec.name, (spec, []))[1].append(at)
     for spec, places in pages.values():
         with no_collection():
-            memory: dict[str, dict[bytes, Argument]] = {"tensor": {}, "int_array": {}, "bool_array": {}}
+            memory = new_memory()
             calls = [
                 make_call(v["op"], v["product"], v["args"], {spec.api: spec.kinds}, memory) for v in (bundle[rows[i]].call for i in places)
             ]

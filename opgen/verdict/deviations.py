@@ -14,7 +14,7 @@ import numpy as np
 
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
-from opgen.calls.jsonl import make_call
+from opgen.calls.plain import make_call
 from opgen.calls.table import ScalarColumn, from_calls
 from opgen.golden import Kernel, kernel
 from opgen.judge import library

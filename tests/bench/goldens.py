@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from opgen.calls.jsonl import no_collection
+from opgen.calls.collection import no_collection
 from opgen.golden import _axes, _columns, _convolution, _folding, _pooling, _products, _tiles, _winograd, kernel
 from opgen.golden._planes import MEMORY
 from tests.bench._calls import mixed

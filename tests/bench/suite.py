@@ -26,7 +26,9 @@ import numpy as np
 import opgen
 from opgen.bundle.blocks import Blocks
 from opgen.bundle.layout import Layout
-from opgen.calls.jsonl import NamedCall, no_collection, read_calls, to_plain
+from opgen.calls.collection import no_collection
+from opgen.calls.jsonl import NamedCall, read_calls
+from opgen.calls.plain import to_plain
 from opgen.computation import engine
 from opgen.computation.merging import merge
 from opgen.judge.judging import json_lines, judge_calls
