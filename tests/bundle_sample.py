@@ -13,7 +13,7 @@ from opgen.bundle.dtypes import numpy_dtype
 from opgen.bundle.layout import Layout
 from opgen.bundle.writer import Writer
 from opgen.model import Break, Call, Case, Expectation, LibraryAnswer, TensorDesc
-from opgen.numbers.numerics import DTYPES
+from opgen.numbers.formats import DTYPES
 
 HEADER = {
     "operators": ["aclnnOne", "aclnnTwo"], "products": ["ascend910b"], "seed": 7, "plan": "smoke",

@@ -15,7 +15,7 @@ from opgen.calls.jsonl import NamedCall
 from opgen.calls.plain import make_call
 from opgen.computation import engine
 from opgen.model import Code
-from opgen.numbers.numerics import stored
+from opgen.numbers.rounding import stored
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.suites.suite import call_suite

@@ -15,9 +15,10 @@ from opgen.numbers import bounds
 from opgen.numbers.bounds import Limits, Sums, bound, certain_overflows, formats_of, gamma
 from opgen.numbers.exact import golden_exact, magnitude_exact
 from opgen.numbers.fill import draw, keys
-from opgen.numbers.numerics import DTYPES, FORMATS, rounded, stored
+from opgen.numbers.formats import DTYPES, FORMATS
 from opgen.numbers.readings import share, without_subnormals
 from opgen.numbers.recipes import quantum
+from opgen.numbers.rounding import rounded, stored
 from opgen.numbers.slot import Slot
 
 RNG = np.random.default_rng(20240229)

@@ -15,8 +15,10 @@ from opgen.computation.computing import Arrays, compute
 from opgen.computation.kernels import depths
 from opgen.golden import kernel
 from opgen.model import TensorDesc
-from opgen.numbers.numerics import Array, format_of, rounded
+from opgen.numbers.arrays import Array
+from opgen.numbers.formats import format_of
 from opgen.numbers.recipes import RECIPES
+from opgen.numbers.rounding import rounded
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.suites.suite import Batch, call_suite

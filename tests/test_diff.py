@@ -15,7 +15,8 @@ from opgen.computation import engine
 from opgen.judge import erratafile, library
 from opgen.model import FileError, Verdict, written
 from opgen.numbers import canary
-from opgen.numbers.numerics import DTYPES, stored
+from opgen.numbers.formats import DTYPES
+from opgen.numbers.rounding import stored
 from opgen.page.book import book
 from opgen.resources import specs_folder
 from opgen.verdict.common import findings, ranked

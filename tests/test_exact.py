@@ -18,8 +18,8 @@ from opgen.golden.convolution_backward import PARTNERS
 from opgen.numbers import exact
 from opgen.numbers.exact import golden_exact, magnitude_exact, sliced
 from opgen.numbers.fill import draw, keys
-from opgen.numbers.numerics import rounded
 from opgen.numbers.recipes import RECIPES
+from opgen.numbers.rounding import rounded
 from opgen.numbers.slot import Slot
 from tests.blas import environments
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from opgen.numbers import fill, slot
 from opgen.numbers.fill import Streams, draw, draw_alike, keys
-from opgen.numbers.numerics import DTYPES, format_of, is_tie, rounded
+from opgen.numbers.formats import DTYPES, format_of
 from opgen.numbers.recipes import RECIPES, applies, quantum
+from opgen.numbers.rounding import is_tie, rounded
 from opgen.numbers.slot import Slot, grid_bits
 
 PAIRS = [

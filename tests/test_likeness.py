@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from opgen.numbers.numerics import DTYPES
+from opgen.numbers.formats import DTYPES
 from opgen.verdict.likeness import resembles
 
 RAMP = np.arange(1.0, 61.0).reshape(3, 4, 5)

@@ -19,7 +19,7 @@ from opgen.calls.table import from_calls
 from opgen.computation.engine import write
 from opgen.judge.oracle import judge
 from opgen.model import FileError, TensorDesc
-from opgen.numbers.numerics import stored
+from opgen.numbers.rounding import stored
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.repro.described import summary

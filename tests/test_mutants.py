@@ -30,7 +30,7 @@ from opgen.mutants.geometry import mirrored
 from opgen.mutants.memory import contiguous
 from opgen.mutants.mutant import Mutant, Work
 from opgen.mutants.works import racks, works
-from opgen.numbers.numerics import rounded
+from opgen.numbers.rounding import rounded
 from opgen.report import mutants as report
 from opgen.suites.header import header
 from opgen.suites.selection import Request

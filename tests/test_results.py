@@ -16,7 +16,7 @@ from opgen.bundle.dtypes import BundleError
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.bundle.verify import verify
-from opgen.numbers.numerics import DTYPES
+from opgen.numbers.formats import DTYPES
 from tests.bundle_sample import BFLOAT16, bits, same_bits, sample
 
 

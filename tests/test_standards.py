@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opgen.numbers.numerics import FORMATS, rounded, ulp
+from opgen.numbers.formats import FORMATS
+from opgen.numbers.rounding import rounded, ulp
 from opgen.verdict import metrics, standards
 from opgen.verdict.metrics import Table, measure
 from opgen.verdict.standards import precision, row

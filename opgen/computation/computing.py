@@ -16,11 +16,13 @@ from opgen.computation import kernels
 from opgen.computation.inputs import SMALL, Inputs, fill
 from opgen.computation.inputs import Arrays as Arrays
 from opgen.golden import kernel
+from opgen.numbers.arrays import Array
 from opgen.numbers.bounds import Limits, Sums, bounds, certain_overflows, formats_of
 from opgen.numbers.exact import golden_exact, magnitude_exact
-from opgen.numbers.numerics import DTYPES, Array, kept_in, stored
+from opgen.numbers.formats import DTYPES
 from opgen.numbers.readings import as_far_apart, share, without_subnormals
 from opgen.numbers.recipes import RECIPES
+from opgen.numbers.rounding import kept_in, stored
 from opgen.suites.batch import Batch
 
 

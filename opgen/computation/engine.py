@@ -18,7 +18,7 @@ from opgen.bundle.layout import Layout
 from opgen.bundle.writer import Writer
 from opgen.computation import cluster, computing, processes
 from opgen.computation.computing import Arrays
-from opgen.numbers.numerics import Array
+from opgen.numbers.arrays import Array
 from opgen.suites.batch import Batch
 from opgen.suites.suite import Suite
 

@@ -17,10 +17,12 @@ from opgen.computation.kernels import blamed
 from opgen.computation.storage import given, through
 from opgen.golden import kernel
 from opgen.model import TensorDesc
+from opgen.numbers.arrays import Array
 from opgen.numbers.fill import draw, draw_alike, keys
-from opgen.numbers.numerics import DTYPES, Array, format_of, in_compute, stored
+from opgen.numbers.formats import DTYPES, format_of
 from opgen.numbers.readings import has_subnormals
 from opgen.numbers.recipes import RECIPES, quantum
+from opgen.numbers.rounding import in_compute, stored
 from opgen.numbers.slot import Role, Slot
 from opgen.suites.batch import Batch
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from opgen.golden import Kernel, kernel
 from opgen.model import FileError, Problem
-from opgen.numbers.numerics import DTYPES, Array
+from opgen.numbers.arrays import Array
+from opgen.numbers.formats import DTYPES
 from opgen.suites.batch import Batch
 
 NEEDED = ("golden", "magnitude", "depth")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from opgen.model import TensorDesc
-from opgen.numbers.numerics import DTYPES, Array, stored
+from opgen.numbers.arrays import Array
+from opgen.numbers.formats import DTYPES
+from opgen.numbers.rounding import stored
 from opgen.numbers.slot import Slot
 from opgen.numbers.views import index
 from opgen.suites.batch import Batch

@@ -14,7 +14,7 @@ from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.devices import Run
 from opgen.model import Code
-from opgen.numbers.numerics import Array
+from opgen.numbers.arrays import Array
 
 Tally = Counter[str]
 TIMEOUT = 60.0

@@ -23,7 +23,9 @@ from opgen.devices import NoDevice
 from opgen.devices._torchops import ADAPTERS, MODES, Unable
 from opgen.devices.torchnames import NATIVE, WIDE
 from opgen.model import NOT_RUN, TensorDesc
-from opgen.numbers.numerics import DTYPES, FORMATS, Array, in_compute, stored
+from opgen.numbers.arrays import Array
+from opgen.numbers.formats import DTYPES, FORMATS
+from opgen.numbers.rounding import in_compute, stored
 from opgen.page.book import book
 
 _WIDE, _NATIVE = ({dtype: getattr(torch, name) for dtype, name in names.items()} for names in (WIDE, NATIVE))

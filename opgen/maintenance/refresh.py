@@ -19,7 +19,8 @@ from opgen.bundle.reader import Bundle
 from opgen.computation import engine
 from opgen.computation.computing import Arrays
 from opgen.maintenance.lockfile import DIGEST, NOTHING, Entry, Lock, expectation_text
-from opgen.numbers.numerics import DTYPES, ulp_distance
+from opgen.numbers.formats import DTYPES
+from opgen.numbers.rounding import ulp_distance
 from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
 from opgen.resources import specs_folder

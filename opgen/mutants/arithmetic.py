@@ -11,7 +11,9 @@ import numpy as np
 from opgen.golden import Array
 from opgen.mutants.device import cast, store
 from opgen.mutants.mutant import Golden, Mutant, Names, Outputs, Values, Work, axes
-from opgen.numbers.numerics import binade, by_parts, format_of, rounded, stored
+from opgen.numbers.arrays import by_parts
+from opgen.numbers.formats import format_of
+from opgen.numbers.rounding import binade, rounded, stored
 
 PIECES = 8
 """Partial sums that a narrow accumulator adds up."""

@@ -15,7 +15,7 @@ import numpy as np
 from opgen.golden import Array, kernel
 from opgen.model import TensorDesc
 from opgen.mutants.mutant import Mutant, Outputs, Values, Work
-from opgen.numbers.numerics import in_compute, kept_in, rounded, stored
+from opgen.numbers.rounding import in_compute, kept_in, rounded, stored
 from opgen.numbers.views import index
 
 UNWRITTEN = np.nan

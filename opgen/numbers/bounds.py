@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opgen.numbers.numerics import DTYPES, FORMATS, Array, Format, binade, in_blocks, rounded
+from opgen.numbers.arrays import Array, in_blocks
+from opgen.numbers.formats import DTYPES, FORMATS, Format
+from opgen.numbers.rounding import binade, rounded
 
 _UP = 1.0 + 2.0**-40  # more than all float64 roundings of one evaluation here
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opgen.numbers.numerics import Array, by_parts
+from opgen.numbers.arrays import Array, by_parts
 
 Tensors: TypeAlias = Mapping[str, Array | None]
 Kernel: TypeAlias = Callable[[Any, Mapping[str, int], Collection[str]], Mapping[str, Array]]

@@ -13,8 +13,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.numbers.numerics import DTYPES, Array, blocks, is_tie, ulp
+from opgen.numbers.arrays import Array, blocks
+from opgen.numbers.formats import DTYPES
 from opgen.numbers.recipes import RECIPES, Draw
+from opgen.numbers.rounding import is_tie, ulp
 from opgen.numbers.slot import Slot
 from opgen.numbers.splitmix import STEP, hashed
 

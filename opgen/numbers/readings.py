@@ -11,7 +11,8 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from opgen.numbers.numerics import Array, Format, by_parts, format_of
+from opgen.numbers.arrays import Array, by_parts
+from opgen.numbers.formats import Format, format_of
 
 _DIFFERENCE = 2.0**-50  # two sums of absolute terms and their difference, each rounded to float64
 

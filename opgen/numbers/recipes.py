@@ -14,7 +14,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.numbers.numerics import Array, format_of, rounded
+from opgen.numbers.arrays import Array
+from opgen.numbers.formats import format_of
+from opgen.numbers.rounding import rounded
 from opgen.numbers.slot import Role, Slot, grid
 
 Values: TypeAlias = Callable[[Array, Array, Slot], Array]

@@ -10,7 +10,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from opgen.numbers.numerics import DTYPES, Array, format_of
+from opgen.numbers.arrays import Array
+from opgen.numbers.formats import DTYPES, format_of
 
 Role: TypeAlias = Literal["gradient", "operand", "centre", "scale"]
 """What a tensor is to its operator: the incoming gradient; a factor; group norm's ``mean``; its positive ``rstd``."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from opgen.numbers.numerics import Array
+from opgen.numbers.arrays import Array
 
 
 @lru_cache(maxsize=32)

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
-from opgen.numbers.numerics import Array
+from opgen.numbers.arrays import Array
 from opgen.verdict.explain import Compared
 from opgen.verdict.metrics import BINS
 

@@ -6,7 +6,7 @@ from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 from opgen.model import ANY_ERROR, TensorDesc
-from opgen.numbers.numerics import DTYPES
+from opgen.numbers.formats import DTYPES
 from opgen.repro.described import Tensor, folded, kinds, parts, summary, tensors
 
 if TYPE_CHECKING:

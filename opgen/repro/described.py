@@ -11,7 +11,7 @@ import numpy as np
 from opgen.bundle.dtypes import numpy_dtype
 from opgen.calls.words import words
 from opgen.model import TensorDesc, written
-from opgen.numbers.numerics import Array
+from opgen.numbers.arrays import Array
 from opgen.page.book import book
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ from opgen.devices import Run
 from opgen.diff import diff
 from opgen.judge.oracle import judge
 from opgen.model import Call, Case, Code, FileError, Problem, TensorDesc
-from opgen.numbers.numerics import DTYPES, Array
+from opgen.numbers.arrays import Array
+from opgen.numbers.formats import DTYPES
 from opgen.numbers.recipes import DEFAULT
 from opgen.page.book import book
 from opgen.page.spec import Spec

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from opgen.devices.torchnames import NATIVE, WIDE
 from opgen.model import TensorDesc
-from opgen.numbers.numerics import DTYPES, FORMATS, in_compute
+from opgen.numbers.formats import DTYPES, FORMATS
+from opgen.numbers.rounding import in_compute
 from opgen.numbers.views import index
 from opgen.repro.described import NO_ANSWER, folded, parts, summary, tensors
 

@@ -17,7 +17,7 @@ from opgen.calls.words import words
 from opgen.judge.library import Answers
 from opgen.judge.oracle import Judgement
 from opgen.language.parts import NOTHING
-from opgen.numbers.numerics import DTYPES
+from opgen.numbers.formats import DTYPES
 from opgen.page.rules import Guard, Rule, holds
 from opgen.page.spec import Spec
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from opgen.calls.jsonl import NamedCall
 from opgen.model import FileError, Problem, TensorDesc
-from opgen.numbers.numerics import DTYPES, Array
+from opgen.numbers.arrays import Array
+from opgen.numbers.formats import DTYPES
 from opgen.yamlfile import did_you_mean
 
 

@@ -14,7 +14,7 @@ from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.plain import to_plain
 from opgen.calls.words import words
 from opgen.model import LONGEST_ID, FileError, Problem, natural, unkept
-from opgen.numbers.numerics import Array
+from opgen.numbers.arrays import Array
 from opgen.numbers.recipes import DEFAULT, RECIPES
 from opgen.page.book import Book, book
 from opgen.page.spec import Spec

@@ -11,7 +11,7 @@ import numpy as np
 
 from opgen.calls.distinct import chosen
 from opgen.model import Argument, Call, TensorDesc
-from opgen.numbers.numerics import DTYPES
+from opgen.numbers.formats import DTYPES
 from opgen.page.spec import Spec
 
 Stored: TypeAlias = tuple[str, Literal["input", "golden", "bound"], str, int]

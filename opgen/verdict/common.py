@@ -17,7 +17,7 @@ from opgen.calls.plain import make_call, new_memory
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn, from_calls
 from opgen.calls.words import words
 from opgen.model import Verdict
-from opgen.numbers.numerics import Array
+from opgen.numbers.arrays import Array
 from opgen.page.binding import TableView
 from opgen.page.book import book
 from opgen.page.spec import Spec

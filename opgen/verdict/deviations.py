@@ -20,8 +20,10 @@ from opgen.golden import Kernel, kernel
 from opgen.judge import library
 from opgen.judge.errata import Numeric
 from opgen.judge.oracle import judge
+from opgen.numbers.arrays import Array
 from opgen.numbers.bounds import bound, gamma
-from opgen.numbers.numerics import FORMATS, Array, Format, binade, in_compute, kept_in, rounded
+from opgen.numbers.formats import FORMATS, Format
+from opgen.numbers.rounding import binade, in_compute, kept_in, rounded
 from opgen.page.book import book
 from opgen.page.modes import computed
 from opgen.page.spec import Spec

@@ -11,7 +11,8 @@ import numpy as np
 
 from opgen.bundle.case import CaseView
 from opgen.numbers import canary
-from opgen.numbers.numerics import DTYPES, Array
+from opgen.numbers.arrays import Array
+from opgen.numbers.formats import DTYPES
 from opgen.page.book import book
 from opgen.verdict.likeness import resembles
 from opgen.verdict.pattern import axis_names, describe

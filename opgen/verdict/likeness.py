@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from opgen.numbers.numerics import DTYPES, Array
+from opgen.numbers.arrays import Array
+from opgen.numbers.formats import DTYPES
 from opgen.verdict.measuring import flat
 
 NEAR, APART = 1e-2, 1e-1

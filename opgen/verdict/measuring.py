@@ -9,7 +9,8 @@ import numpy as np
 
 from opgen.bundle.dtypes import BundleError, words_of
 from opgen.bundle.reader import Bundle
-from opgen.numbers.numerics import DTYPES, Array
+from opgen.numbers.arrays import Array
+from opgen.numbers.formats import DTYPES
 from opgen.page.book import book
 from opgen.verdict.answers import Answers, Outputs
 from opgen.verdict.metrics import Table, measure, pieces

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from opgen.numbers.numerics import FORMATS, Array, binade
+from opgen.numbers.arrays import Array
+from opgen.numbers.formats import FORMATS
+from opgen.numbers.rounding import binade
 from opgen.verdict import standards
 from opgen.verdict.standards import row
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from opgen.numbers.numerics import Array
+from opgen.numbers.arrays import Array
 
 _WORDS = {"N": "sample", "C": "channel", "D": "slice", "H": "row", "W": "column", "G": "group", "K": "filter", "P": "position"}
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeVar
 
-from opgen.numbers.numerics import DTYPES, FORMATS
+from opgen.numbers.formats import DTYPES, FORMATS
 
 T = TypeVar("T")
 

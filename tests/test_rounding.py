@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opgen.numbers import numerics
-from opgen.numbers.numerics import DTYPES, FORMATS, format_of, in_compute, is_tie, rounded, stored, ulp, ulp_distance
+from opgen.numbers import rounding
+from opgen.numbers.formats import DTYPES, FORMATS, format_of
+from opgen.numbers.rounding import in_compute, is_tie, rounded, stored, ulp, ulp_distance
 
 HALVES = ["FLOAT16", "BFLOAT16"]
 
@@ -187,7 +188,7 @@ def test_ulp_distance_special(name: str) -> None:
 
 
 def test_documentation() -> None:
-    assert doctest.testmod(numerics).failed == 0
+    assert doctest.testmod(rounding).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The floating-point formats of the vendor: roundings, units in the last place, and how far two values are apart.
+"""Roundings to the vendor's formats, units in the last place, and how far two values are apart.
 
 Every rounding starts from float64 and happens once. Going through float32 on the way to BFLOAT16 would round twice:
 ``1 + 2**-8 + 2**-40`` must become ``1 + 2**-7``, but float32 first drops the last term and leaves a tie, which goes
@@ -8,136 +8,13 @@ All functions are element by element, so their bits depend on nothing but the va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, TypeAlias
-
-import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[Any]
+from opgen.numbers.arrays import Array, by_parts, in_blocks
+from opgen.numbers.formats import DTYPES, FORMATS, Format, format_of
 
 _EXPONENT = np.int64(0x7FF0_0000_0000_0000)
-_BLOCK = 1 << 15
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A binary floating-point format: ``digits`` significant bits (the hidden one counted), normal from ``2**low``."""
-
-    name: str
-    digits: int
-    low: int
-    high: int
-
-    @property
-    def unit(self) -> float:
-        """Unit roundoff: the largest relative error of one rounding to nearest."""
-        return 2.0**-self.digits
-
-    @property
-    def min_normal(self) -> float:
-        return 2.0**self.low
-
-    @property
-    def min_subnormal(self) -> float:
-        return 2.0 ** (self.low - self.digits + 1)
-
-    @property
-    def max(self) -> float:
-        return (2.0 - 2.0 ** (1 - self.digits)) * 2.0**self.high
-
-    @property
-    def half_ulp_at_max(self) -> float:
-        """What a value may exceed :attr:`max` by before round to nearest makes it infinite."""
-        return 2.0 ** (self.high - self.digits)
-
-
-FORMATS: Mapping[str, Format] = MappingProxyType(
-    {
-        "FLOAT16": Format("FLOAT16", 11, -14, 15),
-        "BFLOAT16": Format("BFLOAT16", 8, -126, 127),
-        "HFLOAT32": Format("HFLOAT32", 12, -126, 127),
-        "FLOAT": Format("FLOAT", 24, -126, 127),
-        "DOUBLE": Format("DOUBLE", 53, -1022, 1023),
-    }
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Dtype:
-    """A vendor dtype that can hold data. ``part`` is the format of a value, or of each part of a complex one.
-
-    ``golden`` is the dtype that goldens of an output are kept in, one precision wider where there is one.
-    """
-
-    name: str
-    numpy: np.dtype[Any]
-    part: Format
-    golden: str
-    complex: bool = False
-
-    @property
-    def bound(self) -> str:
-        """The dtype that bounds of an output are kept in: FLOAT, and two of them (real, imaginary) for a complex one."""
-        return "COMPLEX64" if self.complex else "FLOAT"
-
-    @property
-    def wide(self) -> np.dtype[Any]:
-        """The numpy dtype that goldens are computed in."""
-        return np.dtype(np.complex128 if self.complex else np.float64)
-
-
-DTYPES: Mapping[str, Dtype] = MappingProxyType(
-    {
-        "FLOAT16": Dtype("FLOAT16", np.dtype(np.float16), FORMATS["FLOAT16"], "FLOAT"),
-        "BFLOAT16": Dtype("BFLOAT16", np.dtype(ml_dtypes.bfloat16), FORMATS["BFLOAT16"], "FLOAT"),
-        "FLOAT": Dtype("FLOAT", np.dtype(np.float32), FORMATS["FLOAT"], "DOUBLE"),
-        "DOUBLE": Dtype("DOUBLE", np.dtype(np.float64), FORMATS["DOUBLE"], "DOUBLE"),
-        "COMPLEX64": Dtype("COMPLEX64", np.dtype(np.complex64), FORMATS["FLOAT"], "COMPLEX128", complex=True),
-        "COMPLEX128": Dtype("COMPLEX128", np.dtype(np.complex128), FORMATS["DOUBLE"], "COMPLEX128", complex=True),
-    }
-)
-
-
-def format_of(dtype: str) -> Format:
-    """The format of a dtype that holds data, or of a compute dtype."""
-    return DTYPES[dtype].part if dtype in DTYPES else FORMATS[dtype]
-
-
-def by_parts(function: Callable[..., Array], *values: Array) -> Array:
-    """Apply a function of real arrays to the real and to the imaginary parts; real arrays go straight through.
-
-    The result is complex when the first array is.
-    """
-    if not np.iscomplexobj(values[0]):
-        return function(*values)
-    real = function(*(v.real for v in values))
-    whole = np.empty(real.shape, dtype=np.result_type(real.dtype, np.complex64))
-    whole.real = real
-    whole.imag = function(*(v.imag for v in values))
-    return whole
-
-
-def blocks(total: int) -> Iterator[slice]:
-    """Cuts a range into pieces so small that scratch of their size stays in cache."""
-    for start in range(0, total, _BLOCK):
-        yield slice(start, min(start + _BLOCK, total))
-
-
-def in_blocks(function: Callable[..., Array], kind: npt.DTypeLike, first: Array, *others: Array) -> Array:
-    """Apply a function of equally long arrays a block at a time, as 1-D arrays.
-
-    The arrays are read as float64; those without axes reach the function as they are. The result has the first one's shape.
-    """
-    arrays = [np.asarray(array, dtype=np.float64) for array in (first, *others)]
-    flat = [array.reshape(-1) if array.ndim else array for array in arrays]
-    result = np.empty(first.size, dtype=kind)
-    for piece in blocks(result.size):
-        result[piece] = function(*(array[piece] if array.ndim else array for array in flat))
-    return result.reshape(first.shape)
+"""The bits of a float64 that hold its exponent."""
 
 
 def binade(values: Array, low: int) -> Array:

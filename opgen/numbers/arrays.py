@@ -1,0 +1,47 @@
+"""Arrays in pieces: complex ones by parts, long ones by blocks that stay in cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+
+_BLOCK = 1 << 15
+"""Elements of a block: 256 KiB of float64."""
+
+
+def by_parts(function: Callable[..., Array], *values: Array) -> Array:
+    """Apply a function of real arrays to the real and to the imaginary parts; real arrays go straight through.
+
+    The result is complex when the first array is.
+    """
+    if not np.iscomplexobj(values[0]):
+        return function(*values)
+    real = function(*(v.real for v in values))
+    whole = np.empty(real.shape, dtype=np.result_type(real.dtype, np.complex64))
+    whole.real = real
+    whole.imag = function(*(v.imag for v in values))
+    return whole
+
+
+def blocks(total: int) -> Iterator[slice]:
+    """Cuts a range into pieces so small that scratch of their size stays in cache."""
+    for start in range(0, total, _BLOCK):
+        yield slice(start, min(start + _BLOCK, total))
+
+
+def in_blocks(function: Callable[..., Array], kind: npt.DTypeLike, first: Array, *others: Array) -> Array:
+    """Apply a function of equally long arrays a block at a time, as 1-D arrays.
+
+    The arrays are read as float64; those without axes reach the function as they are. The result has the first one's shape.
+    """
+    arrays = [np.asarray(array, dtype=np.float64) for array in (first, *others)]
+    flat = [array.reshape(-1) if array.ndim else array for array in arrays]
+    result = np.empty(first.size, dtype=kind)
+    for piece in blocks(result.size):
+        result[piece] = function(*(array[piece] if array.ndim else array for array in flat))
+    return result.reshape(first.shape)
