@@ -14,8 +14,9 @@ from typing import TypeAlias
 import numpy as np
 
 from opgen.numbers.arrays import Array, blocks
+from opgen.numbers.draws import Draw
 from opgen.numbers.formats import DTYPES
-from opgen.numbers.recipes import RECIPES, Draw
+from opgen.numbers.recipes import RECIPES
 from opgen.numbers.rounding import is_tie, ulp
 from opgen.numbers.slot import Slot
 from opgen.numbers.splitmix import STEP, hashed
