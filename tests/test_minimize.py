@@ -23,7 +23,8 @@ from opgen.numbers.rounding import stored
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.repro.described import summary
-from opgen.repro.minimize import Failing, elements_of, minimize
+from opgen.repro.failing import Failing, elements_of
+from opgen.repro.minimize import minimize
 from opgen.repro.simplify import assemble, complexity, point_of, simpler
 from opgen.suites.suite import call_suite
 

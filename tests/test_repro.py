@@ -25,7 +25,8 @@ from opgen.devices import aclnn
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.repro import files, torch
-from opgen.repro.minimize import Search, minimize
+from opgen.repro.minimize import minimize
+from opgen.repro.search import Search
 from opgen.suites.suite import call_suite
 from tests import device_sample, loopback
 

@@ -41,7 +41,8 @@ def command(
     from opgen.interop.folder import file_name, misplaced
     from opgen.model import FileError, Problem
     from opgen.repro import files, torch
-    from opgen.repro.minimize import Failing, minimize
+    from opgen.repro.failing import Failing
+    from opgen.repro.minimize import minimize
     from opgen.verdict.statuses import BAD
 
     with opgen.open(bundle) as file:

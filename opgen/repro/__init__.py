@@ -7,12 +7,9 @@ where the call could not be made.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from opgen.repro import cpp, python, torch
-
-if TYPE_CHECKING:
-    from opgen.repro.minimize import Failing
+from opgen.repro.failing import Failing
 
 
 def files(failing: Failing) -> dict[str, str]:

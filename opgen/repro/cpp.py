@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from math import isfinite, isnan
-from typing import TYPE_CHECKING
 
 from opgen.model import ANY_ERROR, TensorDesc
 from opgen.numbers.formats import DTYPES
 from opgen.repro.described import Tensor, folded, kinds, parts, summary, tensors
-
-if TYPE_CHECKING:
-    from opgen.repro.minimize import Failing
+from opgen.repro.failing import Failing
 
 _C = {"tensor": "const aclTensor*", "output": "aclTensor*", "int_array": "const aclIntArray*", "bool_array": "const aclBoolArray*",
       "bool": "bool", "int8": "int8_t", "int32": "int", "int64": "int64_t"}  # fmt: skip

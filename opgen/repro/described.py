@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,7 @@ from opgen.calls.words import words
 from opgen.model import TensorDesc, written
 from opgen.numbers.arrays import Array
 from opgen.page.book import book
-
-if TYPE_CHECKING:
-    from opgen.repro.minimize import Failing
+from opgen.repro.failing import Failing
 
 WIDTH = 120
 NO_ANSWER = """\
@@ -103,6 +102,4 @@ def summary(failing: Failing) -> list[str]:
 
 
 def _wrapped(text: str) -> list[str]:
-    import textwrap
-
     return textwrap.wrap(text, WIDTH - 4)

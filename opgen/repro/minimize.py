@@ -1,7 +1,7 @@
 """From a failing case to the simplest call that still fails.
 
-Simpler calls are proposed by :mod:`opgen.repro.simplify`, labelled by the oracle, given data and goldens, run on the device and judged
-like any other case. A step is taken only where the call breaks the same rules as before (none, if it was legal), so the search
+Simpler calls are proposed by :mod:`opgen.repro.simplify`, labelled by the oracle, and run and judged by
+:mod:`opgen.repro.search`. A step is taken only where the call breaks the same rules as before (none, if it was legal), so the search
 never leaves what it set out to show.
 """
 
@@ -9,77 +9,37 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from opgen.bundle.case import CaseView
-from opgen.bundle.reader import Bundle
-from opgen.bundle.results import Results
-from opgen.bundle.resultsfile import Result
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.plain import make_call, to_plain
+from opgen.calls.plain import make_call
 from opgen.calls.table import from_calls
-from opgen.computation import engine
 from opgen.devices import Run
-from opgen.diff import diff
+from opgen.devices.run import TIMEOUT
 from opgen.judge.oracle import judge
-from opgen.model import Call, Case, Code, FileError, Problem, TensorDesc
-from opgen.numbers.arrays import Array
-from opgen.numbers.formats import DTYPES
+from opgen.model import Call, FileError, Problem
 from opgen.numbers.recipes import DEFAULT
 from opgen.page.book import book
 from opgen.page.spec import Spec
-from opgen.planning.fitting import shipped_plan
 from opgen.planning.strides import VIEWS
+from opgen.repro.failing import Failing, elements_of
+from opgen.repro.search import Search
 from opgen.repro.simplify import Point, assemble, complexity, merged, point_of, simpler, simpler_in_pairs
-from opgen.suites.suite import Suite, call_suite
-from opgen.verdict.statuses import BAD, CRASHED
+from opgen.verdict.statuses import CRASHED
 
 AT_ONCE = (6, 12, 24, 48)
 """Calls that are run together, the simplest ones first; a device that died of the first call is asked few at a time."""
 PLAIN = ("one_hot", "ones", "integers", "grid")
 """Recipes to end with, the simplest data first."""
-
-
-@dataclass(frozen=True)
-class Failing:
-    """A call that fails, with everything that shows it: storages of the inputs, goldens, bounds, what the device answered.
-
-    ``own``: its data are those of the case that the search began with, and no recipe draws them.
-    """
-
-    call: Call
-    id: str
-    recipe: str
-    compute: str
-    seed: int
-    verdict: str
-    detail: str
-    status: Code | None
-    run_status: Code | None
-    codes: tuple[Code, ...]
-    storage: Mapping[str, Array]
-    golden: Mapping[str, Array]
-    bound: Mapping[str, Array]
-    outputs: Mapping[str, Array]
-    own: bool = False
-
-    @property
-    def kind(self) -> tuple[str, Code | None, Code | None]:
-        """What must stay the same: the verdict, and words or codes of both phases."""
-        return self.verdict, self.status, self.run_status
-
-    @property
-    def elements(self) -> int:
-        """Elements of all tensors of the call."""
-        return elements_of(self.call)
-
-    def plain(self) -> dict[str, Any]:
-        """The call as contracts spell it."""
-        return {"id": self.id, "op": self.call.api, "product": self.call.product, "args": to_plain(self.call)}
+DRAWS = 4
+"""Draws of each of these recipes that are tried: a fault may need luck."""
+MOST_RUN = 3000
+"""Calls that are run at most, where nobody says how many."""
 
 
 @dataclass(frozen=True)
@@ -92,74 +52,8 @@ class Minimal:
     ran: int
 
 
-def elements_of(call: Call) -> int:
-    """Elements of all tensors of a call."""
-    return sum(int(np.prod(value.shape, dtype=object)) for value in call.args.values() if isinstance(value, TensorDesc))
-
-
-class Search:
-    """The calls of one search: written, run and judged in a folder that is thrown away.
-
-    ``data`` are inputs by name, for the calls whose inputs have just these shapes and may hold them; those of others are drawn.
-    """
-
-    def __init__(self, backend: Run, device: str, timeout: float, seed: int, folder: Path, most: int = 3000) -> None:
-        self.backend, self.device, self.timeout, self.seed, self.folder, self.most = backend, device, timeout, seed, folder, most
-        self.data: Mapping[str, Array] = {}
-        self.ran = 0
-
-    def failing(self, calls: Sequence[NamedCall], recipe: str) -> list[Failing]:
-        """Those of the calls that fail, in their order."""
-        if not calls:
-            return []
-        known, forms = book(), {name: (array.shape, np.iscomplexobj(array)) for name, array in self.data.items()}
-        own = {one.id: self.data for one in calls if forms and _forms(one.call) == forms}
-        pages, plans = (lambda call: known.by_page[call.api, call.product]), (lambda spec: shipped_plan(known.of(spec.api)))
-        made = call_suite(calls, pages, plans, given=own)
-        suite = with_recipe(made, recipe)
-        self.ran += len(calls)
-        bundle, results = self.folder / f"{self.ran}.h5", self.folder / f"{self.ran}.results.h5"
-        engine.write(suite, bundle, {"seed": self.seed}, seed=self.seed)
-        by_id = {one.id: one.call for one in calls}
-        with Bundle(bundle) as file:
-            with Results.create(results, file) as out:
-                self.backend(file, out, cases=file.ids, device=self.device, timeout=self.timeout, progress=lambda case: None)
-            with Results.open(results) as answers:
-                verdicts = {one.case: one for one in diff(file, answers)}
-                bad = [case for case in file if verdicts[case.id].verdict in BAD]
-                found = [
-                    replace(_failing(case, by_id[case.id], verdicts[case.id], answers, recipe, self.seed), own=case.id in own)
-                    for case in bad
-                ]
-        bundle.unlink()
-        results.unlink()
-        place = {one.id: i for i, one in enumerate(calls)}
-        return sorted(found, key=lambda one: place[one.id])
-
-
-def _forms(call: Call) -> dict[str, tuple[tuple[int, ...], bool]]:
-    """Shape of each input that is no null pointer, and whether it is complex."""
-    inputs = book().by_page[call.api, call.product].inputs
-    return {p.name: (desc.shape, DTYPES[desc.dtype].complex) for p in inputs if isinstance(desc := call.args[p.name], TensorDesc)}
-
-
-def _failing(case: CaseView, call: Call, verdict: Any, answers: Any, recipe: str, seed: int) -> Failing:
-    answer: Result | None = answers[case.id] if case.id in answers else None  # noqa: SIM401  it has no get
-    return Failing(
-        call=call, id=case.id, recipe=recipe, compute=case.compute, seed=seed, verdict=verdict.verdict, detail=verdict.detail,
-        status=answer.status if answer else None, run_status=answer.run_status if answer else None, codes=case.expect.codes,
-        storage=dict(case.storage), golden=dict(case.golden), bound=dict(case.bound), outputs=dict(answer.outputs) if answer else {},
-    )  # fmt: skip
-
-
-def with_recipe(suite: Suite, recipe: str) -> Suite:
-    """A suite with the data of another recipe."""
-    cases: list[Case] = [case._replace(recipe=recipe) if case.phase == 2 else case for case in suite.cases]
-    return replace(suite, cases=cases, batches=[replace(batch, recipe=recipe) for batch in suite.batches])
-
-
 def minimize(
-    case: CaseView, backend: Run, *, device: str = "", timeout: float = 60.0, seed: int = 0, most: int = 3000,
+    case: CaseView, backend: Run, *, device: str = "", timeout: float = TIMEOUT, seed: int = 0, most: int = MOST_RUN,
     progress: Callable[[Failing], None] | None = None,
 ) -> Minimal:  # fmt: skip
     """The simplest call that fails as a case does, found by running at most ``most`` calls on a device.
@@ -171,7 +65,7 @@ def minimize(
     call = make_call(case.op, case.product, case.call["args"], book().kinds)
     recipe = case.recipe or DEFAULT
     with tempfile.TemporaryDirectory(prefix="opgen-minimize-") as folder:
-        search = Search(backend, device, timeout, seed, Path(folder), most)
+        search = Search(backend, device, timeout, seed, Path(folder))
         search.data = dict(case.inputs)
         again = search.failing([NamedCall(case.id, call, {})], recipe)
         if not again:
@@ -181,7 +75,7 @@ def minimize(
         point = _named(search, spec, best, rules)
         seen = {_key(best.call), _key(point.call)}
         while search.ran < most:
-            found = _step(search, point, best, rules, seen)
+            found = _step(search, point, best, rules, seen, most)
             if found is None:
                 break
             (point, best), steps = found, steps + 1
@@ -209,14 +103,16 @@ def _named(search: Search, spec: Spec, best: Failing, rules: frozenset[str]) -> 
     return found[0][0] if found else alike[0]
 
 
-def _step(search: Search, point: Point, best: Failing, rules: frozenset[str], seen: set[str]) -> tuple[Point, Failing] | None:
-    """A simpler call that fails in the same way: by one change, else by two; None where there is none."""
+def _step(
+    search: Search, point: Point, best: Failing, rules: frozenset[str], seen: set[str], most: int
+) -> tuple[Point, Failing] | None:  # fmt: skip
+    """A simpler call that fails in the same way: by one change, else by two; None where there is none, or ``most`` calls have been run."""
     for way in (simpler, simpler_in_pairs):
         candidates = _legal(point, way(point), complexity(best.call), rules, seen)
         sizes = iter((AT_ONCE[0],) * len(candidates) if best.verdict == CRASHED else AT_ONCE)
         size = AT_ONCE[0]
-        while candidates and search.ran < search.most:
-            size = min(next(sizes, size), search.most - search.ran)
+        while candidates and search.ran < most:
+            size = min(next(sizes, size), most - search.ran)
             some, candidates = candidates[:size], candidates[size:]
             found = _same(search, some, best)
             if found:
@@ -266,7 +162,7 @@ def _plainer(search: Search, best: Failing) -> Failing:
     for recipe in PLAIN:
         if recipe == best.recipe and not best.own:
             return best
-        several = [NamedCall(f"{best.id}-{recipe}-{i}", best.call, {}) for i in range(4)]
+        several = [NamedCall(f"{best.id}-{recipe}-{i}", best.call, {}) for i in range(DRAWS)]
         found = [one for one in search.failing(several, recipe) if one.kind == best.kind]
         if found:
             return found[0]

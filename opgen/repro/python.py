@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from opgen.model import ANY_ERROR, TensorDesc
 from opgen.repro.described import NO_ANSWER, Tensor, folded, kinds, numpy_name, summary, tensors
-
-if TYPE_CHECKING:
-    from opgen.repro.minimize import Failing
+from opgen.repro.failing import Failing
 
 _TYPES = {"bool": "c_bool", "int8": "c_int8", "int32": "c_int32", "int64": "c_int64"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opgen.devices.torchnames import NATIVE, WIDE
 from opgen.model import TensorDesc
@@ -12,9 +12,7 @@ from opgen.numbers.formats import DTYPES, FORMATS
 from opgen.numbers.rounding import in_compute
 from opgen.numbers.views import index
 from opgen.repro.described import NO_ANSWER, folded, parts, summary, tensors
-
-if TYPE_CHECKING:
-    from opgen.repro.minimize import Failing
+from opgen.repro.failing import Failing
 
 _HEAD = '''\
 """{summary}
