@@ -25,7 +25,8 @@ from opgen.planning.plan import plan_for
 from opgen.repro.described import summary
 from opgen.repro.failing import Failing, elements_of
 from opgen.repro.minimize import minimize
-from opgen.repro.simplify import assemble, complexity, point_of, simpler
+from opgen.repro.point import assemble, complexity, point_of
+from opgen.repro.simplify import simpler
 from opgen.suites.suite import call_suite
 
 Fault = Callable[[CaseView, dict[str, np.ndarray]], "int | str | None"]

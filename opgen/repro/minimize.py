@@ -28,8 +28,9 @@ from opgen.page.book import book
 from opgen.page.spec import Spec
 from opgen.planning.strides import VIEWS
 from opgen.repro.failing import Failing, elements_of
+from opgen.repro.point import Point, assemble, complexity, point_of
 from opgen.repro.search import Search
-from opgen.repro.simplify import Point, assemble, complexity, merged, point_of, simpler, simpler_in_pairs
+from opgen.repro.simplify import merged, simpler, simpler_in_pairs
 from opgen.verdict.statuses import CRASHED
 
 AT_ONCE = (6, 12, 24, 48)
