@@ -24,6 +24,7 @@ from opgen.bundle.claim import Claim, one_line
 from opgen.bundle.dtypes import DTYPES, FORMATS, BundleError
 from opgen.bundle.layout import Layout
 from opgen.bundle.recall import outputs, pieces, recall
+from opgen.bundle.tensorrow import TensorRow
 from opgen.bundle.unpack import unpack
 from opgen.bundle.verify import verify
 from opgen.bundle.writer import Writer
@@ -71,8 +72,8 @@ def test_cases_are_recalled_as_they_were(path: Path) -> None:
         ]
         assert outputs(bundle) == {"aclnnOne": {"gradInput"}, "aclnnTwo": {"gradInput"}}
         found = {int(at): bytes(piece) for rows, some in pieces(bundle, 100) for at, piece in zip(rows, some, strict=True)}
-        tensors = bundle.tables["tensors"].tolist()
-        assert found == {at: bundle.tensor(one).tobytes() for at, one in enumerate(tensors) if one[10] >= 0}
+        tensors = map(TensorRow._make, bundle.tables["tensors"].tolist())
+        assert found == {at: bundle.tensor(one).tobytes() for at, one in enumerate(tensors) if one.has_data}
 
 
 def test_booleans_and_nulls_keep_their_kind(path: Path) -> None:

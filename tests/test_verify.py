@@ -61,8 +61,8 @@ def test_a_flipped_bit_in_any_tensor_is_found_when_it_is_read(good: Path, tmp_pa
     target = tmp_path / "flipped.h5"
     with opgen.open(good) as bundle:
         spots = [
-            bundle.data.types[row[3]][1] + row[10] * bundle.data.types[row[3]][0].itemsize
-            for case in bundle for row in case.tensor_rows if row[10] >= 0 and row[9]
+            bundle.data.types[row.dtype][1] + row.position * bundle.data.types[row.dtype][0].itemsize
+            for case in bundle for row in case.tensor_rows if row.has_data and row.elements
         ]  # fmt: skip
     for at in spots:
         torn = bytearray(whole)

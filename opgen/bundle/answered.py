@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opgen.bundle import container
-from opgen.bundle.blocks import DIGEST
 from opgen.bundle.data import fill
+from opgen.bundle.digest import DIGEST_SIZE, DIGEST_TYPE
 from opgen.bundle.dtypes import ALIGNMENT, DTYPES, BundleError, enum, named, numpy_dtype, stored_dtypes, text
 from opgen.bundle.pools import Lists, Strings
 
@@ -102,7 +102,7 @@ def _copy(output: Output, fd: int, target: int, case: str) -> None:
         fill(output.path, output.fd, piece, output.start + start)
         digest.update(piece.data)
         container.write_at(fd, piece, target + start)
-    if digest.digest()[:DIGEST] != output.digest:
+    if digest.digest()[:DIGEST_SIZE] != output.digest:
         raise BundleError(f"{output.path}: damaged: {case}: {output.name} does not match its digest")
 
 
@@ -116,5 +116,5 @@ def _results_dtype(width: int) -> np.dtype[Any]:
 def _tensors_dtype(names: list[str]) -> np.dtype[Any]:
     return np.dtype([
         ("result", "<u4"), ("name", named(names)), ("dtype", enum(DTYPES)), ("shape", "<u4"),
-        ("elements", "<i8"), ("position", "<i8"), ("digest", f"V{DIGEST}"),
+        ("elements", "<i8"), ("position", "<i8"), ("digest", DIGEST_TYPE),
     ])  # fmt: skip

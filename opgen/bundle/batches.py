@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import sha256
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from opgen.bundle.blocks import DIGEST
+from opgen.bundle.digest import digest_of
 from opgen.bundle.dtypes import ALIGNMENT, ROLES, BundleError
+from opgen.bundle.tensorrow import TensorRow
 
 if TYPE_CHECKING:
     from opgen.bundle.reader import Bundle
@@ -90,29 +91,30 @@ def _runs(bundle: Bundle, firsts: np.ndarray, counts: np.ndarray, size: np.ndarr
 
 def _read(bundle: Bundle, rows: range, first: int, count: int) -> dict[tuple[str, str], np.ndarray]:
     table = bundle.tables["tensors"]
-    chosen = [(at, row) for at, row in enumerate(table[first : first + count].tolist(), first) if row[10] >= 0]
+    described = map(TensorRow._make, table[first : first + count].tolist())
+    chosen = [(at, row) for at, row in enumerate(described, first) if row.has_data]
     arrays = {}
     for number, (kind, start, limit) in bundle.data.types.items():
-        mine = [(at, row) for at, row in chosen if row[3] == number]
-        full = [row for _, row in mine if row[9]]
+        mine = [(at, row) for at, row in chosen if row.dtype == number]
+        full = [row for _, row in mine if row.elements]
         if not mine:
             continue
-        low = min((row[10] for row in full), default=0)
-        stride = sum(-(-row[9] * kind.itemsize // ALIGNMENT) * ALIGNMENT for row in full)
-        last = max((row[10] + row[9] - low for row in full), default=0) * kind.itemsize + stride * (len(rows) - 1)
+        low = min((row.position for row in full), default=0)
+        stride = sum(-(-row.elements * kind.itemsize // ALIGNMENT) * ALIGNMENT for row in full)
+        last = max((row.position + row.elements - low for row in full), default=0) * kind.itemsize + stride * (len(rows) - 1)
         if low * kind.itemsize + last > limit * kind.itemsize:
             raise BundleError(f"{bundle.path}: damaged: {bundle.ids[rows[0]]} lies outside the data")
         window = np.empty(last, dtype=np.uint8)
         bundle.data.fill(window, start + low * kind.itemsize)
         for at, row in mine:
-            offset, length = (row[10] - low) * kind.itemsize if row[9] else 0, row[9] * kind.itemsize
+            offset, length = (row.position - low) * kind.itemsize if row.elements else 0, row.elements * kind.itemsize
             if bundle.data.check:
                 digests = table["digest"][at : at + count * len(rows) : count].tolist()
-                _check(bundle, rows, window, offset, length, stride, digests, row[1])
+                _check(bundle, rows, window, offset, length, stride, digests, row.name)
             stack = as_strided(window[offset:], (len(rows), length), (stride, 1)).view(kind)
-            shape = bundle.sequence(row[5]) or ()
-            plain = row[6] == 0 and row[7] == 0 and int(np.prod(shape, dtype=object)) == row[9]
-            arrays[bundle.names[row[1]], _ROLES[row[2]]] = stack.reshape(len(rows), *shape) if plain else stack
+            shape = bundle.sequence(row.shape) or ()
+            whole = row.is_whole and prod(shape) == row.elements
+            arrays[bundle.names[row.name], _ROLES[row.role]] = stack.reshape(len(rows), *shape) if whole else stack
     return arrays
 
 
@@ -123,6 +125,6 @@ def _check(
     view = window.data
     for at, digest in enumerate(digests):
         start = offset + at * stride
-        if sha256(view[start : start + length]).digest()[:DIGEST] != digest:
+        if digest_of(view[start : start + length]) != digest:
             where = f"{bundle.ids[rows[at]]}: {bundle.names[name]}"
             raise BundleError(f"{bundle.path}: damaged: {where} does not match its digest")

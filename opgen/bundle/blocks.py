@@ -18,12 +18,10 @@ import numpy as np
 
 from opgen.bundle.column import spread
 from opgen.bundle.container import write_at
+from opgen.bundle.digest import DIGEST_TYPE
 from opgen.bundle.dtypes import ALIGNMENT, DTYPES, BundleError, numpy_dtype, stored_dtypes
 from opgen.bundle.interrupts import held_back
 from opgen.bundle.layout import Layout
-
-DIGEST = 16
-"""Bytes of a tensor's digest: the first half of its SHA-256."""
 
 _LARGE = 1 << 16  # from here on a tensor is written straight from the caller's array
 _PIECE = 4 << 20  # bytes gathered before a write
@@ -31,7 +29,7 @@ _HASHED_ASIDE = 1 << 20  # from here on a digest is computed while the data are 
 
 _THREADS = min(4, os.cpu_count() or 1)
 _PADDING = [bytes(size) for size in range(ALIGNMENT)]
-_KEPT = np.dtype([("digest", f"V{DIGEST}"), ("rest", f"V{DIGEST}")])
+_KEPT = np.dtype([("digest", DIGEST_TYPE), ("rest", DIGEST_TYPE)])
 
 Arrays = Mapping[tuple[str, str], np.ndarray]
 Piece: TypeAlias = Any

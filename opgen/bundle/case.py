@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from opgen.bundle.dtypes import ROLES, BundleError
+from opgen.bundle.tensorrow import TensorRow
 from opgen.model import Argument, Break, Expectation, LibraryAnswer, TensorDesc, row_major
 
 if TYPE_CHECKING:
     from opgen.bundle.reader import Bundle
 
 _INPUT, _GOLDEN, _BOUND = ROLES["input"], ROLES["golden"], ROLES["bound"]
-_NO_DATA = -1
 
 
 class Parameter(NamedTuple):
@@ -61,8 +61,8 @@ class CaseView:
         self.bundle = bundle
         self.row = row
         self._record: tuple[Any, ...] | None = None
-        self._rows: list[tuple[Any, ...]] | None = None
-        self._by_role: tuple[dict[str, tuple[Any, ...]], ...] | None = None
+        self._rows: list[TensorRow] | None = None
+        self._by_role: tuple[dict[str, TensorRow], ...] | None = None
 
     def __repr__(self) -> str:
         return f"<case {self.id}>"
@@ -146,22 +146,23 @@ class CaseView:
         return Tensors(self, _BOUND)
 
     @property
-    def tensor_rows(self) -> list[tuple[Any, ...]]:
-        """The case's rows of ``/tensors``, as stored."""
+    def tensor_rows(self) -> list[TensorRow]:
+        """The case's rows of ``/tensors``."""
         if self._rows is None:
             first = self.fact("first_tensor")
-            self._rows = self.bundle.tables["tensors"][first : first + self.fact("tensors")].tolist()
+            stored = self.bundle.tables["tensors"][first : first + self.fact("tensors")].tolist()
+            self._rows = list(map(TensorRow._make, stored))
         return self._rows
 
     @property
-    def by_role(self) -> tuple[dict[str, tuple[Any, ...]], ...]:
+    def by_role(self) -> tuple[dict[str, TensorRow], ...]:
         """By number of a role, name to row of ``/tensors``, for the tensors that have data."""
         if self._by_role is None:
             names = self.bundle.names
             self._by_role = ({}, {}, {}, {})
             for row in self.tensor_rows:
-                if row[10] != _NO_DATA:
-                    self._by_role[row[2]][names[row[1]]] = row
+                if row.has_data:
+                    self._by_role[row.role][names[row.name]] = row
         return self._by_role
 
     def __getattr__(self, name: str) -> str:
@@ -177,8 +178,8 @@ class CaseView:
         described: dict[str, TensorDesc] = {}
         start = self.fact("first_tensor")
         for at, row in enumerate(self.tensor_rows):
-            if row[2] < _GOLDEN:
-                described[bundle.names[row[1]]] = self._desc(row, start + at)
+            if row.role < _GOLDEN:
+                described[bundle.names[row.name]] = self._desc(row, start + at)
         values = bundle.tables[f"attributes/{self.op}"][self.fact("attributes_row")].item()
         args: dict[str, Argument] = {}
         for name, kind, column, null in bundle.parameters[self.op]:
@@ -195,11 +196,11 @@ class CaseView:
                 args[name] = values[column]
         return args
 
-    def _desc(self, row: tuple[Any, ...], number: int) -> TensorDesc:
+    def _desc(self, row: TensorRow, number: int) -> TensorDesc:
         bundle = self.bundle
         return TensorDesc(
-            bundle.sequence(row[5]) or (), bundle.words["tensors.dtype"][row[3]], bundle.words["tensors.format"][row[4]],
-            bundle.sequence(row[6]), row[7], bundle.sequence(row[8]), bundle.ranges.get(number),
+            bundle.sequence(row.shape) or (), bundle.words["tensors.dtype"][row.dtype], bundle.words["tensors.format"][row.format],
+            bundle.sequence(row.strides), row.offset, bundle.sequence(row.storage_shape), bundle.ranges.get(number),
         )  # fmt: skip
 
 
@@ -217,22 +218,22 @@ def _plain(value: Argument) -> Any:
     return plain
 
 
-def _view(case: CaseView, name: str, storage: np.ndarray, row: tuple[Any, ...]) -> np.ndarray:
+def _view(case: CaseView, name: str, storage: np.ndarray, row: TensorRow) -> np.ndarray:
     """The logical view of a tensor on its storage; BundleError where it would leave the storage."""
-    shape = case.bundle.sequence(row[5]) or ()
-    if row[6] == 0 and row[7] == 0:
+    shape = case.bundle.sequence(row.shape) or ()
+    if row.is_whole:
         count = prod(shape)
         if count <= len(storage):
             return (storage if count == len(storage) else storage[:count]).reshape(shape)
         raise BundleError(f"{case.id}: {name}: {len(storage)} elements are too few for {list(shape)}")
-    strides = case.bundle.sequence(row[6])
+    strides = case.bundle.sequence(row.strides)
     if strides is None:
         strides = row_major(shape)
     if 0 in shape:
         return np.empty(shape, dtype=storage.dtype)
     reach = [(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]
-    low, high = row[7] + sum(r for r in reach if r < 0), row[7] + sum(r for r in reach if r > 0)
+    low, high = row.offset + sum(r for r in reach if r < 0), row.offset + sum(r for r in reach if r > 0)
     if not 0 <= low <= high < len(storage):
         raise BundleError(f"{case.id}: {name}: its view reaches elements {low} to {high} of {len(storage)}")
     steps = tuple(step * storage.itemsize if extent > 1 else 0 for extent, step in zip(shape, strides, strict=True))
-    return np.lib.stride_tricks.as_strided(storage[row[7] :], shape, steps)
+    return np.lib.stride_tricks.as_strided(storage[row.offset :], shape, steps)

@@ -60,7 +60,7 @@ def arrays(where: str, bundle: Bundle, row: int, given: Any) -> dict[str, np.nda
     if not given:
         return {}
     case, found = bundle[row], {}
-    written = [bundle.names[tensor[1]] for tensor in case.tensor_rows if tensor[2] == ROLES["output"]]
+    written = [bundle.names[tensor.name] for tensor in case.tensor_rows if tensor.role == ROLES["output"]]
     for name, value in given.items():
         if name not in written:
             raise BundleError(f"{where}: {name!r} is no output of the call (outputs: {', '.join(written) or 'none'})")

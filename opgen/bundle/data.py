@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from opgen.bundle.blocks import DIGEST
+from opgen.bundle.digest import digest_of
 from opgen.bundle.dtypes import DTYPES, BundleError, numpy_dtype
 from opgen.bundle.opening import Opened
 
@@ -33,7 +32,7 @@ class Data:
         start, size = self.span(dtype, elements, position)
         raw = np.empty(size, dtype=np.uint8)
         self.fill(raw, start)
-        if self.check and sha256(raw.data).digest()[:DIGEST] != digest:
+        if self.check and digest_of(raw.data) != digest:
             raise ValueError("does not match its digest")
         return raw.view(self.types[dtype][0])
 

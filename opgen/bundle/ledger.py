@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from opgen.bundle.answered import Answer, Output
-from opgen.bundle.blocks import DIGEST
 from opgen.bundle.container import write_at
+from opgen.bundle.digest import digest_of
 
 _FIRST = {"opgen answers": 1}
 
@@ -64,7 +63,7 @@ class Ledger:
     def _write(self, said: dict[str, Any], data: Sequence[memoryview] = ()) -> int:
         """Add an entry; returns where its data begin."""
         text = json.dumps(said).encode()
-        line = b"%s %s\n" % (_digest(text).hex().encode(), text)
+        line = b"%s %s\n" % (digest_of(text).hex().encode(), text)
         start = at = self._end + len(line)
         write_at(self._fd, line, self._end)
         for piece in data:
@@ -79,13 +78,13 @@ class Ledger:
             file.seek(0)
             for line in file:
                 digest, _, text = line.rstrip(b"\n").partition(b" ")
-                if digest != _digest(text).hex().encode() or not line.endswith(b"\n"):
+                if digest != digest_of(text).hex().encode() or not line.endswith(b"\n"):
                     return
                 said = json.loads(text)
                 told = [Output(name, dtype, tuple(shape), bytes.fromhex(kept), size) for name, dtype, shape, kept, size in
                         said.get("outputs", ())]  # fmt: skip
                 outputs = tuple(self._placed(told, file.tell()))
-                if any(_digest(file.read(one.size)) != one.digest for one in outputs):
+                if any(digest_of(file.read(one.size)) != one.digest for one in outputs):
                     return
                 yield said, outputs, file.tell()
 
@@ -96,5 +95,3 @@ class Ledger:
             start += one.size
 
 
-def _digest(data: bytes) -> bytes:
-    return sha256(data).digest()[:DIGEST]

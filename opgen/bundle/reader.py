@@ -13,6 +13,7 @@ from opgen.bundle.batches import Batch, batches
 from opgen.bundle.case import CaseView, Parameter
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.finished import Finished
+from opgen.bundle.tensorrow import TensorRow
 
 
 class Bundle(Finished):
@@ -74,12 +75,12 @@ class Bundle(Finished):
             result[name] = column
         return result
 
-    def tensor(self, row: tuple[Any, ...]) -> np.ndarray:
+    def tensor(self, row: TensorRow) -> np.ndarray:
         """The stored elements of one row of ``/tensors``: 1-D, owned by the caller. BundleError if damaged."""
         try:
-            return self.data.tensor(row[3], row[9], row[10], row[11])
+            return self.data.tensor(row.dtype, row.elements, row.position, row.digest)
         except ValueError as error:
-            where = f"{self.ids[row[0]]}: {self.names[row[1]]}"
+            where = f"{self.ids[row.case]}: {self.names[row.name]}"
             raise BundleError(f"{self.path}: damaged: {where} {error}") from None
 
     def sequence(self, number: int) -> tuple[int, ...] | None:

@@ -66,8 +66,8 @@ def _stored(view: CaseView) -> Iterator[DataTensor]:
     bundle = view.bundle
     roles, dtypes = bundle.words["tensors.role"], bundle.words["tensors.dtype"]
     for row in view.tensor_rows:
-        if row[10] >= 0:
-            yield DataTensor(bundle.names[row[1]], roles[row[2]], dtypes[row[3]], row[9])
+        if row.has_data:
+            yield DataTensor(bundle.names[row.name], roles[row.role], dtypes[row.dtype], row.elements)
 
 
 def outputs(bundle: Bundle) -> dict[str, set[str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import nullcontext
-from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,8 +14,8 @@ import numpy as np
 import opgen
 from opgen.bundle import answered, checks, container
 from opgen.bundle.answered import Answer, Output
-from opgen.bundle.blocks import DIGEST
 from opgen.bundle.claim import Claim, one_line
+from opgen.bundle.digest import digest_of
 from opgen.bundle.dtypes import DTYPES, NAMES, BundleError
 from opgen.bundle.ledger import Ledger
 from opgen.bundle.reader import Bundle
@@ -128,7 +127,7 @@ class Results:
         data, outputs = [], []
         for name, array in arrays.items():
             raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-            dtype, digest = DTYPES[NAMES[array.dtype]], sha256(raw).digest()[:DIGEST]
+            dtype, digest = DTYPES[NAMES[array.dtype]], digest_of(raw)
             data.append(raw)
             outputs.append(Output(name, dtype, array.shape, digest, raw.nbytes))
         with one_line(self.path):

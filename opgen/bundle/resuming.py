@@ -10,21 +10,20 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from hashlib import sha256
 
 import numpy as np
 
 from opgen.bundle import container
-from opgen.bundle.blocks import DIGEST
 from opgen.bundle.claim import Claim
 from opgen.bundle.container import Skeleton
+from opgen.bundle.digest import DIGEST_SIZE, digest_of
 from opgen.bundle.dtypes import DTYPES, BundleError, numpy_dtype
 from opgen.bundle.layout import Layout
 
 EVERY = 1.0
 """Seconds between two notes of what is finished: as much is lost at most."""
 _NEAR = 64
-_NOTHING = bytes(DIGEST)
+_NOTHING = bytes(DIGEST_SIZE)
 
 
 class Journal:
@@ -106,5 +105,5 @@ def intact(fd: int, skeleton: Skeleton, layout: Layout, digests: np.ndarray) -> 
     for row, dtype, elements, position in zip(noted, *columns, strict=True):
         name, item = items[dtype]
         data = os.pread(fd, elements * item, skeleton.offsets.get(f"data/{name}", 0) + position * item)
-        result[row] = len(data) == elements * item and sha256(data).digest()[:DIGEST] == digests[row].tobytes()
+        result[row] = len(data) == elements * item and digest_of(data) == digests[row].tobytes()
     return result

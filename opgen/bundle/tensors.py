@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgen.bundle import dtypes
-from opgen.bundle.blocks import DIGEST
 from opgen.bundle.column import spread
+from opgen.bundle.digest import DIGEST_TYPE
 from opgen.bundle.dtypes import BundleError, enum, named
 from opgen.bundle.forms import Described, Forms
 from opgen.bundle.layout import Layout
+from opgen.bundle.tensorrow import NO_DATA
 from opgen.model import Case
 
-NO_DATA = -1
-"""The position of a tensor that is described and has no data."""
 RANGE = np.dtype([("tensor", "<u4"), ("low", "<f8"), ("high", "<f8")])
 _INPUT, _OUTPUT = dtypes.ROLES["input"], dtypes.ROLES["output"]
 
@@ -93,7 +92,7 @@ def _rows(described: Described, extents: np.ndarray, data: _Data, layout: Layout
     rows = np.zeros(len(form), dtype=[
         ("case", "<u4"), ("name", named(described.names)), ("role", enum(dtypes.ROLES)),
         ("dtype", enum(dtypes.DTYPES)), ("format", enum(dtypes.FORMATS)), ("shape", "<u4"), ("strides", "<u4"),
-        ("offset", "<i8"), ("storage_shape", "<u4"), ("elements", "<i8"), ("position", "<i8"), ("digest", f"V{DIGEST}"),
+        ("offset", "<i8"), ("storage_shape", "<u4"), ("elements", "<i8"), ("position", "<i8"), ("digest", DIGEST_TYPE),
     ])  # fmt: skip
     for name, parts in columns.items():
         rows[name] = np.concatenate(parts)[origin]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from opgen.bundle import container
-from opgen.bundle.blocks import DIGEST
 from opgen.bundle.data import Data
+from opgen.bundle.digest import DIGEST_SIZE
 from opgen.bundle.dtypes import ALIGNMENT, DTYPES, BundleError, words_of
 from opgen.bundle.opening import Opened, kind_of, open_file
 
@@ -125,7 +125,7 @@ class _Sequential:
         found = sha256()
         for piece in self._pieces(end):
             found.update(piece)
-        return found.digest()[:DIGEST]
+        return found.digest()[:DIGEST_SIZE]
 
 
 def _where(ids: np.ndarray, tensors: np.ndarray, owner: str, row: int) -> str:

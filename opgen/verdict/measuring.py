@@ -9,6 +9,7 @@ import numpy as np
 
 from opgen.bundle.dtypes import BundleError, words_of
 from opgen.bundle.reader import Bundle
+from opgen.bundle.tensorrow import TensorRow
 from opgen.numbers.arrays import Array
 from opgen.numbers.formats import DTYPES
 from opgen.page.book import book
@@ -76,8 +77,8 @@ def measured(bundle: Bundle, outputs: Outputs, answers: Answers, which: Precisio
 def golden_of(bundle: Bundle, outputs: Outputs, i: int) -> tuple[Array, Array]:
     """Golden and bound of an output, 1-D."""
     table = bundle.tables["tensors"]
-    golden = bundle.tensor(table[outputs.golden[i]].item())
-    bound = bundle.tensor(table[outputs.bound[i]].item())
+    golden = bundle.tensor(TensorRow._make(table[outputs.golden[i]].item()))
+    bound = bundle.tensor(TensorRow._make(table[outputs.bound[i]].item()))
     if len(golden) != len(bound):
         raise BundleError(f"{bundle.path}: damaged: {bundle.ids[outputs.case[i]]}: golden and bound differ in length")
     return golden, bound
