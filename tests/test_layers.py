@@ -21,7 +21,7 @@ KNOWS = {
     "cli": "report repro adequacy maintenance interop diff verdict devices mutants "
            "computation bundle suites judge page calls resources terminal model __init__",
     "pytest_plugin": "verdict devices model __init__",
-    "report": "adequacy maintenance verdict bundle numbers terminal model",
+    "report": "adequacy maintenance verdict bundle numbers judge terminal model",
     "repro": "diff verdict devices computation bundle suites planning numbers judge page language calls model",
     "adequacy": "diff verdict mutants computation bundle golden suites enumeration "
                 "covering planning judge page language calls model __init__",

@@ -23,12 +23,13 @@ def command(file: str, as_json: bool, fail_under: float | None) -> None:
     """
     from opgen.judge import backtest, erratafile
     from opgen.page.book import book
+    from opgen.report.backtest import as_data, as_text
 
     report = backtest.backtest(backtest.load(file, book()), book(), erratafile.errata())
     if as_json:
-        click.echo(json.dumps(backtest.plain(report), indent=1, ensure_ascii=False))
+        click.echo(json.dumps(as_data(report), indent=1, ensure_ascii=False))
     else:
-        click.echo(backtest.text(report), nl=False)
+        click.echo(as_text(report), nl=False)
     below = report.below(fail_under) if fail_under is not None else []
     for api in below:
         click.echo(f"{api}: {report.operators(True)[api].percent:.2f}% is below {fail_under:g}%", err=True)

@@ -1,7 +1,7 @@
 """Back-test: the two sources held against statuses that the published library really returned.
 
 A file of the call form with ``status`` (null where the host died) and ``firm`` per line goes in; agreement per operator,
-product, stage of the library and broken rule of the page comes out, with every disagreement spelled out.
+product, stage of the library and broken rule of the page comes out, with every disagreement. :mod:`opgen.report.backtest` writes it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
-from typing import Any
 
 import numpy as np
 
@@ -158,72 +157,4 @@ def _disagreement(one: NamedCall, row: int, judgement: oracle.Judgement, stage: 
         page=expectation.codes,
         breaks=tuple(f"{b.rule} ({b.found})" for b in expectation.breaks),
         changed=tuple(map(str, one.extra.get("mutations", ()))),
-    )
-
-
-def plain(report: Report) -> dict[str, Any]:
-    """The report as data for JSON."""
-    operators: dict[str, Any] = {}
-    for (firm, kind, api, name), count in sorted(report.counts.items(), key=lambda item: (item[0][2], KINDS.index(item[0][1]), item[0][3])):
-        side = operators.setdefault(api, {}).setdefault("firm" if firm else "not_firm", {})
-        agree, percent = count.library, round(count.percent, 2)
-        entry = {"rows": count.rows, "agree": agree, "percent": percent, "page_agree": count.page, "two_codes": count.two}
-        if kind == "operator":
-            side.update(entry)
-        else:
-            side.setdefault(kind + "s", {})[name] = entry
-    return {
-        "releases": list(report.releases),
-        "operators": operators,
-        "disagreements": [_plain(one) for one in report.wrong],
-        "differences": {
-            "explained": [{"op": api, "entry": entry, "rows": rows} for (api, entry), rows in sorted(report.explained.items())],
-            "unexplained": [_plain(one) for one in report.unexplained],
-        },
-    }
-
-
-def _plain(one: Disagreement) -> dict[str, Any]:
-    return {
-        "id": one.id, "op": one.api, "product": one.product, "firm": one.firm, "status": one.status, "stage": one.stage,
-        "library": list(one.library), "page": list(one.page), "breaks": list(one.breaks), "changed": list(one.changed),
-    }  # fmt: skip
-
-
-def text(report: Report) -> str:
-    """The report for people: a table, every disagreement, every difference without an explanation."""
-    lines = [f"release {', '.join(report.releases) or 'none'}"]
-    for firm in (True, False):
-        counted = report.operators(firm)
-        if not counted:
-            continue
-        lines += ["", f"{'firm rows' if firm else 'rows that are not firm':<42}{'rows':>7}{'library':>9}{'page':>9}{'two codes':>11}"]
-        for api, count in sorted(counted.items()):
-            lines.append(_line(api, count))
-            products = [(name, c) for (f, kind, a, name), c in report.counts.items() if f == firm and kind == "product" and a == api]
-            lines += [_line("  " + name, c) for name, c in sorted(products)]
-    for kind, title in (("stage", "stages of the library that answered"), ("rule", "broken rules of the page")):
-        lines += ["", f"{title:<60}{'rows':>7}{'library':>9}{'page':>9}{'two codes':>11}"]
-        for firm in (True, False):
-            named = sorted((api, name, c) for (f, k, api, name), c in report.counts.items() if f == firm and k == kind)
-            lines += [_line(f"  {api} {name}{'' if firm else ' (not firm)'}", c, 60) for api, name, c in named]
-    lines += ["", f"disagreements: {len(report.wrong)}", *map(_spelled, report.wrong)]
-    entries = sum(report.explained.values())
-    lines += ["", f"page and library differ and no entry says why: {len(report.unexplained)} (entries behind the others: {entries})"]
-    lines += map(_spelled, report.unexplained)
-    return "\n".join(lines) + "\n"
-
-
-def _line(name: str, count: Count, width: int = 42) -> str:
-    page = 100.0 * count.page / count.rows if count.rows else 100.0
-    return f"{name:<{width}}{count.rows:>7}{count.percent:>8.2f}%{page:>8.2f}%{count.two:>11}"
-
-
-def _spelled(one: Disagreement) -> str:
-    side = " or ".join(map(str, one.library)) or "nothing known"
-    breaks = "; ".join(one.breaks) or "nothing"
-    changed = f"; changed: {', '.join(one.changed)}" if one.changed else ""
-    return (
-        f"  {one.id} ({one.api}, {one.product}{'' if one.firm else ', not firm'}): was {one.status}; library {side} by {one.stage}; "
-        f"page {' or '.join(map(str, one.page))}; breaks {breaks}{changed}"
     )
