@@ -1,6 +1,11 @@
-"""Texts of others on a terminal."""
+"""Texts of others on a terminal, and tables of them."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _CONTROLS = {code: rf"\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
 _CONTROLS |= {code: rf"\u{code:04x}" for code in range(0xD800, 0xE000)}  # halves of pairs, which no encoding has
@@ -38,8 +43,20 @@ def literal(text: object) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """
+    """A number of things.
+
     >>> counted(1, "case"), counted(1026, "case")
     ('1 case', '1026 cases')
     """
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def table(*columns: str, title: str = "", right: tuple[str, ...] = ()) -> Table:
+    """An open table with these headings; those in ``right`` hold numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    result = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False, show_edge=False)
+    for name in columns:
+        result.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    return result

@@ -27,9 +27,8 @@ FOLDER = click.Path(exists=True, file_okay=False)
 @click.option("--plan", default="", metavar="TIER|FILE", help="Name the cases of this plan that are touched.")
 @click.option("--lock", type=click.Path(exists=True, dir_okay=False), help="Name the cases of this lock that are touched.")
 @options.json_option()
-@click.pass_context
 def command(
-    ctx: click.Context, operators: tuple[str, ...], folder: str, digests: bool, plan: str, lock: str | None, as_json: bool
+    operators: tuple[str, ...], folder: str, digests: bool, plan: str, lock: str | None, as_json: bool
 ) -> None:
     """Say which facts stand on lines that changed, moved or vanished since a page was transcribed, and which cases they touch.
 
@@ -39,6 +38,7 @@ def command(
     from dataclasses import asdict
     from pathlib import Path
 
+    from opgen import terminal
     from opgen.cli import console
     from opgen.maintenance.audit import audit, digest_block, facts_by_line, read_page, readable, rules_in, rules_of, touched
     from opgen.model import FileError
@@ -71,7 +71,7 @@ def command(
         console.json_text([asdict(finding) for finding in findings])
     elif findings:
         asked = bool(plan or lock)
-        table = console.table("spec", "line", "state", "facts that stand on it", *(["cases"] if asked else []), right=("line", "cases"))
+        table = terminal.table("spec", "line", "state", "facts that stand on it", *(["cases"] if asked else []), right=("line", "cases"))
         stale = [finding for finding in findings if finding.facts]
         for finding in stale:
             state = f"moved to {finding.moved_to}" if finding.moved_to else finding.state
@@ -88,7 +88,8 @@ def command(
         click.echo(f"{counted(len(specs), 'page')}: the text is the one that was transcribed")
     if unread:
         raise FileError(unread)
-    ctx.exit(DIFFERENCE if findings else 0)
+    if findings:
+        raise click.exceptions.Exit(DIFFERENCE)
 
 
 def _differs(spec: Spec, folder: Path, drifted: bool) -> str:

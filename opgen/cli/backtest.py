@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import click
 
-from opgen.cli.options import Number, examples
+from opgen.cli import DIFFERENCE
+from opgen.cli.options import Number, examples, json_option
 
 
 @click.command(
     "backtest", epilog=examples("opgen backtest library_sample.jsonl.gz", "opgen backtest --fail-under 99 --json library_sample.jsonl.gz")
 )
 @click.argument("file", type=click.Path(dir_okay=False))
-@click.option("--json", "as_json", is_flag=True, help="Print data instead of a table.")
+@json_option()
 @click.option("--fail-under", type=Number(0, 100), metavar="PCT", help="Exit 1 where an operator agrees on fewer firm rows.")
 def command(file: str, as_json: bool, fail_under: float | None) -> None:
     """Judge every call of FILE by page and library, and compare both answers with the call's status.
@@ -33,4 +33,5 @@ def command(file: str, as_json: bool, fail_under: float | None) -> None:
     below = report.below(fail_under) if fail_under is not None else []
     for api in below:
         click.echo(f"{api}: {report.operators(True)[api].percent:.2f}% is below {fail_under:g}%", err=True)
-    sys.exit(1 if below else 0)
+    if below:
+        raise click.exceptions.Exit(DIFFERENCE)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import TYPE_CHECKING, Any
 
-from opgen.cli.console import table
 from opgen.model import BUCKETS, size
-from opgen.terminal import counted, literal
+from opgen.terminal import counted, literal, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -108,7 +108,7 @@ def _tensors(out: Console, found: list[Mapping[str, Any]]) -> None:
     if found:
         tensors = table("data", "role", "stored as", "least", "greatest", "first values", right=("least", "greatest"))
         for one in found:
-            more = " ..." if _elements(one["shape"]) > len(one["first"]) else ""
+            more = " ..." if prod(one["shape"]) > len(one["first"]) else ""
             tensors.add_row(
                 one["name"], one["role"], f"{one['dtype']} {_list(one['shape'])}",
                 _number(one["least"]), _number(one["greatest"]), " ".join(map(_number, one["first"])) + more,
@@ -128,13 +128,6 @@ def _codes(codes: list[Any]) -> str:
 
 def _list(values: list[Any]) -> str:
     return "\\[" + ", ".join(map(str, values)) + "]"
-
-
-def _elements(shape: list[int]) -> int:
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count
 
 
 def _argument(value: Any) -> str:

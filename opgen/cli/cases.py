@@ -46,7 +46,7 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     out.print(census_table(counted))
     if not asked["calls"]:
         heads = ("rules to break", "broken", "alone", "in company", "not reached")
-        pages = console.table("page", *heads, right=heads)
+        pages = terminal.table("page", *heads, right=heads)
         for name, page in counted["pages"].items():
             broken = sum(bool(rule["invalid"]) for rule in page["rules"])
             pages.add_row(name, *map(str, (len(page["rules"]), broken, broken - page["not_alone"], page["not_alone"], page["unreached"])))

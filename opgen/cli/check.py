@@ -43,25 +43,26 @@ def command(files: tuple[str, ...], as_json: bool) -> None:
 def _show(found: Checked) -> None:
     from pathlib import Path
 
+    from opgen import terminal
     from opgen.cli import console
     from opgen.maintenance.pages import buckets
 
     out = console.output()
     if found.specs:
         heads = ("lines", "rules", *(bucket.removesuffix("_product") for bucket in BROKEN))
-        table = console.table("spec", *heads, right=heads)
+        table = terminal.table("spec", *heads, right=heads)
         for spec in found.specs:
             count = buckets(spec)
             lines = len(spec.page.lines) if spec.page else 0
             table.add_row(spec.name, str(lines), str(len(spec.rules)), *(str(count.get(bucket, "")) for bucket in BROKEN))
         out.print(table)
     if found.plans:
-        table = console.table("plan", "operator", "axes", "tiers", "pinned", right=("axes", "pinned"))
+        table = terminal.table("plan", "operator", "axes", "tiers", "pinned", right=("axes", "pinned"))
         for plan in found.plans:
             table.add_row(Path(plan.file).stem, plan.op, str(len(plan.axes)), " ".join(plan.tiers), str(len(plan.pinned)))
         out.print(table)
     if found.errata:
-        table = console.table("errata", "release", "checks", "lets pass", "numbers", right=("checks", "lets pass", "numbers"))
+        table = terminal.table("errata", "release", "checks", "lets pass", "numbers", right=("checks", "lets pass", "numbers"))
         for errata in found.errata:
             pages = errata.pages.values()
             most = [max((len(getattr(page, part)) for page in pages), default=0) for part in ("stages", "tolerated", "numeric")]
@@ -69,13 +70,13 @@ def _show(found: Checked) -> None:
         out.print(table)
     for api, (specs, differences) in found.differences.items():
         said = [d for d in differences if d.kind != "answer"]
-        table = console.table("fact", *(spec.name for spec in specs), title=f"{api}: said differently ({len(said)} facts)")
+        table = terminal.table("fact", *(spec.name for spec in specs), title=f"{api}: said differently ({len(said)} facts)")
         for difference in said:
             table.add_row(difference.fact, *map(_side, difference.sides))
             table.add_section()
         out.print(table)
         answered = [d for d in differences if d.kind == "answer"]
-        table = console.table("fact", *(spec.name for spec in specs), title=f"{api}: said alike, another answer ({len(answered)} facts)")
+        table = terminal.table("fact", *(spec.name for spec in specs), title=f"{api}: said alike, another answer ({len(answered)} facts)")
         for difference in answered:
             table.add_row(difference.fact, *(f"{_lines(side)}{side.answer}" for side in difference.sides if side))
         out.print(table)

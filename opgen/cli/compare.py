@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
+from opgen.cli import DIFFERENCE
 from opgen.cli.options import examples, json_option
 
 SHOWN = 20
+"""Changes of a kind that are listed one by one; the rest is counted."""
 
 
-@click.command("compare", short_help="What changed between two reports.")
+@click.command("compare", short_help="What changed between two reports.", epilog=examples("opgen compare before.json after.json"))
 @click.argument("before", metavar="BEFORE.json", type=click.Path(exists=True, dir_okay=False))
 @click.argument("after", metavar="AFTER.json", type=click.Path(exists=True, dir_okay=False))
 @click.option("--strict", is_flag=True, help="Lenient cases and known deviations count as failing.")
@@ -49,7 +49,6 @@ def command(before: str, after: str, strict: bool, as_json: bool) -> None:
         counts = ", ".join(f"{len(changes)} {name}" for name, changes in lists.items() if changes)
         console.print(f"{counts + ', ' if counts else ''}{found.unchanged} unchanged", markup=False)
     note("the reports are about different bundles: equal ids are taken for equal cases", found.same_bundle)
-    sys.exit(1 if found.failing else 0)
+    if found.failing:
+        raise click.exceptions.Exit(DIFFERENCE)
 
-
-command.epilog = examples("opgen compare before.json after.json")

@@ -17,7 +17,6 @@ from opgen.terminal import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 WIDTH = 120
 """Columns of a table that is not shown on a terminal."""
@@ -54,17 +53,6 @@ def note(text: str, quiet: bool = False) -> None:
 def json_text(value: Any) -> None:
     """A value as indented JSON on standard output; keys keep their order."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
-
-
-def table(*columns: str, title: str = "", right: tuple[str, ...] = ()) -> Table:
-    """An open table with these headings; those in ``right`` hold numbers."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    result = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False, show_edge=False)
-    for name in columns:
-        result.add_column(name, justify="right" if name in right else "left", overflow="fold")
-    return result
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from opgen.cli import options
+from opgen.cli import DIFFERENCE, options
 from opgen.cli.paths import Written
 
 
@@ -58,15 +58,16 @@ def command(operators: tuple[str, ...], plan: str, page: str | None, untested: b
         click.echo(summary(report))
     if fail_under is not None and report["lowest"] < fail_under:
         console.note(f"{report['lowest']:g} % is under {fail_under:g} %")
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(DIFFERENCE)
 
 
 def _show(report: dict[str, Any], untested: bool) -> None:
+    from opgen import terminal
     from opgen.cli import console
 
     out = console.output()
     columns = ("calls", "clauses", "rules", "broken", "alone", "sides", "values", "pairs", "triples")
-    pages = console.table("page", *columns, right=columns)
+    pages = terminal.table("page", *columns, right=columns)
     for page in report["pages"]:
         reached = sum(bool(clause["invalid"]) for clause in page["clauses"])
         broken = sum(bool(rule["invalid"]) for rule in page["rules"])
@@ -77,7 +78,7 @@ def _show(report: dict[str, Any], untested: bool) -> None:
         pages.add_row(page["page"], *map(str, (page["calls"], clauses, len(page["rules"]), broken, alone, told, *tuples)))
     out.print(pages)
     if untested:
-        sides = console.table("page", "rule", "side", "reason")
+        sides = terminal.table("page", "rule", "side", "reason")
         for page in report["pages"]:
             for rule in page["rules"]:
                 for side in rule["sides"]:

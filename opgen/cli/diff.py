@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
+from opgen.cli import DIFFERENCE
 from opgen.cli.options import case_option, choose, examples, quiet_option
 from opgen.cli.paths import Written
 from opgen.model import TRUTHS
@@ -88,7 +88,8 @@ def command(
         _write(as_json, lambda: data.text(report), quiet, note)
     if as_json != "-" and not quiet:
         text.render(report, output(), strict, None if whole else text.SHOWN)
-    sys.exit(1 if report.bad(strict) else 0)
+    if report.bad(strict):
+        raise click.exceptions.Exit(DIFFERENCE)
 
 
 def _write(path: str, content: Callable[[], str], quiet: bool, note: Callable[[str, bool], None]) -> None:

@@ -71,10 +71,10 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
 
 def census_table(counted: dict[str, Any]) -> Any:
     """Cases by operator and product, one column per kind."""
-    from opgen.cli import console
+    from opgen import terminal
 
     kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in counted["counts"])]
-    table = console.table("operator", "product", *kinds, right=tuple(kinds))
+    table = terminal.table("operator", "product", *kinds, right=tuple(kinds))
     rows: dict[tuple[str, str], dict[str, int]] = {}
     for entry in counted["counts"]:
         rows.setdefault((entry["op"], entry["product"]), {})[entry["kind"]] = entry["cases"]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @options.json_option()
 def command(operators: tuple[str, ...], as_json: bool) -> None:
     """List operators: their pages, and the dtypes that each page lists for each product."""
+    from opgen import terminal
     from opgen.cli import console
     from opgen.maintenance import pages
     from opgen.page.book import book
@@ -28,7 +29,7 @@ def command(operators: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         console.json_text([_plain(spec, listed[spec.name]) for spec in specs])
         return
-    table = console.table("operator", "product", "dtypes")
+    table = terminal.table("operator", "product", "dtypes")
     for spec in specs:
         heads = [spec.op, spec.api, spec.page.file if spec.page else "no page"]
         rows = [row for product in dict.fromkeys([*spec.products, *spec.judges]) for row in _rows(spec, product, listed[spec.name])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from opgen.cli import options
+from opgen.cli import DIFFERENCE, options
 from opgen.cli.paths import Written
 
 
@@ -28,8 +28,7 @@ from opgen.cli.paths import Written
 @options.quiet_option()
 def command(
     operators: tuple[str, ...], plan: str, lock: str | None, output: str | None, check: bool, everything: bool, bundle: str | None,
-    seed: int,
-    markdown: str | None, as_json: bool, quiet: bool,
+    seed: int, markdown: str | None, as_json: bool, quiet: bool,
 ) -> None:
     """Enumerate a plan again and say what was added, removed or changed since its lock was written, by how much, and why.
 
@@ -70,6 +69,6 @@ def command(
     console.note(f"{told} against {path}", quiet)
     if check:
         if found.changes:
-            click.get_current_context().exit(1)
+            raise click.exceptions.Exit(DIFFERENCE)
         return
     (found.lock.beside(old) if operators else found.lock).write(Path(output) if output else path)

@@ -10,8 +10,7 @@ from opgen.cli import DIFFERENCE, options
 @click.command(epilog=options.examples("opgen verify suite.h5", "opgen verify torn.h5               # exit 1, with what is damaged"))
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
 @options.quiet_option()
-@click.pass_context
-def command(ctx: click.Context, files: tuple[str, ...], quiet: bool) -> None:
+def command(files: tuple[str, ...], quiet: bool) -> None:
     """Compare every byte of bundles and results files with the digests that they carry. Exit 1 where a FILE is damaged."""
     from opgen.bundle.verify import verify
     from opgen.cli import console
@@ -24,4 +23,5 @@ def command(ctx: click.Context, files: tuple[str, ...], quiet: bool) -> None:
         if not faults:
             console.note(f"{path}: whole", quiet)
         damaged |= bool(faults)
-    ctx.exit(DIFFERENCE if damaged else 0)
+    if damaged:
+        raise click.exceptions.Exit(DIFFERENCE)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from opgen.terminal import table
+
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from opgen.maintenance.refresh import Change, Refreshed
 
 MOST = 12
@@ -33,21 +37,16 @@ def detail(change: Change) -> str:
     return f"{change.before} -> {change.after}" if change.before else ""
 
 
-def as_table(found: Refreshed) -> Any:
+def as_table(found: Refreshed) -> Table:
     """A table for a terminal, the first changes of each kind."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in ("what", "case", "detail", "why"):
-        table.add_column(name, overflow="fold")
+    rows = table("what", "case", "detail", "why")
     for kind in KINDS:
         some = [c for c in found.changes if c.what == kind]
         for change in some[:MOST]:
-            table.add_row(kind, change.case, detail(change), ", ".join(change.why))
+            rows.add_row(kind, change.case, detail(change), ", ".join(change.why))
         if len(some) > MOST:
-            table.add_row(kind, f"and {len(some) - MOST} more", "", "")
-    return table
+            rows.add_row(kind, f"and {len(some) - MOST} more", "", "")
+    return rows
 
 
 def as_markdown(found: Refreshed) -> str:

@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from opgen.adequacy.mutation import CAUGHT, MISSED, OUTCOMES, Fate, Score
+from opgen.terminal import table
 
 SHOWN = 2
 """Cases that are named of those that catch a mutant."""
-
-
-def table(title: str, *columns: str, right: tuple[str, ...] = ()) -> Table:
-    """An open table; the columns in ``right`` hold numbers."""
-    found = Table(box=SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False, show_edge=False)
-    for name in columns:
-        found.add_column(name, justify="right" if name in right else "left", overflow="fold")
-    return found
 
 
 def as_tables(score: Score, rules: bool = False) -> Iterator[Table]:
@@ -29,18 +21,19 @@ def as_tables(score: Score, rules: bool = False) -> Iterator[Table]:
     Cases are named without their operator.
     """
     for op in score.operators:
-        caught = table(op, "mutant", "what is wrong", "caught by", "", right=("caught by",))
+        caught = table("mutant", "what is wrong", "caught by", "", title=op, right=("caught by",))
         for fate in score.of(op):
             if fate.outcome == CAUGHT:
                 cases = [case.removeprefix(f"{op}-") for case in fate.catching[:SHOWN]]
                 caught.add_row(fate.mutant, fate.wrong, str(len(fate.catching)), "\n".join(cases))
         yield caught
-    missed = table("not caught", "operator", "mutant", "outcome", "why")
+    missed = table("operator", "mutant", "outcome", "why", title="not caught")
     for fate in score.missed():
         missed.add_row(fate.op, fate.mutant, fate.outcome, fate.why)
     if missed.row_count:
         yield missed
-    single = table(f"rules whose wrong checker is {'not caught' if rules else 'missed'}", "operator", "wrong checker", "outcome", "why")
+    title = f"rules whose wrong checker is {'not caught' if rules else 'missed'}"
+    single = table("operator", "wrong checker", "outcome", "why", title=title)
     for fate in score.fates:
         for one in fate.members:
             if one.outcome == MISSED or rules and one.outcome != CAUGHT:
@@ -49,7 +42,7 @@ def as_tables(score: Score, rules: bool = False) -> Iterator[Table]:
         yield single
     if not score.fates:
         return
-    totals = table("score", "operator", "mutants", *OUTCOMES, "score", right=("mutants", *OUTCOMES, "score"))
+    totals = table("operator", "mutants", *OUTCOMES, "score", title="score", right=("mutants", *OUTCOMES, "score"))
     for op in score.operators:
         outcomes = [fate.outcome for fate in score.of(op)]
         caught_, of = score.counts(op)
