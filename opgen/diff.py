@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from math import isnan
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.calls.ids import chosen
-from opgen.model import Truth, Verdict
+from opgen.model import TRUTHS, Truth, Verdict
 from opgen.verdict import common, deviations, explain, metrics
 from opgen.verdict.answers import Answers, Outputs, align, outputs_of
 from opgen.verdict.firstphase import Answered, answered
@@ -45,8 +46,8 @@ def diff(
     ``cases``: only these ids or globs. Of ``again`` and ``cases`` one may stand alone. Raises BundleError for files that are damaged
     or do not belong together, FileError for a pattern that matches nothing, ValueError for another ``truth``.
     """
-    if truth not in get_args(Truth):
-        raise ValueError(f"truth: {truth!r} is none of {', '.join(get_args(Truth))}")
+    if truth not in TRUTHS:
+        raise ValueError(f"truth: {truth!r} is none of {', '.join(TRUTHS)}")
     patterns = (cases,) if isinstance(cases, str) else cases
     repeated = (again,) if isinstance(again, (str, Path, ResultsFile)) else again
     with ExitStack() as stack:
@@ -199,7 +200,7 @@ class _Comparison:
         if self.answers.row[row] >= 0:
             facts |= {"status": self.answers.status(row), "run_status": self.answers.status(row, run=True)}
             time = self.answers.time(row)
-            facts["seconds"] = None if time != time else time
+            facts["seconds"] = None if isnan(time) else time
         return facts
 
     def _origin(self) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class CaseItem(pytest.Item):
         self.case = case
 
     def runtest(self) -> None:
-        from opgen.verdict.statuses import BAD, KNOWN, LENIENT, PASSED
+        from opgen.verdict.statuses import KNOWN, LENIENT, PASSED
 
         parent = self.parent
         assert isinstance(parent, BundleFile)
@@ -89,8 +89,7 @@ class CaseItem(pytest.Item):
         verdict = report[self.case]
         self.user_properties.append(("verdict", verdict.verdict))
         said = f"{verdict.verdict}: {verdict.detail}" if verdict.detail else verdict.verdict
-        strict = self.config.getoption("--opgen-strict")
-        if verdict.verdict in BAD or (strict and verdict.verdict in (LENIENT, KNOWN)):
+        if report.fails(verdict, self.config.getoption("--opgen-strict")):
             raise CaseFailure(f"{self.case}\n{said}")
         if verdict.verdict in (LENIENT, KNOWN):
             pytest.xfail(said)

@@ -24,7 +24,7 @@ KNOWS = {
     "report": "adequacy maintenance verdict bundle numbers judge terminal model",
     "repro": "diff verdict devices computation bundle suites planning numbers judge page language calls model",
     "adequacy": "diff verdict mutants computation bundle golden suites enumeration "
-                "covering planning judge page language calls model __init__",
+                "covering planning numbers judge page language calls model __init__",
     "maintenance": "computation bundle suites planning numbers judge page calls yamlfile resources model",
     "interop": "bundle page language calls yamlfile model",
     "diff": "verdict bundle calls model",

@@ -9,6 +9,7 @@ from opgen.adequacy.coverage import Called, coverage, of_suite
 from opgen.calls.jsonl import read_calls
 from opgen.calls.plain import make_call
 from opgen.model import Call, FileError, Problem
+from opgen.numbers.recipes import DEFAULT
 from opgen.page.book import Book, book
 from opgen.suites.selection import Request, plans_of
 
@@ -22,7 +23,7 @@ def measured(operators: Sequence[str], plan: str, bundle: str = "", calls: str =
         suite = request.suite()
         return coverage(of_suite(suite), {spec.api: one for spec, one in found}, tier, suite.reports)
     apis = {known.api(name) for name in operators}
-    made = _of_bundle(bundle, known) if bundle else [(one.call, "grid") for one in read_calls(calls, known.kinds)]
+    made = _of_bundle(bundle, known) if bundle else [(one.call, DEFAULT) for one in read_calls(calls, known.kinds)]
     pages: dict[str, Called] = {}
     for spec in known.specs:
         mine = [(c, r) for c, r in made if c.api == spec.api and c.product in spec.judges and (not apis or c.api in apis)]

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from opgen.mutants.device import answer
 from opgen.mutants.mutant import NOTHING, Mutant, Work
 from opgen.mutants.works import Rack, racks, works
 from opgen.verdict import statuses
+from opgen.verdict.firstphase import asked_of
 
 CAUGHT, NOTICED, MASKED, IMPOSSIBLE, MISSED = "caught", "noticed", "masked", "impossible", "missed"
 OUTCOMES = (CAUGHT, NOTICED, MASKED, IMPOSSIBLE, MISSED)
@@ -205,17 +205,11 @@ def _member(bundle: Bundle, rack: Rack, member: Member) -> Fate:
     rows, codes = member.statuses(rack)
     fate.differs = len(rows)
     for row, status in zip(rows.tolist(), codes, strict=True):
-        verdict, _ = _verdict(_asked(bundle, int(rack.rows[row])), status)
+        verdict, _ = _verdict(asked_of(bundle, int(rack.rows[row])), status)
         _note(fate, Verdict(rack.ids[row], verdict))
     if not fate.cases:
         fate.why, fate.excuse = _why_not(rack, member, fate)
     return fate
-
-
-def _asked(bundle: Bundle, row: int) -> statuses.Asked:
-    record: Any = bundle.tables["cases"][row]
-    library = bundle.codes(int(record["library_codes"])) if record["library_codes"] else None
-    return statuses.Asked(bundle.codes(int(record["codes"])), bundle.words["cases.bucket"][int(record["bucket"])], library)
 
 
 _verdict = cache(statuses.of_first_phase)

@@ -19,7 +19,6 @@ from opgen.language import formulas
 from opgen.page.rules import Guard, Rule
 
 INSIDE, OUTSIDE = "valid", "invalid"
-_INEQUALITIES = ("<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def sides(rule: Rule, judged: Judgement, reason: str = "") -> Iterator[Side]:
 
 def _exempt(guard: Guard, name: str, away: np.ndarray, judged: Judgement) -> str:
     """Whether calls one step beyond a limit are there, and the guard's own condition leaves them out."""
-    if guard.when is None or guard.require.operator not in _INEQUALITIES:
+    if guard.when is None or not guard.require.is_inequality:
         return ""
     bare = Guard(None, guard.require)
     beyond = next(on_it for one, on_it in _outside(bare, away, bare.broken(judged.view, len(away)), judged) if one == name)
@@ -81,7 +80,7 @@ def _closed(judged: Judgement, rule: Rule, tried: np.ndarray) -> str:
 
 def _inside(guard: Guard, away: np.ndarray, inside: np.ndarray, judged: Judgement) -> Iterator[tuple[str, np.ndarray]]:
     relation = guard.require
-    if relation.operator in _INEQUALITIES:
+    if relation.is_inequality:
         step = _step(guard, judged)
         yield "at the limit", inside & (np.abs(away) <= step if relation.operator in ("<", ">") else np.abs(away) < step)
     elif relation.operator == "in" and relation.left.kind != "shape":
@@ -95,7 +94,7 @@ def _inside(guard: Guard, away: np.ndarray, inside: np.ndarray, judged: Judgemen
 
 def _outside(guard: Guard, away: np.ndarray, outside: np.ndarray, judged: Judgement) -> Iterator[tuple[str, np.ndarray]]:
     relation = guard.require
-    if relation.operator in _INEQUALITIES:
+    if relation.is_inequality:
         step = _step(guard, judged)
         yield "one step beyond", outside & (np.abs(away) < step if relation.operator in ("<", ">") else np.abs(away) <= step)
     elif relation.left.kind == "int" and relation.operator in ("==", "in"):

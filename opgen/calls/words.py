@@ -6,6 +6,7 @@ Read once from ``specs/tables.yaml``. In a column a word is its position in thes
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from opgen import yamlfile
+from opgen.model import FileError, Problem
 from opgen.resources import specs_folder
 
 
@@ -55,6 +57,16 @@ class Words:
         ['ascend910b', 'ascend910_93', 'ascend910', 'ascend910', '']
         """
         return next((key for key, facts in self.products.items() if re.match(facts["socs"], soc, re.IGNORECASE)), "")
+
+
+def known_products(names: Iterable[str]) -> tuple[str, ...]:
+    """The products of ``--product``, once each; raises FileError with a suggestion for what is none."""
+    known = words().products
+    for name in names:
+        if name not in known:
+            hint = yamlfile.did_you_mean(name, known)
+            raise FileError([Problem("--product", None, name, f"no such product{hint}; known are {', '.join(known)}")])
+    return tuple(dict.fromkeys(names))
 
 
 @cache

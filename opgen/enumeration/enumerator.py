@@ -157,7 +157,7 @@ def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, 
     singles: dict[str, list[int]] = {}
     for number, (r, _) in enumerate(edited.guards):
         rule, guard = edited.rule(number)
-        if tier.limits and guard.require.operator in picking.INEQUALITIES:
+        if tier.limits and guard.require.is_inequality:
             for row in picking.limits(edited, number, tier.limits):
                 limits.setdefault(row, []).append(Aim("limits", (rule.id,)))
         for row in picking.members(edited, number, own_legal) if tier.limits else ():

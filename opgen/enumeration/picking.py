@@ -12,8 +12,6 @@ from opgen.judge.oracle import Judgement
 from opgen.language.terms import Reference, Term
 from opgen.page.rules import Rule
 
-INEQUALITIES = ("<", "<=", ">", ">=")
-
 
 def company(edited: Edited, row: int, of: Iterable[int]) -> tuple[str, ...]:
     """The other rules that a row breaks."""
@@ -32,7 +30,7 @@ def worst(edited: Edited, number: int, most: int) -> list[int]:
     edits = (edited.proposals.target[rows] >= 0).sum(axis=1)
     order = np.lexsort((edited.size[rows], np.abs(away), edits, _strangers(edited, number, rows), burden))
     chosen = _picked(edited, rows, order, np.sign(away), most)
-    if chosen and guard.require.operator in INEQUALITIES:
+    if chosen and guard.require.is_inequality:
         nearest = order[np.abs(away[order]) == np.abs(away).min()]
         if not set(rows[nearest].tolist()) & set(chosen):
             chosen.append(int(rows[nearest[0]]))

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from opgen.calls.words import known_products
 from opgen.interop import names, values
-from opgen.interop.imported import Found, Imported, attempt, gather, known_products
+from opgen.interop.imported import Found, Imported, attempt, gather
 from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
 from opgen.page.book import Book

@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opgen.calls.plain import CallFault, make_call, to_plain
-from opgen.calls.words import words
 from opgen.interop.complete import Partial, complete
 from opgen.interop.names import Unreadable
-from opgen.model import FileError, Problem
+from opgen.model import Problem
 from opgen.page.book import Book
-from opgen.yamlfile import did_you_mean
 
 
 @dataclass
@@ -63,15 +61,6 @@ def attempt(found: Found, work: Callable[[], None]) -> Found:
     except Unreadable as reason:
         found.fault = str(reason)
     return found
-
-
-def known_products(products: Sequence[str]) -> tuple[str, ...]:
-    """The products of ``--product``, checked; raises FileError."""
-    for name in products:
-        if name not in words().products:
-            hint = did_you_mean(name, words().products)
-            raise FileError([Problem("--product", None, name, f"no such product{hint}; known are {', '.join(words().products)}")])
-    return tuple(dict.fromkeys(products))
 
 
 def gather(file: str, cases: Iterable[Found], book: Book, ignored: Counter[str]) -> Imported:

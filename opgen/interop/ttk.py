@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opgen.calls.words import words
+from opgen.calls.words import known_products, words
 from opgen.interop import kernel, names, values
-from opgen.interop.imported import Found, Imported, attempt, gather, known_products
+from opgen.interop.imported import Found, Imported, attempt, gather
 from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
 from opgen.page.book import Book

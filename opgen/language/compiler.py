@@ -13,7 +13,7 @@ from opgen.language import formulas
 from opgen.language.formulas import FORMULAS, Value, both, combine
 from opgen.language.logic import comparison, conjunction, decided, disjunction, negation
 from opgen.language.naming import failure, reference
-from opgen.language.parts import Columns, Relation, Scope, Term, TermError, View
+from opgen.language.parts import INEQUALITIES, Columns, Relation, Scope, Term, TermError, View
 from opgen.yamlfile import did_you_mean
 
 _ARITHMETIC: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
@@ -84,7 +84,7 @@ class Compiler:
         for item in right:
             if item.kind != left.kind or left.kind == "word":
                 raise failure(node, f"compares {left.kind} with {item.kind}")
-        if sign not in ("==", "!=", "in", "not in") and left.kind != "int":
+        if sign in INEQUALITIES and left.kind != "int":
             raise failure(node, f"{left.kind} has no order")
         refs = tuple(dict.fromkeys(r for part in (left, *right) for r in part.refs))
         return Relation(self.text, sign, left, right, refs, comparison(sign, left, right), _is_bare(node.left) and bool(left.refs))

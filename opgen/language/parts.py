@@ -42,6 +42,10 @@ class Columns:
         raise NotImplementedError
 
 
+INEQUALITIES = ("<", "<=", ">", ">=")
+"""The comparisons of numbers by order."""
+
+
 @dataclass(frozen=True)
 class Term:
     """A compiled term. ``kind`` is int, bool, dtype, format, product or shape; ``refs`` are the names it reads.
@@ -70,6 +74,11 @@ class Relation:
     refs: tuple[Reference, ...]
     read: Callable[[View], Value]
     bare: bool
+
+    @property
+    def is_inequality(self) -> bool:
+        """Whether it compares by order, so that it has a limit."""
+        return self.operator in INEQUALITIES
 
 
 class _Nothing:

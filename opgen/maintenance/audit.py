@@ -15,10 +15,9 @@ from pathlib import Path
 
 from opgen.maintenance.lockfile import Entry
 from opgen.model import FileError, Problem
-from opgen.page.spec import Spec
+from opgen.page.spec import LINE_DIGEST, Spec
 from opgen.suites.suite import Suite
 
-DIGEST_LENGTH = 12
 BOM = b"\xef\xbb\xbf"
 
 
@@ -38,8 +37,8 @@ class Finding:
 
 
 def line_digest(line: str) -> str:
-    """12 hexadecimal digits of the sha256 of a line without the blanks around it."""
-    return hashlib.sha256(line.strip().encode()).hexdigest()[:DIGEST_LENGTH]
+    """The first digits of the sha256 of a line without the blanks around it."""
+    return hashlib.sha256(line.strip().encode()).hexdigest()[:LINE_DIGEST]
 
 
 def facts_by_line(spec: Spec) -> dict[int, list[str]]:
@@ -139,7 +138,7 @@ def rules_of(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
 
 def rules_in(entries: Iterable[Entry]) -> dict[str, frozenset[str]]:
     """Case id -> the rules that a lock says it breaks."""
-    return {entry.id: frozenset(entry.expectation.split("|")[0].split(":")[-1].split(",")) for entry in entries}
+    return {entry.id: entry.rules for entry in entries}
 
 
 def digest_block(lines: list[str], cited: list[int], width: int = 8) -> str:

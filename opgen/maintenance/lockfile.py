@@ -40,7 +40,13 @@ class Entry:
     expectation: str
 
     @property
+    def rules(self) -> frozenset[str]:
+        """The rules of the page that the case breaks, as :func:`expectation_text` writes them; the empty one where it breaks none."""
+        return frozenset(self.expectation.split("|")[0].split(":")[-1].split(","))
+
+    @property
     def line(self) -> str:
+        """The line of the lock."""
         return " ".join((self.id, self.key, self.inputs, self.goldens, self.bounds, self.expectation))
 
 

@@ -18,6 +18,10 @@ _TENSOR_KINDS = {"dtype": "dtype", "format": "format", "rank": "int", "shape": "
 _ARRAY_KINDS = {"null": "bool", "len": "int", "lowest": "int", "highest": "int"}
 
 
+LINE_DIGEST = 12
+"""Hexadecimal digits of the digest of a line."""
+
+
 @dataclass(frozen=True)
 class Page:
     """The vendor's document: its file name, its sha256, and a digest of every line that a fact cites."""

@@ -13,7 +13,7 @@ from opgen.page.fields import Fields
 from opgen.page.parameterfields import ParameterFields
 from opgen.page.rulefields import RuleFields
 from opgen.page.rules import Rule
-from opgen.page.spec import Mode, Page, Parameter, Spec, SpecScope
+from opgen.page.spec import LINE_DIGEST, Mode, Page, Parameter, Spec, SpecScope
 from opgen.yamlfile import Document, did_you_mean, parse, read
 
 TOP = ("api", "page", "products", "judges", "parameters", "rules", "compute", "clauses", "returns")
@@ -81,10 +81,11 @@ class _SpecFields(Fields):
             parts = entry.split()
             for number, digest in zip(parts[::2], [*parts[1::2], ""], strict=False):
                 line = natural(number)
-                if line is not None and len(digest) == 12:
+                if line is not None and len(digest) == LINE_DIGEST:
                     lines[line] = digest
                 else:
-                    self.doc.problem(("page", "lines"), f"expects line numbers and digests of 12 characters, not '{number} {digest}'")
+                    text = f"expects line numbers and digests of {LINE_DIGEST} characters, not '{number} {digest}'"
+                    self.doc.problem(("page", "lines"), text)
         return Page(file, sha256, lines)
 
     def products(self, key: str) -> tuple[str, ...]:

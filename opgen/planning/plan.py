@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from opgen.covering import STRONGEST as STRONGEST
 from opgen.model import FileError, Problem
+from opgen.numbers.slot import Role
 from opgen.planning.handwritten import PIN_KEYS as PIN_KEYS
 from opgen.planning.handwritten import TIERS as TIERS
 from opgen.planning.handwritten import VACUOUS_KEYS as VACUOUS_KEYS
@@ -23,7 +24,7 @@ from opgen.resources import cases_folder
 from opgen.yamlfile import Document, Location, did_you_mean, read
 
 TOP = ("op", "axes", "let", "roles", "factors", "vacuous", "tiers", "pinned")
-ROLES = ("gradient", "operand", "centre", "scale")
+ROLES: tuple[Role, ...] = get_args(Role)
 GROUP_KEYS = ("axes", "strength")
 TIER_KEYS = ("strength", "groups", "invalid", "limits", "pairs", "elements", "bytes", "cases")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from opgen.calls.ids import chosen, matching
 from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.plain import to_plain
-from opgen.calls.words import words
+from opgen.calls.words import known_products
 from opgen.model import LONGEST_ID, FileError, Problem, natural, unkept
 from opgen.numbers.arrays import Array
 from opgen.numbers.recipes import DEFAULT, RECIPES
@@ -46,10 +46,7 @@ class Request:
     def suite(self) -> Suite:
         """Find everything and enumerate; raises FileError where something does not exist or nothing is left."""
         known = book()
-        for product in self.products:
-            if product not in words().products:
-                hint = did_you_mean(product, words().products)
-                raise FileError([Problem("--product", None, product, f"no such product{hint}; known are {', '.join(words().products)}")])
+        known_products(self.products)
         if self.calls and self.seed_calls:
             raise FileError([Problem("--seed-calls", None, self.seed_calls, "seeds a plan, and --calls takes none; leave one of them out")])
         if self.recipe:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from opgen.model import Verdict
 from opgen.verdict.outcome import Report
-from opgen.verdict.statuses import BAD, STRICT
 
 
 @dataclass(frozen=True)
@@ -50,13 +49,12 @@ GROWN = 4.0
 
 def compare(before: Report, after: Report, strict: bool = False) -> Comparison:
     """What changed from one report to the next; a waived verdict counts as one that does not fail."""
-    asked = STRICT if strict else BAD
     lists: dict[str, list[Change]] = {name: [] for name in ("failing", "fixed", "other", "added", "removed", "worse_ratio")}
     unchanged = 0
     for case in dict.fromkeys([*(one.case for one in before), *(one.case for one in after)]):
         old, new = (report.get(case) for report in (before, after))
         change = Change(case, old, new)
-        was, now = (_bad(report, one, asked) for report, one in ((before, old), (after, new)))
+        was, now = (one is not None and report.fails(one, strict) for report, one in ((before, old), (after, new)))
         if new is None:
             lists["removed"].append(change)
         elif now and not was:
@@ -73,7 +71,3 @@ def compare(before: Report, after: Report, strict: bool = False) -> Comparison:
                 lists["worse_ratio"].append(change)
     same = before.origin.get("bundle_digest") == after.origin.get("bundle_digest")
     return Comparison(**lists, same_bundle=same, unchanged=unchanged)
-
-
-def _bad(report: Report, verdict: Verdict | None, asked: frozenset[str]) -> bool:
-    return verdict is not None and verdict.verdict in asked and verdict.case not in report.waived

@@ -126,8 +126,11 @@ class Report:
 
     def bad(self, strict: bool = False) -> list[Verdict]:
         """The verdicts that make a comparison fail: those that nobody has waived."""
-        asked = STRICT if strict else BAD
-        return [verdict for verdict in self.verdicts if verdict.verdict in asked and verdict.case not in self.waived]
+        return [verdict for verdict in self.verdicts if self.fails(verdict, strict)]
+
+    def fails(self, verdict: Verdict, strict: bool = False) -> bool:
+        """Whether a verdict makes a comparison fail: it is a bad one that nobody has waived."""
+        return verdict.verdict in (STRICT if strict else BAD) and verdict.case not in self.waived
 
     def by(self, *facts: str) -> dict[tuple[str, ...], Counter[str]]:
         """Values of some facts of the cases (op, product, dtype, ...) -> verdict -> cases."""
