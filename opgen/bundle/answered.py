@@ -13,11 +13,11 @@ import numpy as np
 from opgen.bundle import container
 from opgen.bundle.data import fill
 from opgen.bundle.digest import DIGEST_SIZE, DIGEST_TYPE
-from opgen.bundle.dtypes import ALIGNMENT, DTYPES, BundleError, enum, named, numpy_dtype, stored_dtypes, text
+from opgen.bundle.dtypes import ALIGNMENT, DTYPES, WORDS, BundleError, enum, named, numpy_dtype, stored_dtypes, text
 from opgen.bundle.pools import Lists, Strings
 
 _COPIED_AT_ONCE = 4 << 20
-_WORDS = {number: name for name, number in DTYPES.items()}
+"""Bytes of an output that are in memory at a time."""
 
 
 class Output(NamedTuple):
@@ -67,7 +67,7 @@ def write(
         rows.append((one.row, one.id.encode(), one.status, texts[0], one.run_status, texts[1], one.time, texts[2], *counts))
         copies.append([])
         for output in one.outputs:
-            word, elements = _WORDS[output.dtype], prod(output.shape)
+            word, elements = WORDS[output.dtype], prod(output.shape)
             unit = ALIGNMENT // numpy_dtype(word).itemsize
             position = blobs.setdefault(word, 0)
             blobs[word] += -(-elements // unit) * unit

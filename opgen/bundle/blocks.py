@@ -19,7 +19,7 @@ import numpy as np
 from opgen.bundle.column import spread
 from opgen.bundle.container import write_at
 from opgen.bundle.digest import DIGEST_TYPE
-from opgen.bundle.dtypes import ALIGNMENT, DTYPES, BundleError, numpy_dtype, stored_dtypes
+from opgen.bundle.dtypes import ALIGNMENT, DTYPES, WORDS, BundleError, numpy_dtype, stored_dtypes
 from opgen.bundle.interrupts import held_back
 from opgen.bundle.layout import Layout
 
@@ -34,7 +34,6 @@ _KEPT = np.dtype([("digest", DIGEST_TYPE), ("rest", DIGEST_TYPE)])
 Arrays = Mapping[tuple[str, str], np.ndarray]
 Piece: TypeAlias = Any
 """The bytes of a tensor: bytes, a view of some, or a contiguous array."""
-_WORDS = {number: word for word, number in DTYPES.items()}
 _NUMBERS = {numpy_dtype(word): DTYPES[word] for word in stored_dtypes()}
 _NOTHING = -2
 _DTYPE, _SIZE = attrgetter("dtype"), attrgetter("size")
@@ -187,7 +186,7 @@ class _Stacks:
             rows = found[end - count : end]
             if rows.min() < 0:
                 raise BundleError(f"case row {self.case[end - count + rows.argmin()]} has no {role} {name} in the layout")
-            dtype = _WORDS[int(layout.dtype[rows[0]])]
+            dtype = WORDS[int(layout.dtype[rows[0]])]
             if array.dtype != numpy_dtype(dtype) and not (dtype == "BFLOAT16" and array.dtype == np.uint16):
                 raise BundleError(f"{name}: an array of {array.dtype} where {dtype} is planned")
             if len(array) != count:

@@ -28,11 +28,14 @@ FIRST_BLOCK = 4096
 FIELD = (39, 103)
 """Where the digest of the file stands in the first block: 64 hexadecimal digits."""
 PAGE = 4096
+"""Bytes; datasets of so many and more begin at a multiple, and a blob has a multiple."""
 FORMAT_VERSION = 1
 RESERVED = ("format", "format_version", "opgen_version", "complete", "digest")
+"""Attributes that no caller may give."""
 
 _OPTIONS: dict[str, Any] = {"libver": ("v110", "v110"), "locking": False}
-_UNKNOWN = "0" * 64
+UNKNOWN = "0" * 64
+"""What stands for the digest of a file that is not whole yet."""
 _TEXT, _HEADERS = 48, 1 << 16
 """Bytes that HDF5 needs beside each text, and for everything else of its own, at most."""
 
@@ -75,7 +78,7 @@ def create(
         for name, value in attributes.items():
             file.attrs[name] = _attribute(value)
         file.attrs.create("complete", 0, dtype="u1")
-        file.attrs.create("digest", _UNKNOWN.encode(), dtype=h5py.string_dtype("ascii", 64))
+        file.attrs.create("digest", UNKNOWN.encode(), dtype=h5py.string_dtype("ascii", 64))
         file.create_dataset("strings", data=np.array(strings, dtype=object), dtype=h5py.string_dtype())
         for name, table in shapes.items():
             made = _dataset(file, name, h5py.h5t.py_create(table.dtype, logical=True), len(table))
@@ -170,7 +173,7 @@ def file_digest(fd: int, ranges: Iterable[tuple[int, int]], size: int) -> str:
 
 def first_block(kind: str, skeleton: Skeleton, request: str = "") -> bytes:
     """What stands before HDF5's own bytes while the digest of the file is not known."""
-    lines = [f"opgen {kind} {FORMAT_VERSION}".ljust(31), f"sha256 {_UNKNOWN}", f"bytes {skeleton.size}"]
+    lines = [f"opgen {kind} {FORMAT_VERSION}".ljust(31), f"sha256 {UNKNOWN}", f"bytes {skeleton.size}"]
     lines += [f"data {start} {end}" for start, end in skeleton.ranges]
     lines += [f"request {request}"] if request else []
     return "\n".join([*lines, ""]).encode().ljust(FIRST_BLOCK, b"\0")

@@ -42,6 +42,8 @@ _NUMPY: dict[str, np.dtype[Any]] = {
     "UINT8": np.dtype("u1"), "UINT16": np.dtype("<u2"), "UINT32": np.dtype("<u4"), "UINT64": np.dtype("<u8"),
     "BOOL": np.dtype("?"),
 }  # fmt: skip
+WORDS = {number: word for word, number in DTYPES.items()}
+"""Number of a dtype to its word."""
 NAMES = {kind: name for name, kind in _NUMPY.items()}
 """Numpy type of a stored dtype to its name."""
 

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opgen.bundle.column import Column, spread
-from opgen.bundle.dtypes import ALIGNMENT, DTYPES, ROLES, BundleError, numpy_dtype, stored_dtypes
+from opgen.bundle.dtypes import ALIGNMENT, DTYPES, ROLES, WORDS, BundleError, numpy_dtype, stored_dtypes
 
 _LARGEST = 1 << 46
 """Elements of one tensor, and of one blob, beyond which no file is planned."""
 _BYTES_PER_TENSOR, _BYTES_PER_CASE, _BYTES_PER_FILE = 96, 190, 48 << 10
+"""About what tables, texts and HDF5 itself take."""
 
 
 class DataTensor(NamedTuple):
@@ -153,5 +154,5 @@ def _positions(dtype: np.ndarray, elements: np.ndarray, rank: np.ndarray) -> tup
         if not 0 <= blobs[name] <= _LARGEST:
             raise BundleError(f"the data of {name} need {blobs[name]} elements: more than a file can hold")
     for number in known:
-        numpy_dtype(next(name for name, other in DTYPES.items() if other == number))
+        numpy_dtype(WORDS[number])  # which says that such data cannot be stored
     return position, blobs

@@ -20,8 +20,6 @@ _FIRST = re.compile(
     rb"opgen (?P<kind>\w+) (?P<version>\d+) *\nsha256 (?P<digest>[0-9a-f]{64})\nbytes (?P<size>\d+)\n"
     rb"(?P<ranges>(?:data \d+ \d+\n)*)(?:request [0-9a-f]{64}\n)?\0*\Z"
 )
-
-
 _WRITES = {"bundle": "opgen generate writes one", "results": "opgen run writes one, and so does opgen.Results"}
 """How files of each kind are made."""
 
@@ -87,7 +85,7 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
         raise BundleError(f"{path}: is an opgen {found['kind'].decode()} file, not a {kind} file; {_WRITES[kind]}")
     if int(found["version"]) > container.FORMAT_VERSION:
         raise BundleError(f"{path}: format {int(found['version'])} is newer than this opgen: update opgen")
-    if found["digest"] == b"0" * 64:
+    if found["digest"].decode() == container.UNKNOWN:
         raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
     if int(found["size"]) != size:
         raise BundleError(f"{path}: has {size} bytes and was written with {int(found['size'])}: truncated or damaged")

@@ -23,6 +23,7 @@ from opgen.bundle.layout import Layout
 EVERY = 1.0
 """Seconds between two notes of what is finished: as much is lost at most."""
 _NEAR = 64
+"""Rows that lie no further apart are written in one go, with those between them."""
 _NOTHING = bytes(DIGEST_SIZE)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opgen.bundle.case import CaseView
-from opgen.bundle.dtypes import DTYPES, numpy_dtype, stored_dtypes
+from opgen.bundle.dtypes import NAMES, WORDS
 from opgen.bundle.finished import Finished
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import Result, ResultsFile
@@ -17,7 +17,7 @@ from opgen.bundle.resultsfile import Result, ResultsFile
 SHOWN = 6
 """How many values of a tensor are shown."""
 LARGEST = 5
-_WORDS = {numpy_dtype(name): name for name in stored_dtypes()}
+"""How many cases are named of those with the most data."""
 
 
 def summary(bundle: Bundle) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def values(array: np.ndarray) -> dict[str, Any]:
     size = np.abs(wide) if np.iscomplexobj(wide) else wide
     finite = size[np.isfinite(size)]
     return {
-        "dtype": _WORDS[array.dtype],
+        "dtype": NAMES[array.dtype],
         "shape": list(array.shape),
         "least": float(finite.min()) if finite.size else None,
         "greatest": float(finite.max()) if finite.size else None,
@@ -115,5 +115,4 @@ def _bytes(bundle: Bundle) -> np.ndarray:
 
 def _blobs(bundle: Bundle) -> dict[str, int]:
     """dtype -> bytes of its blob."""
-    names = {number: name for name, number in DTYPES.items()}
-    return {names[dtype]: kind.itemsize * count for dtype, (kind, _, count) in bundle.data.types.items()}
+    return {WORDS[dtype]: kind.itemsize * count for dtype, (kind, _, count) in bundle.data.types.items()}

@@ -120,10 +120,9 @@ def _data(cases: Sequence[Case], forms: Forms, described: Described, layout: Lay
     _refuse(cases, of, found < 0, lambda one: f"data for {layout.names[layout.name[at[one]]]}, which is no tensor of the call")
     sets = found * len(dtypes.ROLES) + role
     _refuse(cases, of, np.bincount(sets)[sets] > 1, lambda one: "a tensor has two sets of data")
-    words = {number: word for word, number in dtypes.DTYPES.items()}
     planned = described.dtype[found]
     other = (role == _INPUT) & (layout.dtype[at] != planned)
-    _refuse(cases, of, other, lambda one: f"{layout.names[layout.name[at[one]]]} is {words[int(planned[one])]}, its data are not")
+    _refuse(cases, of, other, lambda one: f"{layout.names[layout.name[at[one]]]} is {dtypes.WORDS[int(planned[one])]}, its data are not")
     return _Data(form, at, place, found)
 
 

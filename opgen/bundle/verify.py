@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from opgen.bundle import container
 from opgen.bundle.data import Data
 from opgen.bundle.digest import DIGEST_SIZE
-from opgen.bundle.dtypes import ALIGNMENT, DTYPES, BundleError, words_of
+from opgen.bundle.dtypes import ALIGNMENT, WORDS, BundleError, words_of
 from opgen.bundle.opening import Opened, kind_of, open_file
 
 _WINDOW = 4 << 20
+"""Bytes of a blob that are in memory at a time."""
 
 
 def verify(path: str | Path) -> list[str]:
@@ -134,5 +134,6 @@ def _where(ids: np.ndarray, tensors: np.ndarray, owner: str, row: int) -> str:
     return f"{ids[tensors[owner][row]].decode()}: {words.get(number, number)}"
 
 
-def _name(dtype: int) -> Any:
-    return next((name for name, number in DTYPES.items() if number == dtype), dtype)
+def _name(dtype: int) -> str:
+    """The word of a dtype; its number where it is none."""
+    return WORDS.get(dtype, str(dtype))

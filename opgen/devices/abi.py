@@ -12,13 +12,12 @@ from ctypes import POINTER, c_bool, c_char_p, c_int8, c_int32, c_int64, c_size_t
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-REPEATED_INIT = 100002
-TO_DEVICE, TO_HOST = 1, 2
-HUGE_FIRST = 0
+ACL_ERROR_REPEAT_INITIALIZE = 100002
+ACL_MEMCPY_HOST_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST = 1, 2
+ACL_MEM_MALLOC_HUGE_FIRST = 0
 
 Values: TypeAlias = "tuple[int, ...] | int | bool | TensorArgument | None"
 
-# name: (result, arguments)
 RUNTIME: Mapping[str, tuple[Any, list[Any]]] = {
     "aclInit": (c_int32, [c_char_p]),
     "aclrtGetDeviceCount": (c_int32, [POINTER(c_uint32)]),
@@ -38,6 +37,7 @@ RUNTIME: Mapping[str, tuple[Any, list[Any]]] = {
     "aclDestroyIntArray": (c_int32, [c_void_p]),
     "aclDestroyBoolArray": (c_int32, [c_void_p]),
 }
+"""Functions that no run can do without: name -> (result, arguments)."""
 OPTIONAL: Mapping[str, tuple[Any, list[Any]]] = {
     "aclrtDestroyStream": (c_int32, [c_void_p]),
     "aclrtResetDevice": (c_int32, [c_int32]),
@@ -47,6 +47,7 @@ OPTIONAL: Mapping[str, tuple[Any, list[Any]]] = {
     "aclrtGetSocName": (c_char_p, []),
     "aclsysGetVersionStr": (c_int32, [c_char_p, c_char_p]),
 }
+"""Functions that a runtime may not have."""
 SCALARS: Mapping[str, Any] = {"bool": c_bool, "int8": c_int8, "int32": c_int32, "int64": c_int64}
 
 

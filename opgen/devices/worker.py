@@ -22,6 +22,7 @@ from opgen.devices.libraries import DeviceError, Libraries
 from opgen.devices.messages import Failed, First, Ready, Request, Second, Setup, Unusable
 
 PACKAGES = ("runtime", "toolkit", "opp", "compiler")
+"""Of which versions are asked for."""
 
 
 class RuntimeFault(Exception):
@@ -44,7 +45,7 @@ class Device:
 
     def _open(self, index: int) -> None:
         status = self.functions["aclInit"](None)
-        if status not in (0, abi.REPEATED_INIT):
+        if status not in (0, abi.ACL_ERROR_REPEAT_INITIALIZE):
             raise DeviceError(f"aclInit returned {status}: {self.error() or 'no text'}")
         count = c_uint32()
         status = self.functions["aclrtGetDeviceCount"](byref(count))
@@ -99,17 +100,17 @@ class Memory:
     def hold(self, data: np.ndarray) -> c_void_p:
         """The bytes of an array on the device; at least one byte is allocated."""
         pointer = c_void_p()
-        self.device.runtime("aclrtMalloc", byref(pointer), max(data.nbytes, 1), abi.HUGE_FIRST)
+        self.device.runtime("aclrtMalloc", byref(pointer), max(data.nbytes, 1), abi.ACL_MEM_MALLOC_HUGE_FIRST)
         self._pointers.append(pointer)
         if data.nbytes:
-            self.device.runtime("aclrtMemcpy", pointer, data.nbytes, data.ctypes.data, data.nbytes, abi.TO_DEVICE)
+            self.device.runtime("aclrtMemcpy", pointer, data.nbytes, data.ctypes.data, data.nbytes, abi.ACL_MEMCPY_HOST_TO_DEVICE)
         return pointer
 
     def fetch(self, pointer: c_void_p, size: int) -> np.ndarray:
         """(size,) uint8 from the device."""
         data = np.empty(size, dtype=np.uint8)
         if size:
-            self.device.runtime("aclrtMemcpy", data.ctypes.data, size, pointer, size, abi.TO_HOST)
+            self.device.runtime("aclrtMemcpy", data.ctypes.data, size, pointer, size, abi.ACL_MEMCPY_DEVICE_TO_HOST)
         return data
 
 

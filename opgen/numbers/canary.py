@@ -12,23 +12,25 @@ from opgen.numbers.views import index
 
 GUARD = 512
 """Bytes behind every output that belong to nobody."""
-_PARTS = {"FLOAT16": 0x7EA5, "BFLOAT16": 0x7FE5, "FLOAT": 0x7FE5A5A5, "DOUBLE": 0x7FFDA5A5A5A5A5A5}
-_WIDTH = {"FLOAT16": 2, "BFLOAT16": 2, "FLOAT": 4, "DOUBLE": 8}
+_NANS = {"FLOAT16": 0x7EA5, "BFLOAT16": 0x7FE5, "FLOAT": 0x7FE5A5A5, "DOUBLE": 0x7FFDA5A5A5A5A5A5}
+"""Quiet NaNs with payloads of their own, as bits."""
+_OTHER, _GUARD_BYTE = 0xA5, 0x5A
+"""The bytes of what has no NaN, and of guards."""
 _COMPLEX = {"COMPLEX32": "FLOAT16", "COMPLEX64": "FLOAT", "COMPLEX128": "DOUBLE"}
 
 
 def pattern(dtype: str, itemsize: int) -> np.ndarray:
     """The bytes of one canary element, (itemsize,) uint8."""
     part = _COMPLEX.get(dtype, dtype)
-    if part not in _PARTS:
-        return np.full(itemsize, 0xA5, dtype=np.uint8)
-    one = np.frombuffer(_PARTS[part].to_bytes(_WIDTH[part], "little"), dtype=np.uint8)
-    return np.tile(one, itemsize // len(one))
+    if part not in _NANS:
+        return np.full(itemsize, _OTHER, dtype=np.uint8)
+    parts = 2 if dtype in _COMPLEX else 1
+    return np.tile(np.frombuffer(_NANS[part].to_bytes(itemsize // parts, "little"), dtype=np.uint8), parts)
 
 
 def prefilled(dtype: str, itemsize: int, elements: int) -> np.ndarray:
     """(elements * itemsize + GUARD,) uint8: canaries, and a guard behind them."""
-    result = np.full(elements * itemsize + GUARD, 0x5A, dtype=np.uint8)
+    result = np.full(elements * itemsize + GUARD, _GUARD_BYTE, dtype=np.uint8)
     result[: elements * itemsize].reshape(elements, itemsize)[:] = pattern(dtype, itemsize)
     return result
 
@@ -51,7 +53,7 @@ def inspect(name: str, raw: np.ndarray, dtype: str, itemsize: int, inside: np.nd
     view = int(inside.sum())
     left = int((untouched & inside).sum())
     gaps = int((~untouched & ~inside).sum())
-    beyond = int((raw[elements * itemsize :] != 0x5A).sum())
+    beyond = int((raw[elements * itemsize :] != _GUARD_BYTE).sum())
     notes = []
     if asked and left:
         notes.append(f"{name}: {left} of {view} elements were not written")
