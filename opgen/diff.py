@@ -15,8 +15,9 @@ from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.calls.ids import chosen
 from opgen.model import TRUTHS, Truth, Verdict
-from opgen.verdict import common, deviations, explain, metrics
+from opgen.verdict import deviations, explain, metrics
 from opgen.verdict.answers import Answers, Outputs, align, outputs_of
+from opgen.verdict.findings import findings
 from opgen.verdict.firstphase import Answered, answered
 from opgen.verdict.measuring import Precisions, measured, precisions
 from opgen.verdict.metrics import Table
@@ -95,7 +96,7 @@ class _Comparison:
             verdicts, self._origin(),
             {name: (int(values[self.asked].sum()), len(self.asked)) for name, values in self.met.items()},
             {dtype: counts.tolist() for dtype, counts in self.table.bins.items()},
-            common.findings(self.bundle, dict(zip(self.rows, verdicts, strict=True))), list(self._notes(verdicts)),
+            findings(self.bundle, dict(zip(self.rows, verdicts, strict=True))), list(self._notes(verdicts)),
         )  # fmt: skip
 
     def _ran(self, row: int) -> bool:

@@ -17,17 +17,19 @@ ROOT = Path(__file__).resolve().parents[1]
 OPERATORS = sorted(book().operators)
 
 COVERED_BY = {
-    "test_bundle.py": "bundle.attributes bundle.batches bundle.blocks bundle.column bundle.data bundle.finished bundle.forms bundle.pools "
-    "bundle.tables bundle.tensors",
+    "test_bundle.py": "bundle.attributes bundle.batches bundle.blocks bundle.column bundle.data bundle.digest bundle.finished bundle.forms "
+    "bundle.pools bundle.tables bundle.tensors",
     "test_hostile.py": "bundle.opening",
     "test_merging.py": "bundle.recall",
     "test_ids.py": "terminal",
     "test_cli.py": "bundle.summary maintenance.checking",
     "test_covering.py": "covering.feasible covering.greedy covering.model covering.tuples",
     "test_aclnn.py": "devices.messages devices.process devices.worker",
-    "test_diff.py": "verdict.answers verdict.common verdict.deviations verdict.firstphase verdict.measuring",
+    "test_diff.py": "verdict.answers verdict.findings verdict.deviations verdict.firstphase verdict.measuring",
     "test_results.py": "bundle.checks bundle.leftover",
     "test_errata.py": "judge.erratafaults",
+    "test_calls.py": "calls.collection",
+    "test_fill.py": "numbers.draws",
     "test_import_ttk.py": "interop.complete interop.kernel",
     "test_export.py": "interop.choice",
     "test_repro.py": "devices.torchnames repro.cpp repro.described repro.python repro.torch",

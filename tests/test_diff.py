@@ -19,8 +19,8 @@ from opgen.numbers.formats import DTYPES
 from opgen.numbers.rounding import stored
 from opgen.page.book import book
 from opgen.resources import specs_folder
-from opgen.verdict.common import findings, ranked
 from opgen.verdict.explain import call_line
+from opgen.verdict.findings import findings, ranked
 from opgen.verdict.outcome import Report
 from opgen.verdict.pattern import describe
 from opgen.verdict.statuses import Asked, of_first_phase

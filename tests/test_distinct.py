@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opgen.calls.distinct import chosen, numbered, numbered_rows
+from opgen.calls.distinct import names_that_hold, numbered, numbered_rows
 
 
 @given(st.lists(st.integers(0, 5)))
@@ -26,7 +26,7 @@ def test_rows_of_a_matrix_are_numbered_like_their_tuples(rows: list[tuple[int, i
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans())))
 def test_the_names_whose_columns_hold(rows: list[tuple[bool, ...]]) -> None:
     columns = np.array(rows, dtype=bool).reshape(-1, 3).T
-    found = chosen(dict(zip("abc", columns, strict=True)))
+    found = names_that_hold(dict(zip("abc", columns, strict=True)))
     assert found == [tuple(name for name, there in zip("abc", row, strict=True) if there) for row in rows]
     assert len(set(map(id, found))) == len(set(rows))
-    assert chosen({}) == []
+    assert names_that_hold({}) == []

@@ -10,7 +10,7 @@ import pytest
 from opgen.judge import judging
 from opgen.page.keys import KEYS
 from opgen.page.parameterfields import PLAIN
-from opgen.page.rulefields import BUCKETS
+from opgen.page.rulefields import WITHOUT_CODE
 from opgen.page.specfile import TOP
 from opgen.planning.derive import SHARED
 from opgen.planning.plan import GROUP_KEYS, PIN_KEYS, ROLES, TIER_KEYS, TIERS, VACUOUS_KEYS
@@ -31,7 +31,7 @@ def test_the_rules_have_examples_and_name_every_key() -> None:
     text = (FOLDER / "page" / "RULES.md").read_text(encoding="utf-8")
     assert text.count(">>> ") > 20
     assert all(f"`{key}`" in text for key in KEYS)
-    assert all(f"{key}:" in text for key in (*TOP, *PLAIN, *BUCKETS))
+    assert all(f"{key}:" in text for key in (*TOP, *PLAIN, *WITHOUT_CODE))
 
 
 def test_the_plans_name_every_key() -> None:

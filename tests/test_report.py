@@ -123,7 +123,7 @@ def test_a_group_shows_the_case_that_is_furthest_beyond_its_bound():
 
 
 def test_the_first_few_cases_are_different_ones(broken):
-    first = text.spread(broken.bad())[:2]
+    first = text.varied(broken.bad())[:2]
     assert {verdict.verdict for verdict in first} == {"crashed", "failed"}
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from opgen.model import ANY_ERROR, CRASH
 
 ALIGNMENT = 64
-"""Bytes; every tensor starts on such a boundary, those of at least a mebibyte on one of 4096."""
+"""Bytes; every tensor starts on such a boundary."""
 
 DTYPES = {
     "UNDEFINED": -1, "FLOAT": 0, "FLOAT16": 1, "INT8": 2, "INT32": 3, "UINT8": 4, "INT16": 6, "UINT16": 7,

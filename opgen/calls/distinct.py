@@ -33,10 +33,10 @@ def numbered_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return numbered(text[at : at + width] for at in range(0, len(text), width))
 
 
-def chosen(columns: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:
+def names_that_hold(columns: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:
     """Per row, the names of the bool columns that hold there; equal answers are one object.
 
-    >>> chosen({"x": np.array([True, False]), "y": np.array([True, True])})
+    >>> names_that_hold({"x": np.array([True, False]), "y": np.array([True, True])})
     [('x', 'y'), ('y',)]
     """
     matrix = np.array(list(columns.values())).T

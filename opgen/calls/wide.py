@@ -31,7 +31,7 @@ def joined(lists: Sequence[Sequence[int]]) -> np.ndarray:
         return as_column(list(chain.from_iterable(lists)))
 
 
-def spread(a: np.ndarray, rows: int) -> np.ndarray:
+def broadcast(a: np.ndarray, rows: int) -> np.ndarray:
     """A column as it is, a constant as a column of ``rows`` that is not written to."""
     return a if a.shape == (rows,) else np.broadcast_to(a, rows)
 

@@ -8,8 +8,9 @@ assignment is searched for each tuple.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ def count(
     >>> count(ternary, np.array([[0, 0, 0], [0, 1, 2]]))[0].totals()
     (6, 27, 0)
     """
-    checked = checked_rows(model, rows, -1)
+    checked = checked_rows(model, rows)
     feasibility = _Feasibility(model)
     good = np.array([feasibility.lawful(row) for row in checked], bool)
     return tuple(
@@ -115,17 +116,20 @@ def _search(tables: list[Table]) -> bool:
 
 def _connected(tables: Sequence[Table]) -> list[bool]:
     """Which tables share factors with the first, by way of others or not."""
-    reached = set(tables[0][0])
-    while grown := {f for scope, _ in tables if reached & set(scope) for f in scope} - reached:
-        reached |= grown
+    reached = _reached(tables, tables[0][0])
     return [bool(reached & set(scope)) for scope, _ in tables]
 
 
+def _reached(tables: Sequence[Table], factors: Iterable[int]) -> set[int]:
+    """Some factors, and all that tables tie to them, by way of others or not."""
+    reached = set(factors)
+    while grown := {f for scope, _ in tables if reached & set(scope) for f in scope} - reached:
+        reached |= grown
+    return reached
+
+
 def _cells(levels: Sequence[int], scope: Sequence[int] | set[int]) -> int:
-    cells = 1
-    for factor in scope:
-        cells *= levels[factor]
-    return cells
+    return prod(levels[factor] for factor in scope)
 
 
 def _join(tables: Sequence[Table], scope: tuple[int, ...]) -> NDArray[np.bool_]:
@@ -157,10 +161,7 @@ class _Feasibility:
         self.part: dict[int, int] = {}
         for factor in range(len(model.levels)):
             if factor not in self.part:
-                reached = {factor}
-                while grown := {f for scope, _ in model.tables if reached & set(scope) for f in scope} - reached:
-                    reached |= grown
-                self.part.update(dict.fromkeys(reached, factor))
+                self.part.update(dict.fromkeys(_reached(model.tables, [factor]), factor))
 
     def lawful(self, row: NDArray[np.int64]) -> bool:
         """Whether a row, as far as it is fixed, breaks no table and can be completed."""

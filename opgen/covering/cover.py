@@ -35,7 +35,7 @@ def cover(
     ``ValueError``: no assignment satisfies the tables; a strength, group or seed that does not fit the model.
     """
     asked = list(requested(model, strength, groups))
-    known = checked_rows(model, seeds if seeds is not None else (), -1)
+    known = checked_rows(model, seeds if seeds is not None else ())
     solver = Solver(model, SplitMix(random_state))
     if not solver.satisfiable:
         tables = ", ".join(map(str, explain(model, ())))

@@ -112,15 +112,15 @@ def combos(factors: Sequence[int], strength: int) -> list[tuple[int, ...]]:
     return list(combinations(factors, strength))
 
 
-def checked_rows(model: Model, rows: Any, lowest: int) -> NDArray[np.int64]:
-    """Rows as an int array ``(n, factors)``; ``ValueError`` names the first value that is no level."""
+def checked_rows(model: Model, rows: Any) -> NDArray[np.int64]:
+    """Rows as an int array ``(n, factors)``, -1 where a value is open; ``ValueError`` names the first value that is no level."""
     array = np.asarray(rows, dtype=np.int64).reshape(-1, len(model.levels)) if len(rows) else None
     if array is None:
         return np.empty((0, len(model.levels)), np.int64)
-    wrong = np.argwhere((array < lowest) | (array >= np.array(model.levels)))
+    wrong = np.argwhere((array < -1) | (array >= np.array(model.levels)))
     if len(wrong):
         row, factor = map(int, wrong[0])
         raise ValueError(
-            f"row {row}: factor {factor} is {array[row, factor]}, expected {lowest} to {model.levels[factor] - 1}"
+            f"row {row}: factor {factor} is {array[row, factor]}, expected -1 to {model.levels[factor] - 1}"
         )
     return array

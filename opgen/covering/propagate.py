@@ -8,6 +8,7 @@ a bitset of allowed rows per value (compact tables; Demeulenaere et al. 2016), l
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,9 +181,7 @@ def joined(levels: Sequence[int], tables: Sequence[Table]) -> list[Table]:
             for b in range(a + 1, len(pool)):
                 if (keys[a], keys[b]) not in refused and set(pool[a][0]) & set(pool[b][0]):
                     scope = tuple(sorted(set(pool[a][0]) | set(pool[b][0])))
-                    cells = 1
-                    for factor in scope:
-                        cells *= levels[factor]
+                    cells = prod(levels[factor] for factor in scope)
                     inside = scope in (pool[a][0], pool[b][0])
                     if cells <= JOINED_CELLS or inside:
                         pairs.append((not inside, cells, a, b, scope))

@@ -163,7 +163,7 @@ def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, 
         for row in picking.members(edited, number, own_legal) if tier.limits else ():
             limits.setdefault(row, []).append(Aim("lists", (rule.id,)))
         if rule.forbids:
-            for row in picking.worst(edited, number, tier.invalid):
+            for row in picking.with_least_company(edited, number, tier.invalid):
                 broken.setdefault(row, []).append(Aim("breaks", (rule.id, *picking.company(edited, row, (r,)))))
                 singles.setdefault(rule.id, []).append(row)
     report.unreached = {rule.id: _why(rule, spec) for rule in rules if rule.forbids and tier.invalid and rule.id not in singles}

@@ -18,7 +18,7 @@ def company(edited: Edited, row: int, of: Iterable[int]) -> tuple[str, ...]:
     return tuple(rule.id for i, rule in enumerate(edited.spec.rules) if edited.judged.broken[i, row] and i not in of)
 
 
-def worst(edited: Edited, number: int, most: int) -> list[int]:
+def with_least_company(edited: Edited, number: int, most: int) -> list[int]:
     """Calls that break a guard with the least company: ``most`` per product, both sides of a comparison first; and where
     none of them is the nearest to the limit, one that is, in whatever company. The last resort only where a product has no other."""
     rows, guard = edited.breaking(number), edited.rule(number)[1]

@@ -113,7 +113,7 @@ def pool(gradient: Array, plan: Plan, copies: Copies) -> Array:
     cuts = [(slice(None), slice(None), plan)] if plan.elements <= 4 * BLOCK else list(cut(plan))
     for first in range(0, len(planes), step):
         for windows, rows, part in cuts:
-            some(planes[first:first + step, windows], result[:, first:first + step, rows], part, copies)
+            pool_planes(planes[first:first + step, windows], result[:, first:first + step, rows], part, copies)
     return result.reshape(copies.number, *lead, *extents)
 
 
@@ -128,8 +128,8 @@ def cut(plan: Plan) -> Iterator[tuple[slice, slice, Plan]]:
         yield at, slice(begin, end), Plan((windows, *plan.axes[1:]), divisors, plan.elements)
 
 
-def some(gradient: Array, result: Array, plan: Plan, copies: Copies) -> None:
-    """The gradients of some planes."""
+def pool_planes(gradient: Array, result: Array, plan: Plan, copies: Copies) -> None:
+    """Writes the gradients of some planes: (planes, *numbers of windows) -> (copies, planes, *extents)."""
     values = np.empty((copies.number, *gradient.shape))
     np.divide(gradient, plan.divisors, out=values[0])
     if copies.absolute:

@@ -55,6 +55,7 @@ def _equal_shapes(a: Value, b: Value) -> Any:
 
 def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View], Value]:
     """What reads ``left sign right`` off a view; bound where every side is."""
+
     def equal(a: Value, b: Value) -> Any:
         if left.kind == "shape":
             return _equal_shapes(a, b)

@@ -22,9 +22,13 @@ T = TypeVar("T")
 VERSION = 1
 HEAD = f"opgen lock {VERSION}"
 NOTHING = "-"
+"""What stands for the digest of what a case does not have."""
 LINES = "lines"
 """What a page's digest of its own case lines is called."""
 DIGEST = 10
+"""Hexadecimal digits of a digest."""
+MOST_PROBLEMS = 50
+"""Bad lines that are reported."""
 _DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST}}}\Z|-\Z")
 
 
@@ -61,6 +65,7 @@ class Lock:
 
     def some(self, pages: Collection[str]) -> Lock:
         """The same of some pages alone."""
+
         def kept(of: dict[str, T]) -> dict[str, T]:
             return {page: what for page, what in of.items() if page in pages}
 
@@ -103,13 +108,15 @@ def read_lock(path: Path) -> Lock:
         raise FileError([Problem(str(path), 1, "", text)])
     lock, problems, page = Lock(), [], ""
     for number, line in enumerate(lines[1:], 2):
-        fault = _add(lock, line, page)
-        if isinstance(fault, str) and fault.startswith("page "):
-            page = fault[5:]
-        elif fault:
+        words = line.split(" ")
+        if words[0] == "page" and len(words) >= 2:
+            page = words[1]
+            lock.sources[page] = dict(word.split("=", 1) for word in words[2:] if "=" in word)
+            lock.entries[page] = {}
+        elif fault := _add(lock, page, words):
             problems.append(Problem(str(path), number, "", fault))
     if problems:
-        raise FileError(problems[:50])
+        raise FileError(problems[:MOST_PROBLEMS])
     written = {page: words.pop(LINES, "") for page, words in lock.sources.items()}
     lock.altered = {page: digest for page, digest in written.items() if digest != _digest(lock.entries[page].values())}
     return lock
@@ -119,12 +126,8 @@ def _digest(entries: Iterable[Entry]) -> str:
     return hashlib.blake2b("\n".join(sorted(entry.line for entry in entries)).encode()).hexdigest()[:DIGEST]
 
 
-def _add(lock: Lock, line: str, page: str) -> str | None:
-    words = line.split(" ")
-    if words[0] == "page" and len(words) >= 2:
-        lock.sources[words[1]] = dict(word.split("=", 1) for word in words[2:] if "=" in word)
-        lock.entries[words[1]] = {}
-        return f"page {words[1]}"
+def _add(lock: Lock, page: str, words: list[str]) -> str:
+    """Add the words of a line to a page of a lock; what is wrong with them, or an empty text."""
     if len(words) != 6 or not page:
         return "expects 'page NAME ...' or: id key inputs goldens bounds expectation"
     if not all(_DIGEST.match(word) for word in words[1:5]):
@@ -132,4 +135,4 @@ def _add(lock: Lock, line: str, page: str) -> str | None:
     if words[0] in lock.entries[page]:
         return f"the case {words[0]} stands twice"
     lock.entries[page][words[0]] = Entry(*words)
-    return None
+    return ""

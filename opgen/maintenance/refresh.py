@@ -19,7 +19,6 @@ from opgen.bundle.reader import Bundle
 from opgen.computation import engine
 from opgen.computation.computing import Arrays
 from opgen.maintenance.lockfile import DIGEST, NOTHING, Entry, Lock, expectation_text
-from opgen.numbers.formats import DTYPES
 from opgen.numbers.rounding import ulp_distance
 from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
@@ -92,11 +91,10 @@ def refresh(
 def sources(spec: Spec, plan: Plan, seed: int) -> dict[str, str]:
     """What the cases of a page are made from, each as a digest: spec, plan, errata, kernel, data, code, numpy, seed."""
     folder = specs_folder()
-    errata = [path for path in sorted((folder / "errata").glob(f"{spec.op}*.yaml"))]
     return {
         "spec": _of_files([folder / Path(spec.file).name, folder / "tables.yaml"]),
         "plan": plan.digest[:DIGEST],
-        "errata": _of_files(errata),
+        "errata": _of_files(sorted((folder / "errata").glob(f"{spec.op}*.yaml"))),
         "kernel": kernel_digest(spec.op),
         "data": data_digest(),
         "code": code_digest(),
@@ -230,5 +228,4 @@ def _measured(result: Refreshed, pages: Iterable[tuple[Spec, Plan]], tier: str, 
 def _ulps(new: Any, old: Any) -> int:
     parts = [(new.real, old.real), (new.imag, old.imag)] if np.iscomplexobj(new) else [(new, old)]
     name = "FLOAT" if parts[0][0].dtype == np.float32 else "DOUBLE"
-    assert name in DTYPES
     return max((int(ulp_distance(a, b, name).max(initial=0)) for a, b in parts), default=0)

@@ -16,7 +16,7 @@ from opgen.numbers.recipes import RECIPES
 from opgen.page.book import book
 from opgen.page.keys import KEYS
 from opgen.page.parameterfields import PLAIN
-from opgen.page.rulefields import BUCKETS
+from opgen.page.rulefields import WITHOUT_CODE
 from opgen.page.spec import KINDS
 from opgen.page.specfile import PAGE
 from opgen.page.specfile import TOP as SPEC_TOP
@@ -90,7 +90,7 @@ def spec() -> Schema:
 
 
 def returns_keys() -> str:
-    return "^(" + "|".join([*map(str, words().status), *BUCKETS]) + ")$"
+    return "^(" + "|".join([*map(str, words().status), *WITHOUT_CODE]) + ")$"
 
 
 def parameter(kind: str) -> Schema:

@@ -16,7 +16,8 @@ from opgen.page.rules import Guard, Rule
 from opgen.page.spec import Parameter
 from opgen.yamlfile import Location, did_you_mean
 
-BUCKETS: tuple[Bucket, ...] = ("unstated", "disputed", "assumed")
+WITHOUT_CODE: tuple[Bucket, ...] = ("unstated", "disputed", "assumed")
+"""The buckets of ``returns:``: rules for which the page names no code, or contradicts itself, or is silent."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class RuleFields(Fields):
         """Rule id -> its place; an id that stands twice is a problem, and so is a clause without line or without rule."""
         places: dict[str, Place] = {}
         value = self.doc.mapping(("returns",), self.data.get("returns"), "a mapping of status codes and buckets")
-        self.doc.known(("returns",), value, (*words().status, *BUCKETS), "status code or bucket")
+        self.doc.known(("returns",), value, (*words().status, *WITHOUT_CODE), "status code or bucket")
 
         def place(where: Location, ids: Any, bucket: Bucket, code: int | None, clause: str | None) -> None:
             for rule in self.doc.need(where, ids, list, "a list of rule ids") or []:
@@ -77,7 +78,7 @@ class RuleFields(Fields):
                 places[rule] = Place(where, bucket, code, clause)
 
         for code, clauses in value.items():
-            if code in BUCKETS:
+            if code in WITHOUT_CODE:
                 place(("returns", code), clauses, code, None, None)
             elif isinstance(clauses, dict):
                 for number, ids in clauses.items():
@@ -153,7 +154,7 @@ class RuleFields(Fields):
             self.doc.problem(where, "is the id of two rules; rename one", rule)
         place = self.places.get(rule)
         if place is None:
-            self.doc.problem(where, f"is missing from returns; put it under its code and clause, or under {', '.join(BUCKETS)}", rule)
+            self.doc.problem(where, f"is missing from returns; put it under its code and clause, or under {', '.join(WITHOUT_CODE)}", rule)
             place = Place(where, "assumed", None, None)
         guards = [self.attempt(where, rule, lambda w=when, r=require: self.guard(w, r)) for when, require in pairs]  # type: ignore[misc]
         line = self.clauses.get(place.clause or "")

@@ -57,7 +57,7 @@ class Choices:
         for axis in plan.axes:
             self._axis(axis)
         self.lets = {ref: guarded for name, body in plan.lets.items() for ref, guarded in self._let(name, body)}
-        self.vacuities = [(entry, when) for i, entry in enumerate(plan.vacuous) if (when := self._vacuous(i, entry)) is not None]
+        self.vacuities = [(entry, when) for i, entry in enumerate(plan.vacuous) if (when := self._vacuity(i, entry)) is not None]
         plan.document.raise_problems()
 
     @cached_property
@@ -180,6 +180,13 @@ class Choices:
                 self._problem(where, str(error))
         return [] if ref is None else [(ref, tuple(compiled))]
 
+    def _vacuity(self, i: int, entry: Vacuous) -> Term | None:
+        try:
+            return terms.condition(entry.when, self.spec.scope) if entry.when else None
+        except TermError as error:
+            self._problem(("vacuous", i), str(error))
+            return None
+
     # drafts -----------------------------------------------------------------------------------------------------------
     def draft(self, rows: np.ndarray, edits: Edits = NOTHING) -> Draft:
         """A draft of one call per row of level numbers (rows, axes), with edits on top of an earlier one."""
@@ -188,13 +195,6 @@ class Choices:
             for k, ref in enumerate(refs):
                 chosen[ref] = _column([level[k] for level in self.levels[i]], rows[:, i])
         return Draft(self.spec, len(rows), chosen, self.lets, edits)
-
-    def _vacuous(self, i: int, entry: Vacuous) -> Term | None:
-        try:
-            return terms.condition(entry.when, self.spec.scope) if entry.when else None
-        except TermError as error:
-            self._problem(("vacuous", i), str(error))
-            return None
 
 
 def _column(values: list[Any], picks: np.ndarray) -> Choice:

@@ -16,7 +16,7 @@ from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.model import Verdict
 from opgen.report import maps
-from opgen.report.text import spread
+from opgen.report.text import varied
 from opgen.verdict.answers import align, outputs_of
 from opgen.verdict.explain import call_line, compared
 from opgen.verdict.outcome import Report
@@ -33,7 +33,7 @@ def text(report: Report, strict: bool = False) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("opgen.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    bad = spread(report.bad(strict))
+    bad = varied(report.bad(strict))
     pictures: dict[str, dict[str, Any]] = {}
     with suppress(BundleError, OSError):  # where the files have gone, the numbers are in the report
         pictures = dict(_pictures(report, bad))

@@ -18,10 +18,11 @@ def text(report: Report, strict: bool = False) -> str:
     suites: dict[str, ElementTree.Element] = {}
     for verdict in report:
         op = str(verdict.metrics.get("op", "opgen"))
-        suite = suites.setdefault(op, ElementTree.SubElement(root, "testsuite", name=_clean(op)) if op not in suites else root)
+        if op not in suites:
+            suites[op] = ElementTree.SubElement(root, "testsuite", name=_clean(op))
         seconds = verdict.metrics.get("seconds")
         test = ElementTree.SubElement(
-            suite, "testcase", classname=_clean(f"opgen.{op}"), name=_clean(verdict.case), time=f"{seconds or 0.0:.6f}"
+            suites[op], "testcase", classname=_clean(f"opgen.{op}"), name=_clean(verdict.case), time=f"{seconds or 0.0:.6f}"
         )
         message = _clean(verdict.detail)
         if verdict.case in bad:

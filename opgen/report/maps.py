@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO, StringIO
-from math import log2
 from typing import Any
 
 import numpy as np
@@ -116,7 +115,7 @@ def legend() -> list[dict[str, str]]:
 
 
 def _power(exponent: int) -> str:
-    return "1" if exponent == 0 else f"2$^{{{exponent}}}$" if exponent < 0 or log2(2.0**exponent) else ""
+    return "1" if exponent == 0 else f"2$^{{{exponent}}}$"
 
 
 def _svg(figure: Any) -> str:

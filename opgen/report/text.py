@@ -13,10 +13,13 @@ from rich.text import Text
 from opgen.model import Verdict
 from opgen.terminal import counted, literal, visible
 from opgen.verdict.outcome import Report
-from opgen.verdict.statuses import BAD, KNOWN, LENIENT, PASSED, STRICT, VERDICTS
+from opgen.verdict.statuses import BAD, CRASHED, FAILED, KNOWN, LENIENT, MISSING, PASSED, STRICT, VERDICTS
 
 SHOWN = 5
+"""Bad cases that are told, unless all are asked for."""
 GROUPS = 3
+FINDINGS = 6
+"""Groups of each kind, and findings, that are told."""
 _SHORT = {KNOWN: "known"}
 STYLES = {**dict.fromkeys(BAD, "bold red"), LENIENT: "yellow", KNOWN: "yellow", PASSED: "green"}
 
@@ -36,7 +39,7 @@ def _parts(report: Report, strict: bool, shown: int | None) -> Iterator[Any]:
     if bad:
         yield from _bad(bad, shown)
     yield from _groups(report)
-    for finding in report.findings[:6]:
+    for finding in report.findings[:FINDINGS]:
         yield Text.from_markup(f"[bold]shared [/] {literal(finding)}")
     for note in report.notes:
         yield Text.from_markup(f"note    {literal(note)}")
@@ -85,7 +88,7 @@ def _criteria(report: Report) -> Text:
 
 def _bad(bad: list[Verdict], shown: int | None) -> Iterator[Any]:
     """The worst first: crashes, then by error / bound; no two in a row of one kind while there are others."""
-    for verdict in spread(bad)[:shown]:
+    for verdict in varied(bad)[:shown]:
         style = STYLES.get(verdict.verdict, "")
         yield Text.from_markup(f"[{style}]{verdict.verdict}[/]  {literal(verdict.case)}", overflow="fold")
         yield Padding(Text(visible(verdict.detail), overflow="fold"), (0, 0, 0, 8))
@@ -94,7 +97,7 @@ def _bad(bad: list[Verdict], shown: int | None) -> Iterator[Any]:
     yield Text()
 
 
-def spread(bad: list[Verdict]) -> list[Verdict]:
+def varied(bad: list[Verdict]) -> list[Verdict]:
     """Bad verdicts so that the first few show different things: one of each operator, verdict and first word, round after round."""
     kinds: dict[tuple[str, ...], list[Verdict]] = {}
     for verdict in sorted(bad, key=_badness):
@@ -107,6 +110,6 @@ def spread(bad: list[Verdict]) -> list[Verdict]:
 
 
 def _badness(verdict: Verdict) -> tuple[int, float]:
-    order = {name: at for at, name in enumerate(("crashed", "failed", "missing", *sorted(STRICT - BAD)))}
+    order = {name: at for at, name in enumerate((CRASHED, FAILED, MISSING, *sorted(STRICT - BAD)))}
     ratio = max((one["ratio"] for one in verdict.metrics.get("outputs", {}).values()), default=0.0)
     return order.get(verdict.verdict, 9), -ratio

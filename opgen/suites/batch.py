@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from opgen.calls.costs import elements
-from opgen.calls.distinct import chosen, numbered, numbered_rows
+from opgen.calls.distinct import names_that_hold, numbered, numbered_rows
 from opgen.calls.table import LAYOUT, CallTable, ScalarColumn, TensorColumn
 from opgen.judge.oracle import Judgement
 from opgen.model import Call, TensorDesc
@@ -93,8 +93,8 @@ def batches(
         descs[i] = {name: desc for name, desc in descs[i].items() if desc is not None}
     steps, cases = np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist(), first.tolist()
     columns = zip(
-        [0, *ends], ends, steps, descs, size.tolist(), chosen({p.name: there[p.name] for p in spec.inputs}), _names(judged, rows),
-        chosen({name: asked[rows] for name, asked in wanted.items()}), *[column[rows].tolist() for column in compute],
+        [0, *ends], ends, steps, descs, size.tolist(), names_that_hold({p.name: there[p.name] for p in spec.inputs}), _names(judged, rows),
+        names_that_hold({name: asked[rows] for name, asked in wanted.items()}), *[column[rows].tolist() for column in compute],
         [data.recipe[i] for i in cases], [data.given[i] for i in cases], strict=False,
     )  # fmt: skip
     roles, exact = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}, frozenset(spec.exact)

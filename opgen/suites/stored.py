@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from opgen.calls.distinct import chosen
+from opgen.calls.distinct import names_that_hold
 from opgen.model import Argument, Call, TensorDesc
 from opgen.numbers.formats import DTYPES
 from opgen.page.spec import Spec
@@ -21,7 +21,7 @@ Stored: TypeAlias = tuple[str, Literal["input", "golden", "bound"], str, int]
 def stored(spec: Spec, calls: Sequence[Call], wanted: Mapping[str, np.ndarray]) -> list[list[Stored]]:
     """The tensors of each call: every input, and a golden and a bound per output that is wanted (output -> (calls,) bool)."""
     inputs = tuple(p.name for p in spec.inputs)
-    return [_tensors(call.args, inputs, outputs) for call, outputs in zip(calls, chosen(wanted), strict=True)]
+    return [_tensors(call.args, inputs, outputs) for call, outputs in zip(calls, names_that_hold(wanted), strict=True)]
 
 
 def _tensors(args: Mapping[str, Argument], inputs: tuple[str, ...], outputs: tuple[str, ...]) -> list[Stored]:

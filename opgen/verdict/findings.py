@@ -24,16 +24,22 @@ from opgen.page.spec import Spec
 from opgen.verdict.outcome import Finding
 from opgen.verdict.statuses import BAD, LENIENT, MISSING, PASSED
 
+STATED = ("stated", "unsupported_product")
+"""The buckets of calls that a device has to refuse as the page states it."""
 FEW_VALUES = 12
 """Numbers and dtypes are facts by themselves where a suite has at most so many of them."""
 SHOWN = 3
+"""Findings of one kind of failures."""
 FEW = 3
 """Fewer failures share nothing but by chance."""
+MOSTLY = 6
+"""Where more failures than this come to one pass, nearly all fail, and that is the finding."""
 LEAST = 0.9
 """The part of the failures that must have a fact, for the fact to be worth saying."""
-STATED = ("stated", "unsupported_product")
 CLEAR = 0.6
 """How much larger than the part of the passes it must be."""
+BETTER, AS_GOOD = 0.02, 0.05
+"""How much more a pair must be worth than either of its facts; how much less than the best what is said as well."""
 LUCK = 1.0
 """How many of the facts that differ, or of their pairs, may be expected to fit so well or better by chance: fewer than this."""
 
@@ -60,7 +66,7 @@ def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[Finding]:
 
 
 def _of_output(bundle: Bundle, what: str, bad: list[int], good: list[int]) -> Iterator[Finding]:
-    if len(bad) > 6 * len(good):
+    if len(bad) > MOSTLY * len(good):
         yield Finding(what, "", len(bad), len(bad), len(good), len(good))
         return
     failed = np.arange(len(bad) + len(good)) < len(bad)
@@ -90,12 +96,12 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
     pair = (bad @ bad.T) / bad.shape[1] - (good @ good.T) / passes
     better = pair - np.maximum(single[:, None], single[None, :])
     candidates: list[tuple[float, tuple[int, ...]]] = [(float(single[i]), (i,)) for i in range(len(keep))]
-    candidates += [(float(pair[i, j]), (i, j)) for i, j in zip(*np.nonzero(np.triu(better > 0.02, 1)), strict=True)]
+    candidates += [(float(pair[i, j]), (i, j)) for i, j in zip(*np.nonzero(np.triu(better > BETTER, 1)), strict=True)]
     candidates.sort(key=lambda one: (-round(one[0], 4), len(one[1]), sum(len(labels[keep[i]]) for i in one[1])))
     chosen: list[tuple[str, Array]] = []
     tried = len(np.unique(np.packbits(matrix, axis=1), axis=0))
     for score, which in candidates:
-        if score < max(CLEAR, candidates[0][0] - 0.05) or len(chosen) == SHOWN:
+        if score < max(CLEAR, candidates[0][0] - AS_GOOD) or len(chosen) == SHOWN:
             break
         mine: Array = np.asarray(matrix[keep[list(which)]].all(axis=0))
         luck = _chance(mine, failed) * tried ** len(which)
