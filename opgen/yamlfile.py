@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 MAX_VALUES = 200_000
 """More values than any honest file holds; an alias bomb stops here."""
+MAX_LEVELS = 40
+"""Mappings and lists within each other, likewise."""
 MAX_DIGITS = 1000
 """Digits of a whole number; one of some thousands cannot even be printed."""
 
@@ -168,8 +170,8 @@ class _Reader:
 
     def value(self, node: yaml.Node, where: Location) -> Any:
         self.count += 1
-        if self.count > MAX_VALUES or len(where) > 40:
-            self.problem(node, where[:3], f"more than {MAX_VALUES} values or 40 levels: aliases that repeat each other?")
+        if self.count > MAX_VALUES or len(where) > MAX_LEVELS:
+            self.problem(node, where[:3], f"more than {MAX_VALUES} values or {MAX_LEVELS} levels: aliases that repeat each other?")
             raise FileError(self.problems)
         self.lines[where] = node.start_mark.line + 1
         if isinstance(node, yaml.CollectionNode) and node.tag not in ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):

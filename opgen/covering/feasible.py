@@ -20,6 +20,7 @@ from opgen.covering.tuples import Tuples
 from opgen.numbers.splitmix import SplitMix
 
 BATCH = 256
+"""Tuples that a solution is looked for at a time."""
 
 
 class Solver:

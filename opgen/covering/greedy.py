@@ -18,6 +18,7 @@ from opgen.covering.tuples import Tuples
 from opgen.numbers.splitmix import SplitMix
 
 CANDIDATES = 24
+"""Rows that grow side by side, of which the best is taken."""
 SHARPEST = 255
 """Worth of a tuple of the most open combination. Sums of worths stay below 2**24, so float32 adds them exactly."""
 

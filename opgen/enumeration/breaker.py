@@ -24,10 +24,13 @@ from opgen.page.spec import Spec
 from opgen.planning.proposals import FOLLOW, FREEZE, HOLD, Edit
 
 LENGTHS = range(7)
+"""The lengths that an array is set to."""
 RANKS = range(10)
+"""The ranks that a tensor is set to."""
 _FAR = 2**62
-_LEAST_WORDS = 3
-"""Formats and dtypes that a tensor is set to, beside those of its own rules: every one would be hundreds of calls alike."""
+"""Numbers from here on are no edit: columns compute with them, and must not leave int64."""
+_OTHER_WORDS = 3
+"""About how many dtypes or formats a tensor is set to beside those of its own rules: every one would be hundreds of calls alike."""
 
 
 class Breaker:
@@ -100,7 +103,7 @@ class Breaker:
         current, shared = self._value(reference, row), (kind, "")
         known = {n for rule in self.spec.rules if rule.key == kind for guard in rule.guards for n in _numbers(guard)}
         others = [n for n in range(len(words().names[kind])) if n not in known and words().names[kind][n] != "UNDEFINED"]
-        step = max(1, len(others) // _LEAST_WORDS)
+        step = max(1, len(others) // _OTHER_WORDS)
         for n in [*sorted(known), *others[::step]]:
             yield [(reference, n)]
             yield [(shared, n)]

@@ -28,6 +28,9 @@ from opgen.planning.choices import Choices
 from opgen.planning.plan import Plan, Tier
 from opgen.planning.proposals import MOST_EDITS
 
+_BORROWED = 1e18
+"""Elements that a call weighs more which is not the tier's own: it is edited only where no other can be."""
+
 
 @dataclass(frozen=True)
 class Drafted:
@@ -92,7 +95,7 @@ def enumerate_calls(spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call
     first = _Part(legal.table.take(np.arange(own)), "valid", [(Aim("covers", note=f"{tier.strength}-wise"),)] * own, recipes[:own])
     if not (tier.invalid or tier.limits or tier.pairs):
         return _joined(spec, [first], report)
-    cost = elements(legal.table) + np.where(np.arange(len(rows)) < own, 0.0, 1e18)
+    cost = elements(legal.table) + np.where(np.arange(len(rows)) < own, 0.0, _BORROWED)
     edited = Edited(choices, rows, draft, legal, cost, bases=max(2, min(tier.invalid, 3)))
     edited.edit_legal()
     edited.edit_again()

@@ -12,6 +12,9 @@ from opgen.judge.oracle import Judgement
 from opgen.language.terms import Reference, Term
 from opgen.page.rules import Rule
 
+_LOOKED_AT = 50
+"""Calls that are looked at for one that is taken: many make the same edit of other calls."""
+
 
 def company(edited: Edited, row: int, of: Iterable[int]) -> tuple[str, ...]:
     """The other rules that a row breaks."""
@@ -84,7 +87,7 @@ def _picked(edited: Edited, rows: np.ndarray, order: np.ndarray, side: np.ndarra
         first = [int(mine[side[mine] == s][0]) for s in np.unique(side[mine])]
         first.sort(key=mine.tolist().index)
         taken: set[tuple[int, ...]] = set()
-        for place in [*first, *mine[: 50 * most].tolist()]:
+        for place in [*first, *mine[: _LOOKED_AT * most].tolist()]:
             key = edited.proposals.key(int(rows[place]))
             if len(taken) < most and key not in taken:
                 taken.add(key)

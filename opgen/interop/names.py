@@ -22,7 +22,9 @@ _DTYPES = {
 }  # fmt: skip
 """The words that are not the vendor's own in small letters."""
 NUMPY = {"FLOAT": "float32", "DOUBLE": "float64"}
+"""What numpy calls those dtypes that it does not spell like the vendor."""
 ATK = {"FLOAT16": "fp16", "FLOAT": "fp32", "DOUBLE": "fp64", "BFLOAT16": "bf16"}
+"""What ATK calls those dtypes, likewise."""
 
 
 class Unreadable(Exception):

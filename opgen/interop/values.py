@@ -17,8 +17,11 @@ from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
 
 MOST_BYTES = 256 << 20
+"""Of a file."""
 MOST_CELL = 1 << 16
+"""Characters of a cell."""
 MOST_NESTED = 32
+"""Brackets within each other."""
 
 
 def text_of(path: str | Path, encoding: str = "utf-8-sig") -> str:

@@ -21,9 +21,12 @@ from opgen.resources import specs_folder
 from opgen.yamlfile import Document, Location, did_you_mean, parse, read
 
 TOP = ("api", "release", "sources", "names", "stages", "tolerates", "numeric")
+"""The keys of an errata file."""
 COMMON = ("where", "basis", "note", "when")
+"""The keys of every entry; those of a kind follow."""
 STAGE = (*COMMON, "rules", "require", "code", "instead_of")
 CHANGES = ("bound", "through", "compute", "reference", "written")
+"""How numbers differ: a numeric entry has one of these."""
 NUMERIC = (*COMMON, "outputs", *CHANGES, "roundings")
 BASES: tuple[Basis, ...] = ("read", "inferred")
 

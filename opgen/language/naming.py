@@ -8,6 +8,7 @@ from opgen.language.parts import Reference, TermError
 
 _ATTRIBUTES = ("dtype", "format", "rank", "shape", "numel", "null", "strided")
 _MOST_AXES = 4096
+"""An index beyond this is that of no axis and no item."""
 
 
 def reference(node: ast.expr) -> Reference:

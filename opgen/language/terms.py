@@ -19,6 +19,9 @@ from opgen.language.parts import Columns, Reference, Relation, Scope, Term, Term
 __all__ = ["Columns", "Reference", "Relation", "Scope", "Term", "TermError", "View", "condition", "either", "reference", "relation", "term"]
 T = TypeVar("T")
 
+MOST_CHARACTERS = 2000
+"""Of a term."""
+
 
 def condition(text: str, scope: Scope) -> Term:
     """Compile what may stand behind ``when:``; raises :class:`TermError`."""
@@ -61,9 +64,10 @@ def reference(text: str) -> Reference:
     raise TermError(f"'{text}' is not a name of the rule language")
 
 
-def _shallow(text: str, compile: Callable[[], T]) -> T:
+def _shallow(text: str, compiled: Callable[[], T]) -> T:
+    """What compiling gives; TermError where it runs out of the stack."""
     try:
-        return compile()
+        return compiled()
     except RecursionError:
         raise TermError(f"'{text[:40]}...' is nested too deeply") from None
 
@@ -71,8 +75,8 @@ def _shallow(text: str, compile: Callable[[], T]) -> T:
 def _parse(text: str) -> ast.expr:
     if not isinstance(text, str):
         raise TermError(f"{text!r} is no expression; quote it")
-    if len(text) > 2000:
-        raise TermError("longer than 2000 characters")
+    if len(text) > MOST_CHARACTERS:
+        raise TermError(f"longer than {MOST_CHARACTERS} characters")
     try:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -18,6 +18,7 @@ from opgen.numbers.rounding import binade, rounded, stored
 PIECES = 8
 """Partial sums that a narrow accumulator adds up."""
 PARAMETERS = ("gradWeight", "gradBias", "gradGammaOut", "gradBetaOut")
+"""Outputs that are sums over samples."""
 Kernel = Callable[[Work, Golden, Values, Names, tuple[str, ...]], Mapping[str, Array]]
 
 

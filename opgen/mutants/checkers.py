@@ -176,6 +176,8 @@ def _compiled(spec: Spec, guard: Guard, text: str) -> Guard | None:
         return None
 
 
+_ANY_CODES = (161001, 561103)
+"""Codes of every operator, for a page that names no two."""
 _FLIPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 _SHIFTED = {"<": -1, "<=": 1, ">": 1, ">=": -1}
 
@@ -215,7 +217,7 @@ def of_another_tensor(spec: Spec, rule: Rule) -> Rule | None:
 
 def another_code(spec: Spec, rule: Rule) -> int:
     """A code that the page knows, and not for this rule."""
-    return next((code for code in (*spec.codes, 161001, 561103) if code != rule.code), 161001)
+    return next((code for code in (*spec.codes, *_ANY_CODES) if code != rule.code), _ANY_CODES[0])
 
 
 FAMILIES = (

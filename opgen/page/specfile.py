@@ -17,7 +17,9 @@ from opgen.page.spec import LINE_DIGEST, Mode, Page, Parameter, Spec, SpecScope
 from opgen.yamlfile import Document, did_you_mean, parse, read
 
 TOP = ("api", "page", "products", "judges", "parameters", "rules", "compute", "clauses", "returns")
+"""The keys of a spec file."""
 PAGE = ("file", "sha256", "lines")
+"""The keys under ``page:``."""
 ROUNDINGS = ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
 """What inputs can be rounded to before the sum."""
 

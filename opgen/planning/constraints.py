@@ -27,6 +27,7 @@ RECIPE: Reference = ("recipe", "")
 MOST_CELLS = 300_000
 """A rule whose axes have more combinations than this is sampled."""
 SAMPLE = 20_000
+"""Combinations of a sample."""
 Check: TypeAlias = Callable[[Draft], np.ndarray]
 """Draft -> (rows,) bool: what must not be."""
 

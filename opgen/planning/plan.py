@@ -24,6 +24,7 @@ from opgen.resources import cases_folder
 from opgen.yamlfile import Document, Location, did_you_mean, read
 
 TOP = ("op", "axes", "let", "roles", "factors", "vacuous", "tiers", "pinned")
+"""The keys of a plan file."""
 ROLES: tuple[Role, ...] = get_args(Role)
 GROUP_KEYS = ("axes", "strength")
 TIER_KEYS = ("strength", "groups", "invalid", "limits", "pairs", "elements", "bytes", "cases")

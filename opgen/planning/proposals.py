@@ -17,6 +17,7 @@ from opgen.language.terms import Reference
 Edit: TypeAlias = tuple[Reference, "int | tuple[int, ...]"]
 """A name, one extent, item or attribute, and its new value; a whole shape is a tuple."""
 MOST_EDITS = 4
+"""Names that one proposal edits, at most."""
 FOLLOW, HOLD, FREEZE = 0, 1, 2
 """What else an edit changes: all that follows from it; the same, but a plan's own terms stand; nothing."""
 

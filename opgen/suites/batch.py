@@ -25,6 +25,7 @@ from opgen.planning.plan import Plan
 BATCH_ELEMENTS = 1 << 16
 """Elements of one batch's tensors beyond which it is cut: small enough for the cache, large enough for numpy."""
 BATCH_CASES = 64
+"""Cases of one batch, at most."""
 
 
 @dataclass(slots=True)

@@ -31,12 +31,13 @@ class Purpose:
     ids: Sequence[str]
     given: Sequence[Mapping[str, Any]]
 
+    def take(self, rows: np.ndarray) -> Purpose:
+        """The same of the rows at ``rows``, in that order."""
+        return Purpose(*(list(map(getattr(self, one.name).__getitem__, rows.tolist())) for one in fields(self)))
+
 
 def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
-    """Ids for drafted calls: operator, product, kind and a digest of the call and its recipe; equal calls are one case.
-
-    An id says what a case is, so it stays the same when a plan grows around it.
-    """
+    """Ids for drafted calls: operator, product, kind and a digest of the call and its recipe; equal calls are one case."""
     order: dict[str, int] = {}
     texts: dict[str, str] = {}
     aims: list[Aims] = []
@@ -66,7 +67,3 @@ def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
     given = [drafted.given.get(row, {}) for row in kept]
     purpose = Purpose(kinds, aims, [drafted.recipe[row] for row in kept], twins, ids, given)
     return drafted.table.take(np.array(kept, dtype=np.int64)), purpose
-
-
-def some_of(purpose: Purpose, rows: np.ndarray) -> Purpose:
-    return Purpose(*(list(map(getattr(purpose, one.name).__getitem__, rows.tolist())) for one in fields(purpose)))

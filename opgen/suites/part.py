@@ -20,7 +20,7 @@ from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
 from opgen.suites.batch import Batch, WithData, batches
 from opgen.suites.computable import computable, holdable, single
-from opgen.suites.naming import Purpose, some_of
+from opgen.suites.naming import Purpose
 from opgen.suites.stored import Stored, stored
 from opgen.suites.vacuity import mistrusted
 
@@ -64,7 +64,7 @@ def part(asked: Asked) -> Part:
     kept: list[list[Stored]] = [[]] * len(cases)
     for row, at in zip(rows.tolist(), position.tolist(), strict=True):
         kept[row] = tensors[at]
-    purpose = some_of(asked.purpose, rows)
+    purpose = asked.purpose.take(rows)
     having = WithData(used, position, asked.places[rows], purpose.recipe, purpose.ids, purpose.given)
     return Part(cases, kept, list(batches(asked.plan, judged, asked.calls, compute, wanted, having)), without)
 

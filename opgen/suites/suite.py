@@ -28,7 +28,7 @@ from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
 from opgen.suites.batch import Batch as Batch
 from opgen.suites.budget import affordable
-from opgen.suites.naming import Purpose, named, some_of
+from opgen.suites.naming import Purpose, named
 from opgen.suites.part import Asked, part
 from opgen.suites.stored import Stored
 
@@ -100,7 +100,7 @@ def plan_suite(
             keep, report.crashing = keep & ~fatal, int(fatal.sum())
         rows = np.flatnonzero(keep)
         table, every, start = table.take(rows), np.arange(len(rows)), len(suite.cases)
-        most, purpose = plan.tiers[tier].elements, some_of(purpose, rows)
+        most, purpose = plan.tiers[tier].elements, purpose.take(rows)
         _add(suite, Asked(spec, plan, table.calls(), table, every, purpose, most, start + every))
     return suite
 
