@@ -17,7 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from opgen.verdict.outcome import Report
 
-_REPORT = pytest.StashKey[Any]()
+_REPORT: pytest.StashKey[Report] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -69,8 +69,7 @@ class BundleFile(pytest.Collector):
         stash = self.config.stash
         if _REPORT not in stash:
             stash[_REPORT] = _report(self.config, self.bundle)
-        found: Report = stash[_REPORT]
-        return found
+        return stash[_REPORT]
 
 
 class CaseItem(pytest.Item):

@@ -12,7 +12,7 @@ import pytest
 
 from opgen.golden import convolution_backward as convolution
 from opgen.numbers import bounds
-from opgen.numbers.bounds import Limits, Sums, bound, certain_overflows, formats_of, gamma
+from opgen.numbers.bounds import Limits, Sums, bound, certain_overflows, chain_of, gamma
 from opgen.numbers.exact import golden_exact, magnitude_exact
 from opgen.numbers.fill import draw, keys
 from opgen.numbers.formats import DTYPES, FORMATS
@@ -189,8 +189,8 @@ def test_overflow() -> None:
     limit = bound(golden, np.abs(golden), 64, "FLOAT16")
     assert np.isfinite(limit[0]) and np.isinf(limit[1:]).all()
     sums, limits = Sums(golden, np.abs(golden)), Limits.of([(golden.size, 64, None, 1.0)])
-    assert certain_overflows(formats_of("FLOAT16", None, None), sums, limits).tolist() == [False, False, False, True, True]
-    assert not certain_overflows(formats_of("BFLOAT16", None, None), sums, limits).any()
+    assert certain_overflows(chain_of("FLOAT16", None, None), sums, limits).tolist() == [False, False, False, True, True]
+    assert not certain_overflows(chain_of("BFLOAT16", None, None), sums, limits).any()
     assert np.isinf(bound(np.array([1.0]), np.array([1e39]), 64, "FLOAT"))  # partial sums may overflow
     assert np.isinf(bound(golden[3:4], golden[3:4] * -1, 4, "FLOAT", through="FLOAT16"))
 

@@ -17,7 +17,7 @@ from opgen.computation.inputs import SMALL, Inputs, fill
 from opgen.computation.inputs import Arrays as Arrays
 from opgen.golden import kernel
 from opgen.numbers.arrays import Array
-from opgen.numbers.bounds import Limits, Sums, bounds, certain_overflows, formats_of
+from opgen.numbers.bounds import Limits, Sums, bounds, certain_overflows, chain_of
 from opgen.numbers.exact import golden_exact, magnitude_exact
 from opgen.numbers.formats import DTYPES
 from opgen.numbers.readings import as_far_apart, share, without_subnormals
@@ -154,7 +154,7 @@ def _factors(batch: Batch) -> dict[str, tuple[str, ...]]:
 
 def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> None:
     """Store the goldens and bounds of outputs that are written in the same formats."""
-    formats = formats_of(dtype, None, rounded_to)
+    chain = chain_of(dtype, None, rounded_to)
     shares = [output.share for output in outputs if output.share is not None]
     sums = Sums(
         np.concatenate([output.golden for output in outputs], axis=None),
@@ -162,10 +162,10 @@ def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> No
         np.concatenate(shares, axis=None) if shares else None,
     )
     rows = [(output.golden.size, output.depth, output.quantum, output.gain) for output in outputs]
-    goldens, limits = stored(sums.golden + 0.0, DTYPES[dtype].golden), bounds(formats, sums, Limits.of(rows))  # never -0
+    goldens, limits = stored(sums.golden + 0.0, DTYPES[dtype].golden), bounds(chain, sums, Limits.of(rows))  # never -0
     lost = ~np.isfinite(sums.golden)
     if dtype == "FLOAT16" and (np.abs(goldens) > 60000).any():  # whether what is only kept in FLOAT16 overflows, nobody says
-        over = certain_overflows(formats, sums, Limits.of([(size, depth, None, 1.0) for size, depth, _, _ in rows]))
+        over = certain_overflows(chain, sums, Limits.of([(size, depth, None, 1.0) for size, depth, _, _ in rows]))
         goldens[over], limits[over] = np.copysign(np.inf, goldens[over]), 0
         lost |= over
     if lost.any():

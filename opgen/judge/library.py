@@ -63,6 +63,12 @@ class Answers:
         return np.asarray(plain[self.stage])  # the last is ACCEPTED, -1
 
     @cached_property
+    def crashing(self) -> np.ndarray:
+        """(rows,) bool: the host process may end."""
+        fatal = np.array([CRASH in stage.codes for stage in self.page.stages] + [False])
+        return np.asarray(fatal[self.stage])  # the last is ACCEPTED, -1
+
+    @cached_property
     def guessed(self) -> np.ndarray:
         """(rows,) bool: breaks a rule whose tolerance is inferred, or has a tensor that lies as none should: nothing looks at that."""
         result = _stray(self.judgement)

@@ -62,7 +62,7 @@ def bound(
         share = share * (1 + 1j)  # a real share counts for both parts
     sums = Sums(golden.reshape(-1), magnitude.reshape(-1), None if share is None else share.reshape(-1))
     limits = Limits.of([(golden.size, depth, quantum, gain)])
-    return bounds(formats_of(output, accumulator, through), sums, limits).reshape(golden.shape)
+    return bounds(chain_of(output, accumulator, through), sums, limits).reshape(golden.shape)
 
 
 class Sums(NamedTuple):
@@ -109,22 +109,22 @@ class Limits:
         return list(np.repeat(np.stack(numbers), counts, axis=1))
 
 
-def bounds(formats: Formats, sums: Sums, limits: Limits) -> Array:
+def bounds(chain: Chain, sums: Sums, limits: Limits) -> Array:
     """:func:`bound` of several outputs that are written in the same formats, all at once: small ones cost less together."""
     kind = np.complex64 if np.iscomplexobj(sums.golden) else np.float32
     golden, magnitude, share = sums.parts
     with np.errstate(all="ignore"):  # Inf and NaN are meant
-        numbers = limits.numbers(formats.sum)
-        steps = formats.bound_of_sum if formats.keeps(numbers) else formats.bound
+        numbers = limits.numbers(chain.sum)
+        steps = chain.bound_of_sum if chain.keeps(numbers) else chain.bound
         return in_blocks(steps, np.float32, golden, magnitude, share, *limits.spread(numbers, golden.size)).view(kind)
 
 
-def certain_overflows(formats: Formats, sums: Sums, limits: Limits) -> Array:
+def certain_overflows(chain: Chain, sums: Sums, limits: Limits) -> Array:
     """Where every correct device returns Inf although the golden is finite: keep the golden as Inf there, bound 0."""
     golden, magnitude, share = sums.parts
     with np.errstate(all="ignore"):
-        numbers = limits.spread(limits.numbers(formats.sum), golden.size)
-        return in_blocks(formats.certain_overflow, np.bool_, golden, magnitude, share, *numbers)
+        numbers = limits.spread(limits.numbers(chain.sum), golden.size)
+        return in_blocks(chain.certain_overflow, np.bool_, golden, magnitude, share, *numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,9 @@ class _Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Formats:
-    """Where a sum is accumulated, what it is rounded to, and what the golden is kept in; evaluates blocks of real numbers."""
+class Chain:
+    """The formats that a result passes through: where a sum is accumulated, those it is rounded to after that, one after the other, and
+    the one that the golden is kept in. Evaluates blocks of real numbers."""
 
     sum: Format
     written: tuple[Format, ...]
@@ -209,8 +210,8 @@ def _up(values: Array) -> Array:
 
 
 @cache
-def formats_of(output: str, accumulator: str | None, through: str | None) -> Formats:
-    """The formats that the sum is rounded to are those of ``written``, one after the other, without what changes nothing."""
+def chain_of(output: str, accumulator: str | None, through: str | None) -> Chain:
+    """The chain of an output; formats that round nothing away are left out of ``written``."""
     part = DTYPES[output].part.name
     start = previous = FORMATS[accumulator or ("DOUBLE" if part == "DOUBLE" else "FLOAT")]
     written = []
@@ -218,7 +219,7 @@ def formats_of(output: str, accumulator: str | None, through: str | None) -> For
         if form.digits < previous.digits or form.low > previous.low or form.high < previous.high:
             written.append(form)
         previous = form
-    return Formats(start, tuple(written), DTYPES[DTYPES[output].golden].part.name)
+    return Chain(start, tuple(written), DTYPES[DTYPES[output].golden].part.name)
 
 
 def _rounded_to(form: Format, state: _Sum) -> _Sum:

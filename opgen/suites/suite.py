@@ -20,9 +20,9 @@ from opgen.calls.words import words
 from opgen.enumeration.aims import Aims
 from opgen.enumeration.enumerator import Report, enumerate_calls
 from opgen.enumeration.pinned import with_pinned
-from opgen.judge.library import Answers, answer
+from opgen.judge.library import answer
 from opgen.judge.oracle import Judgement, judge
-from opgen.model import CRASH, Call, Case
+from opgen.model import Call, Case
 from opgen.numbers.recipes import DEFAULT
 from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
@@ -131,11 +131,8 @@ def call_suite(
 
 def crashing(judged: Judgement) -> np.ndarray:
     """(rows,) bool: where the published library is known to end the host process."""
-    answers: Answers | None = answer(judged)
-    if answers is None:
-        return np.zeros(len(judged.table), dtype=bool)
-    fatal = np.array([CRASH in stage.codes for stage in answers.page.stages] + [False])
-    return np.asarray(fatal[answers.stage])  # the last is ACCEPTED, -1
+    answers = answer(judged)
+    return np.zeros(len(judged.table), dtype=bool) if answers is None else answers.crashing
 
 
 def _add(suite: Suite, asked: Asked) -> None:
