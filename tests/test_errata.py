@@ -43,6 +43,12 @@ def pool(product: str = "ascend910b", **changed: Argument) -> Call:
     return Call(POOL, product, {**args, **changed})
 
 
+MIXED: dict[str, Argument] = {
+    "gradOutput": tensor(1, 2, 6, 6, dtype="FLOAT16", layout="NCHW"),
+    "gradInput": tensor(1, 2, 12, 12, dtype="FLOAT16", layout="NCHW"),
+}  # of a pooling, whose self stays FLOAT
+
+
 def conv(product: str = "ascend910b", **changed: Argument) -> Call:
     args: dict[str, Argument] = {
         "gradOutput": tensor(1, 4, 3, 3, layout="NCHW"), "input": tensor(1, 2, 5, 5, layout="NCHW"),
@@ -202,6 +208,8 @@ def test_an_operator_without_errata_has_no_answer(monkeypatch: pytest.MonkeyPatc
         (pool(product="ascend910", gradOutput=tensor(1, 0, 6, 6, layout="NCHW"), divisorOverride=300), (0,)),
         *((pool(product=product, cubeMathType=mode), (0, 161002)) for product in ("ascend310p", "ascend910") for mode in (0, 3)),
         (pool(product="ascend910", cubeMathType=1), (0,)),
+        (pool(product="ascend910", self=tensor(1, 2, 12, 12, dtype="FLOAT16", layout="NCHW")), (0, 161002)),
+        (pool(product="ascend910", **MIXED), (0,)),
         (pool(product="ascend910", kernelSize=(12, 12), gradOutput=tensor(1, 2, 1, 1, layout="NCHW")), (0,)),
         (pool(product="ascend910", gradOutput=tensor(1, 0, 6, 6, layout="NCHW")), (0,)),
         (conv(), (0,)),
@@ -300,6 +308,8 @@ def test_numeric_entries_apply_by_their_condition() -> None:
         pool(kernelSize=(12, 12), gradOutput=tensor(1, 2, 1, 1, layout="NCHW")),
     )
     assert found == [(), ("mode_1_is_half",), ("vector_in_float",), ("nothing_written",), ("whole_image",)]
+    mixed = numeric(pool(cubeMathType=1, self=MIXED["gradInput"]), pool(cubeMathType=2, **MIXED))
+    assert mixed == [("mode_1_is_half",), ("weights_in_half",)]
     older = numeric(pool("ascend910", divisorOverride=255, countIncludePad=False), pool("ascend910", ceilMode=True))
     assert older == [("divisor_255_ignored",), ("windows_not_clipped",)]
     bf16 = {name: tensor(1, 2, 12, 12, dtype="BFLOAT16", layout="NCHW") for name in ("self", "gradInput")}
