@@ -69,6 +69,16 @@ def grouped(many: int, other: int, transposed: bool = False, **changed: Argument
                 gradWeight=weight, gradBias=tensor(grad.shape[1]), **changed)  # fmt: skip
 
 
+def longer(rows: int, **changed: Argument) -> Call:
+    """A transposed call of stride 2 and no output padding, whose gradOutput has ``rows`` more than follow from that."""
+    args: dict[str, Argument] = {
+        "gradOutput": tensor(1, 3, 7 + rows, 7, layout="NCHW"), "input": tensor(1, 2, 3, 3, layout="NCHW"),
+        "weight": tensor(2, 3, 3, 3, layout="NCHW"), "biasSizes": (3,), "stride": (2, 2), "transposed": True,
+        "gradInput": tensor(1, 2, 3, 3, layout="NCHW"), "gradWeight": tensor(2, 3, 3, 3, layout="NCHW"), "gradBias": tensor(3),
+    }  # fmt: skip
+    return conv(**{**args, **changed})
+
+
 def judged(*calls: Call) -> oracle.Judgement:
     spec = book().by_page[calls[0].api, calls[0].product]
     return oracle.judge(spec, from_calls(spec.api, spec.kinds, calls))
@@ -222,6 +232,12 @@ def test_an_operator_without_errata_has_no_answer(monkeypatch: pytest.MonkeyPatc
         (conv(biasSizes=None), (0,)),
         (conv(gradInput=tensor(1, 2, 5, 5, dtype="FLOAT16", layout="NCHW")), (0,)),
         (conv(gradOutput=tensor(1, 4, 4, 3, layout="NCHW")), (0, 561103)),
+        (longer(0), (0,)),
+        (longer(1), (0,)),
+        (longer(2), (561103,)),
+        (longer(1, outputMask=(False, True, True)), (0,)),
+        (longer(2, outputMask=(False, True, True)), (0, 561103)),
+        (longer(2, outputMask=(False, False, True)), (0,)),
         (conv(product="ascend910", cubeMathType=0), (161002,)),
     ],
 )
