@@ -145,6 +145,26 @@ def test_convolution_with_the_largest_extents() -> None:
     assert breaks(call(big, right, groups=2)) == ["groups_in", "groups_divide_out"]
 
 
+def test_a_break_shows_the_axes_of_its_own_rank_alone() -> None:
+    spec = SPECS["convolution_backward.ascend910b"]
+
+    def call(layout: str, *space: int) -> Call:
+        grad, image, one = TensorDesc((2, 1, *space), "FLOAT", layout), TensorDesc((3, 1, *space), "FLOAT", layout), (1,) * len(space)
+        weight = TensorDesc((1, 1, *one), "FLOAT", layout)
+        args = {"gradOutput": grad, "input": image, "weight": weight, "biasSizes": (1,), "stride": one, "padding": (0,) * len(space),
+                "dilation": one, "transposed": False, "outputPadding": (0,) * len(space), "groups": 1, "outputMask": (True, True, True),
+                "cubeMathType": 0, "gradInput": image, "gradWeight": weight, "gradBias": TensorDesc((1,), "FLOAT")}  # fmt: skip
+        return Call(spec.api, "ascend910b", args)
+
+    mixed = [call("NCL", 7), call("NCHW", 8, 7), call("NCDHW", 9, 8, 7)]
+    said = judge(spec, from_calls(spec.api, spec.kinds, mixed)).expectations()
+    assert [[(b.rule, b.found) for b in one.breaks] for one in said] == [
+        [("input.shape", "input.shape=[3, 1, 7], N=2, Ci=1, Win=7")],
+        [("input.shape", "input.shape=[3, 1, 8, 7], N=2, Ci=1, Win=7, Hin=8")],
+        [("input.shape", "input.shape=[3, 1, 9, 8, 7], N=2, Ci=1, Win=7, Hin=8, Din=9")],
+    ]
+
+
 def test_one_huge_row_does_not_change_the_others(calls: dict[str, list[Call]]) -> None:
     spec = SPECS["reflection_pad2d_backward"]
     some = calls[spec.name][:60]
