@@ -248,6 +248,22 @@ def test_what_a_break_tells() -> None:
     assert expectation(self=None).breaks[0].found == "self.null=true"
 
 
+def test_a_break_tells_the_line_of_its_product() -> None:
+    at = "    at: {parameter: 10, dtype: {any: 22, ascend910b: [23, 10]}}\n    dtype: {any:"
+    spec = specfile.loads(TEXT.replace("    at: 10\n    dtype: {any:", at))
+    assert spec.rule["gradOutput.dtype"].at == (22, 23, 10, 31) and spec.rule["gradOutput.format"].at == (10,)
+    wrong = [window(product=product, gradOutput=T((2, 3, 3), "DOUBLE")) for product in ("ascend910b", "ascend910", "ascend910_93")]
+    said = judge(spec, from_calls(spec.api, spec.kinds, wrong)).expectations()
+    assert [[b.at for b in one.breaks if b.rule == "gradOutput.dtype"] for one in said] == [[23], [22], [22]]
+
+
+@pytest.mark.parametrize("name", ["group_norm_backward", "convolution_backward.ascend910b"])
+def test_a_dtype_that_each_product_has_a_line_for_is_found_there(name: str) -> None:
+    spec = SPECS[name]
+    for rule in (spec.rule[f"{p.name}.dtype"] for p in spec.parameters.values() if p.kind == "output"):
+        assert [guard.at for guard in rule.guards] and {line for guard in rule.guards for line in guard.at} == set(rule.at)
+
+
 def test_all_rows_are_said_as_each_alone(calls: dict[str, list[Call]]) -> None:
     for name, spec in SPECS.items():
         judgement = judge(spec, from_calls(spec.api, spec.kinds, calls[name][:150]))

@@ -78,24 +78,29 @@ class Judgement:
     def expectations(self, rows: np.ndarray | None = None) -> list[Expectation]:
         """The rows at ``rows``, or all; equal answers are one object."""
         rows = np.arange(len(self.table)) if rows is None else rows
-        broken: dict[int, tuple[tuple[str, str], ...]] = {}
+        broken: dict[int, tuple[tuple[str, int | None, str], ...]] = {}
         for rule, here in self.breaking:
             places = np.flatnonzero(here[rows])
-            for place, found in zip(places.tolist(), self.found(rule, rows[places]), strict=True):
-                broken[place] = (*broken.get(place, ()), (rule.id, found))
+            said = zip(places.tolist(), self.lines(rule, rows[places]), self.found(rule, rows[places]), strict=True)
+            for place, line, found in said:
+                broken[place] = (*broken.get(place, ()), (rule.id, line, found))
         result = [Expectation((0,), "valid")] * len(rows)
-        known: dict[tuple[tuple[str, str], ...], Expectation] = {}
+        known: dict[tuple[tuple[str, int | None, str], ...], Expectation] = {}
         for place, ids in broken.items():
             one = known.get(ids)
             if one is None:
-                breaks = tuple(self._break(rule, found) for rule, found in ids)
+                breaks = tuple(Break(rule, self.spec.rule[rule].clause, line, found) for rule, line, found in ids)
                 one = known[ids] = Expectation(self.codes(rows[place]), ORDER[self.bucket[rows[place]]], breaks)
             result[place] = one
         return result
 
-    def _break(self, rule: str, found: str) -> Break:
-        broken = self.spec.rule[rule]
-        return Break(rule, broken.clause, broken.at[0] if broken.at else None, found)
+    def lines(self, rule: Rule, rows: np.ndarray) -> list[int | None]:
+        """The line of the page that ``rows`` break: the rule's first, or that of the broken guard where each has lines of its own."""
+        result: list[int | None] = [rule.at[0] if rule.at else None] * len(rows)
+        for guard in reversed([guard for guard in rule.guards if guard.at]):
+            for place in np.flatnonzero(guard.broken(self.view, len(self.table))[rows]).tolist():
+                result[place] = guard.at[0]
+        return result
 
     def found(self, rule: Rule, rows: np.ndarray) -> list[str]:
         """The values that a rule's relations read on ``rows``: ``padH=2, kH=2``. What a row lacks, such as the axes of other ranks,

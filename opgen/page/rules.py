@@ -21,10 +21,11 @@ from opgen.model import Bucket
 
 @dataclass(frozen=True)
 class Guard:
-    """One relation and the condition under which it must hold."""
+    """One relation, the condition under which it must hold, and its own lines of the page where the rule's are not all its lines."""
 
     when: Term | None
     require: Relation
+    at: tuple[int, ...] = ()
 
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where it applies, everything it names is bound, and its relation does not hold."""
