@@ -245,6 +245,33 @@ def test_the_first_failing_check_answers(call: Call, expected: tuple[int | str, 
     assert codes(call) == expected
 
 
+STATISTICS = [
+    # (N, group, mean, rstd, whether gamma's gradient is asked for, the answer where it is composed of small operators)
+    (2, 3, (2, 3), (2, 3), True, (0,)),
+    (2, 3, (6,), (6,), True, (0,)),
+    (2, 3, (2, 3), (6,), True, (561103,)),
+    (2, 3, (6,), (2, 3), True, (0, 561103)),
+    (2, 3, (2, 3), (6,), False, (0, 561103)),
+    (2, 3, (6,), (2, 3), False, (0,)),
+    (1, 1, (1, 1), (1,), True, (0, 561103)),
+    (1, 1, (1,), (), True, (0, 561103)),
+    (1, 1, (1,), (1, 1), False, (0,)),
+]
+
+
+@pytest.mark.parametrize(("n", "group", "mean", "rstd", "asked", "expected"), STATISTICS)
+def test_statistics_of_two_shapes_fail_only_where_they_cannot_fit(
+    n: int, group: int, mean: tuple[int, ...], rstd: tuple[int, ...], asked: bool, expected: tuple[int, ...]
+) -> None:
+    image, weight = tensor(n, 6, 4), tensor(6)
+    args: dict[str, Argument] = {
+        "gradOut": image, "input": image, "mean": tensor(*mean), "rstd": tensor(*rstd), "gamma": weight, "N": n, "C": 6, "HxW": 4,
+        "group": group, "outputMask": (True, asked, True), "gradInput": image, "gradGammaOut": weight, "gradBetaOut": weight,
+    }  # fmt: skip
+    for product, answer in (("ascend910", expected), ("ascend310p", expected), ("ascend910b", (0,)), ("ascend910_93", (0,))):
+        assert codes(Call("aclnnGroupNormBackward", product, args)) == answer
+
+
 def test_both_pages_of_an_operator_get_the_same_list() -> None:
     old, new = (answered(conv(product=product, biasSizes=None)) for product in ("ascend910", "ascend910b"))
     assert old.page.spec.name != new.page.spec.name
