@@ -17,8 +17,11 @@ from opgen.judge.library import answer
 from opgen.judge.oracle import judge
 from opgen.numbers.canary import pattern
 from opgen.page.book import book
+from opgen.planning.plan import plan_for
 from opgen.suites.computable import computable, holdable
+from opgen.suites.suite import call_suite
 from tests import device_sample as sample
+from tests.suites import page, without_rule
 
 SAMPLE = gzip.decompress((Path(__file__).parent / "data" / "library_sample.jsonl.gz").read_bytes()).splitlines()
 
@@ -118,6 +121,25 @@ def test_sums_over_nothing_are_an_answer(tmp_path):
 def test_a_view_must_lie_in_its_storage(change, fits):
     _, _, holds = answers_of([pool(self={**TENSOR, **change})])
     assert bool(holds[0]) == fits
+
+
+def test_a_spec_that_says_nothing_of_negative_extents_ends_no_run():
+    """The call stands there with its expectation alone, and the reason is told."""
+    spec = page("reflection_pad1d_backward")
+    for name in ("gradOutput.dims", "self.dims"):
+        spec = without_rule(spec, name)
+    inside, outside = {"dtype": "FLOAT", "format": "ND", "shape": [-1, 3, 4]}, {"dtype": "FLOAT", "format": "ND", "shape": [-1, 3, 7]}
+    args = {"gradOutput": outside, "self": inside, "padding": [2, 1], "gradInput": inside}
+    line = json.dumps({"id": "less", "op": spec.api, "product": "ascend910b", "args": args})
+    made = call_suite([parse_call(line, book().kinds)], lambda call: spec, lambda one: plan_for(one.op))
+    assert made.cases[0].page.bucket == "valid" and made.cases[0].phase == 1
+    assert made.without_data == {"less": "an extent is negative"}
+
+
+def test_a_negative_extent_of_what_is_not_asked_for_counts_for_nothing():
+    line = json.dumps({"id": "x", **sample.norm(outputMask=[True, False, True], gradGammaOut=sample.tensor([-3]))})
+    made = call_suite([parse_call(line, book().kinds)], lambda call: book().by_page[call.api, call.product], lambda one: plan_for(one.op))
+    assert made.cases[0].phase == 2 and not made.without_data
 
 
 def test_of_real_calls_all_legal_ones_and_some_others():

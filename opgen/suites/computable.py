@@ -7,7 +7,7 @@ of a scalar that says nothing of extents, an output that is not asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -121,6 +121,17 @@ def holdable(table: CallTable) -> np.ndarray:
     for column in table.columns.values():
         if isinstance(column, TensorColumn):
             result &= column.null | (known[column.dtype] & inside(column))
+    return result
+
+
+def sized(table: CallTable, wanted: Mapping[str, np.ndarray]) -> np.ndarray:
+    """(rows,) bool: no extent is negative of an input, or of an output where it is ``wanted``. A page, or a spec that has none, may
+    say nothing of such tensors; there is no array of that size all the same."""
+    result = np.ones(len(table), dtype=bool)
+    for name, column in table.columns.items():
+        if isinstance(column, TensorColumn):
+            counted = (column.shape >= 0).all(axis=1)
+            result &= (counted | ~wanted[name]) if name in wanted else counted
     return result
 
 
