@@ -102,8 +102,20 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The rule as a person would write it."""
-        return "; ".join(g.require.text + (f" when {g.when.text}" if g.when else "") for g in self.guards)
+        """The rule on one line, as a person would write it: comparisons with the same condition together."""
+        together: dict[str, list[str]] = {}
+        for guard in self.guards:
+            together.setdefault("" if guard.when is None else plain(guard.when.text), []).append(plain(guard.require.text))
+        return "; ".join(" and ".join(texts) + (f" when {when}" if when else "") for when, texts in together.items())
+
+
+def plain(text: str) -> str:
+    """A term without what only the parser needs: quotes, and the comma that ends a list.
+
+    >>> plain("x.dtype in ('FLOAT', 'DOUBLE',)")
+    'x.dtype in (FLOAT, DOUBLE)'
+    """
+    return text.replace("'", "").replace(",)", ")")
 
 
 def holds(when: Term | None, view: View, rows: int) -> np.ndarray:
