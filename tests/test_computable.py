@@ -81,8 +81,23 @@ def test_what_can_be_computed(args, valid, can):
 def test_what_nobody_reads_or_asks_for_spoils_no_answer(call, can):
     judged = answers_of([parse_call(json.dumps({"id": "x", **call}), book().kinds)])[0]
     assert not judged.valid[0]
-    accepting = SimpleNamespace(accepted=np.ones(1, dtype=bool))  # a library that takes everything
+    accepting = SimpleNamespace(may_succeed=np.ones(1, dtype=bool))  # a library that takes everything
     assert computable(judged, accepting)[0] == can
+
+
+def test_a_call_that_may_succeed_has_data_for_the_device_that_takes_it(tmp_path):
+    """An output padding of a whole stride: the page is silent, and of the library two answers are known to be possible."""
+    call = sample.convolution(product="ascend910", transposed=True, outputPadding=[1, 1], outputMask=[False, True, True],
+                              gradOutput=sample.tensor([2, 4, 6, 7], "FLOAT16", "NCHW"))  # fmt: skip
+    with opgen.open(sample.write(tmp_path / "perhaps.h5", {"perhaps": call})) as bundle:
+        case = bundle["perhaps"]
+        assert (case.expect.codes, case.library.codes) == ((0, "any_error"), (0, 561103))
+        assert set(case.golden) == {"gradWeight", "gradBias"}
+        right = sample.right(case)
+        for status, outputs, verdict in ((161002, {}, "passed"), (0, right, "passed"), (0, {n: a + 1 for n, a in right.items()}, "failed")):
+            with opgen.Results.create(tmp_path / "results.h5", bundle, force=True) as results:
+                results.add("perhaps", status=status, outputs=outputs)
+            assert opgen.diff(bundle.path, tmp_path / "results.h5")["perhaps"].verdict == verdict, (status, verdict)
 
 
 def test_sums_over_nothing_are_an_answer(tmp_path):

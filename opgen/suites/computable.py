@@ -1,6 +1,6 @@
-"""Which calls have an answer that can be computed: those the page allows, and those the library accepts all the same.
+"""Which calls have an answer that can be computed: those the page allows, and those the library accepts, or may accept, all the same.
 
-A call that the library accepts and the page forbids has data and goldens too, as long as what it breaks leaves the
+A call that the library may accept and the page forbids has data and goldens too, as long as what it breaks leaves the
 mathematics alone: a dtype, a format, a product, a pointer or an array that nobody reads, an upper limit, an extent of 0, the range
 of a scalar that says nothing of extents, an output that is not asked for.
 """
@@ -40,8 +40,8 @@ def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
 
 
 def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
-    """(rows,) bool: legal by the page; or accepted by the library, with every rule that shapes the answer obeyed."""
-    asked = answers.accepted & ~judged.valid if answers is not None else np.zeros(0, dtype=bool)
+    """(rows,) bool: legal by the page; or accepted by the library, for all that is known, with every rule that shapes the answer obeyed."""
+    asked = answers.may_succeed & ~judged.valid if answers is not None else np.zeros(0, dtype=bool)
     if not asked.any():
         return judged.valid
     spoilt = np.zeros(len(judged.table), dtype=bool)

@@ -73,7 +73,7 @@ def _with_data(
     asked: Asked, judged: Judgement, answers: Answers | None, wanted: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, dict[str, str]]:
     """(cases,) bool: which have data; and for ids of those that have none although their call is accepted: why."""
-    accepted = judged.valid if answers is None else judged.valid | answers.accepted
+    accepted = judged.valid if answers is None else judged.valid | answers.may_succeed
     held = np.array([kind != "invalid" for kind in asked.purpose.kind], dtype=bool) & accepted[asked.of]
     without: dict[str, str] = {}
     for able, why_not in _conditions(asked, judged, answers, wanted):
