@@ -327,6 +327,34 @@ def test_small_operators_round_each_term(tmp_path):
             assert judged(bundle, tmp_path, lambda case, outputs, far=far: {**outputs, **far})["gamma"].verdict == "failed"
 
 
+@pytest.mark.parametrize(("part", "verdict"), [(0.9, "known deviation"), (-0.9, "known deviation"), (1.15, "failed"), (-1.15, "failed")])
+def test_terms_are_excused_as_many_roundings_as_the_erratum_says(tmp_path, part, verdict):
+    """Two terms of 1 cancel, so that all that is left is what three roundings of each to FLOAT16 may cost."""
+    call = sample.norm("FLOAT16", product="ascend910", group=2)
+    given = {"gradOut": [1.0, -1.0, *[0.0] * 118], "input": [1.0, 1.0, *[0.0] * 118], "mean": [0.0] * 4, "rstd": [1.0] * 4}
+    with opgen.open(sample.write(tmp_path / "terms.h5", {"terms": call}, given={"terms": given})) as bundle:
+        off = np.array([part * 2 * 3 * 2.0**-11, 0, 0, 0, 0, 0], np.float16)
+        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradGammaOut": off})
+        assert report["terms"].verdict == verdict
+
+
+@pytest.mark.parametrize(("part", "verdict"), [(0.9, "known deviation"), (1.15, "failed")])
+def test_a_weight_is_excused_one_rounding(tmp_path, part, verdict):
+    """A quarter, from windows of 1 and of -1 that overlap: 1 / divisor is rounded to FLOAT16 in each."""
+    image, small = sample.tensor([1, 1, 3, 3], "FLOAT", "NCHW"), sample.tensor([1, 1, 2, 2], "FLOAT", "NCHW")
+    call = sample.pool(cubeMathType=2, kernelSize=[2, 2], stride=[1, 1], padding=[0, 0], countIncludePad=True, self=image, gradInput=image,
+                       gradOutput=small)  # fmt: skip
+    given = {"weight": {"gradOutput": [1.0, -1.0, 0.0, 0.0]}}
+    with opgen.open(sample.write(tmp_path / "weight.h5", {"weight": call}, given=given)) as bundle:
+        assert bundle["weight"].golden["gradInput"].reshape(3, 3)[:, 1].tolist() == [0, 0, 0]
+
+        def spoil(case, outputs):
+            outputs["gradInput"][0, 0, 0, 1] = part * 0.5 * 2.0**-11
+            return outputs
+
+        assert judged(bundle, tmp_path, spoil)["weight"].verdict == verdict
+
+
 @pytest.mark.parametrize(("large", "excused"), [(320.0, True), (100.0, False)])
 def test_a_rounded_term_may_overflow_where_the_sum_does_not(tmp_path, large, excused):
     call = sample.norm("FLOAT16", product="ascend910", group=2)
