@@ -26,6 +26,8 @@ from opgen.verdict.statuses import Asked, of_first_phase
 from tests import device_sample as sample
 from tests import suites
 
+FLOAT_MAX = float(np.finfo(np.float32).max)
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
@@ -684,6 +686,39 @@ def test_everything_skipped_is_said(bundle, tmp_path):
     assert report.totals == {"skipped": len(bundle)}
     assert report.notes == [f"{len(bundle)} skipped: no reason", "every case was skipped: nothing is proved"]
     assert report["pad-FLOAT"].detail == "no reason"
+
+
+def test_one_case_that_was_not_skipped_proves_something(bundle, tmp_path):
+    with opgen.Results.create(tmp_path / "r.h5", bundle, header={"note": "of my own"}) as results:
+        for name in bundle.ids[1:]:
+            results.add(name, "skipped", error="no reason")
+        results.add(bundle.ids[0], 0, sample.right(bundle[bundle.ids[0]]), run_status=0, time=0.25)
+    report = opgen.diff(bundle, tmp_path / "r.h5")
+    assert report.totals == {"passed": 1, "skipped": len(bundle) - 1}
+    assert report.notes == ["of my own", f"{len(bundle) - 1} skipped: no reason"]
+    assert report[bundle.ids[0]].metrics["seconds"] == 0.25 and report[bundle.ids[1]].metrics["seconds"] is None
+
+
+@pytest.mark.parametrize(("least", "verdict"), [(FLOAT_MAX, "mistrusted"), (1.0, "passed")])
+def test_a_case_whose_bounds_are_all_infinite_proves_nothing(tmp_path, least, verdict):
+    """Values at the end of FLOAT, where a sum may overflow on its way; unless one of them is far from it."""
+    call = sample.pad(padding=(1, 0, 0, 0))
+    given = {"gradOutput": [0.0, least, *[FLOAT_MAX] * 4, *[0.0, *[FLOAT_MAX] * 5] * 23]}
+    with opgen.open(sample.write(tmp_path / "far.h5", {"far": call, "near": sample.pad()}, given={"far": given})) as bundle:
+        assert np.isinf(bundle["far"].bound["gradInput"].reshape(-1)[1:]).all()
+        report = judged(bundle, tmp_path)
+        assert [one.verdict for one in report] == [verdict, "passed"]
+        assert report["far"].detail == ("every bound is infinite" if verdict == "mistrusted" else "")
+        wrong = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": np.zeros(outputs["gradInput"].shape, np.float16)})
+        assert wrong["far"].verdict == "failed"
+
+
+def test_a_repeated_run_is_compared_from_its_first_output_on(bundle, tmp_path):
+    first = bundle.ids[0]
+    moved = only(first, lambda outputs: {name: np.nextafter(array, array.dtype.type(9)) for name, array in outputs.items()})
+    other = sample.answer(bundle, tmp_path / "other.h5", moved)
+    report = judged(bundle, tmp_path, options={"again": [other]})
+    assert {one.case for one in report if any(output["differs"] for output in one.metrics.get("outputs", {}).values())} == {first}
 
 
 # second files, shared facts ---------------------------------------------------------------------------------------------
