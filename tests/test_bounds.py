@@ -15,11 +15,12 @@ from opgen.numbers import bounds
 from opgen.numbers.bounds import Limits, Sums, bound, certain_overflows, chain_of, gamma
 from opgen.numbers.exact import golden_exact, magnitude_exact
 from opgen.numbers.fill import draw, keys
-from opgen.numbers.formats import DTYPES, FORMATS
+from opgen.numbers.formats import DTYPES, FORMATS, Format
 from opgen.numbers.readings import share, without_subnormals
 from opgen.numbers.recipes import quantum
 from opgen.numbers.rounding import rounded, stored
 from opgen.numbers.slot import Slot
+from tests.naive_bound import naive_bound
 
 RNG = np.random.default_rng(20240229)
 FRESH = RNG.bit_generator.state
@@ -302,3 +303,83 @@ def test_torch_in_float32_is_a_correct_device(recipe: str) -> None:
 
 def test_documentation() -> None:
     assert doctest.testmod(bounds).failed == 0
+
+
+CHAINS = [  # output, accumulator, through: the formats of the way
+    ("FLOAT", None, None, ["FLOAT"]), ("FLOAT16", None, None, ["FLOAT", "FLOAT16"]), ("BFLOAT16", None, None, ["FLOAT", "BFLOAT16"]),
+    ("FLOAT", None, "FLOAT16", ["FLOAT", "FLOAT16"]), ("FLOAT", None, "BFLOAT16", ["FLOAT", "BFLOAT16"]),
+    ("BFLOAT16", None, "FLOAT16", ["FLOAT", "FLOAT16", "BFLOAT16"]), ("FLOAT16", None, "BFLOAT16", ["FLOAT", "BFLOAT16", "FLOAT16"]),
+    ("FLOAT16", None, "FLOAT", ["FLOAT", "FLOAT16"]), ("DOUBLE", None, None, ["DOUBLE"]), ("FLOAT", "DOUBLE", None, ["DOUBLE", "FLOAT"]),
+    ("DOUBLE", "FLOAT", None, ["FLOAT"]),
+]  # fmt: skip
+
+
+def some_sum(form: Format, last: Format) -> tuple[float, float, int, float | None, float, float]:
+    """A golden and what is known of it, mostly where something changes: at a binade, at both ends of a range, where sums are exact."""
+    depth = int(RNG.choice([1, 2, 3, 9, 64, 5000, 2**22, 2**25]))
+    scale = 2.0 ** int(RNG.choice([0, -1, 5, last.low, last.low + 1, last.low - 5, form.low, last.high, last.high - 1, form.high - 2]))
+    golden = scale * float(RNG.choice([1.0, 1 - 2.0**-13, 1 - 2.0**-30, 1.999, RNG.uniform(0.5, 2), 0.0])) * float(RNG.choice([-1, 1]))
+    magnitude = max(abs(golden), 2.0**form.low * float(RNG.choice([0, 1]))) * float(RNG.choice([1.0, 1.0, RNG.uniform(1, 40), 2.0**20]))
+    magnitude = magnitude if RNG.random() < 0.95 else form.max * float(RNG.choice([1.0, 0.5]))
+    quantum = None if RNG.random() < 0.4 else scale * 2.0 ** -int(RNG.choice([4, 10, form.digits - 2, form.digits + 2, 52, 56]))
+    share_ = 0.0 if RNG.random() < 0.7 else scale * float(RNG.choice([2.0**-40, 2.0**-8, 1.0]))
+    return golden, magnitude, depth, quantum, share_, float(RNG.choice([1.0, 3.0, 2.0**10]))
+
+
+@pytest.mark.parametrize(("output", "accumulator", "through", "chain"), CHAINS)
+def test_the_same_in_rational_numbers(output: str, accumulator: str | None, through: str | None, chain: list[str]) -> None:
+    infinite = zero = 0
+    for _ in range(400):
+        golden, magnitude, depth, quantum, share_, gain = some_sum(FORMATS[chain[0]], FORMATS[chain[-1]])
+        one = np.array([golden]), np.array([magnitude])
+        if not np.isfinite(magnitude):
+            continue
+        known = {"quantum": quantum, "share": np.array([share_]) if share_ else None, "gain": gain}
+        got = float(bound(*one, depth, output, accumulator, through=through, **known)[0])
+        expected = naive_bound(golden, magnitude, depth, chain, DTYPES[output].golden, quantum, share_, gain)
+        infinite, zero = infinite + (expected == np.inf), zero + (expected == 0)
+        if got == np.inf:  # at the very edge all is rounded up; a bound is a FLOAT
+            more = [Fraction(value) * (1 + Fraction(1, 2**36)) for value in (golden, magnitude, share_)]
+            assert naive_bound(*more[:2], depth, chain, DTYPES[output].golden, quantum, more[2], gain) > FORMATS["FLOAT"].max
+            continue
+        assert expected <= Fraction(got) <= expected * (1 + Fraction(1, 2**22)) + Fraction(1, 2**148), (golden, magnitude, depth, known)
+    assert infinite and zero
+
+
+@pytest.mark.parametrize("output", ["FLOAT", "FLOAT16", "COMPLEX64"])
+def test_outputs_that_are_bounded_together_are_bounded_as_each_alone(output: str) -> None:
+    """Both ways of writing the sums down: the short one, and the one for data that may be flushed, overflow or are rounded."""
+    unit = 1 + 1j if DTYPES[output].complex else 1
+    for low, count in ((0, (1, 5, 3)), (-140, (7, 2)), (0, (4,)), (0, (0, 2))):
+        goldens = [RNG.normal(size=size) * 2.0 ** RNG.integers(low, 12, size) * unit for size in count]
+        sizes = [np.abs(golden.real) * 3 + np.abs(golden.imag) * 1j * (unit != 1) for golden in goldens]
+        sizes = [size if unit != 1 else size.real for size in sizes]
+        rows = [(golden.size, depth, quantum, gain) for golden, depth, quantum, gain in
+                zip(goldens, (900, 7, 1), (None, 2.0**-20, 2.0**-135), (1.0, 5.0, 1.0), strict=False)]  # fmt: skip
+        sums = Sums(np.concatenate(goldens), np.concatenate(sizes))
+        together = bounds.bounds(chain_of(output, None, None), sums, Limits.of(rows))
+        alone = [bound(golden, size, depth, output, quantum=quantum, gain=gain)
+                 for golden, size, (_, depth, quantum, gain) in zip(goldens, sizes, rows, strict=True)]  # fmt: skip
+        assert together.dtype == DTYPES[DTYPES[output].bound].numpy and np.array_equal(together, np.concatenate(alone))
+        if len(count) > 1 and all(count):
+            one_for_all = bounds.bounds(chain_of(output, None, None), sums, Limits.of([(len(sums.golden), *rows[0][1:])]))
+            assert not np.array_equal(together, one_for_all)
+
+
+def test_a_real_share_counts_for_both_parts() -> None:
+    golden, magnitude = np.array([1 + 2j]), np.array([3 + 5j])
+    shared = bound(golden, magnitude, 4, "COMPLEX64", share=np.array([0.5]))
+    parts = [bound(*part, 4, "FLOAT", share=np.array([0.5])) for part in ((golden.real, magnitude.real), (golden.imag, magnitude.imag))]
+    assert shared.real == parts[0] and shared.imag == parts[1]
+    own = bound(golden, magnitude, 4, "COMPLEX64", share=np.array([0.5 + 0.25j]))
+    assert own.real == shared.real and np.isclose(own.imag, shared.imag - 0.25, rtol=1e-6)
+
+
+def test_what_rounds_to_itself_or_was_rounded_to_less_is_not_rounded_again() -> None:
+    def written(output: str, accumulator: str | None, through: str | None) -> list[str]:
+        return [form.name for form in chain_of(output, accumulator, through).written]
+
+    assert written("FLOAT", None, None) == [] and written("DOUBLE", None, None) == [] and written("FLOAT", "DOUBLE", None) == ["FLOAT"]
+    assert written("FLOAT", None, "FLOAT16") == ["FLOAT16"] and written("FLOAT16", None, "FLOAT") == ["FLOAT16"]
+    assert written("FLOAT16", None, "BFLOAT16") == ["BFLOAT16", "FLOAT16"]  # a smaller range, although more digits
+    assert written("BFLOAT16", None, "FLOAT16") == ["FLOAT16", "BFLOAT16"]

@@ -25,7 +25,7 @@ COVERED_BY = {
     "test_cli.py": "bundle.summary maintenance.checking",
     "test_covering.py": "covering.feasible covering.greedy covering.model covering.tuples",
     "test_aclnn.py": "devices.messages devices.process devices.worker",
-    "test_diff.py": "verdict.answers verdict.findings verdict.deviations verdict.firstphase verdict.measuring",
+    "test_diff.py": "verdict.answers verdict.deviations verdict.firstphase verdict.measuring",
     "test_results.py": "bundle.checks bundle.leftover",
     "test_errata.py": "judge.erratafaults",
     "test_calls.py": "calls.collection",

@@ -17,8 +17,11 @@ from opgen.judge.library import answer
 from opgen.judge.oracle import judge
 from opgen.numbers.canary import pattern
 from opgen.page.book import book
+from opgen.planning.plan import plan_for
 from opgen.suites.computable import computable, holdable
+from opgen.suites.suite import call_suite
 from tests import device_sample as sample
+from tests.suites import page, without_rule
 
 SAMPLE = gzip.decompress((Path(__file__).parent / "data" / "library_sample.jsonl.gz").read_bytes()).splitlines()
 
@@ -78,8 +81,23 @@ def test_what_can_be_computed(args, valid, can):
 def test_what_nobody_reads_or_asks_for_spoils_no_answer(call, can):
     judged = answers_of([parse_call(json.dumps({"id": "x", **call}), book().kinds)])[0]
     assert not judged.valid[0]
-    accepting = SimpleNamespace(accepted=np.ones(1, dtype=bool))  # a library that takes everything
+    accepting = SimpleNamespace(may_succeed=np.ones(1, dtype=bool))  # a library that takes everything
     assert computable(judged, accepting)[0] == can
+
+
+def test_a_call_that_may_succeed_has_data_for_the_device_that_takes_it(tmp_path):
+    """An output padding of a whole stride: the page is silent, and of the library two answers are known to be possible."""
+    call = sample.convolution(product="ascend910", transposed=True, outputPadding=[1, 1], outputMask=[False, True, True],
+                              gradOutput=sample.tensor([2, 4, 6, 7], "FLOAT16", "NCHW"))  # fmt: skip
+    with opgen.open(sample.write(tmp_path / "perhaps.h5", {"perhaps": call})) as bundle:
+        case = bundle["perhaps"]
+        assert (case.expect.codes, case.library.codes) == ((0, "any_error"), (0, 561103))
+        assert set(case.golden) == {"gradWeight", "gradBias"}
+        right = sample.right(case)
+        for status, outputs, verdict in ((161002, {}, "passed"), (0, right, "passed"), (0, {n: a + 1 for n, a in right.items()}, "failed")):
+            with opgen.Results.create(tmp_path / "results.h5", bundle, force=True) as results:
+                results.add("perhaps", status=status, outputs=outputs)
+            assert opgen.diff(bundle.path, tmp_path / "results.h5")["perhaps"].verdict == verdict, (status, verdict)
 
 
 def test_sums_over_nothing_are_an_answer(tmp_path):
@@ -118,6 +136,25 @@ def test_sums_over_nothing_are_an_answer(tmp_path):
 def test_a_view_must_lie_in_its_storage(change, fits):
     _, _, holds = answers_of([pool(self={**TENSOR, **change})])
     assert bool(holds[0]) == fits
+
+
+def test_a_spec_that_says_nothing_of_negative_extents_ends_no_run():
+    """The call stands there with its expectation alone, and the reason is told."""
+    spec = page("reflection_pad1d_backward")
+    for name in ("gradOutput.dims", "self.dims"):
+        spec = without_rule(spec, name)
+    inside, outside = {"dtype": "FLOAT", "format": "ND", "shape": [-1, 3, 4]}, {"dtype": "FLOAT", "format": "ND", "shape": [-1, 3, 7]}
+    args = {"gradOutput": outside, "self": inside, "padding": [2, 1], "gradInput": inside}
+    line = json.dumps({"id": "less", "op": spec.api, "product": "ascend910b", "args": args})
+    made = call_suite([parse_call(line, book().kinds)], lambda call: spec, lambda one: plan_for(one.op))
+    assert made.cases[0].page.bucket == "valid" and made.cases[0].phase == 1
+    assert made.without_data == {"less": "an extent is negative"}
+
+
+def test_a_negative_extent_of_what_is_not_asked_for_counts_for_nothing():
+    line = json.dumps({"id": "x", **sample.norm(outputMask=[True, False, True], gradGammaOut=sample.tensor([-3]))})
+    made = call_suite([parse_call(line, book().kinds)], lambda call: book().by_page[call.api, call.product], lambda one: plan_for(one.op))
+    assert made.cases[0].phase == 2 and not made.without_data
 
 
 def test_of_real_calls_all_legal_ones_and_some_others():

@@ -27,6 +27,8 @@ from opgen.verdict.statuses import Asked, of_first_phase
 from tests import device_sample as sample
 from tests import suites
 
+FLOAT_MAX = float(np.finfo(np.float32).max)
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
@@ -326,6 +328,34 @@ def test_small_operators_round_each_term(tmp_path):
         for name, factor in (("gradGammaOut", 1.05), ("gradBetaOut", 1.002)):
             far = {name: (bundle["gamma"].golden[name] * factor).astype(np.float16)}
             assert judged(bundle, tmp_path, lambda case, outputs, far=far: {**outputs, **far})["gamma"].verdict == "failed"
+
+
+@pytest.mark.parametrize(("part", "verdict"), [(0.9, "known deviation"), (-0.9, "known deviation"), (1.15, "failed"), (-1.15, "failed")])
+def test_terms_are_excused_as_many_roundings_as_the_erratum_says(tmp_path, part, verdict):
+    """Two terms of 1 cancel, so that all that is left is what three roundings of each to FLOAT16 may cost."""
+    call = sample.norm("FLOAT16", product="ascend910", group=2)
+    given = {"gradOut": [1.0, -1.0, *[0.0] * 118], "input": [1.0, 1.0, *[0.0] * 118], "mean": [0.0] * 4, "rstd": [1.0] * 4}
+    with opgen.open(sample.write(tmp_path / "terms.h5", {"terms": call}, given={"terms": given})) as bundle:
+        off = np.array([part * 2 * 3 * 2.0**-11, 0, 0, 0, 0, 0], np.float16)
+        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradGammaOut": off})
+        assert report["terms"].verdict == verdict
+
+
+@pytest.mark.parametrize(("part", "verdict"), [(0.9, "known deviation"), (1.15, "failed")])
+def test_a_weight_is_excused_one_rounding(tmp_path, part, verdict):
+    """A quarter, from windows of 1 and of -1 that overlap: 1 / divisor is rounded to FLOAT16 in each."""
+    image, small = sample.tensor([1, 1, 3, 3], "FLOAT", "NCHW"), sample.tensor([1, 1, 2, 2], "FLOAT", "NCHW")
+    call = sample.pool(cubeMathType=2, kernelSize=[2, 2], stride=[1, 1], padding=[0, 0], countIncludePad=True, self=image, gradInput=image,
+                       gradOutput=small)  # fmt: skip
+    given = {"weight": {"gradOutput": [1.0, -1.0, 0.0, 0.0]}}
+    with opgen.open(sample.write(tmp_path / "weight.h5", {"weight": call}, given=given)) as bundle:
+        assert bundle["weight"].golden["gradInput"].reshape(3, 3)[:, 1].tolist() == [0, 0, 0]
+
+        def spoil(case, outputs):
+            outputs["gradInput"][0, 0, 0, 1] = part * 0.5 * 2.0**-11
+            return outputs
+
+        assert judged(bundle, tmp_path, spoil)["weight"].verdict == verdict
 
 
 @pytest.mark.parametrize(("large", "excused"), [(320.0, True), (100.0, False)])
@@ -657,6 +687,39 @@ def test_everything_skipped_is_said(bundle, tmp_path):
     assert report.totals == {"skipped": len(bundle)}
     assert report.notes == [f"{len(bundle)} skipped: no reason", "every case was skipped: nothing is proved"]
     assert report["pad-FLOAT"].detail == "no reason"
+
+
+def test_one_case_that_was_not_skipped_proves_something(bundle, tmp_path):
+    with opgen.Results.create(tmp_path / "r.h5", bundle, header={"note": "of my own"}) as results:
+        for name in bundle.ids[1:]:
+            results.add(name, "skipped", error="no reason")
+        results.add(bundle.ids[0], 0, sample.right(bundle[bundle.ids[0]]), run_status=0, time=0.25)
+    report = opgen.diff(bundle, tmp_path / "r.h5")
+    assert report.totals == {"passed": 1, "skipped": len(bundle) - 1}
+    assert report.notes == ["of my own", f"{len(bundle) - 1} skipped: no reason"]
+    assert report[bundle.ids[0]].metrics["seconds"] == 0.25 and report[bundle.ids[1]].metrics["seconds"] is None
+
+
+@pytest.mark.parametrize(("least", "verdict"), [(FLOAT_MAX, "mistrusted"), (1.0, "passed")])
+def test_a_case_whose_bounds_are_all_infinite_proves_nothing(tmp_path, least, verdict):
+    """Values at the end of FLOAT, where a sum may overflow on its way; unless one of them is far from it."""
+    call = sample.pad(padding=(1, 0, 0, 0))
+    given = {"gradOutput": [0.0, least, *[FLOAT_MAX] * 4, *[0.0, *[FLOAT_MAX] * 5] * 23]}
+    with opgen.open(sample.write(tmp_path / "far.h5", {"far": call, "near": sample.pad()}, given={"far": given})) as bundle:
+        assert np.isinf(bundle["far"].bound["gradInput"].reshape(-1)[1:]).all()
+        report = judged(bundle, tmp_path)
+        assert [one.verdict for one in report] == [verdict, "passed"]
+        assert report["far"].detail == ("every bound is infinite" if verdict == "mistrusted" else "")
+        wrong = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": np.zeros(outputs["gradInput"].shape, np.float16)})
+        assert wrong["far"].verdict == "failed"
+
+
+def test_a_repeated_run_is_compared_from_its_first_output_on(bundle, tmp_path):
+    first = bundle.ids[0]
+    moved = only(first, lambda outputs: {name: np.nextafter(array, array.dtype.type(9)) for name, array in outputs.items()})
+    other = sample.answer(bundle, tmp_path / "other.h5", moved)
+    report = judged(bundle, tmp_path, options={"again": [other]})
+    assert {one.case for one in report if any(output["differs"] for output in one.metrics.get("outputs", {}).values())} == {first}
 
 
 # second files, shared facts ---------------------------------------------------------------------------------------------

@@ -43,6 +43,12 @@ def pool(product: str = "ascend910b", **changed: Argument) -> Call:
     return Call(POOL, product, {**args, **changed})
 
 
+MIXED: dict[str, Argument] = {
+    "gradOutput": tensor(1, 2, 6, 6, dtype="FLOAT16", layout="NCHW"),
+    "gradInput": tensor(1, 2, 12, 12, dtype="FLOAT16", layout="NCHW"),
+}  # of a pooling, whose self stays FLOAT
+
+
 def conv(product: str = "ascend910b", **changed: Argument) -> Call:
     args: dict[str, Argument] = {
         "gradOutput": tensor(1, 4, 3, 3, layout="NCHW"), "input": tensor(1, 2, 5, 5, layout="NCHW"),
@@ -61,6 +67,16 @@ def grouped(many: int, other: int, transposed: bool = False, **changed: Argument
     grad, image = (wide, small) if transposed else (small, wide)
     return conv(gradOutput=grad, input=image, weight=weight, groups=2, transposed=transposed, biasSizes=(grad.shape[1],), gradInput=image,
                 gradWeight=weight, gradBias=tensor(grad.shape[1]), **changed)  # fmt: skip
+
+
+def longer(rows: int, **changed: Argument) -> Call:
+    """A transposed call of stride 2 and no output padding, whose gradOutput has ``rows`` more than follow from that."""
+    args: dict[str, Argument] = {
+        "gradOutput": tensor(1, 3, 7 + rows, 7, layout="NCHW"), "input": tensor(1, 2, 3, 3, layout="NCHW"),
+        "weight": tensor(2, 3, 3, 3, layout="NCHW"), "biasSizes": (3,), "stride": (2, 2), "transposed": True,
+        "gradInput": tensor(1, 2, 3, 3, layout="NCHW"), "gradWeight": tensor(2, 3, 3, 3, layout="NCHW"), "gradBias": tensor(3),
+    }  # fmt: skip
+    return conv(**{**args, **changed})
 
 
 def judged(*calls: Call) -> oracle.Judgement:
@@ -202,6 +218,8 @@ def test_an_operator_without_errata_has_no_answer(monkeypatch: pytest.MonkeyPatc
         (pool(product="ascend910", gradOutput=tensor(1, 0, 6, 6, layout="NCHW"), divisorOverride=300), (0,)),
         *((pool(product=product, cubeMathType=mode), (0, 161002)) for product in ("ascend310p", "ascend910") for mode in (0, 3)),
         (pool(product="ascend910", cubeMathType=1), (0,)),
+        (pool(product="ascend910", self=tensor(1, 2, 12, 12, dtype="FLOAT16", layout="NCHW")), (0, 161002)),
+        (pool(product="ascend910", **MIXED), (0,)),
         (pool(product="ascend910", kernelSize=(12, 12), gradOutput=tensor(1, 2, 1, 1, layout="NCHW")), (0,)),
         (pool(product="ascend910", gradOutput=tensor(1, 0, 6, 6, layout="NCHW")), (0,)),
         (conv(), (0,)),
@@ -214,11 +232,44 @@ def test_an_operator_without_errata_has_no_answer(monkeypatch: pytest.MonkeyPatc
         (conv(biasSizes=None), (0,)),
         (conv(gradInput=tensor(1, 2, 5, 5, dtype="FLOAT16", layout="NCHW")), (0,)),
         (conv(gradOutput=tensor(1, 4, 4, 3, layout="NCHW")), (0, 561103)),
+        (longer(0), (0,)),
+        (longer(1), (0,)),
+        (longer(2), (561103,)),
+        (longer(1, outputMask=(False, True, True)), (0,)),
+        (longer(2, outputMask=(False, True, True)), (0, 561103)),
+        (longer(2, outputMask=(False, False, True)), (0,)),
         (conv(product="ascend910", cubeMathType=0), (161002,)),
     ],
 )
 def test_the_first_failing_check_answers(call: Call, expected: tuple[int | str, ...]) -> None:
     assert codes(call) == expected
+
+
+STATISTICS = [
+    # (N, group, mean, rstd, whether gamma's gradient is asked for, the answer where it is composed of small operators)
+    (2, 3, (2, 3), (2, 3), True, (0,)),
+    (2, 3, (6,), (6,), True, (0,)),
+    (2, 3, (2, 3), (6,), True, (561103,)),
+    (2, 3, (6,), (2, 3), True, (0, 561103)),
+    (2, 3, (2, 3), (6,), False, (0, 561103)),
+    (2, 3, (6,), (2, 3), False, (0,)),
+    (1, 1, (1, 1), (1,), True, (0, 561103)),
+    (1, 1, (1,), (), True, (0, 561103)),
+    (1, 1, (1,), (1, 1), False, (0,)),
+]
+
+
+@pytest.mark.parametrize(("n", "group", "mean", "rstd", "asked", "expected"), STATISTICS)
+def test_statistics_of_two_shapes_fail_only_where_they_cannot_fit(
+    n: int, group: int, mean: tuple[int, ...], rstd: tuple[int, ...], asked: bool, expected: tuple[int, ...]
+) -> None:
+    image, weight = tensor(n, 6, 4), tensor(6)
+    args: dict[str, Argument] = {
+        "gradOut": image, "input": image, "mean": tensor(*mean), "rstd": tensor(*rstd), "gamma": weight, "N": n, "C": 6, "HxW": 4,
+        "group": group, "outputMask": (True, asked, True), "gradInput": image, "gradGammaOut": weight, "gradBetaOut": weight,
+    }  # fmt: skip
+    for product, answer in (("ascend910", expected), ("ascend310p", expected), ("ascend910b", (0,)), ("ascend910_93", (0,))):
+        assert codes(Call("aclnnGroupNormBackward", product, args)) == answer
 
 
 def test_both_pages_of_an_operator_get_the_same_list() -> None:
@@ -300,6 +351,8 @@ def test_numeric_entries_apply_by_their_condition() -> None:
         pool(kernelSize=(12, 12), gradOutput=tensor(1, 2, 1, 1, layout="NCHW")),
     )
     assert found == [(), ("mode_1_is_half",), ("vector_in_float",), ("nothing_written",), ("whole_image",)]
+    mixed = numeric(pool(cubeMathType=1, self=MIXED["gradInput"]), pool(cubeMathType=2, **MIXED))
+    assert mixed == [("mode_1_is_half",), ("weights_in_half",)]
     older = numeric(pool("ascend910", divisorOverride=255, countIncludePad=False), pool("ascend910", ceilMode=True))
     assert older == [("divisor_255_ignored",), ("windows_not_clipped",)]
     bf16 = {name: tensor(1, 2, 12, 12, dtype="BFLOAT16", layout="NCHW") for name in ("self", "gradInput")}

@@ -207,6 +207,20 @@ def test_a_scale_lies_where_it_is_asked_to(dtype: str, asked: tuple[float, float
     assert powers is None or np.unique(values).tolist() == powers
 
 
+@pytest.mark.parametrize(
+    ("asked", "step", "values"),
+    [((-2, 2), 1, [-2, -1, 1, 2]), ((0.5, 3.5), 1, [1, 2, 3]), ((-3, -3), 1, [-3]), ((0, 0), 1, [0]), ((0.25, 0.75), None, None),
+     ((1000, 60000), None, None), ((-9e4, -300), None, None)],
+)  # fmt: skip
+def test_integers_lie_where_they_are_asked_to(asked: tuple[float, float], step: float | None, values: list[int] | None) -> None:
+    """Small ones where the range holds any, else whatever lies in it."""
+    drawn = one("integers", dtype="FLOAT", compute="FLOAT", range=asked)
+    known = quantum("integers", Slot("gradOutput", SHAPE, "FLOAT", "FLOAT", depth=64, range=asked))
+    assert known is not None and (step is None or known == step) and (drawn / known == np.rint(drawn / known)).all()
+    assert (asked[0] <= drawn).all() and (drawn <= asked[1]).all()
+    assert np.unique(drawn).tolist() == values if values else len(np.unique(drawn)) > 100
+
+
 def test_a_range_that_the_dtype_cannot_reach_ends_where_it_does() -> None:
     for recipe in ("grid", "normal"):
         values = one(recipe, dtype="FLOAT16", compute="FLOAT16", range=(-1e38, 1e38))

@@ -99,10 +99,12 @@ def test_where_nothing_is_known_the_library_is_null(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_text_says_the_call_the_clause_the_rule_and_the_values() -> None:
-    text = run([with_(POOL, "args/padding", [2]), with_(NORM, "args/group", 2)], "--format", "text").stdout
+    layout = with_(PAD, "args/self/format", "NCHW")
+    text = run([with_(POOL, "args/padding", [2]), with_(NORM, "args/group", 2), layout], "--format", "text").stdout
     assert "p: aclnnAvgPool2dBackward on ascend910\n" in text
     assert "  gradOutput       FLOAT ND [2, 3, 4, 4]\n" in text and "  stride           []\n" in text and "  gamma         null\n" in text
     assert "    pad_height (clause 161002.7, line 79): padH <= kH / 2; found padH=2, kH=2\n" in text
+    assert "    self.format (line 21): self.format in (ND); found self.format=NCHW\n" in text
     assert "    divisible (line 31): C % group == 0; found C=3, group=2\n" in text
     assert "  page: 161002 or any other error (stated)\n" in text and "  library: 161002 (" in text
 

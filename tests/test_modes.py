@@ -35,7 +35,13 @@ CONV = [  # page, product, dtypes of gradOutput, input, weight, modes 0 to 3; li
 
 
 def answers(name: str, product: str, dtypes: dict[str, str]) -> tuple:
-    """Compute dtype under each mode of a legal call with these dtypes; None where the page does not allow the mode."""
+    """Compute dtype under each mode of a call with these dtypes; None where the page does not allow the mode."""
+    dtypes_of, legal = rounded(name, product, dtypes)
+    return tuple(dtype if may else None for dtype, may in zip(dtypes_of, legal, strict=True))
+
+
+def rounded(name: str, product: str, dtypes: dict[str, str]) -> tuple[tuple[str, ...], tuple[bool, ...]]:
+    """Of a call with these dtypes under each mode: the compute dtype, and whether the page allows the call."""
     spec = page(name)
     call = next(case.call for case in suite(name).cases if case.page.bucket == "valid" and case.phase == 2)
 
@@ -48,13 +54,21 @@ def answers(name: str, product: str, dtypes: dict[str, str]) -> tuple:
         calls.append(Call(spec.api, product, {**args, "cubeMathType": mode}))
     judged = judge(spec, from_calls(spec.api, spec.kinds, calls))
     found = computed(spec, judged.view, 4)
-    rows = zip(found.dtype, found.optional, judged.valid, strict=True)
-    return tuple((f"perhaps {dtype}" if optional else dtype) if legal else None for dtype, optional, legal in rows)
+    rows = zip(found.dtype, found.optional, strict=True)
+    return tuple(f"perhaps {dtype}" if optional else dtype for dtype, optional in rows), tuple(judged.valid.tolist())
 
 
 @pytest.mark.parametrize(("product", "dtype", "modes"), POOL)
 def test_pooling(product: str, dtype: str, modes: tuple) -> None:
     assert answers("avg_pool2d_backward", product, dict.fromkeys(("gradOutput", "self", "gradInput"), dtype)) == modes
+
+
+@pytest.mark.parametrize(("gradient", "image"), [(F32, F16), (F16, F32), (BF16, F32), (F32, BF16)])
+def test_pooling_computes_with_gradoutput_and_reads_no_data_of_self(gradient: str, image: str) -> None:
+    dtypes = {"gradOutput": gradient, "gradInput": gradient}
+    for product in ("ascend310p", "ascend910b"):
+        alike, mixed = (rounded("avg_pool2d_backward", product, {**dtypes, "self": dtype})[0] for dtype in (gradient, image))
+        assert mixed == alike
 
 
 @pytest.mark.parametrize(("which", "product", "dtypes", "modes"), CONV)

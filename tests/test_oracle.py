@@ -145,6 +145,37 @@ def test_convolution_with_the_largest_extents() -> None:
     assert breaks(call(big, right, groups=2)) == ["groups_in", "groups_divide_out"]
 
 
+def test_a_break_shows_the_axes_of_its_own_rank_alone() -> None:
+    spec = SPECS["convolution_backward.ascend910b"]
+
+    def call(layout: str, *space: int) -> Call:
+        grad, image, one = TensorDesc((2, 1, *space), "FLOAT", layout), TensorDesc((3, 1, *space), "FLOAT", layout), (1,) * len(space)
+        weight = TensorDesc((1, 1, *one), "FLOAT", layout)
+        args = {"gradOutput": grad, "input": image, "weight": weight, "biasSizes": (1,), "stride": one, "padding": (0,) * len(space),
+                "dilation": one, "transposed": False, "outputPadding": (0,) * len(space), "groups": 1, "outputMask": (True, True, True),
+                "cubeMathType": 0, "gradInput": image, "gradWeight": weight, "gradBias": TensorDesc((1,), "FLOAT")}  # fmt: skip
+        return Call(spec.api, "ascend910b", args)
+
+    mixed = [call("NCL", 7), call("NCHW", 8, 7), call("NCDHW", 9, 8, 7)]
+    said = judge(spec, from_calls(spec.api, spec.kinds, mixed)).expectations()
+    assert [[(b.rule, b.found) for b in one.breaks] for one in said] == [
+        [("input.shape", "input.shape=[3, 1, 7], N=2, Ci=1, Win=7")],
+        [("input.shape", "input.shape=[3, 1, 8, 7], N=2, Ci=1, Win=7, Hin=8")],
+        [("input.shape", "input.shape=[3, 1, 9, 8, 7], N=2, Ci=1, Win=7, Hin=8, Din=9")],
+    ]
+
+
+@pytest.mark.parametrize(("product", "line"), [("ascend310p", 53), ("ascend910", 54)])
+def test_a_break_tells_the_line_that_speaks_of_its_product(product: str, line: int) -> None:
+    spec = SPECS["convolution_backward.atlas"]
+    data = TensorDesc((1, 1, 1, 1, 1), "FLOAT16", "NCDHW")
+    args = {"gradOutput": data, "input": data, "weight": data, "biasSizes": (1,), "stride": (1, 1, 1), "padding": (0, 0, 0),
+            "dilation": (1, 1, 1), "transposed": False, "outputPadding": (0, 0, 0), "groups": 1, "outputMask": (True, True, True),
+            "cubeMathType": 0, "gradInput": data, "gradWeight": data, "gradBias": TensorDesc((1,), "FLOAT16")}  # fmt: skip
+    said = judge(spec, from_calls(spec.api, spec.kinds, [Call(spec.api, product, args)])).expectation(0)
+    assert [(b.at, b.found) for b in said.breaks] == [(line, "weight.rank=5")]
+
+
 def test_one_huge_row_does_not_change_the_others(calls: dict[str, list[Call]]) -> None:
     spec = SPECS["reflection_pad2d_backward"]
     some = calls[spec.name][:60]
@@ -226,6 +257,22 @@ def test_what_a_break_tells() -> None:
         "out_height": "Hout=3, H=5, kH=2, sH=2, ceil=false", "grad_shape": "gradInput.shape=[2, 6, 6], self.shape=[2, 5, 6]",
     }  # fmt: skip
     assert expectation(self=None).breaks[0].found == "self.null=true"
+
+
+def test_a_break_tells_the_line_of_its_product() -> None:
+    at = "    at: {parameter: 10, dtype: {any: 22, ascend910b: [23, 10]}}\n    dtype: {any:"
+    spec = specfile.loads(TEXT.replace("    at: 10\n    dtype: {any:", at))
+    assert spec.rule["gradOutput.dtype"].at == (22, 23, 10, 31) and spec.rule["gradOutput.format"].at == (10,)
+    wrong = [window(product=product, gradOutput=T((2, 3, 3), "DOUBLE")) for product in ("ascend910b", "ascend910", "ascend910_93")]
+    said = judge(spec, from_calls(spec.api, spec.kinds, wrong)).expectations()
+    assert [[b.at for b in one.breaks if b.rule == "gradOutput.dtype"] for one in said] == [[23], [22], [22]]
+
+
+@pytest.mark.parametrize("name", ["group_norm_backward", "convolution_backward.ascend910b"])
+def test_a_dtype_that_each_product_has_a_line_for_is_found_there(name: str) -> None:
+    spec = SPECS[name]
+    for rule in (spec.rule[f"{p.name}.dtype"] for p in spec.parameters.values() if p.kind == "output"):
+        assert [guard.at for guard in rule.guards] and {line for guard in rule.guards for line in guard.at} == set(rule.at)
 
 
 def test_all_rows_are_said_as_each_alone(calls: dict[str, list[Call]]) -> None:

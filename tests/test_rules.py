@@ -92,4 +92,4 @@ def test_broken_and_applies_part_the_rows() -> None:
     half = spec.rule["keep_half"]
     assert half.applies(view, 5).tolist() == [False] * 5
     assert set(half.refs) == {("mode", ""), ("product", ""), ("self", "dtype")}
-    assert half.text == "mode != KEEP when product == 'ascend910' and self.dtype == 'FLOAT16'"
+    assert half.text == "mode != KEEP when product == ascend910 and self.dtype == FLOAT16"

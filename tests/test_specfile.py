@@ -38,6 +38,10 @@ FRAGMENTS = [
     ("    kind: int_array\n    at: 12", "    kind: intarray\n    at: 12", 25, "kernel.kind: no such kind 'intarray' (did"),
     ("    at: 12", "    att: 12", 26, "kernel.att: no such key of int_array (did you mean 'at'?)"),
     ("    at: 12", "    at: twelve", 26, "expects a line of the page or a list of lines, not 'twelve'"),
+    ("    at: 10\n", "    at: {dtype: {any: 10}}\n", 9, "gradOutput.at.dtype: expects lines of any, ascend910b, not of any"),
+    ("    at: 10\n", "    at: {dtype: {any: x, ascend910b: 1}}\n", 9, "at.dtype.any: expects a line of the page or a list of"),
+    ("    at: 10\n", "    at: {format: {ND: 10}}\n", 9, "gradOutput.at.format: expects a line of the page or a list of lines, not of ND"),
+    ("    at: 10\n", "    at: {format: {}}\n", 9, "gradOutput.at.format: expects a line of the page or a list of lines, not of nothing"),
     ("    at: 12", "    at: {minn: 12}", 26, "kernel.at.minn: no such key of int_array that yields a rule (did"),
     ("    at: 12", "    dtype: [FLOAT]", 26, "kernel.dtype: no such key of int_array"),
     ("    min: 1\n", "    min: one\n", 29, "kernel.min: no such name 'one'"),
@@ -201,8 +205,8 @@ def test_what_is_read() -> None:
     assert spec.rule["product"].bucket == "unsupported_product"
     assert spec.rule["self.empty"].at == (21,) and spec.rule["self.dims"].at == (11,)
     assert spec.rule["gradOutput.dtype"].text == (
-        "gradOutput.dtype in ('FLOAT16', 'FLOAT',) when product not in ('ascend910b',); "
-        "gradOutput.dtype in ('FLOAT16', 'FLOAT', 'BFLOAT16',) when product == 'ascend910b'"
+        "gradOutput.dtype in (FLOAT16, FLOAT) when product not in (ascend910b); "
+        "gradOutput.dtype in (FLOAT16, FLOAT, BFLOAT16) when product == ascend910b"
     )
     assert "scale.null" not in spec.rule and "gradOutput.shape" not in spec.rule
     assert spec.codes == (161001, 161002, 561103)

@@ -10,6 +10,10 @@ from opgen.cli import options
 from opgen.model import BUCKETS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.table import Table
+
     from opgen.maintenance.checking import Checked
     from opgen.maintenance.pages import Fact
 
@@ -41,13 +45,42 @@ def command(files: tuple[str, ...], as_json: bool) -> None:
 
 
 def _show(found: Checked) -> None:
+    from opgen.cli import console
+    from opgen.terminal import counted
+
+    out = console.output()
+    for table in (*_compared(found), *_counted(found)):
+        out.print(table)
+    if not found.problems:
+        files = ((found.specs, "spec"), (found.plans, "plan"), (found.errata, "errata file"))
+        out.print("no problem in " + ", ".join(counted(len(some), what) for some, what in files if some))
+
+
+def _compared(found: Checked) -> Iterator[Table]:
+    """What the pages of one operator say differently: first, since it is long."""
+    from opgen import terminal
+
+    for api, (specs, differences) in found.differences.items():
+        said = [d for d in differences if d.kind != "answer"]
+        table = terminal.table("fact", *(spec.name for spec in specs), title=f"{api}: said differently ({len(said)} facts)")
+        for difference in said:
+            table.add_row(difference.fact, *map(_side, difference.sides))
+            table.add_section()
+        yield table
+        answered = [d for d in differences if d.kind == "answer"]
+        table = terminal.table("fact", *(spec.name for spec in specs), title=f"{api}: said alike, another answer ({len(answered)} facts)")
+        for difference in answered:
+            table.add_row(difference.fact, *(f"{_lines(side)}{side.answer}" for side in difference.sides if side))
+        yield table
+
+
+def _counted(found: Checked) -> Iterator[Table]:
+    """What is in each file."""
     from pathlib import Path
 
     from opgen import terminal
-    from opgen.cli import console
     from opgen.maintenance.pages import buckets
 
-    out = console.output()
     if found.specs:
         heads = ("lines", "rules", *(bucket.removesuffix("_product") for bucket in BROKEN))
         table = terminal.table("spec", *heads, right=heads)
@@ -55,31 +88,19 @@ def _show(found: Checked) -> None:
             count = buckets(spec)
             lines = len(spec.page.lines) if spec.page else 0
             table.add_row(spec.name, str(lines), str(len(spec.rules)), *(str(count.get(bucket, "")) for bucket in BROKEN))
-        out.print(table)
+        yield table
     if found.plans:
         table = terminal.table("plan", "operator", "axes", "tiers", "pinned", right=("axes", "pinned"))
         for plan in found.plans:
             table.add_row(Path(plan.file).stem, plan.op, str(len(plan.axes)), " ".join(plan.tiers), str(len(plan.pinned)))
-        out.print(table)
+        yield table
     if found.errata:
         table = terminal.table("errata", "release", "checks", "lets pass", "numbers", right=("checks", "lets pass", "numbers"))
         for errata in found.errata:
             pages = errata.pages.values()
             most = [max((len(getattr(page, part)) for page in pages), default=0) for part in ("stages", "tolerated", "numeric")]
             table.add_row(Path(errata.file).stem, errata.release, *map(str, most))
-        out.print(table)
-    for api, (specs, differences) in found.differences.items():
-        said = [d for d in differences if d.kind != "answer"]
-        table = terminal.table("fact", *(spec.name for spec in specs), title=f"{api}: said differently ({len(said)} facts)")
-        for difference in said:
-            table.add_row(difference.fact, *map(_side, difference.sides))
-            table.add_section()
-        out.print(table)
-        answered = [d for d in differences if d.kind == "answer"]
-        table = terminal.table("fact", *(spec.name for spec in specs), title=f"{api}: said alike, another answer ({len(answered)} facts)")
-        for difference in answered:
-            table.add_row(difference.fact, *(f"{_lines(side)}{side.answer}" for side in difference.sides if side))
-        out.print(table)
+        yield table
 
 
 def _lines(fact: Fact) -> str:

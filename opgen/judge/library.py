@@ -57,10 +57,10 @@ class Answers:
         return [known[i] for i in kind.tolist()]
 
     @cached_property
-    def accepted(self) -> np.ndarray:
-        """(rows,) bool: the answer is success and nothing else."""
-        plain = np.array([stage.codes == (0,) for stage in self.page.stages] + [True])
-        return np.asarray(plain[self.stage])  # the last is ACCEPTED, -1
+    def may_succeed(self) -> np.ndarray:
+        """(rows,) bool: the answer is success, or success is one of two."""
+        may = np.array([0 in stage.codes for stage in self.page.stages] + [True])
+        return np.asarray(may[self.stage])  # the last is ACCEPTED, -1
 
     @cached_property
     def crashing(self) -> np.ndarray:

@@ -21,6 +21,9 @@ from opgen.page.spec import Spec
 ORDER: tuple[Bucket, ...] = ("unsupported_product", "stated", "unstated", "disputed", "assumed", "valid")
 """The bucket of a call that breaks several rules is the first of these that occurs."""
 
+UNBOUND = "unbound"
+"""Shown for a value that a row does not have."""
+
 
 @dataclass(frozen=True)
 class Judgement:
@@ -75,31 +78,41 @@ class Judgement:
     def expectations(self, rows: np.ndarray | None = None) -> list[Expectation]:
         """The rows at ``rows``, or all; equal answers are one object."""
         rows = np.arange(len(self.table)) if rows is None else rows
-        broken: dict[int, tuple[tuple[str, str], ...]] = {}
+        broken: dict[int, tuple[tuple[str, int | None, str], ...]] = {}
         for rule, here in self.breaking:
             places = np.flatnonzero(here[rows])
-            for place, found in zip(places.tolist(), self.found(rule, rows[places]), strict=True):
-                broken[place] = (*broken.get(place, ()), (rule.id, found))
+            said = zip(places.tolist(), self.lines(rule, rows[places]), self.found(rule, rows[places]), strict=True)
+            for place, line, found in said:
+                broken[place] = (*broken.get(place, ()), (rule.id, line, found))
         result = [Expectation((0,), "valid")] * len(rows)
-        known: dict[tuple[tuple[str, str], ...], Expectation] = {}
+        known: dict[tuple[tuple[str, int | None, str], ...], Expectation] = {}
         for place, ids in broken.items():
             one = known.get(ids)
             if one is None:
-                breaks = tuple(self._break(rule, found) for rule, found in ids)
+                breaks = tuple(Break(rule, self.spec.rule[rule].clause, line, found) for rule, line, found in ids)
                 one = known[ids] = Expectation(self.codes(rows[place]), ORDER[self.bucket[rows[place]]], breaks)
             result[place] = one
         return result
 
-    def _break(self, rule: str, found: str) -> Break:
-        broken = self.spec.rule[rule]
-        return Break(rule, broken.clause, broken.at[0] if broken.at else None, found)
+    def lines(self, rule: Rule, rows: np.ndarray) -> list[int | None]:
+        """The line of the page that ``rows`` break: the rule's first, or that of the broken guard where each has lines of its own."""
+        result: list[int | None] = [rule.at[0] if rule.at else None] * len(rows)
+        for guard in reversed([guard for guard in rule.guards if guard.at]):
+            for place in np.flatnonzero(guard.broken(self.view, len(self.table))[rows]).tolist():
+                result[place] = guard.at[0]
+        return result
 
     def found(self, rule: Rule, rows: np.ndarray) -> list[str]:
-        """The values that a rule's relations read on ``rows``: ``padH=2, kH=2``."""
+        """The values that a rule's relations read on ``rows``: ``padH=2, kH=2``. What a row lacks, such as the axes of other ranks,
+        is not among them: no relation that reads it is broken there."""
         references = dict.fromkeys(reference for guard in rule.guards for reference in guard.require.refs)
         values = [show(self.spec, self.view, reference, rows) for reference in references]
-        text = ", ".join(f"{label(reference)}=%s" for reference in references)
-        return [text % one for one in zip(*values, strict=True)]
+        labels = list(map(label, references))
+        if not any(UNBOUND in column for column in values):
+            text = ", ".join(f"{name}=%s" for name in labels)
+            return [text % one for one in zip(*values, strict=True)]
+        rows_of = zip(*values, strict=True)
+        return [", ".join(f"{name}={value}" for name, value in zip(labels, one, strict=True) if value != UNBOUND) for one in rows_of]
 
 
 def judge(spec: Spec, table: CallTable) -> Judgement:
@@ -123,7 +136,7 @@ def label(reference: Reference) -> str:
 
 
 def show(spec: Spec, view: TableView, reference: Reference, rows: np.ndarray) -> list[str]:
-    """The values of a reference on ``rows``, in the words of calls; ``unbound`` where it has none."""
+    """The values of a reference on ``rows``, in the words of calls; :data:`UNBOUND` where it has none."""
     value, total = view.get(reference), len(view.table)
     bound = np.broadcast_to(np.asarray(value.bound), total)[rows]
     kind = spec.scope.kind(reference)
@@ -137,4 +150,4 @@ def show(spec: Spec, view: TableView, reference: Reference, rows: np.ndarray) ->
             shown = [names[number] for number in numbers]
         else:
             shown = [str(number).lower() for number in numbers] if kind == "bool" else list(map(str, numbers))
-    return shown if bound.all() else [text if known else "unbound" for text, known in zip(shown, bound.tolist(), strict=True)]
+    return shown if bound.all() else [text if known else UNBOUND for text, known in zip(shown, bound.tolist(), strict=True)]

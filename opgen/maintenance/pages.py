@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from opgen.calls.words import words
 from opgen.judge.oracle import ORDER
 from opgen.model import Argument, Call, TensorDesc
 from opgen.page.binding import TableView
-from opgen.page.rules import Guard, Rule
+from opgen.page.rules import Rule, plain
 from opgen.page.spec import Parameter, Spec
 
 
@@ -55,7 +54,7 @@ class Difference:
 def facts(spec: Spec) -> list[Fact]:
     """Everything that a spec says, in the order of the page; what has no line comes last, in the order of the spec."""
     found = [_parameter(parameter) for parameter in spec.parameters.values()]
-    found += [Fact(rule.id, rule.at, _rule(rule), answer(rule), rule.note) for rule in spec.rules]
+    found += [Fact(rule.id, rule.at, rule.text, answer(rule), rule.note) for rule in spec.rules]
     found += _modes(spec)
     if spec.exact:
         found.append(Fact("compute.exact", (), f"computed from unrounded inputs: {', '.join(spec.exact)}"))
@@ -161,7 +160,7 @@ def _modes(spec: Spec) -> list[Fact]:
         before = sum(other.dtype == mode.dtype for other in spec.modes[:i])
         name = f"compute.{mode.dtype}" + (f".{before + 1}" if before else "")
         are = "may be" if mode.optional else "are"
-        found.append(Fact(name, mode.at, f"inputs {are} rounded to {mode.dtype} when {_plain(mode.when.text)}"))
+        found.append(Fact(name, mode.at, f"inputs {are} rounded to {mode.dtype} when {plain(mode.when.text)}"))
     return found
 
 
@@ -178,26 +177,9 @@ def _parameter(parameter: Parameter) -> Fact:
     if parameter.strided is not None:
         parts.append("may be non-contiguous" if parameter.strided else "contiguous only")
     if parameter.mask is not None:
-        parts.append(f"written when {_plain(parameter.mask.text)}")
+        parts.append(f"written when {plain(parameter.mask.text)}")
     return Fact(parameter.name, parameter.at, "; ".join(parts))
 
 
 def _word(letters: Iterable[str | int]) -> str:
     return "(" + ", ".join(map(str, letters)) + ")"
-
-
-def _rule(rule: Rule) -> str:
-    """A rule on one line: comparisons with the same condition together."""
-    together: dict[str, list[str]] = {}
-    for guard in rule.guards:
-        together.setdefault(_when(guard), []).append(_plain(guard.require.text))
-    return "; ".join(" and ".join(texts) + (f" when {when}" if when else "") for when, texts in together.items())
-
-
-def _when(guard: Guard) -> str:
-    return "" if guard.when is None else _plain(guard.when.text)
-
-
-def _plain(text: str) -> str:
-    """A term without what only the parser needs: quotes, and the comma that ends a list."""
-    return re.sub(r",\)", ")", text.replace("'", ""))

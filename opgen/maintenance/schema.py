@@ -113,7 +113,7 @@ def parameter(kind: str) -> Schema:
     slots: Schema = {"type": "array", "items": {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}}
     plain: Schema = {
         "kind": {"const": kind},
-        "at": {"anyOf": [LINES, mapping(LINES)]},
+        "at": {"anyOf": [LINES, mapping({"anyOf": [LINES, mapping(LINES)]})]},
         "when": mapping(TERM),
         "note": mapping(TEXT),
         "items": {"anyOf": [slots, mapping(slots, "^[0-9]+$")]},

@@ -234,6 +234,6 @@ def _rounded_to(form: Format, state: _Sum) -> _Sum:
     exact = state.radius == 0
     centre = np.where(exact, rounded(state.centre, form.name), state.centre)
     radius = np.where(exact, 0.0, (state.radius + half) * _UP)
-    vanishes = state.vanishes | (size < (form.min_normal + state.radius) * _UP)
+    vanishes = state.vanishes | (size < np.where(exact, form.min_normal, (form.min_normal + state.radius) * _UP))
     unbounded = state.unbounded | (largest >= form.max + form.half_ulp_at_max)
     return _Sum(centre, radius, vanishes, unbounded)

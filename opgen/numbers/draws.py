@@ -69,15 +69,26 @@ def _grid(lanes: Array, choice: Array, slot: Slot) -> Array:
     return _scaled(_nonzero(lanes[0], low, high), exponent)
 
 
-def _integers(lanes: Array, choice: Array, slot: Slot) -> Array:
+def _small(slot: Slot) -> tuple[int, int]:
+    """The least and the largest of the integers whose sums are exact; no integer lies between where the slot's range holds none."""
     total = min(_EXACT_SUM.get(format_of(name).name, 2**24) for name in (slot.dtype, slot.compute))
     most = min(2**slot.bits, 255)
     while most > 1 and max(slot.depth, 1) * most**slot.factors > total:
         most -= 1
     low, high = slot.range or (-most, most)
-    low, high = max(ceil(low), -most), min(floor(high), most)
-    whole = _nonzero(lanes[0], low, high) if low <= high else np.ones(lanes[0].shape, dtype=np.int64)
-    return whole.astype(np.float64)
+    return ceil(max(low, -most)), floor(min(high, most))
+
+
+def _integers(lanes: Array, choice: Array, slot: Slot) -> Array:
+    low, high = _small(slot)
+    if low > high:
+        return _grid(lanes, choice, slot)
+    return _nonzero(lanes[0], low, high).astype(np.float64)
+
+
+def _integer_quantum(slot: Slot) -> float:
+    low, high = _small(slot)
+    return 1.0 if low <= high else _step(slot)
 
 
 def _normal(lanes: Array, choice: Array, slot: Slot) -> Array:
@@ -196,9 +207,7 @@ def _step(slot: Slot) -> float:
 
 
 GRID = Draw(1, _grid, _step)
-INTEGERS = Draw(
-    1, _integers, lambda slot: 1.0, lambda slot: (slot.dtype, slot.compute, slot.depth, slot.factors, slot.range)
-)
+INTEGERS = Draw(1, _integers, _integer_quantum, lambda slot: (slot.dtype, slot.compute, slot.depth, slot.factors, slot.range))
 NORMAL = Draw(7, _normal)
 WIDE = Draw(2, _wide)
 ALTERNATING = Draw(1, _alternating, lambda slot: 2.0**-slot.bits, None)

@@ -71,12 +71,21 @@ class ParameterFields(Fields):
             strided=strided,
         )
 
-    def at(self, name: str, key: str) -> tuple[int, ...]:
-        """The lines of one key of a parameter: its own, else those of the parameter."""
+    def at(self, name: str, key: str, of: Any = None) -> list[tuple[int, ...]]:
+        """The lines of one key of a parameter: its own, else those of the parameter. Where they are told for each name in the mapping
+        that the key's value ``of`` is: the lines of each, in its order."""
+        where: Location = ("parameters", name, "at")
         value = self.bodies[name].get("at", [])
         if isinstance(value, dict):
             value = value.get(key, value.get("parameter", []))
-        return self.lines(("parameters", name, "at"), value)
+        if not isinstance(value, dict):
+            return [self.lines(where, value)]
+        names = list(of) if isinstance(of, dict) else []
+        if not names or set(value) != set(names):
+            told = f"lines of {', '.join(map(str, names))}" if names else "a line of the page or a list of lines"
+            self.doc.problem((*where, key), f"expects {told}, not of {', '.join(map(str, value)) or 'nothing'}")
+            return [()]
+        return [self.lines((*where, key, one), value[one]) for one in names]
 
     def enum(self, value: Any) -> dict[int, str]:
         """The words of an enum; a wrong form is noted where the rule is made of it."""

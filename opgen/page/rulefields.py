@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from opgen.calls.words import words
@@ -131,7 +132,8 @@ class RuleFields(Fields):
                 continue
             if key in conditions:
                 pairs = [(f"({when}) and ({conditions[key]})" if when else conditions[key], require) for when, require in pairs]
-            self.add(rule, self.fields.at(name, key), pairs, where, notes.get(key, ""), parameter=name, key=key)
+            at = self.fields.at(name, key, value)
+            self.add(rule, tuple(dict.fromkeys(chain.from_iterable(at))), pairs, where, notes.get(key, ""), parameter=name, key=key, own=at)
             slots = {slot for slots in parameter.items.values() for names in slots for slot in names}
             if key == "length" and any(reference[0] in slots for reference in self.found[rule].refs):
                 self.doc.problem(where, "a length cannot follow from the array's own items", rule)
@@ -148,15 +150,21 @@ class RuleFields(Fields):
         self.add(rule, at, [(body.get("when"), body["require"])], where, note)
 
     def add(self, rule: str, at: tuple[int, ...], pairs: list[Pair], where: Location, note: str = "",
-            parameter: str | None = None, key: str | None = None, bucket: Bucket | None = None) -> None:  # fmt: skip
-        """Compile a rule and give it its place; it cites its own lines and, last, that of its clause."""
+            parameter: str | None = None, key: str | None = None, bucket: Bucket | None = None,
+            own: Sequence[tuple[int, ...]] = ()) -> None:  # fmt: skip
+        """Compile a rule and give it its place; it cites its own lines and, last, that of its clause. ``own``: lines of each pair, where
+        there are as many as pairs."""
         if rule in self.found:
             self.doc.problem(where, "is the id of two rules; rename one", rule)
         place = self.places.get(rule)
         if place is None:
             self.doc.problem(where, f"is missing from returns; put it under its code and clause, or under {', '.join(WITHOUT_CODE)}", rule)
             place = Place(where, "assumed", None, None)
-        guards = [self.attempt(where, rule, lambda w=when, r=require: self.guard(w, r)) for when, require in pairs]  # type: ignore[misc]
+        lines = own if len(own) == len(pairs) > 1 else [()] * len(pairs)
+        guards = [
+            self.attempt(where, rule, lambda w=when, r=require, a=its: self.guard(w, r, a))  # type: ignore[misc]
+            for (when, require), its in zip(pairs, lines, strict=True)
+        ]
         line = self.clauses.get(place.clause or "")
         if line and line not in at:
             at = (*at, line)
@@ -164,9 +172,9 @@ class RuleFields(Fields):
             rule, at, tuple(g for g in guards if g), bucket or place.bucket, place.code, place.clause, note, parameter, key
         )
 
-    def guard(self, when: str | None, require: str) -> Guard:
+    def guard(self, when: str | None, require: str, at: tuple[int, ...] = ()) -> Guard:
         scope = self.fields.scope
-        return Guard(terms.condition(when, scope) if when is not None else None, terms.relation(require, scope))
+        return Guard(terms.condition(when, scope) if when is not None else None, terms.relation(require, scope), at)
 
     def shared_letters(self, parameter: Parameter) -> bool:
         """Whether some axis of the parameter is a number, or a letter that another place binds too."""

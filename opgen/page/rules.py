@@ -21,10 +21,11 @@ from opgen.model import Bucket
 
 @dataclass(frozen=True)
 class Guard:
-    """One relation and the condition under which it must hold."""
+    """One relation, the condition under which it must hold, and its own lines of the page where the rule's are not all its lines."""
 
     when: Term | None
     require: Relation
+    at: tuple[int, ...] = ()
 
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where it applies, everything it names is bound, and its relation does not hold."""
@@ -101,8 +102,20 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The rule as a person would write it."""
-        return "; ".join(g.require.text + (f" when {g.when.text}" if g.when else "") for g in self.guards)
+        """The rule on one line, as a person would write it: comparisons with the same condition together."""
+        together: dict[str, list[str]] = {}
+        for guard in self.guards:
+            together.setdefault("" if guard.when is None else plain(guard.when.text), []).append(plain(guard.require.text))
+        return "; ".join(" and ".join(texts) + (f" when {when}" if when else "") for when, texts in together.items())
+
+
+def plain(text: str) -> str:
+    """A term without what only the parser needs: quotes, and the comma that ends a list.
+
+    >>> plain("x.dtype in ('FLOAT', 'DOUBLE',)")
+    'x.dtype in (FLOAT, DOUBLE)'
+    """
+    return text.replace("'", "").replace(",)", ")")
 
 
 def holds(when: Term | None, view: View, rows: int) -> np.ndarray:

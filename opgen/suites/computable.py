@@ -1,13 +1,13 @@
-"""Which calls have an answer that can be computed: those the page allows, and those the library accepts all the same.
+"""Which calls have an answer that can be computed: those the page allows, and those the library accepts, or may accept, all the same.
 
-A call that the library accepts and the page forbids has data and goldens too, as long as what it breaks leaves the
+A call that the library may accept and the page forbids has data and goldens too, as long as what it breaks leaves the
 mathematics alone: a dtype, a format, a product, a pointer or an array that nobody reads, an upper limit, an extent of 0, the range
 of a scalar that says nothing of extents, an output that is not asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -40,8 +40,8 @@ def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
 
 
 def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
-    """(rows,) bool: legal by the page; or accepted by the library, with every rule that shapes the answer obeyed."""
-    asked = answers.accepted & ~judged.valid if answers is not None else np.zeros(0, dtype=bool)
+    """(rows,) bool: legal by the page; or accepted by the library, for all that is known, with every rule that shapes the answer obeyed."""
+    asked = answers.may_succeed & ~judged.valid if answers is not None else np.zeros(0, dtype=bool)
     if not asked.any():
         return judged.valid
     spoilt = np.zeros(len(judged.table), dtype=bool)
@@ -121,6 +121,17 @@ def holdable(table: CallTable) -> np.ndarray:
     for column in table.columns.values():
         if isinstance(column, TensorColumn):
             result &= column.null | (known[column.dtype] & inside(column))
+    return result
+
+
+def sized(table: CallTable, wanted: Mapping[str, np.ndarray]) -> np.ndarray:
+    """(rows,) bool: no extent is negative of an input, or of an output where it is ``wanted``. A page, or a spec that has none, may
+    say nothing of such tensors; there is no array of that size all the same."""
+    result = np.ones(len(table), dtype=bool)
+    for name, column in table.columns.items():
+        if isinstance(column, TensorColumn):
+            counted = (column.shape >= 0).all(axis=1)
+            result &= (counted | ~wanted[name]) if name in wanted else counted
     return result
 
 

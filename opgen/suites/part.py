@@ -19,7 +19,7 @@ from opgen.page.rules import holds
 from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
 from opgen.suites.batch import Batch, WithData, batches
-from opgen.suites.computable import computable, holdable, single
+from opgen.suites.computable import computable, holdable, single, sized
 from opgen.suites.naming import Purpose
 from opgen.suites.stored import Stored, stored
 from opgen.suites.vacuity import mistrusted
@@ -54,8 +54,8 @@ def part(asked: Asked) -> Part:
     """Judge calls, make cases of them, and group those with data into batches."""
     judged = judge(asked.spec, asked.table)
     answers = answer(judged)
-    held, without = _with_data(asked, judged, answers)
     wanted, compute = _wanted(judged), computed(asked.spec, judged.view, len(asked.table))
+    held, without = _with_data(asked, judged, answers, wanted)
     why = mistrusted(judged, asked.plan, wanted, asked.of, asked.purpose.recipe, asked.purpose.aims)
     cases = _cases(asked, judged, answers, held, compute.dtype[asked.of].tolist(), why)
     rows = np.flatnonzero(held)
@@ -69,19 +69,24 @@ def part(asked: Asked) -> Part:
     return Part(cases, kept, list(batches(asked.plan, judged, asked.calls, compute, wanted, having)), without)
 
 
-def _with_data(asked: Asked, judged: Judgement, answers: Answers | None) -> tuple[np.ndarray, dict[str, str]]:
+def _with_data(
+    asked: Asked, judged: Judgement, answers: Answers | None, wanted: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, dict[str, str]]:
     """(cases,) bool: which have data; and for ids of those that have none although their call is accepted: why."""
-    accepted = judged.valid if answers is None else judged.valid | answers.accepted
+    accepted = judged.valid if answers is None else judged.valid | answers.may_succeed
     held = np.array([kind != "invalid" for kind in asked.purpose.kind], dtype=bool) & accepted[asked.of]
     without: dict[str, str] = {}
-    for able, why_not in _conditions(asked, judged, answers):
+    for able, why_not in _conditions(asked, judged, answers, wanted):
         without |= dict.fromkeys(compress(asked.purpose.ids, held & ~able[asked.of]), why_not)
         held &= able[asked.of]
     return held, without
 
 
-def _conditions(asked: Asked, judged: Judgement, answers: Answers | None) -> Iterator[tuple[np.ndarray, str]]:
+def _conditions(
+    asked: Asked, judged: Judgement, answers: Answers | None, wanted: Mapping[str, np.ndarray]
+) -> Iterator[tuple[np.ndarray, str]]:
     """What a call with data must be, (calls,) bool, and what is said of those that are not."""
+    yield sized(asked.table, wanted), "an extent is negative"
     yield computable(judged, answers), "what they break leaves no gradient to expect"
     yield holdable(asked.table), "a view leaves its storage, or there are no data of a dtype"
     outputs = [p.name for p in asked.spec.outputs]

@@ -104,13 +104,13 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
         if score < max(CLEAR, candidates[0][0] - AS_GOOD) or len(chosen) == SHOWN:
             break
         mine: Array = np.asarray(matrix[keep[list(which)]].all(axis=0))
-        luck = _chance(mine, failed) * tried ** len(which)
+        luck = chance(mine, failed) * tried ** len(which)
         if luck < LUCK and not any(np.array_equal(mine, other) for _, other in chosen):
             chosen.append((" and ".join(labels[keep[i]] for i in which), mine))
     return chosen
 
 
-def _chance(mine: Array, failed: Array) -> float:
+def chance(mine: Array, failed: Array) -> float:
     """How probable it is that so many of the rows that have a fact are failures, or more, if failures have nothing to do with it."""
     rows, having, bad, both = len(mine), int(mine.sum()), int(failed.sum()), int((mine & failed).sum())
     just = exp(_choices(having, both) + _choices(rows - having, bad - both) - _choices(rows, bad))
