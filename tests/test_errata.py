@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opgen.calls.jsonl import read_calls
 from opgen.calls.table import from_calls
 from opgen.golden.avg_pool2d_backward import golden
 from opgen.judge import erratafile, library, oracle
@@ -303,6 +304,26 @@ def test_nothing_looks_at_how_a_tensor_lies(name: str, layout: dict[str, Any], b
     assert answers.answers()[0] == answers.answer(0) == LibraryAnswer("2026-08", (0,), basis)
 
 
+def test_an_acceptance_is_no_firmer_than_what_lets_it_pass() -> None:
+    """A tolerance, or a check in place of the page's; those that do not apply or that nothing breaks count for nothing."""
+    known = erratafile.errata()[POOL]
+    ((name, page),) = known.pages.items()
+    calls = (pool(), pool(divisorOverride=300), pool(product="ascend310p", gradOutput=tensor(1, 0, 6, 6, layout="NCHW")), pool(stride=None))
+
+    def bases(**changed: Any) -> list[str]:
+        entries = tuple(replace(entry, **changed) if entry.id == "divisor_any" else entry for entry in page.tolerated)
+        answers = answered(*calls, known=replace(known, pages={name: replace(page, tolerated=entries)}))
+        assert [answers.codes(row)[0] for row in range(4)] == [0] * 4
+        return [one.basis for one in answers.answers()]
+
+    assert bases() == ["read", "read", "read", "read"]
+    assert bases(basis="inferred") == ["read", "inferred", "read", "read"]
+    assert bases(basis="inferred", rules=("stride.null",), when=None) == ["read", "read", "read", "inferred"]
+    grown = {"outputMask": (False, True, True), "outputPadding": (1, 0)}
+    plain, silent = answered(longer(1, **grown), longer(1, outputMask=(False, True, True))).answers()
+    assert plain == LibraryAnswer("2026-08", (0,), "read") and silent == LibraryAnswer("2026-08", (0,), "inferred")
+
+
 def test_answers_have_at_most_two_codes() -> None:
     assert all(len(s.codes) <= 2 for e in erratafile.errata().values() for page in e.pages.values() for s in page.stages)
 
@@ -321,6 +342,25 @@ def test_a_difference_names_the_entry_behind_it() -> None:
     assert differences.explained.all()
     found = [differences.entries(row) for row in range(5)]
     assert found == [(), ("divisor", "divisor_any"), ("null_stride",), ("empty", "shape_of_grad", "empty_grad"), ("one_dtype",)]
+
+
+def test_page_and_library_differ_where_the_page_does_not_admit_each_code() -> None:
+    """Of every call with a known status, as the codes of the two answers say."""
+    sample = Path(__file__).parent / "data" / "library_sample.jsonl.gz"
+    by_page: dict[str, list[Call]] = {}
+    for named in read_calls(sample, book().kinds):
+        spec = book().by_page.get((named.call.api, named.call.product))
+        if spec is not None:
+            by_page.setdefault(spec.name, []).append(named.call)
+    seen = set()
+    for calls in by_page.values():
+        answers = answered(*calls)
+        differs = library.differences(answers).differs.tolist()
+        for row, page in enumerate(answers.judgement.expectations()):
+            admitted = [code in page.codes or (code not in (0, "crash") and "any_error" in page.codes) for code in answers.codes(row)]
+            assert differs[row] == (not all(admitted)), (page, answers.codes(row))
+            seen.add((page.bucket, answers.codes(row) == (0,), differs[row]))
+    assert len(seen) > 8
 
 
 def test_a_difference_without_an_entry_stands_out() -> None:

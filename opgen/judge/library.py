@@ -6,7 +6,7 @@ One pass per stage over whole columns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from opgen.calls.costs import inside, overlaps
 from opgen.calls.table import TensorColumn
-from opgen.judge.errata import Errata, NamedView, Numeric, PageErrata, Tolerance
+from opgen.judge.errata import Errata, NamedView, Numeric, PageErrata
 from opgen.judge.erratafile import errata
 from opgen.judge.oracle import Judgement
 from opgen.model import CRASH, Code, LibraryAnswer
@@ -70,16 +70,19 @@ class Answers:
 
     @cached_property
     def guessed(self) -> np.ndarray:
-        """(rows,) bool: breaks a rule whose tolerance is inferred, or has a tensor that lies as none should: nothing looks at that."""
+        """(rows,) bool: breaks a rule that an inferred entry lets pass, a tolerance or a check in the rule's place, or has a tensor
+        that lies as none should: nothing looks at that."""
         result = _stray(self.judgement)
-        for tolerance in self.page.tolerated:
-            if tolerance.basis == "inferred":
-                result |= tolerance.reached(self.view, len(result)) & self.breaks(tolerance)
+        lets = [(entry.basis, entry.reached, entry.rules) for entry in self.page.tolerated]
+        lets += [(stage.basis, stage.reached, stage.instead_of) for stage in self.page.stages]
+        for basis, reached, rules in lets:
+            if basis == "inferred" and rules:
+                result |= reached(self.view, len(result)) & self.breaks(rules)
         return result
 
-    def breaks(self, tolerance: Tolerance) -> np.ndarray:
-        """(rows,) bool: breaks a rule of the page that the entry names."""
-        ids = [i for i, rule in enumerate(self.judgement.spec.rules) if rule.id in tolerance.rules]
+    def breaks(self, rules: Collection[str]) -> np.ndarray:
+        """(rows,) bool: breaks one of some rules of the page."""
+        ids = [i for i, rule in enumerate(self.judgement.spec.rules) if rule.id in rules]
         return np.asarray(self.judgement.broken[ids].any(axis=0))
 
 
