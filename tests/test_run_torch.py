@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +21,7 @@ from opgen.bundle.dtypes import numpy_dtype
 from opgen.bundle.ledger import Ledger
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.cli.run import command
-from opgen.devices import NoDevice, backend, backends
+from opgen.devices import BACKENDS, NoDevice, backend
 from opgen.devices.run import run
 from tests import device_sample as sample
 
@@ -51,9 +54,14 @@ def fake(answers: dict[str, object] | None = None, stop_after: int | None = None
     return start
 
 
-def test_backends_are_found_by_file():
-    assert {"torch", "aclnn"} <= set(backends())
-    assert "canary" not in backends()
+def test_every_module_that_runs_bundles_is_a_backend():
+    asked = inspect.getfullargspec(devices.Run.__call__).kwonlyargs
+    runs = []
+    for path in Path(devices.__file__).parent.glob("*.py"):
+        for part in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(part, ast.FunctionDef) and part.name == "run" and [one.arg for one in part.args.kwonlyargs] == asked:
+                runs.append(path.stem)
+    assert sorted(runs) == sorted(BACKENDS)
     with pytest.raises(NoDevice, match="did you mean 'torch'"):
         backend("torhc")
 

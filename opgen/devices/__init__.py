@@ -1,4 +1,4 @@
-"""Backends: what runs the cases of a bundle. One module each, found by listing this folder.
+"""Backends: what runs the cases of a bundle. One module of this folder each, :data:`BACKENDS` by name.
 
 A backend is a module with ``run(bundle, results, *, cases, device, timeout, progress)``. It adds one answer per case to ``results``,
 whatever the device does, and tells ``progress`` the id of each; what it cannot run has the status ``skipped`` and a reason.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from opgen.model import FileError, Problem
@@ -17,6 +16,10 @@ from opgen.model import FileError, Problem
 if TYPE_CHECKING:
     from opgen.bundle.reader import Bundle
     from opgen.bundle.results import Results
+
+
+BACKENDS = ("aclnn", "mutant", "torch")
+"""The backends there are, as ``--backend`` names them."""
 
 
 class Run(Protocol):
@@ -34,12 +37,6 @@ class NoDevice(FileError):
         super().__init__([Problem(where, None, "", text)])
 
 
-def backends() -> list[str]:
-    """The names of the backends there are."""
-    modules = (path for path in sorted(Path(__file__).parent.glob("*.py")) if not path.stem.startswith("_"))
-    return [path.stem for path in modules if "\ndef run(bundle: Bundle" in path.read_text("utf-8")]
-
-
 def backend(name: str) -> Run:
     """A backend by its name; NoDevice where there is none, or where what it needs is not installed. ``NAME:DEVICE`` names the device
     as well, ``mutant:stride_swapped``.
@@ -49,11 +46,10 @@ def backend(name: str) -> Run:
     opgen.devices.NoDevice: --backend: no such backend 'touch'; did you mean 'torch'? (known: aclnn, mutant, torch)
     """
     name, _, own = name.partition(":")
-    known = backends()
-    if name not in known:
-        close = get_close_matches(name, known, n=1)
+    if name not in BACKENDS:
+        close = get_close_matches(name, BACKENDS, n=1)
         hint = f"; did you mean '{close[0]}'?" if close else ""
-        raise NoDevice("--backend", f"no such backend '{name}'{hint} (known: {', '.join(known)})")
+        raise NoDevice("--backend", f"no such backend '{name}'{hint} (known: {', '.join(BACKENDS)})")
     try:
         module = import_module(f"{__name__}.{name}")
     except ModuleNotFoundError as error:
