@@ -24,7 +24,7 @@ _LAZY = {
     "diff": ("opgen.diff", "diff"),
 }
 
-__all__ = ["BundleError", "Results", "__version__", "diff", "open"]  # noqa: F822
+__all__ = ["BundleError", "Results", "__version__", "diff", "open"]
 
 
 def __getattr__(name: str) -> Any:

@@ -67,7 +67,7 @@ def open_file(path: str | Path, kind: str) -> Opened:
     except BundleError:
         os.close(fd)
         raise
-    except Exception as error:  # noqa: BLE001  the bytes are intact, so somebody made them so
+    except Exception as error:
         os.close(fd)
         raise BundleError(f"{path}: not a {kind} that opgen wrote: {type(error).__name__}: {error}") from error
 

@@ -129,7 +129,7 @@ def _good_order() -> Iterator[None]:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001  _stop raises it again, or what the user is told
         _stop(error)
 
 

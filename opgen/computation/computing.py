@@ -106,7 +106,7 @@ def _evaluate(
     """(goldens, sums of absolute terms), with the same bits on every machine. FileError where the kernel is wrong."""
     try:
         goldens, magnitudes = _evaluated(batch, seen, outputs, depth)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         raise kernels.blamed(batch, "golden or magnitude", error) from error
     kernels.check(batch, {"golden": goldens, "magnitude": magnitudes}, outputs)
     return goldens, magnitudes

@@ -125,7 +125,7 @@ def _places(batch: Batch, role: Role) -> tuple[int, ...] | None:
         return None
     try:
         return tuple(places(batch.names, {name: desc.shape for name, desc in batch.tensors.items()}).tolist())
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         raise blamed(batch, "places", error) from error
 
 

@@ -34,7 +34,7 @@ def whole(op: str) -> Kernel:
         raise FileError([Problem(file_of(op), None, "", text)]) from None
     except SyntaxError as error:
         raise FileError([Problem(file_of(op), error.lineno, "", f"is no Python: {error.msg}")]) from None
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         raise FileError([Problem(file_of(op), _line(error, op), "", f"cannot be imported: {_words(error)}")]) from error
     missing = [name for name in NEEDED if not callable(getattr(found, name, None))]
     if missing:
@@ -48,7 +48,7 @@ def depths(batch: Batch) -> dict[str, int]:
     depth = whole(batch.op).depth
     try:
         found = {out: depth(batch.names, shapes, out) for out in batch.wanted}
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         raise blamed(batch, "depth", error) from error
     for out, number in found.items():
         if not (type(number) is int and number > 0) and not _nothing(number, shapes):

@@ -95,7 +95,7 @@ def _serve(connection: Any, work: Callable[[Any], Any], parent: int) -> None:
         task = connection.recv()
         try:
             connection.send((work(task), None, ""))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  it is raised again where the work was asked for
             connection.send((None, error, "".join(traceback.format_exception(error))))
 
 

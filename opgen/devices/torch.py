@@ -55,7 +55,7 @@ class TorchDevice:
         try:
             self.device = torch.device(name)
             torch.empty(1, device=self.device)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001  torch refuses devices in many ways
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise NoDevice(f"--device {name}", f"torch {torch.__version__} has no such device: {reason}") from None
         self.npu = self.device.type == "npu"
