@@ -37,7 +37,8 @@ COVERED_BY = {
     "test_minimize.py": "adequacy.measure",
     "test_engine.py": "computation.storage",
     "test_suite.py": "suites.naming suites.part calls.costs suites.budget suites.stored suites.vacuity",
-    "test_enumerator.py": "planning.constraints planning.derive enumeration.edited enumeration.faultpairs enumeration.picking",
+    "test_enumerator.py": "planning.constraints planning.derive enumeration.edited enumeration.faultpairs enumeration.made "
+    "enumeration.picking",
     "test_plan.py": "planning.handwritten enumeration.pinned",
     "test_mutants.py": "devices.mutant",
 }

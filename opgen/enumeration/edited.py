@@ -7,36 +7,25 @@ or applies to no legal call at all. Every row is labelled by the oracle after it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
-from opgen.calls.costs import elements, possible, representable
-from opgen.calls.table import concatenate
 from opgen.enumeration.breaker import Breaker
+from opgen.enumeration.made import LAST_RESORT, Made, weight_of
 from opgen.enumeration.reasons import conjuncts, unreachable
 from opgen.judge.oracle import Judgement, judge
 from opgen.language import terms
 from opgen.language.terms import Reference
-from opgen.page.binding import TableView
 from opgen.page.rules import Guard, Rule, holds
 from opgen.planning.choices import Choices
 from opgen.planning.draft import Draft
 from opgen.planning.edits import Edits
-from opgen.planning.proposals import Collector, Edit, Proposals, alone
+from opgen.planning.proposals import Collector, Edit, alone
 
 Start: TypeAlias = tuple[int, Callable[[Breaker, int], Iterable[Sequence[Edit]]]]
 """An edited call, and what may be edited in it next."""
-
-
-LAST_RESORT = 10**6
-"""What a null pointer or an extent below 0 weighs as company, more than all else: a device may look no further."""
-
-
-def _weight(rule: Rule) -> int:
-    """What a broken rule adds to the company of another; an assumed one is mentioned and weighs less."""
-    return LAST_RESORT if rule.key == "null" else 1 if rule.bucket == "assumed" else 1000
 
 
 def _turning(guard: Guard, breaker: Breaker, row: int) -> Iterable[Sequence[Edit]]:
@@ -64,7 +53,7 @@ class Edited:
         self.bases = bases
         self.order = np.argsort(cost, kind="stable")
         self.collected = Collector()
-        self.rounds: list[Judgement] = []
+        self.made = Made(self.spec, [], self.collected.proposals())
         self.guards = [(r, g) for r, rule in enumerate(self.spec.rules) for g in range(len(rule.guards))]
 
     def rule(self, number: int) -> tuple[Rule, Guard]:
@@ -92,7 +81,7 @@ class Edited:
             burden = self.burden(number, broken)
             if len(broken) and burden.min() > 0:
                 for row in self._lightest(broken, burden):
-                    others = [i for i in np.flatnonzero(self.judged.broken[:, row]) if i != r]
+                    others = [i for i in np.flatnonzero(self.made.judged.broken[:, row]) if i != r]
                     guards = [guard for i in others for guard in self.spec.rules[i].guards]
                     starts += [(row, partial(step, guard)) for guard in guards for step in (_turning, _dropping)]
         self._edit(starts)
@@ -106,9 +95,9 @@ class Edited:
             if not rule.forbids or unreachable(rule, self.spec) or len(self.breaking(number)):
                 continue
             asked = [terms.condition(text, self.spec.scope) for text in conjuncts(guard)]
-            held = np.array([holds(term, self.judged.view, len(self)) for term in asked]).reshape(len(asked), len(self))
-            bound = np.broadcast_to(np.asarray(guard.require.read(self.judged.view).bound, dtype=bool), len(self))
-            for row in self._lightest(np.arange(len(self)), self.weight, -held.sum(axis=0) - 1.5 * bound):
+            held = np.array([holds(term, self.made.judged.view, len(self.made)) for term in asked]).reshape(len(asked), len(self.made))
+            bound = np.broadcast_to(np.asarray(guard.require.read(self.made.judged.view).bound, dtype=bool), len(self.made))
+            for row in self._lightest(np.arange(len(self.made)), self.made.weight, -held.sum(axis=0) - 1.5 * bound):
                 missing = [term for term, there in zip(asked, held[:, row], strict=True) if not there]
                 steps = [partial(_towards, term.refs) for term in missing] or [partial(_turning, guard)]
                 starts += [(row, step) for step in steps]
@@ -119,7 +108,7 @@ class Edited:
         rows = np.array(sorted({row for row, _ in starts}), dtype=np.int64)
         if not len(rows):
             return False
-        breaker, made, before = Breaker(judge(self.spec, self.judged.table.take(rows))), self.proposals, len(self)
+        breaker, made, before = Breaker(judge(self.spec, self.made.judged.table.take(rows))), self.made.proposals, len(self.made)
         for row, step in starts:
             base, mode, first = int(made.base[row]), int(made.mode[row]), made.of(row)
             for edits in step(breaker, int(np.searchsorted(rows, row))):
@@ -127,7 +116,7 @@ class Edited:
                 for one in dict.fromkeys((mode, *breaker.modes(both))):
                     self.collected.add(base, both, one)
         self._judge_new()
-        return len(self) > before
+        return len(self.made) > before
 
     def _bases(self, usable: np.ndarray) -> list[int]:
         """The cheapest of the usable legal rows of each product, spread a little."""
@@ -141,75 +130,35 @@ class Edited:
 
     def _lightest(self, rows: np.ndarray, *keys: np.ndarray) -> list[int]:
         """The rows of each product with the least keys, two at most; the last key counts first, the size last."""
-        ordered = rows[np.lexsort((self.size[rows], *keys))]
-        products = self.judged.table.product[ordered]
+        ordered = rows[np.lexsort((self.made.size[rows], *keys))]
+        products = self.made.judged.table.product[ordered]
         return [int(row) for product in np.unique(products) for row in ordered[products == product][:2]]
 
     def _judge_new(self) -> None:
-        start = len(self)
+        start = len(self.made)
         made = self.collected.proposals(start)
         if not len(made):
             return
         draft = self.choices.draft(self.rows[made.base], Edits(made.edits(), self.draft, made.base, made.mode))
-        self.rounds.append(judge(self.spec, draft.table()))
-        for name in ("judged", "weight", "size", "proposals", "legal_rows", "possible", "representable"):
-            self.__dict__.pop(name, None)
+        self.made = Made(self.spec, [*self.made.rounds, judge(self.spec, draft.table())], self.collected.proposals())
 
     # what came of them ------------------------------------------------------------------------------------------------
-    def __len__(self) -> int:
-        return sum(len(part.table) for part in self.rounds)
-
-    @cached_property
-    def judged(self) -> Judgement:
-        """Every edited call of every round."""
-        if len(self.rounds) == 1:
-            return self.rounds[0]
-        table = concatenate([part.table for part in self.rounds])
-        return Judgement(self.spec, table, TableView(self.spec, table), np.concatenate([part.broken for part in self.rounds], axis=1))
-
-    @cached_property
-    def proposals(self) -> Proposals:
-        return self.collected.proposals()
-
-    @cached_property
-    def weight(self) -> np.ndarray:
-        """(rows,) int: what each row breaks, heavy rules and light ones."""
-        weights = np.array([_weight(rule) for rule in self.spec.rules])
-        return np.asarray((self.judged.broken * weights[:, None]).sum(axis=0))
-
-    @cached_property
-    def size(self) -> np.ndarray:
-        return elements(self.judged.table)
-
-    @cached_property
-    def legal_rows(self) -> np.ndarray:
-        """(rows,) bool: calls that break nothing and that can be made."""
-        return np.asarray(self.judged.valid & self.possible & self.representable)
-
-    @cached_property
-    def possible(self) -> np.ndarray:
-        return possible(self.judged.table)
-
-    @cached_property
-    def representable(self) -> np.ndarray:
-        return representable(self.judged.table)
-
     def breaking(self, number: int) -> np.ndarray:
         """The rows that break one guard."""
         rule, guard = self.rule(number)
-        broken = self.judged.broken[self.guards[number][0]] & self.representable
-        return np.flatnonzero(broken if len(rule.guards) == 1 else broken & guard.broken(self.judged.view, len(self)))
+        broken = self.made.judged.broken[self.guards[number][0]] & self.made.representable
+        return np.flatnonzero(broken if len(rule.guards) == 1 else broken & guard.broken(self.made.judged.view, len(self.made)))
 
     def burden(self, number: int, rows: np.ndarray) -> np.ndarray:
         """(rows,) int: the company in which rows break the rule of a guard, 0 where they break it alone; an extent below 0 is
         part of the company where others break the rule without one."""
-        others = self.weight[rows] - _weight(self.rule(number)[0])
-        fit = self.possible[rows]
+        others = self.made.weight[rows] - weight_of(self.rule(number)[0])
+        fit = self.made.possible[rows]
         return np.asarray(others + LAST_RESORT * ((others > 0) & ~fit & fit.any()))
 
     def parts(self, row: int) -> Iterator[tuple[int, list[Edit], int]]:
         """(base, edits, mode) of the calls between a legal call and one that came of several edits."""
-        made = self.proposals
+        made = self.made.proposals
         for edits in alone(made.of(row)):
             yield int(made.base[row]), edits, int(made.mode[row])
 
@@ -217,13 +166,13 @@ class Edited:
         """Row -> a legal row with one edit less, where there is one: nearer than the call that all edits started from."""
         asked = {row: [self.collected.add(*part) for part in self.parts(row)] for row in rows}
         self._judge_new()
-        legal = self.legal_rows
+        legal = self.made.legal
         found = {row: [place for place in places if legal[place]] for row, places in asked.items()}
-        return {row: min(places, key=lambda p: self.size[p]) for row, places in found.items() if places}
+        return {row: min(places, key=lambda p: self.made.size[p]) for row, places in found.items() if places}
 
     def merged(self, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """(one row, another) -> the row with the edits of both, on the base and with the mode of the first."""
-        made = self.proposals
+        made = self.made.proposals
         asked = {(a, b): self.collected.add(int(made.base[a]), [*made.of(a), *made.of(b)], int(made.mode[a])) for a, b in pairs}
         self._judge_new()
-        return {pair: place for pair, place in asked.items() if place >= 0 and self.representable[place]}
+        return {pair: place for pair, place in asked.items() if place >= 0 and self.made.representable[place]}

@@ -172,7 +172,7 @@ def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, 
     report.unreached = {rule.id: _why(rule, spec) for rule in rules if rule.forbids and tier.invalid and rule.id not in singles}
     orders = fault_pairs(edited, singles, tier.pairs) if tier.pairs else {}
     near = edited.nearest(broken)
-    base = edited.proposals.base
+    base = edited.made.proposals.base
     started = sorted({int(base[row]) for row in [*broken, *orders] if row not in near})
     extra = [row for row in started if row >= own]
     twins = list(dict.fromkeys(near.values()))
@@ -187,7 +187,7 @@ def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, 
 
     def part(rows: Sequence[int], kind: str, aims: Iterable[Iterable[Aim]], twin: list[int] | None = None) -> _Part:
         recipe = [recipes[base[row]] for row in rows]
-        return _Part(edited.judged.table.take(np.array(rows, dtype=np.int64)), kind, list(map(tuple, aims)), recipe, twin or [])
+        return _Part(edited.made.judged.table.take(np.array(rows, dtype=np.int64)), kind, list(map(tuple, aims)), recipe, twin or [])
 
     legal_twin = (Aim("twin"),)
     yield _Part(legal.table.take(np.array(extra, dtype=np.int64)), "valid", [legal_twin] * len(extra), [recipes[row] for row in extra])

@@ -17,11 +17,11 @@ def fault_pairs(edited: Edited, singles: dict[str, list[int]], most: int) -> dic
     """Row -> aim, for every pair of rules with different codes: at most ``most`` calls per product that break exactly
     both, made from calls that break one of them alone. ``singles``: rule -> the rows that were chosen to break it."""
     rules = {rule.id: (i, rule) for i, rule in enumerate(edited.spec.rules)}
-    product = edited.judged.table.product
+    product = edited.made.judged.table.product
     alone: dict[tuple[str, int], list[int]] = {}
     for name, rows in singles.items():
         for row in rows:
-            if rules[name][1].code is not None and edited.judged.broken[:, row].sum() == 1:
+            if rules[name][1].code is not None and edited.made.judged.broken[:, row].sum() == 1:
                 alone.setdefault((name, int(product[row])), []).append(row)
     asked: dict[tuple[int, int], tuple[str, str]] = {}
     for (one, here), (other, there) in combinations(alone, 2):
@@ -32,8 +32,8 @@ def fault_pairs(edited: Edited, singles: dict[str, list[int]], most: int) -> dic
     merged = edited.merged(asked)
     chosen: dict[int, Aim] = {}
     taken: dict[tuple[str, str, int], int] = {}
-    product, broken = edited.judged.table.product, edited.judged.broken
-    for pair, row in sorted(merged.items(), key=lambda item: edited.size[item[1]]):
+    product, broken = edited.made.judged.table.product, edited.made.judged.broken
+    for pair, row in sorted(merged.items(), key=lambda item: edited.made.size[item[1]]):
         one, other = asked[pair]
         wanted = np.zeros(len(edited.spec.rules), dtype=bool)
         wanted[[rules[one][0], rules[other][0]]] = True

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from opgen.enumeration.breaker import distance
-from opgen.enumeration.edited import LAST_RESORT, Edited
+from opgen.enumeration.edited import Edited
+from opgen.enumeration.made import LAST_RESORT
 from opgen.judge.oracle import Judgement
 from opgen.language.terms import Reference, Term
 from opgen.page.rules import Rule
@@ -18,20 +19,20 @@ _LOOKED_AT = 50
 
 def company(edited: Edited, row: int, of: Iterable[int]) -> tuple[str, ...]:
     """The other rules that a row breaks."""
-    return tuple(rule.id for i, rule in enumerate(edited.spec.rules) if edited.judged.broken[i, row] and i not in of)
+    return tuple(rule.id for i, rule in enumerate(edited.spec.rules) if edited.made.judged.broken[i, row] and i not in of)
 
 
 def with_least_company(edited: Edited, number: int, most: int) -> list[int]:
     """Calls that break a guard with the least company: ``most`` per product, both sides of a comparison first; and where
     none of them is the nearest to the limit, one that is, in whatever company. The last resort only where a product has no other."""
     rows, guard = edited.breaking(number), edited.rule(number)[1]
-    burden, products = edited.burden(number, rows), edited.judged.table.product[rows]
+    burden, products = edited.burden(number, rows), edited.made.judged.table.product[rows]
     spared = burden < LAST_RESORT
     kept = spared | ~np.isin(products, products[spared])
     rows, burden = rows[kept], burden[kept]
-    away = distance(guard, edited.judged.view, len(edited))[rows]
-    edits = (edited.proposals.target[rows] >= 0).sum(axis=1)
-    order = np.lexsort((edited.size[rows], np.abs(away), edits, _strangers(edited, number, rows), burden))
+    away = distance(guard, edited.made.judged.view, len(edited.made))[rows]
+    edits = (edited.made.proposals.target[rows] >= 0).sum(axis=1)
+    order = np.lexsort((edited.made.size[rows], np.abs(away), edits, _strangers(edited, number, rows), burden))
     chosen = _picked(edited, rows, order, np.sign(away), most)
     if chosen and guard.require.is_inequality:
         nearest = order[np.abs(away[order]) == np.abs(away).min()]
@@ -45,7 +46,7 @@ def _strangers(edited: Edited, number: int, rows: np.ndarray) -> np.ndarray:
     rule = edited.rule(number)[0]
     own = _compared(rule)
     apart = [(one.key is None or one.key != rule.key) and own.isdisjoint(_compared(one)) for one in edited.spec.rules]
-    return np.asarray(edited.judged.broken[apart][:, rows].sum(axis=0))
+    return np.asarray(edited.made.judged.broken[apart][:, rows].sum(axis=0))
 
 
 def _compared(rule: Rule) -> set[Reference]:
@@ -55,10 +56,10 @@ def _compared(rule: Rule) -> set[Reference]:
 def limits(edited: Edited, number: int, most: int) -> list[int]:
     """Legal calls as near to the limit of a guard as edits come, ``most`` per product; those that prove nothing last."""
     rule, guard = edited.rule(number)
-    dull = edited.choices.vacuous(edited.judged.view, len(edited), rule.id)
-    rows = np.flatnonzero(edited.legal_rows & guard.applies(edited.judged.view, len(edited)))
-    away = np.abs(distance(guard, edited.judged.view, len(edited)))[rows]
-    order = np.lexsort((edited.size[rows], dull[rows], away))
+    dull = edited.choices.vacuous(edited.made.judged.view, len(edited.made), rule.id)
+    rows = np.flatnonzero(edited.made.legal & guard.applies(edited.made.judged.view, len(edited.made)))
+    away = np.abs(distance(guard, edited.made.judged.view, len(edited.made)))[rows]
+    order = np.lexsort((edited.made.size[rows], dull[rows], away))
     order = order[away[order] == away.min(initial=np.inf)]
     return _picked(edited, rows, order, np.zeros(len(rows)), most)
 
@@ -69,8 +70,8 @@ def members(edited: Edited, number: int, known: Judgement) -> list[int]:
     found = []
     for right in relation.right if relation.operator == "in" and relation.left.kind != "shape" else ():
         if not (_has(edited, relation.left, right, number, known) & known.valid).any():
-            rows = np.flatnonzero(_has(edited, relation.left, right, number, edited.judged) & edited.legal_rows)
-            found += rows[np.lexsort((edited.size[rows],))][:1].tolist()
+            rows = np.flatnonzero(_has(edited, relation.left, right, number, edited.made.judged) & edited.made.legal)
+            found += rows[np.lexsort((edited.made.size[rows],))][:1].tolist()
     return found
 
 
@@ -81,14 +82,14 @@ def _has(edited: Edited, left: Term, right: Term, number: int, judged: Judgement
 
 def _picked(edited: Edited, rows: np.ndarray, order: np.ndarray, side: np.ndarray, most: int) -> list[int]:
     chosen: list[int] = []
-    products = edited.judged.table.product[rows]
+    products = edited.made.judged.table.product[rows]
     for product in np.unique(products):
         mine = order[products[order] == product]
         first = [int(mine[side[mine] == s][0]) for s in np.unique(side[mine])]
         first.sort(key=mine.tolist().index)
         taken: set[tuple[int, ...]] = set()
         for place in [*first, *mine[: _LOOKED_AT * most].tolist()]:
-            key = edited.proposals.key(int(rows[place]))
+            key = edited.made.proposals.key(int(rows[place]))
             if len(taken) < most and key not in taken:
                 taken.add(key)
                 chosen.append(int(rows[place]))
