@@ -76,6 +76,20 @@ def test_cases_are_recalled_as_they_were(path: Path) -> None:
         assert found == {at: bundle.tensor(one).tobytes() for at, one in enumerate(tensors) if one.has_data}
 
 
+def test_rows_of_tensors_have_the_columns_of_the_table(path: Path) -> None:
+    with opgen.open(path) as bundle:
+        assert bundle.tables["tensors"].dtype.names == TensorRow._fields
+
+
+def test_a_batch_of_data_that_lie_before_the_file_is_refused(path: Path) -> None:
+    with opgen.open(path) as bundle:
+        bundle.data.check = False
+        tensors = bundle.tables["tensors"] = bundle.tables["tensors"].copy()
+        tensors["position"][np.flatnonzero(tensors["elements"] * (tensors["position"] >= 0))[0]] = -7
+        with pytest.raises(BundleError, match="lies outside the data"):
+            list(bundle.batches())
+
+
 def test_booleans_and_nulls_keep_their_kind(path: Path) -> None:
     with opgen.open(path) as bundle:
         args = [case.call["args"] for case in bundle][:4]

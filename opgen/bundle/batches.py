@@ -102,7 +102,7 @@ def _read(bundle: Bundle, rows: range, first: int, count: int) -> dict[tuple[str
         low = min((row.position for row in full), default=0)
         stride = sum(-(-row.elements * kind.itemsize // ALIGNMENT) * ALIGNMENT for row in full)
         last = max((row.position + row.elements - low for row in full), default=0) * kind.itemsize + stride * (len(rows) - 1)
-        if low * kind.itemsize + last > limit * kind.itemsize:
+        if low < 0 or low * kind.itemsize + last > limit * kind.itemsize:
             raise BundleError(f"{bundle.path}: damaged: {bundle.ids[rows[0]]} lies outside the data")
         window = np.empty(last, dtype=np.uint8)
         bundle.data.fill(window, start + low * kind.itemsize)

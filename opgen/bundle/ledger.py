@@ -93,5 +93,3 @@ class Ledger:
         for one in outputs:
             yield one._replace(path=self._path, fd=self._fd, start=start)
             start += one.size
-
-
