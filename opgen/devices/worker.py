@@ -22,7 +22,7 @@ from opgen.devices.libraries import DeviceError, Libraries
 from opgen.devices.messages import Failed, First, Ready, Request, Second, Setup, Unusable
 
 PACKAGES = ("runtime", "toolkit", "opp", "compiler")
-"""Of which versions are asked for."""
+"""The packages whose versions are asked for."""
 
 
 class RuntimeFault(Exception):

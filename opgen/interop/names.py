@@ -24,7 +24,7 @@ _DTYPES = {
 NUMPY = {"FLOAT": "float32", "DOUBLE": "float64"}
 """What numpy calls those dtypes that it does not spell like the vendor."""
 ATK = {"FLOAT16": "fp16", "FLOAT": "fp32", "DOUBLE": "fp64", "BFLOAT16": "bf16"}
-"""What ATK calls those dtypes, likewise."""
+"""What ATK calls those dtypes that it does not spell like the vendor."""
 
 
 class Unreadable(Exception):

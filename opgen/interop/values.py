@@ -17,11 +17,11 @@ from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
 
 MOST_BYTES = 256 << 20
-"""Of a file."""
+"""Bytes of a file, at most."""
 MOST_CELL = 1 << 16
-"""Characters of a cell."""
+"""Characters of a cell, at most."""
 MOST_NESTED = 32
-"""Brackets within each other."""
+"""Brackets within each other, at most."""
 
 
 def text_of(path: str | Path, encoding: str = "utf-8-sig") -> str:

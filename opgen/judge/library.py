@@ -44,7 +44,7 @@ class Answers:
         return "accepted" if stage == ACCEPTED else self.page.stages[stage].id
 
     def answer(self, row: int) -> LibraryAnswer:
-        """One row whole. An acceptance is as firm as what it tolerates: inferred where one tolerance is."""
+        """One row whole. An acceptance is as firm as what lets it pass: inferred where one entry is (:attr:`guessed`)."""
         stage = int(self.stage[row])
         if stage != ACCEPTED:
             return LibraryAnswer(self.release, self.codes(row), self.page.stages[stage].basis)

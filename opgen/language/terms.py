@@ -20,7 +20,7 @@ __all__ = ["Columns", "Reference", "Relation", "Scope", "Term", "TermError", "Vi
 T = TypeVar("T")
 
 MOST_CHARACTERS = 2000
-"""Of a term."""
+"""Characters of a term, at most."""
 
 
 def condition(text: str, scope: Scope) -> Term:

@@ -45,7 +45,7 @@ class Entry:
 
     @property
     def rules(self) -> frozenset[str]:
-        """The rules of the page that the case breaks, as :func:`expectation_text` writes them; the empty one where it breaks none."""
+        """The rules that the case breaks, as :func:`expectation_text` wrote them; the empty text alone where it breaks none."""
         return frozenset(self.expectation.split("|")[0].split(":")[-1].split(","))
 
     @property
