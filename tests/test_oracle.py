@@ -268,6 +268,14 @@ def test_a_break_tells_the_line_of_its_product() -> None:
     assert [[b.at for b in one.breaks if b.rule == "gradOutput.dtype"] for one in said] == [[23], [22], [22]]
 
 
+def test_a_product_that_the_page_says_nothing_of_is_told_no_line_of_another() -> None:
+    at = "    at: {parameter: 10, dtype: {any: [], ascend910b: 23}}\n    dtype: {any:"
+    spec = specfile.loads(TEXT.replace("    at: 10\n    dtype: {any:", at))
+    wrong = [window(product=product, gradOutput=T((2, 3, 3), "DOUBLE")) for product in ("ascend910b", "ascend910")]
+    said = judge(spec, from_calls(spec.api, spec.kinds, wrong)).expectations()
+    assert [[b.at for b in one.breaks if b.rule == "gradOutput.dtype"] for one in said] == [[23], [None]]
+
+
 @pytest.mark.parametrize("name", ["group_norm_backward", "convolution_backward.ascend910b"])
 def test_a_dtype_that_each_product_has_a_line_for_is_found_there(name: str) -> None:
     spec = SPECS[name]

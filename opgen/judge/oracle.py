@@ -95,9 +95,11 @@ class Judgement:
         return result
 
     def lines(self, rule: Rule, rows: np.ndarray) -> list[int | None]:
-        """The line of the page that ``rows`` break: the rule's first, or that of the broken guard where each has lines of its own."""
-        result: list[int | None] = [rule.at[0] if rule.at else None] * len(rows)
-        for guard in reversed([guard for guard in rule.guards if guard.at]):
+        """The line of the page that ``rows`` break: the rule's first or, where guards have lines of their own, that of the broken guard,
+        None where it has none."""
+        telling = [guard for guard in rule.guards if guard.at]
+        result: list[int | None] = [rule.at[0] if rule.at and not telling else None] * len(rows)
+        for guard in reversed(telling):
             for place in np.flatnonzero(guard.broken(self.view, len(self.table))[rows]).tolist():
                 result[place] = guard.at[0]
         return result
