@@ -147,6 +147,7 @@ def cell(table: str, column: str, value: object, row: int = 0) -> Callable[[h5py
         (cell("cases", "id", lambda rows: rows["id"][0], 1), "two cases have the same id"),
         (lambda file: file.create_dataset("more", data=np.zeros(3)), "the tables are not those that have digests"),
         (cell("tensors", "position", 10**6, 0), "overlap or lie outside their data"),
+        (cell("tensors", "position", -64, 0), "overlap or lie outside their data"),
         (cell("tensors", "position", 1, 0), "are not aligned to 64 bytes"),
         (cell("tensors", "dtype", DTYPES["INT8"], 0), "there are no data of dtype "),
     ],

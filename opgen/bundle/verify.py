@@ -13,6 +13,7 @@ from opgen.bundle.data import Data
 from opgen.bundle.digest import DIGEST_SIZE
 from opgen.bundle.dtypes import ALIGNMENT, WORDS, BundleError, words_of
 from opgen.bundle.opening import Opened, kind_of, open_file
+from opgen.bundle.tensorrow import NO_DATA
 
 _WINDOW = 4 << 20
 """Bytes of a blob that are in memory at a time."""
@@ -70,7 +71,7 @@ def _tensors(file: Opened, data: Data) -> Iterator[str]:
     ids = file.tables["cases" if "cases" in file.tables else "results"]["id"]
     owner = "case" if "case" in (tensors.dtype.names or ()) else "result"
     for dtype in sorted(set(tensors["dtype"].tolist()) | set(data.types)):
-        rows = np.flatnonzero((tensors["dtype"] == dtype) & (tensors["position"] >= 0))
+        rows = np.flatnonzero((tensors["dtype"] == dtype) & (tensors["position"] != NO_DATA))
         rows = rows[np.lexsort((tensors["elements"][rows], tensors["position"][rows]))]
         if dtype not in data.types:
             if len(rows):
