@@ -13,9 +13,11 @@ import pytest
 
 import opgen
 from opgen.bundle import container
+from opgen.bundle import verify as verifying
 from opgen.bundle.dtypes import DTYPES, BundleError
 from opgen.bundle.verify import verify
-from tests.bundle_sample import sample
+from opgen.model import Call, Case, TensorDesc
+from tests.bundle_sample import VALID, Sample, sample
 
 SAMPLE = sample()
 FLIPS = 10_000 if os.environ.get("OPGEN_SLOW") else 300
@@ -71,6 +73,38 @@ def test_a_flipped_bit_in_any_tensor_is_found_when_it_is_read(good: Path, tmp_pa
         with pytest.raises(BundleError, match="does not match its digest"):
             read_all(target)
         assert len(verify(target)) == 1
+
+
+@pytest.mark.parametrize("window", [1000, 4096])
+def test_a_blob_of_many_windows_is_read_to_its_end(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int) -> None:
+    """Every blob is larger than a window, and what is wrong in its last byte is found: the last tensor's, or one behind it."""
+    monkeypatch.setattr(verifying, "_WINDOW", window)
+    assert verify(good) == []
+    whole = good.read_bytes()
+    target = tmp_path / "flipped.h5"
+    with opgen.open(good) as bundle:
+        last = {}
+        for case in bundle:
+            for row in case.tensor_rows:
+                if row.has_data and row.elements:
+                    kind, start, _ = bundle.data.types[row.dtype]
+                    last[row.dtype] = max(last.get(row.dtype, 0), start + (row.position + row.elements) * kind.itemsize)
+    wrong = [(end, "does not match its digest") for end in last.values()]
+    wrong += [(end, "bytes after the last tensor of") for _, end in data_ranges(whole)]
+    for end, what in wrong:
+        torn = bytearray(whole)
+        torn[end - 1] ^= 1
+        target.write_bytes(torn)
+        (found,) = verify(target)
+        assert what in found
+
+
+@pytest.mark.parametrize("args", [{"n": 1}, {"x": None}, {"x": TensorDesc((2, 3), "INT8")}, {"x": TensorDesc((), "INT8")}], ids=str)
+def test_a_file_without_tensors_or_without_their_data_is_whole(tmp_path: Path, args: dict[str, object]) -> None:
+    case = Case("one", Call("aclnnOne", "ascend910b", args), "valid", "", VALID, phase=1)  # type: ignore[arg-type]
+    path = Sample([case], [{}]).write(tmp_path / "calls.h5")
+    assert verify(path) == []
+    read_all(path)
 
 
 def test_a_truncated_file_is_found(good: Path, tmp_path: Path) -> None:
@@ -144,6 +178,7 @@ def cell(table: str, column: str, value: object, row: int = 0) -> Callable[[h5py
         (cell("tensors", "shape", 10**6), "a tensor's shape is none of the "),
         (cell("tensors", "strides", 10**6), "a tensor's strides is none of the "),
         (cell("cases", "first_tensor", 3, 1), "the tensors do not follow their cases"),
+        (cell("cases", "tensors", lambda rows: rows["tensors"][-1] - 1, -1), "the tensors do not follow their cases"),
         (cell("cases", "id", lambda rows: rows["id"][0], 1), "two cases have the same id"),
         (lambda file: file.create_dataset("more", data=np.zeros(3)), "the tables are not those that have digests"),
         (cell("tensors", "position", 10**6, 0), "overlap or lie outside their data"),
