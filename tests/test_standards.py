@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from math import inf, isfinite, isnan, sqrt
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import opgen
 from opgen.numbers.formats import FORMATS
 from opgen.numbers.rounding import rounded, ulp
 from opgen.verdict import metrics, standards
 from opgen.verdict.metrics import Table, measure
 from opgen.verdict.standards import precision, row
+from tests.naive_bound import binade
 
 TABLES = [standards.MIXED, standards.RELATIVE, standards.SMALL, standards.SINGLE_OLD, standards.PROBE, standards.ALLCLOSE]
 PRECISIONS = ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
@@ -185,6 +193,8 @@ def test_double_benchmark_by_levels():
     broken[0] = np.nan
     assert not any(ok[0] for ok in metrics.against(tabled(broken, golden), other).values())
     assert all(ok[0] for ok in metrics.against(tabled(broken, golden), tabled(broken, golden)).values())
+    for error, alike in ((2.0**-130, True), (2.0**-126, True), (2.0**-120, False)):  # no float32 tells the first two from 2^-140
+        assert {bool(ok[0]) for ok in metrics.against(tabled(error, 0), tabled(2.0**-140, 0)).values()} == {alike}
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(0, 2**32), st.sampled_from(PRECISIONS))
@@ -226,3 +236,140 @@ def test_pieces_of_a_large_output_are_one_output():
 
 def test_formats_of_outputs_are_known():
     assert set(PRECISIONS) <= set(FORMATS)
+
+
+@cache
+def published() -> dict[str, dict[str, list[Fraction]]]:
+    """Precision -> first word of a row -> its numbers, from the table of thresholds in STANDARDS.md."""
+    lines = (Path(opgen.__file__).parent / "report" / "STANDARDS.md").read_text().splitlines()
+    head = next(n for n, line in enumerate(lines) if line.startswith("| | FLOAT16"))
+    kinds = [cell.strip() for cell in lines[head].split("|")[2:-1]]
+    found: dict[str, dict[str, list[Fraction]]] = {kind: {} for kind in kinds}
+    for line in lines[head + 2 : head + 8]:
+        name, *cells = (cell.strip() for cell in line.strip("| ").split(" | "))
+        for kind, cell in zip(kinds, cells, strict=True):
+            numbers = cells[kinds.index(cell.removeprefix("as "))] if cell.startswith("as ") else cell
+            found[kind][name.split()[0].strip("`")] = [
+                Fraction(2) ** int(one[2:]) if one.startswith("2^") else Fraction(float(one)) for one in numbers.split(", ")
+            ]
+    return found
+
+
+EPSILON = Fraction(1e-7)
+power = cache(binade)
+LEVELS = {"double_L0": (10.0, 2.0, 2.0), "double_L1": (5.0, 1.5, 1.5), "double_L2": (2.0, 1.2, 1.2)}
+
+
+class Naive:
+    """What STANDARDS.md says of one output, in rational numbers; elements that are alike are counted."""
+
+    def __init__(self, device: list[float], golden: list[float], bound: list[float], kind: str) -> None:
+        table, form = published()[kind], (FORMATS[kind], FORMATS[OUTPUT.get(kind, kind)])
+        self.finite = sum(map(isfinite, golden))
+        self.foreign = foreign_of_finite = beyond = 0
+        pairs: list[tuple[Fraction, Fraction, int]] = []  # signed error and |g| of what is finite on both sides, and how often
+        for (a, g, limit), n in Counter(zip(device, golden, bound, strict=True)).items():
+            if isfinite(a) and isfinite(g):
+                pairs.append((Fraction(a) - Fraction(g), abs(Fraction(g)), n))
+                beyond += limit != inf and abs(pairs[-1][0]) > Fraction(limit)
+            elif a != g and not (isnan(a) and isnan(g)) and limit != inf:
+                self.foreign += n
+                foreign_of_finite += isfinite(g)
+        sizes = [(abs(e), g) for e, g, _ in pairs]
+        many = [n for *_, n in pairs]
+        units = [[32 * power(g, one.low) * Fraction(2) ** (1 - one.digits) for _, g in sizes] for one in form]
+        rtol, atol, limit = table["mixed"]
+        self.unlike = sum(n for (e, g), n in zip(sizes, many, strict=True) if e > atol + rtol * g)
+        relative = [e / (g + EPSILON) for e, g in sizes]
+        self.mere, self.mare = self.mean(relative, many, self.finite), max(relative, default=Fraction(0))
+        (mean,), (error, performance, balance) = table["mere_mare"], table["single_old"]
+        single = max((e / max(g, Fraction(1)) for e, g in sizes), default=Fraction(0))
+        signed = abs(self.mean([e / max(g, Fraction(1)) for e, g, _ in pairs], many, self.finite))
+        small, absolute, relatively = table["msprobe"]
+        close = table["allclose"]
+        sound, kept = not self.foreign, not foreign_of_finite
+        self.meets = {
+            "bound": sound and not beyond,
+            "mixed": sound and 100 * self.unlike <= self.finite
+            and all(e <= max(limit, most) for (e, _), most in zip(sizes, units[0], strict=True)),
+            "mere_mare": sound and self.mere < mean and self.mare < 10 * mean,
+            "single_old": kept and single <= error and signed <= balance,
+            "single_old_performance": kept and single <= performance and signed <= balance,
+            "msprobe": sound and all(e <= (absolute if g < small else relatively * g) for e, g in sizes),
+            "allclose": sound and all(e <= close[1] + close[0] * g for e, g in sizes),
+            "ulp": sound and all(e <= most for (e, _), most in zip(sizes, units[1], strict=True)),
+        }  # fmt: skip
+        value, counts = table["double"]
+        self.small_errors = sum(n for (e, g), n in zip(sizes, many, strict=True) if g < value and e > counts)
+        normal = [(one, n) for one, (_, g), n in zip(relative, sizes, many, strict=True) if g >= value]
+        of_normal = sum(isfinite(g) and abs(g) >= value for g in golden)
+        self.errors = [
+            float(max((one for one, _ in normal), default=0)), float(self.mean([e for e, _ in normal], [n for _, n in normal], of_normal)),
+            sqrt(self.mean([e * e for e, _ in sizes], many, self.finite)),
+        ]  # fmt: skip
+
+    @staticmethod
+    def mean(some: list[Fraction], many: list[int], among: int) -> Fraction:
+        return sum((one * n for one, n in zip(some, many, strict=True)), Fraction(0)) / max(among, 1)
+
+    def against(self, other: Naive) -> dict[str, bool]:
+        sound = not self.foreign or bool(other.foreign)
+        times = [mine / its if its else 1.0 if not mine else inf for mine, its in zip(self.errors, other.errors, strict=True)]
+        alike = self.small_errors <= 2 * max(other.small_errors, 1)
+        return {name: sound and alike and all(a <= b for a, b in zip(times, most, strict=True)) for name, most in LEVELS.items()}
+
+
+def drawn(kind: str, source: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Golden, error, which elements both devices have alike, and bound: sizes and errors of all kinds, also at a threshold exactly."""
+    size = int(source.choice([1, 2, 3, 100, 200]))
+    table = published()[kind]
+    edges = [float(one) for name in ("mixed", "mere_mare", "single_old", "msprobe", "double") for one in table[name]]
+    goldens = [0.0, 1.0, -2.0, 1000.0, *edges]
+    golden = source.choice(source.choice(goldens, 2), size) * source.choice([1, -1, 0.5, 2], size)
+    edge = source.choice([*edges, 32 * float(ulp(np.array(1.0), kind))])
+    error = np.where(source.random(size) < source.choice([0.01, 0.5, 1]), edge, 0.0) * source.choice([0.5, 1, 1, 2, -1, 33])
+    error = error * np.where(source.random() < 0.5, np.maximum(np.abs(golden), source.choice([0, 1.0])), 1.0)
+    alike = source.random(size) < source.choice([0, 0.5])
+    bound = source.choice([0.0, edge, 1.0, np.inf], size) if source.random() < 0.5 else np.full(size, edge)
+    if source.random() < 0.4:
+        odd = source.random(size) < 0.1
+        golden = np.where(odd, source.choice([np.nan, np.inf, -np.inf, 1.0], size), golden)
+    return golden, error, alike, bound
+
+
+@pytest.mark.parametrize("kind", PRECISIONS)
+def test_every_criterion_is_what_its_page_says(kind):
+    source = np.random.default_rng(11)
+    seen: dict[str, set[bool]] = {}
+    for _ in range(300):
+        golden, error, alike, bound = drawn(kind, source)
+        with np.errstate(invalid="ignore"):
+            device = golden + error
+            other = golden + np.where(alike, error, error * source.choice([0.0, 0.5, 0.7, 0.9, 1.0, 0.1]))
+        if source.random() < 0.3:
+            device[source.integers(len(device))] = source.choice([np.nan, np.inf, -np.inf])
+            other = np.where(source.random() < 0.5, device, other)
+        for one in (device, other):
+            for i in np.flatnonzero(np.isfinite(one) & np.isfinite(golden)).tolist():
+                if Fraction(one[i]) - Fraction(golden[i]) != Fraction(one[i] - golden[i]):
+                    one[i] = golden[i]  # a float64 does not tell this error exactly
+        mine, its = (Naive(one.tolist(), golden.tolist(), bound.tolist(), kind) for one in (device, other))
+        tables = [tabled(one, golden, kind, bound) for one in (device, other)]
+        met = metrics.criteria(tables[0], np.array([kind]))
+        found = {name: bool(values[0]) for name, values in (met | metrics.against(*tables)).items()}
+        assert found == mine.meets | mine.against(its), (device, other, golden, bound)
+        for name, value in found.items():
+            seen.setdefault(name, set()).add(value)
+        said = metrics.plain(tables[0], met, np.array([3]), 0)
+        assert (said["elements"], said["nonfinite"], said["differs"]) == (len(golden), mine.foreign, 3)
+        assert said["matched"] == pytest.approx(1 - mine.unlike / max(mine.finite, 1), rel=1e-12)
+        assert (said["mere"], said["mare"], said["rmse"]) == pytest.approx((float(mine.mere), float(mine.mare), mine.errors[2]), rel=1e-12)
+    assert set(seen) == {*standards.CRITERIA} and all(len(values) == 2 for values in seen.values())
+
+
+def test_the_distribution_counts_by_powers_of_two():
+    """No error; then what is below 2^-23, a bin for each power of two up to 2^7, and last what is 256 and more."""
+    ratios = [0.0, 0.0, 2.0**-60, 2.0**-24, 2.0**-23, 0.5, 0.75, 1.0, 1.5, 2.0, 255.0, 256.0, 1e30, np.inf]
+    expected = [2, 2, 1, *[0] * 21, 2, 2, 1, *[0] * 5, 1, 3]
+    assert metrics.distribution(np.array(ratios)).tolist() == expected
+    assert metrics.distribution(np.zeros(3)).tolist() == [3, *[0] * (len(expected) - 1)]
