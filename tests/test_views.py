@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.calls.costs import elements, overlaps, reach
+from opgen.calls.costs import elements, inside, overlaps, possible, reach, representable
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import TensorColumn, from_calls
 from opgen.computation.storage import GAP, through
@@ -86,12 +86,41 @@ def test_elements_that_share_a_place_are_found() -> None:
     some = [TensorDesc(shape, "FLOAT", strides=strides) for shape in ((2, 3, 4), (3, 1, 2), (2, 0, 2))
             for strides in product((0, 1, 2, 3, 4, 7, -5), repeat=3)]  # fmt: skip
     far = TensorDesc((3000, 3000), "FLOAT", strides=(2, 5997))  # too many to count: taken to
-    descs: list[TensorDesc | None] = [*some, *DESCS, None, far]
+    large = [TensorDesc((3000, 3000), "FLOAT", strides=strides) for strides in ((1, 3000), (-6000, 2), (1, 2999))]  # told by the strides
+    descs: list[TensorDesc | None] = [*some, *DESCS, None, far, *large]
     column = from_calls("a", {"x": "tensor"}, [Call("a", "ascend910b", {"x": desc}) for desc in descs]).columns["x"]
     assert isinstance(column, TensorColumn)
     shared = [len(set(positions(desc))) < len(positions(desc)) for desc in [*some, *DESCS]]
-    assert overlaps(column).tolist() == [*shared, False, True]
+    assert overlaps(column).tolist() == [*shared, False, True, False, False, True]
     assert 0 < sum(shared) < len(shared)
+
+
+def test_a_view_fits_where_each_of_its_elements_does() -> None:
+    """Storages of every rank from 0, whose product a view just fits or just exceeds, and storages that nobody states."""
+    some = [replace(desc, offset=desc.offset + more, storage_shape=held) for desc in DESCS for more in (0, 1, -1)
+            for held in (None, (), (1,), (6,), (2, 3), (0, 9), (36,), (2, 33))]  # fmt: skip
+    column = from_calls("a", {"x": "tensor"}, [Call("a", "ascend910b", {"x": desc}) for desc in some]).columns["x"]
+    assert isinstance(column, TensorColumn)
+    fits = [all(at >= 0 and (one.storage_shape is None or at < prod(one.storage_shape)) for at in positions(one)) for one in some]
+    wrong = [(one, fit) for one, fit, found in zip(some, fits, inside(column).tolist(), strict=True) if fit != found]
+    assert not wrong and {fit for one, fit in zip(some, fits, strict=True) if one.storage_shape == ()} == {True, False}
+
+
+def test_what_no_array_and_no_call_can_have() -> None:
+    """An extent below 0, 0 is one; a number beyond 64 bits, as a view laid out over a huge tensor has."""
+    kinds = {"x": "tensor", "p": "int_array", "n": "int64", "f": "bool"}
+    shapes = [(2, 3), (0, 3), (), (2, -1), (-1,), None]
+    calls = [Call("a", "ascend910b", {"x": None if shape is None else TensorDesc(shape, "FLOAT"), "p": (-1,), "n": -1, "f": False})
+             for shape in shapes]  # fmt: skip
+    table = from_calls("a", kinds, calls)
+    assert possible(table).tolist() == [True, True, True, False, False, True] and representable(table).all()
+    column = table.columns["x"]
+    assert isinstance(column, TensorColumn)
+    far, offset = column.strides.astype(object), column.offset.astype(object)
+    far[:5] = [[FAR] * far.shape[1]] * 5
+    far[1, 0], far[2, -1], far[3, 0], offset[4] = FAR + 1, -FAR - 2, -FAR - 1, 2**70
+    table = replace(table, columns={**table.columns, "x": replace(column, strides=far, offset=offset)})
+    assert representable(table).tolist() == [True, False, False, True, False, True]
 
 
 def test_an_output_whose_places_overlap_has_no_data_and_an_input_may_repeat_its_own() -> None:
