@@ -233,6 +233,8 @@ def first_block(line: bytes, digit: bytes = b"1") -> bytes:
         (first_block(b"opgen bundle 1"), "do not match their SHA-256"),
         (first_block(b"opgen bundle 1") + b"more", "has 4100 bytes and was written with 4096"),
         (first_block(b"opgen bundle 1").replace(b"bytes", b"data 9 8\nbytes"), "not an opgen bundle"),
+        *((first_block(b"opgen bundle 1").replace(b"bytes 4096\n", b"bytes 8192\n" + ranges).ljust(8192, b"\0"), "contradicts itself")
+          for ranges in (b"data 9 4096\n", b"data 8192 4096\n", b"data 4096 8193\n", b"data 4096 6000\ndata 5000 8192\n")),
         (first_block(b"opgen results 1"), "is an opgen results file, not a bundle file; opgen generate writes one"),
     ],
 )
@@ -244,6 +246,38 @@ def test_other_files_are_refused_in_one_line(tmp_path: Path, content: bytes | No
         opgen.open(target)
     assert "\n" not in str(caught.value) and str(target) in str(caught.value)
     assert len(verify(target)) == 1
+
+
+def test_a_file_that_is_refused_is_closed(good: Path, tmp_path: Path) -> None:
+    whole = good.read_bytes()
+    target = tmp_path / "bad.h5"
+    descriptors = len(os.listdir("/proc/self/fd"))
+    for content in (b"", whole[:-1], whole.replace(b"opgen bundle ", b"opgen results"), whole[:5000] + b"?" + whole[5001:]):
+        target.write_bytes(content)
+        with pytest.raises(BundleError) as kept:
+            opgen.open(target)
+        assert verify(target) and len(os.listdir("/proc/self/fd")) == descriptors, kept
+    target.write_bytes(whole)
+    with h5py.File(target, "r+") as file:
+        del file["digests"]
+    resign(target)
+    with pytest.raises(BundleError, match="not a bundle that opgen wrote") as kept:
+        opgen.open(target)
+    assert verify(target) and len(os.listdir("/proc/self/fd")) == descriptors, kept
+    assert verify(good) == [] and len(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_a_system_that_reads_less_than_it_is_asked_for_loses_nothing(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opgen.open(good) as bundle:
+        tables = {name: table.tobytes() for name, table in bundle.tables.items()}
+    assert max(map(len, tables.values())) > 3000
+    read, readv = os.pread, os.preadv
+    monkeypatch.setattr(os, "pread", lambda fd, size, at: read(fd, min(size, 1000 if at else 4096), at))
+    monkeypatch.setattr(os, "preadv", lambda fd, views, at: readv(fd, [memoryview(views[0])[:100]], at))
+    with opgen.open(good) as bundle:
+        assert {name: table.tobytes() for name, table in bundle.tables.items()} == tables
+    read_all(good)
+    assert verify(good) == []
 
 
 def test_a_folder_and_an_unreadable_file(tmp_path: Path) -> None:
