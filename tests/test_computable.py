@@ -45,6 +45,7 @@ def answers_of(named: list[NamedCall]):
 
 
 ONE = sample.tensor([4, 4, 1, 1], "FLOAT16", "NCHW")
+NINE = sample.tensor([2, 6, 10, *[1] * 6])
 TENSOR = {"dtype": "FLOAT", "format": "NCHW", "shape": [1, 2, 4, 4]}
 
 
@@ -76,6 +77,17 @@ def test_what_can_be_computed(args, valid, can):
         (sample.convolution(dilation=[0, 0], padding=[0, 0], weight=ONE, gradWeight=ONE), False),  # 0 is no extent here
         (sample.norm(outputMask=[True, False, True], gradGammaOut=sample.tensor([7])), True),
         (sample.norm(gradGammaOut=sample.tensor([7])), False),
+        (sample.norm(gradOut=NINE, input=NINE, gradInput=NINE), True),  # a rank above the page's limit, and no letter stands for it
+        (sample.norm(gamma=None), True),  # the page is silent about it
+        (sample.pool(self=None), False),  # and forbids these
+        (sample.pool(gradOutput=None), False),
+        (sample.pool(padding=None), False),
+        (sample.convolution(biasSizes=None), True),
+        (sample.pool(cubeMathType=9), True),
+        (sample.pool("DOUBLE"), True),
+        (sample.pool(product="ascend910_93"), True),
+        (sample.pool(self=sample.tensor([2, 3, 6, 6], layout="NHWC")), True),
+        (sample.pad(gradOutput=sample.tensor([6, 7, 8])), False),  # self has four axes
     ],
 )
 def test_what_nobody_reads_or_asks_for_spoils_no_answer(call, can):
