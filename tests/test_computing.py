@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from opgen.computation.computing import Arrays, compute
 from opgen.computation.kernels import depths
 from opgen.golden import kernel
 from opgen.model import TensorDesc
+from opgen.numbers import readings
 from opgen.numbers.arrays import Array
 from opgen.numbers.formats import format_of
 from opgen.numbers.recipes import RECIPES
@@ -202,3 +205,44 @@ def test_a_device_that_returns_zeros_is_seen(name: str) -> None:
         there = golden != 0
         assert ((np.abs(golden) > limit).sum(axis=1) * 2 >= there.sum(axis=1)).all(), (ids, out)
     assert len(outputs) > 20
+
+
+@pytest.mark.parametrize(("dtype", "kind", "mantissa"), [("FLOAT16", np.float16, 10), ("BFLOAT16", ml_dtypes.bfloat16, 7)])
+def test_what_is_flushed_is_told_by_its_bits(dtype: str, kind: type, mantissa: int) -> None:
+    """Every value of a format: no bit of the exponent set, and one of the mantissa. NaN, Inf, zeros and the smallest normal stay."""
+    bits = np.arange(2**16, dtype=np.uint16)
+    with np.errstate(invalid="ignore"):
+        values = bits.view(kind).astype(np.float64)
+    small = ((bits & 0x7FFF) >> mantissa == 0) & (bits & (2**mantissa - 1) != 0)
+    assert small.sum() == 2 * (2**mantissa - 1)
+    whole = {"x": values, "z": values[:7] + 1j * values[2**14 : 2**14 + 7], "y": values, "none": None}
+    found = readings.without_subnormals(whole, {"x", "z", "none"}, dtype)
+    assert found["y"] is values and found["none"] is None
+    assert np.array_equal(np.asarray(found["x"]), np.where(small, 0.0, values), equal_nan=True)
+    parts = np.asarray(found["z"])
+    assert not parts.real.any() and np.array_equal(parts.imag, values[2**14 : 2**14 + 7])
+    edges = [*np.flatnonzero(small)[[0, -1]], 0, 2**15, 2**mantissa, 2**mantissa - 1, 2**16 - 1]
+    assert [readings.has_subnormals(values[[at]], dtype) for at in edges] == [bool(small[at]) for at in edges]
+    assert readings.has_subnormals(values, dtype) and not readings.has_subnormals(values[~small], dtype)
+    assert readings.has_subnormals(np.array([1 + 1j * values[1], 0]), dtype)
+
+
+def test_two_readings_are_apart_by_what_each_element_is() -> None:
+    one = np.array([1.5, -2.0, 0.0, np.inf, -3.0, np.nan])
+    other = np.array([1.0, -2.0, -0.25, np.inf, 3.0, 1.0])
+    found = readings.as_far_apart({"a": one, "b": one, "none": None, "lost": one}, {"a": other, "none": other, "lost": None})
+    assert np.array_equal(np.asarray(found["a"]), [2.0, 2.0, 0.25, np.inf, 9.0, np.nan], equal_nan=True)
+    assert found["b"] is one and found["none"] is None and found["lost"] is one
+
+
+def test_how_far_two_sums_are_apart_is_rounded_up() -> None:
+    """Each of the two was rounded to float64 once, and no more than that is added to what they differ by."""
+    source = np.random.default_rng(8)
+    whole = source.uniform(1, 2, 400) * 2.0 ** source.integers(-60, 60, 400)
+    kept = whole * (1 - np.where(source.random(400) < 0.2, 0.0, 2.0 ** -source.uniform(0, 52, 400)))
+    unit = Fraction(2) ** -53
+    for a, b, found in zip(whole.tolist(), kept.tolist(), np.asarray(readings.share(whole, kept)).tolist(), strict=True):
+        high, low = Fraction(a) * (1 + unit), Fraction(b) * (1 - unit)
+        assert found == 0 if a == b else high - low <= Fraction(found) <= high - low + 16 * unit * high
+    odd = readings.share(np.array([1.0, np.inf, np.inf, 0.0]), np.array([2.0, np.inf, 1.0, 0.0]))
+    assert np.asarray(odd).tolist() == [0, 0, np.inf, 0]
