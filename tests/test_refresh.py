@@ -237,7 +237,6 @@ def test_the_lock_of_an_installed_copy_is_left_alone(monkeypatch):
     assert run("--check").exit_code == 0
 
 
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -256,7 +255,14 @@ def test_a_change_in_words(change: Change, said: str):
     [
         ("", "is no lock of this version"),
         ("opgen lock 9\n", "is no lock of this version"),
+        ("", ":1: is no lock of this version"),
         ("opgen lock 1\nx y\n", ":2: expects 'page NAME ...' or"),
+        ("opgen lock 1\nx - - - - valid:0:\n", ":2: expects 'page NAME ...' or"),
+        ("opgen lock 1\npage p\nx - - - valid:0:\n", ":3: expects 'page NAME ...' or"),
+        ("opgen lock 1\npage p\nx - - - - valid:0: more\n", ":3: expects 'page NAME ...' or"),
+        ("opgen lock 1\npage p\nx - - - 012345678 valid:0:\n", ":3: expects digests of 10"),
+        ("opgen lock 1\npage p\nx - - 01234567890 - valid:0:\n", ":3: expects digests of 10"),
+        ("opgen lock 1\npage p\nx -- - - - valid:0:\n", ":3: expects digests of 10"),
         ("opgen lock 1\npage p spec=1\na b c d e valid:0:\n", ":3: expects digests of 10"),
         ("opgen lock 1\npage p\nx - - - - valid:0:\nx - - - - valid:0:\n", ":4: the case x stands twice"),
     ],
@@ -267,3 +273,27 @@ def test_a_bad_lock_is_refused_with_its_line(tmp_path, text, message):
     with pytest.raises(FileError) as error:
         read_lock(path)
     assert message in str(error.value)
+
+
+def test_a_lock_that_cannot_be_read_says_why(tmp_path):
+    path = tmp_path / "bad.lock"
+    with pytest.raises(FileError, match="bad.lock: cannot be read: No such file or directory"):
+        read_lock(path)
+    path.write_bytes(b"opgen lock 1\n\xff\n")
+    with pytest.raises(FileError, match="bad.lock: cannot be read: .*can't decode byte 0xff"):
+        read_lock(path)
+
+
+def test_locks_are_put_beside_each_other_and_taken_apart_by_page(tmp_path):
+    """A page is that of the first lock that knows it, with all that is said of it."""
+    mine = Lock({"a": {"spec": "1"}, "b": {"spec": "2"}}, {"a": {}, "b": {}}, {"b": "3" * 10})
+    other = Lock({"b": {"spec": "4"}, "c": {"spec": "5"}}, {"b": {"x": Entry("x", *"-----")}, "c": {}}, {"b": "6" * 10, "c": "7" * 10})
+    assert mine.beside(other) == Lock(
+        {"a": {"spec": "1"}, "b": {"spec": "2"}, "c": {"spec": "5"}}, {"a": {}, "b": {}, "c": {}}, {"b": "3" * 10, "c": "7" * 10}
+    )
+    assert other.some(["c", "a"]) == Lock({"c": {"spec": "5"}}, {"c": {}}, {"c": "7" * 10}) and Lock().beside(mine) == mine
+
+
+def test_the_rules_of_an_entry_are_those_of_its_page():
+    for text, rules in (("valid:0:", {""}), ("stated:161002:pad", {"pad"}), ("unstated:any_error/0:a,b.c|2026-08:0/161002", {"a", "b.c"})):
+        assert Entry("x", *"----", text).rules == rules
