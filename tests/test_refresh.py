@@ -156,27 +156,82 @@ def test_removed_and_added_cases_are_named(fresh, pages):
     assert as_data(found)["changes"][0]["what"] == "removed"
 
 
-def test_a_changed_golden_is_measured_against_an_older_bundle(fresh, pages, tmp_path, monkeypatch):
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_changed_golden_is_measured_against_an_older_bundle(fresh, pages, tmp_path, monkeypatch, steps):
+    """By the element that is furthest off, in the real or the imaginary part; an output that the older one has not is not measured."""
     suite = plan_suite(pages, "smoke")
     path = tmp_path / "old.h5"
     engine.write(suite, path, {"seed": 0}, seed=0)
     page, _ = a_case_with_data(fresh.lock)
     right = engine.compute
 
-    def one_ulp_off(batch, seed):
+    def some_ulp_off(batch, seed):
         arrays = right(batch, seed)
-        for (name, role), stack in arrays.items():
-            if role == "golden" and stack.dtype == np.float32:
-                arrays[name, role] = np.nextafter(stack, np.float32(np.inf))
+        for (name, role), stack in list(arrays.items()):
+            if role == "golden":
+                moved = stack.copy()
+                part, last = moved.imag if np.iscomplexobj(moved) else moved, (..., *[slice(-1, None)] * (stack.ndim - 1))
+                for _ in range(steps):
+                    part[last] = np.nextafter(part[last], part.dtype.type(np.inf))
+                arrays[name, role] = moved
+                arrays["another", role] = np.ones_like(stack)
         return arrays
 
-    monkeypatch.setattr(engine, "compute", one_ulp_off)
+    monkeypatch.setattr(engine, "compute", some_ulp_off)
     old = changed(fresh.lock, page, next(iter(fresh.lock.entries[page])))
     with opgen.open(path) as bundle:
+        assert {golden.dtype.kind + str(golden.itemsize) for case in bundle for golden in case.golden.values()} >= {"f4", "f8", "c16"}
         found = refresh.refresh(pages, "smoke", old, everything=True, bundle=bundle)
+        off = {case.id: steps * any(golden.size for golden in case.golden.values()) for case in bundle if case.golden}
     goldens = [c for c in found.changes if c.what == "golden"]
-    assert goldens
-    assert {c.ulp for c in goldens} == {1}
+    assert {c.case: c.ulp for c in goldens} == off and set(off.values()) == {0, steps} and len(goldens) == len(found.changes)
+
+
+WHY = {
+    "inputs": {"data": ("data",), "seed": ("seed",), "kernel": ("kernel",), "plan": ("plan",), "spec kernel": ("spec", "kernel")},
+    "goldens": {
+        "kernel": ("kernel",),
+        "numpy": ("numpy",),
+        "spec kernel code": ("kernel",),
+        "data kernel": ("kernel", "data"),
+        "seed": ("seed",),
+    },
+    "bounds": {"kernel": ("kernel",), "data code": ("data",), "numpy": ("numpy",)},
+    "expectation": {"spec": ("spec",), "errata kernel": ("errata",), "plan code": ("code",), "": ("environment",)},
+}
+"""What of a case changed -> what its page was made from then and is not now -> what is said to be why."""
+
+
+@pytest.mark.parametrize(("what", "differs"), [(what, differs) for what, some in WHY.items() for differs in some])
+def test_a_change_is_laid_to_what_it_can_come_from(fresh, pages, what, differs):
+    page, one = a_case_with_data(fresh.lock)
+    now = fresh.lock.sources[page]
+    assert set(now) == {"spec", "plan", "errata", "kernel", "data", "code", "numpy", "seed"}
+    old = changed(fresh.lock, page, one, **{what: "0123456789"})
+    old.sources[page] = {name: "?" if name in differs.split() else value for name, value in now.items()}
+    found = refresh.refresh(pages, "smoke", old, everything=True)
+    assert [(c.case, c.why, c.before) for c in found.changes] == [(one, WHY[what][differs], "0123456789")]
+
+
+@pytest.mark.parametrize("program", ["kernel_digest", "data_digest"])
+def test_a_changed_program_computes_every_case_again(fresh, pages, monkeypatch, program):
+    monkeypatch.setattr(refresh, program, lambda *op: "0" * 10)
+    counts = []
+    again = refresh.refresh(pages, "smoke", fresh.lock, progress=counts.append)
+    assert (again.changes, again.computed, again.cases) == ([], fresh.computed, fresh.cases) and sum(counts) == fresh.computed
+    keys = [{one: entry.key for one, entry in found.lock.entries[page].items() if entry.key != "-"}
+            for found in (fresh, again) for page in found.lock.entries]  # fmt: skip
+    assert keys[0].keys() == keys[1].keys() and not set(keys[0].values()) & set(keys[1].values())
+
+
+def test_a_page_that_is_gone_takes_its_cases_along(fresh, pages):
+    old = Lock(
+        {**fresh.lock.sources, "gone": {"spec": "1"}},
+        {**fresh.lock.entries, "gone": {one: Entry(one, *"----", "valid:0:") for one in "ba"}},
+    )
+    found = refresh.refresh(pages, "smoke", old)
+    assert [(c.case, c.what, c.why) for c in found.changes] == [("a", "removed", ("page",)), ("b", "removed", ("page",))]
+    assert found.lock.sources == fresh.lock.sources and found.computed == 0
 
 
 def run(*args: str) -> Result:
