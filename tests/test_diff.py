@@ -19,6 +19,8 @@ from opgen.numbers.formats import DTYPES
 from opgen.numbers.rounding import stored
 from opgen.page.book import book
 from opgen.resources import specs_folder
+from opgen.verdict import measuring
+from opgen.verdict.answers import outputs_of
 from opgen.verdict.explain import call_line
 from opgen.verdict.findings import findings, ranked
 from opgen.verdict.outcome import Finding, Group, Report
@@ -923,3 +925,43 @@ def test_a_finding_says_how_many_failures_and_passes_have_it():
     assert str(Finding("bits", "C = 17", 3, 4, 1, 6)) == "bits: 3 of 4 failures have C = 17 (1 of 6 passes)"
     assert str(Finding("bits", "C = 17", 1, 1, 0, 2)) == "bits: 1 of 1 failures has C = 17 (0 of 2 passes)"
     assert str(Finding("bits", "", 0, 9, 0, 1)) == "bits: 9 of 10 fail"
+
+
+@pytest.mark.parametrize("block", [1, 7, 100, measuring.BLOCK])
+def test_outputs_measured_together_are_what_each_is_alone(bundle, tmp_path, monkeypatch, block):
+    """In blocks that an output fills, overflows or shares: against numpy on each output, a complex one by its parts."""
+    monkeypatch.setattr(measuring, "BLOCK", block)
+    draw = np.random.default_rng(4)
+    devices = {}
+
+    def off(case, outputs):
+        for name, array in outputs.items():
+            array *= 1 + np.asarray(draw.choice([0, 0.01, -0.03], array.shape), dtype=array.real.dtype)
+            devices[case.id, name] = array
+        return outputs
+
+    report = judged(bundle, tmp_path, off)
+    for (one, name), device in devices.items():
+        golden, bound = bundle[one].golden[name], bundle[one].bound[name]
+        device, golden, bound = (part.reshape(-1).view(part.real.dtype).astype(np.float64) for part in (device, golden, bound))
+        error = np.abs(device - golden)
+        found = report[one].metrics["outputs"][name]
+        assert (found["elements"], found["beyond"], found["error"]) == (golden.size, (error > bound).sum(), error.max()), (one, name)
+        assert found["ratio"] == max((e / b if b else np.inf for e, b in zip(error, bound, strict=True) if e), default=0)
+        assert found["mare"] == pytest.approx((error / (np.abs(golden) + 1e-7)).max()) and found["nonfinite"] == 0
+        assert (found["rmse"], found["mere"]) == pytest.approx((np.sqrt((error**2).mean()), (error / (np.abs(golden) + 1e-7)).mean()))
+    assert len(devices) > 40
+
+
+def test_outputs_are_held_to_the_precision_that_they_are_computed_in(bundle):
+    """The coarser of dtype and compute mode; a sum that no mode rounds, to its dtype."""
+    outputs = outputs_of(bundle)
+    found = measuring.precisions(bundle, outputs)
+    names = zip([bundle.ids[n] for n in outputs.case], [bundle.names[n] for n in outputs.name], strict=True)
+    pairs = {key: (dtype, name) for key, dtype, name in zip(names, found.dtype, found.name, strict=True)}
+    modes = {"pool-old": "FLOAT16", "pool-mode1": "HFLOAT32", "conv-hf32": "HFLOAT32"}
+    parts = {"COMPLEX64": "FLOAT", "COMPLEX128": "DOUBLE"}
+    for (one, name), pair in pairs.items():
+        dtype = bundle[one].call["args"][name]["dtype"]
+        assert pair == (dtype, modes[one] if one in modes and name != "gradBias" else parts.get(dtype, dtype)), (one, name)
+    assert set(modes) <= {one for one, _ in pairs} and ("conv-hf32", "gradBias") in pairs
