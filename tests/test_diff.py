@@ -11,6 +11,7 @@ import pytest
 
 import opgen
 from opgen.bundle import container
+from opgen.bundle.dtypes import ROLES
 from opgen.computation import engine
 from opgen.judge import erratafile, library
 from opgen.model import FileError, Verdict, written
@@ -947,10 +948,18 @@ def test_outputs_measured_together_are_what_each_is_alone(bundle, tmp_path, monk
         error = np.abs(device - golden)
         found = report[one].metrics["outputs"][name]
         assert (found["elements"], found["beyond"], found["error"]) == (golden.size, (error > bound).sum(), error.max()), (one, name)
-        assert found["ratio"] == max((e / b if b else np.inf for e, b in zip(error, bound, strict=True) if e), default=0)
+        ratios = [e and (e / b if b else np.inf) for e, b in zip(error, bound, strict=True)]
+        assert found["ratio"] == max(ratios) and (ratios[found["worst"]] == max(ratios) if any(ratios) else found["worst"] == -1)
         assert found["mare"] == pytest.approx((error / (np.abs(golden) + 1e-7)).max()) and found["nonfinite"] == 0
         assert (found["rmse"], found["mere"]) == pytest.approx((np.sqrt((error**2).mean()), (error / (np.abs(golden) + 1e-7)).mean()))
     assert len(devices) > 40
+
+
+def test_a_golden_whose_bound_has_another_length_is_damage(bundle, tmp_path, monkeypatch):
+    whole = type(bundle).tensor
+    monkeypatch.setattr(type(bundle), "tensor", lambda self, row: whole(self, row)[: -1 if row.role == ROLES["bound"] else None])
+    with pytest.raises(opgen.BundleError, match="golden and bound differ in length"):
+        judged(bundle, tmp_path)
 
 
 def test_outputs_are_held_to_the_precision_that_they_are_computed_in(bundle):

@@ -338,6 +338,20 @@ def drawn(kind: str, source: np.random.Generator) -> tuple[np.ndarray, np.ndarra
 
 
 @pytest.mark.parametrize("kind", PRECISIONS)
+def test_every_threshold_is_the_one_that_is_published(kind):
+    mixed, single, probe = standards.MIXED[kind], standards.SINGLE_OLD[kind], standards.PROBE[kind]
+    close, small, relative = standards.ALLCLOSE[kind], standards.SMALL[kind], standards.RELATIVE[kind]
+    assert published()[kind] == {
+        "mixed": [mixed.rtol, mixed.atol, mixed.limit], "mere_mare": [relative.mean],
+        "single_old": [single.error, single.performance, single.balance], "msprobe": [probe.small, probe.small_error, probe.rtol],
+        "allclose": [close.rtol, close.atol], "double": [small.value, small.error],
+    }  # fmt: skip
+    assert (mixed.ulps, mixed.share, relative.ratio, relative.epsilon, standards.ULPS) == (32, 0.99, 10, 1e-7, 32)
+    assert {f"double_{name}": (one.maximum, one.mean, one.rmse) for name, one in standards.LEVELS.items()} == LEVELS
+    assert {one.small for one in standards.LEVELS.values()} == {2}
+
+
+@pytest.mark.parametrize("kind", PRECISIONS)
 def test_every_criterion_is_what_its_page_says(kind):
     source = np.random.default_rng(11)
     seen: dict[str, set[bool]] = {}
