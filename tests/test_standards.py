@@ -107,6 +107,40 @@ def test_each_fails_just_beyond_its_threshold(kind):
         assert not meets(one + edge * up, one, kind)[name], name
 
 
+@pytest.mark.parametrize("kind", PRECISIONS)
+def test_what_is_at_a_threshold_exactly_still_meets_it(kind):
+    golden, one = np.full(100, 1.0), np.zeros(100)
+    atol, mixed = standards.ALLCLOSE[kind].atol, standards.MIXED[kind]
+    assert meets([atol], [0.0], kind)["allclose"] and not meets([np.nextafter(atol, 1)], [0.0], kind)["allclose"]
+    one[7] = mixed.limit  # of a golden of 0, and one of 100 may be as far off
+    assert meets(one, np.zeros(100), kind)["mixed"] and not meets(np.nextafter(one, 2), np.zeros(100), kind)["mixed"]
+    golden = golden * 2.0**20  # where 32 units are more than the limit
+    one[7] = 32 * float(ulp(np.array(2.0**20), kind))
+    assert one[7] > mixed.limit and meets(golden + one, golden, kind)["mixed"]
+    assert not meets(golden + one + np.sign(one) * 2.0**-20, golden, kind)["mixed"]
+
+
+def test_exactly_twice_the_errors_of_another_device():
+    """Every level of the double benchmark has a 2: the maximum in L2, mean and root mean square in L0."""
+    golden = np.ones(100)
+    other, twice, more = golden + 2.0**-12, golden + 2.0**-11, golden + 2.0**-11 + 2.0**-30
+    for device, levels in (
+        (np.append(twice[:1], other[1:]), "L0 L1 L2"),
+        (np.append(more[:1], other[1:]), "L0 L1"),
+        (twice, "L0"),
+        (more, ""),
+    ):
+        found = metrics.against(tabled(device, golden), tabled(other, golden))
+        assert " ".join(name.removeprefix("double_") for name, ok in found.items() if ok[0]) == levels
+    for many, levels in ((6, "L0 L1 L2"), (7, "")):  # errors among small values, of which the other has three
+        device, small = np.zeros(100), np.zeros(100)
+        device[:many], small[:3], small[3:6] = 2.0**-20, 2.0**-20, 2.0**-30
+        found = metrics.against(
+            tabled(np.append(device, 2.0), np.append(np.zeros(100), 1.0)), tabled(np.append(small, 2.0), np.append(np.zeros(100), 1.0))
+        )
+        assert " ".join(name.removeprefix("double_") for name, ok in found.items() if ok[0]) == levels
+
+
 def test_mixed_tolerance_forgives_one_in_a_hundred_but_not_a_large_error():
     golden = np.ones(1000)
     some = golden.copy()
@@ -212,7 +246,7 @@ def test_segments_equal_naive_loops(lengths, seed, kind):
         mine, reference = device[start : start + length], golden[start : start + length]
         error = np.abs(mine - reference)
         assert whole["ratio"][i] == pytest.approx((error / 1e-3).max())
-        assert whole["error"][i] == error.max()
+        assert whole["error"][i] == error.max() and whole["elements"][i] == length
         assert whole["relative"][i] == (error / (np.abs(reference) + 1e-7)).max()
         assert whole.mean("relative_sum")[i] == pytest.approx((error / (np.abs(reference) + 1e-7)).mean())
         assert np.sqrt(whole.mean("squares")[i]) == pytest.approx(np.sqrt((error**2).mean()))
