@@ -107,6 +107,19 @@ def test_a_file_without_tensors_or_without_their_data_is_whole(tmp_path: Path, a
     read_all(path)
 
 
+@pytest.mark.parametrize("elements", [1023, 1024, 1025, 2048])
+def test_tensors_may_fill_their_blob_to_the_last_byte(tmp_path: Path, elements: int) -> None:
+    """A blob is a multiple of 4096 bytes."""
+    x = np.arange(elements, dtype=np.float32)
+    case = Case("one", Call("aclnnOne", "ascend910b", {"x": TensorDesc((elements,), "FLOAT")}), "valid", "", VALID)
+    path = Sample([case], [{("x", "input"): x}]).write(tmp_path / "full.h5")
+    assert verify(path) == []
+    with opgen.open(path) as bundle:
+        assert np.array_equal(bundle["one"].inputs["x"], x)
+    ((start, end),) = data_ranges(path.read_bytes())
+    assert end - start == -(-4 * elements // 4096) * 4096
+
+
 def test_a_truncated_file_is_found(good: Path, tmp_path: Path) -> None:
     whole = good.read_bytes()
     target = tmp_path / "torn.h5"
