@@ -16,7 +16,7 @@ from opgen.bundle import container
 from opgen.bundle import verify as verifying
 from opgen.bundle.dtypes import DTYPES, BundleError
 from opgen.bundle.verify import verify
-from opgen.model import Call, Case, TensorDesc
+from opgen.model import Argument, Call, Case, TensorDesc
 from tests.bundle_sample import VALID, Sample, sample
 
 SAMPLE = sample()
@@ -100,8 +100,8 @@ def test_a_blob_of_many_windows_is_read_to_its_end(good: Path, tmp_path: Path, m
 
 
 @pytest.mark.parametrize("args", [{"n": 1}, {"x": None}, {"x": TensorDesc((2, 3), "INT8")}, {"x": TensorDesc((), "INT8")}], ids=str)
-def test_a_file_without_tensors_or_without_their_data_is_whole(tmp_path: Path, args: dict[str, object]) -> None:
-    case = Case("one", Call("aclnnOne", "ascend910b", args), "valid", "", VALID, phase=1)  # type: ignore[arg-type]
+def test_a_file_without_tensors_or_without_their_data_is_whole(tmp_path: Path, args: dict[str, Argument]) -> None:
+    case = Case("one", Call("aclnnOne", "ascend910b", args), "valid", "", VALID, phase=1)
     path = Sample([case], [{}]).write(tmp_path / "calls.h5")
     assert verify(path) == []
     read_all(path)
