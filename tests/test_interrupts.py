@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.bundle import blocks, container
+from opgen.bundle import container
 from opgen.bundle.blocks import Blocks
 from opgen.bundle.claim import partial
 from opgen.bundle.interrupts import held_back
@@ -137,22 +136,6 @@ def test_in_the_middle_of_an_answer(small_suite: engine.Suite, tmp_path: Path, m
     monkeypatch.setattr(Connection, "_send", slow)
     monkeypatch.setattr(Blocks, "write_all", lambda self, batches: (np.zeros(1 << 13, np.int64), np.zeros(1 << 13, "V16")))
     assert end(small_suite, tmp_path / "suite.h5", lambda: None) == INTERRUPTED
-
-
-def test_where_a_lock_has_just_been_taken(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large tensors are hashed in threads, which say when they are idle, and need the lock of a semaphore for it."""
-    here, took = threading.get_ident(), []
-
-    def enter(self: Any) -> Any:
-        found = self._lock.__enter__()
-        if threading.get_ident() == here and sys._getframe(1).f_code is threading.Semaphore.acquire.__code__:
-            took.append(self)
-            if len(took) == 3:
-                interrupt(os.getpid())
-        return found
-
-    monkeypatch.setattr(blocks, "_HASHED_ASIDE", 1)
-    assert end(small_suite, tmp_path / "suite.h5", lambda: setattr(threading.Condition, "__enter__", enter), workers=1) == INTERRUPTED
 
 
 def test_no_thread_takes_part(small_suite: engine.Suite, tmp_path: Path) -> None:

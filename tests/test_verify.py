@@ -241,14 +241,15 @@ def first_block(line: bytes, digit: bytes = b"1") -> bytes:
         (None, "cannot read: No such file"),
         (b"", "not an opgen bundle"),
         (b"\x89HDF\r\n\x1a\n" * 2000, "not an opgen bundle"),
-        (first_block(b"opgen bundle 99"), "newer than this opgen"),
-        (first_block(b"opgen bundle 1", b"0"), "was interrupted"),
-        (first_block(b"opgen bundle 1"), "do not match their SHA-256"),
-        (first_block(b"opgen bundle 1") + b"more", "has 4100 bytes and was written with 4096"),
-        (first_block(b"opgen bundle 1").replace(b"bytes", b"data 9 8\nbytes"), "not an opgen bundle"),
-        *((first_block(b"opgen bundle 1").replace(b"bytes 4096\n", b"bytes 8192\n" + ranges).ljust(8192, b"\0"), "contradicts itself")
+        (first_block(b"opgen bundle 99"), "format 99 is newer than this opgen reads: update opgen"),
+        (first_block(b"opgen bundle 1"), "format 1 is older than this opgen reads: write the file again"),
+        (first_block(b"opgen bundle 2", b"0"), "was interrupted"),
+        (first_block(b"opgen bundle 2"), "do not match their SHA-256"),
+        (first_block(b"opgen bundle 2") + b"more", "has 4100 bytes and was written with 4096"),
+        (first_block(b"opgen bundle 2").replace(b"bytes", b"data 9 8\nbytes"), "not an opgen bundle"),
+        *((first_block(b"opgen bundle 2").replace(b"bytes 4096\n", b"bytes 8192\n" + ranges).ljust(8192, b"\0"), "contradicts itself")
           for ranges in (b"data 9 4096\n", b"data 8192 4096\n", b"data 4096 8193\n", b"data 4096 6000\ndata 5000 8192\n")),
-        (first_block(b"opgen results 1"), "is an opgen results file, not a bundle file; opgen generate writes one"),
+        (first_block(b"opgen results 2"), "is an opgen results file, not a bundle file; opgen generate writes one"),
     ],
 )
 def test_other_files_are_refused_in_one_line(tmp_path: Path, content: bytes | None, message: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import numpy as np
 
 from opgen.bundle import container
 from opgen.bundle.data import fill
-from opgen.bundle.digest import DIGEST_SIZE, DIGEST_TYPE
+from opgen.bundle.digest import DIGEST_TYPE, Digest
 from opgen.bundle.dtypes import ALIGNMENT, DTYPES, WORDS, BundleError, enum, named, numpy_dtype, stored_dtypes, text
 from opgen.bundle.pools import Lists, Strings
 
@@ -96,13 +95,13 @@ def write(
 
 
 def _copy(output: Output, fd: int, target: int, case: str) -> None:
-    digest = sha256()
+    digest = Digest()
     for start in range(0, output.size, _COPIED_AT_ONCE):
         piece = np.empty(min(_COPIED_AT_ONCE, output.size - start), dtype=np.uint8)
         fill(output.path, output.fd, piece, output.start + start)
         digest.update(piece.data)
         container.write_at(fd, piece, target + start)
-    if digest.digest()[:DIGEST_SIZE] != output.digest:
+    if digest.digest() != output.digest:
         raise BundleError(f"{output.path}: damaged: {case}: {output.name} does not match its digest")
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from itertools import chain, pairwise, repeat
 from operator import attrgetter
 from pathlib import Path
@@ -18,18 +16,13 @@ import numpy as np
 
 from opgen.bundle.column import spread
 from opgen.bundle.container import write_at
-from opgen.bundle.digest import DIGEST_TYPE
+from opgen.bundle.digest import DIGEST_TYPE, digest_of
 from opgen.bundle.dtypes import ALIGNMENT, DTYPES, WORDS, BundleError, numpy_dtype, stored_dtypes
-from opgen.bundle.interrupts import held_back
 from opgen.bundle.layout import Layout
 
 _LARGE = 1 << 16  # from here on a tensor is written straight from the caller's array
 _PIECE = 4 << 20  # bytes gathered before a write
-_HASHED_ASIDE = 1 << 20  # from here on a digest is computed while the data are written
-
-_THREADS = min(4, os.cpu_count() or 1)
 _PADDING = [bytes(size) for size in range(ALIGNMENT)]
-_KEPT = np.dtype([("digest", DIGEST_TYPE), ("rest", DIGEST_TYPE)])
 
 Arrays = Mapping[tuple[str, str], np.ndarray]
 Piece: TypeAlias = Any
@@ -63,18 +56,11 @@ class Blocks:
         """The same for several batches; what lies side by side in the file goes out in one write."""
         stacks = _Stacks.of(batches)
         if not stacks.arrays:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=_KEPT["digest"])
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=DIGEST_TYPE)
         found = self._planned(stacks)
         pieces, (starts, sizes) = stacks.pieces(), self._spans(found)
-        if sizes.max() < _HASHED_ASIDE:
-            known = digests(pieces)
-            self._put(starts, sizes, pieces)
-        else:  # hashing and writing both let go of the interpreter
-            with held_back(), ThreadPoolExecutor(_THREADS) as pool:
-                hashed = pool.map(_digest, pieces)
-                self._put(starts, sizes, pieces)
-                known = _kept(hashed)
-        return found, known
+        self._put(starts, sizes, pieces)
+        return found, digests(pieces)
 
     def put(self, rows: np.ndarray, pieces: Sequence[Piece]) -> None:
         """Write the bytes of tensors, by row of the layout."""
@@ -198,12 +184,4 @@ class _Stacks:
 
 def digests(pieces: Iterable[Piece]) -> np.ndarray:
     """The digest of each piece, as the table of tensors keeps it."""
-    return _kept([sha256(piece).digest() for piece in pieces])
-
-
-def _kept(hashed: Iterable[bytes]) -> np.ndarray:
-    return np.frombuffer(b"".join(hashed), dtype=_KEPT)["digest"]
-
-
-def _digest(piece: Piece) -> bytes:
-    return sha256(piece).digest()
+    return np.frombuffer(b"".join(map(digest_of, pieces)), dtype=DIGEST_TYPE)

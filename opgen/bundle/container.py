@@ -29,7 +29,7 @@ FIELD = (39, 103)
 """Where the digest of the file stands in the first block: 64 hexadecimal digits."""
 PAGE = 4096
 """Bytes; datasets of so many and more begin at a multiple, and a blob has a multiple."""
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 RESERVED = ("format", "format_version", "opgen_version", "complete", "digest")
 """Attributes that no caller may give."""
 

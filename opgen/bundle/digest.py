@@ -1,16 +1,19 @@
-"""The digest of a tensor, as tables keep it: the first half of the SHA-256 of its bytes."""
+"""The digest of a tensor, as tables keep it: XXH3 of 128 bits (Y. Collet, xxHash 0.8), in canonical order, without a seed.
+
+It is many times faster than writing, where SHA-256 is many times slower. It tells damage and mix-ups, of which one in 2**128 is
+missed; a forger neither would tell, since digests are written anew as easily as data.
+"""
 
 from __future__ import annotations
 
-from hashlib import sha256
-from typing import Any
+from xxhash import xxh3_128, xxh3_128_digest
 
 DIGEST_SIZE = 16
 """Bytes of a digest."""
 DIGEST_TYPE = f"V{DIGEST_SIZE}"
 """The numpy type of a digest in a table."""
 
-
-def digest_of(data: Any) -> bytes:
-    """The digest of bytes, or of a contiguous array's."""
-    return sha256(data).digest()[:DIGEST_SIZE]
+digest_of = xxh3_128_digest
+"""The digest of bytes, or of a contiguous array's."""
+Digest = xxh3_128
+"""A digest of pieces, one after the other: ``update`` and ``digest``."""

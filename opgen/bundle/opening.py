@@ -83,8 +83,10 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
         raise BundleError(f"{path}: not an opgen {kind} file, or its beginning is damaged; {_WRITES[kind]}")
     if found["kind"].decode() != kind:
         raise BundleError(f"{path}: is an opgen {found['kind'].decode()} file, not a {kind} file; {_WRITES[kind]}")
-    if int(found["version"]) > container.FORMAT_VERSION:
-        raise BundleError(f"{path}: format {int(found['version'])} is newer than this opgen: update opgen")
+    if (version := int(found["version"])) != container.FORMAT_VERSION:
+        newer = version > container.FORMAT_VERSION
+        raise BundleError(f"{path}: format {version} is {'newer' if newer else 'older'} than this opgen reads: "
+                          f"{'update opgen' if newer else 'write the file again'}")  # fmt: skip
     if found["digest"].decode() == container.UNKNOWN:
         raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
     if int(found["size"]) != size:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
 from opgen.bundle import container
 from opgen.bundle.data import Data
-from opgen.bundle.digest import DIGEST_SIZE
+from opgen.bundle.digest import Digest
 from opgen.bundle.dtypes import ALIGNMENT, WORDS, BundleError, words_of
 from opgen.bundle.opening import Opened, kind_of, open_file
 from opgen.bundle.tensorrow import NO_DATA
@@ -123,10 +122,10 @@ class _Sequential:
 
     def digest(self, end: int) -> bytes:
         """The digest of all bytes up to ``end``."""
-        found = sha256()
+        found = Digest()
         for piece in self._pieces(end):
             found.update(piece)
-        return found.digest()[:DIGEST_SIZE]
+        return found.digest()
 
 
 def _where(ids: np.ndarray, tensors: np.ndarray, owner: str, row: int) -> str:
