@@ -232,7 +232,7 @@ def data_ranges(whole: bytes | bytearray) -> list[tuple[int, int]]:
 
 
 def first_block(line: bytes, digit: bytes = b"1") -> bytes:
-    return (line.ljust(31) + b"\nsha256 " + digit * 64 + b"\nbytes 4096\n").ljust(4096, b"\0")
+    return (line.ljust(31) + b"\nxxh3 " + digit * 32 + b"\nbytes 4096\n").ljust(4096, b"\0")
 
 
 @pytest.mark.parametrize(
@@ -241,10 +241,10 @@ def first_block(line: bytes, digit: bytes = b"1") -> bytes:
         (None, "cannot read: No such file"),
         (b"", "not an opgen bundle"),
         (b"\x89HDF\r\n\x1a\n" * 2000, "not an opgen bundle"),
-        (first_block(b"opgen bundle 99"), "format 99 is newer than this opgen reads: update opgen"),
-        (first_block(b"opgen bundle 1"), "format 1 is older than this opgen reads: write the file again"),
+        (first_block(b"opgen bundle 99"), "format 99 is newer than this opgen: update opgen"),
+        (first_block(b"opgen bundle 1"), "format 1 was never released, and opgen does not read it: write it again"),
         (first_block(b"opgen bundle 2", b"0"), "was interrupted"),
-        (first_block(b"opgen bundle 2"), "do not match their SHA-256"),
+        (first_block(b"opgen bundle 2"), "do not match their digest"),
         (first_block(b"opgen bundle 2") + b"more", "has 4100 bytes and was written with 4096"),
         (first_block(b"opgen bundle 2").replace(b"bytes", b"data 9 8\nbytes"), "not an opgen bundle"),
         *((first_block(b"opgen bundle 2").replace(b"bytes 4096\n", b"bytes 8192\n" + ranges).ljust(8192, b"\0"), "contradicts itself")

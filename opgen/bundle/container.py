@@ -6,18 +6,19 @@ are then plain bytes at known offsets, and HDF5 is needed only for the skeleton 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 
+from opgen.bundle.digest import Digest, digest_of
 from opgen.bundle.dtypes import BundleError, hdf5_type, numpy_dtype
 from opgen.bundle.interrupts import held_back
 from opgen.bundle.pools import checked
@@ -25,8 +26,8 @@ from opgen.model import unkept
 
 FIRST_BLOCK = 4096
 """Bytes before HDF5's own, holding what is checked before HDF5 sees the file."""
-FIELD = (39, 103)
-"""Where the digest of the file stands in the first block: 64 hexadecimal digits."""
+FIELD = (37, 69)
+"""Where the digest of the file stands in the first block: 32 hexadecimal digits."""
 PAGE = 4096
 """Bytes; datasets of so many and more begin at a multiple, and a blob has a multiple."""
 FORMAT_VERSION = 2
@@ -34,7 +35,7 @@ RESERVED = ("format", "format_version", "opgen_version", "complete", "digest")
 """Attributes that no caller may give."""
 
 _OPTIONS: dict[str, Any] = {"libver": ("v110", "v110"), "locking": False}
-UNKNOWN = "0" * 64
+UNKNOWN = "0" * 32
 """What stands for the digest of a file that is not whole yet."""
 _TEXT, _HEADERS = 48, 1 << 16
 """Bytes that HDF5 needs beside each text, and for everything else of its own, at most."""
@@ -109,22 +110,21 @@ def _find_room(path: Path, texts: int, size: int) -> None:
 
 
 def digests_dtype(names: Iterable[str]) -> np.dtype:
-    """The type of ``/digests``: the name of a table and its SHA-256."""
+    """The type of ``/digests``: the name of a table and its XXH3."""
     width = max((len(name.encode()) for name in (*names, "strings")), default=1)
-    return np.dtype([("table", h5py.string_dtype("utf-8", width)), ("sha256", h5py.string_dtype("ascii", 64))])
+    return np.dtype([("table", h5py.string_dtype("utf-8", width)), ("xxh3", h5py.string_dtype("ascii", 32))])
 
 
 def digests(attributes: Mapping[str, Any], tables: Mapping[str, np.ndarray], strings: list[str]) -> np.ndarray:
     """``/digests``: of the root's attributes (named ``/``), of the texts, and of each table's bytes."""
-    found = {"/": hashlib.sha256(_canonical(attributes)).hexdigest()}
-    found["strings"] = hashlib.sha256(b"".join(text.encode() + b"\0" for text in strings)).hexdigest()
-    found |= {name: hashlib.sha256(t.tobytes()).hexdigest() for name, t in tables.items()}
-    return np.array([(n.encode(), d.encode()) for n, d in found.items()], dtype=digests_dtype(tables))
+    found = {"/": digest_of(_canonical(attributes)), "strings": digest_of(b"".join(text.encode() + b"\0" for text in strings))}
+    found |= {name: digest_of(np.ascontiguousarray(table).view(np.uint8).data) for name, table in tables.items()}
+    return np.array([(name.encode(), digest.hex().encode()) for name, digest in found.items()], dtype=digests_dtype(tables))
 
 
 def root_digest(table: np.ndarray) -> str:
-    """The digest over ``/digests``: lines of name, space, SHA-256."""
-    return hashlib.sha256(b"".join(name + b" " + digest + b"\n" for name, digest in table.tolist())).hexdigest()
+    """The SHA-256 of ``/digests``, as lines of name, space, digits: what the contents of a file are known by."""
+    return sha256(b"".join(name + b" " + digest + b"\n" for name, digest in table.tolist())).hexdigest()
 
 
 def write_at(fd: int, data: Any, offset: int) -> None:
@@ -157,8 +157,8 @@ def seal(skeleton: Skeleton, kind: str, table: np.ndarray) -> str:
 
 
 def file_digest(fd: int, ranges: Iterable[tuple[int, int]], size: int) -> str:
-    """SHA-256 of every byte of a file but its own field and the blobs, whose tensors have digests in the tables."""
-    digest = hashlib.sha256()
+    """XXH3 of every byte of a file but its own field and the blobs, whose tensors have digests in the tables."""
+    digest = Digest()
     at = 0
     for start, end in (FIELD, *ranges, (size, size)):
         while at < start:
@@ -173,7 +173,7 @@ def file_digest(fd: int, ranges: Iterable[tuple[int, int]], size: int) -> str:
 
 def first_block(kind: str, skeleton: Skeleton, request: str = "") -> bytes:
     """What stands before HDF5's own bytes while the digest of the file is not known."""
-    lines = [f"opgen {kind} {FORMAT_VERSION}".ljust(31), f"sha256 {UNKNOWN}", f"bytes {skeleton.size}"]
+    lines = [f"opgen {kind} {FORMAT_VERSION}".ljust(31), f"xxh3 {UNKNOWN}", f"bytes {skeleton.size}"]
     lines += [f"data {start} {end}" for start, end in skeleton.ranges]
     lines += [f"request {request}"] if request else []
     return "\n".join([*lines, ""]).encode().ljust(FIRST_BLOCK, b"\0")

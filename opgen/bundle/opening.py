@@ -16,8 +16,9 @@ from opgen.bundle import container
 from opgen.bundle.dtypes import BundleError, numpy_dtype
 from opgen.bundle.interrupts import held_back
 
-_FIRST = re.compile(
-    rb"opgen (?P<kind>\w+) (?P<version>\d+) *\nsha256 (?P<digest>[0-9a-f]{64})\nbytes (?P<size>\d+)\n"
+_FIRST = re.compile(rb"opgen (?P<kind>\w+) (?P<version>\d+) *\n")
+_SECOND = re.compile(
+    rb"xxh3 (?P<digest>[0-9a-f]{32})\nbytes (?P<size>\d+)\n"
     rb"(?P<ranges>(?:data \d+ \d+\n)*)(?:request [0-9a-f]{64}\n)?\0*\Z"
 )
 _WRITES = {"bundle": "opgen generate writes one", "results": "opgen run writes one, and so does opgen.Results"}
@@ -78,15 +79,16 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
         size = os.fstat(fd).st_size
     except OSError as error:
         raise BundleError(f"{path}: cannot read: {error.strerror}") from None
-    found = _FIRST.match(block)
+    first = _FIRST.match(block)
+    found = first and _SECOND.match(block, first.end())
+    if first is not None and first["kind"].decode() != kind:
+        raise BundleError(f"{path}: is an opgen {first['kind'].decode()} file, not a {kind} file; {_WRITES[kind]}")
+    if first is not None and int(first["version"]) != container.FORMAT_VERSION:
+        newer = int(first["version"]) > container.FORMAT_VERSION
+        advice = "is newer than this opgen: update opgen" if newer else "was never released, and opgen does not read it: write it again"
+        raise BundleError(f"{path}: format {int(first['version'])} {advice}")
     if found is None or len(block) < container.FIRST_BLOCK:
         raise BundleError(f"{path}: not an opgen {kind} file, or its beginning is damaged; {_WRITES[kind]}")
-    if found["kind"].decode() != kind:
-        raise BundleError(f"{path}: is an opgen {found['kind'].decode()} file, not a {kind} file; {_WRITES[kind]}")
-    if (version := int(found["version"])) != container.FORMAT_VERSION:
-        newer = version > container.FORMAT_VERSION
-        raise BundleError(f"{path}: format {version} is {'newer' if newer else 'older'} than this opgen reads: "
-                          f"{'update opgen' if newer else 'write the file again'}")  # fmt: skip
     if found["digest"].decode() == container.UNKNOWN:
         raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
     if int(found["size"]) != size:
@@ -96,7 +98,7 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
         raise BundleError(f"{path}: damaged: its first block contradicts itself")
     ranges = tuple(zip(numbers[::2], numbers[1::2], strict=True))
     if container.file_digest(fd, ranges, size) != found["digest"].decode():
-        raise BundleError(f"{path}: damaged: its bytes do not match their SHA-256")
+        raise BundleError(f"{path}: damaged: its bytes do not match their digest")
     return ranges
 
 
