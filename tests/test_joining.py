@@ -148,10 +148,13 @@ def test_what_can_be_gone_on_from_is_not_dropped(bundle: Bundle, tmp_path: Path,
         with pytest.raises(BundleError, match=held):
             write_it()
         assert left.read_bytes() == before and not out.exists()
-    left.write_bytes(b"opgen bundle 1\nrequest of somebody\n")
-    with pytest.raises(BundleError, match="joined.h5.partial: holds an unfinished bundle, which opgen generate --resume goes on from"):
-        join(shares, out)
-    assert left.exists() and len(os.listdir("/proc/self/fd")) == descriptors
+    left.write_bytes(b"opgen bundle 2\nrequest of somebody\n")
+    create = opgen.Results.create
+    for write_it in (lambda: join(shares, out), lambda: create(out, bundle), lambda: create(out, bundle, resume=True)):
+        with pytest.raises(BundleError, match="joined.h5.partial: holds an unfinished bundle, which opgen generate --resume goes on from"):
+            write_it()
+        assert left.read_bytes() == b"opgen bundle 2\nrequest of somebody\n" and not out.exists()
+    assert len(os.listdir("/proc/self/fd")) == descriptors
     join(shares, out, force=True)
     assert not left.exists()
     begun(tmp_path / "suite.h5", bundle, ["one/call"])

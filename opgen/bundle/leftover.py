@@ -8,16 +8,17 @@ from opgen.bundle.dtypes import BundleError
 from opgen.bundle.ledger import Ledger
 
 
-def refuse(claim: Claim, force: bool, *, bundles: bool = True) -> None:
-    """BundleError, and the claim is let go of, where the unfinished file holds answers, or, with ``bundles``, a bundle."""
-    found = "" if force else _held(claim, bundles)
+def refuse(claim: Claim, force: bool, *, bundles: bool = True, answers: bool = True) -> None:
+    """BundleError, and the claim is let go of, where the unfinished file holds a bundle or answers, each if the writer does not go on
+    from it by itself."""
+    found = "" if force else _held(claim, bundles, answers)
     if found:
         claim.leave()
         raise BundleError(f"{claim.partial}: holds {found} goes on from; name another file, or --force drops it")
 
 
-def _held(claim: Claim, bundles: bool) -> str:
+def _held(claim: Claim, bundles: bool, answers: bool) -> str:
     if resuming.begun(claim):
         return "an unfinished bundle, which opgen generate --resume" if bundles else ""
-    answers = len(Ledger(claim.partial, claim.fd).answers)
-    return f"{answers} answers of an unfinished run, which opgen run --resume" if answers else ""
+    number = len(Ledger(claim.partial, claim.fd).answers) if answers else 0
+    return f"{number} answers of an unfinished run, which opgen run --resume" if number else ""

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 import opgen
-from opgen.bundle import answered, checks, container
+from opgen.bundle import answered, checks, container, leftover
 from opgen.bundle.answered import Answer, Output
 from opgen.bundle.claim import Claim, one_line
 from opgen.bundle.digest import digest_of
@@ -42,6 +42,7 @@ class Results:
         self._again: set[int] = set()
         self._worth = resume  # whether the unfinished file holds what no other file does
         self._claim: Claim | None = Claim(self.path, 0, force or resume, "force=True")
+        leftover.refuse(self._claim, force, answers=False)
         try:
             with one_line(self.path):
                 self._ledger = Ledger(self._claim.partial, self._claim.fd)
