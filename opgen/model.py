@@ -235,8 +235,8 @@ class FileError(Exception):
         self.problems = problems
 
     def __reduce__(self) -> tuple[type[FileError], tuple[list[Problem]]]:
-        """Another process gets the problems, not their text."""
-        return type(self), (self.problems,)
+        """Another process gets the problems, not their text, nor what a kind of this error knows besides."""
+        return FileError, (self.problems,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from opgen.calls.table import from_calls
+from opgen.enumeration.enumerator import enumerate_calls
 from opgen.judge.oracle import judge
 from opgen.language.formulas import Value
+from opgen.page import specfile
 from opgen.planning.choices import Choices
 from opgen.planning.edits import Edits
+from opgen.planning.plan import read_plan
 from opgen.planning.proposals import FOLLOW, FREEZE, HOLD
 from tests.suites import PAGES, page, plan, suite
 
@@ -101,3 +105,51 @@ def test_every_field_of_a_column_has_a_value_per_row(pooling: Choices) -> None:
     assert len(table) == 5
     for column in table.columns.values():
         assert all(len(getattr(column, f.name)) == 5 for f in fields(column))
+
+
+WHOLE = """
+api: aclnnWholeBackward
+page: none
+products: [ascend910, ascend910b, ascend310p, ascend910_93]
+parameters:
+  g: {kind: tensor, dtype: [FLOAT], format: [ND], shape: {1: [N]}}
+  w: {kind: tensor, null: true, dtype: [FLOAT], format: [ND], shape: {1: [N]}}
+  k: {kind: int_array, length: [1, 2], items: {1: [b], 2: [a, b]}}
+  mask: {kind: bool_array, length: [2]}
+rules: {RULES}
+returns:
+  assumed: [product, g.dtype, g.format, g.rank, g.null, w.dtype, w.format, w.rank, w.shape, k.null, k.length, mask.null, mask.length, rule]
+"""
+TIERS = "tiers: {smoke: {strength: 2, limits: 0}, standard: {strength: 2, limits: 0}, full: {strength: 2, limits: 0}}\n"
+
+
+def made(rule: str, axes: str, folder: Path) -> set[tuple[object, ...]]:
+    """The calls that a plan of some axes makes of a page with one rule, by what the axes choose."""
+    file = folder / "plan.yaml"
+    file.write_text(f"op: aclnnWholeBackward\naxes:\n{axes}{TIERS}", encoding="utf-8")
+    found = enumerate_calls(specfile.loads(WHOLE.replace("RULES", f"rule: {{{rule}}}"), "whole", "whole.yaml"), read_plan(file), "smoke")
+    return {(call.args["w"] is None, call.args["mask"], call.args["k"], call.args["g"].shape) for call in found.table.calls()}
+
+
+@pytest.mark.parametrize("require", ["mask[1] == False", "False == mask[1]", "mask[1] != True", "mask[1] in (False,)"])
+def test_an_equality_does_not_undo_a_list_that_is_chosen_whole(require: str, tmp_path: Path) -> None:
+    axes = "  w.null: [false, true]\n  N: [3, 5]\n  mask: [[true, true], [true, false], [false, true]]\n"
+    calls = made(f"when: w.null, require: '{require}'", axes, tmp_path)
+    masks = {(null, mask) for null, mask, *_ in calls}
+    assert masks == {(False, (True, True)), (False, (True, False)), (False, (False, True)), (True, (True, False))}
+    assert {(null, shape) for null, _, _, shape in calls} == {(null, (n,)) for null in (False, True) for n in (3, 5)}
+
+
+@pytest.mark.parametrize(
+    ("equality", "axes", "expected"),
+    [
+        ("N == b", "  k: [[3], [2, 5]]\n", {((3,), (3,)), ((2, 5), (5,))}),
+        ("N == b", "  k: [[3], [2, 5]]\n  w.null: [true]\n", {((3,), (3,)), ((2, 5), (5,))}),
+        ("b == N", "  N: [3, 5]\n", {((1, 3), (3,)), ((1, 5), (5,))}),
+        ("b == N", "  g.shape: ['(3,)', '(5,)']\n", {((1, 3), (3,)), ((1, 5), (5,))}),
+    ],
+)
+def test_what_is_chosen_whole_says_its_slots_and_letters(
+    equality: str, axes: str, expected: set[tuple[object, ...]], tmp_path: Path
+) -> None:
+    assert {call[2:] for call in made(f"require: {equality}", axes, tmp_path)} == expected

@@ -13,9 +13,11 @@ from click.testing import CliRunner
 from opgen.calls.jsonl import read_calls
 from opgen.cli import main
 from opgen.interop import atk
+from opgen.interop.complete import Partial, complete
 from opgen.interop.imported import Imported
 from opgen.judge.judging import judge_calls
 from opgen.model import Call, FileError, TensorDesc
+from opgen.page import specfile
 from opgen.page.book import book
 
 Case = dict[str, Any]
@@ -327,3 +329,25 @@ def test_standard_output(tmp_path: Path) -> None:
     args = ["import", "atk", str(tmp_path / "cases.json"), "--product", "ascend910b", "-o", "-", "--quiet"]
     shown = CliRunner().invoke(main, args, prog_name="opgen")
     assert json.loads(shown.stdout)["id"] == "1" and shown.stderr == ""
+
+
+def test_a_dtype_that_stands_alone_in_its_list_is_the_dtype() -> None:
+    text = """
+api: aclnnOneBackward
+page: none
+products: [ascend910, ascend910b, ascend310p, ascend910_93]
+parameters:
+  g: {kind: tensor, dtype: [FLOAT16, FLOAT], format: [ND], shape: {1: [N]}}
+  out: {kind: output, dtype: [LIST], format: [ND], shape: {1: [N]}}
+returns: {assumed: [product, g.dtype, g.format, g.rank, g.null, out.dtype, out.format, out.rank, out.shape, out.null]}
+"""
+
+    def completed(dtypes: str) -> tuple[str, TensorDesc | None]:
+        spec = specfile.loads(text.replace("LIST", dtypes), "one", "one.yaml")
+        one = Partial(Call("aclnnOneBackward", "ascend910b", {"g": TensorDesc((3,), "FLOAT16", "ND"), "out": None}))
+        one.lacks("out")
+        (reason,) = complete(spec, [one])
+        return reason, one.call.args["out"]
+
+    assert completed("FLOAT") == ("", TensorDesc((3,), "FLOAT", "ND"))
+    assert completed("FLOAT16, FLOAT")[0].startswith("out is missing, and the page does not say its dtype")

@@ -227,6 +227,8 @@ BAD = [
     (KERNEL | {"attributes": "7"}, "attributes: expects a dictionary, not 7"),
     (KERNEL | {"input_ori_shapes": "((2,), (2,), (2,), (2,), (2,))"}, "input_ori_shapes: [2] has no N and C"),
     (KERNEL | {"input_ori_shapes": "(('x',),)"}, "input_ori_shapes: ('x',) is no shape"),
+    (KERNEL | {"output_ori_shapes": "((2.5,),)"}, "output_ori_shapes: (2.5,) is no shape"),
+    (KERNEL | {"input_dtypes": "('float16', 'float32')"}, "input_dtypes: 2 for 5 inputs"),
     (KERNEL | {"input_ori_shapes": "7"}, "input_ori_shapes: expects a tuple, not 7"),
     (KERNEL | {"input_ori_shapes": "((2, 3)"}, "input_ori_shapes: is no Python literal"),
     (POOL_KERNEL | {"output_ori_shapes": "((2, 4, 4, 4),)"}, "extents [2, 4, 4, 4] of NDHWC are none of NCHW"),

@@ -65,7 +65,7 @@ def test_an_exception_keeps_what_was_answered(bundle: Bundle, tmp_path: Path, ex
         for name in names:
             results.add(name, **answers(bundle)[name])
         raise kind
-    assert raised.value.__notes__ == [f"{path}: has the 4 answers so far; resume=True goes on from them"]
+    assert raised.value.__notes__ == [f"{path}: has the 4 answers so far; --resume (resume=True) goes on from them"]
     assert os.listdir(tmp_path) == ["r.h5"] and verify(path) == []
     missing = [name for name in bundle.ids if name not in names]
     assert opgen.diff(bundle, path, cases=missing).totals == {"missing": len(missing)}

@@ -41,6 +41,16 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return write(tmp_path_factory.mktemp("whole") / "whole.h5").read_bytes()
 
 
+def test_what_generate_left_unfinished_is_not_replaced(parts: list[Path], whole: bytes, tmp_path: Path) -> None:
+    left = tmp_path / "joined.h5.partial"
+    left.write_bytes(b"opgen bundle 2\nrequest of somebody\n")
+    with pytest.raises(BundleError, match=r"joined.h5.partial: holds an unfinished bundle, which opgen generate --resume goes on from"):
+        merge(parts, tmp_path / "joined.h5")
+    assert left.read_bytes() == b"opgen bundle 2\nrequest of somebody\n"
+    merge(parts, tmp_path / "joined.h5", force=True)
+    assert (tmp_path / "joined.h5").read_bytes() == whole and not left.exists()
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 def test_all_parts_in_any_order_are_the_whole(parts: list[Path], whole: bytes, tmp_path: Path, order: tuple[int, ...]) -> None:
     told: list[int] = []

@@ -321,6 +321,15 @@ def test_shapes_are_compared_by_rank_and_extents() -> None:
     assert terms.relation("x.shape != (a, 3)", Names()).read(view).data.tolist() == [False, True, True, True]
 
 
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [("len(p)", True), ("x.rank", True), ("a % 16", True), ("(a + b) % 2", True), ("a % b", False), ("a % (0 - 3)", False), ("a", False),
+     ("lowest(p)", False), ("a % 16 - 1", False), ("x.shape[-1]", False)],
+)  # fmt: skip
+def test_what_counts_is_never_below_zero(text: str, counts: bool) -> None:
+    assert terms.term(text, Names()).counts is counts
+
+
 @pytest.mark.parametrize(("text", "bare"), [("a == b + 1", True), ("x.shape[-1] == b", True), ("len(p) == 1", True), ("a + 1 == b", False)])
 def test_a_bare_name_on_the_left_is_told_apart(text: str, bare: bool) -> None:
     assert terms.relation(text, Names()).bare is bare

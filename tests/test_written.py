@@ -150,11 +150,15 @@ def test_a_text_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert path.read_text() == "other" and list(tmp_path.iterdir()) == [path]
 
 
-def test_answers_that_a_run_drops_are_told(here: Path) -> None:
+def test_answers_are_dropped_only_where_that_is_asked_for_and_told(here: Path) -> None:
     results = opgen.Results.create("new.h5", "b.h5")
     results.add("pad", 0)
     results._let_go()
+    left = Path("new.h5.partial").read_bytes()
     done = run("run", "b.h5", "--backend", "mutant:nothing", "-o", "new.h5")
-    assert done.stderr.splitlines()[:2] == [
-        "new.h5: 1 answers of an unfinished run were dropped, which --resume would have kept", "new.h5: 1 ran"
+    held = "new.h5.partial: holds 1 answer of an unfinished run, which opgen run --resume goes on from; name another file, or --force drops"
+    assert done.exit_code == 2 and done.stderr == f"{held} it\n" and Path("new.h5.partial").read_bytes() == left
+    done = run("run", "b.h5", "--backend", "mutant:nothing", "-o", "new.h5", "--force")
+    assert done.exit_code == 0 and done.stderr.splitlines()[:2] == [
+        "new.h5: dropped 1 answer of an unfinished run, which --resume would have kept", "new.h5: 1 ran"
     ]  # fmt: skip

@@ -98,17 +98,11 @@ def _outside(guard: Guard, away: np.ndarray, outside: np.ndarray, judged: Judgem
         step = _step(guard, judged)
         yield "one step beyond", outside & (np.abs(away) < step if relation.operator in ("<", ">") else np.abs(away) <= step)
     elif relation.left.kind == "int" and relation.operator in ("==", "in"):
-        if not _counts_from_zero(guard):
+        if not (relation.left.counts and any(right.text == "0" for right in relation.right)):
             yield "below", outside & (away < 0)
         yield "above", outside & (away > 0)
     else:
         yield "broken", outside
-
-
-def _counts_from_zero(guard: Guard) -> bool:
-    """Whether a rank or a length may be 0: then nothing lies below."""
-    counted = any(what in ("len", "rank") for _, what in guard.require.left.refs)
-    return counted and any(right.text == "0" for right in guard.require.right)
 
 
 def _step(guard: Guard, judged: Judgement) -> float:

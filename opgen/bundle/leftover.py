@@ -21,4 +21,4 @@ def _held(claim: Claim, bundles: bool, answers: bool) -> str:
     if resuming.begun(claim):
         return "an unfinished bundle, which opgen generate --resume" if bundles else ""
     number = len(Ledger(claim.partial, claim.fd).answers) if answers else 0
-    return f"{number} answers of an unfinished run, which opgen run --resume" if number else ""
+    return f"{number} {'answer' if number == 1 else 'answers'} of an unfinished run, which opgen run --resume" if number else ""

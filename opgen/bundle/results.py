@@ -42,7 +42,7 @@ class Results:
         self._again: set[int] = set()
         self._worth = resume  # whether the unfinished file holds what no other file does
         self._claim: Claim | None = Claim(self.path, 0, force or resume, "force=True")
-        leftover.refuse(self._claim, force, answers=False)
+        leftover.refuse(self._claim, force, answers=not resume)
         try:
             with one_line(self.path):
                 self._ledger = Ledger(self._claim.partial, self._claim.fd)
@@ -171,7 +171,7 @@ class Results:
         elif self._claim is not None:
             try:
                 self.close()
-                error.add_note(f"{self.path}: has the {len(self)} answers so far; resume=True goes on from them")
+                error.add_note(f"{self.path}: has the {len(self)} answers so far; --resume (resume=True) goes on from them")
             except BundleError as failure:
                 error.add_note(str(failure))
 

@@ -52,7 +52,7 @@ class Writer:
         self._keep = keep
         self._journal = Journal(self._tables.tables["tensors"])
         self._claim: Claim | None = Claim(self.path, layout.bytes, force)
-        leftover.refuse(self._claim, force, bundles=False)
+        leftover.refuse(self._claim, force, bundles=not keep)
         try:
             with one_line(self.path):
                 found = self._tables
@@ -86,7 +86,7 @@ class Writer:
         if kind is None:
             self.close()
         else:
-            self._stop()
+            self._stop(error)
 
     @property
     def written(self) -> np.ndarray:
@@ -141,8 +141,8 @@ class Writer:
                 digests = container.digests(self.header, found.tables, found.strings)
                 self.digest = container.seal(self._skeleton, "bundle", digests)
                 claim.keep()
-        except BaseException:
-            self._stop()
+        except BaseException as error:
+            self._stop(error)
             raise
         self._claim = None
 
@@ -154,9 +154,11 @@ class Writer:
             self._claim.drop()
             self._claim = None
 
-    def _stop(self) -> None:
-        """Give up, and leave what is there to whoever resumes."""
+    def _stop(self, error: BaseException | None) -> None:
+        """Give up for an error, and leave what is there to whoever resumes."""
         if self._keep and self._claim is not None and self._done.any():
+            if error is not None:
+                error.add_note(f"{self._claim.partial}: holds what is done; the same command with --resume goes on from it")
             self._journal.write(self._claim.fd, self._skeleton.offsets["tensors"])
             self._claim.leave()
             self._claim = None

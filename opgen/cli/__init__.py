@@ -135,13 +135,14 @@ def _good_order() -> Iterator[None]:
 
 def _stop(error: BaseException) -> NoReturn:
     """Raise what ends the program in good order; a fault of opgen's own keeps its traceback."""
+    notes = getattr(error, "__notes__", ())
     if isinstance(error, (KeyboardInterrupt, EOFError)):
-        raise Interrupted("interrupted") from None
+        raise Interrupted(*notes, "interrupted") from None
     if isinstance(error, OSError) and error.filename is None and error.errno in (errno.EPIPE, errno.ENOSPC):
         _close_stdout()
     lines = _lines(error)
     if lines is not None:
-        raise Stop(*lines) from None
+        raise Stop(*lines, *notes) from None
     if not isinstance(error, Exception):
         raise error
     import traceback

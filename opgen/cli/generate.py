@@ -36,7 +36,7 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
 
     from opgen import terminal
     from opgen.adequacy import census
-    from opgen.bundle.claim import partial, refuse
+    from opgen.bundle.claim import refuse
     from opgen.cli import console
     from opgen.computation import engine
     from opgen.suites.header import header
@@ -49,16 +49,11 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
     suite = request.suite()
     for line in remarks(request, suite):
         console.note(line, quiet)
-    try:
-        with console.progress("cases", len(suite.cases), quiet) as advance:
-            engine.write(
-                suite, path, header(request, suite, seed), seed=seed, workers=workers or os.cpu_count() or 1, dask=dask, force=force,
-                resume=resume, progress=advance,
-            )  # fmt: skip
-    except BaseException:
-        if partial(path).exists():
-            console.note(f"{partial(path)}: holds what is done; the same command with --resume goes on from it", quiet)
-        raise
+    with console.progress("cases", len(suite.cases), quiet) as advance:
+        engine.write(
+            suite, path, header(request, suite, seed), seed=seed, workers=workers or os.cpu_count() or 1, dask=dask, force=force,
+            resume=resume, progress=advance,
+        )  # fmt: skip
     if not quiet:
         counted = census.census(suite)
         console.messages().print(census_table(counted))

@@ -42,6 +42,7 @@ def command(
     from opgen.cli.console import note, progress
     from opgen.devices import backend as find
     from opgen.devices.run import run
+    from opgen.terminal import counted
 
     refuse(output, force or resume)
     with opgen.open(bundle) as file:
@@ -50,7 +51,7 @@ def command(
         with progress("cases", len(wanted), quiet) as advance:
             tally = run(file, found, output, device=device, cases=wanted, timeout=timeout, resume=resume, force=force, progress=advance)
     if dropped := tally.pop("dropped", 0):
-        note(f"{output}: {dropped} answers of an unfinished run were dropped, which --resume would have kept", quiet)
+        note(f"{output}: dropped {counted(dropped, 'answer')} of an unfinished run, which --resume would have kept", quiet)
     note(f"{output}: {', '.join(f'{count} {kind}' for kind, count in sorted(tally.items()) if count) or 'no case'}", quiet)
     with opgen.Results.open(output) as written:
         note(f"{output}: {written.header.get('note')}", quiet or "note" not in written.header)

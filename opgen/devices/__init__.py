@@ -1,7 +1,8 @@
 """Backends: what runs the cases of a bundle. One module of this folder each, :data:`BACKENDS` by name.
 
 A backend is a module with ``run(bundle, results, *, cases, device, timeout, progress)``. It adds one answer per case to ``results``,
-whatever the device does, and tells ``progress`` the id of each; what it cannot run has the status ``skipped`` and a reason.
+whatever the device does unless it is lost, and tells ``progress`` the id of each; what it cannot run has the status ``skipped`` and a
+reason.
 """
 
 from __future__ import annotations

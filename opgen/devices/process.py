@@ -32,7 +32,7 @@ _TAIL = 400
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one request; a status is a number, ``crash`` or ``timeout``."""
+    """What came of one request; a status is a number, or one of :data:`opgen.model.STATUS_WORDS`."""
 
     status: Code
     run_status: Code | None

@@ -61,7 +61,6 @@ class Report:
 
     cover: Cover | None = None
     model: Model | None = None
-    axes: list[str] = field(default_factory=list)
     levels: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     dropped: int = 0
     left_out: int = 0
@@ -87,7 +86,7 @@ def enumerate_calls(spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call
     """Every call that a tier of a plan makes for one page. What the legal ones of ``given`` cover already is not made again."""
     tier = plan.tiers[tier_name]
     choices = Choices(spec, plan, tier_name)
-    report = Report(axes=[axis.name for axis in choices.axes], sampled=choices.constraints.sampled)
+    report = Report(sampled=choices.constraints.sampled)
     rows, own = _legal_rows(choices, tier, report, _seeds(choices, given, report))
     draft = choices.draft(rows)
     legal = judge(spec, draft.table())

@@ -1,7 +1,7 @@
 """What another tool's case leaves unsaid, said by the page: shapes, dtypes and formats that its equalities define.
 
-``gradInput.shape == self.shape`` holds a call against the page, and also says what a missing gradInput is. Works on whole
-columns and knows no operator. What no equality defines stays open, and the case is named with that reason.
+``gradInput.shape == self.shape`` holds a call against the page, and also says what a missing gradInput is; so does a list of a
+single dtype. Works on whole columns and knows no operator. What nothing defines stays open, and the case is named with that reason.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def _round(spec: Spec, waiting: list[Partial]) -> bool:
     found: list[dict[Reference, Any]] = [{} for _ in waiting]
     names = {name for one in waiting for name, fact in one.open if fact == "shape"}
     for reference in [*{r: 0 for one in waiting for r in sorted(one.open)}, *((name, "rank") for name in sorted(names))]:
-        for guard in spec.equalities.get(reference, ()):
+        only = [guard for guard in spec.memberships.get(reference, ()) if len(guard.require.right) == 1]
+        for guard in (*spec.equalities.get(reference, ()), *only):
             needs = set(guard.require.right[0].refs)
             needs |= set(guard.when.refs if guard.when else ()) - {(reference[0], "rank")}
             value = guard.require.right[0].value(base)

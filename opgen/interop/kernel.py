@@ -79,12 +79,16 @@ def _kernel(row: Mapping[str, str]) -> Kernel:
 
     attributes = cells_dict(row.get("attributes", ""))
     inputs, outputs = cells("input_ori_shapes", "input_shapes"), cells("output_ori_shapes", "output_shapes")
-    for shape in (*inputs, *outputs):
-        if shape is not None and not (isinstance(shape, (list, tuple)) and all(type(v) is int for v in shape)):
-            raise Unreadable(f"input_ori_shapes: {shown(shape)} is no shape")
+    for column, shapes in (("input_ori_shapes", inputs), ("output_ori_shapes", outputs)):
+        for shape in shapes:
+            if shape is not None and not (isinstance(shape, (list, tuple)) and all(type(v) is int for v in shape)):
+                raise Unreadable(f"{column}: {shown(shape)} is no shape")
+    dtypes = _spread(cells("input_dtypes"), len(inputs))
+    if len(dtypes) < len(inputs):
+        raise Unreadable(f"input_dtypes: {len(dtypes)} for {len(inputs)} inputs")
     return Kernel(
-        values.listed(inputs), values.listed(outputs), _spread(cells("input_ori_formats", "input_formats"), len(inputs)),
-        _spread(cells("output_ori_formats", "output_formats"), len(outputs)), _spread(cells("input_dtypes"), len(inputs)), attributes,
+        values.listed(inputs), values.listed(outputs), _formats(cells("input_ori_formats", "input_formats"), len(inputs)),
+        _formats(cells("output_ori_formats", "output_formats"), len(outputs)), dtypes, attributes,
     )  # fmt: skip
 
 
@@ -96,8 +100,13 @@ def cells_dict(cell: str) -> Mapping[str, Any]:
 
 
 def _spread(words: list[Any], count: int) -> list[str]:
-    words = words * count if len(words) == 1 else words
-    return [str(word) for word in words] + ["ND"] * (count - len(words))
+    """A word for each; a single one is that of all."""
+    return [str(word) for word in (words * count if len(words) == 1 else words)]
+
+
+def _formats(words: list[Any], count: int) -> list[str]:
+    """A format for each, ND for those that have none."""
+    return _spread(words, count) + ["ND"] * (count - len(words) if len(words) != 1 else 0)
 
 
 def _tensor(kernel: Kernel, place: int, axes: str, output: bool = False) -> dict[str, Any]:

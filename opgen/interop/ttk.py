@@ -111,7 +111,7 @@ def _reader(row: Row, found: Found, book: Book, products: Sequence[str]) -> Call
 
 
 def _products(cell: str) -> list[str]:
-    """Products of ``soc_series``: those named, or where names carry a minus all others."""
+    """Products of ``soc_series``: those that it names; a name with a minus takes one away."""
     if not cell:
         return []
     series = cell_value("soc_series", cell)

@@ -142,7 +142,7 @@ class Compiler:
             if base in self.scope.names():
                 raise failure(node, f"{base} has no such property")
             raise TermError(f"no such name '{base}'{did_you_mean(base, self.scope.names())}")
-        return Term(ast.unparse(node), kind, (ref,), lambda view: view.get(ref))
+        return Term(ast.unparse(node), kind, (ref,), lambda view: view.get(ref), ref[1] in ("rank", "numel"))
 
     def arithmetic(self, node: ast.BinOp) -> Term:
         sign = _ARITHMETIC.get(type(node.op))
@@ -166,8 +166,8 @@ class Compiler:
             self.whole(node.left, node.right)
             if not (right.refs or right.read(Columns()).data):
                 raise failure(node, "divides by zero")
-        apply = operate[sign]
-        return Term(ast.unparse(node), "int", refs, lambda view: apply(left.read(view), right.read(view)))
+        apply, counts = operate[sign], sign == "%" and not right.refs and bool(right.read(Columns()).data > 0)
+        return Term(ast.unparse(node), "int", refs, lambda view: apply(left.read(view), right.read(view)), counts)
 
     def whole(self, *nodes: ast.expr) -> None:
         """Refuse fractions where only whole numbers make sense."""
@@ -185,7 +185,7 @@ class Compiler:
             ref = (node.args[0].id, name)
             if self.scope.kind(ref) is None:
                 raise failure(node, f"{name} takes the name of a parameter{did_you_mean(node.args[0].id, self.scope.names())}")
-            return Term(ast.unparse(node), "int", (ref,), lambda view: view.get(ref))
+            return Term(ast.unparse(node), "int", (ref,), lambda view: view.get(ref), name == "len")
         formula = FORMULAS.get(name)
         if formula is None:
             raise failure(node, f"no such function{did_you_mean(name, FORMULAS)}")

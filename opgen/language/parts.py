@@ -48,7 +48,8 @@ INEQUALITIES = ("<", "<=", ">", ">=")
 
 @dataclass(frozen=True)
 class Term:
-    """A compiled term. ``kind`` is int, bool, dtype, format, product or shape; ``refs`` are the names it reads.
+    """A compiled term. ``kind`` is int, bool, dtype, format, product or shape; ``refs`` are the names it reads; ``counts``: it counts or is
+    what a division by a positive constant leaves, and so never below 0.
 
     To compare, :attr:`read` gives what it says, perhaps with a divisor; to say what a name is, :meth:`value` gives a whole number.
     """
@@ -57,6 +58,7 @@ class Term:
     kind: str
     refs: tuple[Reference, ...]
     read: Callable[[View], Value]
+    counts: bool = False
 
     def value(self, view: View) -> Value:
         """The same without a divisor; unbound where that is no whole number."""

@@ -7,7 +7,7 @@ what it was keeps its digests. Of a page whose lines were altered since, everyth
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
@@ -26,10 +26,10 @@ from opgen.resources import specs_folder
 from opgen.suites.suite import Batch, Suite, plan_suite
 
 _PACKAGE = Path(__file__).parents[1]
-DATA = ("numbers", "computation")
+DATA = ("numbers", "computation", "model.py")
 """Where inputs, goldens and bounds are made of cases."""
 CASES = (
-    "suites", "enumeration", "covering", "planning", "judge", "page", "language", "calls", "yamlfile.py", "resources.py", "model.py"
+    "suites", "enumeration", "covering", "planning", "judge", "page", "language", "calls", "yamlfile.py", "resources.py"
 )  # fmt: skip
 """Where it is decided which cases there are and what is expected of them."""
 
@@ -57,7 +57,7 @@ class Refreshed:
 
 
 def refresh(
-    pages: Iterable[tuple[Spec, Plan]], tier: str, old: Lock, *, seed: int = 0, everything: bool = False, bundle: Bundle | None = None,
+    pages: Sequence[tuple[Spec, Plan]], tier: str, old: Lock, *, seed: int = 0, everything: bool = False, bundle: Bundle | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Refreshed:
     """Hold a tier of some pages against a lock. ``everything`` trusts no key and computes all cases again.
@@ -206,7 +206,7 @@ def _changes(before: Mapping[str, Entry], after: Mapping[str, Entry], why: tuple
     return found
 
 
-def _measured(result: Refreshed, pages: Iterable[tuple[Spec, Plan]], tier: str, seed: int, bundle: Bundle) -> list[Change]:
+def _measured(result: Refreshed, pages: Sequence[tuple[Spec, Plan]], tier: str, seed: int, bundle: Bundle) -> list[Change]:
     """The same changes, with the largest distance of a changed golden from the one in an older bundle."""
     wanted = {change.case for change in result.changes if change.what == "golden"} & set(bundle.ids)
     far: dict[str, int] = {}

@@ -69,10 +69,6 @@ def _shape(name: str, kind: str, value: Any) -> Iterator[Pair]:
         yield f"{name}.rank == {rank}", f"{name}.shape == ({', '.join(map(str, letters))},)"
 
 
-def _dims(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    yield from _range(name, "int_array", value)
-
-
 def _empty(name: str, kind: str, value: Any) -> Iterator[Pair]:
     if value is True:
         return
@@ -127,7 +123,7 @@ KEYS: Mapping[str, tuple[frozenset[str], Callable[[str, str, Any], Iterator[Pair
     "format": (frozenset({"tensor", "output"}), _format),
     "rank": (frozenset({"tensor", "output"}), _rank),
     "shape": (frozenset({"tensor", "output"}), _shape),
-    "dims": (frozenset({"tensor", "output"}), _dims),
+    "dims": (frozenset({"tensor", "output"}), _range),
     "empty": (frozenset({"tensor", "output"}), _empty),
     "length": (frozenset({"int_array", "bool_array"}), _length),
     "min": (frozenset({"int_array", "int8", "int32", "int64"}), _min),

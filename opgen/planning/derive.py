@@ -10,13 +10,14 @@ import numpy as np
 from opgen.calls import wide
 from opgen.language.formulas import Value
 from opgen.language.terms import Reference
-from opgen.page.spec import Parameter
+from opgen.page.spec import Parameter, Spec
 
 MAX_ITEMS = 12
 """Items of the longest array that is made; a length that follows from a rank may lie beyond, or below 0."""
 SHARED: Mapping[Any, Reference] = {"dtype": ("dtype", ""), "rank": ("rank", ""), "format": ("format", ""), "view": ("view", "")}
 """What a plan may choose once for all tensors."""
 _FAR = 2**62
+_PARTS = ("len", "rank", "numel", "lowest", "highest")
 
 
 class _Edited(Protocol):
@@ -29,9 +30,31 @@ class Source(Protocol):
     rows: int
 
     @property
+    def spec(self) -> Spec: ...
+    @property
     def edits(self) -> _Edited: ...
     def get(self, reference: Reference) -> Value: ...
     def given(self, reference: Reference) -> bool: ...
+
+
+def cut_out(draft: Source, reference: Reference) -> Iterator[Value]:
+    """What a list or a shape that was chosen whole says of its parts: items, extents, sizes and extremes, letters and slots."""
+    name, what = reference
+    parameter = draft.spec.parameters.get(name)
+    if parameter is None:
+        for place in draft.spec.scope.occurrences.get(name, ()) if what == "" else ():
+            whole = place.parameter, _whole(draft.spec.parameters[place.parameter])
+            if draft.given(whole):
+                size, values = draft.get(whole).data
+                column = values[:, place.index] if place.index < values.shape[1] else np.ones(1, dtype=np.int64)
+                there = (size == place.size) & ~np.asarray(draft.get((place.parameter, "null")).data, dtype=bool)
+                yield Value(np.broadcast_to(column, draft.rows), np.broadcast_to(there, draft.rows))
+    elif (what in _PARTS or isinstance(what, (int, tuple))) and draft.given((name, _whole(parameter))):
+        yield from derived(draft, parameter, what)
+
+
+def _whole(parameter: Parameter) -> str:
+    return "values" if parameter.is_array else "shape"
 
 
 def derived(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value]:

@@ -1,7 +1,8 @@
 """Calls in the making: what is chosen, what follows from it, and the table that comes of both.
 
-A draft reads names like a table does, but from choices: an edit first, then a plan's axis, then a plan's ``let``, then the
-page's own equalities (``Hout == pooled(...)`` also says what Hout is), then defaults. It never says whether a call is legal.
+A draft reads names like a table does, but from choices: an edit first, then a plan's axis, then a plan's ``let``, then the list
+or the shape that it is part of and that was chosen whole, then the page's own equalities (``Hout == pooled(...)`` also says what
+Hout is), then defaults. It never says whether a call is legal.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from opgen.language.terms import Reference, Term
 from opgen.page.rules import Guard
 from opgen.page.spec import Parameter, Spec
 from opgen.planning import strides
-from opgen.planning.derive import SHARED, derived, slots
+from opgen.planning.derive import SHARED, cut_out, derived, slots
 from opgen.planning.edits import Edits
 from opgen.planning.proposals import FREEZE, HOLD
 
@@ -107,6 +108,7 @@ class Draft:
         for when, term in self.lets.get(reference, ()):
             yield from (self.guarded(when, value) for value in self.edits.earlier(reference, HOLD))
             yield self.guarded(when, term.value(self))
+        yield from cut_out(self, reference)
         yield from self.defined(self.spec.equalities.get(reference, ()))
         if parameter is not None:
             yield from derived(self, parameter, what)
