@@ -79,7 +79,7 @@ class _Comparison:
         self.which: Precisions = precisions(bundle, outputs)
         self.first: dict[int, Answered] = {row: answered(bundle, answers, row, truth, bool(self.of_case.get(row))) for row in rows}
         returned = [i for row in rows if self._ran(row) for i in self.of_case[row] if answers.output[i] >= 0]
-        self.asked, self.table, self.forms = self._measured(answers, np.array(returned, dtype=np.int64))
+        self.asked, self.table = self._measured(answers, np.array(returned, dtype=np.int64))
         self.met = metrics.criteria(self.table, self.which.name) if len(outputs) else {}
         if other is not None:
             self.met |= self._double(other)
@@ -104,15 +104,14 @@ class _Comparison:
         return row in self.of_case and self.first[row].verdict in (PASSED, LENIENT, KNOWN) and self.answers.status(row) == 0
 
     # numbers ----------------------------------------------------------------------------------------------------------
-    def _measured(self, answers: Answers, positions: np.ndarray) -> tuple[np.ndarray, Table, dict[int, str]]:
-        """(those of some outputs that are in their form and whole, their metrics, what is wrong with the others)."""
+    def _measured(self, answers: Answers, positions: np.ndarray) -> tuple[np.ndarray, Table]:
+        """Those of some outputs that are in their form, and their metrics."""
         sound = _without(positions, answers.forms)
-        table, damaged = measured(self.bundle, self.outputs, answers, self.which, sound)
-        return _without(sound, damaged), table, answers.forms | damaged
+        return sound, measured(self.bundle, self.outputs, answers, self.which, sound)
 
     def _double(self, other: Answers) -> dict[str, np.ndarray]:
         """The criteria of the double benchmark, met only where the other device has the output too."""
-        both, theirs, _ = self._measured(other, self.asked[other.output[self.asked] >= 0])
+        both, theirs = self._measured(other, self.asked[other.output[self.asked] >= 0])
         there = np.isin(np.arange(len(self.outputs)), both)
         return {name: values & there for name, values in metrics.against(self.table, theirs).items()}
 
@@ -147,8 +146,8 @@ class _Comparison:
     def _output(self, i: int) -> tuple[str, str] | None:
         """What is wrong with one output, and the part of it that others may share; None where nothing is."""
         name = self._name(i)
-        if i in self.forms or self.answers.output[i] < 0:
-            text = f"{name}: {self.forms.get(i, 'not returned')}"
+        if i in self.answers.forms or self.answers.output[i] < 0:
+            text = f"{name}: {self.answers.forms.get(i, 'not returned')}"
             return text, text
         beyond = int(self.table["beyond"][i])
         if not beyond:

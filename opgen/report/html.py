@@ -59,21 +59,21 @@ def _pictures(report: Report, bad: list[Verdict]) -> Iterator[tuple[str, dict[st
             found = []
             wrong = [name for name, one in verdict.metrics.get("outputs", {}).items() if one["beyond"]]
             for name in wrong:
-                try:
-                    device = answers.tensor(places[case.row, name])
-                except ValueError:
-                    continue
+                device = answers.tensor(places[case.row, name])
                 found.append((name, maps.error_map(compared(case, name, device))))
             yield verdict.case, {"call": call_line(case.call), "json": json.dumps(case.call), "maps": found, "intent": case.intent}
 
 
 def _repro(report: Report) -> list[str]:
-    """The command that runs a case again, in the pieces that the case's id, in the words of a shell, stands between."""
+    """The command that runs a case again, in the pieces that the case's id, in the words of a shell, stands between; none where no
+    backend of opgen's ran it."""
     device = report.origin.get("device", {})
+    if not device.get("backend"):
+        return []
     bundle = str(report.origin.get("bundle", "suite.h5"))
     file = quote(f"./{bundle}" if bundle.startswith("-") else bundle)
     where = f" --device={quote(str(device['device']))}" if device.get("device") else ""
-    before = f"opgen run {file} --backend={quote(str(device.get('backend', 'torch')))}{where} --case="
+    before = f"opgen run {file} --backend={quote(str(device['backend']))}{where} --case="
     return [before, f" -o one.h5 --force && opgen diff {file} one.h5 --case=", ""]
 
 

@@ -69,9 +69,13 @@ class Answers:
         return float(self.file.tables["results"]["time"][self.row[case]])
 
     def tensor(self, output: int) -> np.ndarray:
-        """The elements of one output, 1-D; ValueError where they do not match their digest."""
+        """The elements of one output, 1-D; BundleError where they do not match their digest: then the file is at fault, not the device."""
         row = self.file.tables["tensors"][self.output[output]]
-        return self.file.data.tensor(int(row["dtype"]), int(row["elements"]), int(row["position"]), bytes(row["digest"]))
+        try:
+            return self.file.data.tensor(int(row["dtype"]), int(row["elements"]), int(row["position"]), bytes(row["digest"]))
+        except ValueError as error:
+            where = f"{self.file.ids[int(row['result'])]}: {self.file.names[int(row['name'])]}"
+            raise BundleError(f"{self.file.path}: damaged: {where} {error}") from None
 
 
 def outputs_of(bundle: Bundle) -> Outputs:

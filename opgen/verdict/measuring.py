@@ -53,25 +53,18 @@ def flat(values: Array) -> Array:
     return values.view(values.real.dtype) if np.iscomplexobj(values) else values
 
 
-def measured(bundle: Bundle, outputs: Outputs, answers: Answers, which: Precisions, chosen: Array) -> tuple[Table, dict[int, str]]:
-    """The metrics of the outputs at positions ``chosen``; the others' rows stay 0. And what is wrong with those that do not match
-    their digest, whose rows stay 0 as well, by position. BundleError where the bundle is damaged.
-    """
+def measured(bundle: Bundle, outputs: Outputs, answers: Answers, which: Precisions, chosen: Array) -> Table:
+    """The metrics of the outputs at positions ``chosen``; the others' rows stay 0. BundleError where either file is damaged."""
     table = Table(len(outputs))
-    damaged: dict[int, str] = {}
     for key in sorted(set(zip(which.dtype[chosen].tolist(), which.name[chosen].tolist(), strict=True))):
         mine = chosen[(which.dtype[chosen] == key[0]) & (which.name[chosen] == key[1])]
         block = _Block(table, *key)
         for i in mine.tolist():
-            try:
-                device = answers.tensor(i)
-            except ValueError as error:
-                damaged[i] = str(error)
-                continue
+            device = answers.tensor(i)
             golden, bound = golden_of(bundle, outputs, i)
             block.take(i, flat(device), flat(golden), flat(bound))
         block.flush()
-    return table, damaged
+    return table
 
 
 def golden_of(bundle: Bundle, outputs: Outputs, i: int) -> tuple[Array, Array]:
