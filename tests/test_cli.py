@@ -594,3 +594,28 @@ def test_colour_only_where_it_is_wanted(bundle: Path, monkeypatch: pytest.Monkey
     assert "\x1b[1m" in run("inspect", str(bundle)).output
     monkeypatch.setenv("NO_COLOR", "1")
     assert re.search(r"\x1b\[[0-9;]*3[0-7]", run("inspect", str(bundle)).output) is None
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "koi8-r", "gbk", "utf-8"])
+def test_every_text_is_written_whatever_the_encoding(encoding: str, tmp_path: Path) -> None:
+    odd = "\xe4\xb7\u4e2d\U0001f600"
+    suite = device_sample.write(tmp_path / "suite.h5", {odd: device_sample.pad()})
+    results, calls = tmp_path / "results.h5", tmp_path / "calls.jsonl"
+    calls.write_text(json.dumps({"id": odd, **device_sample.pad()}), encoding="utf-8")
+    assert run("run", str(suite), "--backend", "mutant:nothing", "-o", str(results)).exit_code == 0
+    compared = ("diff", str(suite), str(results), "--json", "-")
+    for command in (("judge", str(calls), "--format", "text"), compared, ("inspect", str(suite), odd)):
+        utf8 = encoding == "ascii"  # click takes ASCII for a mistake, and writes UTF-8
+        shown = spawn(*command, env={"PYTHONIOENCODING": encoding}, encoding="utf-8" if utf8 else encoding)
+        assert shown.returncode == 0, shown.stderr
+        kept = "".join(c if encodes(c, encoding) else json.dumps(c)[1:-1] for c in odd)
+        assert kept in shown.stdout or (utf8 and odd in shown.stdout)
+        if command is compared:
+            assert [one["case"] for one in json.loads(shown.stdout)["verdicts"]] == [odd]
+
+
+def encodes(text: str, encoding: str) -> bool:
+    try:
+        return bool(text.encode(encoding))
+    except UnicodeEncodeError:
+        return False

@@ -7,7 +7,9 @@ problem on standard error.
 
 from __future__ import annotations
 
+import codecs
 import errno
+import io
 import os
 import re
 import sys
@@ -187,6 +189,21 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
         ctx.exit()
 
 
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """What an encoding has no bytes for, as JSON escapes it, so that JSON stays JSON."""
+    assert isinstance(error, UnicodeEncodeError)
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2)), error.end
+
+
+def _write_any_text() -> None:
+    """Standard output and error take every text, whatever their encoding."""
+    codecs.register_error("escaped", _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="escaped")
+
+
 @click.command(
     cls=Commands, help=_HELP, epilog=_EPILOG, no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -196,3 +213,4 @@ def main() -> None:
     # Read when numpy is imported, by no command before this. Work is spread by processes; threads of OpenBLAS would only wait on
     # each other over tiny products.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _write_any_text()
