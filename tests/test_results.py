@@ -221,3 +221,14 @@ def test_damage_is_found(bundle: Bundle, tmp_path: Path) -> None:
     for size in range(0, len(whole), 2999):
         target.write_bytes(whole[:size])
         assert verify(target)
+
+
+def test_a_bundle_is_not_replaced_by_its_results(tmp_path: Path) -> None:
+    path = sample().write(tmp_path / "suite.h5")
+    before, link = path.read_bytes(), tmp_path / "link.h5"
+    link.symlink_to(path)
+    with opgen.open(path) as bundle:
+        for given, target in ((bundle, path), (path, link)):
+            with pytest.raises(BundleError, match="is the bundle that is answered; name another file$"):
+                opgen.Results.create(target, given, force=True)
+    assert path.read_bytes() == before and sorted(tmp_path.iterdir()) == [link, path]

@@ -34,6 +34,8 @@ class Results:
     def __init__(self, path: str | Path, bundle: Bundle | str | Path, header: Mapping[str, Any], force: bool, resume: bool = False) -> None:
         self.path = Path(path)
         self._bundle = _opened(self.path, bundle)
+        if self.path.exists() and self.path.samefile(self._bundle.path):
+            raise BundleError(f"{self.path}: is the bundle that is answered; name another file")
         self.header = self._kept(header)
         self.earlier: dict[str, Any] = {}
         """What the answers that are gone on from say of their device."""

@@ -136,14 +136,14 @@ def _stack(parts: list[np.ndarray], fill: int) -> np.ndarray:
     return np.concatenate([np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=fill) for p in parts])
 
 
-def _ragged(lists: Sequence[Sequence[int] | None], fill: int, at_least: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def _ragged(lists: Sequence[Sequence[int] | None], fill: int) -> tuple[np.ndarray, np.ndarray]:
     """(rows,) lengths and (rows, width) matrix of lists of different length; none is an empty one."""
     if not any(lists):
-        return np.zeros(len(lists), dtype=np.int64), np.full((len(lists), at_least), fill, dtype=np.int64)
+        return np.zeros(len(lists), dtype=np.int64), np.full((len(lists), 1), fill, dtype=np.int64)
     rows = [one or () for one in lists]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     flat = wide.joined(rows)
-    matrix = np.full((len(lists), max(at_least, int(lengths.max(initial=0)))), fill, dtype=flat.dtype)
+    matrix = np.full((len(lists), max(1, int(lengths.max(initial=0)))), fill, dtype=flat.dtype)
     matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = flat
     return lengths, matrix
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    "diff", short_help="Judge what a device answered.",
+    "diff",
     epilog=examples("opgen diff suite.h5 results.h5", "opgen diff suite.h5 results.h5 --html report.html --json report.json"),
 )  # fmt: skip
 @click.argument("bundle", metavar="BUNDLE", type=click.Path(exists=True, dir_okay=False))

@@ -19,7 +19,7 @@ from opgen.model import KINDS
     )
 )
 @options.suite_options()
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the data.")
+@options.seed_option()
 @options.output_option(what="The bundle to write; opgen-PLAN.h5 where none is named.", required=False)
 @options.force_option()
 @click.option("--workers", metavar="N", type=click.IntRange(1), help="Processes that compute; by default one per core.")

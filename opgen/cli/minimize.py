@@ -9,7 +9,7 @@ from opgen.cli.paths import Written
 
 
 @click.command(
-    "minimize", short_help="The simplest call that still fails.",
+    "minimize",
     epilog=examples("opgen minimize suite.h5 broken.h5 'avg_pool2d_*' --backend mutant:channel_block_lost -o fault"),
 )  # fmt: skip
 @bundle_argument("bundle")

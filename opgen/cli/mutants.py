@@ -30,7 +30,7 @@ def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete:
 @click.option("--mutant", "mutants", metavar="NAME", multiple=True, shell_complete=complete_mutants, help="Only this mutant (repeatable).")
 @click.option("--rules", is_flag=True, help="Every rule's wrong checker that is not caught, and why.")
 @click.option("--fail-under", metavar="PERCENT", type=options.Number(0, 100), default=0.0, help="Exit 1 where the score is lower.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the data.")
+@options.seed_option()
 @options.json_option()
 @options.quiet_option()
 def command(mutants: tuple[str, ...], rules: bool, fail_under: float, seed: int, as_json: bool, quiet: bool, **asked: Any) -> None:

@@ -109,6 +109,11 @@ def plan_option(default: str = "smoke") -> Decorator:
     )  # fmt: skip
 
 
+def seed_option() -> Decorator:
+    """``--seed N``."""
+    return click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the data.")
+
+
 def case_option(name: str = "cases") -> Decorator:
     """``--case ID|GLOB``, repeatable."""
     return click.option(

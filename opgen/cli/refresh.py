@@ -22,7 +22,7 @@ from opgen.cli.paths import Written
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where anything drifted.")
 @click.option("--all", "everything", is_flag=True, help="Compute every case again, whatever its key says.")
 @click.option("--bundle", type=click.Path(exists=True, dir_okay=False), help="An older bundle: changed goldens are given in ULP.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the data.")
+@options.seed_option()
 @click.option("--markdown", type=Written(), help="Write a summary for a merge request to this file.")
 @options.json_option()
 @options.quiet_option()

@@ -11,7 +11,7 @@ from opgen.model import NOT_RUN
 
 
 @click.command(
-    "run", short_help="Run a bundle on a device.",
+    "run",
     epilog=examples("opgen run suite.h5 --backend torch -o results.h5", "opgen run suite.h5 --backend torch --resume -o results.h5"),
 )  # fmt: skip
 @bundle_argument("bundle")

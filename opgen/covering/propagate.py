@@ -42,9 +42,9 @@ class Propagator:
             for factor in bits.scope:
                 self.touching[factor].append(i)
 
-    def free(self, n: int = 1) -> Domain:
-        """Domains with nothing assigned and nothing propagated."""
-        return np.ones((n, int(self.offsets[-1])), np.bool_)
+    def free(self) -> Domain:
+        """A domain with nothing assigned and nothing propagated."""
+        return np.ones((1, int(self.offsets[-1])), np.bool_)
 
     def assign(self, domain: Domain, factor: int, values: NDArray[np.int64]) -> None:
         """Give one factor a value in each domain, without propagating."""

@@ -24,7 +24,7 @@ MOST_NESTED = 32
 """Brackets within each other, at most."""
 
 
-def text_of(path: str | Path, encoding: str = "utf-8-sig") -> str:
+def text_of(path: str | Path) -> str:
     """The text of a file; raises FileError."""
     try:
         with open(path, "rb") as stream:
@@ -34,7 +34,7 @@ def text_of(path: str | Path, encoding: str = "utf-8-sig") -> str:
     if len(data) > MOST_BYTES:
         raise FileError([Problem(str(path), None, "", f"more than {MOST_BYTES >> 20} MiB; split it")])
     try:
-        return data.decode(encoding)
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError([Problem(str(path), None, "", f"is no UTF-8 text: byte {error.start} is {data[error.start]:#04x}")]) from None
 

@@ -78,13 +78,14 @@ def panels(found: Compared) -> Iterator[Panel]:
     """Pairs of axes with the largest error / bound over all others. Groups of channels are one axis, parted by lines."""
     ratio, names = found.ratio.reshape(found.form), list(found.axes)
     lines: list[int] = []
+    parted = -1
     if "group" in names:
         at = names.index("group")
         groups, each = ratio.shape[at], ratio.shape[at + 1]
         ratio = ratio.reshape(*ratio.shape[:at], groups * each, *ratio.shape[at + 2 :])
         names.pop(at)
         lines = [each * i for i in range(1, groups)]
-    parted = names.index(names[at]) if lines else -1
+        parted = at if lines else -1
     if ratio.ndim == 0:
         ratio, names = ratio.reshape(1), [""]
     if ratio.ndim == 1:
