@@ -183,6 +183,16 @@ def test_a_worker_counts_on_after_a_crash(run: Run, bundle: Bundle) -> None:
     assert [results[one].run_status for one in cases] == [0, 0, "crash", 0, 0]
 
 
+def test_memory_that_cannot_be_given_back_is_a_fault_of_the_call_that_spoilt_it(run: Run, bundle: Bundle) -> None:
+    cases = chosen(bundle, POOL, most=3)
+    results = run(cases, fault=f"free@{POOL}#2")
+    assert [results[one].run_status for one in cases] == [0, "crash", 0]
+    assert "SIGSEGV in the second phase" in results[cases[1]].error
+    results = run(cases, fault=f"code@{POOL}#2,free@{POOL}#2")
+    assert [(results[one].status, results[one].run_status) for one in cases] == [(0, 0), (561000, "crash"), (0, 0)]
+    assert "SIGSEGV after the first phase" in results[cases[1]].error
+
+
 @pytest.mark.parametrize(
     ("fault", "status", "run_status", "text"),
     [("memory", "unusable", None, "aclrtMalloc returned 207001: E207001: no memory for"),

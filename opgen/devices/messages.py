@@ -59,7 +59,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """The first phase is over; it is the last word where ``last``."""
+    """The first phase is over; where it is the ``last``, nothing runs. Another message follows when all is given back."""
 
     status: int
     error: str
@@ -68,7 +68,8 @@ class First:
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """The run is over. ``outputs``: position -> bytes of the storage and its guard; ``changed``: inputs that were written."""
+    """The run is over, if there was one, and what the call held is given back. ``outputs``: position -> bytes of the storage and its
+    guard; ``changed``: inputs that were written."""
 
     status: int
     error: str

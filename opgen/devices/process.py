@@ -130,12 +130,11 @@ class Worker:
         try:
             self._pipe.send(request)
             first = reply = self._receive(begin + self.timeout)
-            if isinstance(reply, First) and not reply.last:
+            if isinstance(reply, First):
                 reply = self._receive(begin + self.timeout)
         except (_Died, OSError) as error:
             word = error.word if isinstance(error, _Died) else CRASH
-            phase = "first" if first is None else "second"
-            text = f"{error} in the {phase} phase"
+            text = f"{error} {'in the first' if first is None else 'after the first' if first.last else 'in the second'} phase"
             self._kill()
             self.stop()
             statuses: tuple[Code, Code | None] = (word, None) if first is None else (first.status, word)
@@ -145,9 +144,9 @@ class Worker:
             self.stop()
             status: Code = UNUSABLE if not isinstance(first, First) else first.status
             return Answer(status, None if status == UNUSABLE else UNUSABLE, reply.error, seconds)
-        if isinstance(reply, First):
-            return Answer(reply.status, None, reply.error, seconds)
         assert first is not None
+        if first.last:
+            return Answer(first.status, None, first.error, seconds)
         if reply.status:
             self.stop()  # a device that failed once answers nothing reliably
         return Answer(first.status, reply.status, reply.error, seconds, reply.outputs, reply.changed)

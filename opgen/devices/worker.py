@@ -114,8 +114,9 @@ class Memory:
         return data
 
 
-def execute(device: Device, request: Request, tell: Connection) -> None:
-    """Both phases of one call, or the first alone; each tells of its end."""
+def execute(device: Device, request: Request, tell: Connection) -> Second:
+    """Both phases of one call, or the first alone, whose end is told at once. Memory that the call has spoilt may show only when it is
+    given back: the end is the end of that."""
     with Memory(device) as memory, abi.Arguments(device.functions) as arguments:
         held = {at: memory.hold(buffer.data) for at, buffer in request.buffers.items()}
         values = [
@@ -127,7 +128,7 @@ def execute(device: Device, request: Request, tell: Connection) -> None:
         last = bool(status) or not request.data
         tell.send(First(status, device.error() if status else "", last))
         if last:
-            return
+            return Second(0, "")
         noise = np.random.default_rng(request.seed).integers(0, 256, size.value, dtype=np.uint8)
         workspace = memory.hold(noise) if size.value else None
         status = device.second[request.api](workspace, size, executor, device.stream)
@@ -136,11 +137,10 @@ def execute(device: Device, request: Request, tell: Connection) -> None:
             status = device.functions["aclrtSynchronizeStream"](device.stream)
             what = f"aclrtSynchronizeStream returned {status}"
         if status:
-            tell.send(Second(status, ": ".join(filter(None, (what, device.error())))))
-            return
+            return Second(status, ": ".join(filter(None, (what, device.error()))))
         back = {at: memory.fetch(held[at], buffer.data.nbytes) for at, buffer in request.buffers.items()}
         changed = tuple(at for at, buffer in request.buffers.items() if not buffer.output and not np.array_equal(back[at], buffer.data))
-        tell.send(Second(0, "", {at: data for at, data in back.items() if request.buffers[at].output}, changed))
+        return Second(0, "", {at: data for at, data in back.items() if request.buffers[at].output}, changed)
 
 
 def serve(connection: Connection) -> None:
@@ -157,7 +157,7 @@ def serve(connection: Connection) -> None:
         except EOFError:
             return
         try:
-            execute(device, request, connection)
+            connection.send(execute(device, request, connection))
         except (RuntimeFault, RuntimeError, MemoryError) as error:
             connection.send(Unusable(str(error) or type(error).__name__))
 

@@ -1,5 +1,6 @@
 /* libascendcl.so: memory, streams and messages on the host, and the faults that a test asks for. */
 #include "loopback.h"
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 static char message[512];
 static int stream_error, inits;
+static const char *last = "runtime"; /* the operator that was called last */
 static struct { const char *api; int calls; } counted[16];
 
 int loopback_refuse(int code, const char *format, ...) {
@@ -27,6 +29,7 @@ enum product loopback_product(void) {
 }
 
 void loopback_count(const char *api) {
+    last = api;
     for (int i = 0; i < 16; i++) {
         if (!counted[i].api) counted[i].api = api;
         if (!strcmp(counted[i].api, api)) { counted[i].calls++; return; }
@@ -79,7 +82,11 @@ int aclrtMalloc(void **pointer, size_t size, int policy) {
     return 0;
 }
 
-int aclrtFree(void *pointer) { free(pointer); return 0; }
+int aclrtFree(void *pointer) {
+    if (loopback_fault("free", last)) raise(SIGSEGV);
+    free(pointer);
+    return 0;
+}
 
 int aclrtMemcpy(void *to, size_t most, const void *from, size_t size, int kind) {
     if (size > most || (kind != 1 && kind != 2)) return loopback_refuse(107000, "copy of %zu into %zu, kind %d", size, most, kind);
