@@ -38,8 +38,10 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundle]:
 
 def numbers(name: str, value: int) -> set[str]:
     """What is said of a number, but for its very value."""
-    said = {f"{name} >= {power}" for power in (4, 8, 16, 64, 256, 1024) if value >= power}
-    return said | {f"{name} {word}" for word, holds in (("> 0", value > 0), ("> 1", value > 1), ("odd", value % 2 == 1)) if holds}
+    said = {f"{name} {sign} {power}" for power in (4, 8, 16, 64, 256, 1024) for sign in (">=", ">") if value - (sign == ">") >= power}
+    said |= {f"{name} no multiple of {block}" for block in (8, 16, 32) if value not in range(-block * 99, block * 99, block)}
+    plain = (("> 0", value > 0), ("< 0", value < 0), ("> 1", value > 1), ("odd", value % 2 == 1))
+    return said | {f"{name} {word}" for word, holds in plain if holds}
 
 
 def said_of(case: CaseView) -> set[str]:

@@ -225,7 +225,8 @@ def _values(found: dict[str, Array], prefix: str, values: Array, there: Array | 
 
 
 def _numbers(found: dict[str, Array], name: str, values: Array, there: Array, exact: bool = False) -> None:
-    """Facts of a number: 0, above 0, 1, above 1, odd, and each value where there are few."""
+    """Facts of a number: its sign, odd, from and above powers of two, no multiple of the blocks of a vector unit, and each value where
+    there are few."""
     kinds = np.unique(values[there])
     if len(kinds) <= FEW_VALUES:
         for value in kinds.tolist():
@@ -233,8 +234,10 @@ def _numbers(found: dict[str, Array], name: str, values: Array, there: Array, ex
     if exact:
         return
     if len(kinds) and kinds[0] <= 0:
-        found[f"{name} > 0"] = (values > 0) & there
+        found[f"{name} > 0"], found[f"{name} < 0"] = (values > 0) & there, (values < 0) & there
     found[f"{name} > 1"] = (values > 1) & there
     found[f"{name} odd"] = (values % 2 == 1) & there
     for power in (4, 8, 16, 64, 256, 1024):
-        found[f"{name} >= {power}"] = (values >= power) & there
+        found[f"{name} >= {power}"], found[f"{name} > {power}"] = (values >= power) & there, (values > power) & there
+    for block in (8, 16, 32):
+        found[f"{name} no multiple of {block}"] = (values % block != 0) & there
