@@ -48,19 +48,27 @@ def broken(files) -> Report:
     return opgen.diff(files[0], files[2])
 
 
-def shown(report: Report, **options) -> str:
-    console = Console(file=io.StringIO(), width=100, color_system=None)
+def shown(report: Report, terminal: bool = False, **options) -> str:
+    console = Console(file=io.StringIO(), width=100, color_system=None, force_terminal=terminal)
     text.render(report, console, **options)
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_text_fits_a_screen_and_says_what_is_wrong(broken):
-    said = shown(broken)
+    said = shown(broken, terminal=True)
     assert len(said.splitlines()) <= 60
     assert "all of the last column" in said
     assert "crash in the first phase, expected 161001" in said
     assert said.rstrip().splitlines()[-1].startswith("FAILED  29 cases: 5 failed, 1 crashed, 1 lenient")
     assert all(len(line.rstrip()) <= 100 for line in said.splitlines())
+
+
+def test_a_sentence_is_a_line_where_no_terminal_has_an_edge(broken):
+    lines, bad = shown(broken, shown=None).splitlines(), broken.bad()
+    for one in bad:
+        at = lines.index(f"{one.verdict}  {one.case}")
+        assert lines[at + 1] == f"        {one.detail}"
+    assert any(len(line) > 100 for line in lines) and all(f"shared  {one}" in lines for one in broken.findings[:3])
 
 
 def test_text_of_a_right_device(files):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -25,8 +25,11 @@ STYLES = {**dict.fromkeys(BAD, "bold red"), LENIENT: "yellow", KNOWN: "yellow", 
 
 
 def render(report: Report, console: Console, strict: bool = False, shown: int | None = SHOWN) -> None:
-    """Print a report; ``shown`` bad cases at most, all of them where it is None."""
-    console.print(Group(*_parts(report, strict, shown)))
+    """Print a report; ``shown`` bad cases at most, all of them where it is None. Sentences stay whole where no terminal has an edge."""
+    for part in _parts(report, strict, shown):
+        if not console.is_terminal and isinstance(part, Padding) and isinstance(part.renderable, Text):
+            part = Text(" " * part.left) + part.renderable
+        console.print(part, soft_wrap=isinstance(part, Text) and not console.is_terminal)
 
 
 def _parts(report: Report, strict: bool, shown: int | None) -> Iterator[Any]:
@@ -55,7 +58,7 @@ def _groups(report: Report) -> Iterator[Text]:
 
 def _last(report: Report, bad: list[Verdict]) -> str:
     totals = ", ".join(f"[{STYLES.get(name, '') or 'dim'}]{count} {name}[/]" for name, count in report.totals.items())
-    waived = f", {len(report.waived)} of them waived" if report.waived else ""
+    waived = f"; {len(report.waived)} waived" if report.waived else ""
     return f"{'[bold red]FAILED[/]' if bad else '[bold green]OK[/]'}  {counted(len(report), 'case')}: {totals or 'none'}{waived}"
 
 
