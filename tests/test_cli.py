@@ -300,6 +300,21 @@ def test_check_says_the_problems_of_a_shipped_file_once(tmp_path: Path, monkeypa
     assert "did you mean 'range'?" in run("check", str(ROOT / "cases" / "avg_pool2d_backward.yaml")).stderr
 
 
+def test_check_says_what_a_new_operator_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "specs"
+    shutil.copytree(ROOT / "specs", folder)
+    shutil.copy(folder / "reflection_pad1d_backward.yaml", folder / "new_backward.yaml")
+    text = (folder / "new_backward.yaml").read_text(encoding="utf-8").replace("aclnnReflectionPad1dBackward", "aclnnNewBackward")
+    (folder / "new_backward.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(checking, "specs_folder", lambda: folder)
+    shown = run("check")
+    assert shown.exit_code == 2 and shown.stderr.splitlines() == [
+        "cases/new_backward.yaml: is missing: a spec needs a plan of what to try",
+        "opgen/golden/new_backward.py: is missing: an operator needs a kernel with golden, magnitude, depth",
+    ]
+    assert "said differently" not in shown.stdout
+
+
 def test_check_reads_errata_against_their_pages(tmp_path: Path) -> None:
     path = tmp_path / "errata" / "pad.yaml"
     path.parent.mkdir()

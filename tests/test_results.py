@@ -125,7 +125,7 @@ def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
     [
         (("nobody", 0), "'nobody' is no case of"),
         (("one/call", 0), "has been added already"),
-        (("two 0", 0, {"gradInput": np.zeros(2, ">f8")}), "two 0: gradInput of type >f8: no file keeps it"),
+        (("two 0", 0, {"gradInput": np.zeros(2, "S3")}), "two 0: gradInput of type |S3: no file keeps it"),
         (("two 0", 0, {"gradMystery": np.zeros(2)}), "two 0: 'gradMystery' is no output of the call (outputs: gradInput)"),
         (("two 0", 0, {"input": np.zeros(2)}), "two 0: 'input' is no output of the call (outputs: gradInput)"),
         (("one/invalid", 0, {"gradInput": np.zeros(2)}), "'gradInput' is no output of the call (outputs: none)"),
@@ -135,7 +135,9 @@ def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
         (("two 0", 0, {}, 2**64 - 1), "two 0: run_status 18446744073709551615 does not fit"),
         (("two 0", 0, {}, "crahs"), "two 0: run_status 'crahs' is no status"),
         (("two 0", 0, {}, 0, "1 s"), "two 0: time '1 s' is no number of seconds"),
-        (("two 0", 0, {}, 0, 10**400), "0 is more seconds than a results file can keep"),
+        (("two 0", 0, {}, 0, 10**400), "0 is no time that a case can take"),
+        (("two 0", 0, {}, 0, -0.5), "two 0: time -0.5 is no time that a case can take"),
+        (("two 0", 0, {}, 0, float("inf")), "two 0: time inf is no time that a case can take"),
         (("two 0", 0, {}, 0, None, ValueError("no")), "two 0: error ValueError('no') is no text; str(error) makes one"),
         (("two 0", 0, {}, 0, None, None), "two 0: error None is no text"),
         (("two 0", 0, {}, 0, None, "a\0"), "two 0: error 'a\\x00' holds a NUL character"),
@@ -232,3 +234,14 @@ def test_a_bundle_is_not_replaced_by_its_results(tmp_path: Path) -> None:
             with pytest.raises(BundleError, match="is the bundle that is answered; name another file$"):
                 opgen.Results.create(target, given, force=True)
     assert path.read_bytes() == before and sorted(tmp_path.iterdir()) == [link, path]
+
+
+def test_numbers_of_the_other_byte_order_are_kept_as_numbers(tmp_path: Path, bundle: Bundle) -> None:
+    case = next(case for case in bundle if any(array.dtype == np.float64 for array in case.golden.values()))
+    name = next(name for name, array in case.golden.items() if array.dtype == np.float64 and case.call["args"][name]["dtype"] == "FLOAT")
+    values = np.arange(case.golden[name].size, dtype=">f4").reshape(case.golden[name].shape)
+    with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
+        results.add(case.id, 0, {name: values})
+    with ResultsFile(tmp_path / "r.h5") as file:
+        kept = file[case.id].outputs[name]
+        assert kept.dtype == np.float32 and kept.dtype.isnative and np.array_equal(kept, values)

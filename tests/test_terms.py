@@ -67,7 +67,7 @@ REFUSED = [
     ("zzzz <= a", "no such name 'zzzz'"),
     ("x.length == 3", "'x.length': no such attribute; known are dtype, format"),
     ("a.rank == 3", "'a.rank': a has no such property"),
-    ("x == y", "'x': x has no such property"),
+    ("x == y", "'x': x stands for the whole; write x.shape of a tensor, x[i] of an array"),
     ("a", "'a' must be one comparison; two facts are two rules"),
     ("a == b and c == d", "must be one comparison; two facts are two rules"),
     ("a < b < c", "must be one comparison"),

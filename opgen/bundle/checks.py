@@ -39,9 +39,12 @@ def seconds(where: str, given: Any) -> float:
     if not (given is None or isinstance(given, Real)):
         raise BundleError(f"{where}: time {given!r} is no number of seconds")
     try:
-        return np.nan if given is None else float(given)
+        found = np.nan if given is None else float(given)
     except OverflowError:
-        raise BundleError(f"{where}: time {given} is more seconds than a results file can keep") from None
+        found = np.inf
+    if found < 0 or found == np.inf:
+        raise BundleError(f"{where}: time {given} is no time that a case can take")
+    return found
 
 
 def text(where: str, given: Any) -> str:
@@ -68,6 +71,7 @@ def arrays(where: str, bundle: Bundle, row: int, given: Any) -> dict[str, np.nda
             array = np.asarray(value)
         except Exception as error:  # noqa: BLE001  tensors of other libraries refuse in their own ways
             raise BundleError(f"{where}: numpy makes no array of {name}: {error}") from None
+        array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
         if array.dtype not in NAMES:
             raise BundleError(f"{where}: {name} of type {array.dtype}: no file keeps it (known: {', '.join(map(str, NAMES))})")
         described = case.call["args"].get(name) if NAMES[array.dtype] in _WIDER else None

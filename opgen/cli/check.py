@@ -49,7 +49,7 @@ def _show(found: Checked) -> None:
     from opgen.terminal import counted
 
     out = console.output()
-    for table in (*_compared(found), *_counted(found)):
+    for table in (*(() if found.problems else _compared(found)), *_counted(found)):  # long, and no problems
         out.print(table)
     if not found.problems:
         files = ((found.specs, "spec"), (found.plans, "plan"), (found.errata, "errata file"))

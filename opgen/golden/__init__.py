@@ -1,7 +1,9 @@
 """What a correct device returns: one kernel per operator, found by the name of its spec.
 
 A new operator is a new file: ``opgen/golden/<op>.py`` with ``golden``, ``magnitude`` and ``depth``. Kernels compute in
-float64 (complex128) on stacks of cases that share every shape and attribute, and never check arguments.
+float64 (complex128) on stacks of cases that share every shape and attribute, and never check arguments. ``tensors`` holds every input
+of the operator, (B, *shape), perhaps as a view that is not contiguous, or None for a null pointer; ``names`` what the spec binds in this
+call, all whole numbers: letters of shapes, slots of arrays, scalars. The same case must have the same bits in every stack.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ class Kernel(Protocol):
         ...
 
     def depth(self, names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:
-        """An upper bound of the roundings in a chain that ends in one element of the output."""
+        """An upper bound of the roundings in a chain that ends in one element of the output. ``shapes`` are those of one case, of all
+        tensors that are no null pointers."""
         ...
 
 

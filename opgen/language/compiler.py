@@ -140,7 +140,8 @@ class Compiler:
         if kind is None:
             base = ref[0]
             if base in self.scope.names():
-                raise failure(node, f"{base} has no such property")
+                what = "has no such property" if ref[1] else f"stands for the whole; write {base}.shape of a tensor, {base}[i] of an array"
+                raise failure(node, f"{base} {what}")
             raise TermError(f"no such name '{base}'{did_you_mean(base, self.scope.names())}")
         return Term(ast.unparse(node), kind, (ref,), lambda view: view.get(ref), ref[1] in ("rank", "numel"))
 

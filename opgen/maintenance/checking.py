@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from opgen import yamlfile
+from opgen.computation.kernels import whole
 from opgen.judge import erratafile
 from opgen.judge.errata import Errata
 from opgen.maintenance.pages import Difference, differences
@@ -73,6 +74,11 @@ def check(paths: Iterable[Path] = ()) -> Checked:
         planned = {Path(plan.file).stem for plan in found.plans} | {Path(problem.file).stem for problem in found.problems}
         missing = {spec.op: None for spec in found.specs if spec.op not in planned}
         found.problems += [Problem(f"cases/{op}.yaml", None, "", "is missing: a spec needs a plan of what to try") for op in missing]
+        for op in {spec.op: None for spec in found.specs}:
+            try:
+                whole(op)
+            except FileError as error:
+                found.problems += error.problems
     return found
 
 
