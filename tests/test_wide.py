@@ -67,3 +67,14 @@ def test_an_operation_that_wraps_is_seen() -> None:
     with np.errstate(all="ignore"):
         assert not agrees(lambda a, b: a.astype(np.int64) * b.astype(np.int64), operator.mul, [(3037000500, 3037000500)])
         assert not agrees(lambda a, b: a + b, operator.add, [(2**63 - 1, 1)])
+
+
+@pytest.mark.parametrize("lowest", [True, False])
+def test_extremes_are_those_of_the_first_of_each_row(lowest: bool) -> None:
+    rows = [[2**63 - 1], [-(2**63), 5, 7], [3, 3, -9], [1, 2], [10**30, 4]]
+    width, random = max(map(len, rows)), np.random.default_rng(0)
+    padded = [row + [int(n) for n in random.integers(-99, 99, width - len(row))] for row in rows]
+    sizes = np.array([len(row) for row in rows])
+    expected = [min(row) if lowest else max(row) for row in rows]
+    assert wide.extreme(np.array(padded, dtype=object), sizes, lowest).tolist() == expected
+    assert wide.extreme(np.array(padded[:-1], dtype=np.int64), sizes[:-1], lowest).tolist() == expected[:-1]

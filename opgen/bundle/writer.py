@@ -24,8 +24,8 @@ class Writer:
 
     Tensors come in any order, by case or by block, here or through :meth:`port` in another process.
     Leaving the block normally finishes the file and gives it its name; leaving it by an exception removes
-    what was written, or, with ``keep``, leaves ``<name>.partial`` where anything was. ``resume`` goes on from such a
-    file. Raises BundleError, before anything is written if ``path`` cannot be.
+    what was written, or, with ``keep``, leaves ``<name>.partial`` where anything was. ``resume``, with ``keep``, goes on from such
+    a file. Raises BundleError, before anything is written if ``path`` cannot be.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Writer:
         try:
             with one_line(self.path):
                 found = self._tables
-                request = container.root_digest(container.digests(self.header, found.tables, found.strings))
+                request = container.root_digest(container.digests(self.header, found.tables, found.strings)) if keep else ""
                 begun = resume and resuming.begun(self._claim)
                 path_now = self._claim.fresh if begun else self._claim.partial
                 skeleton = container.create(path_now, "bundle", self.header, found.tables, found.strings, layout.blobs, request)

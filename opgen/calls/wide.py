@@ -92,6 +92,13 @@ def _guarded(a: np.ndarray, b: np.ndarray, operate: Callable[[Any, Any], Any]) -
     return narrowed(result) if result.dtype == object else result
 
 
+def extreme(matrix: np.ndarray, sizes: np.ndarray, lowest: bool) -> np.ndarray:
+    """The smallest or the largest of each row's first ``sizes`` values; anything where there is none (the caller holds those unbound)."""
+    inside = np.arange(matrix.shape[1]) < sizes[:, None]
+    filled = matrix if np.count_nonzero(inside) == inside.size else np.where(inside, matrix, matrix[:, :1])
+    return as_column(filled.min(axis=1) if lowest else filled.max(axis=1))
+
+
 def product_along(a: np.ndarray) -> np.ndarray:
     """The product over the last axis, exact."""
     if a.dtype != object:

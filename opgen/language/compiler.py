@@ -193,7 +193,7 @@ class Compiler:
         if not formula.at_least <= len(node.args) <= formula.at_most:
             most = "" if formula.at_least == formula.at_most else f" to {formula.at_most}"
             raise failure(node, f"takes {formula.at_least}{most} arguments, not {len(node.args)}")
-        if name not in ("min", "max", "abs"):
+        if not formula.fractions:
             self.whole(*node.args)
         args = [self.term(argument) for argument in node.args]
         for i, argument in enumerate(args):

@@ -165,19 +165,20 @@ def pooled(size: Value, kernel: Value, stride: Value, padding: Value, ceil: Valu
 
 @dataclass(frozen=True)
 class Formula:
-    """A function of the rule language: what it takes, what it gives, how many arguments."""
+    """A function of the rule language: what it takes, what it gives, how many arguments, and whether these may be fractions."""
 
     apply: Callable[..., Value]
     takes: tuple[str, ...]
     gives: str
     at_least: int
     at_most: int
+    fractions: bool = False
 
 
 FORMULAS: dict[str, Formula] = {
-    "min": Formula(minimum, ("int",), "int", 2, 9),
-    "max": Formula(maximum, ("int",), "int", 2, 9),
-    "abs": Formula(absolute, ("int",), "int", 1, 1),
+    "min": Formula(minimum, ("int",), "int", 2, 9, fractions=True),
+    "max": Formula(maximum, ("int",), "int", 2, 9, fractions=True),
+    "abs": Formula(absolute, ("int",), "int", 1, 1, fractions=True),
     "promote": Formula(promote, ("dtype",), "dtype", 2, 9),
     "higher": Formula(higher, ("dtype",), "dtype", 2, 2),
     "conv_out": Formula(conv_out, ("int",), "int", 5, 5),

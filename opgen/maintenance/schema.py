@@ -1,6 +1,6 @@
 """JSON Schemas of what people write: specs, plans and calls, for editors that check and complete as one types.
 
-They are made from the same tables that the readers use, so that a key the reader knows is a key the schema knows. A schema
+Words, kinds and limits are those of the tables that the readers use, and tests hold the two together. A schema
 tells the form; what only a reader can tell (names that exist, rules that stand in ``returns``) stays with the reader.
 """
 

@@ -132,7 +132,4 @@ def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: Any) -> Valu
 
 def _extreme(matrix: np.ndarray, sizes: np.ndarray, there: Any, lowest: bool) -> Value:
     """The smallest or largest of each row's first ``sizes`` values; unbound where there is none."""
-    inside = np.arange(matrix.shape[1]) < sizes[:, None]
-    filled = matrix if np.count_nonzero(inside) == inside.size else np.where(inside, matrix, matrix[:, :1])
-    values = filled.min(axis=1) if lowest else filled.max(axis=1)
-    return Value(wide.as_column(values), there & (sizes > 0))
+    return Value(wide.extreme(matrix, sizes, lowest), there & (sizes > 0))

@@ -16,7 +16,6 @@ MAX_ITEMS = 12
 """Items of the longest array that is made; a length that follows from a rank may lie beyond, or below 0."""
 SHARED: Mapping[Any, Reference] = {"dtype": ("dtype", ""), "rank": ("rank", ""), "format": ("format", ""), "view": ("view", "")}
 """What a plan may choose once for all tensors."""
-_FAR = 2**62
 _PARTS = ("len", "rank", "numel", "lowest", "highest")
 
 
@@ -87,14 +86,7 @@ def _of_tensor(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value
         elif what == "numel":
             yield Value(np.broadcast_to(wide.product_along(extents), draft.rows))
         else:
-            yield _extreme(rank, extents, what)
-
-
-def _extreme(length: np.ndarray, values: np.ndarray, what: str) -> Value:
-    """The lowest or highest of each row's first ``length`` values; unbound where there is none."""
-    inside = np.arange(values.shape[1]) < length[:, None]
-    pick, fill = (np.min, _FAR) if what == "lowest" else (np.max, -_FAR)
-    return Value(pick(np.where(inside, values, fill), axis=1), length > 0)
+            yield Value(wide.extreme(np.broadcast_to(extents, (draft.rows, extents.shape[1])), rank, what == "lowest"), rank > 0)
 
 
 def lettered(draft: Source, parameter: Parameter) -> Value:
@@ -126,7 +118,8 @@ def _of_array(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value]
             length, _ = draft.get((name, "values")).data
             yield Value(length)
     elif what in ("lowest", "highest"):
-        yield _extreme(*slots(draft, parameter), what)
+        length, values = slots(draft, parameter)
+        yield Value(wide.extreme(values, length, what == "lowest"), length > 0)
     elif isinstance(what, int):
         length, values = slots(draft, parameter)
         yield Value(values[:, what] if what < values.shape[1] else np.zeros(draft.rows, values.dtype), length > what)
