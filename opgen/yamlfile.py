@@ -103,10 +103,14 @@ class Document:
 
 
 def did_you_mean(word: object, known: Any) -> str:
-    """`` (did you mean 'padH'?)`` where one of ``known`` is close, else an empty string."""
-    names = [str(k) for k in known]
-    close = [name for name in names if name.lower() == str(word).lower()] or get_close_matches(str(word), names, n=1, cutoff=0.6)
-    return f" (did you mean '{close[0]}'?)" if close else ""
+    """`` (did you mean 'padH'?)`` where one of ``known`` is close, whatever its case, else an empty string.
+
+    >>> did_you_mean("float32", ["FLOAT16", "FLOAT"])
+    " (did you mean 'FLOAT'?)"
+    """
+    names = {str(name).lower(): name for name in known}
+    close = get_close_matches(str(word).lower(), names, n=1, cutoff=0.6)
+    return f" (did you mean '{names[close[0]]}'?)" if close else ""
 
 
 def read(path: Path, shown: str | None = None, days: bool = False) -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -81,3 +82,12 @@ def test_command(tmp_path):
     plain = json.loads(CliRunner().invoke(command, [*names, "--json"]).stdout)
     assert plain["fixed"] == [{"case": "b", "before": "failed", "after": "passed"}]
     assert CliRunner().invoke(command, [names[0], names[0]]).exit_code == 0
+
+
+def test_many_changes_are_counted_unless_all_are_asked_for(tmp_path):
+    names, cases = [str(tmp_path / name) for name in ("before.json", "after.json")], [f"case{i}" + "x" * 150 for i in range(25)]
+    for name, verdict in zip(names, ("passed", "failed"), strict=True):
+        Path(name).write_text(data.text(report(**dict.fromkeys(cases, verdict))))
+    few, every = (CliRunner().invoke(command, [*names, *more]).stdout.splitlines() for more in ((), ("--all",)))
+    assert len(few) == 22 and few[20].endswith("... and 5 more: --all lists them")
+    assert every[:25] == [f"newly failing    {one}: passed -> failed: why" for one in cases] and len(every) == 26

@@ -8,15 +8,16 @@ from opgen.cli import DIFFERENCE
 from opgen.cli.options import examples, json_option
 
 SHOWN = 20
-"""Changes of a kind that are listed one by one; the rest is counted."""
+"""Changes of a kind that are listed one by one, unless all are asked for; the rest is counted."""
 
 
 @click.command("compare", epilog=examples("opgen compare before.json after.json"))
 @click.argument("before", metavar="BEFORE.json", type=click.Path(exists=True, dir_okay=False))
 @click.argument("after", metavar="AFTER.json", type=click.Path(exists=True, dir_okay=False))
 @click.option("--strict", is_flag=True, help="Lenient cases and known deviations count as failing.")
+@click.option("--all", "whole", is_flag=True, help="List every change, not the first few alone.")
 @json_option()
-def command(before: str, after: str, strict: bool, as_json: bool) -> None:
+def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -> None:
     """Newly failing, newly fixed and other changes between two reports of opgen diff --json.
 
     Exits 1 where something newly fails.
@@ -42,10 +43,11 @@ def command(before: str, after: str, strict: bool, as_json: bool) -> None:
     else:
         console = output()
         for name, changes in lists.items():
-            for change in changes[:SHOWN]:
-                console.print(f"{name:15}  {change}", markup=False)
-            if len(changes) > SHOWN:
-                console.print(f"{name:15}  ... and {len(changes) - SHOWN} more", markup=False)
+            shown = changes if whole else changes[:SHOWN]
+            for change in shown:
+                console.print(f"{name:15}  {change}", markup=False, soft_wrap=True)
+            if len(changes) > len(shown):
+                console.print(f"{name:15}  ... and {len(changes) - len(shown)} more: --all lists them", markup=False)
         counts = ", ".join(f"{len(changes)} {name}" for name, changes in lists.items() if changes)
         console.print(f"{counts + ', ' if counts else ''}{found.unchanged} unchanged", markup=False)
     note("the reports are about different bundles: equal ids are taken for equal cases", found.same_bundle)
