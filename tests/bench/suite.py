@@ -1,7 +1,8 @@
 """Suites: cases per second from calls to a closed bundle with a digest per tensor, beside a script of PyTorch and h5py.
 
-The script, in two forms, writes the same cases without rules, bounds or digests. Runs of all are interleaved, one thread each,
-and medians compared of CPU time; for two workers and for large files the best times on the clock.
+The script, in two forms, writes the same cases without rules, bounds or digests. Each program runs in a process of its own, as
+a person would run it, since the memory that one leaves behind slows the other down; their runs are interleaved, one thread each,
+and medians compared of CPU time. For two workers and for large files it is the best times on the clock.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from multiprocessing.queues import Queue
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -87,25 +90,59 @@ def section(title: str) -> Iterator[Path]:
         yield Path(folder)
 
 
+def _scripted(way: str, calls: Sequence[NamedCall], path: Path) -> None:
+    """The script, ``ATEN`` or ``AUTOGRAD``."""
+    import torch
+
+    from tests.bench import _script
+
+    torch.set_num_threads(1)
+    _script.write(calls, path, getattr(_script, way))
+
+
+def _serve(connection: Connection, write: Callable[[Sequence[NamedCall], Path], None], calls: Sequence[NamedCall], folder: Path) -> None:
+    folder.mkdir(parents=True)
+    write(calls[:40], folder / "warm.h5")
+    while connection.recv():
+        connection.send(seconds(partial(write, calls, folder / "cases.h5"), folder=folder))
+
+
+@contextmanager
+def apart(*writes: Callable[[Sequence[NamedCall], Path], None], calls: Sequence[NamedCall], folder: Path) -> Iterator[list[Callable[[], float]]]:
+    """For each way to write some calls, what tells the CPU time of one more run; each has a process of its own."""
+    context, ends, team = get_context("spawn"), [], []
+    for at, write in enumerate(writes):
+        here, there = context.Pipe()
+        team.append(context.Process(target=_serve, args=(there, write, calls, folder / str(at)), daemon=True))
+        ends.append(here)
+        team[-1].start()
+        there.close()
+
+    def once(connection: Connection) -> float:
+        connection.send(True)
+        return float(connection.recv())
+
+    yield [partial(once, connection) for connection in ends]
+    for connection, process in zip(ends, team, strict=True):
+        connection.send(False)
+        process.join()
+
+
 def beside_a_script(words: Sequence[str]) -> None:
     """Cases per second against a script that calls aten's backward operators, and one that asks autograd."""
     try:
-        import torch
-
-        from tests.bench import _script
-    except ImportError:
+        torch = version("torch")
+    except PackageNotFoundError:
         raise SystemExit("this benchmark compares with torch: pip install torch") from None
-    torch.set_num_threads(1)
-    with section(f"cases/s beside PyTorch {torch.__version__} and h5py") as folder:
+    ways = ("ATEN", "AUTOGRAD")
+    with section(f"cases/s beside PyTorch {torch} and h5py") as folder:
         for label, repeated, target in (("each its own shape", 1, 12), ("100 shapes x 20", 20, 30)):
             calls = mixed(2000, repeated)
-            generate(calls[:40], folder / "warm.h5")
-            ways = {"aten": _script.ATEN, "autograd": _script.AUTOGRAD}
-            scripts = [partial(_script.write, calls, folder / f"{way}.h5", operators) for way, operators in ways.items()]
-            ours, *theirs = interleaved(partial(generate, calls, folder / "suite.h5"), *scripts, folder=folder)
+            with apart(generate, *[partial(_scripted, way) for way in ways], calls=calls, folder=folder / label) as runs:
+                ours, *theirs = [statistics.median(times) for times in zip(*[[run() for run in runs] for _ in range(ROUNDS)], strict=True)]
             for way, time in zip(ways, theirs, strict=True):
                 cases = [f"{len(calls) / each:,.0f}" for each in (ours, time)]
-                row(f"2,000 cases, {label}, {way}", " and ".join(cases), time / ours, target)
+                row(f"2,000 cases, {label}, {way.lower()}", " and ".join(cases), time / ours, target)
 
 
 def _spin(span: float, queue: Queue[float]) -> None:
@@ -273,8 +310,13 @@ PARTS = (beside_a_script, workers, merging, large_tensors, overhead, reading, ju
 
 
 def main(words: Sequence[str]) -> None:
-    """Prints the table; with words, of the parts alone whose name contains one of them."""
+    """Prints the table; with words, of the parts alone whose name contains one of them. None finds memory that another has left."""
+    context = get_context("fork")
     for part in PARTS:
         if not words or any(word in part.__name__ for word in words):
-            part(words)
+            process = context.Process(target=part, args=(words,))
+            process.start()
+            process.join()
+            if process.exitcode:
+                sys.exit(process.exitcode)
 
