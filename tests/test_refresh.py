@@ -114,7 +114,7 @@ def test_a_key_covers_all_that_data_are_computed_from(pages, one):
         "op": "group_norm_backward", "rows": batch.rows + 1, "ids": ("other", *batch.ids[1:]), "elements": batch.elements + 1,
         "tensors": dict([*batch.tensors.items()][1:]), "inputs": batch.inputs[1:], "names": {**batch.names, "padLeft": 99}, "wanted": (),
         "exact": batch.exact ^ {"gradInput"}, "compute": "HFLOAT32", "optional": not batch.optional, "recipe": "zeros",
-        "roles": {**batch.roles, "self": "scale"},
+        "roles": {**batch.roles, "self": "scale"}, "gradient": "self",
         "factors": batch.factors + 1, "given": {"self": np.zeros(3)},
     }[one]  # fmt: skip
     assert (refresh.keys_of(replace(batch, **{one: changed}), 0)[0] == keys[0]) == (one == "rows")

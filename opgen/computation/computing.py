@@ -7,7 +7,6 @@ kernels run batch by batch. No bit depends on which batches come together.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,13 +14,12 @@ import numpy as np
 from opgen.computation import kernels
 from opgen.computation.inputs import SMALL, Inputs, fill
 from opgen.computation.inputs import Arrays as Arrays
-from opgen.golden import kernel
-from opgen.numbers.arrays import Array
+from opgen.computation.kernels import Parts
+from opgen.numbers.arrays import Array, joined
 from opgen.numbers.bounds import Limits, Sums, bounds, certain_overflows, chain_of
 from opgen.numbers.exact import golden_exact, magnitude_exact
 from opgen.numbers.formats import DTYPES
 from opgen.numbers.readings import as_far_apart, share, without_subnormals
-from opgen.numbers.recipes import RECIPES
 from opgen.numbers.rounding import kept_in, stored
 from opgen.suites.batch import Batch
 
@@ -52,60 +50,57 @@ def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
         depths = [kernels.depths(batch) for batch in batches]
         deepest = [max(depth.values(), default=1) for depth in depths]
         found = fill(batches, deepest, seed)
+        parts = {op: Parts.of(op) for op in {batch.op for batch in batches}}
         order = sorted(range(len(batches)), key=lambda i: batches[i].op)  # a processor, too, is quicker at the same again
         for i in order:
-            _add_outputs(groups, found[i], depths[i], deepest[i])
+            _add_outputs(groups, found[i], parts[batches[i].op], depths[i], deepest[i])
         for (dtype, rounded_to, *_), outputs in groups.items():
             _bound(dtype, rounded_to, outputs)
     return [inputs.arrays for inputs in found]
 
 
-def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], deepest: int) -> None:
+def _add_outputs(groups: _Groups, inputs: Inputs, parts: Parts, depths: Mapping[str, int], deepest: int) -> None:
     """Goldens and sums of absolute terms; most from inputs as they are computed with, some as they are read."""
-    batch, module, seen = inputs.batch, kernel(inputs.batch.op), inputs.seen
-    free, gain = getattr(module, "DIFFERENCES", ()), module.gain(seen) if hasattr(module, "gain") else 1.0
-    apart = [out for out in batch.wanted if out in batch.exact] if inputs.rounded or not _one_call(batch) else []
-    quanta = _quanta(inputs)
-    together, perhaps = [out for out in batch.wanted if out not in apart], inputs.rounded if batch.optional else {}
-    for outputs, tensors, otherwise in ((together, seen, perhaps), (apart, inputs.values, {})):
+    batch, seen, exact = inputs.batch, inputs.seen, inputs.batch.exact
+    together, apart = batch.wanted, tuple[str, ...]()
+    if exact and (inputs.rounded or not inputs.on_grid):
+        together, apart = tuple([out for out in together if out not in exact]), tuple([out for out in together if out in exact])
+    gain = parts.gain(seen) if parts.gain else 1.0
+    for outputs, tensors, otherwise in ((together, seen, inputs.rounded if batch.optional else {}), (apart, inputs.values, {})):
         if not outputs:
             continue
-        goldens, magnitudes = _evaluate(batch, tensors, outputs, deepest)
-        shares = _shares(inputs, tensors, otherwise, {out: magnitudes[out] for out in outputs}, deepest)
+        goldens, magnitudes = _evaluate(inputs, parts, tensors, outputs, deepest)
+        shares = _shares(inputs, parts, tensors, otherwise, {out: magnitudes[out] for out in outputs}, deepest)
         for out in outputs:
-            dtype, golden = batch.tensors[out].dtype, goldens[out]
-            rounded_to = None if out in batch.exact else kept_in(batch.compute, dtype)
-            alone = id(golden) if golden.size > SMALL else 0
-            moved = shares.get(out)
-            groups.setdefault((dtype, rounded_to, moved is None, alone), []).append(
-                _Output(inputs.arrays, out, golden, magnitudes[out], moved, depths[out], quanta[out], gain, out in free)
-            )
+            dtype, golden, moved, quantum = batch.tensors[out].dtype, goldens[out], shares.get(out), _quantum(inputs, parts, out)
+            rounded_to = None if out in exact else kept_in(batch.compute, dtype)
+            key = dtype, rounded_to, moved is None, quantum is None, id(golden) if golden.size > SMALL else 0
+            output = _Output(inputs.arrays, out, golden, magnitudes[out], moved, depths[out], quantum, gain, out in parts.differences)
+            groups.setdefault(key, []).append(output)
 
 
-def _shares(inputs: Inputs, tensors: _Tensors, otherwise: _Tensors, magnitudes: Mapping[str, Array], depth: int) -> dict[str, Array]:
+def _shares(
+    inputs: Inputs, parts: Parts, tensors: _Tensors, otherwise: _Tensors, magnitudes: Mapping[str, Array], depth: int
+) -> dict[str, Array]:
     """How far outputs of these magnitudes may move where a device may read ``tensors`` in two ways: subnormals as zeros, and any as
     those of ``otherwise``. Empty where it may not."""
     if not inputs.subnormal and not otherwise:
         return {}
     batch, most, kept = inputs.batch, magnitudes, magnitudes
     if otherwise:
-        _, most = _evaluate(batch, as_far_apart(tensors, otherwise), magnitudes, depth)
+        _, most = _evaluate(inputs, parts, as_far_apart(tensors, otherwise), magnitudes, depth)
     if inputs.subnormal:
-        _, kept = _evaluate(batch, without_subnormals(tensors, batch.inputs, batch.compute), magnitudes, depth)
+        _, kept = _evaluate(inputs, parts, without_subnormals(tensors, batch.inputs, batch.compute), magnitudes, depth)
     return {out: share(most[out], kept[out]) for out in magnitudes}
 
 
-def _one_call(batch: Batch) -> bool:
-    """Whether all sums are exact as they are, since all data are on a grid."""
-    return RECIPES[batch.recipe].on_grid and not batch.given
-
-
 def _evaluate(
-    batch: Batch, seen: _Tensors, outputs: Collection[str], depth: int
+    inputs: Inputs, parts: Parts, seen: _Tensors, outputs: Collection[str], depth: int
 ) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
     """(goldens, sums of absolute terms), with the same bits on every machine. FileError where the kernel is wrong."""
+    batch = inputs.batch
     try:
-        goldens, magnitudes = _evaluated(batch, seen, outputs, depth)
+        goldens, magnitudes = _evaluated(inputs, parts, seen, outputs, depth)
     except Exception as error:
         raise kernels.blamed(batch, "golden or magnitude", error) from error
     kernels.check(batch, {"golden": goldens, "magnitude": magnitudes}, outputs)
@@ -113,43 +108,38 @@ def _evaluate(
 
 
 def _evaluated(
-    batch: Batch, seen: _Tensors, outputs: Collection[str], depth: int
+    inputs: Inputs, parts: Parts, seen: _Tensors, outputs: Collection[str], depth: int
 ) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
     """(goldens, sums of absolute terms) as the kernel gives them; for small data one call gives both."""
-    module = kernel(batch.op)
-    partners = getattr(module, "PARTNERS", None)
-    if partners is not None and not _one_call(batch):
+    batch = inputs.batch
+    if parts.partners is not None and not inputs.on_grid:
         return (
-            golden_exact(module.golden, seen, batch.names, outputs, depth, partners, batch.gradient),
-            magnitude_exact(module.golden, seen, batch.names, outputs, depth, partners, batch.gradient),
+            golden_exact(parts.golden, seen, batch.names, outputs, depth, parts.partners, batch.gradient),
+            magnitude_exact(parts.golden, seen, batch.names, outputs, depth, parts.partners, batch.gradient),
         )
-    both = getattr(module, "both", None)
-    if both is not None and max([value.size for value in seen.values() if value is not None]) <= SMALL:
-        found: tuple[dict[str, Array], dict[str, Array]] = both(seen, batch.names, outputs)
+    if parts.both is not None and inputs.small:
+        found: tuple[dict[str, Array], dict[str, Array]] = parts.both(seen, batch.names, outputs)
         return found
-    return module.golden(seen, batch.names, outputs), module.magnitude(seen, batch.names, outputs)
+    return parts.golden(seen, batch.names, outputs), parts.magnitude(seen, batch.names, outputs)
 
 
-def _quanta(inputs: Inputs) -> dict[str, float | None]:
-    """What all terms of each output's sums are multiples of; None where nothing is known."""
-    batch, numbers = inputs.batch, inputs.numbers
-    result: dict[str, float | None] = dict.fromkeys(batch.wanted)
-    if batch.given:
-        return result
-    for out, factors in _factors(batch).items():
-        quanta = [numbers[name].quantum for name in factors if name in numbers]
-        known = [quantum for quantum in quanta if quantum is not None]
-        result[out] = prod(known) if len(known) == len(quanta) else None
-    return result
-
-
-def _factors(batch: Batch) -> dict[str, tuple[str, ...]]:
-    """The tensors whose product each term is, of the wanted outputs that are plain sums of products."""
-    module = kernel(batch.op)
-    partners, factors = getattr(module, "PARTNERS", None), getattr(module, "FACTORS", {})
-    if partners is not None:
-        factors = {out: (batch.gradient, *([partners[out]] if out in partners else [])) for out in batch.wanted} | factors
-    return {out: factors[out] for out in batch.wanted if out in factors}
+def _quantum(inputs: Inputs, parts: Parts, out: str) -> float | None:
+    """What all terms of an output's sums, if these are plain sums of products, are multiples of; None where nothing is known."""
+    if inputs.batch.given:
+        return None
+    factors = parts.factors.get(out)
+    if factors is None:
+        if parts.partners is None:
+            return None
+        factors = (inputs.batch.gradient, parts.partners.get(out, ""))
+    product = 1.0
+    for name in factors:
+        known = inputs.numbers.get(name)
+        if known is not None:
+            if known.quantum is None:
+                return None
+            product *= known.quantum
+    return product
 
 
 def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> None:
@@ -157,9 +147,7 @@ def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> No
     chain = chain_of(dtype, None, rounded_to)
     shares = [output.share for output in outputs if output.share is not None]
     sums = Sums(
-        np.concatenate([output.golden for output in outputs], axis=None),
-        np.concatenate([output.magnitude for output in outputs], axis=None),
-        np.concatenate(shares, axis=None) if shares else None,
+        joined([output.golden for output in outputs]), joined([output.magnitude for output in outputs]), joined(shares) if shares else None
     )
     rows = [(output.golden.size, output.depth, output.quantum, output.gain) for output in outputs]
     goldens, limits = stored(sums.golden + 0.0, DTYPES[dtype].golden), bounds(chain, sums, Limits.of(rows))  # never -0

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from opgen.bundle.blocks import Blocks
 from opgen.bundle.claim import one_line
 from opgen.bundle.dtypes import BundleError
@@ -31,6 +33,18 @@ LEAST = 1 << 16
 """Elements of a chunk that is worth a message."""
 BESIDE = 64
 """What a case costs beside its elements, in elements: of empty tensors, too, there are no more together than that."""
+
+
+KEPT = 30 << 20
+"""Bytes of a block that the C library is to keep; glibc heeds none above 32 MiB."""
+
+
+def _keep_memory() -> None:
+    """Has the C library keep what is freed, since new pages for every block of scratch take longer than what is done in them.
+
+    glibc takes the largest block that went back to the system for a sign of what comes and goes.
+    """
+    np.empty(KEPT, dtype=np.uint8)
 
 
 def compute(batch: Batch, seed: int) -> Arrays:
@@ -70,6 +84,7 @@ def write(
     ``workers`` processes compute and write side by side; ``dask`` is the address of a cluster that computes instead.
     ``progress`` is told of cases that are done. Whatever stops this leaves ``<path>.partial``, which ``resume`` goes on from.
     """
+    _keep_memory()
     with Writer(path, header, suite.cases, layout(suite), force=force, outputs=suite.outputs, keep=True, resume=resume) as writer:
         tell = progress or (lambda cases: None)
         there = writer.written

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import chain
 from math import prod
 from typing import Any, TypeAlias
 
@@ -52,15 +52,18 @@ class Inputs:
     null pointers, and those that are ``rounded`` before they are computed with, or may be. ``keys`` (B,) are those of the cases'
     streams.
 
-    ``subnormal``: some may be subnormal in the compute dtype.
+    ``on_grid``: all data are, so that all sums are exact as they are. ``small``: no tensor has more than ``SMALL`` elements, all cases
+    together. ``subnormal``: some may be subnormal in the compute dtype.
     """
 
     batch: Batch
     keys: Array
     values: dict[str, Array | None]
+    on_grid: bool
     numbers: dict[str, Numbers] = field(default_factory=dict)
     arrays: Arrays = field(default_factory=dict)
     rounded: dict[str, Array | None] = field(default_factory=dict)
+    small: bool = True
     subnormal: bool = False
 
     @property
@@ -75,10 +78,11 @@ _Tensor: TypeAlias = tuple[Inputs, str, TensorDesc, int]
 
 def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inputs]:
     """Draw and round every input; ``depths`` are the longest sums of each batch."""
-    known, ends = keys(seed, chain.from_iterable(batch.ids for batch in batches)), accumulate(len(batch.ids) for batch in batches)
-    found = [
-        Inputs(batch, known[end - len(batch.ids) : end], dict.fromkeys(batch.roles)) for batch, end in zip(batches, ends, strict=True)
-    ]
+    known, end = keys(seed, chain.from_iterable([batch.ids for batch in batches])), 0
+    found = []
+    for batch in batches:
+        on_grid = RECIPES[batch.recipe].on_grid and not batch.given
+        found.append(Inputs(batch, known[end : (end := end + len(batch.ids))], dict.fromkeys(batch.roles), on_grid))
     groups: dict[object, list[_Tensor]] = {}
     for inputs, depth in zip(found, depths, strict=True):
         batch = inputs.batch
@@ -88,7 +92,9 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inp
             numbers = _numbers(recipe, roles[name], desc.dtype, batch.compute, depth, batch.factors, desc.range)
             inputs.numbers[name] = numbers
             size = cases * prod(desc.shape)
-            together = numbers.alike is not None and size <= SMALL and name not in batch.given
+            small = size <= SMALL
+            inputs.small &= small
+            together = small and numbers.alike is not None and name not in batch.given
             groups.setdefault(numbers.alike if together else (id(inputs), name), []).append((inputs, name, desc, size))
     for alike in groups.values():
         _keep(alike, _values(alike))

@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Collection, Mapping
 from functools import cache
 from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,28 @@ from opgen.numbers.formats import DTYPES
 from opgen.suites.batch import Batch
 
 NEEDED = ("golden", "magnitude", "depth")
+
+
+class Parts(NamedTuple):
+    """Everything that a kernel may have (:class:`opgen.golden.Kernel`); None, or nothing, where it leaves that out."""
+
+    golden: Any
+    magnitude: Any
+    both: Any
+    gain: Any
+    places: Any
+    partners: Mapping[str, str] | None
+    factors: Mapping[str, tuple[str, ...]]
+    differences: Collection[str]
+
+    @classmethod
+    def of(cls, op: str) -> Parts:
+        """Those of an operator's kernel."""
+        found = vars(whole(op))
+        return cls(
+            found["golden"], found["magnitude"], found.get("both"), found.get("gain"), found.get("places"), found.get("PARTNERS"),
+            found.get("FACTORS", {}), found.get("DIFFERENCES", ()),
+        )  # fmt: skip
 
 
 def file_of(op: str) -> str:

@@ -102,11 +102,9 @@ class Limits:
         return [1.0 + 2.0 * own, own, grown, flush, exact, ours, np.where(self.quantum >= form.min_normal, exact, 0.0)]
 
     def spread(self, numbers: Sequence[Array], total: int) -> list[Array]:
-        """A column per element, of which there are ``total``, two for a complex one; without axes where there is but one output."""
-        if len(self.sizes) == 1:
-            return [column[0] for column in numbers]
+        """A column per real number, of which there are ``total``; without axes where it is the same for all outputs."""
         counts = self.sizes * (total // max(int(self.sizes.sum()), 1))
-        return list(np.repeat(np.stack(numbers), counts, axis=1))
+        return [np.repeat(column, counts) if (column != column[0]).any() else column[0] for column in numbers]
 
 
 def bounds(chain: Chain, sums: Sums, limits: Limits) -> Array:

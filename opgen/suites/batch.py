@@ -34,8 +34,8 @@ class Batch:
 
     ``tensors`` are the call's descriptors, ``names`` the spec's bound names, ``wanted`` the outputs to compute, ``exact`` those
     that no compute mode rounds; ``optional``: to round inputs to ``compute`` is allowed, and not asked for. ``roles`` names every
-    input of the operator, ``inputs`` those that are no null pointer here. ``given`` are values of inputs that no recipe draws,
-    row-major.
+    input of the operator, ``gradient`` the one that it is linear in, ``inputs`` those that are no null pointer here. ``given`` are
+    values of inputs that no recipe draws, row-major.
     """
 
     op: str
@@ -51,13 +51,9 @@ class Batch:
     optional: bool
     recipe: str
     roles: dict[str, str]
+    gradient: str
     factors: int
     given: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def gradient(self) -> str:
-        """The input that the operator is linear in: the one of this role, else the first."""
-        return next((name for name, role in self.roles.items() if role == "gradient"), next(iter(self.roles)))
 
 
 @dataclass(frozen=True)
@@ -99,13 +95,15 @@ def batches(
         [data.recipe[i] for i in cases], [data.given[i] for i in cases], strict=False,
     )  # fmt: skip
     roles, exact = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}, frozenset(spec.exact)
+    gradient = next((name for name, role in roles.items() if role == "gradient"), next(iter(roles)))
     op, factors = spec.op, plan.factors
     for start, end, step, by_name, held, inputs, names, outputs, dtype, optional, recipe, given in columns:
         for at in range(start, end, step):
             some = slice(at, min(at + step, end))
             yield Batch(
-                op, places[some], ids[some], by_name, held, inputs, names, outputs, exact, dtype, optional, recipe, roles, factors, given
-            )
+                op, places[some], ids[some], by_name, held, inputs, names, outputs, exact, dtype, optional, recipe, roles, gradient,
+                factors, given,
+            )  # fmt: skip
 
 
 def _ranges(described: Sequence[tuple[TensorDesc | None, ...]]) -> list[str]:

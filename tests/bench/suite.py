@@ -23,6 +23,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.queues import Queue
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
 import numpy as np
 
@@ -44,6 +45,7 @@ from tests.bench._calls import PRODUCT, mixed
 ROUNDS = 5
 MANY = 20_000
 LARGE = 256 << 20
+Write: TypeAlias = Callable[[Sequence[NamedCall], Path], None]
 plans = cache(plan_for)
 
 
@@ -100,7 +102,7 @@ def _scripted(way: str, calls: Sequence[NamedCall], path: Path) -> None:
     _script.write(calls, path, getattr(_script, way))
 
 
-def _serve(connection: Connection, write: Callable[[Sequence[NamedCall], Path], None], calls: Sequence[NamedCall], folder: Path) -> None:
+def _serve(connection: Connection, write: Write, calls: Sequence[NamedCall], folder: Path) -> None:
     folder.mkdir(parents=True)
     write(calls[:40], folder / "warm.h5")
     while connection.recv():
@@ -108,7 +110,7 @@ def _serve(connection: Connection, write: Callable[[Sequence[NamedCall], Path], 
 
 
 @contextmanager
-def apart(*writes: Callable[[Sequence[NamedCall], Path], None], calls: Sequence[NamedCall], folder: Path) -> Iterator[list[Callable[[], float]]]:
+def apart(*writes: Write, calls: Sequence[NamedCall], folder: Path) -> Iterator[list[Callable[[], float]]]:
     """For each way to write some calls, what tells the CPU time of one more run; each has a process of its own."""
     context, ends, team = get_context("spawn"), [], []
     for at, write in enumerate(writes):
