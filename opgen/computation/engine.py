@@ -24,7 +24,7 @@ from opgen.numbers.arrays import Array
 from opgen.suites.batch import Batch
 from opgen.suites.suite import Suite
 
-TOGETHER = 1 << 19
+TOGETHER = 1 << 20
 """Elements of the tensors of batches that are computed together, at most: the more, the less numpy asks per tensor."""
 
 TURNS = 16
@@ -87,8 +87,7 @@ def write(
     _keep_memory()
     with Writer(path, header, suite.cases, layout(suite), force=force, outputs=suite.outputs, keep=True, resume=resume) as writer:
         tell = progress or (lambda cases: None)
-        there = writer.written
-        waiting = sorted((batch for batch in suite.batches if not there[batch.rows].all()), key=lambda batch: int(batch.rows[0]))
+        waiting = _waiting(suite.batches, writer.written)
         tell(len(suite.cases) - _cases(waiting))
         if dask:
             for some, arrays in cluster.computed(partial(computing.compute, seed=seed), partial(together, waiting), dask):
@@ -103,6 +102,16 @@ def write(
                 writer.accept(rows, digests)
                 tell(_cases(chunks[at]))
     return str(writer.digest)
+
+
+def _waiting(batches: Sequence[Batch], there: Array) -> list[Batch]:
+    """Batches of which some cases are not ``there`` yet, in the order of the first."""
+    if not batches:
+        return []
+    rows = np.concatenate([batch.rows for batch in batches])
+    starts = np.cumsum([0, *[len(batch.ids) for batch in batches[:-1]]])
+    whole, order = np.logical_and.reduceat(there[rows], starts), np.argsort(rows[starts])
+    return [batches[i] for i in order[~whole[order]].tolist()]
 
 
 def _cases(batches: Sequence[Batch]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from math import prod
 from typing import Any, TypeAlias
@@ -36,12 +36,12 @@ SMALL = 1 << 14
 class Numbers:
     """What the numbers of inputs are like, whatever their shapes: a slot without one, and what its recipe says of it.
 
-    Those with the same key are ``alike`` and can be drawn together; None where values depend on where they stand.
+    Those with the same object are ``alike`` and can be drawn together; None where values depend on where they stand.
     ``normal``: none can be subnormal in the compute dtype.
     """
 
     slot: Slot
-    alike: tuple[object, ...] | None
+    alike: object
     quantum: float | None
     normal: bool
 
@@ -108,8 +108,14 @@ def _numbers(
     known = compute in ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
     slot = Slot("", (), dtype, compute if known else DTYPES[dtype].part.name, max(depth, 1), role, factors, range=range)
     way, step = RECIPES[recipe].draw(role), quantum(recipe, slot)
-    alike = None if way.key is None else (recipe, role, compute, *way.key(slot))
+    alike = None if way.key is None else _kind(recipe, role, compute, *way.key(slot))
     return Numbers(slot, alike, step, step is not None and step >= format_of(compute).min_normal)
+
+
+@cache
+def _kind(*what: object) -> object:
+    """One object for each kind of numbers: what they are like is hashed when it is first met, and no more."""
+    return object()
 
 
 def _values(tensors: Sequence[_Tensor]) -> Array:

@@ -41,5 +41,8 @@ def stacked(array: Array, copies: Copies) -> Array:
 
 def halves(outputs: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
     """The outputs of the first half of the cases, and of the second."""
-    split = {name: (array[:len(array) // 2], array[len(array) // 2:]) for name, array in outputs.items()}
-    return {name: pair[0] for name, pair in split.items()}, {name: pair[1] for name, pair in split.items()}
+    first, second = {}, {}
+    for name, array in outputs.items():
+        middle = len(array) // 2
+        first[name], second[name] = array[:middle], array[middle:]
+    return first, second
