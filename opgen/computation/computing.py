@@ -39,6 +39,7 @@ class _Output(NamedTuple):
 
 
 _Tensors: TypeAlias = Mapping[str, "Array | None"]
+_Outputs: TypeAlias = Mapping[str, Array]
 _Groups: TypeAlias = dict[tuple[Any, ...], list[_Output]]
 """Outputs that are bounded together, by dtype, by the dtype that they are rounded to before that, and by what tells them apart."""
 
@@ -70,7 +71,7 @@ def _add_outputs(groups: _Groups, inputs: Inputs, parts: Parts, depths: Mapping[
         if not outputs:
             continue
         goldens, magnitudes = _evaluate(inputs, parts, tensors, outputs, deepest)
-        shares = _shares(inputs, parts, tensors, otherwise, {out: magnitudes[out] for out in outputs}, deepest)
+        shares = _shares(inputs, parts, tensors, otherwise, magnitudes, outputs, deepest) if inputs.subnormal or otherwise else {}
         for out in outputs:
             dtype, golden, moved, quantum = batch.tensors[out].dtype, goldens[out], shares.get(out), _quantum(inputs, parts, out)
             rounded_to = None if out in exact else kept_in(batch.compute, dtype)
@@ -80,23 +81,21 @@ def _add_outputs(groups: _Groups, inputs: Inputs, parts: Parts, depths: Mapping[
 
 
 def _shares(
-    inputs: Inputs, parts: Parts, tensors: _Tensors, otherwise: _Tensors, magnitudes: Mapping[str, Array], depth: int
+    inputs: Inputs, parts: Parts, tensors: _Tensors, otherwise: _Tensors, magnitudes: _Outputs, outputs: Sequence[str], depth: int
 ) -> dict[str, Array]:
     """How far outputs of these magnitudes may move where a device may read ``tensors`` in two ways: subnormals as zeros, and any as
-    those of ``otherwise``. Empty where it may not."""
-    if not inputs.subnormal and not otherwise:
-        return {}
+    those of ``otherwise``."""
     batch, most, kept = inputs.batch, magnitudes, magnitudes
     if otherwise:
-        _, most = _evaluate(inputs, parts, as_far_apart(tensors, otherwise), magnitudes, depth)
+        _, most = _evaluate(inputs, parts, as_far_apart(tensors, otherwise), outputs, depth)
     if inputs.subnormal:
-        _, kept = _evaluate(inputs, parts, without_subnormals(tensors, batch.inputs, batch.compute), magnitudes, depth)
-    return {out: share(most[out], kept[out]) for out in magnitudes}
+        _, kept = _evaluate(inputs, parts, without_subnormals(tensors, batch.inputs, batch.compute), outputs, depth)
+    return {out: share(most[out], kept[out]) for out in outputs}
 
 
 def _evaluate(
     inputs: Inputs, parts: Parts, seen: _Tensors, outputs: Collection[str], depth: int
-) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+) -> tuple[_Outputs, _Outputs]:
     """(goldens, sums of absolute terms), with the same bits on every machine. FileError where the kernel is wrong."""
     batch = inputs.batch
     try:
@@ -109,7 +108,7 @@ def _evaluate(
 
 def _evaluated(
     inputs: Inputs, parts: Parts, seen: _Tensors, outputs: Collection[str], depth: int
-) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+) -> tuple[_Outputs, _Outputs]:
     """(goldens, sums of absolute terms) as the kernel gives them; for small data one call gives both."""
     batch = inputs.batch
     if parts.partners is not None and not inputs.on_grid:
@@ -144,22 +143,20 @@ def _quantum(inputs: Inputs, parts: Parts, out: str) -> float | None:
 
 def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> None:
     """Store the goldens and bounds of outputs that are written in the same formats."""
-    chain = chain_of(dtype, None, rounded_to)
-    shares = [output.share for output in outputs if output.share is not None]
-    sums = Sums(
-        joined([output.golden for output in outputs]), joined([output.magnitude for output in outputs]), joined(shares) if shares else None
-    )
-    rows = [(output.golden.size, output.depth, output.quantum, output.gain) for output in outputs]
-    goldens, limits = stored(sums.golden + 0.0, DTYPES[dtype].golden), bounds(chain, sums, Limits.of(rows))  # never -0
+    arrays, names, golden, magnitude, share, depth, quantum, gain, free = zip(*outputs, strict=True)
+    sizes, chain = [one.size for one in golden], chain_of(dtype, None, rounded_to)
+    sums = Sums(joined(golden), joined(magnitude), None if share[0] is None else joined(share))
+    goldens = stored(sums.golden + 0.0, DTYPES[dtype].golden)  # never -0
+    limits = bounds(chain, sums, Limits.of(sizes, depth, quantum, gain))
     lost = ~np.isfinite(sums.golden)
     if dtype == "FLOAT16" and (np.abs(goldens) > 60000).any():  # whether what is only kept in FLOAT16 overflows, nobody says
-        over = certain_overflows(chain, sums, Limits.of([(size, depth, None, 1.0) for size, depth, _, _ in rows]))
+        over = certain_overflows(chain, sums, Limits.of(sizes, depth, [None] * len(sizes), [1.0] * len(sizes)))
         goldens[over], limits[over] = np.copysign(np.inf, goldens[over]), 0
         lost |= over
     if lost.any():
         lost &= ~np.isnan(sums.magnitude)  # what a NaN comes into is NaN, however it is computed
-        limits[lost & np.repeat([output.free for output in outputs], [row[0] for row in rows])] = np.inf
+        limits[lost & np.repeat(free, sizes)] = np.inf
     at = 0
-    for output in outputs:
-        shape, cut = output.golden.shape, slice(at, at := at + output.golden.size)
-        output.arrays[output.name, "golden"], output.arrays[output.name, "bound"] = goldens[cut].reshape(shape), limits[cut].reshape(shape)
+    for to, name, one, size in zip(arrays, names, golden, sizes, strict=True):
+        shape, cut = one.shape, slice(at, at := at + size)
+        to[name, "golden"], to[name, "bound"] = goldens[cut].reshape(shape), limits[cut].reshape(shape)

@@ -72,8 +72,8 @@ class Inputs:
         return {**self.values, **self.rounded} if self.rounded and not self.batch.optional else self.values
 
 
-_Tensor: TypeAlias = tuple[Inputs, str, TensorDesc, int]
-"""An input of a batch, its name, its descriptor, and its elements in all cases."""
+_Tensor: TypeAlias = tuple[Inputs, str, TensorDesc, int, int]
+"""An input of a batch, its name, its descriptor, the cases, and its elements in one of them."""
 
 
 def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inputs]:
@@ -91,11 +91,12 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inp
             desc = tensors[name]
             numbers = _numbers(recipe, roles[name], desc.dtype, batch.compute, depth, batch.factors, desc.range)
             inputs.numbers[name] = numbers
-            size = cases * prod(desc.shape)
-            small = size <= SMALL
-            inputs.small &= small
+            size = prod(desc.shape)
+            small = cases * size <= SMALL
+            if not small:
+                inputs.small = False
             together = small and numbers.alike is not None and name not in batch.given
-            groups.setdefault(numbers.alike if together else (id(inputs), name), []).append((inputs, name, desc, size))
+            groups.setdefault(numbers.alike if together else (id(inputs), name), []).append((inputs, name, desc, cases, size))
     for alike in groups.values():
         _keep(alike, _values(alike))
     return found
@@ -124,7 +125,7 @@ def _values(tensors: Sequence[_Tensor]) -> Array:
     batch, numbers = first.batch, first.numbers[name]
     if numbers.alike is not None and name not in batch.given:
         parts = 2 if DTYPES[numbers.slot.dtype].complex else 1
-        wanted = [(inputs.keys, name, size // len(inputs.keys) * parts) for inputs, name, _, size in tensors]
+        wanted = [(inputs.keys, name, size * parts) for inputs, name, _, _, size in tensors]
         return draw_alike(batch.recipe, numbers.slot, wanted)
     slot = replace(numbers.slot, tensor=name, shape=batch.tensors[name].shape, places=_places(batch, numbers.slot.role))
     return (given(batch, slot) if name in batch.given else draw(batch.recipe, first.keys, slot)).reshape(-1)
@@ -151,16 +152,17 @@ def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
     seen = in_compute(flat, dtype, compute)
     subnormal = not (numbers.normal and name not in first.batch.given) and has_subnormals(flat, compute)
     at = 0
-    for inputs, name, desc, size in tensors:
-        cases, cut = len(inputs.batch.ids), slice(at, at := at + size)
+    for inputs, name, desc, cases, size in tensors:
+        cut = slice(at, at := at + cases * size)
         if desc.plain:
             shape = cases, *desc.shape
-            inputs.arrays[name, "input"], inputs.values[name] = storage[cut].reshape(cases, size // cases), flat[cut].reshape(shape)
+            inputs.arrays[name, "input"], inputs.values[name] = storage[cut].reshape(cases, size), flat[cut].reshape(shape)
             if seen is not flat:
                 inputs.rounded[name] = seen[cut].reshape(shape)
         else:
-            inputs.arrays[name, "input"], value = through(storage[cut].reshape(cases, size // cases), desc)
+            inputs.arrays[name, "input"], value = through(storage[cut].reshape(cases, size), desc)
             inputs.values[name], now = value, in_compute(value, dtype, compute)
             if now is not value:
                 inputs.rounded[name] = now
-        inputs.subnormal |= subnormal
+        if subnormal:
+            inputs.subnormal = True

@@ -91,13 +91,13 @@ def check(batch: Batch, found: Mapping[str, Mapping[str, Array]], outputs: Colle
 
     A library may take an output of another shape with as many elements, so these are counted.
     """
-    cases = len(batch.ids)
+    cases, tensors = len(batch.ids), batch.tensors
     for out in outputs:
-        desc = batch.tensors[out]
+        desc = tensors[out]
         dtype, size = DTYPES[desc.dtype].wide, cases * prod(desc.shape)
         for what, arrays in found.items():
-            array = arrays.get(out) if isinstance(arrays, dict) else None
-            if not (isinstance(array, np.ndarray) and array.size == size and array.dtype == dtype and len(array) == cases):
+            array = arrays.get(out) if type(arrays) is dict else None
+            if type(array) is not np.ndarray or array.size != size or array.dtype != dtype or len(array) != cases:
                 raise _other(batch, what, arrays, out)
 
 

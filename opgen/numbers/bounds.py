@@ -61,7 +61,7 @@ def bound(
     if share is not None and np.iscomplexobj(golden) and not np.iscomplexobj(share):
         share = share * (1 + 1j)  # a real share counts for both parts
     sums = Sums(golden.reshape(-1), magnitude.reshape(-1), None if share is None else share.reshape(-1))
-    limits = Limits.of([(golden.size, depth, quantum, gain)])
+    limits = Limits.of([golden.size], [depth], [quantum], [gain])
     return bounds(chain_of(output, accumulator, through), sums, limits).reshape(golden.shape)
 
 
@@ -88,10 +88,9 @@ class Limits:
     gain: Array
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[int, int, float | None, float]]) -> Limits:
-        """From a (size, depth, quantum, gain) per output."""
-        sizes, depth, quantum, gain = zip(*rows, strict=True)
-        return cls(np.array(sizes), np.array(depth), np.array(quantum, dtype=np.float64), np.array(gain))  # None becomes NaN
+    def of(cls, sizes: Sequence[int], depth: Sequence[int], quantum: Sequence[float | None], gain: Sequence[float]) -> Limits:
+        """From what each output is given; a quantum that is None becomes NaN."""
+        return cls(np.array(sizes), np.array(depth), np.array(quantum, dtype=np.float64), np.array(gain))
 
     def numbers(self, form: Format) -> list[Array]:
         """What the roundings of our own sum multiply a magnitude by; gamma of our sum, and of the device's; what flushing may
