@@ -44,6 +44,11 @@ class Column(Generic[T]):
         """The column with every value changed."""
         return Column([change(value) for value in self.values], self.first, self.number)
 
+    def by(self, change: Callable[[T], U]) -> Column[U]:
+        """The column of what values are changed to, of which several may be changed to the same."""
+        other = Column.of([change(value) for value in self.values])
+        return Column(other.values, self.first[other.first], other.number[self.number])
+
     def numbers(self, known: Callable[[T], int]) -> np.ndarray:
         """(rows,) int64, looked up once for each value."""
         return np.array([known(value) for value in self.values], dtype=np.int64).take(self.number)

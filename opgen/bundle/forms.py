@@ -13,7 +13,7 @@ from opgen.bundle.attributes import Columns
 from opgen.bundle.column import Column, spread
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.layout import Layout
-from opgen.model import Case, TensorDesc
+from opgen.model import Call, Case, TensorDesc
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,14 @@ class Forms:
     members: dict[str, np.ndarray]
 
     @classmethod
-    def of_cases(cls, cases: Sequence[Case], apis: Column[str], layout: Layout) -> Forms:
-        """The forms of cases, numbered in the order of their first cases."""
-        found = Column.of(list(zip([id(case.call.args) for case in cases], layout.form.tolist(), strict=True)))
+    def of_cases(cls, calls: Column[Call], apis: Column[str], layout: Layout) -> Forms:
+        """The forms of the calls of cases, numbered in the order of their first cases."""
+        arguments = calls.by(lambda call: id(call.args))
+        found = Column.of((arguments.number * (len(layout.form) + 1) + layout.form).tolist())
         api = apis.number[found.first]
         members = {name: np.flatnonzero(api == number) for number, name in enumerate(apis.values)}
-        columns = {name: Columns(name, [cases[at].call.args for at in found.first[forms].tolist()]) for name, forms in members.items()}
+        first = [calls.values[at].args for at in calls.number[found.first].tolist()]
+        columns = {name: Columns(name, [first[form] for form in forms.tolist()]) for name, forms in members.items()}
         return cls(found.first, found.number, columns, members)
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -40,11 +39,11 @@ def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collectio
     parameter is an output if any case of that API has a golden for it.
     """
     rows = np.arange(len(cases))
-    ops = Column.of([case.call.api for case in cases]).map(checked)
-    products = Column.of([case.call.product for case in cases]).map(checked)
-    pages = Column.same([case.page for case in cases])
-    libraries = Column.same([case.library for case in cases]).map(lambda a: (a.codes, a.basis, a.release) if a else (None, "none", ""))
-    forms = Forms.of_cases(cases, ops, layout)
+    of: dict[str, Sequence[Any]] = dict.fromkeys(Case._fields, ()) | dict(zip(Case._fields, zip(*cases, strict=True), strict=False))
+    calls, pages = Column.same(of["call"]), Column.same(of["page"])
+    ops, products = calls.by(lambda call: call.api).map(checked), calls.by(lambda call: call.product).map(checked)
+    libraries = Column.same(of["library"]).map(lambda a: (a.codes, a.basis, a.release) if a else (None, "none", ""))
+    forms = Forms.of_cases(calls, ops, layout)
     described = Described.of_forms(cases, forms, _written(ops, layout, outputs or {}))
     lists, strings = Lists(), Strings()
     *arrays, extents, codes, library_codes = lists.columns(
@@ -55,7 +54,7 @@ def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collectio
     )
     release, *texts, told = strings.columns(
         (libraries.map(lambda answer: answer[2]), rows),
-        *((Column.of(list(map(attrgetter(name), cases))), rows) for name in _TEXTS),
+        *((Column.of(of[name]), rows) for name in _TEXTS),
         (Column.of([text for page in pages.values for b in page.breaks for text in (b.rule, b.clause, b.found)]),
          pages.first.repeat([3 * len(page.breaks) for page in pages.values])),
     )
@@ -65,8 +64,8 @@ def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collectio
     columns = {
         "op": (named(ops.values), ops.number),
         "product": (named(products.values), products.number),
-        "kind": (enum(dtypes.KINDS), Column.of([case.kind for case in cases]).numbers(dtypes.KINDS.__getitem__)),
-        "phase": (np.dtype("u1"), np.array([case.phase for case in cases], dtype=np.int64)),
+        "kind": (enum(dtypes.KINDS), Column.of(of["kind"]).numbers(dtypes.KINDS.__getitem__)),
+        "phase": (np.dtype("u1"), np.array(of["phase"], dtype=np.int64)),
         "bucket": (enum(dtypes.BUCKETS), pages.numbers(lambda page: dtypes.BUCKETS[page.bucket])),
         "codes": (_NUMBER, codes),
         "library_codes": (_NUMBER, library_codes),
@@ -79,7 +78,7 @@ def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collectio
         "first_break": (_NUMBER, first_break),
         "breaks": (_COUNT, pages.numbers(lambda page: len(page.breaks))),
     }
-    tables = {"cases": _cases([case.id for case in cases], columns), "tensors": found.table, "breaks": breaks, "ranges": found.ranges}
+    tables = {"cases": _cases(of["id"], columns), "tensors": found.table, "breaks": breaks, "ranges": found.ranges}
     tables |= {f"attributes/{api}": table for api, table in attributes.items()}
     tables["parameters"] = _parameters(forms.columns)
     tables["lists"], tables["integers"] = lists.tables()
