@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from opgen.golden import kernel
+from opgen.model import TIERS
 from opgen.page.book import book
-from opgen.planning.plan import TIERS, plan_for
+from opgen.planning.plan import plan_for
 
 ROOT = Path(__file__).resolve().parents[1]
 OPERATORS = sorted(book().operators)

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from opgen.judge import judging
+from opgen.model import TIERS
 from opgen.page.keys import KEYS
 from opgen.page.parameterfields import PLAIN
 from opgen.page.rulefields import WITHOUT_CODE
 from opgen.page.specfile import TOP
 from opgen.planning.derive import SHARED
-from opgen.planning.plan import GROUP_KEYS, PIN_KEYS, ROLES, TIER_KEYS, TIERS, VACUOUS_KEYS
+from opgen.planning.plan import GROUP_KEYS, PIN_KEYS, ROLES, TIER_KEYS, VACUOUS_KEYS
 from opgen.planning.plan import TOP as PLAN_TOP
 from opgen.planning.strides import VIEWS
 

@@ -16,6 +16,7 @@ from opgen.bundle.results import Results
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.plain import make_call
 from opgen.calls.table import from_calls
+from opgen.cli.minimize import command
 from opgen.computation.engine import write
 from opgen.judge.oracle import judge
 from opgen.model import FileError, TensorDesc
@@ -24,7 +25,7 @@ from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.repro.described import summary
 from opgen.repro.failing import Failing, elements_of
-from opgen.repro.minimize import minimize
+from opgen.repro.minimize import MOST_RUN, minimize
 from opgen.repro.point import assemble, complexity, point_of
 from opgen.repro.simplify import simpler
 from opgen.suites.suite import call_suite
@@ -102,6 +103,12 @@ def last_column(case: CaseView, outputs: dict[str, np.ndarray]) -> None:
     args = case.call["args"]
     if args["groups"] > 1 and args["weight"]["shape"][-1] > 1 and "gradInput" in outputs and args["weight"]["shape"][-1] != 3:
         outputs["gradInput"][..., -1] += 1
+
+
+def test_the_command_runs_as_many_calls_as_the_function_unless_told_otherwise() -> None:
+    """The command imports nothing heavy to tell its defaults."""
+    told = {option.name: option.default for option in command.params}
+    assert told["most"] == MOST_RUN
 
 
 def test_a_fault_in_one_corner_of_a_large_convolution(case: Any) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from opgen.model import FileError
+from opgen.model import TIERS, FileError
 from opgen.page.book import book
 from opgen.planning.choices import Choices
 from opgen.planning.fitting import fit, fitting_plan, shipped_plan
-from opgen.planning.plan import TIERS, load_plan, plan_for
+from opgen.planning.plan import load_plan, plan_for
 from opgen.suites.selection import Request
 
 GOOD = """

@@ -7,7 +7,7 @@ from collections import Counter
 import click
 
 from opgen.cli.options import Number, bundle_argument, case_option, choose, examples, force_option, output_option, quiet_option
-from opgen.model import NOT_RUN
+from opgen.model import NOT_RUN, TIME_LIMIT
 
 
 @click.command(
@@ -21,7 +21,7 @@ from opgen.model import NOT_RUN
     "--timeout",
     metavar="S",
     type=Number(min=0, min_open=True),
-    default=60.0,
+    default=TIME_LIMIT,
     show_default=True,
     help="Seconds that a case may take.",
 )

@@ -13,9 +13,8 @@ from itertools import chain
 from math import prod
 from typing import Any, TypeAlias
 
-from opgen.computation.kernels import blamed
+from opgen.computation.kernels import Parts, blamed
 from opgen.computation.storage import given, through
-from opgen.golden import kernel
 from opgen.model import TensorDesc
 from opgen.numbers.arrays import Array
 from opgen.numbers.fill import draw, draw_alike, keys
@@ -133,7 +132,7 @@ def _values(tensors: Sequence[_Tensor]) -> Array:
 
 def _places(batch: Batch, role: Role) -> tuple[int, ...] | None:
     """Where the gradient may hold what is not finite, as the kernel says: nowhere that padding may be multiplied by it."""
-    places = getattr(kernel(batch.op), "places", None)
+    places = Parts.of(batch.op).places
     if places is None or role != "gradient" or not RECIPES[batch.recipe].gradient.planted:
         return None
     try:

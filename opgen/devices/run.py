@@ -13,12 +13,10 @@ from opgen.bundle.dtypes import BundleError
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.devices import Run
-from opgen.model import Code
+from opgen.model import TIME_LIMIT, Code
 from opgen.numbers.arrays import Array
 
 Tally = Counter[str]
-TIMEOUT = 60.0
-"""Seconds that one case may take."""
 
 
 def run(
@@ -28,7 +26,7 @@ def run(
     *,
     device: str = "",
     cases: Sequence[str] | None = None,
-    timeout: float = TIMEOUT,
+    timeout: float = TIME_LIMIT,
     resume: bool = False,
     force: bool = False,
     progress: Callable[[int], None] | None = None,

@@ -18,13 +18,9 @@ from opgen.calls.words import words
 from opgen.interop import choice
 from opgen.interop.choice import Exported
 from opgen.model import ANY_ERROR, CRASH, Argument, TensorDesc
-from opgen.page.spec import Spec
+from opgen.page.spec import C_TYPES, Spec
 
 _HEAD = Path(__file__).with_name("gtest_head.txt")
-_C = {
-    "tensor": "const aclTensor*", "output": "aclTensor*", "int_array": "const aclIntArray*", "bool_array": "const aclBoolArray*",
-    "bool": "bool", "int8": "int8_t", "int32": "int32_t", "int64": "int64_t",
-}  # fmt: skip
 _HOLDERS = {"tensor": "Tensor", "int_array": "IntArray", "bool_array": "BoolArray"}
 _TAKEN = frozenset(
     """alignas alignof and asm auto bool break case catch char class const continue default delete do double else enum explicit
@@ -60,7 +56,7 @@ def source(bundle: Bundle, cases: Sequence[CaseView]) -> str:
 
 def prototype(spec: Spec) -> str:
     """Both phases of one operator, as C declares them."""
-    first = ", ".join(f"{_C[p.kind]} {_local(p.name)}" for p in spec.parameters.values())
+    first = ", ".join(f"{C_TYPES[p.kind]} {_local(p.name)}" for p in spec.parameters.values())
     return (
         f"aclnnStatus {spec.api}GetWorkspaceSize({first}, uint64_t* workspaceSize, aclOpExecutor** executor);\n"
         f"aclnnStatus {spec.api}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);"
@@ -106,7 +102,7 @@ def _passed(kind: str, name: str, value: Any) -> str:
         return "nullptr" if value is None else f"{_local(name)}.get()"
     if kind == "bool":
         return "true" if value else "false"
-    return _number(value) if kind == "int64" else f"static_cast<{_C[kind]}>({_number(value)})"
+    return _number(value) if kind == "int64" else f"static_cast<{C_TYPES[kind]}>({_number(value)})"
 
 
 def _number(value: int) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from opgen.calls.plain import MAX_ITEMS, MAX_RANK
 from opgen.calls.table import SCALARS
 from opgen.calls.words import words
+from opgen.model import TIERS
 from opgen.numbers.recipes import RECIPES
 from opgen.page.book import book
 from opgen.page.keys import KEYS
@@ -20,7 +21,7 @@ from opgen.page.rulefields import WITHOUT_CODE
 from opgen.page.spec import KINDS
 from opgen.page.specfile import PAGE
 from opgen.page.specfile import TOP as SPEC_TOP
-from opgen.planning.plan import PIN_KEYS, ROLES, STRONGEST, TIER_KEYS, TIERS, VACUOUS_KEYS
+from opgen.planning.plan import PIN_KEYS, ROLES, STRONGEST, TIER_KEYS, VACUOUS_KEYS
 from opgen.planning.plan import TOP as PLAN_TOP
 
 Schema = dict[str, Any]

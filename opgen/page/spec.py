@@ -10,8 +10,12 @@ from opgen.calls.table import SCALARS
 from opgen.language.terms import Reference, Term
 from opgen.page.rules import Guard, Rule
 
-KINDS = ("tensor", "output", "int_array", "bool_array", *SCALARS)
-"""What a parameter can be; an ``output`` is a tensor that the operator writes."""
+C_TYPES = {
+    "tensor": "const aclTensor*", "output": "aclTensor*", "int_array": "const aclIntArray*", "bool_array": "const aclBoolArray*",
+    **{kind: kind if kind == "bool" else f"{kind}_t" for kind in SCALARS},
+}  # fmt: skip
+"""What a parameter can be, and what that is in C; an ``output`` is a tensor that the operator writes."""
+KINDS = tuple(C_TYPES)
 
 _TENSOR_KINDS = {"dtype": "dtype", "format": "format", "rank": "int", "shape": "shape", "numel": "int", "null": "bool",
                  "strided": "bool", "lowest": "int", "highest": "int"}  # fmt: skip

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from opgen.calls.plain import CallFault, make_call
 from opgen.language.terms import TermError, reference
-from opgen.model import Call, FileError, TensorDesc
+from opgen.model import TIERS, Call, FileError, TensorDesc
 from opgen.page.book import Book
 from opgen.page.spec import Spec
 from opgen.planning.choices import Choices
 from opgen.planning.derive import SHARED
-from opgen.planning.plan import TIERS, Pinned, Plan, plan_for, read_plan
+from opgen.planning.plan import Pinned, Plan, plan_for, read_plan
 from opgen.yamlfile import did_you_mean
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opgen.calls.words import words
+from opgen.model import TIERS
 from opgen.numbers.recipes import DEFAULT, RECIPES
 from opgen.yamlfile import Document, Location, did_you_mean
 
-TIERS = ("smoke", "standard", "full", "crash")
-"""``crash`` holds calls that are known to end the host process; nothing takes it by default."""
 VACUOUS_KEYS = ("when", "why", "rules")
 PIN_KEYS = ("id", "why", "products", "args", "recipe", "tiers", "data")
 

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from opgen.covering import STRONGEST as STRONGEST
-from opgen.model import FileError, Problem
+from opgen.model import TIERS, FileError, Problem
 from opgen.numbers.slot import Role
 from opgen.planning.handwritten import PIN_KEYS as PIN_KEYS
-from opgen.planning.handwritten import TIERS as TIERS
 from opgen.planning.handwritten import VACUOUS_KEYS as VACUOUS_KEYS
 from opgen.planning.handwritten import Pinned as Pinned
 from opgen.planning.handwritten import Vacuous as Vacuous

@@ -6,11 +6,10 @@ from math import isfinite, isnan
 
 from opgen.model import ANY_ERROR, TensorDesc
 from opgen.numbers.formats import DTYPES
+from opgen.page.spec import C_TYPES
 from opgen.repro.described import Tensor, folded, kinds, parts, summary, tensors
 from opgen.repro.failing import Failing
 
-_C = {"tensor": "const aclTensor*", "output": "aclTensor*", "int_array": "const aclIntArray*", "bool_array": "const aclBoolArray*",
-      "bool": "bool", "int8": "int8_t", "int32": "int", "int64": "int64_t"}  # fmt: skip
 _DECODE = {"FLOAT16": "half", "BFLOAT16": "bfloat", "FLOAT": "plain<float>", "DOUBLE": "plain<double>"}
 
 _HEAD = """\
@@ -84,7 +83,7 @@ static int64_t place(const View& view, int64_t index) {{
 def program(failing: Failing) -> str:
     """The whole file."""
     kind, held = kinds(failing), tensors(failing)
-    signature = ", ".join(_C[one] for one in kind.values())
+    signature = ", ".join(C_TYPES[one] for one in kind.values())
     head = _HEAD.format(summary="\n// ".join(summary(failing)), api=failing.call.api, signature=signature)
     data = "".join(_data(tensor) for tensor in held.values())
     return f"{head}\n{data}\nint main() {{\n{_main(failing, kind, held)}}}\n"

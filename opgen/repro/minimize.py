@@ -20,9 +20,8 @@ from opgen.calls.jsonl import NamedCall
 from opgen.calls.plain import make_call
 from opgen.calls.table import from_calls
 from opgen.devices import Run
-from opgen.devices.run import TIMEOUT
 from opgen.judge.oracle import judge
-from opgen.model import Call, FileError, Problem
+from opgen.model import TIME_LIMIT, Call, FileError, Problem
 from opgen.numbers.recipes import DEFAULT
 from opgen.page.book import book
 from opgen.page.spec import Spec
@@ -54,7 +53,7 @@ class Minimal:
 
 
 def minimize(
-    case: CaseView, backend: Run, *, device: str = "", timeout: float = TIMEOUT, seed: int = 0, most: int = MOST_RUN,
+    case: CaseView, backend: Run, *, device: str = "", timeout: float = TIME_LIMIT, seed: int = 0, most: int = MOST_RUN,
     progress: Callable[[Failing], None] | None = None,
 ) -> Minimal:  # fmt: skip
     """The simplest call that fails as a case does, found by running at most ``most`` calls on a device.

@@ -13,13 +13,13 @@ from opgen.calls.ids import chosen, matching
 from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.plain import to_plain
 from opgen.calls.words import known_products
-from opgen.model import LONGEST_ID, FileError, Problem, natural, unkept
+from opgen.model import LONGEST_ID, TIERS, FileError, Problem, natural, unkept
 from opgen.numbers.arrays import Array
 from opgen.numbers.recipes import DEFAULT, RECIPES
 from opgen.page.book import Book, book
 from opgen.page.spec import Spec
 from opgen.planning.fitting import fitting_plan, shipped_plan
-from opgen.planning.plan import TIERS, Plan
+from opgen.planning.plan import Plan
 from opgen.suites.dumps import read_dumps
 from opgen.suites.suite import Suite, call_suite, plan_suite
 from opgen.yamlfile import did_you_mean
