@@ -56,6 +56,18 @@ def test_nothing_to_do_computes_nothing_and_enumerates_nothing(fresh, pages, mon
     assert (again.changes, again.computed, again.cases) == ([], 0, fresh.cases)
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_the_lock_of_one_tier_is_held_against_another(fresh, pages, known):
+    """By a lock that says which tier it holds, and by an older one that does not."""
+    sources = {page: {what: one for what, one in of.items() if known or what != "tier"} for page, of in fresh.lock.sources.items()}
+    old = Lock(sources, fresh.lock.entries)
+    found = refresh.refresh(pages, "standard", old)
+    assert found.cases > fresh.cases and {change.why for change in found.changes if change.what == "added"} == {("tier",)}
+    assert found.lock.entries == refresh.refresh(pages, "standard", Lock()).lock.entries
+    same = refresh.refresh(pages, "smoke", old)
+    assert (same.changes, same.computed, same.lock) == ([], 0, fresh.lock)
+
+
 @pytest.mark.parametrize("damage", ["a case lost", "all cases lost", "an expectation", "a golden"])
 def test_a_lock_that_somebody_altered_is_held_against_everything(fresh, pages, tmp_path, damage):
     """As a merge may leave it: what is the same by its keys is computed all the same, and the lock is whole afterwards."""
@@ -206,7 +218,7 @@ WHY = {
 def test_a_change_is_laid_to_what_it_can_come_from(fresh, pages, what, differs):
     page, one = a_case_with_data(fresh.lock)
     now = fresh.lock.sources[page]
-    assert set(now) == {"spec", "plan", "errata", "kernel", "data", "code", "numpy", "seed"}
+    assert set(now) == {"spec", "plan", "tier", "errata", "kernel", "data", "code", "numpy", "seed"}
     old = changed(fresh.lock, page, one, **{what: "0123456789"})
     old.sources[page] = {name: "?" if name in differs.split() else value for name, value in now.items()}
     found = refresh.refresh(pages, "smoke", old, everything=True)

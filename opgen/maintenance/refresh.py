@@ -66,7 +66,7 @@ def refresh(
     """
     result = Refreshed(Lock())
     for spec, plan in pages:
-        now = sources(spec, plan, seed)
+        now = sources(spec, plan, tier, seed)
         before = old.sources.get(spec.name, {})
         known = old.entries.get(spec.name, {})
         result.lock.sources[spec.name] = now
@@ -88,12 +88,14 @@ def refresh(
     return result
 
 
-def sources(spec: Spec, plan: Plan, seed: int) -> dict[str, str]:
-    """What the cases of a page are made from, each as a digest: spec, plan, errata, kernel, data, code, numpy, seed."""
+def sources(spec: Spec, plan: Plan, tier: str, seed: int) -> dict[str, str]:
+    """What the cases of a page are made from, files and programs as digests: spec, plan and its tier, errata, kernel, data, code,
+    numpy, seed."""
     folder = specs_folder()
     return {
         "spec": _of_files([folder / Path(spec.file).name, folder / "tables.yaml"]),
         "plan": plan.digest[:DIGEST],
+        "tier": tier,
         "errata": _of_files(sorted((folder / "errata").glob(f"{spec.op}*.yaml"))),
         "kernel": kernel_digest(spec.op),
         "data": data_digest(),
