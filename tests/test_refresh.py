@@ -332,6 +332,7 @@ def test_a_change_in_words(change: Change, said: str):
         ("opgen lock 1\npage p\nx -- - - - valid:0:\n", ":3: expects digests of 10"),
         ("opgen lock 1\npage p spec=1\na b c d e valid:0:\n", ":3: expects digests of 10"),
         ("opgen lock 1\npage p\nx - - - - valid:0:\nx - - - - valid:0:\n", ":4: the case x stands twice"),
+        ("opgen lock 1\npage p\n<<<<<<< HEAD\n=======\n>>>>>>> other\n", ":5: is a conflict that a merge left. Remove the file"),
     ],
 )
 def test_a_bad_lock_is_refused_with_its_line(tmp_path, text, message):
@@ -340,6 +341,16 @@ def test_a_bad_lock_is_refused_with_its_line(tmp_path, text, message):
     with pytest.raises(FileError) as error:
         read_lock(path)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "opgen lock 9\n", "opgen lock 1\n<<<<<<< HEAD\n"])
+def test_what_is_said_of_a_lock_past_repair_helps(fresh, tmp_path, text):
+    path = tmp_path / "bad.lock"
+    path.write_text(text)
+    told = run("--lock", str(path))
+    assert told.exit_code == 2 and "Remove the file, and opgen refresh writes it anew" in told.stderr and path.read_text() == text
+    path.unlink()
+    assert run("--lock", str(path)).exit_code == 0 and read_lock(path) == fresh.lock
 
 
 def test_a_lock_that_cannot_be_read_says_why(tmp_path):

@@ -27,6 +27,9 @@ LINES = "lines"
 """What a page's digest of its own case lines is called."""
 DIGEST = 10
 """Hexadecimal digits of a digest."""
+CONFLICT = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
+"""How the lines begin that a merge leaves where it did not know what to take."""
+ANEW = "Remove the file, and opgen refresh writes it anew"
 MOST_PROBLEMS = 50
 """Bad lines that are reported."""
 _DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST}}}\Z|-\Z")
@@ -104,12 +107,14 @@ def read_lock(path: Path) -> Lock:
     except (OSError, UnicodeDecodeError) as error:
         raise FileError([Problem(str(path), None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}")]) from None
     if not lines or lines[0] != HEAD:
-        text = f"is no lock of this version; the first line must read '{HEAD}'. opgen refresh writes one"
+        text = f"is no lock of this version; the first line must read '{HEAD}'. {ANEW}"
         raise FileError([Problem(str(path), 1, "", text)])
     lock, problems, page = Lock(), [], ""
     for number, line in enumerate(lines[1:], 2):
         words = line.split(" ")
-        if words[0] == "page" and len(words) >= 2:
+        if words[0].startswith(CONFLICT):
+            problems.append(Problem(str(path), number, "", f"is a conflict that a merge left. {ANEW}"))
+        elif words[0] == "page" and len(words) >= 2:
             page = words[1]
             lock.sources[page] = dict(word.split("=", 1) for word in words[2:] if "=" in word)
             lock.entries[page] = {}
