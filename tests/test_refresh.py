@@ -332,6 +332,7 @@ def test_a_change_in_words(change: Change, said: str):
         ("opgen lock 1\npage p\nx -- - - - valid:0:\n", ":3: expects digests of 10"),
         ("opgen lock 1\npage p spec=1\na b c d e valid:0:\n", ":3: expects digests of 10"),
         ("opgen lock 1\npage p\nx - - - - valid:0:\nx - - - - valid:0:\n", ":4: the case x stands twice"),
+        ("opgen lock 1\npage p\nx - - - - valid:0:\npage p\ny - - - - valid:0:\n", ":4: the page p stands twice"),
         ("opgen lock 1\npage p\n<<<<<<< HEAD\n=======\n>>>>>>> other\n", ":5: is a conflict that a merge left. Remove the file"),
     ],
 )
@@ -343,7 +344,7 @@ def test_a_bad_lock_is_refused_with_its_line(tmp_path, text, message):
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["", "opgen lock 9\n", "opgen lock 1\n<<<<<<< HEAD\n"])
+@pytest.mark.parametrize("text", ["", "opgen lock 9\n", "opgen lock 1\n<<<<<<< HEAD\n", "opgen lock 1\npage p\npage p\n"])
 def test_what_is_said_of_a_lock_past_repair_helps(fresh, tmp_path, text):
     path = tmp_path / "bad.lock"
     path.write_text(text)

@@ -116,6 +116,8 @@ def read_lock(path: Path) -> Lock:
             problems.append(Problem(str(path), number, "", f"is a conflict that a merge left. {ANEW}"))
         elif words[0] == "page" and len(words) >= 2:
             page = words[1]
+            if page in lock.sources:
+                problems.append(Problem(str(path), number, "", f"the page {page} stands twice. {ANEW}"))
             lock.sources[page] = dict(word.split("=", 1) for word in words[2:] if "=" in word)
             lock.entries[page] = {}
         elif fault := _add(lock, page, words):
