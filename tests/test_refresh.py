@@ -199,6 +199,18 @@ def test_a_changed_golden_is_measured_against_an_older_bundle(fresh, pages, tmp_
     assert {c.case: c.ulp for c in goldens} == off and set(off.values()) == {0, steps} and len(goldens) == len(found.changes)
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_bundle_that_is_not_the_locks_measures_nothing(fresh, pages, tmp_path, seed):
+    """Of what is computed now, where nothing is off, and of other data."""
+    path = tmp_path / "other.h5"
+    engine.write(plan_suite(pages, "smoke"), path, {"seed": seed}, seed=seed)
+    page, one = a_case_with_data(fresh.lock)
+    with opgen.open(path) as bundle:
+        found = refresh.refresh(pages, "smoke", changed(fresh.lock, page, one, goldens="0" * 10), everything=True, bundle=bundle)
+    (change,) = found.changes
+    assert (change.case, change.what, change.ulp) == (one, "golden", None) and detail(change).startswith("0000000000 -> ")
+
+
 WHY = {
     "inputs": {"data": ("data",), "seed": ("seed",), "kernel": ("kernel",), "plan": ("plan",), "spec kernel": ("spec", "kernel")},
     "goldens": {

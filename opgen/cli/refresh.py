@@ -21,7 +21,7 @@ from opgen.cli.paths import Written
 @click.option("-o", "--output", metavar="FILE", type=Written(over="lock"), help="Where to write the new lock; over the old one by default.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where anything drifted.")
 @click.option("--all", "everything", is_flag=True, help="Compute every case again, whatever its key says.")
-@click.option("--bundle", type=click.Path(exists=True, dir_okay=False), help="An older bundle: changed goldens are given in ULP.")
+@click.option("--bundle", type=click.Path(exists=True, dir_okay=False), help="The bundle of the lock: changed goldens are given in ULP.")
 @options.seed_option()
 @click.option("--markdown", type=Written(), help="Write a summary for a merge request to this file.")
 @options.json_option()

@@ -185,13 +185,17 @@ def _digests(arrays: Arrays, count: int) -> list[dict[str, str]]:
     for i in range(count):
         one = {}
         for what, role in (("inputs", "input"), ("goldens", "golden"), ("bounds", "bound")):
-            digest = hashlib.blake2b()
-            some = [(name, stack[i]) for (name, kind), stack in sorted(arrays.items()) if kind == role]
-            for name, array in some:
-                digest.update(name.encode() + b"\0" + str(array.dtype).encode() + np.ascontiguousarray(array).tobytes())
-            one[what] = digest.hexdigest()[:DIGEST] if some else NOTHING
+            one[what] = digest_of({name: stack[i] for (name, kind), stack in arrays.items() if kind == role})
         found.append(one)
     return found
+
+
+def digest_of(tensors: Mapping[str, Any]) -> str:
+    """One digest over the tensors that a case has of a kind, in the order of their names."""
+    digest = hashlib.blake2b()
+    for name, array in sorted(tensors.items()):
+        digest.update(name.encode() + b"\0" + str(array.dtype).encode() + np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:DIGEST] if tensors else NOTHING
 
 
 def _changes(before: Mapping[str, Entry], after: Mapping[str, Entry], why: tuple[str, ...]) -> list[Change]:
@@ -209,8 +213,12 @@ def _changes(before: Mapping[str, Entry], after: Mapping[str, Entry], why: tuple
 
 
 def _measured(result: Refreshed, pages: Sequence[tuple[Spec, Plan]], tier: str, seed: int, bundle: Bundle) -> list[Change]:
-    """The same changes, with the largest distance of a changed golden from the one in an older bundle."""
-    wanted = {change.case for change in result.changes if change.what == "golden"} & set(bundle.ids)
+    """The same changes, with the largest distance of a changed golden from the one in an older bundle, where that is the lock's."""
+    held = set(bundle.ids)
+    wanted = {
+        change.case for change in result.changes
+        if change.what == "golden" and change.case in held and digest_of(bundle[change.case].golden) == change.before
+    }  # fmt: skip
     far: dict[str, int] = {}
     if wanted:
         suite = plan_suite(list(pages), tier)
