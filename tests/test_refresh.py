@@ -20,6 +20,7 @@ from opgen.model import FileError
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.report.changes import MOST, as_data, as_markdown, detail
+from opgen.resources import cases_folder
 from opgen.suites.suite import Batch, plan_suite
 
 
@@ -314,6 +315,21 @@ def test_the_lock_of_an_installed_copy_is_left_alone(monkeypatch):
     shown = run()
     assert shown.exit_code == 2 and "name the lock of your checkout with --lock cases/smoke.lock" in shown.stderr
     assert run("--check").exit_code == 0
+
+
+@pytest.mark.parametrize("tier", ["", "::smoke"])
+def test_the_lock_of_a_plan_of_ones_own_lies_beside_it(fresh, tmp_path, monkeypatch, tier):
+    """Also of an installed copy; only of the plans that belong to that copy it does not."""
+    monkeypatch.setattr("opgen.resources.installed", lambda: True)
+    shipped = cases_folder() / "reflection_pad2d_backward.yaml"
+    own = tmp_path / "mine.yaml"
+    own.write_bytes(shipped.read_bytes())
+    told = run("--plan", f"{own}{tier}", "--check")
+    assert told.exit_code == 2 and f"{own.with_suffix('.lock')}: there is no lock to check" in told.stderr
+    assert run("--plan", f"{own}{tier}").exit_code == 0
+    assert read_lock(own.with_suffix(".lock")).entries == fresh.lock.entries
+    assert run("--plan", f"{own}{tier}", "--check").exit_code == 0
+    assert "belongs to the installed copy" in run("--plan", str(shipped)).stderr
 
 
 @pytest.mark.parametrize(

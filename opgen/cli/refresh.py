@@ -17,7 +17,7 @@ from opgen.cli.paths import Written
 )
 @options.operators_argument()
 @options.plan_option()
-@click.option("--lock", type=click.Path(), help="The lock to hold against; cases/PLAN.lock by default.")
+@click.option("--lock", type=click.Path(), help="The lock to hold against; PLAN.lock beside the plan by default.")
 @click.option("-o", "--output", metavar="FILE", type=Written(over="lock"), help="Where to write the new lock; over the old one by default.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where anything drifted.")
 @click.option("--all", "everything", is_flag=True, help="Compute every case again, whatever its key says.")
@@ -42,6 +42,7 @@ def command(
     from opgen.cli import console
     from opgen.maintenance.lockfile import Lock, read_lock
     from opgen.maintenance.refresh import refresh
+    from opgen.model import TIERS
     from opgen.report.changes import as_data, as_markdown, as_table
     from opgen.resources import cases_folder, installed
     from opgen.suites.selection import Request
@@ -49,11 +50,12 @@ def command(
 
     request = Request(operators=operators, plan=plan)
     pages, tier = request.pages()
-    path = Path(lock) if lock else cases_folder() / f"{request.name}.lock"
+    folder = cases_folder() if plan in TIERS else Path(plan.partition("::")[0]).parent
+    path = Path(lock) if lock else folder / f"{request.name}.lock"
     old = read_lock(path) if path.exists() else Lock()
     if check and not path.exists():
         raise click.UsageError(f"{path}: there is no lock to check; opgen refresh writes one")
-    if installed() and not (check or lock or output):
+    if installed() and folder.resolve() == cases_folder() and not (check or lock or output):
         told = f"name the lock of your checkout with --lock cases/{path.name}, or install it with pip install -e ."
         raise click.UsageError(f"{path}: belongs to the installed copy, where a new lock would be lost; {told}")
     held = old.some({spec.name for spec, _ in pages}) if operators else old
