@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from opgen.cli import main
 from opgen.enumeration.aims import Aim, Aims, told
 from opgen.maintenance.audit import (
     BOM,
@@ -127,6 +128,19 @@ def test_a_finding_names_the_facts(one: Spec, tmp_path: Path) -> None:
 def test_a_missing_page_is_a_message(one: Spec, tmp_path: Path) -> None:
     with pytest.raises(FileError, match="one.txt: cannot be read: No such file"):
         read_page(one, tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["gb18030", "utf-16"])
+def test_a_page_in_another_encoding_is_a_message_and_gives_no_digests(tmp_path: Path, encoding: str) -> None:
+    """Read as UTF-8, every line of it would have changed, and its digests would be those of no text."""
+    for spec in book().specs:
+        if spec.page is not None:
+            (tmp_path / spec.page.file).write_text("title\n\u586b\u5145\n", encoding=encoding)
+    for more in ((), ("--digests",)):
+        result = CliRunner().invoke(main, ["audit", "reflection_pad2d_backward", "--pages", str(tmp_path), *more])
+        line = 2 if encoding == "gb18030" else 1
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"aclnnReflectionPad2dBackward.txt:{line}: is not UTF-8" in result.stderr
 
 
 def test_digests_ignore_blanks_around_a_line() -> None:

@@ -57,9 +57,9 @@ def facts_by_line(spec: Spec) -> dict[int, list[str]]:
 
 
 def read_page(spec: Spec, folder: Path) -> tuple[list[str], str]:
-    """The lines of a spec's page in ``folder`` and the sha256 of its bytes; raises FileError where it is not there."""
+    """The lines of a spec's page in ``folder`` and the sha256 of its bytes; raises FileError where it is not there, or no UTF-8."""
     content = _content(spec, folder)
-    return content.decode("utf-8-sig", errors="replace").split("\n"), hashlib.sha256(content).hexdigest()
+    return content.decode("utf-8-sig").split("\n"), hashlib.sha256(content).hexdigest()
 
 
 def is_text_of(content: bytes, sha256: str) -> bool:
@@ -75,9 +75,14 @@ def _content(spec: Spec, folder: Path) -> bytes:
     assert spec.page is not None
     path = folder / spec.page.file
     try:
-        return path.read_bytes()
+        content = path.read_bytes()
+        content.decode()
     except OSError as error:
         raise FileError([Problem(str(path), None, "", f"cannot be read: {error.strerror}")]) from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise FileError([Problem(str(path), line, "", "is not UTF-8; convert the page first, iconv does")]) from None
+    return content
 
 
 def readable(specs: Iterable[Spec], folder: Path) -> tuple[list[Spec], list[Problem]]:
