@@ -130,6 +130,26 @@ def test_a_missing_page_is_a_message(one: Spec, tmp_path: Path) -> None:
         read_page(one, tmp_path)
 
 
+@pytest.mark.parametrize("found", [[], [Finding("reflection_pad2d_backward", 20, "changed", None, ("gradOutput",))]], ids=["same", "other"])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--plan", "smok"), "no such tier or file (did you mean 'smoke'?)"),
+        (("--lock", "aclnnReflectionPad2dBackward.txt"), "is no lock of this version"),
+        (("--plan", "smoke", "--lock", "aclnnReflectionPad2dBackward.txt"), "leave one of them out"),
+    ],
+)
+def test_what_names_the_cases_is_looked_at_although_no_page_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: list[Finding], options: tuple[str, ...], said: str
+) -> None:
+    """So that a wrong name is not found on the day on which a page changes."""
+    (tmp_path / "aclnnReflectionPad2dBackward.txt").write_text("title", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("opgen.maintenance.audit.audit", lambda *_: found)
+    result = CliRunner().invoke(main, ["audit", "reflection_pad2d_backward", "--pages", ".", *options])
+    assert (result.exit_code, result.stdout) == (2, "") and said in result.stderr
+
+
 @pytest.mark.parametrize("encoding", ["gb18030", "utf-16"])
 def test_a_page_in_another_encoding_is_a_message_and_gives_no_digests(tmp_path: Path, encoding: str) -> None:
     """Read as UTF-8, every line of it would have changed, and its digests would be those of no text."""

@@ -24,8 +24,8 @@ FOLDER = click.Path(exists=True, file_okay=False)
 @options.operators_argument()
 @click.option("--pages", "folder", metavar="DIR", required=True, type=FOLDER, help="Where the vendor's pages lie.")
 @click.option("--digests", is_flag=True, help="Print the block 'lines' of a spec, made from the page as it is now.")
-@click.option("--plan", default="", metavar="TIER|FILE", help="Name the cases of this plan that are touched.")
-@click.option("--lock", type=click.Path(exists=True, dir_okay=False), help="Name the cases of this lock that are touched.")
+@click.option("--plan", default="", metavar="TIER|FILE", help="Name the cases of this plan that are touched: those at a limit, too.")
+@click.option("--lock", type=click.Path(exists=True, dir_okay=False), help="Name the cases of this lock that break what is touched.")
 @options.json_option()
 def command(
     operators: tuple[str, ...], folder: str, digests: bool, plan: str, lock: str | None, as_json: bool
@@ -41,11 +41,15 @@ def command(
     from opgen import terminal
     from opgen.cli import console
     from opgen.maintenance.audit import audit, digest_block, facts_by_line, read_page, readable, rules_in, rules_of, touched
+    from opgen.maintenance.lockfile import Lock, read_lock
     from opgen.model import FileError
     from opgen.page.book import book, load_book
     from opgen.resources import specs_folder
+    from opgen.suites.selection import Request, plans_of
     from opgen.terminal import counted
 
+    if plan and lock:
+        raise click.UsageError("--plan and --lock: either names the cases; leave one of them out")
     known = load_book(specs_folder(), digests=False) if digests else book()
     wanted = [known.api(name) for name in operators] or list(known.kinds)
     specs, unread = readable([spec for spec in known.specs if spec.api in wanted and spec.page], Path(folder))
@@ -56,15 +60,14 @@ def command(
         if unread:
             raise FileError(unread)
         return
+    held = read_lock(Path(lock)) if lock else Lock()
+    if plan:
+        plans_of(plan, wanted)
     findings = [finding for spec in specs for finding in audit(spec, Path(folder))]
     drifted = [spec for spec in specs if any(finding.spec == spec.name and finding.facts for finding in findings)]
     if drifted and lock:
-        from opgen.maintenance.lockfile import read_lock
-
-        findings = touched(findings, {page: rules_in(entries.values()) for page, entries in read_lock(Path(lock)).entries.items()})
+        findings = touched(findings, {page: rules_in(entries.values()) for page, entries in held.entries.items()})
     elif drifted and plan:
-        from opgen.suites.selection import Request
-
         suite = Request(tuple(dict.fromkeys(spec.api for spec in drifted)), plan=plan).suite()
         findings = touched(findings, {spec.name: rules_of(spec, suite) for spec in drifted})
     if as_json:
