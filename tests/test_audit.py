@@ -82,10 +82,15 @@ def test_facts_stand_on_their_lines(one: Spec) -> None:
         (lambda lines: [f"  {line}\t" for line in lines], DIFFERS),
         (lambda lines: [*lines[:2], "x: a tensor of FLOAT16", *lines[3:]], {3: ("changed", None), **DIFFERS}),
         (lambda lines: ["", *lines], {2: ("moved", 3), 3: ("moved", 4), 4: ("moved", 5), 5: ("moved", 6), **DIFFERS}),
+        (lambda lines: [*lines[:3], *lines[4:]], {4: ("vanished", None), 5: ("moved", 4), **DIFFERS}),
+        (lambda lines: [*lines[:2], *lines[4:]], {3: ("vanished", None), 4: ("vanished", None), 5: ("moved", 3), **DIFFERS}),
+        (lambda lines: ["", *lines[:3], "k: two arrays", *lines[4:]],
+         {2: ("moved", 3), 3: ("moved", 4), 4: ("changed", None), 5: ("moved", 6), **DIFFERS}),
         (lambda lines: lines[:4], {5: ("vanished", None), **DIFFERS}),
         (lambda lines: [], {2: ("vanished", None), 3: ("vanished", None), 4: ("vanished", None), 5: ("vanished", None), **DIFFERS}),
     ],
-    ids=["same", "ended", "appended", "uncited", "blanks", "changed", "moved", "shorter", "empty"],
+    ids=["same", "ended", "appended", "uncited", "blanks", "changed", "moved", "one deleted", "two deleted", "moved and changed",
+         "shorter", "empty"],
 )
 def test_what_changed_is_found(one: Spec, tmp_path: Path, change, expected) -> None:  # type: ignore[no-untyped-def]
     assert findings(one, tmp_path, change(LINES)) == expected

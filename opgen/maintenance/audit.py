@@ -25,6 +25,7 @@ BOM = b"\xef\xbb\xbf"
 class Finding:
     """One line of a page on which facts stand and that is no longer what it was, and the cases that rely on it.
 
+    A line has ``vanished`` where another one that is cited, or none, stands in its place now: ``changed`` where an unknown one does.
     ``differs``, without a line and last of its page: the text is not the one that was transcribed, so that lines may be new.
     """
 
@@ -107,13 +108,15 @@ def audit(spec: Spec, folder: Path) -> list[Finding]:
         places.setdefault(line_digest(text), []).append(place)
     found = {line: places.get(spec.page.lines.get(line, ""), []) for line in facts_by_line(spec)}
     shifts = {line: where[0] - line for line, where in found.items() if len(where) == 1}
+    kept = {line + shift for line, shift in shifts.items()}
     findings = []
     for line, facts in facts_by_line(spec).items():
         if line in found[line]:
             continue
         expected = line + shifts.get(min(shifts, key=lambda known: abs(known - line), default=0), 0)
         elsewhere = min(found[line], key=lambda place: abs(place - expected), default=None)
-        state = "moved" if elsewhere else "changed" if line <= len(lines) else "vanished"
+        gone = expected > len(lines) or expected in kept
+        state = "moved" if elsewhere else "vanished" if gone else "changed"
         findings.append(Finding(spec.name, line, state, elsewhere, tuple(facts)))
     if not is_text_of(_content(spec, folder), spec.page.sha256):
         findings.append(Finding(spec.name, None, "differs", None, ()))
