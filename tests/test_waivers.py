@@ -70,6 +70,12 @@ def test_bad_waivers_are_refused(text, message):
     assert "site.yaml:1" in str(caught.value)
 
 
+def test_all_that_is_wrong_with_a_waiver_is_said_at_once():
+    with pytest.raises(FileError) as caught:
+        waivers.parse("- {case: x, verdict: fialed, reason: r, expires: soon}\n")
+    assert "'fialed' cannot be waived" in str(caught.value) and "'soon' is no day" in str(caught.value)
+
+
 def test_all_problems_at_once():
     with pytest.raises(FileError) as caught:
         waivers.parse("- {case: x}\n- {verdict: failed, reason: r, expires: soon, case: y}\n")

@@ -69,11 +69,11 @@ def _waiver(document: Document, at: int, entry: Any) -> Waiver | None:
             (at, "verdict"),
             f"{entry['verdict']!r} cannot be waived{did_you_mean(entry['verdict'], STRICT)}; {', '.join(sorted(STRICT))} can",
         )
-        return None
     try:
         expires = date.fromisoformat(entry["expires"])
     except ValueError:
         document.problem((at, "expires"), f"{entry['expires']!r} is no day; write 2027-01-31")
+    if len(document.problems) > before:
         return None
     return Waiver(entry["case"], entry["verdict"], entry["reason"], expires, f"{document.file}:{document.line((at,))}")
 
