@@ -611,6 +611,14 @@ def test_colour_only_where_it_is_wanted(bundle: Path, monkeypatch: pytest.Monkey
     assert re.search(r"\x1b\[[0-9;]*3[0-7]", run("inspect", str(bundle)).output) is None
 
 
+def test_a_quiet_diff_says_nothing_as_its_help_says(tmp_path: Path) -> None:
+    suite = device_sample.write(tmp_path / "suite.h5", {"pad": device_sample.pad()})
+    results = tmp_path / "results.h5"
+    assert run("run", str(suite), "--backend", "mutant:nothing", "-o", str(results)).exit_code == 0
+    assert run("diff", str(suite), str(results)).stdout and run("diff", str(suite), str(results), "-q").output == ""
+    assert "-q, --quiet No verdicts and no messages" in " ".join(run("diff", "--help").output.split())
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "koi8-r", "gbk", "utf-8"])
 def test_every_text_is_written_whatever_the_encoding(encoding: str, tmp_path: Path) -> None:
     odd = "\xe4\xb7\u4e2d\U0001f600"

@@ -163,9 +163,9 @@ def json_option() -> Decorator:
     return click.option("--json", "as_json", is_flag=True, help="JSON, for programs.")
 
 
-def quiet_option() -> Decorator:
+def quiet_option(what: str = "No messages and no progress.") -> Decorator:
     """``--quiet``."""
-    return click.option("-q", "--quiet", is_flag=True, help="No messages and no progress.")
+    return click.option("-q", "--quiet", is_flag=True, help=what)
 
 
 def choose(ids: Iterable[str], patterns: Sequence[str], where: str = "--case") -> list[str]:
