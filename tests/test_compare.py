@@ -40,6 +40,19 @@ def test_strict_and_waived():
     assert not compare(report(a="passed"), report(waived={"a": "known"}, a="failed")).failing
 
 
+def test_what_a_waiver_changes_is_said(tmp_path):
+    """A failure that is waived now, and one whose waiver is gone, have the same verdict before and after."""
+    reports = report(a="failed"), report(waived={"a": "known"}, a="failed")
+    waived, again = compare(*reports), compare(*reversed(reports))
+    assert list(map(str, waived.fixed)) == ["a: failed -> failed, waived: why"]
+    assert list(map(str, again.failing)) == ["a: failed, waived -> failed: why"]
+    names = [tmp_path / "before.json", tmp_path / "after.json"]
+    for name, one in zip(names, reports, strict=True):
+        name.write_text(data.text(one))
+    plain = json.loads(CliRunner().invoke(command, [*map(str, names), "--json"]).stdout)
+    assert plain["fixed"] == [{"case": "a", "before": "failed", "after": "failed, waived"}]
+
+
 def test_cases_that_came_and_went():
     found = compare(report(a="passed", b="failed"), report("e", c="passed", d="failed"))
     assert [one.case for one in found.removed] == ["a", "b"]

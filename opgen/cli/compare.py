@@ -36,7 +36,7 @@ def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -
         def plain(change: Change) -> dict[str, str | None]:
             return {
                 "case": change.case,
-                **{name: one.verdict if one else None for name, one in (("before", change.before), ("after", change.after))},
+                **dict(zip(("before", "after"), change.verdicts, strict=True)),
             }
 
         json_text({name: [plain(change) for change in changes] for name, changes in lists.items()} | {"unchanged": found.unchanged})

@@ -11,17 +11,25 @@ from opgen.verdict.outcome import Report
 
 @dataclass(frozen=True)
 class Change:
-    """One case whose verdict is another, or whose error grew; None where a report does not have the case."""
+    """One case whose verdict is another, waived or no longer, or whose error grew; None where a report does not have the case."""
 
     case: str
     before: Verdict | None
     after: Verdict | None
+    waived: tuple[bool, bool] = (False, False)
+
+    @property
+    def verdicts(self) -> tuple[str | None, str | None]:
+        """The two in words; None where a report does not have the case."""
+        pairs = zip((self.before, self.after), self.waived, strict=True)
+        was, now = (None if one is None else f"{one.verdict}, waived" if waived else one.verdict for one, waived in pairs)
+        return was, now
 
     def __str__(self) -> str:
-        if self.before is not None and self.after is not None and self.before.verdict == self.after.verdict:
+        if self.before is not None and self.after is not None and self.verdicts[0] == self.verdicts[1]:
             was, now = (float(one.metrics.get("ratio", 0.0)) for one in (self.before, self.after))
             return f"{self.case}: {self.after.verdict}, error/bound {was:.3g} -> {now:.3g}"
-        old, new = (one.verdict if one is not None else "not there" for one in (self.before, self.after))
+        old, new = (one or "not there" for one in self.verdicts)
         detail = self.after.detail if self.after is not None else ""
         return f"{self.case}: {old} -> {new}" + (f": {detail}" if detail else "")
 
@@ -53,7 +61,7 @@ def compare(before: Report, after: Report, strict: bool = False) -> Comparison:
     unchanged = 0
     for case in dict.fromkeys([*(one.case for one in before), *(one.case for one in after)]):
         old, new = (report.get(case) for report in (before, after))
-        change = Change(case, old, new)
+        change = Change(case, old, new, (case in before.waived, case in after.waived))
         was, now = (one is not None and report.fails(one, strict) for report, one in ((before, old), (after, new)))
         if new is None:
             lists["removed"].append(change)
