@@ -20,7 +20,7 @@ from opgen.model import FileError
 from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.report.changes import MOST, as_data, as_markdown, detail
-from opgen.resources import cases_folder
+from opgen.resources import cases_folder, specs_folder
 from opgen.suites.suite import Batch, plan_suite
 
 
@@ -307,6 +307,37 @@ def test_the_command_writes_the_lock_that_it_was_asked_for_and_keeps_pages_that_
 def test_no_lock_to_check_is_bad_usage(tmp_path):
     shown = run("--lock", str(tmp_path / "none.lock"), "--check")
     assert shown.exit_code == 2 and "there is no lock to check; opgen refresh writes one" in shown.stderr
+
+
+def test_to_check_and_to_write_are_two_things(tmp_path):
+    shown = run("--check", "-o", str(tmp_path / "new.lock"))
+    assert shown.exit_code == 2 and "--check and --output: only one of them can be meant" in shown.stderr
+
+
+def test_a_lock_with_a_byte_order_mark_is_read(fresh, tmp_path):
+    path = tmp_path / "x.lock"
+    fresh.lock.write(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read_lock(path).entries == fresh.lock.entries
+
+
+@pytest.mark.parametrize("folder", [specs_folder(), cases_folder()])
+def test_the_lock_of_a_checkout_is_not_held_against_another_copy(fresh, tmp_path, folder):
+    """A copy that was installed before a spec was edited would find nothing changed."""
+    path, file = tmp_path / "cases" / "x.lock", next(folder.glob("*.yaml"))
+    other = tmp_path / folder.name / file.name
+    for one in (path, other):
+        one.parent.mkdir(exist_ok=True)
+    fresh.lock.write(path)
+    other.write_bytes(file.read_bytes())
+    assert run("--lock", str(path), "--check").exit_code == 0
+    other.write_bytes(file.read_bytes() + b"# edited\n")
+    shown = run("--lock", str(path), "--check")
+    assert shown.exit_code == 2 and f"{other}: is not what is in use" in shown.stderr and "pip install -e ." in shown.stderr
+    before = path.read_bytes()
+    assert run("--lock", str(path)).exit_code == 2 and path.read_bytes() == before
+    assert run("--plan", str(cases_folder() / "reflection_pad2d_backward.yaml"), "--lock", str(path), "--check").exit_code == (
+        2 if folder == specs_folder() else 0)  # a plan that is named is the one that is meant
 
 
 def test_the_lock_of_an_installed_copy_is_left_alone(monkeypatch):

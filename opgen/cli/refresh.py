@@ -44,10 +44,11 @@ def command(
     from opgen.maintenance.refresh import refresh
     from opgen.model import TIERS
     from opgen.report.changes import as_data, as_markdown, as_table
-    from opgen.resources import cases_folder, installed
+    from opgen.resources import cases_folder, installed, specs_folder, unlike
     from opgen.suites.selection import Request
     from opgen.terminal import counted
 
+    options.only_one(check=check, output=output)
     request = Request(operators=operators, plan=plan)
     pages, tier = request.pages()
     folder = cases_folder() if plan in TIERS else Path(plan.partition("::")[0]).parent
@@ -58,6 +59,11 @@ def command(
     if installed() and folder.resolve() == cases_folder() and not (check or lock or output):
         told = f"name the lock of your checkout with --lock cases/{path.name}, or install it with pip install -e ."
         raise click.UsageError(f"{path}: belongs to the installed copy, where a new lock would be lost; {told}")
+    root = path.resolve().parent.parent
+    foreign = [file for folder in (specs_folder(), *([cases_folder()] if plan in TIERS else [])) for file in unlike(folder, root)]
+    if foreign:
+        told = f"is not what is in use, which lies in {specs_folder().parent}; install this checkout first: pip install -e ."
+        raise click.UsageError(f"{foreign[0]}: {told}")
     held = old.some({spec.name for spec, _ in pages}) if operators else old
     with console.progress("cases", None, quiet) as advance, opgen.open(bundle) if bundle else nullcontext() as older:
         found = refresh(pages, tier, held, seed=seed, everything=everything, bundle=older, progress=advance)

@@ -103,7 +103,7 @@ def _codes(codes: Iterable[int | str]) -> str:
 def read_lock(path: Path) -> Lock:
     """Read a lock; raises FileError naming every line that is none."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise FileError([Problem(str(path), None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}")]) from None
     if not lines or lines[0] != HEAD:
