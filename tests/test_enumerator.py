@@ -97,6 +97,24 @@ def test_a_tier_of_strength_zero_makes_nothing_of_its_own() -> None:
     assert {case.kind for case in cases} == {"pinned"} and all(case.call.args["stride"] is None for case in cases)
 
 
+@pytest.mark.parametrize(
+    ("asked", "verbs"),
+    [
+        ({"invalid": 1, "limits": 1}, {"breaks", "limits", "lists", "twin"}), ({"invalid": 1, "limits": 0}, {"breaks", "twin"}),
+        ({"invalid": 0, "limits": 1}, {"limits", "lists"}), ({"invalid": 0, "limits": 0}, set()),
+    ],
+)  # fmt: skip
+def test_a_tier_of_strength_zero_still_breaks_rules_and_stands_at_limits(asked: dict[str, int], verbs: set[str]) -> None:
+    spec = page("avg_pool2d_backward")
+    drafted = enumerate_calls(spec, with_tier(spec.op, strength=0, groups=(), pairs=0, **asked), "standard")
+    assert {aim.verb for aims in drafted.aims for aim in aims} == verbs
+    judged = judge(spec, drafted.table)
+    assert judged.valid.tolist() == [kind == "valid" for kind in drafted.kind]
+    assert {rule.id for rule, broken in zip(spec.rules, judged.broken, strict=True) if broken.any() and rule.forbids} == (
+        {rule.id for rule in spec.rules if rule.forbids} if asked["invalid"] else set()
+    )
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_no_case_ends_the_host_process(name: str) -> None:
     assert not any(case.library and "crash" in case.library.codes for case in suite(name).cases)

@@ -134,7 +134,8 @@ def _legal_rows(choices: Choices, tier: Tier, report: Report, seeds: np.ndarray 
     if strength:
         report.cover = cover(report.model, strength, groups=groups, seeds=seeds, budget=tier.cases)
         found = np.asarray(report.cover.rows)
-    more = np.asarray(cover(report.model, min(2, len(choices.axes))).rows) if strength == 1 or seeds is not None else found[:0]
+    few = strength == 1 or seeds is not None or (not strength and bool(tier.invalid or tier.limits or tier.pairs))
+    more = np.asarray(cover(report.model, min(2, len(choices.axes))).rows) if few else found[:0]
     rows = np.concatenate([found, more])
     judged = judge(choices.spec, choices.draft(rows).table())
     legal = judged.valid & representable(judged.table)
