@@ -41,11 +41,12 @@ def call(call, storage, outputs):
 
 
 def harness(folder: Path) -> None:
+    """Run it; its process for the device leaves no word behind, whenever it ends."""
     done = subprocess.run(
         [sys.executable, "harness.py"], cwd=folder, capture_output=True, text=True, timeout=120,
         env={**os.environ, "PYTHONPATH": f"{ROOT}"},
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_harness_of_the_manual(tmp_path: Path) -> None:
@@ -63,7 +64,8 @@ def test_the_harness_of_the_manual(tmp_path: Path) -> None:
     }  # fmt: skip
     assert report["raises"].detail.endswith(": RuntimeError('no memory')") and report["pool"].detail == "no aclnnAvgPool2dBackward"
     (tmp_path / "asked").unlink()
-    harness(tmp_path)
+    for _ in range(5):  # where nothing is left to ask, the end comes at once
+        harness(tmp_path)
     assert not (tmp_path / "asked").exists()
 
 
