@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import doctest
+import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from opgen.judge import judging
-from opgen.model import TIERS
+from opgen.model import TIERS, FileError
+from opgen.numbers.recipes import RECIPES
+from opgen.page import specfile
 from opgen.page.keys import KEYS
 from opgen.page.parameterfields import PLAIN
 from opgen.page.rulefields import WITHOUT_CODE
@@ -17,6 +21,7 @@ from opgen.planning.derive import SHARED
 from opgen.planning.plan import GROUP_KEYS, PIN_KEYS, ROLES, TIER_KEYS, VACUOUS_KEYS
 from opgen.planning.plan import TOP as PLAN_TOP
 from opgen.planning.strides import VIEWS
+from opgen.suites.selection import Request, remarks
 
 FOLDER = Path(__file__).parents[1] / "opgen"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -35,11 +40,37 @@ def test_the_rules_have_examples_and_name_every_key() -> None:
     assert all(f"{key}:" in text for key in (*TOP, *PLAIN, *WITHOUT_CODE))
 
 
+def test_the_page_at_the_head_of_the_rules_has_no_fault_but_what_it_leaves_out() -> None:
+    text = (FOLDER / "page" / "RULES.md").read_text(encoding="utf-8")
+    (page,) = re.findall("```yaml\n(.*?)```", text, re.DOTALL)
+    with pytest.raises(FileError) as refused:
+        specfile.loads(page)
+    told = [str(problem) for problem in refused.value.problems if "is missing from returns" not in str(problem)]
+    assert all("..." in one or "page.lines: no digest of lines" in one for one in told), told
+
+
 def test_the_plans_name_every_key() -> None:
     text = (FOLDER / "planning" / "PLANS.md").read_text(encoding="utf-8")
     assert all(f"`{word}`" in text for word in (*ROLES, *TIERS, *TIER_KEYS, *VIEWS, *SHARED))
     assert all(f"\n{key}:" in text for key in PLAN_TOP)
     assert all(f"`{key}`" in text or f"{key}: " in text for key in (*PIN_KEYS, *VACUOUS_KEYS, *GROUP_KEYS))
+
+
+def test_the_plans_name_every_recipe_and_what_it_finds() -> None:
+    text = (FOLDER / "planning" / "PLANS.md").read_text(encoding="utf-8")
+    table = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", text[text.index("| recipe |") : text.index("## Tiers")], re.MULTILINE))
+    assert table == {name: recipe.finds for name, recipe in RECIPES.items()}
+
+
+def test_the_example_of_a_plan_tries_every_value_that_it_names() -> None:
+    text = (FOLDER / "planning" / "PLANS.md").read_text(encoding="utf-8")
+    (plan,) = re.findall("```yaml\n(.*?)```", text, re.DOTALL)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "mine.yaml"
+        path.write_text(plan, encoding="utf-8")
+        for tier in ("", "::standard"):
+            request = Request(plan=f"{path}{tier}")
+            assert list(remarks(request, request.suite())) == []
 
 
 def test_the_example_of_judging() -> None:
