@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("opgen", "test vectors for NPU operators")
     group.addoption("--opgen-bundle", metavar="FILE", help="a test for each case of this bundle")
     group.addoption("--opgen-results", metavar="FILE", help="what the device answered")
-    group.addoption("--opgen-backend", metavar="NAME", help="run the cases instead: torch or aclnn")
+    group.addoption("--opgen-backend", metavar="NAME", help="run the cases instead: torch, aclnn or mutant:NAME")
     group.addoption("--opgen-device", metavar="DEVICE", default="", help="device of the backend: cpu, cuda, npu:0")
     group.addoption("--opgen-truth", choices=TRUTHS, default="both", help="whose status codes count")
     group.addoption("--opgen-strict", action="store_true", help="lenient cases and known deviations fail")

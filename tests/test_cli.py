@@ -60,8 +60,10 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
          "--device: 'inf_clipped', and --backend mutant:nan_lost names another"),
         (("minimize", "{bundle}", "{results}", "*", "--backend", "mutant", "-o", "/dev/null"), "/dev/null: is a file; name a folder"),
         (("minimize", "{bundle}", "{results}", "*", "--backend", "mutant", "-o", "{folder}/no/folder"), "there is no folder"),
+        (("audit", "--pages", "{folder}", "--plan", "smoke", "--lock", "{bundle}"), "--plan and --lock: only one of them can be meant"),
+        (("audit", "--pages", "{folder}", "--digests", "--json"), "--digests and --json: only one of them can be meant"),
     ],
-    ids=range(6),
+    ids=range(8),
 )  # fmt: skip
 def test_what_contradicts_or_cannot_be_written_is_refused_at_once(given: tuple[str, ...], said: str, tmp_path: Path) -> None:
     bundle, results = device_sample.write(tmp_path / "suite.h5"), tmp_path / "results.h5"

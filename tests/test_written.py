@@ -85,7 +85,7 @@ SHARED = [
     ("diff b.h5 r.h5 --html hard.h5", "--html: hard.h5: is also given as RESULTS"),
     ("diff b.h5 r.h5 --html new --json ./new", "--html: new: is also given as --json"),
     ("diff x.partial r.h5 --html x", "--html: x: is also given as BUNDLE"),
-    ("run b.h5 --backend torch --force -o b.h5", "-o: b.h5: is also given as FILE"),
+    ("run b.h5 --backend torch --force -o b.h5", "-o: b.h5: is also given as BUNDLE"),
     ("unpack b.h5 --force -o b.h5", "-o: b.h5: is also given as FILE"),
     ("merge r.h5 b.h5 --force -o b.h5", "-o: b.h5: is also given as PART..."),
     ("export gtest b.h5 --force -o b.h5", "-o: b.h5: is also given as FILE"),

@@ -24,8 +24,10 @@ FOLDER = click.Path(exists=True, file_okay=False)
 @options.operators_argument()
 @click.option("--pages", "folder", metavar="DIR", required=True, type=FOLDER, help="Where the vendor's pages lie.")
 @click.option("--digests", is_flag=True, help="Print the block 'lines' of a spec, made from the page as it is now.")
-@click.option("--plan", default="", metavar="TIER|FILE", help="Name the cases of this plan that are touched: those at a limit, too.")
-@click.option("--lock", type=click.Path(exists=True, dir_okay=False), help="Name the cases of this lock that break what is touched.")
+@click.option(
+    "--plan", default="", metavar="TIER|FILE", help="Name the cases of this plan that break such a fact or stand at its limit."
+)
+@click.option("--lock", type=click.Path(exists=True, dir_okay=False), help="Name the cases of this lock that break such a fact.")
 @options.json_option()
 def command(
     operators: tuple[str, ...], folder: str, digests: bool, plan: str, lock: str | None, as_json: bool
@@ -48,8 +50,8 @@ def command(
     from opgen.suites.selection import Request, plans_of
     from opgen.terminal import counted
 
-    if plan and lock:
-        raise click.UsageError("--plan and --lock: either names the cases; leave one of them out")
+    options.only_one(digests=digests, plan=plan, lock=lock)
+    options.only_one(digests=digests, json=as_json)
     known = load_book(specs_folder(), digests=False) if digests else book()
     wanted = [known.api(name) for name in operators] or list(known.kinds)
     specs, unread = readable([spec for spec in known.specs if spec.api in wanted and spec.page], Path(folder))

@@ -22,7 +22,10 @@ from opgen.cli import options
 @click.option("--ids", is_flag=True, help="One line per case: its id and what it is for.")
 @options.json_option()
 def command(ids: bool, as_json: bool, **asked: Any) -> None:
-    """List what would be generated: counts, the size of the bundle, and for every rule the cases that break it."""
+    """List what would be generated: counts, the size of the bundle, and how many rules are broken.
+
+    With --json also for every rule the cases that break it, and why there is none where there is none.
+    """
     from opgen import terminal
     from opgen.adequacy import census
     from opgen.cli import console

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     help="Write JSON, for programs and opgen compare; - is standard output.",
 )
 @case_option()
-@quiet_option("No verdicts and no messages; the exit code and the files tell.")
+@quiet_option("No report on the terminal: the exit code alone, and the files that are asked for.")
 def command(
     bundle: str, results: str, against: str | None, again: tuple[str, ...], truth: str, strict: bool, whole: bool,
     waivers: str | None, html: str | None, junit: str | None, as_json: str | None, cases: tuple[str, ...], quiet: bool,

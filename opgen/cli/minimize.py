@@ -18,7 +18,10 @@ from opgen.model import TIME_LIMIT
 @click.argument("case", metavar="CASE", shell_complete=complete_cases)
 @click.option("--backend", metavar="NAME", required=True, help="What runs the calls: torch, aclnn, or mutant:NAME.")
 @click.option("--device", metavar="DEVICE", default="", help="cpu, cuda, npu:0; the backend's own by default.")
-@click.option("--timeout", metavar="SECONDS", type=Number(min=0.1), default=TIME_LIMIT, show_default=True, help="For one call.")
+@click.option(
+    "--timeout", metavar="SECONDS", type=Number(min=0.1), default=TIME_LIMIT, show_default=True,
+    help="For one call; torch and mutants are not stopped.",
+)
 @click.option("--most", metavar="N", type=click.IntRange(min=1), default=3000, show_default=True, help="Run at most about N calls.")
 @click.option("-o", "--output", metavar="FOLDER", type=Written(file_okay=False), help="Where to write; ./CASE-minimal by default.")
 @force_option()

@@ -88,9 +88,9 @@ def operators_argument(type: click.Path | None = None) -> Decorator:
     return click.argument("operators", metavar="[OP]...", nargs=-1, type=type, shell_complete=complete_operators)
 
 
-def bundle_argument(name: str = "file") -> Decorator:
+def bundle_argument(name: str = "file", metavar: str = "FILE") -> Decorator:
     """``FILE``: a bundle that exists."""
-    return click.argument(name, metavar="FILE", type=click.Path(exists=True, dir_okay=False))
+    return click.argument(name, metavar=metavar, type=click.Path(exists=True, dir_okay=False))
 
 
 def product_option() -> Decorator:
@@ -114,11 +114,11 @@ def seed_option() -> Decorator:
     return click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the data.")
 
 
-def case_option(name: str = "cases") -> Decorator:
+def case_option(name: str = "cases", what: str = "these cases") -> Decorator:
     """``--case ID|GLOB``, repeatable."""
     return click.option(
         "--case", name, metavar="ID|GLOB", multiple=True, shell_complete=complete_cases,
-        help="Only these cases (repeatable); * ? [] are wildcards.",
+        help=f"Only {what} (repeatable); * ? [] are wildcards.",
     )  # fmt: skip
 
 
@@ -135,10 +135,11 @@ def suite_options() -> Decorator:
     )  # fmt: skip
     recipe = click.option(
         "--recipe", metavar="NAME", default="",
-        help="What data calls of --calls get: grid (by default), integers, normal or another recipe of plans.",
+        help="What data calls of --calls get: grid (by default), integers, normal or another recipe of PLANS.md.",
     )  # fmt: skip
     part = click.option("--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case.")
-    shown = (operators_argument(), product_option(), plan_option(), given, recipe, seeds, case_option("patterns"), part)
+    some = case_option("patterns", "these cases, and the twins of invalid ones")
+    shown = (operators_argument(), product_option(), plan_option(), given, recipe, seeds, some, part)
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(shown):

@@ -14,7 +14,7 @@ from opgen.model import NOT_RUN, TIME_LIMIT
     "run",
     epilog=examples("opgen run suite.h5 --backend torch -o results.h5", "opgen run suite.h5 --backend torch --resume -o results.h5"),
 )  # fmt: skip
-@bundle_argument("bundle")
+@bundle_argument("bundle", "BUNDLE")
 @click.option("--backend", metavar="NAME", required=True, help="What runs the cases: torch, aclnn, or mutant:NAME.")
 @click.option("--device", metavar="DEVICE", default="", help="cpu, cuda, npu:0; by default the backend's own.")
 @click.option(
@@ -23,11 +23,11 @@ from opgen.model import NOT_RUN, TIME_LIMIT
     type=Number(min=0, min_open=True),
     default=TIME_LIMIT,
     show_default=True,
-    help="Seconds that a case may take.",
+    help="Seconds that a case may take; torch and mutants are not stopped.",
 )
 @output_option("The results file to write.")
 @case_option()
-@click.option("--resume", is_flag=True, help="Keep the answers that FILE already has, run the rest.")
+@click.option("--resume", is_flag=True, help="Keep the answers that the results file already has, run the rest.")
 @force_option()
 @quiet_option()
 def command(
