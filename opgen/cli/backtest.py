@@ -15,7 +15,9 @@ from opgen.cli.options import Number, examples, json_option
 )
 @click.argument("file", type=click.Path(dir_okay=False))
 @json_option()
-@click.option("--fail-under", type=Number(0, 100), metavar="PCT", help="Exit 1 where an operator agrees on fewer firm rows.")
+@click.option(
+    "--fail-under", type=Number(0, 100), metavar="PCT", help="Exit 1 where the library's side agrees on fewer of an operator's firm rows."
+)
 def command(file: str, as_json: bool, fail_under: float | None) -> None:
     """Judge every call of FILE by page and library, and compare both answers with the call's status.
 
