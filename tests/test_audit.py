@@ -141,7 +141,7 @@ def test_a_missing_page_is_a_message(one: Spec, tmp_path: Path) -> None:
     [
         (("--plan", "smok"), "no such tier or file (did you mean 'smoke'?)"),
         (("--lock", "aclnnReflectionPad2dBackward.txt"), "is no lock of this version"),
-        (("--plan", "smoke", "--lock", "aclnnReflectionPad2dBackward.txt"), "leave one of them out"),
+        (("--plan", "smoke", "--lock", "aclnnReflectionPad2dBackward.txt"), "--plan and --lock: only one of them can be meant"),
     ],
 )
 def test_what_names_the_cases_is_looked_at_although_no_page_changed(

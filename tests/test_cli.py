@@ -618,7 +618,7 @@ def test_a_quiet_diff_says_nothing_as_its_help_says(tmp_path: Path) -> None:
     results = tmp_path / "results.h5"
     assert run("run", str(suite), "--backend", "mutant:nothing", "-o", str(results)).exit_code == 0
     assert run("diff", str(suite), str(results)).stdout and run("diff", str(suite), str(results), "-q").output == ""
-    assert "-q, --quiet No verdicts and no messages" in " ".join(run("diff", "--help").output.split())
+    assert "-q, --quiet No report on the terminal" in " ".join(run("diff", "--help").output.split())
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "koi8-r", "gbk", "utf-8"])
