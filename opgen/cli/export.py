@@ -36,6 +36,7 @@ def command(format: str, file: str, output: str, cases: tuple[str, ...], force: 
     from opgen.bundle.claim import refuse
     from opgen.cli import console
     from opgen.interop import folder
+    from opgen.terminal import counted
 
     module = {"atk": "atkexport", "gtest": "gtest", "npz": "npz", "ttk": "ttkexport"}[format]
     if format == "gtest":
@@ -47,4 +48,4 @@ def command(format: str, file: str, output: str, cases: tuple[str, ...], force: 
         done = import_module(f"opgen.interop.{module}").export(bundle, output, chosen, force)
     for reason, ids in done.left_out.items():
         console.note(f"left out: {reason} ({len(ids)})", quiet)
-    console.note(f"{output}: {done.written} cases", quiet)
+    console.note(f"{output}: {counted(done.written, 'case')}", quiet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from opgen.terminal import table
+from opgen.terminal import counted, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,7 +52,8 @@ def as_table(found: Refreshed) -> Table:
 def as_markdown(found: Refreshed) -> str:
     """A summary for a merge request."""
     counts = Counter(change.what for change in found.changes)
-    lines = ["## Golden refresh", "", f"{found.cases} cases, {found.computed} computed again, {len(found.changes)} changes.", ""]
+    told = f"{counted(found.cases, 'case')}, {found.computed} computed again, {counted(len(found.changes), 'change')}."
+    lines = ["## Golden refresh", "", told, ""]
     if counts:
         lines += ["| what | cases | why |", "|---|---:|---|"]
         for kind in KINDS:
