@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from math import prod
 
 import pytest
 
@@ -11,6 +12,7 @@ from opgen.calls.jsonl import NamedCall
 from opgen.calls.plain import to_plain
 from opgen.enumeration.enumerator import enumerate_calls
 from opgen.model import FileError, Problem, TensorDesc
+from opgen.numbers.formats import DTYPES
 from opgen.numbers.recipes import RECIPES
 from opgen.page.book import book
 from opgen.planning.plan import Pinned, Vacuous, plan_for
@@ -86,11 +88,33 @@ def test_a_case_that_is_refused_has_no_data() -> None:
         assert all(case.phase == 1 and not stored for case, stored in both if case.kind == "invalid")
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_what_is_kept_of_a_case(name: str) -> None:
+    """Every input, and a golden and a bound of every output that its batch computes; the elements as its own descriptors say."""
+    made = suite(name)
+    outputs = {row: batch.wanted for batch in made.batches for row in batch.rows}
+    kept = list(made.stored)
+    assert len(kept) == len(made.cases) and any(kept)
+    for row, (case, tensors) in enumerate(zip(made.cases, kept, strict=True)):
+        expected: list[tuple[str, str, str, int]] = []
+        if row in outputs:
+            descs = {key: value for key, value in case.call.args.items() if isinstance(value, TensorDesc)}
+            inputs = [p.name for p in page(name).inputs if p.name in descs]
+            expected += [(key, "input", descs[key].dtype, descs[key].storage_elements) for key in inputs]
+            for key in outputs[row]:
+                dtype = DTYPES[descs[key].dtype]
+                size = prod(descs[key].shape)
+                expected += [(key, "golden", dtype.golden, size), (key, "bound", dtype.bound, size)]
+        assert tensors == expected, case.id
+
+
 def test_some_cases_of_a_suite() -> None:
     made = suite("reflection_pad2d_backward")
     rows = [i for i in range(len(made.cases)) if i % 3 == 1][::-1]
     part = made.some(rows)
     assert [case.id for case in part.cases] == [made.cases[row].id for row in rows]
+    kept = list(made.stored)
+    assert list(part.stored) == [kept[row] for row in rows]
     for batch in part.batches:
         assert [part.cases[row].id for row in batch.rows] == list(batch.ids)
 
@@ -120,7 +144,7 @@ def test_a_call_that_comes_again_is_a_case_of_its_own() -> None:
     made, other = (call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op))
                    for calls in (shared, equal))  # fmt: skip
     assert [case.id for case in made.cases] == [one.id for one in shared]
-    assert made.cases == other.cases and made.stored == other.stored
+    assert made.cases == other.cases and list(made.stored) == list(other.stored)
     assert [(b.rows.tolist(), b.ids, b.names, b.tensors) for b in made.batches] == [
         (b.rows.tolist(), b.ids, b.names, b.tensors) for b in other.batches
     ]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.calls.costs import elements, inside, overlaps, possible, reach, representable
+from opgen.calls.costs import elements, inside, overlaps, possible, reach, representable, storage_elements
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import TensorColumn, from_calls
 from opgen.computation.storage import GAP, through
@@ -73,6 +73,7 @@ def test_a_table_counts_what_its_rows_hold() -> None:
     column = table.columns["x"]
     assert isinstance(column, TensorColumn)
     assert elements(table).tolist() == [max(prod(desc.shape), desc.storage_elements) for desc in some]
+    assert storage_elements(column).tolist() == [desc.storage_elements for desc in some]
     first, last = reach(column)
     held = [(places, low, high) for desc, low, high in zip(some, first, last, strict=True) if (places := positions(desc))]
     assert all((min(places), max(places)) == (low, high) for places, low, high in held) and len(held) > 100

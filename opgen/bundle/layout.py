@@ -69,25 +69,36 @@ class Layout:
         if len(given.number) != len(cases):
             raise BundleError(f"a layout needs the tensors of every case: {len(cases)} cases, {len(given.number)} lists")
         rows = list(chain.from_iterable(given.values))
-        names = Column.of(list(map(itemgetter(0), rows)))
-        ends = np.cumsum(np.fromiter(map(len, given.values), dtype=np.int64, count=len(given.values)))
-        counts = np.diff(ends, prepend=0)
-        columns = np.stack([
-            names.number,
-            Column.of(list(map(itemgetter(1), rows))).numbers(ROLES.__getitem__),
-            Column.of(list(map(itemgetter(2), rows))).numbers(DTYPES.__getitem__),
-            _extents(rows, lambda at: given.first[np.searchsorted(ends, at, side="right")]),
-        ], axis=1)  # fmt: skip
+        counts = np.fromiter(map(len, given.values), dtype=np.int64, count=len(given.values))
+        kinds, ends = Column.of([tuple(row[:3]) for row in rows]), np.cumsum(counts)
+        elements = _extents(rows, lambda at: given.first[np.searchsorted(ends, at, side="right")])
+        return cls.of(kinds.values, kinds.number, elements, counts, given.number)
+
+    @classmethod
+    def of(
+        cls, kinds: Sequence[tuple[str, str, str]], kind: np.ndarray, elements: np.ndarray, counts: np.ndarray, sets: np.ndarray
+    ) -> Layout:
+        """The same of columns: case ``i`` has the tensors of set ``sets[i]``.
+
+        ``counts`` says how many each set has, one set's behind another's; each of them is of one of some ``kinds`` (name, role,
+        dtype), all different, and has so many ``elements``.
+        """
+        names = Column.of([name for name, _, _ in kinds])
+        columns, ends = np.stack([kind, elements], axis=1), np.cumsum(counts)
         raw, width = columns.tobytes(), columns.itemsize * columns.shape[1]
         alike = Column.of([raw[start * width : end * width] for start, end in pairwise([0, *ends.tolist()])])
-        form = alike.number[given.number]
-        case, within = spread(counts[given.number])
-        name, role, dtype, elements = columns[(ends - counts)[given.number][case] + within].T
-        rank = np.empty(len(cases), dtype=np.int64)
-        rank[np.argsort(form, kind="stable")] = np.arange(len(cases))
+        form = Column.of(alike.number[sets].tolist()).number  # in the order of the first case of each
+        case, within = spread(counts[sets])
+        kind, elements = columns[(ends - counts)[sets][case] + within].T
+        name, role, dtype = np.array(
+            [(number, ROLES[role], DTYPES[dtype]) for number, (_, role, dtype) in zip(names.number.tolist(), kinds, strict=True)],
+            dtype=np.int64,
+        ).reshape(-1, 3).T.take(kind, axis=1)  # fmt: skip
+        rank = np.empty(len(sets), dtype=np.int64)
+        rank[np.argsort(form, kind="stable")] = np.arange(len(sets))
         position, blobs = _positions(dtype, elements, rank[case])
         return cls(
-            len(cases), tuple(names.values), form, case.astype(np.uint32), name.astype(np.int32), role.astype(np.int8),
+            len(sets), tuple(names.values), form, case.astype(np.uint32), name.astype(np.int32), role.astype(np.int8),
             dtype.astype(np.int8), elements.copy(), position, blobs,
         )  # fmt: skip
 

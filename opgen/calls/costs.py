@@ -18,10 +18,18 @@ def elements(table: CallTable) -> np.ndarray:
         if isinstance(column, TensorColumn):
             held = np.abs(volume(column.shape))
             if not column.plain().all():
-                reached = np.maximum(reach(column)[1] + 1, 0.0)
-                held = np.maximum(held, np.where(column.storage_rank >= 0, np.abs(volume(column.storage)), reached))
+                held = np.maximum(held, storage_elements(column))
             total += np.where(column.null, 0.0, held)
     return total
+
+
+def storage_elements(column: TensorColumn) -> np.ndarray:
+    """(rows,) float64: elements of the storage, of the extents that are given, or up to the last one of the view."""
+    if column.plain().all():
+        held = volume(column.shape)
+    else:
+        held = np.where(column.storage_rank >= 0, volume(column.storage), reach(column)[1] + 1)
+    return np.asarray(np.maximum(held, 0.0))
 
 
 def reach(column: TensorColumn) -> tuple[np.ndarray, np.ndarray]:

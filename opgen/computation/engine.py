@@ -72,7 +72,8 @@ def together(batches: Sequence[Batch], workers: int = 1) -> Iterator[list[Batch]
 # writing --------------------------------------------------------------------------------------------------------------
 def layout(suite: Suite) -> Layout:
     """Where everything of a suite will lie, before any of it exists."""
-    return Layout.plan(suite.cases, suite.stored)
+    stored = suite.stored
+    return Layout.of(stored.kinds, stored.kind, stored.elements, stored.counts, stored.of)
 
 
 def write(

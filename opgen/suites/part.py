@@ -45,7 +45,7 @@ class Part:
     """The cases of one page, what is stored of each, their batches, and for ids without data though they are accepted: why."""
 
     cases: list[Case]
-    stored: list[list[Stored]]
+    stored: Stored
     batches: list[Batch]
     without_data: dict[str, str]
 
@@ -60,12 +60,11 @@ def part(asked: Asked) -> Part:
     cases = _cases(asked, judged, answers, held, compute.dtype[asked.of].tolist(), why)
     rows = np.flatnonzero(held)
     used, position = np.unique(asked.of[rows], return_inverse=True)
-    tensors = stored(asked.spec, [asked.calls[i] for i in used.tolist()], {name: there[used] for name, there in wanted.items()})
-    kept: list[list[Stored]] = [[]] * len(cases)
-    for row, at in zip(rows.tolist(), position.tolist(), strict=True):
-        kept[row] = tensors[at]
+    of = np.full(len(cases), -1)
+    of[rows] = position
     purpose = asked.purpose.take(rows)
     having = WithData(used, position, asked.places[rows], purpose.recipe, purpose.ids, purpose.given)
+    kept = stored(asked.spec, asked.table, wanted, used, of)
     return Part(cases, kept, list(batches(asked.plan, judged, asked.calls, compute, wanted, having)), without)
 
 

@@ -40,13 +40,13 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass
 class Suite:
-    """Everything that a bundle holds, but the data. ``stored[i]`` are the tensors of ``cases[i]``, ``aims[i]`` what it is for.
+    """Everything that a bundle holds, but the data. ``stored`` are the tensors of ``cases``, ``aims[i]`` is what ``cases[i]`` is for.
 
     ``without_data``: id -> why a case has none although its call is accepted.
     """
 
     cases: list[Case] = field(default_factory=list)
-    stored: list[list[Stored]] = field(default_factory=list)
+    stored: Stored = field(default_factory=Stored)
     aims: list[Aims] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
     reports: dict[str, Report] = field(default_factory=dict)
@@ -70,8 +70,8 @@ class Suite:
                 batches.append(replace(batch, rows=place[batch.rows[kept]], ids=tuple(batch.ids[i] for i in kept)))
         cases = [self.cases[i] for i in rows]
         without = {case.id: self.without_data[case.id] for case in cases if case.id in self.without_data}
-        stored, aims = [self.stored[i] for i in rows], [self.aims[i] for i in rows]
-        return replace(self, cases=cases, stored=stored, aims=aims, batches=batches, without_data=without)
+        aims = [self.aims[i] for i in rows]
+        return replace(self, cases=cases, stored=self.stored.take(rows), aims=aims, batches=batches, without_data=without)
 
 
 def plan_suite(
@@ -125,7 +125,7 @@ def call_suite(
         of = np.searchsorted(mine, number[places])
         _add(suite, Asked(spec, plan(spec), some, from_calls(spec.api, spec.kinds, some), of, purpose, elements, places))
     order = np.argsort(np.concatenate([*pages, np.zeros(0, dtype=np.intp)])).tolist()
-    cases, stored = [suite.cases[i] for i in order], [suite.stored[i] for i in order]
+    cases, stored = [suite.cases[i] for i in order], suite.stored.take(order)
     return replace(suite, cases=cases, stored=stored, aims=[suite.aims[i] for i in order])
 
 
