@@ -16,7 +16,7 @@ from opgen.bundle.forms import Described, Forms
 from opgen.bundle.layout import Layout
 from opgen.bundle.pools import Lists, Strings, checked
 from opgen.bundle.tensors import tensors
-from opgen.model import LONGEST_ID, Case, Code, Expectation
+from opgen.model import LONGEST_ID, Case, Code, Expectation, unkept
 
 _BREAK = np.dtype([("case", "<u4"), ("rule", "<u4"), ("clause", "<u4"), ("at", "<i4"), ("found", "<u4")])
 _NUMBER, _COUNT = np.dtype("<u4"), np.dtype("<u2")
@@ -93,16 +93,20 @@ def _codes(values: Sequence[Code]) -> tuple[int, ...]:
 def _written(ops: Column[str], layout: Layout, given: Mapping[str, Collection[str]]) -> dict[str, Collection[str]]:
     """By API, the parameters that its operator writes."""
     golden = layout.role == dtypes.ROLES["golden"]
-    pairs = np.unique(ops.number[layout.case[golden]] * len(layout.names) + layout.name[golden])
+    pairs = np.zeros((len(ops.values), len(layout.names)), dtype=bool)
+    pairs[ops.number[layout.case[golden]], layout.name[golden]] = True
     found: dict[str, set[str]] = {api: set() for api in ops.values}
-    for pair in pairs.tolist():
-        found[ops.values[pair // len(layout.names)]].add(layout.names[pair % len(layout.names)])
+    for op, name in np.argwhere(pairs).tolist():
+        found[ops.values[op]].add(layout.names[name])
     return {api: given.get(api, known) for api, known in found.items()}
 
 
 def _cases(ids: Sequence[str], columns: Mapping[str, tuple[np.dtype[Any], np.ndarray]]) -> np.ndarray:
     """``/cases``: the ids, then columns of the given types."""
-    encoded = [checked(one).encode() for one in ids]
+    if unkept("".join(ids)):  # rarely, so that ids are looked at one by one only then
+        for one in ids:
+            checked(one)
+    encoded = list(map(str.encode, ids))
     width = max(map(len, encoded), default=1)
     if width > LONGEST_ID:
         raise BundleError(f"{max(encoded, key=len)[:60].decode(errors='replace')}...: a case id has at most {LONGEST_ID} bytes")
