@@ -215,7 +215,7 @@ def test_damage_is_found(bundle: Bundle, tmp_path: Path) -> None:
     whole = write(tmp_path / "r.h5", bundle, list(answers(bundle))).read_bytes()
     draw = random.Random(2)
     target = tmp_path / "torn.h5"
-    for _ in range(150):
+    for _ in range(1_000):
         torn = bytearray(whole)
         torn[draw.randrange(len(torn))] ^= 1 << draw.randrange(8)
         target.write_bytes(torn)

@@ -26,7 +26,7 @@ from opgen.planning.plan import plan_for
 from opgen.suites.suite import Suite, plan_suite
 from tests import unmeasured
 
-KILLS = 100 if os.environ.get("OPGEN_SLOW") else 12
+KILLS = 100
 HEADER = {"seed": 5}
 
 

@@ -17,7 +17,6 @@ from opgen.bundle.claim import partial
 from opgen.bundle.dtypes import BundleError
 from opgen.computation import computing, engine, processes
 
-SLOW = bool(os.environ.get("OPGEN_SLOW"))
 pytestmark = pytest.mark.usefixtures("small_steps")
 MEASURE = """
 import resource, sys
@@ -43,8 +42,6 @@ def peak(path: Path, cases: int) -> float:
     return float(found.stdout)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not SLOW, reason="OPGEN_SLOW=1 runs it")
 def test_thirty_thousand_cases_take_little_memory(tmp_path: Path) -> None:
     assert peak(tmp_path / "many.h5", 30_000) < 300
     assert (tmp_path / "many.h5").stat().st_size > 300e6
