@@ -48,6 +48,11 @@ def pooling(args: Args, axis: int) -> bool:
     return bool(grad.shape[axis] != out)
 
 
+def fp32(args: Args) -> bool:
+    """Whether either input of a pooling is FLOAT."""
+    return any(args[name] is not None and args[name].dtype == "FLOAT" for name in ("gradOutput", "self"))  # type: ignore[union-attr]
+
+
 AVG_POOL: dict[str, Test] = {
     "product": lambda a, p: p == "ascend910_93",
     "gradOutput.null": lambda a, p: a["gradOutput"] is None,
@@ -69,9 +74,8 @@ AVG_POOL: dict[str, Test] = {
     "pad_width": lambda a, p: (
         None not in (pair(a["kernelSize"]), pair(a["padding"])) and 2 * pair(a["padding"])[1] > pair(a["kernelSize"])[1]
     ),  # type: ignore[index]
-    "cube_train_fp32": lambda a, p: (
-        p == "ascend910" and a["self"] is not None and a["self"].dtype == "FLOAT" and a["cubeMathType"] in (0, 3)
-    ),
+    "cube_train_fp32": lambda a, p: p == "ascend910" and fp32(a) and a["cubeMathType"] in (0, 3),
+    "cube_infer_fp32": lambda a, p: p == "ascend310p" and fp32(a) and a["cubeMathType"] in (0, 3),
 }
 
 
@@ -194,13 +198,15 @@ TWINS: dict[str, dict[str, Test]] = {
     "reflection_pad2d_backward": REFLECTION,
     "convolution_backward.atlas": {
         **CONVOLUTION,
-        "no_3d": lambda a, p: p == "ascend910" and a["weight"] is not None and len(a["weight"].shape) == 5,
-        "no_3d_inference": lambda a, p: p == "ascend310p" and a["weight"] is not None and len(a["weight"].shape) == 5,
+        "no_3d": lambda a, p: p == "ascend910" and a["input"] is not None and len(a["input"].shape) == 5,
+        "no_3d_inference": lambda a, p: p == "ascend310p" and a["input"] is not None and len(a["input"].shape) == 5,
         "fp32_keep": lambda a, p: p == "ascend910" and cube(a, "FLOAT", 0),
         "fp32_keep_inference": lambda a, p: p == "ascend310p" and cube(a, "FLOAT", 0),
     },
     "convolution_backward.ascend910b": {
         **CONVOLUTION,
+        "weight.dims": lambda a, p: a["weight"] is not None and not a["transposed"] and min(a["weight"].shape, default=1) < 1
+        and (a["input"] is None or prod(a["input"].shape) != 0),
         "bf16_as_fp16": lambda a, p: cube(a, "BFLOAT16", 2),
         "bf16_as_hf32": lambda a, p: cube(a, "BFLOAT16", 3),
         "groups_limit": lambda a, p: not a["transposed"] and a["groups"] > 65535,

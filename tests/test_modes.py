@@ -18,7 +18,7 @@ POOL = [  # product, dtype, modes 0 to 3; lines 59 to 63 of the page
     ("ascend310p", F16, (F16, F16, F16, F16)),
     ("ascend910", F16, (None, F16, F16, None)),
     ("ascend910b", F16, (F16, F16, F16, F16)),
-    ("ascend910b", BF16, (BF16, BF16, BF16, BF16)),
+    ("ascend910b", BF16, (BF16, BF16, f"perhaps {F16}", BF16)),  # line 62 allows it whatever the dtype
 ]
 CONV = [  # page, product, dtypes of gradOutput, input, weight, modes 0 to 3; lines 64 to 74 and 31 to 35
     ("ascend910b", "ascend910b", (F32, F32, F32), (F32, HF32, F16, HF32)),
@@ -27,10 +27,10 @@ CONV = [  # page, product, dtypes of gradOutput, input, weight, modes 0 to 3; li
     ("ascend910b", "ascend910b", (BF16, BF16, BF16), (BF16, BF16, None, None)),
     ("ascend910b", "ascend910b", (BF16, F16, BF16), (F32, HF32, F16, HF32)),
     ("ascend910b", "ascend910_93", (F16, F32, F16), (F32, HF32, F16, HF32)),
-    ("atlas", "ascend310p", (F32, F32, F32), (None, F16, F16, None)),
+    ("atlas", "ascend310p", (F32, F32, F32), (None, f"perhaps {F16}", F16, None)),  # line 33 allows it, and says no more of inference
     ("atlas", "ascend910", (F32, F32, F32), (None, F16, F16, None)),
     ("atlas", "ascend910", (F16, F16, F16), (F16, F16, F16, F16)),
-    ("atlas", "ascend310p", (F16, F32, F16), (None, F16, F16, None)),
+    ("atlas", "ascend310p", (F16, F32, F16), (None, f"perhaps {F16}", F16, None)),
 ]
 
 

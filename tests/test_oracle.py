@@ -173,7 +173,7 @@ def test_a_break_tells_the_line_that_speaks_of_its_product(product: str, line: i
             "dilation": (1, 1, 1), "transposed": False, "outputPadding": (0, 0, 0), "groups": 1, "outputMask": (True, True, True),
             "cubeMathType": 0, "gradInput": data, "gradWeight": data, "gradBias": TensorDesc((1,), "FLOAT16")}  # fmt: skip
     said = judge(spec, from_calls(spec.api, spec.kinds, [Call(spec.api, product, args)])).expectation(0)
-    assert [(b.at, b.found) for b in said.breaks] == [(line, "weight.rank=5")]
+    assert [(b.at, b.found) for b in said.breaks] == [(line, "input.rank=5")]
 
 
 def test_one_huge_row_does_not_change_the_others(calls: dict[str, list[Call]]) -> None:
