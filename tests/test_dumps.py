@@ -52,6 +52,13 @@ def test_a_dump_is_what_the_golden_is_computed_from(tmp_path):
         assert (case.bound["gradInput"] > 0).all()
 
 
+def test_an_output_is_no_data(tmp_path):
+    dump = np.zeros((1, 2, 3, 3), dtype=np.float32)
+    result = generate(tmp_path, call(), gradOutput=np.zeros((1, 2, 5, 5), dtype=np.float32), gradInput=dump)
+    assert result.exit_code == 2 and not (tmp_path / "out.h5").exists()
+    assert "calls.jsonl:1: mine: data: gradInput: is an output, whose values are computed; save the inputs alone" in result.stderr
+
+
 def test_two_calls_with_other_data_are_two_goldens(tmp_path):
     for name in ("a", "b"):
         np.savez(tmp_path / f"{name}.npz", gradOutput=np.full((1, 2, 5, 5), ord(name), dtype=np.float32))
@@ -132,7 +139,7 @@ def test_a_damaged_dump_is_one_message(tmp_path, compressed):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # zipfile warns of odd flags
             try:
-                read_dumps([one], folder)
+                read_dumps([one], folder, {one.call.api: ["gradInput"]})
             except FileError as error:
                 refused += 1
                 assert len(error.problems) == 1 and "data: " in str(error) and "\n" not in str(error)

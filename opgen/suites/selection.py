@@ -95,7 +95,8 @@ class Request:
         unnamed = [Problem(self.calls, one.line, "", f"the id {one.id[:60]!r} {why}") for one in some if (why := _unkept(one.id))]
         if unnamed:
             raise FileError(unnamed)
-        return list(zip(some, read_dumps(some, self.calls), strict=True))
+        outputs = {spec.api: [p.name for p in spec.outputs] for spec in known.specs}
+        return list(zip(some, read_dumps(some, self.calls, outputs), strict=True))
 
     @property
     def digest(self) -> str:
