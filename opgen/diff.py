@@ -22,7 +22,7 @@ from opgen.verdict.firstphase import Answered, answered
 from opgen.verdict.measuring import Precisions, measured, precisions
 from opgen.verdict.metrics import Table
 from opgen.verdict.outcome import Report
-from opgen.verdict.statuses import FAILED, KNOWN, LENIENT, MISTRUSTED, PASSED, SKIPPED, STRICT
+from opgen.verdict.statuses import BAD, FAILED, KNOWN, LENIENT, MISTRUSTED, PASSED, SKIPPED, STRICT
 
 EXPLAINED = 2000
 """Outputs beyond their bound that are looked at element by element for a sentence; the rest get the numbers alone."""
@@ -219,6 +219,11 @@ class _Comparison:
         yield from (f"{count} skipped: {reason or 'no reason given'}" for reason, count in reasons.most_common(REASONS))
         if len(self.rows) < len(self.bundle):
             yield f"{len(self.rows)} of {len(self.bundle)} cases of the bundle were asked for"
+        bad = [row for row, verdict in zip(self.rows, verdicts, strict=True) if verdict.verdict in BAD]
+        left = sum(not self.measured[i] for row in bad for i in self.of_case.get(row, []))
+        if left:
+            whole = left + len(self.asked)
+            yield f"{left} of {whole} outputs were not compared: they are missing, in another form, or of calls that failed"
         if self.explained > EXPLAINED:
             yield f"{self.explained} outputs are beyond their bound; {EXPLAINED} of them were looked at element by element"
         unsteady = {verdict.case for verdict in verdicts if any(one["differs"] for one in verdict.metrics.get("outputs", {}).values())}

@@ -85,6 +85,26 @@ def test_text_lists_every_failing_case_where_it_is_asked_to(files):
     assert ("more" in every, all(f"  {name}\n" in every for name in names)) == (False, True)
 
 
+def test_text_says_what_is_waived_and_why(files):
+    report = opgen.diff(files[0], files[2])
+    report.waived = {f"case {i}": f"ticket {i}" for i in range(text.SHOWN + 1)}
+    few, every = shown(report), shown(report, shown=None)
+    assert f"waived  case {text.SHOWN - 1}: ticket {text.SHOWN - 1}" in few and f"case {text.SHOWN}:" not in few
+    assert f"waived  case {text.SHOWN}: ticket {text.SHOWN}" in every
+    assert few.count("... and 1 more: --all lists them") == 2 and "more: --all" not in every
+
+
+def test_outputs_that_were_not_compared_are_counted(files, tmp_path):
+    """They leave the number of outputs that meet a criterion, which would look like all of them."""
+    with opgen.open(files[0]) as bundle:
+        lost = sample.answer(bundle, tmp_path / "lost.h5", lambda case, outputs: {} if case.id.startswith("conv-") else outputs)
+        some = sum(len(case.golden) for case in bundle if case.id.startswith("conv-"))
+        every = sum(len(case.golden) for case in bundle if case.expect.bucket != "stated")  # which a device rightly refuses
+    (note,) = [note for note in opgen.diff(files[0], lost).notes if "not compared" in note]
+    assert some and note.startswith(f"{some} of {every} outputs were not compared")
+    assert not [note for note in opgen.diff(*files[:2]).notes if "not compared" in note]
+
+
 def test_text_has_no_error_where_no_output_was_returned(files, tmp_path):
     with opgen.open(files[0]) as bundle:
         lost = sample.answer(bundle, tmp_path / "lost.h5", lambda case, outputs: {} if case.id.startswith("conv-") else outputs)

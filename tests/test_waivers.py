@@ -31,7 +31,14 @@ def test_an_expired_waiver_waives_nothing_and_is_said():
     found = report()
     waivers.apply(found, waivers.parse(GOOD, "site.yaml"), date(2027, 2, 1))
     assert found.waived == {}
-    assert found.notes == ["site.yaml:1: the waiver of pool-* expired on 2027-01-31; 1 cases would need it"]
+    assert found.notes == ["site.yaml:1: the waiver of pool-* expired on 2027-01-31; cases that need it: 1"]
+
+
+def test_a_waiver_for_a_case_that_was_not_asked_for_is_not_called_unused():
+    for whole, notes in ((True, ["site.yaml:1: the waiver of other-* is not used: it matches no case"]), (False, [])):
+        found = report()
+        waivers.apply(found, waivers.parse(GOOD.replace("pool-*", "other-*"), "site.yaml"), date(2026, 11, 1), whole)
+        assert found.notes == notes and found.waived == {}
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -
 
     found = compare(data.read(before), data.read(after), strict)
     lists = {
-        "newly failing": found.failing, "fixed": found.fixed, "other verdict": found.other, "new cases": found.added,
-        "no longer there": found.removed, "error grew": found.worse_ratio,
+        "newly failing": found.failing, "fixed": found.fixed, "newly waived": found.waived, "other verdict": found.other,
+        "new cases": found.added, "no longer there": found.removed, "error grew": found.worse_ratio,
     }  # fmt: skip
     if as_json:
 

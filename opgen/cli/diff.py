@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     "--json",
     "as_json",
     metavar="FILE",
-    type=Written(dir_okay=False),
+    type=Written(dir_okay=False, allow_dash=True),
     help="Write JSON, for programs and opgen compare; - is standard output.",
 )
 @case_option()
@@ -75,7 +75,7 @@ def command(
     with opgen.open(bundle) as file:
         chosen = choose(file.ids, cases) if cases else []
         report = opgen.diff(file, results, against=against, again=again, truth=truth, cases=chosen)
-        site.apply(report, accepted, datetime.date.today())
+        site.apply(report, accepted, datetime.date.today(), whole=not chosen)
         if html:
             _write(html, lambda: _html(report, strict), quiet, note)
     if junit:

@@ -41,12 +41,21 @@ def _parts(report: Report, strict: bool, shown: int | None) -> Iterator[Any]:
     bad = report.bad(strict)
     if bad:
         yield from _bad(bad, shown)
+    yield from _waived(report, shown)
     yield from _groups(report)
     for finding in report.findings[:FINDINGS]:
         yield Text.from_markup(f"[bold]shared [/] {literal(finding)}")
     for note in report.notes:
         yield Text.from_markup(f"note    {literal(note)}")
     yield Text.from_markup(_last(report, bad))
+
+
+def _waived(report: Report, shown: int | None) -> Iterator[Text]:
+    """What is accepted, and why."""
+    for case, reason in list(report.waived.items())[:shown]:
+        yield Text.from_markup(f"waived  {literal(case)}: {literal(reason)}")
+    if shown is not None and len(report.waived) > shown:
+        yield Text(f"        ... and {len(report.waived) - shown} more: --all lists them", style="dim")
 
 
 def _groups(report: Report) -> Iterator[Text]:

@@ -36,13 +36,15 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The changes by kind. ``other``: another verdict, neither worse nor better; ``worse_ratio``: passed, but the error grew.
+    """The changes by kind. ``waived``: still fails, and a waiver accepts it now; ``other``: another verdict, neither worse nor better;
+    ``worse_ratio``: passed, but the error grew.
 
     ``same_bundle`` is false where the reports are about different bundles, so that a case may not be the same case.
     """
 
     failing: Sequence[Change]
     fixed: Sequence[Change]
+    waived: Sequence[Change]
     other: Sequence[Change]
     added: Sequence[Change]
     removed: Sequence[Change]
@@ -57,7 +59,7 @@ GROWN = 4.0
 
 def compare(before: Report, after: Report, strict: bool = False) -> Comparison:
     """What changed from one report to the next; a waived verdict counts as one that does not fail."""
-    lists: dict[str, list[Change]] = {name: [] for name in ("failing", "fixed", "other", "added", "removed", "worse_ratio")}
+    lists: dict[str, list[Change]] = {name: [] for name in ("failing", "fixed", "waived", "other", "added", "removed", "worse_ratio")}
     unchanged = 0
     for case in dict.fromkeys([*(one.case for one in before), *(one.case for one in after)]):
         old, new = (report.get(case) for report in (before, after))
@@ -70,7 +72,7 @@ def compare(before: Report, after: Report, strict: bool = False) -> Comparison:
         elif old is None:
             lists["added"].append(change)
         elif was and not now:
-            lists["fixed"].append(change)
+            lists["waived" if case in after.waived else "fixed"].append(change)
         elif old.verdict != new.verdict:
             lists["other"].append(change)
         else:

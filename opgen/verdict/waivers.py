@@ -78,16 +78,19 @@ def _waiver(document: Document, at: int, entry: Any) -> Waiver | None:
     return Waiver(entry["case"], entry["verdict"], entry["reason"], expires, f"{document.file}:{document.line((at,))}")
 
 
-def apply(report: Report, waivers: list[Waiver], today: date) -> None:
-    """Mark the waived cases of a report; what has expired or is not used becomes a note."""
+def apply(report: Report, waivers: list[Waiver], today: date, whole: bool = True) -> None:
+    """Mark the waived cases of a report; what has expired or is not used becomes a note.
+
+    A report that is not ``whole`` lacks cases of its bundle, and a waiver that matches none may be for one of these.
+    """
     verdicts = list(report)
     found = matching([verdict.case for verdict in verdicts], [waiver.case for waiver in waivers])
     for waiver in waivers:
         named = [verdicts[place] for place in found[waiver.case]]
         mine = [verdict for verdict in named if verdict.verdict == waiver.verdict]
         if today > waiver.expires:
-            report.notes.append(f"{waiver.where}: the waiver of {waiver.case} expired on {waiver.expires}; {len(mine)} cases would need it")
-        elif not mine:
+            report.notes.append(f"{waiver.where}: the waiver of {waiver.case} expired on {waiver.expires}; cases that need it: {len(mine)}")
+        elif not mine and (named or whole):
             why = f"none of its {len(named)} cases is {waiver.verdict}" if named else "it matches no case"
             report.notes.append(f"{waiver.where}: the waiver of {waiver.case} is not used: {why}")
         else:
