@@ -92,6 +92,16 @@ def test_command_prints_a_table_and_exits_0() -> None:
     assert "aclnnGroupNormBackward" in out and "disagreements: 0" in out
 
 
+def test_command_exits_1_where_nothing_is_firm(tmp_path: Path) -> None:
+    with gzip.open(SAMPLE, "rt", encoding="utf-8") as file:
+        some = [next(file) for _ in range(3)]
+    for text in ("", "".join(json.dumps({**json.loads(line), "firm": False}) + "\n" for line in some)):
+        (tmp_path / "calls.jsonl").write_text(text, encoding="utf-8")
+        code, _, err = run(str(tmp_path / "calls.jsonl"), "--fail-under", "1")
+        assert (code, err) == (1, "no call is firm: there is nothing that could agree\n")
+    assert run(str(tmp_path / "calls.jsonl"))[0] == 0
+
+
 def test_command_exits_1_below_the_mark(monkeypatch: pytest.MonkeyPatch) -> None:
     known = without("aclnnGroupNormBackward", "masked_outputs")
     monkeypatch.setattr(erratafile, "errata", lambda: known)

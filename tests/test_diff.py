@@ -252,6 +252,16 @@ def test_statuses_in_a_bundle(bundle, tmp_path, case, status, verdict):
         assert "expected" in report[case.replace("_", "-")].detail
 
 
+def test_a_crash_is_held_against_what_was_asked():
+    asked = Asked(("any_error",), "unstated", (161002,))
+    said = {truth: of_first_phase(asked, "crash", truth) for truth in ("page", "both", "library")}
+    assert said == {
+        "page": ("crashed", "crash in the first phase, expected any error"),
+        "both": ("crashed", "crash in the first phase, expected any error"),
+        "library": ("crashed", "crash in the first phase, expected 161002"),
+    }
+
+
 @pytest.mark.parametrize("truth", ["both", "page"])
 def test_a_lenient_case_says_which_rule_it_breaks_and_what_the_library_does(bundle, tmp_path, truth):
     report = judged(bundle, tmp_path, options={"truth": truth}, unstated_padding=0)

@@ -81,5 +81,13 @@ def test_a_device_that_saturates_is_wrong_nowhere_else():
 def test_a_multiple_of_complex_values_is_a_real_one():
     golden = np.exp(1j * np.arange(1.0, 7.0)) * np.arange(1.0, 7.0)
     assert said(golden * 3, golden) == "3 times what is expected"
-    assert [said(device, golden) for device in (golden * 1j, golden.conj(), golden * (0.5 + 1j))] == [""] * 3
+    assert [said(device, golden) for device in (golden * 1j, golden * (0.5 + 1j), golden.conj() * 2)] == [""] * 3
     assert said(np.array([1, 2, 3, 4]) * -1j, np.array([1, 2, 3, 4]) * 1j * (1 + 1e-12j)) == "the sign is reversed"
+
+
+def test_what_became_of_imaginary_parts():
+    golden = np.exp(1j * np.arange(1.0, 7.0)) * np.arange(1.0, 7.0)
+    assert said(golden.conj(), golden) == "the imaginary part has the other sign"
+    assert said(golden.real + 0j, golden) == "the imaginary part is lost"
+    assert said(golden.imag + 0j, golden) == ""
+    assert said(-golden, golden) == "the sign is reversed"

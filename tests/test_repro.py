@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 import opgen
 from opgen.bundle.reader import Bundle
@@ -211,6 +211,26 @@ def test_the_command_writes_the_call_and_its_programs(tmp_path: Path, monkeypatc
     monkeypatch.setenv("LOOPBACK_FAULT", "")
     gone = CliRunner().invoke(main, [*arguments, "--force"])
     assert gone.exit_code == 2 and "passes when it is run again" in gone.output
+
+
+def test_the_command_says_how_the_data_are_drawn_again(tmp_path: Path) -> None:
+    """A fault that only data of one recipe show: the call alone does not show it."""
+
+    def opgen_(*args: str) -> Result:
+        return CliRunner().invoke(main, [arg.format(tmp_path) for arg in args])
+
+    def fails(calls: str, *options: str) -> bool:
+        assert opgen_("generate", "--calls", calls, "-o", "{}/s.h5", "--force", *options).exit_code == 0
+        assert opgen_("run", "{}/s.h5", "--backend", "mutant:nan_lost", "-o", "{}/r.h5", "--force").exit_code == 0
+        return opgen_("diff", "{}/s.h5", "{}/r.h5").exit_code == 1
+
+    (tmp_path / "calls.jsonl").write_text(json.dumps({**POOL, "id": "one"}) + "\n")
+    assert fails("{}/calls.jsonl", "--recipe", "nonfinite", "--seed", "3") and not fails("{}/calls.jsonl")
+    assert fails("{}/calls.jsonl", "--recipe", "nonfinite", "--seed", "3")
+    done = opgen_("minimize", "{}/s.h5", "{}/r.h5", "one", "--backend", "mutant:nan_lost", "-o", "{}/fault")
+    assert done.exit_code == 0, done.output
+    assert "draws the data that show the fault with --recipe nonfinite --seed 3\n" in done.stderr
+    assert fails("{}/fault/call.json", "--recipe", "nonfinite", "--seed", "3") and not fails("{}/fault/call.json")
 
 
 def test_a_crash_is_minimized_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,9 @@ def command(file: str, as_json: bool, fail_under: float | None) -> None:
         click.echo(json.dumps(as_data(report), indent=1, ensure_ascii=False))
     else:
         click.echo(as_text(report), nl=False)
+    if fail_under is not None and not report.operators(True):
+        click.echo("no call is firm: there is nothing that could agree", err=True)
+        raise click.exceptions.Exit(DIFFERENCE)
     below = report.below(fail_under) if fail_under is not None else []
     for api in below:
         click.echo(f"{api}: {report.operators(True)[api].percent:.2f}% is below {fail_under:g}%", err=True)

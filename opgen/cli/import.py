@@ -25,7 +25,7 @@ FORMATS = ("atk", "ttk")
     "--formats", type=click.Choice(("executor", "page")), default="executor", show_default=True,
     help="Of ATK's tensors, which name none: as ATK's executors set them, or as the page wants them.",
 )  # fmt: skip
-@options.output_option(what="The call file to write; - is standard output.")
+@options.output_option(what="The call file to write; - is standard output.", dash=True)
 @options.force_option()
 @options.quiet_option()
 def command(format: str, file: str, products: tuple[str, ...], formats: str, output: str, force: bool, quiet: bool) -> None:

@@ -23,7 +23,9 @@ from opgen.model import TIME_LIMIT
     help="For one call; torch and mutants are not stopped.",
 )
 @click.option("--most", metavar="N", type=click.IntRange(min=1), default=3000, show_default=True, help="Run at most about N calls.")
-@click.option("-o", "--output", metavar="FOLDER", type=Written(file_okay=False), help="Where to write; ./CASE-minimal by default.")
+@click.option(
+    "-o", "--output", metavar="FOLDER", type=Written(file_okay=False, folder=True), help="Where to write; ./CASE-minimal by default."
+)
 @force_option()
 @quiet_option()
 def command(
@@ -34,6 +36,7 @@ def command(
     CASE is an id, or a pattern: then the first case that fails. Writes the call as JSON, and programs that show the fault without
     opgen: C++, Python and, where it has the operator, torch.
     """
+    import os
     from pathlib import Path
 
     import opgen
@@ -57,6 +60,8 @@ def command(
         folder = Path(output or f"{file_name(bad[0].case)}-minimal")
         taken = folder.is_dir() and any(folder.iterdir()) and not force
         reason = misplaced(folder) or ("holds files already; --force replaces them" if taken else "")
+        if not reason and not os.access(folder if folder.is_dir() else folder.parent, os.W_OK):
+            reason = "cannot be written; name another with -o"
         if reason:
             raise FileError([Problem(str(folder), None, "", reason)])
 
@@ -72,6 +77,8 @@ def command(
         write_text(folder / name, text, force=True)
     if found.failing.own:
         note(f"{bad[0].case}: the fault needs the data of the case; they are in the programs, and call.json draws others", quiet)
+    elif options := found.failing.options:
+        note(f"call.json: opgen generate --calls draws the data that show the fault with {options}", quiet)
     note(f"{folder}: {', '.join(texts)}; {found.before} elements before, {found.failing.elements} now, {found.ran} calls run", quiet)
     reason = torch.why_not(found.failing)
     if reason:

@@ -149,9 +149,9 @@ def suite_options() -> Decorator:
     return decorate
 
 
-def output_option(what: str = "The file to write.", required: bool = True) -> Decorator:
-    """``-o FILE``."""
-    return click.option("-o", "--output", metavar="FILE", type=Written(), help=what, required=required)
+def output_option(what: str = "The file to write.", required: bool = True, folder: bool = False, dash: bool = False) -> Decorator:
+    """``-o FILE``; it may be a ``folder``, or, with ``dash``, standard output."""
+    return click.option("-o", "--output", metavar="FILE", type=Written(folder=folder, allow_dash=dash), help=what, required=required)
 
 
 def force_option() -> Decorator:

@@ -10,15 +10,20 @@ import click
 
 
 class Written(click.Path):
-    """A file, or a folder, that the command writes; it may be the one that the parameter ``over`` names."""
+    """A file, or a ``folder``, that the command writes; it may be the one that the parameter ``over`` names."""
 
-    def __init__(self, *, over: str = "", **rest: Any) -> None:
+    def __init__(self, *, over: str = "", folder: bool = False, **rest: Any) -> None:
         super().__init__(**rest)
         self.over = over
+        self.folder = folder
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("names no file", param, ctx)
+        if value == "-" and not self.allow_dash:
+            self.fail("names no file: what is written here does not go to standard output", param, ctx)
+        if str(value).endswith(os.sep) and not self.folder:
+            self.fail(f"{value!r} names a folder: name a file", param, ctx)
         return super().convert(value, param, ctx)
 
 

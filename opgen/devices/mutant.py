@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.model import CRASH, Code
@@ -22,11 +24,14 @@ def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, 
     mutant, rule = find_device(device or NOTHING.name, pages(bundle))
     kernel = NOTHING if isinstance(mutant, Family) else mutant
     results.header.update({"backend": "mutant", "device": device or NOTHING.name, "note": f"a mutant: {mutant.wrong}"})
-    for rack in racks(bundle, cases):
+    held = racks(bundle, cases)
+    if not any(mutant.members(rack.spec) if isinstance(mutant, Family) else mutant.applies(rack.spec) for rack in held):
+        results.header["note"] += ", of which no case here is about"
+    for rack in held:
         left: dict[str, Code] = dict(zip(rack.ids, rack.status(rack.judged.broken).tolist(), strict=True))
         left |= _wrong(rack, mutant, rule) if isinstance(mutant, Family) else {}
         wrong = kernel if kernel.applies(rack.spec) else NOTHING
-        for work in works(bundle, rack):
+        for work in works(bundle, rack, np.array([left[case] == 0 for case in rack.ids])):
             dies = wrong.crashes is not None and wrong.crashes(work)
             outputs = {} if dies else answer(work, wrong)
             for i, case in enumerate(work.batch.ids):

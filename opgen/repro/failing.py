@@ -10,6 +10,7 @@ from typing import Any
 from opgen.calls.plain import to_plain
 from opgen.model import Call, Code, TensorDesc
 from opgen.numbers.arrays import Array
+from opgen.numbers.recipes import DEFAULT
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,12 @@ class Failing:
     def kind(self) -> tuple[str, Code | None, Code | None]:
         """What must stay the same: the verdict, and words or codes of both phases."""
         return self.verdict, self.status, self.run_status
+
+    @property
+    def options(self) -> str:
+        """What ``opgen generate --calls`` is to be told so that it draws these data; empty where it does of itself."""
+        recipe = f"--recipe {self.recipe}" if self.recipe != DEFAULT else ""
+        return f"{recipe} --seed {self.seed}".strip() if self.seed else recipe
 
     @property
     def elements(self) -> int:

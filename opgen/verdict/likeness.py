@@ -27,6 +27,11 @@ def resembles(device: Array, golden: Array, wrong: Array, dtype: str = "") -> st
     with np.errstate(all="ignore"):
         if np.isnan(device).any() and not np.isnan(golden).any():
             return "NaN where none belongs"
+        if np.iscomplexobj(golden) and min(np.abs(golden.real).max(), np.abs(golden.imag).max()) > NEAR * np.abs(golden).max():
+            if np.allclose(device, golden.conj(), rtol=NEAR, atol=0):
+                return "the imaginary part has the other sign"
+            if not np.imag(device).any() and np.allclose(np.real(device), golden.real, rtol=NEAR, atol=0):
+                return "the imaginary part is lost"
         if np.allclose(device, -golden, rtol=NEAR, atol=0):
             return "the sign is reversed"
         some = np.isfinite(golden) & (golden != 0) & np.isfinite(device)

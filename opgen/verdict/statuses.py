@@ -37,7 +37,8 @@ def of_first_phase(asked: Asked, status: Code | None, truth: Truth = "both") -> 
     if isinstance(status, str):
         if agrees:
             return KNOWN, f"{status}, as the published library does; the page admits {written(asked.page)}"
-        return CRASHED if status in ENDED else FAILED, f"{status} in the first phase, expected {written(asked.page)}"
+        expected = library if truth == "library" and library is not None else asked.page
+        return CRASHED if status in ENDED else FAILED, f"{status} in the first phase, expected {written(expected)}"
     if truth == "library" and library is not None:
         return (PASSED, "") if agrees else (FAILED, f"status {status}, the library answers {written(library)}")
     if admits(asked.page, status):
