@@ -132,7 +132,7 @@ def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
     _values(found, "", np.array([product[i] for i in table["product"].tolist()], dtype=object))
     dtypes = _dtypes(bundle, table)
     _values(found, "", dtypes)
-    found["complex"] = np.char.startswith(dtypes.astype(str), "COMPLEX")
+    found["complex data"] = np.char.startswith(dtypes.astype(str), "COMPLEX")
     for name in ("compute", "recipe"):
         _values(found, f"{name} ", np.array([bundle.strings[i] for i in table[name].tolist()], dtype=object))
     bucket = bundle.words["cases.bucket"]
