@@ -10,6 +10,7 @@ import pytest
 
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.plain import to_plain
+from opgen.computation import engine
 from opgen.enumeration.enumerator import enumerate_calls
 from opgen.model import FileError, Problem, TensorDesc
 from opgen.numbers.formats import DTYPES
@@ -106,6 +107,19 @@ def test_what_is_kept_of_a_case(name: str) -> None:
                 size = prod(descs[key].shape)
                 expected += [(key, "golden", dtype.golden, size), (key, "bound", dtype.bound, size)]
         assert tensors == expected, case.id
+
+
+def test_outputs_whose_goldens_are_kept_alike_are_of_one_kind() -> None:
+    """FLOAT16 and BFLOAT16 have goldens in FLOAT: what lies side by side in a file must not depend on which it was."""
+    case = next(case for case in suite("convolution_backward.ascend910b").cases
+                if case.phase == 2 and case.page.bucket == "valid" and isinstance(case.call.args["gradBias"], TensorDesc)
+                and case.call.args["outputMask"] == (True, True, True) and case.call.args["gradOutput"].dtype == "FLOAT16")  # type: ignore[union-attr]
+    calls = [NamedCall(dtype, replace(case.call, args={**case.call.args, "gradBias": replace(case.call.args["gradBias"], dtype=dtype)}), {})
+             for dtype in ("FLOAT16", "BFLOAT16")]  # fmt: skip
+    made = call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+    one, other = made.stored
+    assert one == other and ("gradBias", "golden", "FLOAT") in made.stored.kinds
+    assert len(set(made.stored.kinds)) == len(made.stored.kinds) and len(set(engine.layout(made).form.tolist())) == 1
 
 
 def test_some_cases_of_a_suite() -> None:

@@ -83,11 +83,13 @@ def racks(bundle: Bundle, cases: Sequence[str] | None = None) -> list[Rack]:
 
 
 def works(bundle: Bundle, rack: Rack, accepted: np.ndarray | None = None) -> Iterator[Work]:
-    """The cases of a page that have data and that a device accepts, batch by batch; ``accepted`` (rows,) bool are those that a wrong
-    checker does."""
-    answers = rack.status(rack.judged.broken) if accepted is None else ~accepted
+    """The cases of a page that have data and that a device accepts, batch by batch.
+
+    ``accepted`` (rows,) bool are those that it accepts, if its checker is a wrong one.
+    """
+    taken = rack.status(rack.judged.broken) == 0 if accepted is None else accepted
     table = bundle.tables["cases"]["phase"]
-    chosen = [i for i in range(len(rack)) if table[rack.rows[i]] == 2 and answers[i] == 0]
+    chosen = [i for i in range(len(rack)) if table[rack.rows[i]] == 2 and taken[i]]
     calls = {rack.ids[i]: rack.calls[i] for i in chosen}
     plan = shipped_plan(book().of(rack.spec.api))
     named = [NamedCall(name, call, {}) for name, call in calls.items()]

@@ -30,7 +30,7 @@ class Stored:
     kind and ``elements`` what it takes. Iterating gives the tensors of each case: parameter, role, dtype, elements.
     """
 
-    kinds: tuple[Kind, ...] = ()
+    kinds: tuple[Kind, ...] = ()  # all different
     kind: np.ndarray = field(default_factory=_none)
     elements: np.ndarray = field(default_factory=_none)
     counts: np.ndarray = field(default_factory=_nothing)
@@ -75,12 +75,13 @@ def stored(spec: Spec, table: CallTable, wanted: Mapping[str, np.ndarray], used:
     codes = (np.array(dtypes, dtype=np.int64).T + np.arange(len(slots)) * len(known))[held]
     present = np.zeros(len(slots) * len(known), dtype=bool)
     present[codes] = True
-    kinds = [(*slots[code // len(known)], known[code % len(known)]) for code in np.flatnonzero(present).tolist()]
+    kept = [_kept(*slots[code // len(known)], known[code % len(known)]) for code in np.flatnonzero(present).tolist()]
+    kinds = tuple(dict.fromkeys(kept))
+    kind = np.array([kinds.index(one) for one in kept], dtype=np.int64)[(np.cumsum(present) - 1)[codes]]
     counts = np.concatenate([[0], np.count_nonzero(held, axis=1)])
-    return Stored(tuple(map(_kept, kinds)), (np.cumsum(present) - 1)[codes], np.array(sizes).T[held].astype(np.int64), counts, of + 1)
+    return Stored(kinds, kind, np.array(sizes).T[held].astype(np.int64), counts, of + 1)
 
 
-def _kept(kind: Kind) -> Kind:
-    """A kind in the dtype that it is kept in, of one in that of its parameter."""
-    name, role, dtype = kind
+def _kept(name: str, role: str, dtype: str) -> Kind:
+    """A tensor of a parameter of this dtype in the dtype that it is kept in, of which goldens and bounds of several have the same."""
     return name, role, dtype if role == "input" else DTYPES[dtype].golden if role == "golden" else DTYPES[dtype].bound
