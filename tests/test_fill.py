@@ -182,6 +182,17 @@ def test_group_norm_sums_are_exact() -> None:
         assert set(np.unique(scale)) == {0.25, 0.5, 1, 2, 4}
 
 
+@pytest.mark.parametrize(("dtype", "compute"), [("FLOAT16", "FLOAT16"), ("FLOAT", "FLOAT16"), ("FLOAT16", "FLOAT")])
+@pytest.mark.parametrize("recipe", ["grid", "integers", "normal"])
+def test_everyday_data_of_group_norm_stay_in_the_range_of_half(recipe: str, dtype: str, compute: str) -> None:
+    """The largest term of a group of one element: dy * gamma * (x - mean)**2 * rstd**3."""
+    fields = {"dtype": dtype, "compute": compute, "depth": 11, "factors": 4, "shape": (4096,), "cases": ["a"]}
+    names = {"dy": "gradient", "gamma": "operand", "x": "operand", "mean": "centre", "rstd": "scale"}
+    most = {name: np.abs(one(recipe, tensor=name, role=role, **fields)).max() for name, role in names.items()}
+    assert most["dy"] * most["gamma"] * (most["x"] + most["mean"]) ** 2 * most["rstd"] ** 3 < 65504
+    assert set(np.unique(one(recipe, tensor="rstd", role="scale", **fields))) == {0.25, 0.5, 1}
+
+
 @given(st.floats(-1e4, 1e4), st.floats(0, 1e4), st.sampled_from(PAIRS[:7]))
 @settings(max_examples=100, deadline=None)
 def test_ranges(low: float, width: float, pair: tuple[str, str]) -> None:

@@ -22,7 +22,7 @@ Values: TypeAlias = Callable[[Array, Array, Slot], Array]
 """(lanes (lanes, B, count) and one choice (B,), both uint64, slot) -> float64 (B, count)."""
 
 _EXACT_SUM = {"FLOAT16": 2**15, "DOUBLE": 2**52}  # largest |sum| of integers; 2**24 elsewhere
-_SCALE = 2  # a scale is 2**-2 ... 2**2
+_SCALE = 2  # a scale is 2**-2 ... 2**2; up to 1 where FLOAT16 takes part, since the cube of a larger one would leave its range
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _subnormals(lanes: Array, choice: Array, slot: Slot) -> Array:
 def _exponents(slot: Slot) -> range:
     """Of the powers of two that a scale may be; none where its range holds no power of two."""
     if slot.range is None:
-        return range(-_SCALE, _SCALE + 1)
+        return range(-_SCALE, (0 if "FLOAT16" in (slot.dtype, slot.compute) else _SCALE) + 1)
     low, high = slot.range
     form = min(format_of(slot.dtype), format_of(slot.compute), key=lambda form: form.max)
     top = frexp(min(high, form.max))[1] - 1 if high > 0 else form.low - 1
