@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
-from opgen.model import Argument, Call
+from opgen.model import Argument, Call, TensorDesc
 
 Args = Mapping[str, Any]
 Test = Callable[[Args, str], bool]
@@ -50,7 +50,8 @@ def pooling(args: Args, axis: int) -> bool:
 
 def fp32(args: Args) -> bool:
     """Whether either input of a pooling is FLOAT."""
-    return any(args[name] is not None and args[name].dtype == "FLOAT" for name in ("gradOutput", "self"))  # type: ignore[union-attr]
+    tensors = args["gradOutput"], args["self"]
+    return any(isinstance(one, TensorDesc) and one.dtype == "FLOAT" for one in tensors)
 
 
 AVG_POOL: dict[str, Test] = {
