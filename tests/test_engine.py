@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -95,11 +94,13 @@ def test_chunks_are_neighbours_of_a_bounded_size(workers: int, small_suite: Suit
         chunks = list(together(small_suite.batches, workers))
         assert [batch for chunk in chunks for batch in chunk] == list(small_suite.batches) and all(chunks)
         held = [[len(batch.ids) * (batch.elements + engine.BESIDE) for batch in chunk] for chunk in chunks]
-        sizes, shares = list(map(sum, held)), sum(min(size, most) for chunk in held for size in chunk) // (engine.TURNS * workers)
+        sizes = list(map(sum, held))
         assert all(size <= most or len(chunk) == 1 for size, chunk in zip(sizes, chunks, strict=True))
-        assert all(one + other > min(most, shares) for one, other in pairwise(sizes))
+        left = [sum(min(size, most) for chunk in held[i:] for size in chunk) for i in range(len(held))]
+        shares = [most if workers == 1 else min(most, max(1 << 10, some // (engine.SHARE * workers))) for some in left]
+        assert all(one + other[0] > share for one, other, share in zip(sizes, held[1:], shares, strict=False))
         if most == 1 << 30:
-            assert len(chunks) == 1 if workers == 1 else len(chunks) >= engine.TURNS * workers
+            assert len(chunks) == 1 if workers == 1 else len(chunks) > engine.SHARE * workers and sizes[-1] < sizes[0] / 4
 
 
 def test_what_a_view_holds_counts_and_so_does_a_case_of_nothing() -> None:

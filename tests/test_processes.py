@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections import Counter
+from itertools import count
 from multiprocessing import active_children, get_context
 
 import numpy as np
@@ -27,10 +29,32 @@ def test_what_is_done_first_comes_first() -> None:
         assert task or gate.wait(60)
         return task
 
-    found = answers(work, range(4), 2)
-    assert next(found) == 1
+    found = answers(work, range(6), 2)
+    assert next(found) == 1  # this process does, and the other waits
     gate.set()
-    assert sorted(found) == [0, 2, 3]
+    assert sorted(found) == [0, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(("tasks", "workers"), [(2, 2), (3, 3), (4, 2), (9, 3)])
+def test_everybody_works(tasks: int, workers: int) -> None:
+    def work(task: int) -> int:
+        time.sleep(0.1)
+        return os.getpid()
+
+    counts = Counter(answers(work, range(tasks), workers))
+    assert os.getpid() in counts and len(counts) == workers and max(counts.values()) <= tasks // workers + 1
+
+
+def test_a_long_task_here_leaves_others_something_to_do() -> None:
+    here = os.getpid()
+
+    def work(task: int) -> tuple[int, float]:
+        time.sleep(0.3 if os.getpid() == here else 0.01)
+        return os.getpid(), time.monotonic()
+
+    found = list(answers(work, range(AHEAD + 1), 2))
+    ends = sorted(end for process, end in found if process != here)
+    assert len(ends) == AHEAD and ends[-1] - ends[0] < 0.1
 
 
 def test_long_answers_and_slow_readers() -> None:
@@ -42,24 +66,40 @@ def test_long_answers_and_slow_readers() -> None:
 
 
 def test_what_is_raised_there_is_raised_here_and_tells_where() -> None:
+    here = os.getpid()
+
     def work(task: int) -> int:
-        return task // (task - 30)
+        return task if os.getpid() == here else task // (task - task)
 
     with pytest.raises(ZeroDivisionError) as caught:
         list(answers(work, range(100), 2))
-    assert "return task // (task - 30)" in str(caught.value.__cause__)
+    assert "task // (task - task)" in str(caught.value.__cause__)
     assert active_children() == []
 
 
-@pytest.mark.parametrize("last", [0, AHEAD, 50, 99])
-def test_a_worker_that_is_killed(last: int) -> None:
+def test_what_is_raised_here_leaves_nobody() -> None:
+    here = os.getpid()
+
     def work(task: int) -> int:
-        if task == last:
+        return task // (task - task) if os.getpid() == here else task
+
+    with pytest.raises(ZeroDivisionError):
+        list(answers(work, range(100), 2))
+    assert active_children() == []
+
+
+@pytest.mark.parametrize("nth", [1, AHEAD, 20, 40])
+def test_a_worker_that_is_killed(nth: int) -> None:
+    here, done = os.getpid(), count(1)
+
+    def work(task: int) -> int:
+        if os.getpid() != here and next(done) == nth:
             os.kill(os.getpid(), signal.SIGKILL)
         return task
 
     with pytest.raises(Killed):
-        list(answers(work, range(100), 2))
+        for _ in answers(work, range(10_000), 2):
+            pass
     assert active_children() == []
 
 

@@ -55,9 +55,12 @@ def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
         order = sorted(range(len(batches)), key=lambda i: batches[i].op)  # a processor, too, is quicker at the same again
         for i in order:
             _add_outputs(groups, found[i], parts[batches[i].op], depths[i], deepest[i])
-        for (dtype, rounded_to, *_), outputs in groups.items():
+        arrays = [inputs.arrays for inputs in found]
+        del found  # what bounds are made in comes out of the memory of what is needed no more
+        while groups:
+            (dtype, rounded_to, *_), outputs = groups.popitem()
             _bound(dtype, rounded_to, outputs)
-    return [inputs.arrays for inputs in found]
+    return arrays
 
 
 def _add_outputs(groups: _Groups, inputs: Inputs, parts: Parts, depths: Mapping[str, int], deepest: int) -> None:

@@ -27,8 +27,8 @@ from opgen.suites.suite import Suite
 TOGETHER = 1 << 20
 """Elements of the tensors of batches that are computed together, at most: the more, the less numpy asks per tensor."""
 
-TURNS = 16
-"""Chunks that every worker gets at least, if there is enough for all, since the last ones end at different times."""
+SHARE = 3
+"""What is left for each of several workers is cut into as many chunks at least, since the last ones end at different times."""
 LEAST = 1 << 16
 """Elements of a chunk that is worth a message."""
 BESIDE = 64
@@ -54,19 +54,23 @@ def compute(batch: Batch, seed: int) -> Arrays:
 
 def together(batches: Sequence[Batch], workers: int = 1) -> Iterator[list[Batch]]:
     """Neighbouring batches that are computed and written in one go, by one of some workers; a large one stays alone."""
-    sizes = [len(batch.ids) * (batch.elements + BESIDE) for batch in batches]
-    shares = sum(min(size, TOGETHER) for size in sizes) // (TURNS * workers)
-    room = TOGETHER if workers <= 1 else min(TOGETHER, max(LEAST, shares))
+    sizes = list(map(_size, batches))
+    left = sum(min(size, TOGETHER) for size in sizes)
     some: list[Batch] = []
     total = 0
     for batch, size in zip(batches, sizes, strict=True):
-        if some and total + size > room:
+        if some and total + size > (TOGETHER if workers <= 1 else min(TOGETHER, max(LEAST, left // (SHARE * workers)))):
             yield some
+            left -= min(total, TOGETHER)
             some, total = [], 0
         some.append(batch)
         total += size
     if some:
         yield some
+
+
+def _size(batch: Batch) -> int:
+    return len(batch.ids) * (batch.elements + BESIDE)
 
 
 # writing --------------------------------------------------------------------------------------------------------------
@@ -94,14 +98,10 @@ def write(
             for some, arrays in cluster.computed(partial(computing.compute, seed=seed), partial(together, waiting), dask):
                 writer.write_batches(zip([batch.rows for batch in some], arrays, strict=True))
                 tell(_cases(some))
-        elif len(chunks := list(together(waiting, workers))) < 2 or workers <= 1:
-            for some in chunks:
-                writer.write_batches(zip([batch.rows for batch in some], computing.compute(some, seed), strict=True))
-                tell(_cases(some))
         else:
-            for at, rows, digests in _in_processes(writer.port(), chunks, seed, workers):
+            for some, rows, digests in _in_processes(writer.port(), list(together(waiting, workers)), seed, workers):
                 writer.accept(rows, digests)
-                tell(_cases(chunks[at]))
+                tell(_cases(some))
     return str(writer.digest)
 
 
@@ -120,16 +120,20 @@ def _cases(batches: Sequence[Batch]) -> int:
 
 
 # workers --------------------------------------------------------------------------------------------------------------
-def _in_processes(port: Blocks, chunks: Sequence[list[Batch]], seed: int, workers: int) -> Iterator[tuple[int, Array, Array]]:
-    """Chunks that local processes have computed and written: its number, layout rows, digests. None outlives this."""
+def _in_processes(
+    port: Blocks, chunks: Sequence[list[Batch]], seed: int, workers: int
+) -> Iterator[tuple[list[Batch], Array, Array]]:
+    """Chunks that local processes, this one among them, have computed and written, with layout rows and digests; no process
+    outlives this."""
 
     def work(at: int) -> tuple[int, Array, Array]:
         some = chunks[at]
         return at, *port.write_all(zip([batch.rows for batch in some], computing.compute(some, seed), strict=True))
 
+    large_first = sorted(range(len(chunks)), key=lambda at: -sum(map(_size, chunks[at])).bit_length())
     try:
-        with one_line(port.path):
-            yield from processes.answers(work, range(len(chunks)), min(workers, len(chunks)))
+        with port, one_line(port.path):
+            for at, rows, digests in processes.answers(work, large_first, min(workers, len(chunks))):
+                yield chunks[at], rows, digests
     except processes.Killed:
         raise BundleError(f"{port.path}: a worker process was killed, perhaps for want of memory; try fewer --workers") from None
-

@@ -1,8 +1,10 @@
-"""Work for forked processes, each at the other end of a pipe of its own.
+"""Work for this process and for forked ones, each at the other end of a pipe of its own.
 
 Nothing is shared between them, and no thread of this process takes part, so that whatever ends the work, an interrupt or a
 worker that is killed, ends it at once. The pools of the standard library can wait for ever then: for a lock that the
 interrupted thread has left locked, or for the rest of an answer that a worker was killed in the middle of.
+
+This process works, too. One that only gave out tasks would share a core with those that work, and each fork is memory to copy.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import get_context
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkProcess
@@ -24,7 +26,7 @@ from typing import Any, TypeVar
 from opgen.bundle.interrupts import held_back
 
 AHEAD = 2
-"""Tasks that a worker has at a time: it goes on with the second while its answer to the first is read."""
+"""Tasks that a forked worker has at a time: it goes on with the second while its answer to the first waits to be read."""
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -37,30 +39,40 @@ class Killed(Exception):
 def answers(work: Callable[[Task], Answer], tasks: Iterable[Task], workers: int) -> Iterator[Answer]:
     """What ``work`` returns for each task, in the order in which they are done; no worker outlives this.
 
-    Tasks and answers travel through pipes, and should be few and small; ``work``, with all that it refers to, is there already
-    where a process is forked. What it raises is raised here; Killed where a worker is gone.
+    Large tasks should come first: while this process is at one, the others have some that are no smaller. Tasks and answers travel
+    through pipes, and should be few and small; ``work``, with all that it refers to, is there already where a process is forked.
+    What it raises is raised here; Killed where a worker is gone.
     """
-    fork, left = get_context("fork"), iter(tasks)
+    fork, left, under_way = get_context("fork"), iter(tasks), 0
     team: dict[Any, ForkProcess] = {}
-    gc.freeze()  # else the workers' collectors touch, and so copy, every page that they share
-    try:
-        with held_back():
-            for _ in range(workers):
-                here, there = fork.Pipe()
-                process = fork.Process(target=_serve, args=(there, work, os.getpid()), daemon=True)
-                process.start()
-                team[here] = process
-                there.close()
-        under_way = 0
-        for connection in [*team] * AHEAD:
-            under_way += _give(connection, left)
-        while under_way:
-            for connection in wait([*team]):
+
+    def heard(patience: float | None) -> Iterator[Answer]:
+        """What the others have answered within so many seconds, or have yet to answer; each gets the next task for it."""
+        nonlocal under_way
+        while under_way and (ready := wait([*team], patience)):
+            for connection in ready:
                 answer, error, trace = _heard(connection)
                 under_way += _give(connection, left) - 1
                 if error is not None:
                     raise error from RuntimeError(f"in a worker:\n{trace}")
                 yield answer
+
+    gc.freeze()  # else the workers' collectors touch, and so copy, every page that they share
+    try:
+        with held_back():
+            for _ in range(workers - 1):
+                here, there = fork.Pipe()
+                process = fork.Process(target=_serve, args=(there, work, os.getpid()), daemon=True)
+                process.start()
+                team[here] = process
+                there.close()
+        under_way += sum(_give(connection, left) for connection in team)
+        mine = list(islice(left, 1))  # before any waits for a worker that is busy
+        under_way += sum(_give(connection, left) for connection in [*team] * (AHEAD - 1))
+        for task in chain(mine, left):
+            yield work(task)
+            yield from heard(0)
+        yield from heard(None)
     finally:
         with held_back():
             for process in team.values():
