@@ -175,7 +175,7 @@ def workers(words: Sequence[str]) -> None:
                 made = enumerated(calls)
             row("cores that two processes get now", "", cores())
             ways = [partial(engine.write, made, folder / f"{n}.h5", {}, workers=n) for n in (1, 2)]
-            one, two = interleaved(*ways, rounds=3, clock=time.perf_counter, folder=folder)
+            one, two = interleaved(*ways, clock=time.perf_counter, folder=folder)
             ways[0]()
             assert (folder / "1.h5").read_bytes() == (folder / "2.h5").read_bytes()
             row(f"two workers, {label}", f"{MANY / one:,.0f} -> {MANY / two:,.0f} cases/s", one / two, 1.65)
