@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import numpy as np
 
@@ -172,18 +172,23 @@ def gathered(padded: int, extent: int, before: int, repeat: int) -> Array:
     return np.eye(extent)[mirrored(padded, extent, before, repeat)]
 
 
-def folded(pads: tuple[str, str], repeat: int = 0) -> Callable[[Work, Golden, Values, Names, tuple[str, ...]], Outputs]:
-    """A fold that takes the names ``pads`` for the padding above and to the left."""
+def folded(repeat: int = 0, **taken: str) -> Callable[[Work, Golden, Values, Names, tuple[str, ...]], Outputs]:
+    """A fold that takes other names for the padding before some axes."""
 
     def kernel(work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]) -> Outputs:
-        gradient = tensors[work.gradient]
-        assert gradient is not None
-        result = gradient @ gathered(names["Wout"], names["W"], names[pads[1]], repeat)
-        if "Hout" in names:
-            result = gathered(names["Hout"], names["H"], names[pads[0]], repeat).T @ result
+        result = tensors[work.gradient]
+        assert result is not None
+        for at, axis in enumerate(reversed(reflected(names)), 1):
+            share = gathered(names[axis + "out"], names[axis], names[taken.get(axis, BORDERS[axis][0])], repeat)
+            result = np.moveaxis(np.moveaxis(result, -at, -1) @ share, -1, -at)
         return dict.fromkeys(wanted, result)
 
     return kernel
+
+
+def reflected(names: Names) -> list[str]:
+    """The axes that reflection pads, outermost first."""
+    return [axis for axis in "DHW" if axis + "out" in names]
 
 
 def without(corners: bool) -> Callable[[Work, Values], Values]:
@@ -192,12 +197,11 @@ def without(corners: bool) -> Callable[[Work, Values], Values]:
     def tensors(work: Work, given: Values) -> Values:
         gradient, n = given[work.gradient], work.batch.names
         assert gradient is not None
-        column = np.ones(gradient.shape[-1], dtype=bool)
-        column[n["padLeft"] : n["padLeft"] + n["W"]] = False
-        row = np.zeros((gradient.shape[-2], 1), dtype=bool)
-        if "Hout" in n:
-            row[: n["padTop"]] = row[n["padTop"] + n["H"] :] = True
-        gone = row & column if corners else row | column
+        outside = []
+        for at, axis in enumerate(reversed(reflected(n))):
+            place = np.arange(n[axis + "out"]) - n[BORDERS[axis][0]]
+            outside.append(((place < 0) | (place >= n[axis])).reshape(-1, *(1,) * at))
+        gone = reduce(np.logical_and if corners else np.logical_or, outside)
         return {**given, work.gradient: np.where(gone, 0, gradient)}
 
     return tensors
@@ -211,28 +215,28 @@ MUTANTS = (
     Mutant("padding_swapped", "the paddings of two axes are exchanged", ("padTop", "padLeft", "kW"), names=borders_exchanged),
     Mutant("pool_padding_swapped", "the paddings of the two axes are exchanged", ("padH", "padW"), names=exchanged("pad")),
     Mutant("reflection_padding_swapped", "the padding is read as top, bottom, left, right",
-           ("padLeft", "H", "W"), kernel=folded(("padLeft", "padTop"))),
+           ("padTop", "padLeft", "H", "W"), kernel=folded(H="padLeft", W="padTop")),
     Mutant("padding_sides_swapped", "the padding behind an axis is taken for the one before it", ("padRight", "kW"), names=sides_exchanged),
     Mutant("left_right_swapped", "the padding to the right is taken for the one to the left",
-           ("padLeft", "W"), kernel=folded(("padTop", "padRight"))),
+           ("padRight", "W"), kernel=folded(W="padRight")),
     Mutant("top_bottom_swapped", "the padding below is taken for the one above",
-           ("padLeft", "H", "W"), kernel=folded(("padBottom", "padLeft"))),
+           ("padBottom", "H", "W"), kernel=folded(H="padBottom")),
     Mutant("padding_end_ignored", "the padding behind an axis is taken to be no larger than the one before it",
-           ("padRight", "dW"), tensors=end_as_beginning),
+           ("padRight", "dW", "transposed"), tensors=end_as_beginning),
     Mutant("padding_ignored", "no padding at all",
            ("padLeft|padW", "kW"), names=lambda work, n: borders_gone(work, fixed(0, "pad")(work, n))),
     Mutant("kernel_flipped", "the kernel is upside down: convolution instead of correlation", ("weight",), kernel=flipped),
     Mutant("kernel_swapped", "height and width of the window are exchanged", ("kernelSize",), names=exchanged("k")),
     Mutant("groups_ignored", "all channels are joined with all others", ("groups",), kernel=ungrouped),
     Mutant("groups_interleaved", "channel c belongs to group c modulo groups", ("groups",), kernel=interleaved),
-    Mutant("transposed_ignored", "a transposed convolution is treated as one that is not", ("transposed",), kernel=not_transposed),
+    Mutant("transposed_ignored", "a transposed convolution is treated as one that is not", ("transposed", "groups"), kernel=not_transposed),
     Mutant("output_padding_dropped", "the rows that outputPadding adds are not read", ("outputPadding",), tensors=without_output_padding),
     Mutant("last_row_dropped", "the last row of the gradient is not read", ("Hout",), tensors=without_last("Hout", -2)),
     Mutant("last_column_dropped", "the last column of the gradient is not read", ("Wout",), tensors=without_last("Wout", -1)),
     Mutant("first_row_missing", "the first row of the result is left zero", ("Hout",), outputs=without_first_row),
     Mutant("channel_block_lost", "channels behind the last whole block of 16 are lost", ("C|Co", "Wout"), tensors=beyond_a_block),
     Mutant("edge_repeated", "reflection off by one: the edge is mirrored too",
-           ("padLeft", "W"), kernel=folded(("padTop", "padLeft"), 1)),
+           ("padLeft", "W"), kernel=folded(repeat=1)),
     Mutant("corners_missing", "the corners of the border contribute nothing", ("padLeft", "H", "W"), tensors=without(corners=True)),
     Mutant("border_missing", "the border contributes nothing", ("padLeft", "W"), tensors=without(corners=False)),
 )  # fmt: skip
