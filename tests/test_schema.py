@@ -68,6 +68,9 @@ SPEC_FAULTS = [
     ("products: {ascend910_93: 5,", "products: {ascend911: 5,"),
     ("assumed: [", "presumed: ["),
     ("4: [N, C, Hout, Wout]", "4: N"),
+    ("kind: int_array", "kind: int_array\n    strided: true"),
+    ("kind: output", "kind: output\n    items: [q]"),
+    ("parameters:", "compute: {modes: [{when: padTop > 0, dtype: FLOAT17}]}\nparameters:"),
 ]
 
 

@@ -144,7 +144,7 @@ class _Loader(Fields):
         for name, text in self.section("names").items():
             if name in spec.scope.names():
                 self.doc.problem(("names", name), "is a name of the page already; choose another", name)
-            made = self.attempt(("names", name), name, lambda t=text: terms.either(t, self.scope))  # type: ignore[misc]
+            made = self.attempt(("names", name), name, terms.either, text, self.scope)
             if made is not None:
                 added[name] = made
         stages = tuple(self.stage(spec, *entry) for entry in self.entries("stages", STAGE))
@@ -155,12 +155,12 @@ class _Loader(Fields):
     def when(self, where: Location, name: str, body: dict[str, Any]) -> terms.Term | None:
         if "when" not in body:
             return None
-        return self.attempt((*where, "when"), name, lambda: terms.condition(body["when"], self.scope))
+        return self.attempt((*where, "when"), name, terms.condition, body["when"], self.scope)
 
     def stage(self, spec: Spec, where: Location, name: str, body: dict[str, Any]) -> Stage:
         ids = self.rule_ids((*where, "rules"), body.get("rules", []))
         required = self.strings((*where, "require"), body.get("require", []), "a comparison")
-        guards = [self.attempt((*where, "require"), name, lambda t=text: Guard(None, terms.relation(t, self.scope))) for text in required]  # type: ignore[misc]
+        made = [self.attempt((*where, "require"), name, terms.relation, text, self.scope) for text in required]
         if not ids and not required and "when" not in body:
             self.doc.problem(where, "answers for every call; give it rules, require or when", name)
         rules: tuple[Rule, ...] = tuple(spec.rule[rule] for rule in ids if rule in spec.rule)
@@ -170,7 +170,7 @@ class _Loader(Fields):
             when=self.when(where, name, body),
             rules=rules,
             # rules of another page of the operator leave a stage that never answers here
-            guards=tuple(g for g in guards if g) or (NEVER if ids and not rules else ()),
+            guards=tuple(Guard(None, relation) for relation in made if relation) or (NEVER if ids and not rules else ()),
             codes=self.codes((*where, "code"), name, body.get("code")),
             instead_of=self.rule_ids((*where, "instead_of"), body.get("instead_of", [])),
         )
@@ -213,7 +213,7 @@ class _Loader(Fields):
         for key, text in self.doc.mapping((*where, "reference"), body.get("reference"), "a mapping of name to term").items():
             if spec.scope.kind((key, "")) is None:
                 self.doc.problem((*where, "reference", key), f"no such name{did_you_mean(key, spec.scope.names())}", name)
-            values[key] = self.attempt((*where, "reference", key), name, lambda t=text: terms.either(str(t), self.scope))  # type: ignore[misc]
+            values[key] = self.attempt((*where, "reference", key), name, terms.either, str(text), self.scope)
         terms_of = {key: value for key, value in values.items() if value is not None}
         when = self.when(where, name, body)
         return Numeric(name, *self.common(where, body), when=when, outputs=chosen, bound=str(body.get("bound", "")),

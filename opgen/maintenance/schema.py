@@ -16,10 +16,10 @@ from opgen.model import TIERS
 from opgen.numbers.recipes import RECIPES
 from opgen.page.book import book
 from opgen.page.keys import KEYS
-from opgen.page.parameterfields import PLAIN
+from opgen.page.parameterfields import PLAIN, plain_keys
 from opgen.page.rulefields import WITHOUT_CODE
 from opgen.page.spec import KINDS
-from opgen.page.specfile import PAGE
+from opgen.page.specfile import PAGE, ROUNDINGS
 from opgen.page.specfile import TOP as SPEC_TOP
 from opgen.planning.plan import PIN_KEYS, ROLES, STRONGEST, TIER_KEYS, VACUOUS_KEYS
 from opgen.planning.plan import TOP as PLAN_TOP
@@ -33,7 +33,7 @@ NUMBER: Schema = {"type": "integer"}
 FLAG: Schema = {"type": "boolean"}
 LINES: Schema = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "array", "items": {"type": "integer", "minimum": 1}}]}
 TERM: Schema = {"type": "string", "description": "an expression of the rule language"}
-MODE: Schema = {"at": LINES, "when": TERM, "dtype": TEXT, "optional": FLAG}
+MODE: Schema = {"at": LINES, "when": TERM, "dtype": {"enum": list(ROUNDINGS)}, "optional": FLAG}
 NUMBERS: Schema = {"anyOf": [NUMBER, TERM, {"type": "array", "items": {"anyOf": [NUMBER, TERM]}, "minItems": 1}]}
 
 
@@ -123,7 +123,8 @@ def parameter(kind: str) -> Schema:
         "mask": TERM,
     }
     assert set(plain) == set(PLAIN)
-    return closed({**plain, **{key: by_key[key] for key, (kinds, _) in KEYS.items() if kind in kinds}}, ("kind",))
+    yielding = [key for key, (kinds, _) in KEYS.items() if kind in kinds]
+    return closed({key: {**plain, **by_key}[key] for key in (*plain_keys(kind), *yielding)}, ("kind",))
 
 
 # plan -----------------------------------------------------------------------------------------------------------------

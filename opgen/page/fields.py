@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from opgen.language.terms import TermError
 from opgen.page.keys import KeyFault
 from opgen.yamlfile import Document, Location
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -18,10 +19,10 @@ class Fields:
     def __init__(self, document: Document) -> None:
         self.doc = document
 
-    def attempt(self, where: Location, name: str, work: Callable[[], T]) -> T | None:
+    def attempt(self, where: Location, name: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
         """The result of ``work``, or ``None`` where it fails for a reason that is noted under ``name``."""
         try:
-            return work()
+            return work(*args, **kwargs)
         except (TermError, KeyFault) as error:
             self.doc.problem(where, str(error), name)
             return None

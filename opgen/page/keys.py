@@ -132,3 +132,8 @@ KEYS: Mapping[str, tuple[frozenset[str], Callable[[str, str, Any], Iterator[Pair
     "enum": (frozenset({"int8", "int32", "int64"}), _enum),
 }
 """Key -> the kinds of parameter that have it, and its longhand."""
+
+
+def longhand(key: str, name: str, kind: str, value: Any) -> list[Pair]:
+    """What a key of a parameter stands for. KeyFault where it has no such value."""
+    return list(KEYS[key][1](name, kind, value))

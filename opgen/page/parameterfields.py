@@ -17,8 +17,10 @@ from opgen.yamlfile import Document, Location, did_you_mean
 Axes: TypeAlias = tuple[str | int, ...]
 PLAIN = ("kind", "at", "when", "note", "items", "otherwise", "strided", "mask")
 """Keys of a parameter that yield no rule by themselves."""
-_OWN = {"output": ("mask",), "int_array": ("items", "otherwise")}
-"""Kind -> those of them that mean something for it alone."""
+MEANT: dict[str, Collection[str]] = {
+    "strided": ("tensor", "output"), "mask": ("output",), "items": ("int_array",), "otherwise": ("int_array",),
+}  # fmt: skip
+"""Those of them that only some kinds have -> these kinds."""
 
 
 class ParameterFields(Fields):
@@ -50,7 +52,7 @@ class ParameterFields(Fields):
             self.doc.problem((*where, "kind"), f"no such kind {kind!r}{did_you_mean(kind, KINDS)}; known are {', '.join(KINDS)}")
             kind = _likely_kind(body)
         yielding = [key for key, (kinds, _) in KEYS.items() if kind in kinds]
-        self.doc.known(where, body, (*PLAIN, *yielding), f"key of {kind}")
+        self.doc.known(where, body, (*plain_keys(kind), *yielding), f"key of {kind}")
         for key, also in (("at", ("parameter",)), ("when", ()), ("note", ())):
             if isinstance(body.get(key), dict):
                 self.doc.known((*where, key), body[key], (*yielding, *also), f"key of {kind} that yields a rule")
@@ -175,14 +177,20 @@ class ParameterFields(Fields):
             text = self.bodies[name].get("mask")
             if text is not None:
                 where = ("parameters", name, "mask")
-                mask = self.attempt(where, f"{name}.mask", lambda text=text: terms.condition(text, self.scope))  # type: ignore[misc]
+                mask = self.attempt(where, f"{name}.mask", terms.condition, text, self.scope)
                 self.parameters[name] = replace(parameter, mask=mask)
+
+
+def plain_keys(kind: str) -> list[str]:
+    """Those of :data:`PLAIN` that a kind of parameter has."""
+    return [key for key in PLAIN if kind in MEANT.get(key, (kind,))]
 
 
 def _likely_kind(body: Mapping[Any, Any]) -> str:
     """What is meant by a kind that is none: one that is spelled much like it, or has the most of its keys. What the parameter binds is
     known then, and of what speaks of it nothing is said that is not its own fault."""
-    keys = {kind: [key for key, (kinds, _) in KEYS.items() if kind in kinds] + list(_OWN.get(kind, ())) for kind in KINDS}
+    meant = MEANT | {key: kinds for key, (kinds, _) in KEYS.items()}
+    keys = {kind: [key for key, kinds in meant.items() if kind in kinds] for kind in KINDS}
     likely = max(KINDS, key=lambda kind: sum(key in keys[kind] for key in body))
     return next(iter(get_close_matches(str(body.get("kind")), KINDS, n=1)), likely)
 

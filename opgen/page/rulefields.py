@@ -11,7 +11,7 @@ from opgen.calls.words import words
 from opgen.language import terms
 from opgen.model import Bucket, natural
 from opgen.page.fields import Fields
-from opgen.page.keys import KEYS, Pair
+from opgen.page.keys import KEYS, Pair, longhand
 from opgen.page.parameterfields import ParameterFields
 from opgen.page.rules import Guard, Rule
 from opgen.page.spec import Parameter
@@ -119,7 +119,7 @@ class RuleFields(Fields):
         name, body = parameter.name, self.fields.bodies[parameter.name]
         conditions = body.get("when") if isinstance(body.get("when"), dict) else {}
         notes = body.get("note") if isinstance(body.get("note"), dict) else {}
-        for key, (kinds, longhand) in KEYS.items():
+        for key, (kinds, _) in KEYS.items():
             implied = key == "null" or (key == "rank" and parameter.shapes)
             if parameter.kind not in kinds or not (key in body or implied):
                 continue
@@ -127,7 +127,7 @@ class RuleFields(Fields):
                 continue
             value = parameter.shapes if key == "shape" else body.get(key, list(parameter.shapes) if key == "rank" else False)
             where, rule = ("parameters", name, key), f"{name}.{key}"
-            pairs = self.attempt(where, rule, lambda v=value, f=longhand: list(f(name, parameter.kind, v)))  # type: ignore[misc]
+            pairs = self.attempt(where, rule, longhand, key, name, parameter.kind, value)
             if not pairs:
                 continue
             if key in conditions:
@@ -162,7 +162,7 @@ class RuleFields(Fields):
             place = Place(where, "assumed", None, None)
         lines = own if len(own) == len(pairs) > 1 else [()] * len(pairs)
         guards = [
-            self.attempt(where, rule, lambda w=when, r=require, a=its: self.guard(w, r, a))  # type: ignore[misc]
+            self.attempt(where, rule, self.guard, when, require, its)
             for (when, require), its in zip(pairs, lines, strict=True)
         ]
         line = self.clauses.get(place.clause or "")

@@ -113,7 +113,7 @@ class _SpecFields(Fields):
             self.doc.known(where, mode, ("at", "when", "dtype", "optional"), "key of a mode")
             optional = self.doc.need((*where, "optional"), mode.get("optional", False), bool, "true or false")
             self.doc.known((*where, "dtype"), [mode.get("dtype")], ROUNDINGS, "dtype to compute in")
-            when = self.attempt(where, f"compute.modes.{i}", lambda m=mode: terms.condition(m.get("when"), scope))  # type: ignore[misc]
+            when = self.attempt(where, f"compute.modes.{i}", terms.condition, mode.get("when", ""), scope)
             if when is not None:
                 modes.append(Mode(self.lines((*where, "at"), mode.get("at", [])), when, mode.get("dtype", ""), bool(optional)))
         return tuple(modes), tuple(exact)
