@@ -15,7 +15,6 @@ from opgen.planning.plan import plan_for
 from opgen.suites.suite import plan_suite
 
 distributed = pytest.importorskip("distributed")
-pytestmark = pytest.mark.filterwarnings("ignore")  # what dask warns of is not ours
 
 
 @pytest.fixture(scope="module")

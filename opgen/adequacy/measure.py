@@ -7,7 +7,6 @@ from typing import Any
 
 from opgen.adequacy.coverage import Called, coverage, of_suite
 from opgen.calls.jsonl import read_calls
-from opgen.calls.plain import make_call
 from opgen.model import Call, FileError, Problem
 from opgen.numbers.recipes import DEFAULT
 from opgen.page.book import Book, book
@@ -42,4 +41,4 @@ def _of_bundle(path: str, known: Book) -> list[tuple[Call, str]]:
     import opgen
 
     with opgen.open(path) as bundle:
-        return [(make_call(case.call["op"], case.call["product"], case.call["args"], known.kinds), case.recipe) for case in bundle]
+        return [(case.asked, case.recipe) for case in bundle]

@@ -10,7 +10,7 @@ import numpy as np
 
 from opgen.bundle.dtypes import ROLES, BundleError
 from opgen.bundle.tensorrow import TensorRow
-from opgen.model import Argument, Break, Expectation, LibraryAnswer, TensorDesc, row_major
+from opgen.model import Argument, Break, Call, Expectation, LibraryAnswer, TensorDesc, row_major
 
 if TYPE_CHECKING:
     from opgen.bundle.reader import Bundle
@@ -195,6 +195,11 @@ class CaseView:
             else:
                 args[name] = values[column]
         return args
+
+    @property
+    def asked(self) -> Call:
+        """The call as it is judged and put into tables."""
+        return Call(self.op, self.product, self.args)
 
     def _desc(self, row: TensorRow, number: int) -> TensorDesc:
         bundle = self.bundle

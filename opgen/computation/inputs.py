@@ -18,7 +18,7 @@ from opgen.computation.storage import given, through
 from opgen.model import TensorDesc
 from opgen.numbers.arrays import Array
 from opgen.numbers.fill import draw, draw_alike, keys
-from opgen.numbers.formats import DTYPES, format_of
+from opgen.numbers.formats import DTYPES, FORMATS, format_of
 from opgen.numbers.readings import has_subnormals
 from opgen.numbers.recipes import RECIPES, quantum
 from opgen.numbers.rounding import in_compute, stored
@@ -105,8 +105,7 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inp
 def _numbers(
     recipe: str, role: Any, dtype: str, compute: str, depth: int, factors: int, range: tuple[float, float] | None
 ) -> Numbers:
-    known = compute in ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
-    slot = Slot("", (), dtype, compute if known else DTYPES[dtype].part.name, max(depth, 1), role, factors, range=range)
+    slot = Slot("", (), dtype, compute if compute in FORMATS else DTYPES[dtype].part.name, max(depth, 1), role, factors, range=range)
     way, step = RECIPES[recipe].draw(role), quantum(recipe, slot)
     alike = None if way.key is None else _kind(recipe, role, compute, *way.key(slot))
     return Numbers(slot, alike, step, step is not None and step >= format_of(compute).min_normal)

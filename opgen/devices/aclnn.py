@@ -18,7 +18,6 @@ from opgen.bundle.container import header
 from opgen.bundle.dtypes import numpy_dtype
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
-from opgen.calls.plain import make_call
 from opgen.calls.words import words
 from opgen.devices.abi import TensorArgument, Values
 from opgen.devices.libraries import DeviceError
@@ -60,7 +59,7 @@ def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, 
 
 
 def _one(worker: Worker, view: CaseView, kinds: dict[str, str], results: Results) -> None:
-    call = make_call(view.op, view.product, view.call["args"], {view.op: kinds})
+    call = view.asked
     request = request_of(view, call)
     answer = worker.execute(request)
     outputs, notes, overrun = ({}, [], False) if answer.run_status != 0 else read_back(view, call, answer)

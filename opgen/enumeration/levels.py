@@ -11,6 +11,7 @@ from opgen.calls.table import ArrayColumn, TensorColumn
 from opgen.judge.oracle import Judgement
 from opgen.language.formulas import Value
 from opgen.language.terms import Reference
+from opgen.page.rules import holds
 from opgen.planning.choices import Choices
 from opgen.planning.constraints import RECIPE
 from opgen.planning.derive import SHARED
@@ -96,10 +97,7 @@ def _follows(guarded: Any, called: _AsCalled, actual: Value, rows: int) -> np.nd
     fits = np.ones(rows, dtype=bool)
     left = np.ones(rows, dtype=bool)
     for when, term in guarded:
-        here = left.copy()
-        if when is not None:
-            asked = when.read(called)
-            here &= np.broadcast_to(np.asarray(asked.data & asked.bound, dtype=bool), rows)
+        here = left & holds(when, called, rows)
         fits &= ~here | _same(term.value(called), actual, rows)
         left &= ~here
     return fits

@@ -34,6 +34,11 @@ class Entry:
     where: tuple[str, ...]
     basis: Basis
     note: str
+    when: Term | None
+
+    def reached(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where ``when`` holds."""
+        return holds(self.when, view, rows)
 
 
 @dataclass(frozen=True)
@@ -45,15 +50,10 @@ class Stage(Entry):
     the library makes these checks, and which it does not hold as they stand.
     """
 
-    when: Term | None
     rules: tuple[Rule, ...]
     guards: tuple[Guard, ...]
     codes: tuple[Code, ...]
     instead_of: tuple[str, ...]
-
-    def reached(self, view: View, rows: int) -> np.ndarray:
-        """(rows,) bool: where ``when`` holds."""
-        return holds(self.when, view, rows)
 
     def fires(self, view: View, rows: int, broken: Mapping[str, np.ndarray]) -> np.ndarray:
         """(rows,) bool: where this stage answers, were it asked. ``broken``: id -> (rows,) bool, of the rules that some row breaks."""
@@ -68,12 +68,7 @@ class Stage(Entry):
 class Tolerance(Entry):
     """Rules of the page that the library does not hold, wherever ``when`` holds."""
 
-    when: Term | None
     rules: tuple[str, ...]
-
-    def reached(self, view: View, rows: int) -> np.ndarray:
-        """(rows,) bool: where ``when`` holds."""
-        return holds(self.when, view, rows)
 
 
 @dataclass(frozen=True)
@@ -88,7 +83,6 @@ class Numeric(Entry):
     concerned.
     """
 
-    when: Term | None
     outputs: tuple[str, ...]
     bound: str = ""
     roundings: int = 0
@@ -96,10 +90,6 @@ class Numeric(Entry):
     compute: str = ""
     reference: Mapping[str, Term] = field(default_factory=dict)
     written: str = ""
-
-    def reached(self, view: View, rows: int) -> np.ndarray:
-        """(rows,) bool: where the entry applies."""
-        return holds(self.when, view, rows)
 
 
 @dataclass(frozen=True)

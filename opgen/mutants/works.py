@@ -10,7 +10,6 @@ import numpy as np
 
 from opgen.bundle.reader import Bundle
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.plain import make_call
 from opgen.calls.table import from_calls
 from opgen.judge.oracle import Judgement, judge
 from opgen.model import Call
@@ -67,14 +66,12 @@ def pages(bundle: Bundle) -> list[Spec]:
 
 def racks(bundle: Bundle, cases: Sequence[str] | None = None) -> list[Rack]:
     """The cases of a bundle, or those of the given ids, page by page."""
-    known = book()
     found: dict[str, list[tuple[int, str, Call]]] = {}
     specs: dict[str, Spec] = {}
     for name in bundle.ids if cases is None else cases:
-        plain = bundle[name].call
-        spec = page_of(plain["op"], plain["product"])
+        call = bundle[name].asked
+        spec = page_of(call.api, call.product)
         specs[spec.name] = spec
-        call = make_call(plain["op"], plain["product"], plain["args"], known.kinds)
         found.setdefault(spec.name, []).append((bundle.rows[name], name, call))
     return [
         Rack(specs[page], np.array([row for row, _, _ in some]), tuple(name for _, name, _ in some), tuple(call for _, _, call in some))

@@ -17,7 +17,6 @@ import numpy as np
 
 from opgen.bundle.case import CaseView
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.plain import make_call
 from opgen.calls.table import from_calls
 from opgen.devices import Run
 from opgen.judge.oracle import judge
@@ -62,7 +61,7 @@ def minimize(
     """
     tell = progress or (lambda failing: None)
     spec = book().by_page[case.op, case.product]
-    call = make_call(case.op, case.product, case.call["args"], book().kinds)
+    call = case.asked
     recipe = case.recipe or DEFAULT
     with tempfile.TemporaryDirectory(prefix="opgen-minimize-") as folder:
         search = Search(backend, device, timeout, seed, Path(folder))

@@ -16,13 +16,13 @@ from opgen.calls.jsonl import NamedCall
 from opgen.computation import engine
 from opgen.devices import Run
 from opgen.diff import diff
-from opgen.model import Call, Case, TensorDesc, Verdict
+from opgen.model import Call, TensorDesc, Verdict
 from opgen.numbers.arrays import Array
 from opgen.numbers.formats import DTYPES
 from opgen.page.book import book
 from opgen.planning.fitting import shipped_plan
 from opgen.repro.failing import Failing
-from opgen.suites.suite import Suite, call_suite
+from opgen.suites.suite import call_suite
 from opgen.verdict.statuses import BAD
 
 
@@ -44,8 +44,7 @@ class Search:
         known, forms = book(), {name: (array.shape, np.iscomplexobj(array)) for name, array in self.data.items()}
         own = {one.id: self.data for one in calls if forms and _forms(one.call) == forms}
         pages, plans = (lambda call: known.by_page[call.api, call.product]), (lambda spec: shipped_plan(known.of(spec.api)))
-        made = call_suite(calls, pages, plans, given=own)
-        suite = with_recipe(made, recipe)
+        suite = call_suite(calls, pages, plans, given=own, recipe=recipe)
         self.ran += len(calls)
         bundle, results = self.folder / f"{self.ran}.h5", self.folder / f"{self.ran}.results.h5"
         engine.write(suite, bundle, {"seed": self.seed}, seed=self.seed)
@@ -79,9 +78,3 @@ def _failing(case: CaseView, call: Call, verdict: Verdict, answers: ResultsFile,
         status=answer.status if answer else None, run_status=answer.run_status if answer else None, codes=case.expect.codes,
         storage=dict(case.storage), golden=dict(case.golden), bound=dict(case.bound), outputs=dict(answer.outputs) if answer else {},
     )  # fmt: skip
-
-
-def with_recipe(suite: Suite, recipe: str) -> Suite:
-    """A suite with the data of another recipe."""
-    cases: list[Case] = [case._replace(recipe=recipe) if case.phase == 2 else case for case in suite.cases]
-    return replace(suite, cases=cases, batches=[replace(batch, recipe=recipe) for batch in suite.batches])

@@ -14,7 +14,6 @@ import numpy as np
 
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
-from opgen.calls.plain import make_call
 from opgen.calls.table import ScalarColumn, from_calls
 from opgen.golden import Kernel, kernel
 from opgen.judge import library
@@ -82,10 +81,7 @@ def explained(bundle: Bundle, rows: Sequence[int], returned: Returned) -> Iterat
 
 def _known(bundle: Bundle, spec: Spec, rows: list[int]) -> Iterator[tuple[_Case, list[Numeric]]]:
     """The cases of one page to which numeric entries apply."""
-    plain = [bundle[row].call for row in rows]
-    table = from_calls(
-        spec.api, spec.kinds, [make_call(call["op"], call["product"], call["args"], {spec.api: spec.kinds}) for call in plain]
-    )
+    table = from_calls(spec.api, spec.kinds, [bundle[row].asked for row in rows])
     answers = library.answer(judge(spec, table))
     if answers is None:
         return

@@ -13,7 +13,6 @@ import numpy as np
 
 from opgen.bundle.reader import Bundle
 from opgen.calls.collection import no_collection
-from opgen.calls.plain import make_call, new_memory
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn, from_calls
 from opgen.calls.words import words
 from opgen.model import Verdict
@@ -146,11 +145,7 @@ def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
             pages.setdefault(spec.name, (spec, []))[1].append(at)
     for spec, places in pages.values():
         with no_collection():
-            memory = new_memory()
-            calls = [
-                make_call(v["op"], v["product"], v["args"], {spec.api: spec.kinds}, memory) for v in (bundle[rows[i]].call for i in places)
-            ]
-            calls_table = from_calls(spec.api, spec.kinds, calls)
+            calls_table = from_calls(spec.api, spec.kinds, [bundle[rows[i]].asked for i in places])
         for name, column in _of_calls(spec, calls_table):
             whole = found.setdefault(name, np.zeros(len(rows), dtype=bool))
             whole[places] = column
