@@ -121,6 +121,8 @@ class _Comparison:
         mine = self.answers.file.tables["tensors"]["digest"]
         for one in self.repeats:
             both = self.asked[one.output[self.asked] >= 0]
+            for i in both.tolist():
+                one.tensor(i)  # BundleError where a digest is not that of the bytes
             differs[both] += mine[self.answers.output[both]] != one.file.tables["tensors"]["digest"][one.output[both]]
         return differs
 

@@ -195,6 +195,27 @@ def test_a_full_output_is_one_line(args: str) -> None:
     assert (shown.returncode, shown.stderr) == (2, "standard output: No space left on device\n")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("args", ["judge missing.jsonl", "ops nothing", "frobnicate"])
+def test_messages_that_cannot_be_written_are_no_difference(args: str) -> None:
+    with open("/dev/full", "w") as full:
+        shown = subprocess.run([sys.executable, "-c", RUN, *args.split()], stderr=full, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert shown.returncode == 2
+
+
+@pytest.mark.parametrize(("args", "closed", "code"), [
+    ("judge -", ">&-", 0), ("ops", ">&-", 0), ("judge missing.jsonl", ">&-", 2), ("judge -", "2>&-", 0), ("judge missing.jsonl", "2>&-", 2),
+    ("judge -", "<&-", 2),
+])  # fmt: skip
+def test_a_stream_that_is_closed_takes_nothing_and_gives_nothing(args: str, closed: str, code: int) -> None:
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-c", RUN, *args.split()]
+    shown = subprocess.run(command, input="", capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    message = {"judge missing.jsonl": "missing.jsonl: cannot be read: No such file or directory\n", "ops": ""}.get(args, "")
+    if closed == "<&-":
+        message = "<stdin>: cannot be read: standard input is closed\n"
+    assert (shown.returncode, shown.stdout, shown.stderr) == (code, "", "" if closed == "2>&-" else message)
+
+
 @pytest.mark.parametrize("args", ["check --json", "check", "ops", "--version", "--help"])
 def test_a_closed_pipe_is_one_line(args: str) -> None:
     process = subprocess.Popen(

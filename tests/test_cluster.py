@@ -82,6 +82,12 @@ def test_without_its_package_a_cluster_is_one_message(suite, tmp_path, monkeypat
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("address", ["zzz", "pigeon://coop:1", ""])
+def test_what_is_no_address_is_one_message(suite, tmp_path, address):
+    with pytest.raises(FileError, match="^--dask: .*no scheduler answers: .*address"):
+        list(cluster.computed(lambda chunk: [], lambda threads: [], address))
+
+
 def test_nobody_at_the_address_is_one_message(suite, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "PATIENCE", "1s")
     with pytest.raises(FileError, match="no scheduler answers"):

@@ -76,6 +76,8 @@ def test_an_error_that_grew_is_mentioned():
         ('{"format": "opgen report", "version": null}', "is a damaged report: ValueError: version None"),
         ('{"format": "opgen report", "version": 2}', "is a report of version 2, newer than this opgen: update opgen"),
         ('{"format": "opgen report", "version": 1}', "is a damaged report: KeyError: 'verdicts'"),
+        (json.dumps({**data.plain(Report([])), "waived": None}), "is a damaged report: TypeError: "),
+        (json.dumps({**data.plain(Report([])), "notes": None}), "is a damaged report: TypeError: "),
     ],
 )
 def test_what_is_no_report(tmp_path, text, message):

@@ -762,7 +762,8 @@ def test_outputs_that_the_other_device_has_not_are_no_benchmark(bundle, tmp_path
     assert not report.bad()
 
 
-def test_a_damaged_file_of_the_other_device(bundle, tmp_path):
+@pytest.mark.parametrize("use", ["against", "again"])
+def test_a_damaged_file_of_another_run(bundle, tmp_path, use):
     mine, other = (sample.answer(bundle, tmp_path / name) for name in ("r.h5", "other.h5"))
     raw = bytearray(other.read_bytes())
     with opgen.Results.open(other) as file:
@@ -771,7 +772,7 @@ def test_a_damaged_file_of_the_other_device(bundle, tmp_path):
         raw[start + int(row["position"]) * dtype.itemsize] ^= 1
     other.write_bytes(bytes(raw))
     with pytest.raises(opgen.BundleError, match=r"other\.h5: damaged: \S+: \w+ does not match its digest$"):
-        opgen.diff(bundle, mine, against=other)
+        opgen.diff(bundle, mine, **{use: other})
 
 
 def test_what_failures_share(tmp_path):

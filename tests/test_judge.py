@@ -5,12 +5,16 @@ from __future__ import annotations
 import cProfile
 import gzip
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+import opgen
 from opgen.calls.jsonl import parse_call, read_calls
 from opgen.calls.table import from_calls
 from opgen.cli import main
@@ -155,3 +159,19 @@ def test_many_calls_cost_little_each() -> None:
 
     ran(1)
     assert ran(2000) - ran(1000) < 20 * 1000
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_standard_input_is_read_as_a_file_is_whatever_the_locale(tmp_path: Path, ends: str) -> None:
+    data = ends.join(with_(PAD, "id", name) for name in ("测试", "中文")).encode()
+    (tmp_path / "calls.jsonl").write_bytes(data)
+    command = [sys.executable, "-m", "opgen", "judge"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(opgen.__file__).parents[1]), "PYTHONIOENCODING": "gbk"}
+    answers = subprocess.run([*command, "-"], input=data, capture_output=True, env=environment, check=True).stdout
+    assert [json.loads(line)["id"] for line in answers.decode("gbk").splitlines()] == ["测试", "中文"]
+    assert answers == subprocess.run([*command, str(tmp_path / "calls.jsonl")], capture_output=True, env=environment, check=True).stdout
+
+
+def test_standard_input_that_is_no_utf_8_is_refused() -> None:
+    result = CliRunner().invoke(main, ["judge", "-"], input=b'{"id": "a\xff"}\n')
+    assert result.exit_code == 2 and "<stdin>: cannot be read: 'utf-8' codec can't decode byte 0xff" in result.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -302,6 +303,20 @@ def test_the_command_writes_the_lock_that_it_was_asked_for_and_keeps_pages_that_
     before = path.read_bytes()
     assert run("--lock", str(path), "-o", str(other)).exit_code == 0
     assert path.read_bytes() == before == other.read_bytes()
+
+
+@pytest.mark.parametrize(("option", "output", "said"), [
+    ("-o", "nowhere/x.lock", "nowhere/x.lock: there is no folder"),
+    ("-o", "", "is a folder"),
+    ("-o", "call.jsonl", "call.jsonl:1: is no lock of this version"),
+    ("--markdown", "nowhere/x.md", "nowhere/x.md: there is no folder"),
+])  # fmt: skip
+def test_where_nothing_can_be_written_nothing_is_computed(tmp_path, monkeypatch, option, output, said):
+    (tmp_path / "call.jsonl").write_text("{}")
+    monkeypatch.setattr("opgen.maintenance.refresh.refresh", None)
+    shown = run("--lock", str(tmp_path / "old.lock"), option, str(tmp_path / output))
+    assert shown.exit_code == 2 and said in shown.stderr
+    assert sorted(os.listdir(tmp_path)) == ["call.jsonl"] and (tmp_path / "call.jsonl").read_text() == "{}"
 
 
 def test_no_lock_to_check_is_bad_usage(tmp_path):

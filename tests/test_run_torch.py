@@ -205,6 +205,19 @@ def test_an_operator_without_an_adapter_is_skipped(bundle, tmp_path, monkeypatch
     assert (verdict.verdict, verdict.detail) == ("skipped", "no torch operator is known for aclnnReflectionPad2dBackward")
 
 
+def test_a_damaged_bundle_is_not_the_devices_fault(path, tmp_path):
+    pytest.importorskip("torch")
+    raw, spoilt = bytearray(path.read_bytes()), tmp_path / "spoilt.h5"
+    with opgen.open(path) as whole:
+        row = next(row for row in whole.tables["tensors"] if row["position"] >= 0 and row["elements"] and row["role"] == 0)
+        dtype, start, _ = whole.data.types[int(row["dtype"])]
+        name = whole.ids[int(row["case"])]
+    raw[start + int(row["position"]) * dtype.itemsize] ^= 1
+    spoilt.write_bytes(bytes(raw))
+    with opgen.open(spoilt) as bundle, pytest.raises(opgen.BundleError, match=f"damaged: {name}: .* does not match its digest"):
+        run(bundle, backend("torch"), tmp_path / "r.h5", cases=[name])
+
+
 def test_what_torch_refuses_is_its_answer(bundle, tmp_path, monkeypatch):
     pytest.importorskip("torch")
     from opgen.devices import torch as module

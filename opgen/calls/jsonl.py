@@ -7,6 +7,7 @@ is not. All bad lines are reported at once.
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import sys
 import zlib
@@ -73,7 +74,16 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
 
 def _lines(source: str | Path) -> Iterator[str]:
     if str(source) == "-":
-        yield from sys.stdin
+        if sys.stdin is None:
+            raise OSError("standard input is closed")
+        if not isinstance(sys.stdin, io.TextIOWrapper):
+            yield from sys.stdin
+            return
+        stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8")  # whatever the locale: as a file is read
+        try:
+            yield from stream
+        finally:
+            stream.detach()
     elif str(source).endswith(".gz"):
         with gzip.open(source, "rt", encoding="utf-8") as stream:
             yield from stream

@@ -60,6 +60,13 @@ class Interrupted(Stop):
 class Commands(click.Group):
     """The commands of this package, each imported when it is asked for."""
 
+    def main(self, *args: Any, **given: Any) -> Any:
+        _open_streams()
+        try:
+            return super().main(*args, **given)
+        except OSError:  # not even the message can be written
+            sys.exit(BAD)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(titles())
 
@@ -170,6 +177,13 @@ def _lines(error: BaseException) -> list[str] | None:
     if isinstance(error, MemoryError):
         return ["not enough memory; try a smaller plan, fewer workers, or --shard"]
     return None
+
+
+def _open_streams() -> None:
+    """Where the caller has closed standard output or error, what is written there goes nowhere, and into no file that is opened later."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
 
 
 def _close_stdout() -> None:

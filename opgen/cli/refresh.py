@@ -38,7 +38,7 @@ def command(
     from pathlib import Path
 
     import opgen
-    from opgen.bundle.claim import write_text
+    from opgen.bundle.claim import refuse, write_text
     from opgen.cli import console
     from opgen.maintenance.lockfile import Lock, read_lock
     from opgen.maintenance.refresh import refresh
@@ -54,6 +54,10 @@ def command(
     folder = cases_folder() if plan in TIERS else Path(plan.partition("::")[0]).parent
     path = Path(lock) if lock else folder / f"{request.name}.lock"
     old = read_lock(path) if path.exists() else Lock()
+    for written in filter(None, (output, markdown)):
+        refuse(written, force=True)
+    if output and Path(output).exists():
+        read_lock(Path(output))  # nothing but a lock gives way to one
     if check and not path.exists():
         raise click.UsageError(f"{path}: there is no lock to check; opgen refresh writes one")
     if installed() and folder.resolve() == cases_folder() and not (check or lock or output):

@@ -27,10 +27,11 @@ def computed(
     """
     try:
         from distributed import Client, KilledWorker, as_completed
+        from distributed.comm import resolve_address
     except ImportError:
         raise FileError([Problem("--dask", None, address, "needs dask.distributed: pip install 'opgen[distributed]'")]) from None
     try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
+        client = Client(resolve_address(address), timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise FileError([Problem("--dask", None, address, f"no scheduler answers: {error or type(error).__name__}")]) from None
     with client:

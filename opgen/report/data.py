@@ -67,11 +67,11 @@ def _report(data: dict[str, Any]) -> Report:
     ]
     criteria = {name: (int(one["met"]), int(one["asked"])) for name, one in data.pop("criteria").items()}
     findings = [Finding(one["what"], one["text"], *one["failures"], *one["passes"]) for one in data.pop("shared")]
-    rest = {key: data.pop(key) for key in ("distribution", "notes", "waived")}
+    distribution, notes, waived = dict(data.pop("distribution")), list(data.pop("notes")), dict(data.pop("waived"))
     for key in ("format", "version", "totals"):
         data.pop(key)
     data.pop("groups", None)
-    return Report(verdicts, data, criteria, rest["distribution"], findings, rest["notes"], rest["waived"])
+    return Report(verdicts, data, criteria, distribution, findings, notes, waived)
 
 
 def _finite(value: Any) -> Any:
