@@ -22,7 +22,9 @@ STATUS_WORDS = (CRASH, TIMEOUT, NOT_RUN, UNUSABLE, OVERRUN)
 """What a device may answer instead of a number."""
 TIME_LIMIT = 60.0
 """Seconds that a device may take for one call, unless others are given."""
-TIERS = ("smoke", "standard", "full", "crash")
+CRASHES = "crash"
+USUAL = ("smoke", "standard", "full")
+TIERS = (*USUAL, CRASHES)
 """The tiers of a plan; the last holds calls that are known to end the host process, and nothing takes it by default."""
 Truth: TypeAlias = Literal["page", "library", "both"]
 TRUTHS: tuple[Truth, ...] = get_args(Truth)

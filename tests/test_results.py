@@ -186,7 +186,7 @@ def test_a_bundle_may_be_a_path(bundle: Bundle, tmp_path: Path) -> None:
         ({"header": {1: 2}}, "1: no name that a header can hold"),
         ({"header": {"": 2}}, "'': no name"),
         ({"header": {"a\0b": 2}}, r"'a\\x00b': no name"),
-        ({"header": {"bundle": "mine"}}, "bundle: not for a header to say"),
+        ({"header": {"bundle": "mine"}}, "bundle: is written by opgen itself; leave it out of the header"),
         ({"header": {"driver": 1 << 70}}, "driver: 1180591620717411303424 is nothing that a header can hold"),
         ({"header": {"driver": {"name": "\ud800"}}}, "is not Unicode text"),
     ],

@@ -128,8 +128,13 @@ def _kernels(bundle: Bundle, held: Sequence[Rack], mutants: Sequence[Mutant], te
     fates = {(m.name, rack.spec.op): Fate(m.name, m.wrong, rack.spec.op) for m in mutants for rack in held if m.applies(rack.spec)}
     answered: dict[str, list[str]] = {mutant.name: [] for mutant in mutants}
     with TemporaryDirectory(prefix="opgen-mutants-") as folder, ExitStack() as stack:
-        correct = stack.enter_context(Results.create(Path(folder) / "control.h5", bundle))
-        files = {m.name: stack.enter_context(Results.create(Path(folder) / f"{m.name}.mutant.h5", bundle)) for m in mutants}
+
+        def begun(name: str) -> Results:
+            made = Results.create(Path(folder) / f"{name}.h5", bundle)
+            stack.callback(made.abort)  # where something fails, what is there goes with the folder
+            return made
+
+        correct, files = begun("control"), {m.name: begun(f"{m.name}.mutant") for m in mutants}
         for rack in held:
             mine = [mutant for mutant in mutants if mutant.applies(rack.spec)]
             left = dict(zip(rack.ids, rack.status(rack.judged.broken).tolist(), strict=True))

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opgen.bundle import container
-from opgen.bundle.data import fill
 from opgen.bundle.digest import DIGEST_TYPE, Digest
 from opgen.bundle.dtypes import ALIGNMENT, DTYPES, WORDS, BundleError, enum, named, numpy_dtype, stored_dtypes, text
 from opgen.bundle.pools import Lists, Strings
@@ -98,7 +97,7 @@ def _copy(output: Output, fd: int, target: int, case: str) -> None:
     digest = Digest()
     for start in range(0, output.size, _COPIED_AT_ONCE):
         piece = np.empty(min(_COPIED_AT_ONCE, output.size - start), dtype=np.uint8)
-        fill(output.path, output.fd, piece, output.start + start)
+        container.read_at(output.path, output.fd, piece, output.start + start)
         digest.update(piece.data)
         container.write_at(fd, piece, target + start)
     if digest.digest() != output.digest:

@@ -37,7 +37,7 @@ for _name in stored_dtypes():
 
 @dataclass
 class Blocks:
-    """A way into the blobs of an unfinished file. Pickles, so that workers can write disjoint cases themselves."""
+    """A way into the blobs of an unfinished file, for every process that writes cases of its own."""
 
     path: Path
     layout: Layout
@@ -128,9 +128,6 @@ class Blocks:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_fd": -1}
 
 
 @dataclass(frozen=True)

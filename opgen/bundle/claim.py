@@ -37,7 +37,7 @@ def refuse(path: str | Path, force: bool, remedy: str = "--force") -> None:
     if path.exists() and not force:
         raise BundleError(f"{path}: exists already; {remedy} replaces it")
     if not path.parent.is_dir():
-        raise BundleError(f"{path}: there is no folder {path.parent}")
+        raise BundleError(f"{path}: there is no folder {path.parent}; make it, or name another")
 
 
 def partial(path: str | Path) -> Path:

@@ -35,6 +35,7 @@ RESERVED = ("format", "format_version", "opgen_version", "complete", "digest")
 """Attributes that no caller may give."""
 
 _OPTIONS: dict[str, Any] = {"libver": ("v110", "v110"), "locking": False}
+_LARGEST_READ = 1 << 30
 UNKNOWN = "0" * 32
 """What stands for the digest of a file that is not whole yet."""
 _TEXT, _HEADERS = 48, 1 << 16
@@ -135,6 +136,19 @@ def write_at(fd: int, data: Any, offset: int) -> None:
         view, offset = view[done:], offset + done
 
 
+def read_at(path: Path, fd: int, raw: np.ndarray, offset: int) -> None:
+    """Read ``raw`` full from byte ``offset`` of an open file, however many calls it takes; BundleError where that cannot be."""
+    try:
+        done = os.preadv(fd, [raw.data], offset)
+        while done < len(raw):
+            more = os.preadv(fd, [raw.data[done : done + _LARGEST_READ]], offset + done)
+            if not more:
+                raise BundleError(f"{path}: truncated")
+            done += more
+    except OSError as error:
+        raise BundleError(f"{path}: cannot read: {error.strerror or error}") from None
+
+
 def write_table(fd: int, skeleton: Skeleton, name: str, table: np.ndarray) -> None:
     """Write one table over its place in the skeleton."""
     if len(table):
@@ -208,7 +222,7 @@ def header(attributes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, A
         if not isinstance(name, str) or not name or unkept(name):
             raise BundleError(f"{name!r}: no name that a header can hold")
         if name in (*RESERVED, *own):
-            raise BundleError(f"{name}: not for a header to say")
+            raise BundleError(f"{name}: is written by opgen itself; leave it out of the header")
         try:
             if isinstance(value, Mapping):
                 result[name] = json.loads(checked(json.dumps(value, ensure_ascii=False)))

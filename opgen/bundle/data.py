@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from opgen.bundle.container import read_at
 from opgen.bundle.digest import digest_of
 from opgen.bundle.dtypes import DTYPES, BundleError, numpy_dtype
 from opgen.bundle.opening import Opened
-
-_LARGEST_READ = 1 << 30
 
 
 class Data:
@@ -47,7 +45,7 @@ class Data:
         """Read ``raw`` full from byte ``offset`` of the file."""
         if self.fd < 0:
             raise BundleError(f"{self._path}: is closed; read what you need before the file is")
-        fill(self._path, self.fd, raw, offset)
+        read_at(self._path, self.fd, raw, offset)
 
     def close(self) -> None:
         """Let go of the file; arrays already read stay valid."""
@@ -58,16 +56,3 @@ class Data:
     def __del__(self) -> None:
         if getattr(self, "fd", -1) >= 0:
             self.close()
-
-
-def fill(path: Path, fd: int, raw: np.ndarray, offset: int) -> None:
-    """Read ``raw`` full from byte ``offset`` of an open file, however many calls it takes; BundleError where that cannot be."""
-    try:
-        done = os.preadv(fd, [raw.data], offset)
-        while done < len(raw):
-            more = os.preadv(fd, [raw.data[done : done + _LARGEST_READ]], offset + done)
-            if not more:
-                raise BundleError(f"{path}: truncated")
-            done += more
-    except OSError as error:
-        raise BundleError(f"{path}: cannot read: {error.strerror or error}") from None

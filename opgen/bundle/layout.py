@@ -163,7 +163,7 @@ def _positions(dtype: np.ndarray, elements: np.ndarray, rank: np.ndarray) -> tup
         position[rows] = np.concatenate([[0], ends[:-1]])
         blobs[name] = int(ends[-1])
         if not 0 <= blobs[name] <= _LARGEST:
-            raise BundleError(f"the data of {name} need {blobs[name]} elements: more than a file can hold")
+            raise BundleError(f"the data of {name} need {blobs[name]} elements: more than a file can hold; split the suite with --shard")
     for number in known:
         numpy_dtype(WORDS[number])  # which says that such data cannot be stored
     return position, blobs

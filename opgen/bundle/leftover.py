@@ -9,8 +9,8 @@ from opgen.bundle.ledger import Ledger
 
 
 def refuse(claim: Claim, force: bool, *, bundles: bool = True, answers: bool = True) -> None:
-    """BundleError, and the claim is let go of, where the unfinished file holds a bundle or answers, each if the writer does not go on
-    from it by itself."""
+    """BundleError where the unfinished file holds a bundle (if ``bundles``) or answers (if ``answers``) that this writer would
+    overwrite; the claim is let go of then."""
     found = "" if force else _held(claim, bundles, answers)
     if found:
         claim.leave()

@@ -130,16 +130,10 @@ def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> Opened:
 
 
 def _table(fd: int, item: h5py.Dataset) -> np.ndarray:
-    if not item.size:
-        return np.empty(0, dtype=item.dtype)
-    size = item.size * item.dtype.itemsize
-    data = os.pread(fd, size, item.id.get_offset())
-    while len(data) < size:
-        more = os.pread(fd, size - len(data), item.id.get_offset() + len(data))
-        if not more:
-            raise BundleError(f"{item.file.filename}: truncated")
-        data += more
-    return np.frombuffer(data, dtype=item.dtype)
+    table = np.empty(item.size, dtype=item.dtype)
+    if item.size:
+        container.read_at(Path(item.file.filename), fd, table.view(np.uint8), item.id.get_offset())
+    return table
 
 
 def _attribute(value: Any) -> Any:

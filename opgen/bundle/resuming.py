@@ -91,7 +91,8 @@ def _copy(source: int, target: int, skeleton: Skeleton) -> None:
     at = 0
     for start, end in (*skeleton.ranges, (skeleton.size, skeleton.size)):
         while at < start:
-            piece = os.pread(source, min(1 << 20, start - at), at)
+            piece = np.empty(min(1 << 20, start - at), dtype=np.uint8)
+            container.read_at(skeleton.path, source, piece, at)
             container.write_at(target, piece, at)
             at += len(piece)
         at = end

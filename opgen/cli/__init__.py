@@ -183,7 +183,7 @@ def _open_streams() -> None:
     """Where the caller has closed standard output or error, what is written there goes nowhere, and into no file that is opened later."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 def _close_stdout() -> None:

@@ -11,7 +11,7 @@ from opgen.cli.options import Number, examples, json_option
 
 
 @click.command(
-    "backtest", epilog=examples("opgen backtest library_sample.jsonl.gz", "opgen backtest --fail-under 99 --json library_sample.jsonl.gz")
+    epilog=examples("opgen backtest library_sample.jsonl.gz", "opgen backtest --fail-under 99 --json library_sample.jsonl.gz")
 )
 @click.argument("file", type=click.Path(dir_okay=False))
 @json_option()

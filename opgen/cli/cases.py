@@ -30,6 +30,7 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     from opgen.adequacy import census
     from opgen.cli import console
     from opgen.cli.generate import census_table
+    from opgen.model import size
     from opgen.suites.selection import Request, remarks
 
     options.only_one(ids=ids, json=as_json)
@@ -55,5 +56,5 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
             pages.add_row(name, *map(str, (len(page["rules"]), broken, broken - page["not_alone"], page["not_alone"], page["unreached"])))
         out.print(pages)
     about = f"{terminal.counted(counted['cases'], 'case')}, {counted['with_data']} with data, {counted['mistrusted']} mistrusted"
-    about += f", about {counted['bytes'] / 1e6:.1f} MB"
+    about += f", about {size(counted['bytes'])}"
     click.echo(about)

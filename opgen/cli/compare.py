@@ -11,7 +11,7 @@ SHOWN = 20
 """Changes of a kind that are listed one by one, unless all are asked for; the rest is counted."""
 
 
-@click.command("compare", epilog=examples("opgen compare before.json after.json"))
+@click.command(epilog=examples("opgen compare before.json after.json"))
 @click.argument("before", metavar="BEFORE.json", type=click.Path(exists=True, dir_okay=False))
 @click.argument("after", metavar="AFTER.json", type=click.Path(exists=True, dir_okay=False))
 @click.option("--strict", is_flag=True, help="Lenient cases and known deviations count as failing.")

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    "diff",
     epilog=examples("opgen diff suite.h5 results.h5", "opgen diff suite.h5 results.h5 --html report.html --json report.json"),
 )  # fmt: skip
 @click.argument("bundle", metavar="BUNDLE", type=click.Path(exists=True, dir_okay=False))

@@ -6,7 +6,8 @@ import click
 
 from opgen.cli import options
 
-FORMATS = ("atk", "gtest", "npz", "ttk")
+FORMATS = {"atk": "atkexport", "gtest": "gtest", "npz": "npz", "ttk": "ttkexport"}
+"""Format -> its room of opgen.interop."""
 
 
 @click.command(
@@ -16,7 +17,7 @@ FORMATS = ("atk", "gtest", "npz", "ttk")
         "opgen export npz suite.h5 -o arrays",
     )
 )
-@click.argument("format", metavar="|".join(FORMATS), type=click.Choice(FORMATS))
+@click.argument("format", metavar="|".join(FORMATS), type=click.Choice(list(FORMATS)))
 @options.bundle_argument()
 @options.output_option(what="The folder to write; for gtest the C++ file.", folder=True)
 @options.case_option()
@@ -38,14 +39,13 @@ def command(format: str, file: str, output: str, cases: tuple[str, ...], force: 
     from opgen.interop import folder
     from opgen.terminal import counted
 
-    module = {"atk": "atkexport", "gtest": "gtest", "npz": "npz", "ttk": "ttkexport"}[format]
     if format == "gtest":
         refuse(output, force)
     else:
         folder.check(Path(output), force)
     with opgen.open(file) as bundle:
         chosen = options.choose(bundle.ids, cases)
-        done = import_module(f"opgen.interop.{module}").export(bundle, output, chosen, force)
+        done = import_module(f"opgen.interop.{FORMATS[format]}").export(bundle, output, chosen, force)
     for reason, ids in done.left_out.items():
         console.note(f"left out: {reason} ({len(ids)})", quiet)
     console.note(f"{output}: {counted(done.written, 'case')}", quiet)

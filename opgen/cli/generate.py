@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from opgen.cli import options
-from opgen.model import KINDS
+from opgen.model import KINDS, size
 
 
 @click.command(
@@ -57,8 +57,8 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
     if not quiet:
         counted = census.census(suite)
         console.messages().print(census_table(counted))
-        size = f"{os.path.getsize(path) / 1e6:.1f} MB"
-        console.note(f"{path}: {terminal.counted(counted['cases'], 'case')}, {counted['with_data']} with data, {size}")
+        about = f"{counted['with_data']} with data, {size(os.path.getsize(path))}"
+        console.note(f"{path}: {terminal.counted(counted['cases'], 'case')}, {about}")
         for reason in dict.fromkeys(suite.without_data.values()) if request.calls else ():
             ids = [one for one, why in suite.without_data.items() if why == reason]
             console.note(f"no data for {len(ids)}, since {reason}: {', '.join(ids[:5])}{', ...' if len(ids) > 5 else ''}")

@@ -15,7 +15,7 @@ FORMATS = ("atk", "ttk")
         "opgen import ttk cases.csv -o calls.jsonl",
     )
 )
-@click.argument("format", metavar="atk|ttk", type=click.Choice(FORMATS))
+@click.argument("format", metavar="|".join(FORMATS), type=click.Choice(FORMATS))
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
 @click.option(
     "--product", "products", metavar="P", multiple=True, shell_complete=options.complete_products,

@@ -10,7 +10,7 @@ from opgen.cli.options import examples
 from opgen.model import TRUTHS, Truth
 
 
-@click.command("judge", epilog=examples("opgen judge calls.jsonl", "opgen judge --format text calls.jsonl.gz"))
+@click.command(epilog=examples("opgen judge calls.jsonl", "opgen judge --format text calls.jsonl.gz"))
 @click.argument("calls", metavar="[CALLS.jsonl]", type=click.Path(dir_okay=False), default="-")
 @click.option("--format", "form", type=click.Choice(("json", "text")), default="json", show_default=True, help="Programs or people.")
 @click.option("--truth", type=click.Choice(TRUTHS), default="both", show_default=True, help="Which source to ask.")

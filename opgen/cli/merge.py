@@ -33,6 +33,7 @@ def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> No
     from opgen.bundle.opening import kind_of
     from opgen.cli import console
     from opgen.computation.merging import merge
+    from opgen.model import size
     from opgen.terminal import counted
 
     kinds = {kind_of(part): part for part in parts}
@@ -41,4 +42,4 @@ def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> No
     refuse(output, force)
     with console.progress("cases", None, quiet) as advance:
         (join if "results" in kinds else merge)(parts, output, force=force, progress=advance)
-    console.note(f"{output}: {counted(len(parts), 'part')}, {os.path.getsize(output) / 1e6:.1f} MB", quiet)
+    console.note(f"{output}: {counted(len(parts), 'part')}, {size(os.path.getsize(output))}", quiet)

@@ -10,7 +10,6 @@ from opgen.model import TIME_LIMIT
 
 
 @click.command(
-    "minimize",
     epilog=examples("opgen minimize suite.h5 broken.h5 'avg_pool2d_*' --backend mutant:channel_block_lost -o fault"),
 )  # fmt: skip
 @bundle_argument("bundle")

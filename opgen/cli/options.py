@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from opgen.cli.paths import Plan, Written
-from opgen.model import TIERS
+from opgen.model import TIERS, USUAL
 from opgen.resources import specs_folder
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -104,7 +104,7 @@ def product_option() -> Decorator:
 def plan_option(default: str = "smoke") -> Decorator:
     """``--plan smoke|standard|full|FILE``."""
     return click.option(
-        "--plan", metavar="|".join((*TIERS[:3], "FILE")), type=Plan(), default=default, show_default=True, shell_complete=complete_plans,
+        "--plan", metavar="|".join((*USUAL, "FILE")), type=Plan(), default=default, show_default=True, shell_complete=complete_plans,
         help="How much to try, or a plan of your own: FILE takes its first tier, FILE::TIER another.",
     )  # fmt: skip
 

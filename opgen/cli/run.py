@@ -11,7 +11,6 @@ from opgen.model import NOT_RUN, TIME_LIMIT
 
 
 @click.command(
-    "run",
     epilog=examples("opgen run suite.h5 --backend torch -o results.h5", "opgen run suite.h5 --backend torch --resume -o results.h5"),
 )  # fmt: skip
 @bundle_argument("bundle", "BUNDLE")

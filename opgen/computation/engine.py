@@ -26,15 +26,12 @@ from opgen.suites.suite import Suite
 
 TOGETHER = 1 << 20
 """Elements of the tensors of batches that are computed together, at most: the more, the less numpy asks per tensor."""
-
 SHARE = 3
-"""What is left for each of several workers is cut into as many chunks at least, since the last ones end at different times."""
+"""A chunk is at most one part in so many of what is left for each of several workers: chunks shrink, and all end together."""
 LEAST = 1 << 16
-"""Elements of a chunk that is worth a message."""
+"""Elements of a chunk that is worth a message, and is cut no smaller."""
 BESIDE = 64
-"""What a case costs beside its elements, in elements: of empty tensors, too, there are no more together than that."""
-
-
+"""What a case costs beside its elements, in elements: cases of empty tensors fill a chunk, too."""
 KEPT = 30 << 20
 """Bytes of a block that the C library is to keep; glibc heeds none above 32 MiB."""
 
@@ -53,7 +50,8 @@ def compute(batch: Batch, seed: int) -> Arrays:
 
 
 def together(batches: Sequence[Batch], workers: int = 1) -> Iterator[list[Batch]]:
-    """Neighbouring batches that are computed and written in one go, by one of some workers; a large one stays alone."""
+    """Neighbouring batches that are computed and written in one go; a large one stays alone. The more ``workers`` and the less is
+    left, the smaller a chunk."""
     sizes = list(map(_size, batches))
     left = sum(min(size, TOGETHER) for size in sizes)
     some: list[Batch] = []
@@ -86,7 +84,7 @@ def write(
 ) -> str:
     """Compute every batch and write the bundle; returns its root digest. The bytes do not depend on who computes.
 
-    ``workers`` processes compute and write side by side; ``dask`` is the address of a cluster that computes instead.
+    ``workers`` processes, this one among them, compute and write side by side; ``dask`` is the address of a cluster that computes instead.
     ``progress`` is told of cases that are done. Whatever stops this leaves ``<path>.partial``, which ``resume`` goes on from.
     """
     _keep_memory()

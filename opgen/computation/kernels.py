@@ -89,7 +89,7 @@ def check(batch: Batch, found: Mapping[str, Mapping[str, Array]], outputs: Colle
     """Raise FileError unless what the functions of a kernel returned (function -> output -> array) are the outputs, as stacks of
     float64 (complex128) of the batch's extents.
 
-    A library may take an output of another shape with as many elements, so these are counted.
+    Of shapes only the number of elements is looked at: a library may accept an output of another shape that holds as many.
     """
     cases, tensors = len(batch.ids), batch.tensors
     for out in outputs:

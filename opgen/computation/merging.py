@@ -106,7 +106,8 @@ def fitting(parts: Sequence[Part]) -> list[Part]:
         seen[part.index] = part
     missing = [f"{index}/{first.of}" for index in range(1, first.of + 1) if index not in seen]
     if missing:
-        raise BundleError(f"part {', '.join(missing)} is missing" if len(missing) == 1 else f"parts {', '.join(missing)} are missing")
+        which = f"part {missing[0]} is missing" if len(missing) == 1 else f"parts {', '.join(missing)} are missing"
+        raise BundleError(f"{which}; opgen generate --shard {missing[0]} makes it")
     total = sum(part.cases for part in parts)
     if any(part.cases != len(range(part.index - 1, total, part.of)) for part in parts):
         sizes = ", ".join(f"{part.path} has {part.cases}" for part in parts)

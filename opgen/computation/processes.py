@@ -1,8 +1,9 @@
 """Work for this process and for forked ones, each at the other end of a pipe of its own.
 
-Nothing is shared between them, and no thread of this process takes part, so that whatever ends the work, an interrupt or a
-worker that is killed, ends it at once. The pools of the standard library can wait for ever then: for a lock that the
-interrupted thread has left locked, or for the rest of an answer that a worker was killed in the middle of.
+Nothing is shared between them, and no thread of this process takes part (a forked one has a thread that ends it with its parent),
+so that whatever ends the work, an interrupt or a worker that is killed, ends it at once. The pools of the standard library can
+wait for ever then: for a lock that the interrupted thread has left locked, or for the rest of an answer that a worker was killed
+in the middle of.
 
 This process works, too. One that only gave out tasks would share a core with those that work, and each fork is memory to copy.
 """
@@ -39,15 +40,16 @@ class Killed(Exception):
 def answers(work: Callable[[Task], Answer], tasks: Iterable[Task], workers: int) -> Iterator[Answer]:
     """What ``work`` returns for each task, in the order in which they are done; no worker outlives this.
 
-    Large tasks should come first: while this process is at one, the others have some that are no smaller. Tasks and answers travel
-    through pipes, and should be few and small; ``work``, with all that it refers to, is there already where a process is forked.
-    What it raises is raised here; Killed where a worker is gone.
+    Give the largest tasks first: while this process works, it hands out nothing, and each of the others is left with tasks that
+    were handed out before, and so are no smaller. Tasks and answers travel through pipes, and should be few and small; ``work``,
+    with all that it refers to, is there already where a process is forked. What it raises is raised here; Killed where a worker
+    is gone.
     """
     fork, left, under_way = get_context("fork"), iter(tasks), 0
     team: dict[Any, ForkProcess] = {}
 
     def heard(patience: float | None) -> Iterator[Answer]:
-        """What the others have answered within so many seconds, or have yet to answer; each gets the next task for it."""
+        """Answers of the others until none has come for so many seconds, or until all have; each gets the next task for it."""
         nonlocal under_way
         while under_way and (ready := wait([*team], patience)):
             for connection in ready:

@@ -29,7 +29,7 @@ from opgen.planning.plan import Plan, Tier
 from opgen.planning.proposals import MOST_EDITS
 
 _BORROWED = 1e18
-"""Elements that a call weighs more which is not the tier's own: it is edited only where no other can be."""
+"""What a legal call that is not the tier's own weighs beside its elements: it is edited only where no other can be."""
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,8 @@ class Rack:
 
 
 def page_of(op: str, product: str) -> Spec:
-    """The page that judges an operator's calls on a product; its first one where no page speaks of the product."""
-    return book().by_page.get((op, product)) or book().of(op)[0]
+    """The page that judges an operator's calls on a product."""
+    return book().by_page[op, product]
 
 
 def pages(bundle: Bundle) -> list[Spec]:

@@ -93,13 +93,11 @@ def _away(values: Array, to: Format, digits: int) -> Array:
     return np.asarray(np.copysign(np.where(finite, result, size), values))
 
 
-def is_tie(values: Array, to: str = "HFLOAT32", mantissa: int = 11) -> Array:
-    """Which values lie exactly between two neighbours of a format; there public sources on HFLOAT32 disagree."""
-    part = FORMATS[to]
-    digits = mantissa + 1 if to == "HFLOAT32" else part.digits
+def is_tie(values: Array, mantissa: int = 11) -> Array:
+    """Which values lie exactly between two neighbours of HFLOAT32 with so many explicit bits; there public sources disagree."""
     values = np.asarray(values, dtype=np.float64)
     with np.errstate(invalid="ignore"):
-        steps = np.abs(values) / (binade(values, part.low) * 2.0 ** (1 - digits))
+        steps = np.abs(values) / (binade(values, FORMATS["HFLOAT32"].low) * 2.0**-mantissa)
         return np.asarray(steps - np.floor(steps) == 0.5)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opgen.calls.words import words
-from opgen.model import TIERS
+from opgen.model import TIERS, USUAL
 from opgen.numbers.recipes import DEFAULT, RECIPES
 from opgen.yamlfile import Document, Location, did_you_mean
 
@@ -84,6 +84,6 @@ def pinned_call(doc: Document, i: int, body: Any) -> Pinned:
         products=words_of(doc, where, body, "products", words().products, "product") if "products" in body else (),
         args=args or {},
         recipe=recipe,
-        tiers=(tiers or TIERS[:3]) if isinstance(body.get("args"), dict) else (),
+        tiers=(tiers or USUAL) if isinstance(body.get("args"), dict) else (),
         data={tensor: tuple(values) for tensor, values in data.items()},
     )

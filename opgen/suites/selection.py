@@ -52,7 +52,7 @@ class Request:
         if self.recipe:
             self._recipe()
         if self.calls:
-            plans_of(self.plan, ())  # takes no part, and is none the less to be a plan
+            plans_of(self.plan, ())  # is not used here, but refused where there is none of that name
             found = self._of_calls(known)
         else:
             pages, tier = self.pages()

@@ -22,7 +22,7 @@ from opgen.enumeration.enumerator import Report, enumerate_calls
 from opgen.enumeration.pinned import with_pinned
 from opgen.judge.library import answer
 from opgen.judge.oracle import Judgement, judge
-from opgen.model import Call, Case
+from opgen.model import CRASHES, Call, Case
 from opgen.numbers.recipes import DEFAULT
 from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
@@ -95,7 +95,7 @@ def plan_suite(
             asked = [place for places in matching(purpose.ids, patterns).values() for place in places]
             keep &= np.isin(np.arange(len(keep)), asked)
             keep |= np.isin(purpose.ids, [purpose.twin[i] for i in np.flatnonzero(keep).tolist()])
-        if tier != "crash":
+        if tier != CRASHES:
             fatal = crashing(judge(spec, table))
             keep, report.crashing = keep & ~fatal, int(fatal.sum())
         rows = np.flatnonzero(keep)
