@@ -19,8 +19,9 @@ import pytest
 from xxhash import xxh3_128
 
 import opgen
+from opgen import model
 from opgen.bundle.claim import Claim, one_line
-from opgen.bundle.dtypes import DTYPES, FORMATS, BundleError
+from opgen.bundle.dtypes import BUCKETS, DTYPES, FORMATS, KINDS, BundleError
 from opgen.bundle.layout import Layout
 from opgen.bundle.recall import outputs, pieces, recall
 from opgen.bundle.tensorrow import TensorRow
@@ -278,6 +279,7 @@ def test_h5dump_prints_bfloat16_numbers(tmp_path: Path) -> None:
 def test_the_tables_of_words_agree_with_the_specs() -> None:
     assert {name: facts["acl"] for name, facts in words().dtypes.items()} == DTYPES
     assert words().formats == FORMATS
+    assert tuple(KINDS) == model.KINDS and tuple(BUCKETS) == model.BUCKETS
 
 
 def test_an_existing_file_is_refused_and_stays(path: Path, tmp_path: Path) -> None:

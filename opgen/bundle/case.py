@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from opgen.bundle.dtypes import ROLES, BundleError
+from opgen.bundle.dtypes import ROLES, TEXTS, BundleError
 from opgen.bundle.tensorrow import TensorRow
 from opgen.model import Argument, Break, Call, Expectation, LibraryAnswer, TensorDesc, row_major
 
@@ -166,7 +166,7 @@ class CaseView:
         return self._by_role
 
     def __getattr__(self, name: str) -> str:
-        if name in ("intent", "recipe", "twin", "compute", "mistrusted"):
+        if name in TEXTS:
             number: int = self.fact(name)
             return self.bundle.strings[number]
         raise AttributeError(f"a case has no {name}")

@@ -30,6 +30,8 @@ FORMATS = {
 ROLES = {"input": 0, "output": 1, "golden": 2, "bound": 3}
 KINDS = {"valid": 0, "invalid": 1, "pinned": 2, "call": 3}
 BUCKETS = {"valid": 0, "stated": 1, "unstated": 2, "unsupported_product": 3, "disputed": 4, "assumed": 5}
+TEXTS = ("intent", "recipe", "twin", "compute", "mistrusted")
+"""What a case says in words of no list."""
 BASES = {"none": 0, "read": 1, "inferred": 2}
 
 CODE_WORDS = {ANY_ERROR: -1, CRASH: -2}

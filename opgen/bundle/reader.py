@@ -11,7 +11,7 @@ import numpy as np
 from opgen.bundle import dtypes
 from opgen.bundle.batches import Batch, batches
 from opgen.bundle.case import CaseView, Parameter
-from opgen.bundle.dtypes import BundleError
+from opgen.bundle.dtypes import TEXTS, BundleError
 from opgen.bundle.finished import Finished
 from opgen.bundle.tensorrow import TensorRow
 
@@ -67,7 +67,7 @@ class Bundle(Finished):
         for name in ("op", "product", "kind", "bucket"):
             columns[name] = np.array(self._column(name)) if len(table) else np.empty(0, dtype="U1")
         columns["phase"] = table["phase"]
-        for name in ("intent", "recipe", "twin", "compute", "mistrusted"):
+        for name in TEXTS:
             columns[name] = _objects(self.strings)[table[name]]
         columns["codes"] = _objects(list(map(self.codes, table["codes"].tolist())))
         result = np.empty(len(table), dtype=[(name, column.dtype) for name, column in columns.items()])

@@ -20,7 +20,6 @@ from opgen.model import LONGEST_ID, Case, Code, Expectation, unkept
 
 _BREAK = np.dtype([("case", "<u4"), ("rule", "<u4"), ("clause", "<u4"), ("at", "<i4"), ("found", "<u4")])
 _NUMBER, _COUNT = np.dtype("<u4"), np.dtype("<u2")
-_TEXTS = ("intent", "recipe", "twin", "compute", "mistrusted")
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collectio
     )
     release, *texts, told = strings.columns(
         (libraries.map(lambda answer: answer[2]), rows),
-        *((Column.of(of[name]), rows) for name in _TEXTS),
+        *((Column.of(of[name]), rows) for name in dtypes.TEXTS),
         (Column.of([text for page in pages.values for b in page.breaks for text in (b.rule, b.clause, b.found)]),
          pages.first.repeat([3 * len(page.breaks) for page in pages.values])),
     )
@@ -71,7 +70,7 @@ def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collectio
         "library_codes": (_NUMBER, library_codes),
         "library_basis": (enum(dtypes.BASES), libraries.numbers(lambda answer: dtypes.BASES[answer[1]])),
         "library_release": (_NUMBER, release),
-        **{name: (_NUMBER, column) for name, column in zip(_TEXTS, texts, strict=True)},
+        **{name: (_NUMBER, column) for name, column in zip(dtypes.TEXTS, texts, strict=True)},
         "attributes_row": (_NUMBER, attributes_row),
         "first_tensor": (_NUMBER, found.first),
         "tensors": (_COUNT, found.count),

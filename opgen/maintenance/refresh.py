@@ -163,8 +163,9 @@ def _entries(
                 entries[one] = replace(entries[one], key=key)
                 stale.add(row)
     for batch in suite.batches:
-        some = _cut(batch, stale)
-        if some is not None:
+        kept = [i for i, row in enumerate(batch.rows.tolist()) if row in stale]
+        if kept:
+            some = batch.some(kept)
             for one, digests in zip(some.ids, _digests(engine.compute(some, seed), len(some.ids)), strict=True):
                 entries[one] = replace(entries[one], **digests)
             result.computed += len(some.ids)
@@ -172,11 +173,6 @@ def _entries(
                 progress(len(some.ids))
     result.cases += len(entries)
     return entries
-
-
-def _cut(batch: Batch, rows: set[int]) -> Batch | None:
-    kept = [i for i, row in enumerate(batch.rows) if int(row) in rows]
-    return replace(batch, rows=batch.rows[kept], ids=tuple(batch.ids[i] for i in kept)) if kept else None
 
 
 def _digests(arrays: Arrays, count: int) -> list[dict[str, str]]:
@@ -224,9 +220,10 @@ def _measured(result: Refreshed, pages: Sequence[tuple[Spec, Plan]], tier: str, 
         suite = plan_suite(list(pages), tier)
         rows = {row for row, case in enumerate(suite.cases) if case.id in wanted}
         for batch in suite.batches:
-            some = _cut(batch, rows)
-            if some is None:
+            kept = [i for i, row in enumerate(batch.rows.tolist()) if row in rows]
+            if not kept:
                 continue
+            some = batch.some(kept)
             arrays = engine.compute(some, seed)
             for i, one in enumerate(some.ids):
                 old = bundle[one].golden

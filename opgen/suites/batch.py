@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any
@@ -54,6 +54,10 @@ class Batch:
     gradient: str
     factors: int
     given: Mapping[str, Any] = field(default_factory=dict)
+
+    def some(self, kept: Sequence[int]) -> Batch:
+        """The cases at these places of the batch, in this order."""
+        return replace(self, rows=self.rows[list(kept)], ids=tuple([self.ids[i] for i in kept]))
 
 
 @dataclass(frozen=True)

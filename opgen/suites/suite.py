@@ -67,7 +67,7 @@ class Suite:
         for batch in self.batches:
             kept = [i for i, row in enumerate(batch.rows) if place[row] >= 0]
             if kept:
-                batches.append(replace(batch, rows=place[batch.rows[kept]], ids=tuple(batch.ids[i] for i in kept)))
+                batches.append(replace(batch.some(kept), rows=place[batch.rows[kept]]))
         cases = [self.cases[i] for i in rows]
         without = {case.id: self.without_data[case.id] for case in cases if case.id in self.without_data}
         aims = [self.aims[i] for i in rows]

@@ -40,7 +40,7 @@ CLEAR = 0.6
 BETTER, AS_GOOD = 0.02, 0.05
 """How much more a pair must be worth than either of its facts; how much less than the best what is said as well."""
 LUCK = 1.0
-"""How many of the facts that differ, or of their pairs, may be expected to fit so well or better by chance: fewer than this."""
+"""A finding is told only if fewer than so many of the facts that differ, or of their pairs, would fit as well by chance."""
 
 
 def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[Finding]:
