@@ -164,14 +164,12 @@ class _Comparison:
     def _vacuous(self, row: int, compared: bool) -> str:
         why: str = self.bundle.strings[self.bundle.tables["cases"]["mistrusted"][row]]
         mine = self.of_case.get(row, [])
-        if (
-            not why
-            and compared
-            and all(self.table["unbounded"][i] == self.table["elements"][i] for i in mine)
-            and sum(self.table["elements"][mine])
-        ):
+        if why or not compared or not self.table["elements"][mine].sum():
+            return why
+        if (self.table["unbounded"][mine] == self.table["elements"][mine]).all():
             return "every bound is infinite"
-        return why
+        empty = [self._name(i) for i in mine if self.table["nonzero"][i] and not self.table["telling"][i]]
+        return f"{', '.join(empty)}: no golden is larger than its bound, so that zeros would pass" if empty else ""
 
     def _deviations(self, found: dict[int, Verdict]) -> None:
         """Failing numbers that a numeric erratum of the library explains."""

@@ -726,6 +726,25 @@ def test_a_case_whose_bounds_are_all_infinite_proves_nothing(tmp_path, least, ve
         assert wrong["far"].verdict == "failed"
 
 
+@pytest.mark.parametrize(("mean", "verdict", "of_zeros"), [(1e6, "mistrusted", "mistrusted"), (0.0, "passed", "failed")])
+def test_a_case_that_zeros_would_pass_proves_nothing(tmp_path, mean, verdict, of_zeros):
+    """Far from 0 beside its spread, what group norm subtracts may be wrong by more than is left."""
+    draw = np.random.default_rng(0)
+    normal = draw.standard_normal((2, 2, 30)).astype(np.float32)
+    given = {"gradOut": normal[:, ::-1].reshape(-1).tolist(), "input": (normal.reshape(-1) + mean).tolist()}
+    given |= {"mean": [mean] * 4, "rstd": [1.0] * 4}
+    with opgen.open(sample.write(tmp_path / "far.h5", {"far": sample.norm()}, given={"far": given})) as bundle:
+        case = bundle["far"]
+        assert (np.abs(case.golden["gradInput"]) > case.bound["gradInput"]).any() == (verdict == "passed")
+        assert (np.abs(case.golden["gradBetaOut"]) > case.bound["gradBetaOut"]).all()
+        right = judged(bundle, tmp_path)["far"]
+        zeros = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradInput": np.zeros_like(outputs["gradInput"])})["far"]
+    assert (right.verdict, zeros.verdict) == (verdict, of_zeros)
+    if verdict == "mistrusted":
+        outputs, why = right.detail.split(": ")
+        assert outputs in ("gradInput", "gradInput, gradGammaOut") and why == "no golden is larger than its bound, so that zeros would pass"
+
+
 def test_a_repeated_run_is_compared_from_its_first_output_on(bundle, tmp_path):
     first = bundle.ids[0]
     moved = only(first, lambda outputs: {name: np.nextafter(array, array.dtype.type(9)) for name, array in outputs.items()})

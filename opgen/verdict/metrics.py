@@ -18,8 +18,8 @@ from opgen.verdict import standards
 from opgen.verdict.standards import row
 
 MAXIMA = ("ratio", "error", "ulps", "relative", "single", "over_limit", "normal_relative")
-SUMS = ("elements", "beyond", "nonfinite", "strayed", "unbounded", "finite", "unlike_mixed", "unlike_close", "unlike_probe",
-        "relative_sum", "squares", "balance", "small_errors", "normal", "normal_relative_sum")  # fmt: skip
+SUMS = ("elements", "beyond", "nonfinite", "strayed", "unbounded", "finite", "telling", "nonzero", "unlike_mixed", "unlike_close",
+        "unlike_probe", "relative_sum", "squares", "balance", "small_errors", "normal", "normal_relative_sum")  # fmt: skip
 BINS = (-24, 8)
 """The distribution of error / bound by powers of two; what is below or above is counted at the ends, zero apart."""
 
@@ -74,7 +74,7 @@ def measure(device: Array, golden: Array, bound: Array, precision: str, output: 
     """Per element what :class:`Table` reduces. All three are float64 and flat; ``output`` is a format of :data:`FORMATS`.
 
     A value equals its golden if both are the same number, the same infinity, or both NaN; otherwise the error is Inf wherever
-    one of them is not finite. An infinite bound admits everything.
+    one of them is not finite. An infinite bound admits everything. An element is telling if 0 in its place would be wrong.
     """
     with np.errstate(all="ignore"):
         difference = device - golden
@@ -90,7 +90,8 @@ def measure(device: Array, golden: Array, bound: Array, precision: str, output: 
         gap = _gap(size, output)
         stray = error == np.inf
         found = {"ratio": ratio, "error": error, "beyond": wrong, "nonfinite": stray & ~free, "strayed": stray & finite & ~free,
-                 "unbounded": free, "finite": finite, "ulps": np.where(stray & free, 0.0, error / gap)}  # fmt: skip
+                 "unbounded": free, "finite": finite, "telling": ~free & ((size > bound) | ~finite), "nonzero": golden != 0,
+                 "ulps": np.where(stray & free, 0.0, error / gap)}  # fmt: skip
         coarse = gap if precision == output else _gap(size, precision)
         found |= _vendor(np.where(both, error, 0.0), np.where(both, difference, 0.0), size, finite, coarse, precision)
     return found
