@@ -10,7 +10,7 @@ import pytest
 
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.plain import make_call
-from opgen.computation import engine
+from opgen.computation import computing, engine
 from opgen.computation.engine import compute, together
 from opgen.golden import kernel
 from opgen.golden.convolution_backward import places
@@ -18,6 +18,7 @@ from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.suites.suite import Batch, Suite, call_suite
 from tests import device_sample as sample
+from tests import suites
 
 PADDED: list[dict[str, Any]] = [
     {},
@@ -54,13 +55,46 @@ def test_padding_is_never_multiplied_by_inf(changes, recipe):
     assert np.allclose(expected, golden, equal_nan=True)
 
 
-def test_places_by_brute_force():
+def test_places_of_foreign_values_by_brute_force() -> None:
     batch = batch_of(sample.convolution(padding=[2, 0, 0, 1], gradOutput=sample.tensor([2, 4, 5, 5], "FLOAT16", "NCHW")), "nonfinite", 1)
     shapes = {name: desc.shape for name, desc in batch.tensors.items()}
-    found = set(places(batch.names, shapes).tolist())
+    found = set(places(batch.names, shapes, batch.wanted, True).tolist())
     flat = np.arange(2 * 4 * 5 * 5).reshape(2, 4, 5, 5)
     expected = {int(flat[n, c, i, j]) for n in range(2) for c in range(4) for i in range(5) for j in range(5) if i - 2 >= 0 and j + 2 < 6}
     assert found == expected
+    assert found < set(places(batch.names, shapes, ["gradInput"], True).tolist())
+    assert len(places(batch.names, shapes, ["gradBias"], True)) == flat.size
+
+
+GAPS: list[tuple[dict[str, int], tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = [
+    ({"transposed": 0, "padding": 2, "stride": 1, "dilation": 2}, (2, 3, 3), (2, 4, 1), (3, 4, 2)),  # windows between whose taps all elements lie
+    ({"transposed": 0, "padding": 2, "stride": 2, "dilation": 1}, (2, 3, 3), (2, 4, 2), (3, 4, 2)),  # windows of padding alone
+    ({"transposed": 1, "padding": 1, "stride": 3, "dilation": 1}, (2, 3, 11), (2, 4, 4), (4, 3, 2)),  # elements between windows
+    ({"transposed": 1, "padding": 0, "stride": 2, "dilation": 2}, (2, 3, 10), (2, 4, 3), (4, 3, 3)),
+]
+
+
+@pytest.mark.parametrize("wanted", [("gradInput",), ("gradWeight", "gradInput"), ("gradBias",), ("gradBias", "gradWeight")])
+@pytest.mark.parametrize(("call", "upstream", "source", "weight"), GAPS)
+def test_places_are_those_on_which_every_wanted_output_depends(call, upstream, source, weight, wanted) -> None:
+    names = {"transposed": call["transposed"], "groups": 1, "sW": call["stride"], "dW": call["dilation"], "padLeft": call["padding"]}
+    each = np.eye(int(np.prod(upstream))).reshape(-1, *upstream)
+    ones = [np.ones((len(each), *shape)) for shape in (source, weight)]
+    found = kernel("convolution_backward").golden({"gradOutput": each, "input": ones[0], "weight": ones[1]}, names, wanted)
+    reached = np.logical_and.reduce([found[name].reshape(len(each), -1).any(axis=1) for name in wanted])
+    shapes = {"gradOutput": upstream, "input": source, "weight": weight}
+    assert places(names, shapes, wanted, False).tolist() == np.flatnonzero(reached).tolist()
+    assert reached.any() and reached.all() == (wanted == ("gradBias",))
+
+
+@pytest.mark.parametrize("name", suites.PAGES)
+def test_every_one_hot_is_seen_in_every_output(name: str) -> None:
+    batches = [batch for batch in suites.suite(name, "standard").batches if batch.recipe == "one_hot"]
+    assert len(batches) > 5
+    for some in together(batches):
+        for batch, arrays in zip(some, computing.compute(some, 0), strict=True):
+            for out in batch.wanted:
+                assert arrays[out, "golden"].reshape(len(batch.ids), -1).any(axis=1).all(), (batch.ids, out)
 
 
 def test_what_storage_cannot_hold_is_read_back_as_inf():

@@ -246,6 +246,16 @@ def test_one_hot() -> None:
     assert np.array_equal(one("one_hot", role="operand"), one("grid", role="operand"))
 
 
+@pytest.mark.parametrize(("dtype", "parts"), [("FLOAT", 1), ("COMPLEX64", 2)])
+def test_one_hot_keeps_to_its_places(dtype: str, parts: int) -> None:
+    places = np.array([3, 8, 9])
+    cases = [str(i) for i in range(100)]
+    chosen = one("one_hot", role="gradient", cases=cases, dtype=dtype, compute=dtype, places=places).reshape(100, -1)
+    assert set(chosen.view(np.float64).reshape(100, -1).nonzero()[1]) == {place * parts + part for place in (3, 8, 9) for part in range(parts)}
+    nowhere = one("one_hot", role="gradient", cases=cases, dtype=dtype, compute=dtype, places=places[:0])
+    assert np.array_equal(nowhere, one("one_hot", role="gradient", cases=cases, dtype=dtype, compute=dtype))
+
+
 def test_nonfinite_keeps_away_from_padding() -> None:
     values = one("nonfinite", role="gradient", cases=[str(i) for i in range(50)])
     for row in values:
@@ -254,9 +264,9 @@ def test_nonfinite_keeps_away_from_padding() -> None:
     assert (where[:, 3:] == [2, 3]).all()
     assert len(np.unique(where[:, 1:3], axis=0)) == 6
     assert np.isfinite(one("nonfinite", role="operand")).all()
-    chosen = one("nonfinite", role="gradient", places=(5,))
+    chosen = one("nonfinite", role="gradient", places=np.array([5]))
     assert (~np.isfinite(chosen.reshape(3, -1))).nonzero()[1].tolist() == [5, 5, 5]
-    assert np.isfinite(one("nonfinite", role="gradient", places=())).all()
+    assert np.isfinite(one("nonfinite", role="gradient", places=np.array([], dtype=np.int64))).all()
     assert (~np.isfinite(one("nonfinite", role="gradient", dtype="COMPLEX64", compute="COMPLEX64"))).sum() == 9
 
 

@@ -129,13 +129,14 @@ def _values(tensors: Sequence[_Tensor]) -> Array:
     return (given(batch, slot) if name in batch.given else draw(batch.recipe, first.keys, slot)).reshape(-1)
 
 
-def _places(batch: Batch, role: Role) -> tuple[int, ...] | None:
-    """Where the gradient may hold what is not finite, as the kernel says: nowhere that padding may be multiplied by it."""
-    places = Parts.of(batch.op).places
-    if places is None or role != "gradient" or not RECIPES[batch.recipe].gradient.planted:
+def _places(batch: Batch, role: Role) -> Array | None:
+    """Where values of the gradient that stand alone say something, as the kernel tells."""
+    places, way = Parts.of(batch.op).places, RECIPES[batch.recipe].gradient
+    if places is None or role != "gradient" or not way.sparse:
         return None
     try:
-        return tuple(places(batch.names, {name: desc.shape for name, desc in batch.tensors.items()}).tolist())
+        found: Array = places(batch.names, {name: desc.shape for name, desc in batch.tensors.items()}, batch.wanted, way.planted)
+        return found
     except Exception as error:
         raise blamed(batch, "places", error) from error
 

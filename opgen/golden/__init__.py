@@ -31,8 +31,9 @@ class Kernel(Protocol):
     * ``both``, of the arguments of ``golden``: the golden and the magnitude in one call, which for small data is faster, with
       more scratch memory;
     * ``gain``, of the tensors: the largest factor that an intermediate value is multiplied by after the sums, at least 1;
-    * ``places``, of the arguments of ``depth`` but the output: flat positions of the incoming gradient that may hold Inf or
-      NaN, where a device cannot multiply them by padding;
+    * ``places``, of names, shapes, the wanted outputs, and whether the values are ``foreign`` (Inf, NaN): flat positions of the
+      incoming gradient on which these outputs depend, all of them where one can; of foreign values those that no device multiplies by
+      padding;
     * ``FACTORS``, beside or without ``PARTNERS``: output -> the tensors whose product each of its terms is, so that its sum of data on
       a grid is known to be exact;
     * ``DIFFERENCES``: outputs that are differences of sums; where an Inf comes in, any value is right in them.

@@ -121,17 +121,20 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
     return weight[0] // names["groups"] * prod(w.overlap for w in plan.down)
 
 
-def places(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> Array:
-    """Flat positions of gradOutput that may hold Inf or NaN: those whose windows touch no padding.
+def places(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], wanted: Collection[str], foreign: bool) -> Array:
+    """Flat positions of gradOutput that meet an element of input; of ``foreign`` values only those that meet no padding instead
+    where gradWeight is wanted.
 
     A device that lays zeros around the input multiplies by them, one that skips them does not; 0 times Inf tells the two apart.
     """
-    upstream, source, weight = shapes["gradOutput"], shapes["input"], shapes["weight"]
-    inside = np.ones(upstream, dtype=bool)
-    for axis, letter in enumerate("DHW"[5 - len(upstream) :], 2):
-        if not names["transposed"]:
-            first = np.arange(upstream[axis]) * names["s" + letter] - names[PADDING[letter]]
-            last = first + (weight[axis] - 1) * names["d" + letter]
-            within = (first >= 0) & (last < source[axis])
-            inside &= within.reshape(-1, *(1,) * (len(upstream) - axis - 1))
-    return np.flatnonzero(inside)
+    upstream = shapes["gradOutput"]
+    found = np.ones(upstream, dtype=bool)
+    if "gradInput" in wanted or "gradWeight" in wanted:
+        for axis, windows in enumerate(planned(names, upstream, shapes["input"], shapes["weight"]).down, 2):
+            met = np.zeros(upstream[axis], dtype=np.int64)
+            for tap in range(windows.kernel):
+                outer, inner = windows.tap(tap)
+                met[inner if names["transposed"] else outer] += 1
+            whole = foreign and "gradWeight" in wanted and not names["transposed"]
+            found &= (met >= (windows.kernel if whole else 1)).reshape(-1, *(1,) * (len(upstream) - axis - 1))
+    return np.flatnonzero(found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, floor, frexp, isqrt, prod
+from math import ceil, floor, frexp, isqrt
 from typing import TypeAlias
 
 import numpy as np
@@ -30,13 +30,15 @@ class Draw:
     """A way to draw one tensor: its 32-bit lanes per value, and what all its finite values are multiples of.
 
     Tensors whose slots have the same ``key`` are drawn alike, each value from its own lanes alone, whatever the shape; without
-    a key, values depend on where they stand. ``planted``: some are or become Inf or NaN, at places that a kernel may restrict.
+    a key, values depend on where they stand. ``sparse``: few of them say anything, at places that a kernel may restrict; ``planted``:
+    because they are or become Inf or NaN.
     """
 
     lanes: int
     values: Values
     quantum: Callable[[Slot], float] | None = None
     key: Callable[[Slot], tuple[object, ...]] | None = lambda slot: (slot.dtype, slot.compute, slot.bits, slot.range)
+    sparse: bool = False
     planted: bool = False
 
 
@@ -129,7 +131,7 @@ def _alternating(lanes: Array, choice: Array, slot: Slot) -> Array:
     parity = np.zeros(slot.shape, dtype=np.int64)
     for axis, extent in enumerate(slot.shape):
         parity += np.arange(extent).reshape(-1, *(1,) * (len(slot.shape) - axis - 1))
-    signs = np.repeat((1 - 2 * (parity & 1)).reshape(-1), slot.count // max(prod(slot.shape), 1))
+    signs = np.repeat((1 - 2 * (parity & 1)).reshape(-1), slot.parts)
     return _near_one(lanes, choice, slot) * signs
 
 
@@ -176,15 +178,17 @@ def _fixed(value: int) -> Values:
 def _one_hot(lanes: Array, choice: Array, slot: Slot) -> Array:
     values = np.zeros((len(choice), slot.count))
     if slot.count:
-        rows = np.arange(len(choice))
-        values[rows, (choice % np.uint64(slot.count)).astype(np.int64)] = 1.0
+        parts = slot.parts
+        places = slot.places if slot.places is not None and len(slot.places) else np.arange(slot.count // parts)
+        which, part = np.divmod((choice % np.uint64(len(places) * parts)).astype(np.int64), parts)
+        values[np.arange(len(choice)), places[which] * parts + part] = 1.0
     return values
 
 
 def _planted(lanes: Array, choice: Array, slot: Slot, kinds: tuple[float, ...]) -> Array:
     """Grid data with up to ``len(kinds)`` foreign values, each at a candidate place of its own."""
     values = _grid(lanes, choice, slot)
-    places = slot.candidates() * (slot.count // max(prod(slot.shape), 1))
+    places = slot.candidates() * slot.parts
     number = min(len(kinds), len(places))
     rows = np.arange(len(choice))
     for k in range(number):
@@ -215,7 +219,7 @@ NEAR_ONE = Draw(1, _near_one, lambda slot: 2.0**-slot.bits)
 SUBNORMALS = Draw(1, _subnormals, _subnormal_quantum)
 ZEROS = Draw(0, _fixed(0), lambda slot: 1.0)
 ONES = Draw(0, _fixed(1), lambda slot: 1.0)
-ONE_HOT = Draw(0, _one_hot, lambda slot: 1.0, None)
-NONFINITE = Draw(1, _nonfinite, _step, None, planted=True)
-OVERFLOW = Draw(1, _overflow, _step, None, planted=True)
+ONE_HOT = Draw(0, _one_hot, lambda slot: 1.0, None, sparse=True)
+NONFINITE = Draw(1, _nonfinite, _step, None, sparse=True, planted=True)
+OVERFLOW = Draw(1, _overflow, _step, None, sparse=True, planted=True)
 POWERS = Draw(1, _powers, _power_quantum)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, prod
@@ -38,7 +38,8 @@ class Slot:
 
     ``tensor`` is the vendor's name and keys the random stream. ``depth`` is the largest accumulation depth of the case,
     ``factors`` how many tensors are multiplied in one term. ``range`` bounds grid, integers, normal and scales. ``places`` are the
-    flat positions that may turn non-finite or overflow; by default the middle of all spatial axes, far from padding.
+    flat positions of what stands alone: the one of ``one_hot``, by default anywhere, or what is or becomes non-finite, by default in the
+    middle of all spatial axes, far from padding.
     """
 
     tensor: str
@@ -49,12 +50,17 @@ class Slot:
     role: Role = "operand"
     factors: int = 2
     range: tuple[float, float] | None = None
-    places: tuple[int, ...] | None = None
+    places: Array | None = field(default=None, compare=False)
+
+    @property
+    def parts(self) -> int:
+        """How many real numbers an element is: a complex one two."""
+        return 2 if DTYPES[self.dtype].complex else 1
 
     @property
     def count(self) -> int:
-        """How many real numbers: a complex element counts twice."""
-        return prod(self.shape) * (2 if DTYPES[self.dtype].complex else 1)
+        """How many real numbers all elements are."""
+        return prod(self.shape) * self.parts
 
     @property
     def bits(self) -> int:
@@ -63,7 +69,7 @@ class Slot:
     def candidates(self) -> Array:
         """Flat positions for what must not meet padding."""
         if self.places is not None:
-            return np.array(self.places, dtype=np.int64)
+            return self.places
         if 0 in self.shape:
             return np.empty(0, dtype=np.int64)
         middle = tuple(slice(None) if axis < 2 else extent // 2 for axis, extent in enumerate(self.shape))
