@@ -67,7 +67,7 @@ def test_places_of_foreign_values_by_brute_force() -> None:
 
 
 GAPS: list[tuple[dict[str, int], tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = [
-    ({"transposed": 0, "padding": 2, "stride": 1, "dilation": 2}, (2, 3, 3), (2, 4, 1), (3, 4, 2)),  # windows between whose taps all elements lie
+    ({"transposed": 0, "padding": 2, "stride": 1, "dilation": 2}, (2, 3, 3), (2, 4, 1), (3, 4, 2)),  # elements between taps
     ({"transposed": 0, "padding": 2, "stride": 2, "dilation": 1}, (2, 3, 3), (2, 4, 2), (3, 4, 2)),  # windows of padding alone
     ({"transposed": 1, "padding": 1, "stride": 3, "dilation": 1}, (2, 3, 11), (2, 4, 4), (4, 3, 2)),  # elements between windows
     ({"transposed": 1, "padding": 0, "stride": 2, "dilation": 2}, (2, 3, 10), (2, 4, 3), (4, 3, 3)),

@@ -11,7 +11,7 @@ import numpy as np
 
 from opgen.bundle import container
 from opgen.bundle.digest import DIGEST_TYPE, Digest
-from opgen.bundle.dtypes import ALIGNMENT, DTYPES, WORDS, BundleError, enum, named, numpy_dtype, stored_dtypes, text
+from opgen.bundle.dtypes import DTYPES, WORDS, BundleError, enum, named, numpy_dtype, room, stored_dtypes, text
 from opgen.bundle.pools import Lists, Strings
 
 _COPIED_AT_ONCE = 4 << 20
@@ -66,9 +66,8 @@ def write(
         copies.append([])
         for output in one.outputs:
             word, elements = WORDS[output.dtype], prod(output.shape)
-            unit = ALIGNMENT // numpy_dtype(word).itemsize
             position = blobs.setdefault(word, 0)
-            blobs[word] += -(-elements // unit) * unit
+            blobs[word] += room(elements, numpy_dtype(word).itemsize)
             copies[-1].append((word, position, output))
             outputs.append((at, numbers[output.name], output.dtype, sequences(output.shape), elements, position, output.digest))
     lists, integers = sequences.tables()

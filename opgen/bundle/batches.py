@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from opgen.bundle.digest import digest_of
-from opgen.bundle.dtypes import ALIGNMENT, ROLES, BundleError
+from opgen.bundle.dtypes import ROLES, BundleError, room
 from opgen.bundle.tensorrow import TensorRow
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _bytes(bundle: Bundle) -> np.ndarray:
     size = np.zeros(len(tensors), dtype=np.int64)
     for number, (kind, _, _) in bundle.data.types.items():
         rows = (tensors["dtype"] == number) & (tensors["position"] >= 0)
-        size[rows] = -(-tensors["elements"][rows] * kind.itemsize // ALIGNMENT) * ALIGNMENT
+        size[rows] = room(tensors["elements"][rows], kind.itemsize) * kind.itemsize
     return size
 
 
@@ -100,7 +100,7 @@ def _read(bundle: Bundle, rows: range, first: int, count: int) -> dict[tuple[str
         if not mine:
             continue
         low = min((row.position for row in full), default=0)
-        stride = sum(-(-row.elements * kind.itemsize // ALIGNMENT) * ALIGNMENT for row in full)
+        stride = sum(room(row.elements, kind.itemsize) for row in full) * kind.itemsize
         last = max((row.position + row.elements - low for row in full), default=0) * kind.itemsize + stride * (len(rows) - 1)
         if low < 0 or low * kind.itemsize + last > limit * kind.itemsize:
             raise BundleError(f"{bundle.path}: damaged: {bundle.ids[rows[0]]} lies outside the data")

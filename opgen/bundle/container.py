@@ -18,6 +18,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+import opgen
 from opgen.bundle.digest import Digest, digest_of
 from opgen.bundle.dtypes import BundleError, hdf5_type, numpy_dtype
 from opgen.bundle.interrupts import held_back
@@ -208,6 +209,11 @@ def _plain() -> tuple[h5py.h5p.PropDCID, h5py.h5p.PropLCID]:
     links = h5py.h5p.create(h5py.h5p.LINK_CREATE)
     links.set_create_intermediate_group(True)
     return options, links
+
+
+def own(kind: str) -> dict[str, Any]:
+    """What opgen itself says in the header of every file of a kind."""
+    return {"format": f"opgen {kind}", "format_version": FORMAT_VERSION, "opgen_version": opgen.__version__}
 
 
 def header(attributes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,6 +62,12 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
         raise BundleError(f"no data can be stored as {name}: known are {', '.join(_NUMPY)}") from None
 
 
+def room(elements: Any, itemsize: int) -> Any:
+    """The elements that tensors of so many take in their blob, padding included; a number or an array of them."""
+    unit = ALIGNMENT // itemsize
+    return -(-elements // unit) * unit
+
+
 def stored_dtypes() -> tuple[str, ...]:
     """The dtypes that data can have, in the order of their blobs."""
     return tuple(_NUMPY)

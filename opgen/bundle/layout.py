@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opgen.bundle.column import Column, spread
-from opgen.bundle.dtypes import ALIGNMENT, DTYPES, ROLES, WORDS, BundleError, numpy_dtype, stored_dtypes
+from opgen.bundle.dtypes import DTYPES, ROLES, WORDS, BundleError, numpy_dtype, room, stored_dtypes
 
 _LARGEST = 1 << 46
 """Elements of one tensor, and of one blob, beyond which no file is planned."""
@@ -158,8 +158,7 @@ def _positions(dtype: np.ndarray, elements: np.ndarray, rank: np.ndarray) -> tup
         known.discard(number)
         rows = np.flatnonzero(dtype == number)
         rows = rows[np.argsort(rank[rows], kind="stable")]
-        unit = ALIGNMENT // numpy_dtype(name).itemsize
-        ends = np.cumsum(-(-elements[rows] // unit) * unit)
+        ends = np.cumsum(room(elements[rows], numpy_dtype(name).itemsize))
         position[rows] = np.concatenate([[0], ends[:-1]])
         blobs[name] = int(ends[-1])
         if not 0 <= blobs[name] <= _LARGEST:

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from opgen.bundle.container import RESERVED
 from opgen.bundle.dtypes import BundleError, words_of
 from opgen.bundle.finished import Finished
 from opgen.model import Code
 
 NO_STATUS = "none"
 """The word that stands for a status that nobody recorded."""
-_OWN = ("format", "format_version", "bundle", "opgen_version")
+_OWN = (*RESERVED, "bundle")
 
 
 def said(header: Mapping[str, Any]) -> dict[str, Any]:

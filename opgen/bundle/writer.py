@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-import opgen
 from opgen.bundle import container, leftover, resuming, tables
 from opgen.bundle.blocks import Arrays, Blocks, Piece
 from opgen.bundle.claim import Claim, one_line
@@ -42,8 +41,7 @@ class Writer:
     ) -> None:
         self.path = Path(path)
         self.layout = layout
-        own = {"format": "opgen bundle", "format_version": container.FORMAT_VERSION}
-        self.header = container.header(header, {**own, "opgen_version": opgen.__version__})
+        self.header = container.header(header, container.own("bundle"))
         self._tables = tables.build(cases, layout, outputs)
         self._ids = [case.id for case in cases]
         if len(set(self._ids)) != len(self._ids):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from opgen.bundle.container import RESERVED
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.layout import Layout
 from opgen.bundle.reader import Bundle
@@ -124,7 +125,7 @@ def _difference(key: str, part: Part, first: Part) -> str:
 
 def _header(parts: Sequence[Part]) -> dict[str, Any]:
     """What the whole says of itself: what all parts say, and the products of any."""
-    said = {name: value for name, value in parts[0].header.items() if name not in ("format", "format_version", "opgen_version")}
+    said = {name: value for name, value in parts[0].header.items() if name not in RESERVED}
     there = {product for part in parts for product in part.header.get("products", ())}
     said |= {"shard": "", "products": [product for product in words().products if product in there]}
     return {name: said[name] for name in (*KEYS, *sorted(set(said) - set(KEYS))) if name in said}

@@ -7,7 +7,7 @@ what it was keeps its digests. Of a page whose lines were altered since, everyth
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
@@ -162,17 +162,22 @@ def _entries(
             else:
                 entries[one] = replace(entries[one], key=key)
                 stale.add(row)
-    for batch in suite.batches:
-        kept = [i for i, row in enumerate(batch.rows.tolist()) if row in stale]
-        if kept:
-            some = batch.some(kept)
-            for one, digests in zip(some.ids, _digests(engine.compute(some, seed), len(some.ids)), strict=True):
-                entries[one] = replace(entries[one], **digests)
-            result.computed += len(some.ids)
-            if progress is not None:
-                progress(len(some.ids))
+    for some in _of(suite, stale):
+        for one, digests in zip(some.ids, _digests(engine.compute(some, seed), len(some.ids)), strict=True):
+            entries[one] = replace(entries[one], **digests)
+        result.computed += len(some.ids)
+        if progress is not None:
+            progress(len(some.ids))
     result.cases += len(entries)
     return entries
+
+
+def _of(suite: Suite, rows: Collection[int]) -> Iterator[Batch]:
+    """The batches of a suite, each with those of its cases that stand at such rows; no empty ones."""
+    for batch in suite.batches:
+        kept = [i for i, row in enumerate(batch.rows.tolist()) if row in rows]
+        if kept:
+            yield batch.some(kept)
 
 
 def _digests(arrays: Arrays, count: int) -> list[dict[str, str]]:
@@ -219,11 +224,7 @@ def _measured(result: Refreshed, pages: Sequence[tuple[Spec, Plan]], tier: str, 
     if wanted:
         suite = plan_suite(list(pages), tier)
         rows = {row for row, case in enumerate(suite.cases) if case.id in wanted}
-        for batch in suite.batches:
-            kept = [i for i, row in enumerate(batch.rows.tolist()) if row in rows]
-            if not kept:
-                continue
-            some = batch.some(kept)
+        for some in _of(suite, rows):
             arrays = engine.compute(some, seed)
             for i, one in enumerate(some.ids):
                 old = bundle[one].golden
