@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.bundle import container
+from opgen.bundle import heading
 from opgen.bundle.blocks import Blocks
 from opgen.bundle.claim import partial
 from opgen.bundle.interrupts import held_back
@@ -91,7 +91,7 @@ def test_in_a_callback_that_drops_exceptions_while_the_file_is_made(
     small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """HDF5's objects are kept in a dictionary of weak references."""
-    right = container._attribute
+    right = heading.stored
 
     class Thing:
         pass
@@ -103,7 +103,7 @@ def test_in_a_callback_that_drops_exceptions_while_the_file_is_made(
         assert reference() is None
         return right(value)
 
-    monkeypatch.setattr(container, "_attribute", attribute)
+    monkeypatch.setattr(heading, "stored", attribute)
     with pytest.raises(KeyboardInterrupt):
         engine.write(small_suite, tmp_path / "suite.h5", {})
     assert os.listdir(tmp_path) == []

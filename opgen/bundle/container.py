@@ -6,7 +6,6 @@ are then plain bytes at known offsets, and HDF5 is needed only for the skeleton 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,12 +17,10 @@ from typing import Any
 import h5py
 import numpy as np
 
-import opgen
+from opgen.bundle import heading
 from opgen.bundle.digest import Digest, digest_of
 from opgen.bundle.dtypes import BundleError, hdf5_type, numpy_dtype
 from opgen.bundle.interrupts import held_back
-from opgen.bundle.pools import checked
-from opgen.model import unkept
 
 FIRST_BLOCK = 4096
 """Bytes before HDF5's own, holding what is checked before HDF5 sees the file."""
@@ -31,9 +28,6 @@ FIELD = (37, 69)
 """Where the digest of the file stands in the first block: 32 hexadecimal digits."""
 PAGE = 4096
 """Bytes; datasets of so many and more begin at a multiple, and a blob has a multiple."""
-FORMAT_VERSION = 2
-RESERVED = ("format", "format_version", "opgen_version", "complete", "digest")
-"""Attributes that no caller may give."""
 
 _OPTIONS: dict[str, Any] = {"libver": ("v110", "v110"), "locking": False}
 _LARGEST_READ = 1 << 30
@@ -79,7 +73,7 @@ def create(
         path, "w", userblock_size=FIRST_BLOCK, alignment_threshold=PAGE, alignment_interval=PAGE, **_OPTIONS
     ) as file:
         for name, value in attributes.items():
-            file.attrs[name] = _attribute(value)
+            file.attrs[name] = heading.stored(value)
         file.attrs.create("complete", 0, dtype="u1")
         file.attrs.create("digest", UNKNOWN.encode(), dtype=h5py.string_dtype("ascii", 64))
         file.create_dataset("strings", data=np.array(strings, dtype=object), dtype=h5py.string_dtype())
@@ -119,7 +113,7 @@ def digests_dtype(names: Iterable[str]) -> np.dtype:
 
 def digests(attributes: Mapping[str, Any], tables: Mapping[str, np.ndarray], strings: list[str]) -> np.ndarray:
     """``/digests``: of the root's attributes (named ``/``), of the texts, and of each table's bytes."""
-    found = {"/": digest_of(_canonical(attributes)), "strings": digest_of(b"".join(text.encode() + b"\0" for text in strings))}
+    found = {"/": digest_of(heading.canonical(attributes)), "strings": digest_of(b"".join(text.encode() + b"\0" for text in strings))}
     found |= {name: digest_of(np.ascontiguousarray(table).view(np.uint8).data) for name, table in tables.items()}
     return np.array([(name.encode(), digest.hex().encode()) for name, digest in found.items()], dtype=digests_dtype(tables))
 
@@ -188,7 +182,7 @@ def file_digest(fd: int, ranges: Iterable[tuple[int, int]], size: int) -> str:
 
 def first_block(kind: str, skeleton: Skeleton, request: str = "") -> bytes:
     """What stands before HDF5's own bytes while the digest of the file is not known."""
-    lines = [f"opgen {kind} {FORMAT_VERSION}".ljust(31), f"xxh3 {UNKNOWN}", f"bytes {skeleton.size}"]
+    lines = [f"opgen {kind} {heading.FORMAT_VERSION}".ljust(31), f"xxh3 {UNKNOWN}", f"bytes {skeleton.size}"]
     lines += [f"data {start} {end}" for start, end in skeleton.ranges]
     lines += [f"request {request}"] if request else []
     return "\n".join([*lines, ""]).encode().ljust(FIRST_BLOCK, b"\0")
@@ -209,48 +203,3 @@ def _plain() -> tuple[h5py.h5p.PropDCID, h5py.h5p.PropLCID]:
     links = h5py.h5p.create(h5py.h5p.LINK_CREATE)
     links.set_create_intermediate_group(True)
     return options, links
-
-
-def own(kind: str) -> dict[str, Any]:
-    """What opgen itself says in the header of every file of a kind."""
-    return {"format": f"opgen {kind}", "format_version": FORMAT_VERSION, "opgen_version": opgen.__version__}
-
-
-def header(attributes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """``own`` attributes, then those a caller gives: texts, numbers, lists of texts, mappings that JSON can hold.
-
-    Returned as they will be read again; BundleError for anything else.
-    """
-    if not isinstance(attributes, Mapping):
-        raise BundleError(f"header {attributes!r} is no mapping of names to values")
-    result = dict(own)
-    for name, value in attributes.items():
-        if not isinstance(name, str) or not name or unkept(name):
-            raise BundleError(f"{name!r}: no name that a header can hold")
-        if name in (*RESERVED, *own):
-            raise BundleError(f"{name}: is written by opgen itself; leave it out of the header")
-        try:
-            if isinstance(value, Mapping):
-                result[name] = json.loads(checked(json.dumps(value, ensure_ascii=False)))
-            elif isinstance(value, (list, tuple)):
-                result[name] = [checked(str(item)) for item in value]
-            elif isinstance(value, str) and not value.startswith("{"):
-                result[name] = checked(value)
-            elif isinstance(value, float) or (isinstance(value, (int, np.integer)) and -(1 << 63) <= value < 1 << 64):
-                result[name] = value.item() if isinstance(value, np.generic) else value
-            else:
-                raise TypeError
-        except (TypeError, ValueError):
-            raise BundleError(f"{name}: {value!r} is nothing that a header can hold") from None
-    return result
-
-
-def _attribute(value: Any) -> Any:
-    """Texts and numbers as they are, lists as arrays of texts, mappings as JSON."""
-    if isinstance(value, dict):
-        return checked(json.dumps(value, sort_keys=True, ensure_ascii=False))
-    return np.array(value, dtype=h5py.string_dtype()) if isinstance(value, list) else value
-
-
-def _canonical(attributes: Mapping[str, Any]) -> bytes:
-    return json.dumps(attributes, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from opgen.bundle import container
+from opgen.bundle import container, heading
 from opgen.bundle.dtypes import BundleError, numpy_dtype
 from opgen.bundle.interrupts import held_back
 
@@ -83,8 +82,8 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
     found = first and _SECOND.match(block, first.end())
     if first is not None and first["kind"].decode() != kind:
         raise BundleError(f"{path}: is an opgen {first['kind'].decode()} file, not a {kind} file; {_WRITES[kind]}")
-    if first is not None and int(first["version"]) != container.FORMAT_VERSION:
-        newer = int(first["version"]) > container.FORMAT_VERSION
+    if first is not None and int(first["version"]) != heading.FORMAT_VERSION:
+        newer = int(first["version"]) > heading.FORMAT_VERSION
         advice = "is newer than this opgen: update opgen" if newer else "was never released, and opgen does not read it: write it again"
         raise BundleError(f"{path}: format {int(first['version'])} {advice}")
     if found is None or len(block) < container.FIRST_BLOCK:
@@ -104,7 +103,7 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
 
 def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> Opened:
     with held_back(), h5py.File(path, "r", locking=False) as file:
-        attributes = {name: _attribute(value) for name, value in file.attrs.items()}
+        attributes = {name: heading.restored(value) for name, value in file.attrs.items()}
         if attributes.pop("complete") != 1:
             raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
         digest = attributes.pop("digest")
@@ -134,13 +133,3 @@ def _table(fd: int, item: h5py.Dataset) -> np.ndarray:
     if item.size:
         container.read_at(Path(item.file.filename), fd, table.view(np.uint8), item.id.get_offset())
     return table
-
-
-def _attribute(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, bytes):
-        return value.decode()
-    if isinstance(value, str) and value.startswith("{"):
-        return json.loads(value)
-    return value.item() if isinstance(value, np.generic) else value

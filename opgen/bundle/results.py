@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgen.bundle import answered, checks, container, leftover
+from opgen.bundle import answered, checks, heading, leftover
 from opgen.bundle.answered import Answer, Output
 from opgen.bundle.claim import Claim, one_line
 from opgen.bundle.digest import digest_of
@@ -121,7 +121,7 @@ class Results:
 
     def _kept(self, header: Mapping[str, Any]) -> dict[str, Any]:
         """A header as the file keeps it; BundleError where it cannot."""
-        return container.header(header, container.own("results") | {"bundle": self._bundle.digest})
+        return heading.header(header, heading.own("results") | {"bundle": self._bundle.digest})
 
     def _note(self, row: int, facts: tuple[int, str, int, str, float, str], arrays: Mapping[str, np.ndarray]) -> None:
         """Write down an answer that is in order: statuses, seconds and text, and the outputs."""

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opgen.bundle.container import RESERVED
 from opgen.bundle.dtypes import BundleError, words_of
 from opgen.bundle.finished import Finished
+from opgen.bundle.heading import RESERVED
 from opgen.model import Code
 
 NO_STATUS = "none"

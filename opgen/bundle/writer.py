@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opgen.bundle import container, leftover, resuming, tables
+from opgen.bundle import container, heading, leftover, resuming, tables
 from opgen.bundle.blocks import Arrays, Blocks, Piece
 from opgen.bundle.claim import Claim, one_line
 from opgen.bundle.dtypes import BundleError
@@ -41,7 +41,7 @@ class Writer:
     ) -> None:
         self.path = Path(path)
         self.layout = layout
-        self.header = container.header(header, container.own("bundle"))
+        self.header = heading.header(header, heading.own("bundle"))
         self._tables = tables.build(cases, layout, outputs)
         self._ids = [case.id for case in cases]
         if len(set(self._ids)) != len(self._ids):

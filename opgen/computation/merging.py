@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from opgen.bundle.container import RESERVED
 from opgen.bundle.dtypes import BundleError
+from opgen.bundle.heading import RESERVED
 from opgen.bundle.layout import Layout
 from opgen.bundle.reader import Bundle
 from opgen.bundle.recall import outputs, pieces, recall

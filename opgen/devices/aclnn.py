@@ -14,8 +14,8 @@ from math import prod
 import numpy as np
 
 from opgen.bundle.case import CaseView
-from opgen.bundle.container import header
 from opgen.bundle.dtypes import numpy_dtype
+from opgen.bundle.heading import header
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.calls.words import words

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 
 from opgen.bundle.case import CaseView
-from opgen.bundle.container import header
 from opgen.bundle.dtypes import BundleError
+from opgen.bundle.heading import header
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.devices import NoDevice
