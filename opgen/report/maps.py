@@ -76,7 +76,7 @@ def error_map(found: Compared) -> str:
 
 def panels(found: Compared) -> Iterator[Panel]:
     """Pairs of axes with the largest error / bound over all others. Groups of channels are one axis, parted by lines."""
-    ratio, names = found.ratio.reshape(found.form), list(found.axes)
+    ratio, names = found.errors.ratio.reshape(found.form), list(found.axes)
     lines: list[int] = []
     parted = -1
     if "group" in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -14,6 +15,7 @@ from opgen.numbers import canary
 from opgen.numbers.arrays import Array
 from opgen.numbers.formats import DTYPES
 from opgen.page.book import book
+from opgen.verdict.elements import Errors, errors
 from opgen.verdict.likeness import resembles
 from opgen.verdict.pattern import axis_names, describe
 
@@ -33,19 +35,10 @@ class Compared:
     untouched: int = 0
     dtype: str = ""
 
-    @property
-    def ratio(self) -> Array:
-        """Error / bound, the larger part of complex values; Inf where one is not finite and the other is, or the bound is 0."""
-        if np.iscomplexobj(self.golden):
-            return np.maximum(
-                _ratio(self.device.real, self.golden.real, self.bound.real), _ratio(self.device.imag, self.golden.imag, self.bound.imag)
-            )
-        return _ratio(self.device, self.golden, self.bound)
-
-    @property
-    def wrong(self) -> Array:
-        """Where the device is beyond the bound."""
-        return np.asarray(self.ratio > 1)
+    @cached_property
+    def errors(self) -> Errors:
+        """The errors of its elements."""
+        return errors(self.device, self.golden, self.bound)
 
 
 def compared(case: CaseView, name: str, device: Array) -> Compared:
@@ -100,13 +93,13 @@ def _free(args: Mapping[str, Any], shape: tuple[int, ...]) -> tuple[tuple[int, .
 def likeness(found: Compared) -> str:
     """What a wrong output is instead of what is expected; empty where it is nothing simple."""
     if found.untouched:
-        return "nothing was written" if found.untouched == found.wrong.size else f"{found.untouched} elements were never written"
-    return resembles(found.device, found.golden, found.wrong, found.dtype)
+        return "nothing was written" if found.untouched == found.device.size else f"{found.untouched} elements were never written"
+    return resembles(found.device, found.golden, found.errors.wrong, found.dtype)
 
 
 def sentence(found: Compared, like: str) -> str:
     """One output that disagrees, for people; ``like``: its :func:`likeness`."""
-    ratio, wrong = found.ratio, found.wrong
+    _, ratio, wrong = found.errors
     count = int(wrong.sum())
     where = describe(wrong.reshape(found.form), found.axes)
     at = np.unravel_index(int(np.argmax(np.where(np.isnan(ratio), np.inf, ratio))), ratio.shape) if ratio.ndim else ()
@@ -134,15 +127,6 @@ def untouched(device: Array) -> int:
     """How many elements of an output still hold the canary that the aclnn backend lays in it: a NaN that no operation produces."""
     pattern = canary.pattern(_NAMES[device.dtype], device.itemsize)
     return int((np.ascontiguousarray(device).reshape(-1).view(np.uint8).reshape(-1, device.itemsize) == pattern).all(axis=1).sum())
-
-
-def _ratio(device: Array, golden: Array, bound: Array) -> Array:
-    with np.errstate(all="ignore"):
-        same = (device == golden) | (np.isnan(device) & np.isnan(golden))
-        both = np.isfinite(device) & np.isfinite(golden)
-        error = np.where(same, 0.0, np.where(both, np.abs(device - golden), np.inf))
-        ratio = np.divide(error, bound, out=np.zeros(error.shape), where=error > 0)
-        return np.where(np.isinf(bound), 0.0, ratio)
 
 
 def _size(bound: Array) -> float:

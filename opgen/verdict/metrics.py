@@ -15,6 +15,7 @@ from opgen.numbers.arrays import Array
 from opgen.numbers.formats import FORMATS
 from opgen.numbers.rounding import binade
 from opgen.verdict import standards
+from opgen.verdict.elements import errors
 from opgen.verdict.standards import row
 
 MAXIMA = ("ratio", "error", "ulps", "relative", "single", "over_limit", "normal_relative")
@@ -73,19 +74,12 @@ def distribution(ratio: Array) -> Array:
 def measure(device: Array, golden: Array, bound: Array, precision: str, output: str) -> dict[str, Array]:
     """Per element what :class:`Table` reduces. All three are float64 and flat; ``output`` is a format of :data:`FORMATS`.
 
-    A value equals its golden if both are the same number, the same infinity, or both NaN; otherwise the error is Inf wherever
-    one of them is not finite. An infinite bound admits everything. An element is telling if 0 in its place would be wrong.
+    An element is telling if 0 in its place would be wrong.
     """
+    error, ratio, wrong = errors(device, golden, bound)
     with np.errstate(all="ignore"):
-        difference = device - golden
-        same = (device == golden) | ((device != device) & (golden != golden))
-        finite = np.isfinite(golden)
+        difference, free, finite = device - golden, bound == np.inf, np.isfinite(golden)
         both = finite & np.isfinite(device)
-        error = np.where(same, 0.0, np.where(both, np.abs(difference), np.inf))
-        free = bound == np.inf
-        ratio = np.divide(error, bound, out=np.zeros_like(error), where=error > 0)
-        ratio[free] = 0.0
-        wrong = (error > bound) & ~free
         size = np.where(finite, np.abs(golden), 0.0)
         gap = _gap(size, output)
         stray = error == np.inf
