@@ -17,8 +17,7 @@ from opgen.computation import engine
 from opgen.model import Code
 from opgen.numbers.rounding import stored
 from opgen.page.book import book
-from opgen.planning.plan import plan_for
-from opgen.suites.suite import call_suite
+from tests.suites import of_calls
 
 Arrays = dict[str, np.ndarray]
 Spoil = Callable[[CaseView, Arrays], Arrays]
@@ -130,7 +129,7 @@ def write(path: Path, calls: Mapping[str, Mapping[str, Any]] = CALLS, given: Map
     """A bundle of some calls; ``given``: id -> values of its tensors."""
     kinds = book().kinds
     named = [NamedCall(name, make_call(one["op"], one["product"], one["args"], kinds), {}) for name, one in calls.items()]
-    made = call_suite(named, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op), given=given or {})
+    made = of_calls(named, given=given or {})
     engine.write(made, path, HEADER)
     return path
 

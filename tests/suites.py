@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
+from opgen.calls.jsonl import NamedCall
 from opgen.page.book import book
 from opgen.page.spec import Spec
 from opgen.planning.plan import Plan, plan_for
-from opgen.suites.suite import Suite, plan_suite
+from opgen.suites.suite import Suite, call_suite, plan_suite
 
 PAGES = tuple(spec.name for spec in book().specs)
 
@@ -26,6 +29,11 @@ def plan(op: str) -> Plan:
 def suite(name: str, tier: str = "standard") -> Suite:
     """The suite of one page."""
     return plan_suite([(page(name), plan(page(name).op))], tier)
+
+
+def of_calls(calls: Sequence[NamedCall], **more: Any) -> Suite:
+    """The suite of calls that the shipped pages judge and the shipped plans fill."""
+    return call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan(spec.op), **more)
 
 
 def without_rule(spec: Spec, rule: str) -> Spec:

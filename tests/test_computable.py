@@ -21,7 +21,7 @@ from opgen.planning.plan import plan_for
 from opgen.suites.computable import computable, holdable
 from opgen.suites.suite import call_suite
 from tests import device_sample as sample
-from tests.suites import page, without_rule
+from tests.suites import of_calls, page, without_rule
 
 SAMPLE = gzip.decompress((Path(__file__).parent / "data" / "library_sample.jsonl.gz").read_bytes()).splitlines()
 
@@ -165,7 +165,7 @@ def test_a_spec_that_says_nothing_of_negative_extents_ends_no_run():
 
 def test_a_negative_extent_of_what_is_not_asked_for_counts_for_nothing():
     line = json.dumps({"id": "x", **sample.norm(outputMask=[True, False, True], gradGammaOut=sample.tensor([-3]))})
-    made = call_suite([parse_call(line, book().kinds)], lambda call: book().by_page[call.api, call.product], lambda one: plan_for(one.op))
+    made = of_calls([parse_call(line, book().kinds)])
     assert made.cases[0].phase == 2 and not made.without_data
 
 

@@ -23,10 +23,10 @@ from opgen.numbers.formats import format_of
 from opgen.numbers.recipes import RECIPES
 from opgen.numbers.rounding import rounded
 from opgen.page.book import book
-from opgen.planning.plan import plan_for
-from opgen.suites.suite import Batch, call_suite
+from opgen.suites.suite import Batch
 from tests import device_sample as sample
 from tests import suites
+from tests.suites import of_calls
 
 
 @cache
@@ -40,7 +40,7 @@ def batches() -> list[Batch]:
         call = make_call(plain["op"], plain["product"], plain["args"], kinds)
         calls[name] = replace(call, args={**call.args, **changes})
     named = [NamedCall(name, call, {}) for name, call in calls.items()]
-    return call_suite(named, lambda one: book().by_page[one.api, one.product], lambda spec: plan_for(spec.op)).batches
+    return of_calls(named).batches
 
 
 def same(one: Arrays, other: Arrays) -> bool:

@@ -15,10 +15,10 @@ from opgen.computation.engine import compute, together
 from opgen.golden import kernel
 from opgen.golden.convolution_backward import places
 from opgen.page.book import book
-from opgen.planning.plan import plan_for
-from opgen.suites.suite import Batch, Suite, call_suite
+from opgen.suites.suite import Batch, Suite
 from tests import device_sample as sample
 from tests import suites
+from tests.suites import of_calls
 
 PADDED: list[dict[str, Any]] = [
     {},
@@ -31,7 +31,7 @@ PADDED: list[dict[str, Any]] = [
 def batch_of(call: dict[str, Any], recipe: str, count: int = 8) -> Batch:
     kinds = book().kinds
     named = [NamedCall(f"c{i}", make_call(call["op"], call["product"], call["args"], kinds), {}) for i in range(count)]
-    suite = call_suite(named, lambda one: book().by_page[one.api, one.product], lambda spec: plan_for(spec.op))
+    suite = of_calls(named)
     assert len(suite.batches) == 1
     return replace(suite.batches[0], recipe=recipe)
 

@@ -36,6 +36,7 @@ from opgen.planning.fitting import fitting_plan
 from opgen.planning.plan import load_plan, plan_for
 from opgen.resources import cases_folder, specs_folder
 from opgen.suites.suite import plan_suite
+from tests.suites import of_calls
 
 COUNT = int(os.environ.get("OPGEN_FUZZ", "120"))
 REFUSALS = (FileError, BundleError)
@@ -240,10 +241,9 @@ def test_a_tensor_that_claims_the_world_costs_nothing(tmp_path):
     path = tmp_path / "world.jsonl"
     path.write_text(json.dumps({"id": "w", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args}) + "\n")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    from opgen.suites.suite import call_suite
 
     known = book()
-    suite = call_suite(read_calls(path, known.kinds), lambda call: known.by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+    suite = of_calls(read_calls(path, known.kinds))
     assert suite.cases[0].page.codes == (0,)
     assert suite.cases[0].phase == 1
     engine.write(suite, tmp_path / "world.h5", {"seed": 0}, seed=0)

@@ -23,12 +23,11 @@ from opgen.cli import main
 from opgen.computation.engine import write
 from opgen.devices import aclnn
 from opgen.page.book import book
-from opgen.planning.plan import plan_for
 from opgen.repro import files, torch
 from opgen.repro.minimize import minimize
 from opgen.repro.search import Search
-from opgen.suites.suite import call_suite
 from tests import device_sample, loopback
+from tests.suites import of_calls
 
 POOL: dict[str, Any] = {
     "op": "aclnnAvgPool2dBackward", "product": "ascend910b",
@@ -73,7 +72,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def written(call: dict[str, Any], path: Path) -> Path:
     named = NamedCall("one", make_call(call["op"], call["product"], call["args"], book().kinds), {})
-    write(call_suite([named], lambda one: book().by_page[one.api, one.product], lambda spec: plan_for(spec.op)), path, {"seed": 0})
+    write(of_calls([named]), path, {"seed": 0})
     return path
 
 

@@ -20,8 +20,8 @@ from opgen.planning.plan import Pinned, Vacuous, plan_for
 from opgen.suites import naming
 from opgen.suites.batch import BATCH_ELEMENTS
 from opgen.suites.naming import named
-from opgen.suites.suite import call_suite, plan_suite
-from tests.suites import PAGES, page, plan, suite
+from opgen.suites.suite import plan_suite
+from tests.suites import PAGES, of_calls, page, plan, suite
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -116,7 +116,7 @@ def test_outputs_whose_goldens_are_kept_alike_are_of_one_kind() -> None:
     call, bias = next((call, bias) for call, bias in pairs if isinstance(bias, TensorDesc) and bias.dtype == "FLOAT16")
     both = [replace(bias, dtype=dtype) for dtype in ("FLOAT16", "BFLOAT16")]
     calls = [NamedCall(one.dtype, replace(call, args={**call.args, "gradBias": one}), {}) for one in both]
-    made = call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+    made = of_calls(calls)
     one, other = made.stored
     assert one == other and ("gradBias", "golden", "FLOAT") in made.stored.kinds
     assert len(set(made.stored.kinds)) == len(made.stored.kinds) and len(set(engine.layout(made).form.tolist())) == 1
@@ -142,9 +142,8 @@ def test_patterns_bring_twins_along() -> None:
 
 
 def test_one_case_per_call_under_its_own_id() -> None:
-    known = book()
     calls = [NamedCall(f"call {i}", case.call, {}) for i, case in enumerate(suite("reflection_pad2d_backward").cases[::7])]
-    made = call_suite(calls, lambda call: known.by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+    made = of_calls(calls)
     assert [case.id for case in made.cases] == [one.id for one in calls]
     assert [case.call for case in made.cases] == [one.call for one in calls]
     assert {case.kind for case in made.cases} == {"call"}
@@ -155,8 +154,7 @@ def test_a_call_that_comes_again_is_a_case_of_its_own() -> None:
     some = [case.call for name in ("reflection_pad2d_backward", "avg_pool2d_backward") for case in suite(name).cases[::40]]
     shared = [NamedCall(f"{i}-{turn}", call, {}) for turn in range(3) for i, call in enumerate(some)]
     equal = [NamedCall(one.id, replace(one.call, args=dict(one.call.args)), {}) for one in shared]
-    made, other = (call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op))
-                   for calls in (shared, equal))  # fmt: skip
+    made, other = of_calls(shared), of_calls(equal)
     assert [case.id for case in made.cases] == [one.id for one in shared]
     assert made.cases == other.cases and list(made.stored) == list(other.stored)
     assert [(b.rows.tolist(), b.ids, b.names, b.tensors) for b in made.batches] == [

@@ -19,10 +19,8 @@ from opgen.model import Call, TensorDesc, row_major
 from opgen.mutants.memory import contiguous, written_contiguous
 from opgen.numbers.canary import in_view
 from opgen.numbers.views import index
-from opgen.page.book import book
-from opgen.planning.plan import plan_for
 from opgen.suites.computable import holdable
-from opgen.suites.suite import call_suite
+from tests.suites import of_calls
 
 SHAPES = [(), (3,), (1, 1), (2, 3), (2, 1, 4), (0, 3), (3, 0)]
 STRIDES = (-7, -1, 0, 1, 4)
@@ -133,7 +131,7 @@ def test_an_output_whose_places_overlap_has_no_data_and_an_input_may_repeat_its_
                                {**args, **{name: replace(args[name], strides=strides) for name, strides in change.items()}}), {})
         for i, change in enumerate(changes)
     ]  # fmt: skip
-    made = call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+    made = of_calls(calls)
     assert [case.phase for case in made.cases] == [2, 1, 1, 2, 2]
 
 
@@ -147,7 +145,7 @@ def test_a_view_that_reaches_far_has_no_data() -> None:
         NamedCall(str(i), Call("aclnnReflectionPad2dBackward", "ascend910b", {**args, "gradOutput": replace(large, **layout)}), {})
         for i, layout in enumerate(layouts)
     ]
-    made = call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan_for(spec.op))
+    made = of_calls(calls)
     assert [case.phase for case in made.cases] == [2, 2, 1, 1, 1]
     assert [case.page.codes for case in made.cases] == [(0,)] * 5
 
