@@ -15,7 +15,6 @@ from opgen.enumeration.enumerator import enumerate_calls
 from opgen.model import FileError, Problem, TensorDesc
 from opgen.numbers.formats import DTYPES
 from opgen.numbers.recipes import RECIPES
-from opgen.page.book import book
 from opgen.planning.plan import Pinned, Vacuous, plan_for
 from opgen.suites import naming
 from opgen.suites.batch import BATCH_ELEMENTS
