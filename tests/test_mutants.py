@@ -146,7 +146,7 @@ def batches(op: str) -> Iterator[Work]:
     pages, tier = Request((op,), plan="standard").pages()
     for spec, plan in pages:
         suite = plan_suite([(spec, plan)], tier)
-        chosen = [batch for batch in suite.batches if batch.wanted and sum(np.prod(t.shape) for t in batch.tensors.values()) < 20000]
+        chosen = [batch for batch in suite.batches if batch.wanted and sum(np.prod(t.shape) for t in batch.tensors.values()) < 400000]
         random.Random(7).shuffle(chosen)
         gradient = next(name for name, role in plan.roles.items() if role == "gradient")
         for batch in chosen:

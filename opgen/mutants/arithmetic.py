@@ -19,6 +19,8 @@ PIECES = 8
 """Partial sums that a narrow accumulator adds up."""
 PARAMETERS = ("gradWeight", "gradBias", "gradGammaOut", "gradBetaOut")
 """Outputs that are sums over samples."""
+TERMS = 128
+"""Terms of a sum that a device adds which forgets the others."""
 Kernel = Callable[[Work, Golden, Values, Names, tuple[str, ...]], Mapping[str, Array]]
 
 
@@ -87,14 +89,19 @@ def other_way_round(one: str, other: str) -> Kernel:
     return kernel
 
 
-def last_sample_only(work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]) -> Outputs:
-    """Every sample overwrites the sums of the one before it."""
-    gradient = tensors[work.gradient]
-    assert gradient is not None
-    samples = gradient.copy().reshape(len(gradient), names["N"], -1)
-    samples[:, :-1] = 0
-    last = golden({**tensors, work.gradient: samples.reshape(gradient.shape)}, names, wanted)
-    return {name: last[name] if name in PARAMETERS else array for name, array in golden(tensors, names, wanted).items()}
+def adding(some: Callable[[Array], Array]) -> Kernel:
+    """Of sums over samples and space some terms alone; they are numbered, (N, elements of a channel)."""
+
+    def kernel(work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]) -> Outputs:
+        gradient = tensors[work.gradient]
+        assert gradient is not None
+        channels = names["C"] if "C" in names else gradient.shape[2]
+        terms = gradient.reshape(len(gradient), names["N"], channels, -1)
+        there = some(np.arange(names["N"] * terms.shape[3]).reshape(names["N"], terms.shape[3]))
+        part = golden({**tensors, work.gradient: np.where(there[:, None], terms, 0).reshape(gradient.shape)}, names, wanted)
+        return {name: part[name] if name in PARAMETERS else array for name, array in golden(tensors, names, wanted).items()}
+
+    return kernel
 
 
 # precision ------------------------------------------------------------------------------------------------------------
@@ -182,7 +189,10 @@ MUTANTS = (
     Mutant("unbiased", "the sums of a group are divided by M - 1", ("group", "HxW", "N", "rstd", "gamma"), kernel=unbiased),
     Mutant("gamma_beta_swapped", "the gradients of gamma and beta change places",
            ("gradGammaOut",), kernel=other_way_round("gradGammaOut", "gradBetaOut")),
-    Mutant("batch_sum_missing", "sums over N hold the last sample only", ("N", "gradWeight|gradGammaOut"), kernel=last_sample_only),
+    Mutant("batch_sum_missing", "sums over N hold the last sample only",
+           ("N", "gradWeight|gradGammaOut"), kernel=adding(lambda terms: terms >= terms.size - terms.shape[1])),
+    Mutant("long_sums_cut", "sums over samples and space end after 128 terms",
+           ("N", "gradWeight|gradGammaOut"), kernel=adding(lambda terms: terms < TERMS)),
     Mutant("bias_in_cube_mode", "gradBias is computed from inputs rounded to the compute dtype", ("gradBias",),
            cast=lambda w, a, storage, to: cast(w, a, storage, to or w.batch.compute)),
     Mutant("accumulates_float16", "partial sums are kept in FLOAT16", kernel=accumulated("FLOAT16")),

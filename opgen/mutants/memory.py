@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from zlib import crc32
 
@@ -15,6 +16,8 @@ from opgen.numbers.views import index
 
 BLOCK = 16
 """Elements that are written at a time."""
+TILES = 4096
+"""Elements of an output that two tiles hold."""
 
 
 def contiguous(storage: Array, desc: TensorDesc) -> Array:
@@ -48,14 +51,18 @@ def not_cleared(work: Work, outputs: Outputs) -> Outputs:
     return {name: array + 1.0 for name, array in outputs.items()}
 
 
-def whole_blocks(work: Work, outputs: Outputs) -> Outputs:
-    """What is left behind the last whole block stays zero."""
-    found = {}
-    for name, array in outputs.items():
-        flat = array.copy().reshape(len(array), -1)
-        flat[:, flat.shape[1] // BLOCK * BLOCK :] = 0
-        found[name] = flat.reshape(array.shape)
-    return found
+def zero_from(first: Callable[[int], int]) -> Callable[[Work, Outputs], Outputs]:
+    """What lies behind the first elements of an output, so many of so many, stays zero."""
+
+    def change(work: Work, outputs: Outputs) -> Outputs:
+        found = {}
+        for name, array in outputs.items():
+            flat = array.copy().reshape(len(array), -1)
+            flat[:, first(flat.shape[1]) :] = 0
+            found[name] = flat.reshape(array.shape)
+        return found
+
+    return change
 
 
 def one_wrong(work: Work, outputs: Outputs) -> Outputs:
@@ -88,7 +95,8 @@ MUTANTS = (
            where=lambda spec: any(p.strided for p in spec.outputs), lay=written_contiguous),
     Mutant("gaps_unwritten", "elements that no window meets are not written", ("kernelSize|weight",), kernel=gaps_unwritten),
     Mutant("not_cleared", "results are added to what the output held before", outputs=not_cleared),
-    Mutant("tail_unwritten", "elements behind the last whole block of 16 stay zero", outputs=whole_blocks),
+    Mutant("tail_unwritten", "elements behind the last whole block of 16 stay zero", outputs=zero_from(lambda size: size // BLOCK * BLOCK)),
+    Mutant("third_tile_unwritten", "elements behind the first 4096 stay zero", outputs=zero_from(lambda size: TILES)),
     Mutant("one_wrong_element", "one element holds its neighbour's value", outputs=one_wrong),
     Mutant("mask_ignored", "outputs that are masked out are written all the same, null pointers included",
            ("outputMask",), crashes=lambda work: bool(work.nulls)),
