@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import replace
 from math import prod
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,8 @@ from opgen.suites.batch import BATCH_ELEMENTS
 from opgen.suites.naming import named
 from opgen.suites.suite import plan_suite
 from tests.suites import PAGES, of_calls, page, plan, suite
+
+README = Path(__file__).parents[1] / "README.md"
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -138,6 +142,14 @@ def test_patterns_bring_twins_along() -> None:
     ids = {case.id for case in made.cases}
     assert any(case.kind == "invalid" for case in made.cases) and len(ids) < 12
     assert all(case.twin in ids for case in made.cases if case.kind == "invalid")
+
+
+@pytest.mark.parametrize("tier", ["smoke", "standard"])
+def test_the_readme_says_how_many_cases_there_are(tier: str) -> None:
+    suites = [suite(name, tier) for name in PAGES]
+    cases, data = sum(len(one.cases) for one in suites), sum(len(batch.ids) for one in suites for batch in one.batches)
+    said = re.search(rf"^\| {tier} \| ([\d,]+) cases, ([\d,]+) (?:of them )?with data", README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert said is not None and [int(number.replace(",", "")) for number in said.groups()] == [cases, data]
 
 
 def test_one_case_per_call_under_its_own_id() -> None:
