@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from dataclasses import replace
 
 import pytest
 
 from opgen.computation import engine
+from opgen.enumeration.enumerator import Drafted, enumerate_calls
+from opgen.model import Call
+from opgen.page.spec import Spec
+from opgen.planning.plan import Plan
+from opgen.suites import suite
 from opgen.suites.suite import Suite
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what it runs in the background
@@ -27,6 +33,25 @@ def small_suite() -> Suite:
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """So few elements at a time that a small suite is many pieces of work."""
     monkeypatch.setattr(engine, "TOGETHER", 1 << 14)
+
+
+@pytest.fixture(scope="module")
+def enumerated_once() -> Generator[None]:
+    """Pages that come again with the same plan are enumerated once: for tests of what is done with suites, in any number of requests."""
+    kept: dict[tuple[int, str, str], tuple[Spec, Drafted]] = {}
+
+    def once(spec: Spec, plan: Plan, tier: str, given: Sequence[Call] = ()) -> Drafted:
+        if given:
+            return enumerate_calls(spec, plan, tier, given)
+        key = id(spec), plan.digest, tier
+        if key not in kept:
+            kept[key] = spec, enumerate_calls(spec, plan, tier)  # the page stays, so that no other has its id
+        drafted = kept[key][1]
+        return replace(drafted, report=replace(drafted.report))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(suite, "enumerate_calls", once)
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

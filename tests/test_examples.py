@@ -23,6 +23,7 @@ from click.testing import CliRunner
 from opgen.cli import main, titles
 from opgen.page.book import book
 
+pytestmark = pytest.mark.usefixtures("enumerated_once")
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 WRITTEN = ("-o", "--output", "--markdown", "--html", "--junit")

@@ -54,7 +54,7 @@ def test_the_harness_of_the_manual(tmp_path: Path) -> None:
     suite = device_sample.write(tmp_path / "suite.h5", {**{name: device_sample.pad() for name in names}, "pool": device_sample.pool()})
     (code,) = re.findall(r"```python\n(.*?)```", MANUAL, re.DOTALL)
     assert "SECONDS = 60 " in code
-    (tmp_path / "harness.py").write_text(code.replace("SECONDS = 60 ", "SECONDS = 5 "))
+    (tmp_path / "harness.py").write_text(code.replace("SECONDS = 60 ", "SECONDS = 3 "))
     (tmp_path / "my_device.py").write_text(DEVICE)
     harness(tmp_path)
     report = opgen.diff(suite, tmp_path / "results.h5")
@@ -64,7 +64,7 @@ def test_the_harness_of_the_manual(tmp_path: Path) -> None:
     }  # fmt: skip
     assert report["raises"].detail.endswith(": RuntimeError('no memory')") and report["pool"].detail == "no aclnnAvgPool2dBackward"
     (tmp_path / "asked").unlink()
-    for _ in range(5):  # where nothing is left to ask, the end comes at once
+    for _ in range(2):  # where nothing is left to ask, the end comes at once
         harness(tmp_path)
     assert not (tmp_path / "asked").exists()
 
