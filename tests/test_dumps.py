@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import warnings
 import zipfile
 
@@ -19,6 +20,7 @@ from opgen.cli import main
 from opgen.model import FileError
 from opgen.page.book import book
 from opgen.suites.dumps import read_dumps
+from tests import device_sample as sample
 
 FLOAT = {"dtype": "FLOAT", "format": "ND"}
 
@@ -50,6 +52,18 @@ def test_a_dump_is_what_the_golden_is_computed_from(tmp_path):
                 expected[..., walk[i], walk[j]] += dy[..., i, j].astype(np.float64)
         assert np.abs(case.golden["gradInput"] - expected).max() < 1e-14
         assert (case.bound["gradInput"] > 0).all()
+
+
+def test_no_order_of_summation_is_seen_in_the_golden_of_a_dump(tmp_path):
+    """Off every grid, against the exact sum of the products, rounded once."""
+    draw = np.random.default_rng(1)
+    dy, x = (draw.standard_normal((2, 4, 5, 6)).astype(np.float32) for _ in range(2))
+    result = generate(tmp_path, {"id": "mine", "data": "dump.npz", **sample.convolution("FLOAT")}, gradOutput=dy, input=x)
+    assert result.exit_code == 0, result.output
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    expected = [math.fsum((dy[:, o] * padded[:, i, h : h + 5, w : w + 6]).flat) for o, i, h, w in np.ndindex(4, 4, 3, 3)]
+    with opgen.open(tmp_path / "out.h5") as bundle:
+        assert bundle["mine"].golden["gradWeight"].reshape(-1).tolist() == expected
 
 
 def test_an_output_is_no_data(tmp_path):

@@ -120,6 +120,27 @@ def test_differences_of_sums_may_be_inf_or_nan_where_an_inf_comes_in_and_are_nan
     assert (arrays["gradBetaOut", "bound"][~np.isfinite(beta)] == 0).all()
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_certainly_overflows_keeps_its_sign(sign: int) -> None:
+    """Windows of 2 by 2 that overlap: only the corners get a single gradient."""
+    batch = batch_of(sample.pool("FLOAT16", stride=[1, 1], divisorOverride=1, gradOutput=sample.tensor([2, 3, 5, 5], "FLOAT16", "NCHW")),
+                     "grid", 1)  # fmt: skip
+    arrays = compute(replace(batch, given={"gradOutput": [sign * 65024.0] * 150}), 0)
+    golden, limit = arrays["gradInput", "golden"][0], arrays["gradInput", "bound"][0]
+    expected = np.full((2, 3, 6, 6), sign * np.inf)
+    expected[..., ::5, ::5] = sign * 65024.0
+    assert np.array_equal(golden, expected) and not limit[np.isinf(golden)].any()
+
+
+def test_differences_of_sums_that_certainly_overflow_may_be_anything() -> None:
+    batch = batch_of(sample.norm("FLOAT16"), "grid", 1)
+    sizes, draw = {name: batch.tensors[name].storage_elements for name in ("gradOut", "rstd")}, np.random.default_rng(0)
+    arrays = compute(replace(batch, given={"gradOut": draw.uniform(3e4, 6e4, sizes["gradOut"]), "rstd": [1e3] * sizes["rstd"]}), 0)
+    for name, limit in (("gradInput", np.inf), ("gradGammaOut", np.inf), ("gradBetaOut", 0)):
+        lost = np.isinf(arrays[name, "golden"])
+        assert lost.any() and (arrays[name, "bound"][lost] == limit).all(), name
+
+
 @pytest.mark.parametrize("workers", [1, 2, 7])
 def test_chunks_are_neighbours_of_a_bounded_size(workers: int, small_suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "LEAST", 1 << 10)
