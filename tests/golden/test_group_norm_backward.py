@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -251,6 +252,43 @@ def test_depth_bounds_the_number_of_terms() -> None:
         assert terms["gradBetaOut"].max() <= depth(names, {}, "gradBetaOut")
         assert terms["gradGammaOut"].max() < depth(names, {}, "gradGammaOut")
         assert c // group * space < depth(names, {}, "gradInput")
+
+
+def one_element(t: Arrays, output: str, errors: np.ndarray) -> np.ndarray:
+    """The first element of an output of a single channel, as in the definition; each operation is off by an error of its own."""
+    dy, x, mean, rstd, gamma = (t[name].ravel() for name in ("gradOut", "input", "mean", "rstd", "gamma"))
+    left = iter(errors)
+
+    def op(value: np.ndarray) -> np.ndarray:
+        return value * (1 + next(left))
+
+    def added(terms: list[np.ndarray]) -> np.ndarray:
+        return reduce(lambda some, term: op(some + term), terms)
+
+    xhat = [op(op(one - mean) * rstd) for one in x]
+    if output == "gradGammaOut":
+        return added([op(one * unit) for one, unit in zip(dy, xhat, strict=True)])
+    h = [op(one * gamma) for one in dy]
+    total, moment = added(h), added([op(one * unit) for one, unit in zip(h, xhat, strict=True)])
+    return op(rstd * op(h[0] - op(op(total / len(h)) + op(xhat[0] * op(moment / len(h))))))
+
+
+@pytest.mark.parametrize("space", [1, 2])
+@pytest.mark.parametrize(("output", "operations", "spare"), [("gradInput", (10, 16), 0), ("gradGammaOut", (3, 7), 1)])
+def test_depth_counts_every_rounding_of_small_groups(space: int, output: str, operations: tuple[int, int], spare: int) -> None:
+    """In all ways of rounding each operation up or down by u; a spare one is allowed."""
+    names, unit, count = {"N": 1, "C": 1, "HxW": space, "group": 1}, 2.0**-20, operations[space - 1]
+    errors = (np.arange(2**count) >> np.arange(count)[:, None] & 1) * 2 * unit - unit
+    plain, ratios = np.zeros((count, 1)), []
+    for x, mean, rstd, gamma in ((4096.0, 0.0, 1.0, 1.0), (3.0, -1.0, 0.5, -2.0), (-0.25, 2.0, 8.0, 3.0)):
+        for dy in (np.ones(space), np.linspace(1.0, -0.5, space)):
+            t = {"gradOut": dy.reshape(1, 1, 1, space), "input": np.full((1, 1, 1, space), x), "mean": np.full((1, 1, 1), mean),
+                 "rstd": np.full((1, 1, 1), rstd), "gamma": np.full((1, 1), gamma)}
+            error = np.abs(one_element(t, output, errors) - one_element(t, output, plain)).max()
+            ratios.append(error / magnitude(t, names, ALL)[output].flat[0])
+    deep = depth(names, {}, output)
+    gammas = [k * unit / (1 - k * unit) for k in (deep - spare - 1, deep)]
+    assert gammas[0] < max(ratios) <= gammas[1]
 
 
 def test_batch_does_not_matter_for_data_off_the_grid() -> None:
