@@ -239,6 +239,13 @@ def test_flush_to_zero() -> None:
     assert share(np.array([np.inf, 1 + 2j]), np.array([np.inf, 1 + 1j])).tolist()[0] == 0
 
 
+def test_what_may_be_flushed_on_the_way_may_be_zero_in_the_end() -> None:
+    """Subnormal in FLOAT16, normal in BFLOAT16."""
+    golden = np.array([1.25 * 2.0**-16])
+    assert bound(golden, golden, 1, "BFLOAT16", through="FLOAT16")[0] >= golden[0]
+    assert bound(golden, golden, 1, "BFLOAT16")[0] < golden[0] / 100
+
+
 def test_through_a_narrower_dtype() -> None:
     a = RNG.uniform(-1, 1, (2000, 16))
     golden, magnitude = a.sum(axis=1), np.abs(a).sum(axis=1)
@@ -263,6 +270,13 @@ def test_wide_and_complex_outputs() -> None:
     real = bound(golden, magnitude, 100, "FLOAT")
     assert np.array_equal(parts.real, real) and np.array_equal(parts.imag, real[::-1])
     assert np.array_equal(bound(whole, size, 100, "COMPLEX128").real, limit)
+
+
+@pytest.mark.parametrize(("part", "least", "most"), [(0.999, 0.0, 0.0), (1.01, 2.0, 2.01), (1.99, 2.0, 2.01)])
+def test_our_own_sum_is_exact_as_long_as_53_bits_hold_it(part: float, least: float, most: float) -> None:
+    magnitude = part * 2.0**53 * 2.0**-30
+    limit = bound(np.array([1.0]), np.array([magnitude]), 64, "DOUBLE", quantum=2.0**-30)[0]
+    assert least * 64 * 2.0**-53 * magnitude <= limit <= most * 64 * 2.0**-53 * magnitude
 
 
 def test_shapes_and_blocks() -> None:
@@ -314,10 +328,11 @@ CHAINS = [  # output, accumulator, through: the formats of the way
 ]  # fmt: skip
 
 
-def some_sum(form: Format, last: Format) -> tuple[float, float, int, float | None, float, float]:
+def some_sum(form: Format, *written: Format) -> tuple[float, float, int, float | None, float, float]:
     """A golden and what is known of it, mostly where something changes: at a binade, at both ends of a range, where sums are exact."""
     depth = int(RNG.choice([1, 2, 3, 9, 64, 5000, 2**22, 2**25]))
-    scale = 2.0 ** int(RNG.choice([0, -1, 5, last.low, last.low + 1, last.low - 5, form.low, last.high, last.high - 1, form.high - 2]))
+    ends = [end for one in written or (form,) for end in (one.low, one.low + 1, one.low - 2, one.low - 5, one.high, one.high - 1)]
+    scale = 2.0 ** int(RNG.choice([0, -1, 5, *ends, form.low, form.high - 2]))
     golden = scale * float(RNG.choice([1.0, 1 - 2.0**-13, 1 - 2.0**-30, 1.999, RNG.uniform(0.5, 2), 0.0])) * float(RNG.choice([-1, 1]))
     magnitude = max(abs(golden), 2.0**form.low * float(RNG.choice([0, 1]))) * float(RNG.choice([1.0, 1.0, RNG.uniform(1, 40), 2.0**20]))
     magnitude = magnitude if RNG.random() < 0.95 else form.max * float(RNG.choice([1.0, 0.5]))
@@ -330,7 +345,7 @@ def some_sum(form: Format, last: Format) -> tuple[float, float, int, float | Non
 def test_the_same_in_rational_numbers(output: str, accumulator: str | None, through: str | None, chain: list[str]) -> None:
     infinite = zero = 0
     for _ in range(400):
-        golden, magnitude, depth, quantum, share_, gain = some_sum(FORMATS[chain[0]], FORMATS[chain[-1]])
+        golden, magnitude, depth, quantum, share_, gain = some_sum(*(FORMATS[name] for name in chain))
         one = np.array([golden]), np.array([magnitude])
         if not np.isfinite(magnitude):
             continue

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from opgen.numbers import rounding
 from opgen.numbers.formats import DTYPES, FORMATS, format_of
-from opgen.numbers.rounding import in_compute, is_tie, rounded, stored, ulp, ulp_distance
+from opgen.numbers.rounding import in_compute, is_tie, kept_in, rounded, stored, ulp, ulp_distance
 
 HALVES = ["FLOAT16", "BFLOAT16"]
 
@@ -208,3 +208,9 @@ def test_what_is_computed_with(storage: str, to: str, exact: bool) -> None:
     if exact and not np.iscomplexobj(values) and storage != "DOUBLE":
         assert np.array_equal(rounded(values, to), values)
     assert exact or (np.array_equal(found, rounded(values, to)) and not np.array_equal(found, values))
+
+
+@pytest.mark.parametrize("output", DTYPES)
+@pytest.mark.parametrize("compute", FORMATS)
+def test_results_are_stored_in_a_half_before_they_are_cast_to_another_dtype(compute: str, output: str) -> None:
+    assert kept_in(compute, output) == (compute if compute in HALVES and compute != output else None)
