@@ -68,6 +68,12 @@ def test_an_error_that_grew_is_mentioned():
     assert list(map(str, compare(report(a="passed"), after).worse_ratio)) == ["a: passed, error/bound 0.1 -> 0.9"]
 
 
+@pytest.mark.parametrize(("ratio", "told"), [(0.05, False), (0.39, False), (0.41, True)])
+def test_an_error_is_mentioned_from_four_times_the_old_one_on(ratio, told):
+    found = compare(report(a="passed"), Report([Verdict("a", "passed", "", {"ratio": ratio})]))
+    assert [one.case for one in found.worse_ratio] == (["a"] if told else []) and found.unchanged == 1
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -200,6 +200,22 @@ def test_junit(broken):
     assert len(strict.findall("testsuite/testcase/failure")) == broken.totals["failed"] + broken.totals["lenient"]
 
 
+@pytest.mark.parametrize("verdict", ["mistrusted", "lenient", "known deviation", "skipped"])
+def test_junit_skips_what_neither_passes_nor_fails_and_says_why(verdict):
+    root = ElementTree.fromstring(junit.text(Report([Verdict("a", verdict, "so it is"), Verdict("b", verdict), Verdict("c", "passed")])))
+    found = {test.get("name"): [(child.tag, child.get("message")) for child in test] for test in root.iter("testcase")}
+    assert found == {"a": [("skipped", f"{verdict}: so it is")], "b": [("skipped", verdict)], "c": []}
+    assert [(suite.get("skipped"), suite.get("failures"), suite.get("errors")) for suite in root] == [("2", "0", "0")]
+
+
+@pytest.mark.parametrize("verdict", ["failed", "crashed", "missing"])
+def test_junit_skips_what_is_waived_and_says_why(verdict):
+    report = Report([Verdict("a", verdict, "so it is"), Verdict("b", verdict)], waived={"a": "ticket 4711"})
+    waived, failing = ElementTree.fromstring(junit.text(report)).iter("testcase")
+    assert [(child.tag, child.get("message")) for child in waived] == [("skipped", f"{verdict}: so it is (waived: ticket 4711)")]
+    assert [child.tag for child in failing] == ["error" if verdict == "crashed" else "failure"]
+
+
 def test_junit_survives_any_text():
     report = Report([Verdict("a<b>&\x00", "failed", "\x1b[31m \ud800 ]]> <x>", {"op": "é"})])
     assert ElementTree.fromstring(junit.text(report)).find("testsuite/testcase/failure") is not None
