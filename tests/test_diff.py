@@ -205,6 +205,13 @@ def test_statuses_of_the_first_phase(page, bucket, library, status, truth, verdi
     assert of_first_phase(Asked(page, bucket, library), status, truth)[0] == verdict
 
 
+@pytest.mark.parametrize("bucket", ["valid", "disputed", "assumed"])
+@pytest.mark.parametrize("status", [0, 161002])
+def test_what_a_device_answers_where_anything_may_be_answered_is_said(bucket, status):
+    said = of_first_phase(Asked((0, 161002), bucket, None), status)
+    assert said == ("passed", "" if bucket == "valid" else f"{bucket}: the device answers {status}")
+
+
 @pytest.mark.parametrize(
     ("status", "verdict"),
     [
@@ -225,6 +232,15 @@ def test_statuses_of_the_run(bundle, tmp_path, status, verdict):
     assert verdict_of.verdict == verdict
     if verdict in ("failed", "crashed"):
         assert "second phase" in verdict_of.detail
+
+
+@pytest.mark.parametrize("case", ["unstated-padding", "stated-divisor"])
+@pytest.mark.parametrize(("status", "verdict"), [("crash", "crashed"), ("timeout", "crashed"), ("overrun", "failed"), (361001, "failed")])
+def test_a_run_that_ends_badly_is_no_leniency_and_no_known_deviation(bundle, tmp_path, case, status, verdict):
+    with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
+        results.add(case, 0, {}, run_status=status)
+    found = opgen.diff(bundle, tmp_path / "r.h5")[case]
+    assert (found.verdict, "second phase" in found.detail) == (verdict, True)
 
 
 @pytest.mark.parametrize(
@@ -270,6 +286,15 @@ def test_a_lenient_case_says_which_rule_it_breaks_and_what_the_library_does(bund
     assert report["unstated-padding"].detail == f"{said}padding.length (line 55): len(padding)=3{library}"
 
 
+def test_a_lenient_case_without_data_is_lenient(tmp_path):
+    """No output is asked for, so that no numbers prove anything; but the page forbids the call."""
+    call = sample.convolution(outputMask=[False, False, False], biasSizes=[5])
+    with opgen.open(sample.write(tmp_path / "bias.h5", {"bias": call})) as bundle:
+        assert bundle["bias"].expect.bucket == "unstated" and not bundle["bias"].golden
+        report = judged(bundle, tmp_path, bias=0)
+        assert report["bias"].verdict == "lenient" and [one.case for one in report.bad(strict=True)] == ["bias"]
+
+
 def test_strict_counts_lenient_and_known(bundle, tmp_path):
     report = judged(bundle, tmp_path, unstated_padding=0, stated_divisor=0)
     assert not report.bad()
@@ -289,6 +314,22 @@ def test_a_pooling_in_half_precision_is_a_known_deviation(tmp_path):
         assert report["half"].detail.startswith("mode_1_is_half: ")
         worse = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": whole * np.float32(1.003)})
         assert worse["half"].verdict == "failed"
+
+
+@pytest.mark.parametrize(("value", "excused"), [(np.inf, True), (np.nan, True), (65504.0, True), (7.0, False), (11000.0, False)])
+def test_a_factor_beyond_a_dtype_excuses_what_overflow_leaves_and_no_other_number(tmp_path, value, excused):
+    """Of 100000 FLOAT16 makes Inf, and 11111 in FLOAT is a ninth of it."""
+    image, small = sample.tensor([1, 1, 9, 9], "FLOAT", "NCHW"), sample.tensor([1, 1, 3, 3], "FLOAT", "NCHW")
+    call = sample.pool(cubeMathType=1, kernelSize=[3, 3], stride=[3, 3], self=image, gradInput=image, gradOutput=small)
+    given = {"gradOutput": [1e5, *[9.0] * 8]}
+    with opgen.open(sample.write(tmp_path / "half.h5", {"half": call}, given={"half": given})) as bundle:
+
+        def spoil(case, outputs):
+            outputs["gradInput"][..., :3, :3] = value
+            return outputs
+
+        assert judged(bundle, tmp_path)["half"].verdict == "passed"
+        assert judged(bundle, tmp_path, spoil)["half"].verdict == ("known deviation" if excused else "failed")
 
 
 @pytest.mark.parametrize("mode", [0, 3])
@@ -467,6 +508,49 @@ def test_results_that_pass_through_a_dtype_are_values_of_it_all_of_them(tmp_path
         assert judged(bundle, tmp_path, lambda case, outputs: {**outputs, output: two}, whole=0)["whole"].verdict == "failed"
 
 
+def test_a_result_that_passes_through_a_dtype_is_rounded_to_it_once(tmp_path):
+    call = sample.CALLS["conv-groups"]
+    given = {"gradOutput": np.random.default_rng(0).standard_normal(int(np.prod(call["args"]["gradOutput"]["shape"]))).tolist()}
+    with opgen.open(sample.write(tmp_path / "once.h5", {"once": call}, given={"once": given})) as bundle:
+        golden = bundle["once"].golden["gradWeight"]
+        near = golden.astype(np.float16)
+        off = np.where(golden > near, np.nextafter(near, np.float16(np.inf)), np.nextafter(near, np.float16(-np.inf)))
+        for values, verdict in ((near, "known deviation"), (off, "failed")):
+            found = {"gradWeight": values.astype(np.float32)}
+            assert judged(bundle, tmp_path, lambda case, outputs, found=found: {**outputs, **found})["once"].verdict == verdict
+
+
+@pytest.mark.parametrize(("part", "excused"), [(0, True), (3, False), (2, False)])
+def test_what_is_subnormal_on_the_way_may_become_zero_and_no_other_number(tmp_path, part, excused):
+    call = sample.CALLS["conv-groups"]
+    given = {name: [value, *[0.0] * 239] for name, value in (("gradOutput", 2.0**-16), ("input", 1.0))}
+    with opgen.open(sample.write(tmp_path / "tiny.h5", {"tiny": call}, given={"tiny": given})) as bundle:
+        golden = bundle["tiny"].golden["gradWeight"]
+        assert golden.max() == golden.sum() == 2.0**-16
+        found = (golden * part).astype(np.float32)
+        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": found})
+        assert report["tiny"].verdict == ("known deviation" if excused else "failed")
+
+
+@pytest.mark.parametrize(("dtype", "near", "off"), [("FLOAT", "known deviation", "failed"), ("FLOAT16", "passed", "failed")])
+def test_a_coarser_dtype_that_inputs_and_output_have_already_excuses_no_rounding(tmp_path, monkeypatch, dtype, near, off):
+    shipped = (specs_folder() / "errata" / "convolution_backward.yaml").read_text(encoding="utf-8")
+    entry = "when: gradOutput.dtype == 'FLOAT16'\n    outputs: gradBias\n    through: FLOAT16"
+    assert entry in shipped
+    wider = "when: promoted != 'BFLOAT16'\n    outputs: gradWeight\n    bound: FLOAT16"
+    own = erratafile.loads(shipped.replace(entry, wider), book(), "own.yaml")
+    monkeypatch.setattr(library, "errata", lambda: {own.api: own})
+    draw = np.random.default_rng(1)
+    given = {name: stored(draw.standard_normal(240), "FLOAT16").astype(float).tolist() for name in ("gradOutput", "input")}
+    with opgen.open(sample.write(tmp_path / "own.h5", {"own": sample.convolution(dtype)}, given={"own": given})) as bundle:
+        golden = bundle["own"].golden["gradWeight"]
+        best = golden.astype(np.float16)
+        other = np.where(golden > best, np.nextafter(best, np.float16(np.inf)), np.nextafter(best, np.float16(-np.inf)))
+        for values, verdict in ((best, near), (other, off)):
+            found = {"gradWeight": values.astype(DTYPES[dtype].numpy)}
+            assert judged(bundle, tmp_path, lambda case, outputs, found=found: {**outputs, **found})["own"].verdict == verdict
+
+
 @pytest.mark.parametrize(("value", "excused"), [(np.inf, True), (65504.0, True), (203821.0, False), (-65504.0, False)])
 def test_one_element_beyond_a_dtype_is_no_value_of_it(tmp_path, value, excused):
     call = sample.CALLS["conv-groups"]
@@ -639,6 +723,22 @@ def test_an_answer_given_twice(bundle, tmp_path, monkeypatch):
     report = opgen.diff(bundle, sample.answer(bundle, tmp_path / "r.h5"))
     assert [(one.case, one.verdict) for one in report.bad()] == [(bundle.ids[0], "failed"), (bundle.ids[1], "missing")]
     assert "more than once" in report[bundle.ids[0]].detail
+
+
+def test_an_output_given_twice(bundle, tmp_path, monkeypatch):
+    """The first of the two is right, and the case has all of its outputs."""
+    original = container.create
+
+    def twice(path, kind, header, tables, *rest):
+        if kind == "results":
+            mine = np.flatnonzero(tables["tensors"]["result"] == bundle.rows["conv-masked"])
+            tables["tensors"]["name"][mine[-1]] = tables["tensors"]["name"][mine[0]]
+        return original(path, kind, header, tables, *rest)
+
+    monkeypatch.setattr(container, "create", twice)
+    more = only("conv-masked", lambda o: {**o, "gradWeight": np.zeros((4, 4, 3, 3), np.float16)})
+    (bad,) = judged(bundle, tmp_path, more).bad()
+    assert (bad.case, bad.verdict, bad.detail) == ("conv-masked", "failed", "gradInput: returned more than once")
 
 
 def test_a_case_that_the_bundle_does_not_have(bundle, tmp_path, monkeypatch):
