@@ -139,7 +139,7 @@ class _Comparison:
                 facts["causes"] = ["no output is returned"] if lost else sorted({cause for _, cause in wrong} - {""})
                 return Verdict(name, FAILED, "; ".join(text for text, _ in wrong), facts)
             facts["ratio"] = max((one["ratio"] for one in facts["outputs"].values()), default=0.0)
-        if verdict == PASSED and (why := self._vacuous(row, compared)):
+        if verdict == PASSED and self.answers.status(row) == 0 and (why := self._vacuous(row, compared)):
             return Verdict(name, MISTRUSTED, why, facts)
         if verdict in STRICT:
             facts |= {"causes": [first.cause], "rules": list(first.rules)}
