@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opgen.maintenance import refresh
+from opgen.suites import sources
 
 ROOT = Path(__file__).resolve().parents[1] / "opgen"
 FILES = sorted(ROOT.rglob("*.py"))
@@ -34,7 +34,7 @@ KNOWS = {
     "computation": "bundle golden suites numbers calls model",
     "bundle": "numbers model __init__",
     "golden": "",
-    "suites": "enumeration planning numbers judge page language calls yamlfile model",
+    "suites": "enumeration planning numbers judge page language calls yamlfile resources model",
     "enumeration": "covering planning judge page language calls model",
     "planning": "covering numbers page language calls yamlfile resources model",
     "covering": "numbers",
@@ -169,7 +169,7 @@ def test_judge_and_maker_share_the_page_and_the_table() -> None:
 def test_a_lock_looks_at_everything_that_makes_cases() -> None:
     makes = {"computation", *reached("computation", rooms())}
     apart = {"golden", "bundle", "__init__"}  # the kernels have a digest of their own; a bundle holds what was made
-    assert {name.removesuffix(".py") for name in (*refresh.DATA, *refresh.CASES)} == makes - apart
+    assert {name.removesuffix(".py") for name in (*sources.DATA, *sources.CASES)} == makes - apart
 
 
 @pytest.mark.parametrize("package", ONLY_IN)

@@ -22,6 +22,7 @@ from opgen.page.book import book
 from opgen.planning.plan import plan_for
 from opgen.report.changes import MOST, as_data, as_markdown, detail
 from opgen.resources import cases_folder, specs_folder
+from opgen.suites import sources
 from opgen.suites.suite import Batch, plan_suite
 
 
@@ -218,11 +219,11 @@ WHY = {
     "goldens": {
         "kernel": ("kernel",),
         "numpy": ("numpy",),
-        "spec kernel code": ("kernel",),
+        "spec kernel code": ("spec", "kernel"),
         "data kernel": ("kernel", "data"),
         "seed": ("seed",),
     },
-    "bounds": {"kernel": ("kernel",), "data code": ("data",), "numpy": ("numpy",)},
+    "bounds": {"kernel": ("kernel",), "data code seed": ("data", "seed"), "numpy": ("numpy",)},
     "expectation": {"spec": ("spec",), "errata kernel": ("errata",), "plan code": ("code",), "": ("environment",)},
 }
 """What of a case changed -> what its page was made from then and is not now -> what is said to be why."""
@@ -239,9 +240,9 @@ def test_a_change_is_laid_to_what_it_can_come_from(fresh, pages, what, differs):
     assert [(c.case, c.why, c.before) for c in found.changes] == [(one, WHY[what][differs], "0123456789")]
 
 
-@pytest.mark.parametrize("program", ["kernel_digest", "data_digest"])
+@pytest.mark.parametrize("program", ["of_kernel", "of_data"])
 def test_a_changed_program_computes_every_case_again(fresh, pages, monkeypatch, program):
-    monkeypatch.setattr(refresh, program, lambda *op: "0" * 10)
+    monkeypatch.setattr(sources, program, lambda *op: "0" * 10)
     counts = []
     again = refresh.refresh(pages, "smoke", fresh.lock, progress=counts.append)
     assert (again.changes, again.computed, again.cases) == ([], fresh.computed, fresh.cases) and sum(counts) == fresh.computed

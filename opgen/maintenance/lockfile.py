@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from opgen.bundle.claim import write_text
 from opgen.model import Case, FileError, Problem
+from opgen.suites.sources import DIGEST
 
 T = TypeVar("T")
 
@@ -25,8 +26,6 @@ NOTHING = "-"
 """What stands for the digest of what a case does not have."""
 LINES = "lines"
 """What a page's digest of its own case lines is called."""
-DIGEST = 10
-"""Hexadecimal digits of a digest."""
 CONFLICT = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 """How the lines begin that a merge leaves where it did not know what to take."""
 ANEW = "Remove the file, and opgen refresh writes it anew"

@@ -7,10 +7,8 @@ what it was keeps its digests. Of a page whose lines were altered since, everyth
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,20 +16,20 @@ import numpy as np
 from opgen.bundle.reader import Bundle
 from opgen.computation import engine
 from opgen.computation.computing import Arrays
-from opgen.maintenance.lockfile import DIGEST, NOTHING, Entry, Lock, expectation_text
+from opgen.maintenance.lockfile import NOTHING, Entry, Lock, expectation_text
 from opgen.numbers.rounding import ulp_distance
 from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
-from opgen.resources import specs_folder
+from opgen.suites import sources as made_from
+from opgen.suites.sources import DIGEST
 from opgen.suites.suite import Batch, Suite, plan_suite
 
-_PACKAGE = Path(__file__).parents[1]
-DATA = ("numbers", "computation", "model.py")
-"""Where inputs, goldens and bounds are made of cases."""
-CASES = (
-    "suites", "enumeration", "covering", "planning", "judge", "page", "language", "calls", "yamlfile.py", "resources.py"
-)  # fmt: skip
-"""Where it is decided which cases there are and what is expected of them."""
+_NUMBERS = ("spec", "plan", "kernel", "data", "numpy", "seed")
+CAUSES = {
+    "inputs": ("data", _NUMBERS), "goldens": ("golden", _NUMBERS), "bounds": ("bound", _NUMBERS),
+    "expectation": ("expectation", ("spec", "errata", "code")),
+}  # fmt: skip
+"""What an entry of a lock says -> what its change is called, and the sources that it can come from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,56 +89,24 @@ def refresh(
 def sources(spec: Spec, plan: Plan, tier: str, seed: int) -> dict[str, str]:
     """What the cases of a page are made from, files and programs as digests: spec, plan and its tier, errata, kernel, data, code,
     numpy, seed."""
-    folder = specs_folder()
     return {
-        "spec": _of_files([folder / Path(spec.file).name, folder / "tables.yaml"]),
+        "spec": made_from.of_spec(spec),
         "plan": plan.digest[:DIGEST],
         "tier": tier,
-        "errata": _of_files(sorted((folder / "errata").glob(f"{spec.op}*.yaml"))),
-        "kernel": kernel_digest(spec.op),
-        "data": data_digest(),
-        "code": code_digest(),
+        "errata": made_from.of_errata(spec),
+        "kernel": made_from.of_kernel(spec.op),
+        "data": made_from.of_data(),
+        "code": made_from.of_cases(),
         "numpy": np.__version__,
         "seed": str(seed),
     }
-
-
-@cache
-def kernel_digest(op: str) -> str:
-    """A digest of the source of an operator's golden kernel and of what kernels share."""
-    return _of_files([_PACKAGE / "golden" / f"{op}.py", *sorted((_PACKAGE / "golden").glob("_*.py"))])
-
-
-@cache
-def data_digest() -> str:
-    """A digest of the source of everything that fills inputs and bounds goldens."""
-    return _of_files(_programs(DATA))
-
-
-@cache
-def code_digest() -> str:
-    """A digest of the source that decides which cases there are and what is expected of them."""
-    return _of_files(_programs(CASES))
-
-
-def _programs(names: Iterable[str]) -> list[Path]:
-    """The source files of some packages and modules of opgen, in a fixed order."""
-    places = [_PACKAGE / name for name in sorted(names)]
-    return [path for place in places for path in ([place] if place.is_file() else sorted(place.rglob("*.py")))]
-
-
-def _of_files(paths: Iterable[Path]) -> str:
-    digest = hashlib.blake2b()
-    for path in paths:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:DIGEST]
 
 
 def keys_of(batch: Batch, seed: int) -> list[str]:
     """For each case of a batch a digest of everything that its data depend on: all that the computation is given, and programs."""
     given = {one.name: getattr(batch, one.name) for one in fields(batch) if one.name not in ("rows", "ids")}
     given |= {"exact": sorted(batch.exact), "given": {name: np.asarray(values).tolist() for name, values in batch.given.items()}}
-    common = hashlib.blake2b(repr((given, seed, kernel_digest(batch.op), data_digest(), np.__version__)).encode())
+    common = hashlib.blake2b(repr((given, seed, made_from.of_kernel(batch.op), made_from.of_data(), np.__version__)).encode())
     found = []
     for one in batch.ids:
         digest = common.copy()
@@ -204,11 +170,9 @@ def _changes(before: Mapping[str, Entry], after: Mapping[str, Entry], why: tuple
     found += [Change(one, "added", why) for one in sorted(set(after) - set(before))]
     for one in sorted(set(after) & set(before)):
         a, b = before[one], after[one]
-        for what, cause in (("inputs", ("data", "seed")), ("goldens", ("kernel", "data", "numpy")), ("bounds", ("kernel", "data")),
-                            ("expectation", ("spec", "errata", "code"))):  # fmt: skip
+        for what, (name, cause) in CAUSES.items():
             if getattr(a, what) != getattr(b, what):
                 likely = tuple(w for w in why if w in cause) or why
-                name = {"inputs": "data", "goldens": "golden", "bounds": "bound"}.get(what, what)
                 found.append(Change(one, name, likely, getattr(a, what), getattr(b, what)))
     return found
 
