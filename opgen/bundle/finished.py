@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
@@ -9,7 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from opgen.bundle.data import Data
+from opgen.bundle.dtypes import BundleError
 from opgen.bundle.opening import open_file
+from opgen.bundle.soundness import unsoundness
 
 
 class Finished:
@@ -22,6 +25,9 @@ class Finished:
 
     def __init__(self, path: str | Path, *, check: bool = True) -> None:
         file = open_file(path, self.KIND)
+        if text := unsoundness(file.tables, len(file.strings)):
+            os.close(file.fd)
+            raise BundleError(f"{path}: not a {self.KIND} that opgen wrote: {text}")
         self.path = file.path
         self.data = Data(file, check)
         self.header: dict[str, Any] = file.attributes

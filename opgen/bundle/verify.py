@@ -12,6 +12,7 @@ from opgen.bundle.data import Data
 from opgen.bundle.digest import Digest
 from opgen.bundle.dtypes import ALIGNMENT, WORDS, BundleError, words_of
 from opgen.bundle.opening import Opened, kind_of, open_file
+from opgen.bundle.soundness import unsoundness
 from opgen.bundle.tensorrow import NO_DATA
 
 _WINDOW = 4 << 20
@@ -50,17 +51,10 @@ def _tables(file: Opened) -> Iterator[str]:
             yield f"{name} does not match its digest"
     if set(file.tables) - {"digests"} != set(stored) - {"/", "strings"}:
         yield "the tables are not those that have digests"
-    tensors, lists = file.tables["tensors"], file.tables["lists"]
-    if len(lists) and int((lists["start"].astype(np.int64) + lists["length"]).max()) > len(file.tables["integers"]):
-        yield "a list reaches beyond the integers"
-    for column in ("shape", "strides", "storage_shape"):
-        if column in (tensors.dtype.names or ()) and len(tensors) and int(tensors[column].max()) >= len(lists):
-            yield f"a tensor's {column} is none of the {len(lists)} lists"
-    rows = file.tables["cases" if "cases" in file.tables else "results"]
-    firsts, counts = rows["first_tensor"].astype(np.int64), rows["tensors"].astype(np.int64)
-    if not np.array_equal(firsts, np.cumsum(counts) - counts) or int(counts.sum()) != len(tensors):
-        yield "the tensors do not follow their cases"
-    if len(set(rows["id"].tolist())) != len(rows):
+    if text := unsoundness(file.tables, len(file.strings)):
+        yield text
+    ids = file.tables["cases" if "cases" in file.tables else "results"]["id"].tolist()
+    if len(set(ids)) != len(ids):
         yield "two cases have the same id"
 
 

@@ -1,0 +1,146 @@
+"""Do the tables of a file mean something? Every number in them that stands for something else is held against what it stands for.
+
+Digests cannot tell: whoever writes a file writes its digests, too. So no reader meets a reference into nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+import numpy as np
+
+from opgen.bundle.attributes import Columns
+from opgen.bundle.dtypes import ROLES, TEXTS, words_of
+from opgen.bundle.tensorrow import NO_DATA
+
+Tables: TypeAlias = Mapping[str, np.ndarray]
+
+_TEXTS = {
+    "cases": ("library_release", *TEXTS), "breaks": ("rule", "clause", "found"), "results": ("status_word", "run_status_word", "error"),
+}  # fmt: skip
+_LISTS = {"cases": ("codes", "library_codes"), "tensors": ("shape", "strides", "storage_shape")}
+_ARRAYS = [number for kind, number in Columns.KINDS.items() if kind.endswith("array")]
+
+
+def unsound(tables: Tables, strings: int) -> Iterator[str]:
+    """What of the tables of a bundle or of results means nothing, a line each; ``strings`` is how many texts the file has.
+
+    What comes later may fail where something is said before, and all of it where a table or a column is missing.
+    """
+    yield from _words(tables)
+    yield from _references(tables, strings)
+    rows = "cases" if "cases" in tables else "results"
+    yield from _follow(tables, rows, "tensors", "case" if rows == "cases" else "result")
+    if rows == "cases":
+        yield from _follow(tables, rows, "breaks", "case")
+        yield from _attributes(tables)
+    yield from _ids(tables[rows]["id"].tolist())
+    yield from _shapes(tables)
+
+
+def unsoundness(tables: Tables, strings: int) -> str:
+    """The first line of :func:`unsound`; an empty text where the tables mean something."""
+    try:
+        return next(unsound(tables, strings), "")
+    except Exception as error:  # noqa: BLE001  a table or a column of another kind than any that opgen wrote
+        return f"{type(error).__name__}: {error}"
+
+
+def _words(tables: Tables) -> Iterator[str]:
+    """Enumerations whose number has no word."""
+    for name, table in tables.items():
+        for column in table.dtype.names or ():
+            if words := words_of(table.dtype[column]):
+                for number in sorted(set(np.unique(table[column]).tolist()) - set(words)):
+                    yield f"{name}: {number} is no {column}"
+
+
+def _references(tables: Tables, strings: int) -> Iterator[str]:
+    """Numbers of texts, of lists, of integers and of rows beyond the last."""
+    lists = tables["lists"]
+    reach = lists["start"].astype(np.int64) + lists["length"]
+    if len(lists) and (int(reach.max()) > len(tables["integers"]) or int(lists["start"].min()) < 0 or int(lists["length"].min()) < 0):
+        yield "a list reaches beyond the integers"
+    known = [(name, column, strings, "texts") for name, columns in _TEXTS.items() for column in columns]
+    known += [(name, column, len(lists), "lists") for name, columns in _LISTS.items() for column in columns]
+    known += [(f"attributes/{op}", name, len(lists), "lists") for op, name, kind in _parameters(tables) if kind in _ARRAYS]
+    if "cases" in tables:
+        known.append(("ranges", "tensor", len(tables["tensors"]), "tensors"))
+        known += [(name, "case", len(tables["cases"]), "cases") for name in tables if name.startswith("attributes/")]
+    for name, column, count, what in known:
+        if name in tables and column in (tables[name].dtype.names or ()) and _beyond(tables[name][column], count):
+            yield f"{name}: a {column} is none of the {count} {what}"
+
+
+def _beyond(column: np.ndarray, count: int) -> bool:
+    return bool(len(column) and (int(column.max()) >= count or int(column.min()) < 0))
+
+
+def _parameters(tables: Tables) -> list[tuple[str, str, int]]:
+    """The parameters of every API by name, and the numbers of their kinds; none in results."""
+    if "parameters" not in tables:
+        return []
+    table = tables["parameters"]
+    ops, names = words_of(table.dtype["op"]), words_of(table.dtype["name"])
+    return [(ops[op], names[name], kind) for op, name, kind in table.tolist()]
+
+
+def _follow(tables: Tables, rows: str, what: str, owner: str) -> Iterator[str]:
+    """Whether the rows of a table stand one behind the other as the cases say that they belong to, and say so themselves."""
+    counts = tables[rows][what].astype(np.int64)
+    singular = what.removesuffix("s")
+    if not np.array_equal(tables[rows][f"first_{singular}"], np.cumsum(counts) - counts) or int(counts.sum()) != len(tables[what]):
+        yield f"the {what} do not follow their cases"
+    elif not np.array_equal(tables[what][owner], np.repeat(np.arange(len(counts)), counts)):
+        yield f"a row of {what} names another {owner} than the one that it stands with"
+
+
+def _attributes(tables: Tables) -> Iterator[str]:
+    """Arguments that a case cannot have: rows of attributes beyond the last, tensors that are no parameter of its API."""
+    cases, tensors = tables["cases"], tables["tensors"]
+    ops, names = words_of(cases.dtype["op"]), {word: number for number, word in words_of(tensors.dtype["name"]).items()}
+    allowed = np.zeros((max(ops, default=0) + 1, max(names.values(), default=0) + 1), dtype=bool)
+    numbers = {word: number for number, word in ops.items()}
+    for op, name, kind in _parameters(tables):
+        scalar = kind not in (Columns.KINDS["tensor"], Columns.KINDS["null"])
+        if scalar and name not in (tables[f"attributes/{op}"].dtype.names or ()):
+            yield f"attributes/{op}: has no column {name}"
+        if kind == Columns.KINDS["tensor"] and op in numbers and name in names:
+            allowed[numbers[op], names[name]] = True
+    for number, op in ops.items():
+        mine = cases["attributes_row"][cases["op"] == number]
+        if len(mine) and _beyond(mine, len(tables[f"attributes/{op}"])):
+            yield f"cases: an attributes_row is none of the {len(tables[f'attributes/{op}'])} of {op}"
+    if not allowed[cases["op"][tensors["case"]], tensors["name"]].all():
+        yield "a tensor is no parameter of its case's API"
+
+
+def _ids(ids: list[bytes]) -> Iterator[str]:
+    try:
+        b"\n".join(ids).decode()
+    except UnicodeDecodeError:
+        yield "an id is no UTF-8"
+
+
+def _shapes(tables: Tables) -> Iterator[str]:
+    """Data of tensors with extents below zero, or of another number of elements than their shape has."""
+    tensors, lists, integers = tables["tensors"], tables["lists"], tables["integers"]
+    starts, lengths = lists["start"].astype(np.int64), lists["length"].astype(np.int64)
+    negative = np.concatenate([[0], np.cumsum(integers < 0)])
+    extents = [column for column in ("shape", "storage_shape") if column in (tensors.dtype.names or ())]
+    held = tensors["position"] != NO_DATA
+    if any((negative[starts + lengths] - negative[starts])[tensors[column][held]].any() for column in extents):
+        yield "a tensor with data has an extent below zero"
+    edges = np.stack([starts, starts + lengths], axis=1).reshape(-1)
+    product = np.where(lengths > 0, np.multiply.reduceat(np.append(integers, 1).astype(np.float64), edges)[::2], 1.0)
+    if (tensors["elements"] < 0).any():
+        yield "a tensor has fewer elements than none"
+    if "role" in (tensors.dtype.names or ()):
+        stored = np.where(tensors["storage_shape"] > 0, tensors["storage_shape"], tensors["shape"])
+        given = (tensors["role"] == ROLES["input"]) & (tensors["strides"] > 0) & (tensors["storage_shape"] == 0)
+        of, held = stored, held & ~given
+    else:
+        of = tensors["shape"]
+    if (product[of[held]] != tensors["elements"][held]).any():
+        yield "a tensor has another number of elements than its shape"
