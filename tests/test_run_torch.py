@@ -190,6 +190,34 @@ def test_torch_skips_the_rest_and_says_so(bundle, answered):
     assert report.origin["device"]["backend"] == "torch"
 
 
+def test_an_output_that_no_compute_mode_rounds_comes_from_inputs_as_they_are(tmp_path):
+    pytest.importorskip("torch")
+    from opgen.devices.torch import TorchDevice
+
+    fine, call = 1 + 2.0**-14, sample.CALLS["conv-hf32"]  # HFLOAT32 has 11 bits, and sums of 60 such numbers are exact
+    given = {name: np.full(call["args"][name]["shape"], fine, dtype=np.float32) for name in ("gradOutput", "input", "weight")}
+    with opgen.open(sample.write(tmp_path / "fine.h5", {"fine": call}, given={"fine": given})) as bundle:
+        found = TorchDevice("cpu").outputs(bundle["fine"])
+    assert found["gradBias"].tolist() == [60 * fine] * 4
+    assert found["gradInput"].max() == 4 * 3 * 3  # of ones: the rest is rounded away
+
+
+def test_torch_is_told_not_to_round_on_its_own():
+    torch = pytest.importorskip("torch")
+    from opgen.devices.torch import TorchDevice
+
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    wanted = {
+        (matmul, "allow_tf32"): False, (matmul, "allow_fp16_reduced_precision_reduction"): False,
+        (matmul, "allow_bf16_reduced_precision_reduction"): False, (cudnn, "allow_tf32"): False,
+        (cudnn, "benchmark"): False, (cudnn, "deterministic"): True,
+    }  # fmt: skip
+    for (place, switch), on in wanted.items():
+        setattr(place, switch, not on)
+    TorchDevice("cpu")
+    assert {(place, switch): getattr(place, switch) for place, switch in wanted} == wanted
+
+
 def test_torch_agrees_with_itself(bundle, answered, tmp_path):
     run(bundle, backend("torch"), tmp_path / "again.h5", device="cpu")
     assert not any("other bits" in note for note in opgen.diff(bundle, answered, again=[tmp_path / "again.h5"]).notes)
