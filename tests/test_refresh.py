@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -249,6 +250,47 @@ def test_a_changed_program_computes_every_case_again(fresh, pages, monkeypatch, 
     keys = [{one: entry.key for one, entry in found.lock.entries[page].items() if entry.key != "-"}
             for found in (fresh, again) for page in found.lock.entries]  # fmt: skip
     assert keys[0].keys() == keys[1].keys() and not set(keys[0].values()) & set(keys[1].values())
+
+
+DIGESTS = (refresh.kernel_digest, refresh.data_digest, refresh.code_digest)
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A copy of opgen, with its specs, that may be edited."""
+    folder = tmp_path_factory.mktemp("copy") / "opgen"
+    shutil.copytree(Path(opgen.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(specs_folder(), folder / "specs", dirs_exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def batch(pages):
+    return plan_suite(pages, "smoke").batches[0]
+
+
+@pytest.mark.parametrize(("file", "what"), [
+    ("specs/reflection_pad2d_backward.yaml", "spec"), ("specs/tables.yaml", "spec"),
+    ("specs/errata/reflection_pad2d_backward.yaml", "errata"), ("specs/errata/group_norm_backward.yaml", ""),
+    ("golden/reflection_pad2d_backward.py", "kernel"), ("golden/_axes.py", "kernel"), ("golden/group_norm_backward.py", ""),
+    ("numbers/recipes.py", "data"), ("computation/engine.py", "data"), ("model.py", "data"),
+    *((f"{name}/__init__.py", "code") for name in ("suites", "enumeration", "covering", "planning", "judge", "page", "language", "calls")),
+    ("yamlfile.py", "code"), ("resources.py", "code"), ("cli/refresh.py", ""),
+])  # fmt: skip
+def test_a_file_that_is_edited_changes_the_source_that_it_belongs_to(pages, batch, copy, monkeypatch, file, what):
+    """And the keys of cases where their data are made by it."""
+    monkeypatch.setattr(refresh, "_PACKAGE", copy)
+    monkeypatch.setattr(refresh, "specs_folder", lambda: copy / "specs")
+    for digest in DIGESTS:
+        monkeypatch.setattr(refresh, digest.__name__, digest.__wrapped__)
+    found = []
+    for edit in ("", "# edited\n"):
+        with open(copy / file, "a", encoding="utf-8") as text:
+            text.write(edit)
+        found.append((refresh.sources(*pages[0], "smoke", 0), refresh.keys_of(batch, 0)))
+    (before, keys), (after, others) = found
+    assert {name for name in before if before[name] != after[name]} == {what} - {""}
+    assert (keys != others) == (what in ("kernel", "data"))
 
 
 def test_a_page_that_is_gone_takes_its_cases_along(fresh, pages):
