@@ -361,6 +361,21 @@ def test_a_broken_spec_is_said_once_and_errata_are_not_held_against_it(tmp_path:
     assert shown.exit_code == 2 and "no such name 'Q'" in shown.stderr and str(errata) not in shown.stderr
 
 
+@pytest.mark.parametrize(("old", "new", "said"), [
+    ("groups: {kind: int32", "groups: {kind: int64", "another prototype than in specs/convolution_backward.ascend910b.yaml"),
+    ("judges: [ascend310p, ascend910]", "judges: [ascend310p]", "ascend910 is judged by no page; needed is exactly one (key 'judges')"),
+])  # fmt: skip
+def test_pages_of_one_operator_that_contradict_each_other_are_told(tmp_path: Path, old: str, new: str, said: str) -> None:
+    """A page that is given and the shipped one beside it."""
+    path = tmp_path / "convolution_backward.atlas.yaml"
+    text = (ROOT / "specs" / path.name).read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    shown = run("check", str(path))
+    assert shown.exit_code == 2 and "no problem" not in shown.stdout
+    assert any("aclnnConvolutionBackward" in line and line.endswith(said) for line in shown.stderr.splitlines()), shown.stderr
+
+
 def test_a_plan_is_held_against_its_spec(tmp_path: Path) -> None:
     path = tmp_path / "pool.yaml"
     plan = (ROOT / "cases" / "avg_pool2d_backward.yaml").read_text(encoding="utf-8")
