@@ -217,6 +217,16 @@ def test_a_worker_is_replaced_after_so_many_calls(run: Run, bundle: Bundle, monk
     assert [results.run_status for results in run(cases, fault=f"crash@{POOL}#3")] == [0, 0, "crash", 0, 0]
 
 
+def test_a_device_that_failed_once_is_asked_again_by_another_worker(run: Run, bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loopback counts calls from its beginning, so a worker that goes on would end at its third."""
+    started: list[process.Worker] = []
+    start = process.Worker.start
+    monkeypatch.setattr(process.Worker, "start", lambda self: started.append(self) or start(self))
+    cases = chosen(bundle, POOL, most=4)
+    results = run(cases, fault=f"kernel@{POOL}#2,crash@{POOL}#3")
+    assert [results[one].run_status for one in cases] == [0, 507011, 0, 507011] and len(started) == 2
+
+
 def test_a_device_that_does_not_come_back_ends_the_run_and_keeps_what_was_answered(
     bundle: Bundle, libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -217,6 +217,20 @@ def test_tables_that_contradict_each_other_are_named(
     assert all(line.startswith(f"{target}: ") for line in found)
 
 
+def test_data_that_the_first_block_does_not_name_are_refused(good: Path, tmp_path: Path) -> None:
+    whole = good.read_bytes()
+    target = tmp_path / "unnamed.h5"
+    assert len(data_ranges(whole)) > 1
+    for start, end in data_ranges(whole):
+        for line in (b"", b"data %d %d\n" % (start, end - 4096), b"data %d %d\n" % (start + 4096, end)):
+            block = whole[:4096].rstrip(b"\0").replace(b"data %d %d\n" % (start, end), line)
+            target.write_bytes(block.ljust(4096, b"\0") + whole[4096:])
+            resign(target)
+            with pytest.raises(BundleError, match="data/.* lies outside the data$"):
+                opgen.open(target)
+            assert len(verify(target)) == 1
+
+
 def resign(path: Path) -> None:
     """Make the first block agree with a file that was changed behind its back."""
     whole = bytearray(path.read_bytes())
