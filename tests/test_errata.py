@@ -328,6 +328,15 @@ def test_answers_have_at_most_two_codes() -> None:
     assert all(len(s.codes) <= 2 for e in erratafile.errata().values() for page in e.pages.values() for s in page.stages)
 
 
+@pytest.mark.parametrize(("code", "fatal"), [("561103", False), ("[0, 561103]", False), ("crash", True), ("[0, crash]", True)])
+def test_a_call_that_may_end_the_host_process_is_told(code: str, fatal: bool) -> None:
+    old = "code: [0, 561103]"
+    assert TEXT.count(old) == 1
+    known = erratafile.loads(TEXT.replace(old, f"code: {code}"), book(), "changed.yaml")
+    answers = answered(pad(), pad(gradOutput=tensor(0, 3, 6, 8)), pad(gradOutput=None), known=known)
+    assert answers.name(1) == "empty_gradient_batch" and answers.crashing.tolist() == [False, fatal, False]
+
+
 # page against library -------------------------------------------------------------------------------------------------
 def test_a_difference_names_the_entry_behind_it() -> None:
     calls = [
@@ -361,6 +370,16 @@ def test_page_and_library_differ_where_the_page_does_not_admit_each_code() -> No
             assert differs[row] == (not all(admitted)), (page, answers.codes(row))
             seen.add((page.bucket, answers.codes(row) == (0,), differs[row]))
     assert len(seen) > 8
+
+
+@pytest.mark.parametrize(("code", "differs"), [("161002", False), ("561103", False), ("crash", True), ("[161002, crash]", True)])
+def test_a_crash_differs_from_a_page_that_admits_any_error(code: str, differs: bool) -> None:
+    old = "code: 161002, rules: [left_below_width,"
+    assert TEXT.count(old) == 1
+    known = erratafile.loads(TEXT.replace(old, f"code: {code}, rules: [left_below_width,"), book(), "changed.yaml")
+    answers = answered(pad(padding=(4, 0, 1, 1)), known=known)
+    assert answers.name(0) == "padding_below_extents" and answers.judgement.codes(0) == ("any_error",)
+    assert library.differences(answers).differs.tolist() == [differs]
 
 
 def test_a_difference_without_an_entry_stands_out() -> None:
