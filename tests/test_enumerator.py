@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections import ChainMap
 from dataclasses import replace
+from itertools import compress
+from math import prod
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.covering import count
 from opgen.enumeration.aims import Aim
 from opgen.enumeration.enumerator import enumerate_calls
 from opgen.enumeration.levels import levels_of
 from opgen.judge.oracle import judge
-from opgen.model import FileError, TensorDesc
+from opgen.model import Call, FileError, TensorDesc
 from opgen.planning import constraints
 from opgen.planning.choices import Choices
-from opgen.planning.plan import load_plan
+from opgen.planning.plan import Tier, load_plan
 from opgen.resources import cases_folder
+from opgen.suites.budget import BYTES, affordable
 from opgen.suites.selection import Request, remarks
 from opgen.suites.suite import Suite, plan_suite
-from tests.suites import PAGES, page, plan, suite
+from tests.suites import PAGES, of_calls, page, plan, suite
 
 
 def with_tier(op: str, **changes):
@@ -135,6 +139,40 @@ def test_a_budget_in_bytes_leaves_cases_out() -> None:
     spec = page("reflection_pad2d_backward")
     made = plan_suite([(spec, with_tier(spec.op, bytes=200_000))], "standard")
     assert 0 < made.reports[spec.name].left_out < len(suite(spec.name).cases)
+
+
+def elements_of(call: Call) -> int:
+    return sum(prod(arg.shape) for arg in call.args.values() if isinstance(arg, TensorDesc))
+
+
+@pytest.fixture(scope="module")
+def plain() -> Call:
+    """A call with data and without views."""
+    cases = (case for case in suite("reflection_pad2d_backward").cases if case.phase == 2)
+    descs = ((case.call, [arg for arg in case.call.args.values() if isinstance(arg, TensorDesc)]) for case in cases)
+    return next(call for call, tensors in descs if all(desc.plain and prod(desc.shape) for desc in tensors))
+
+
+def test_a_budget_is_kept_to_the_case_and_to_the_byte(plain: Call) -> None:
+    """What breaks a rule costs nothing and comes first, then what that is compared with; a call that gets no data costs nothing."""
+    spec, size = page("reflection_pad2d_backward"), elements_of(plain)
+    table, one = from_calls(spec.api, spec.kinds, [plain] * 4), BYTES * size
+    asked = [
+        ({"bytes": 3 * one}, "abcd"), ({"bytes": 3 * one - 1}, "acd"), ({"bytes": 2 * one}, "acd"), ({"bytes": 2 * one - 1}, "cd"),
+        ({"bytes": one - 1}, "c"), ({"cases": 4}, "abcd"), ({"cases": 3}, "acd"), ({"cases": 2}, "cd"), ({"cases": 1}, "c"),
+        ({"bytes": 0, "elements": size}, "c"), ({"bytes": 0, "elements": size - 1}, "abcd"),
+    ]  # fmt: skip
+    for limits, kept in asked:
+        fits = affordable(table, ["valid", "valid", "invalid", "valid"], ["", "", "d", ""], list("abcd"), Tier("own", 1, **limits))
+        assert "".join(compress("abcd", fits)) == kept, limits
+
+
+def test_a_call_of_as_many_elements_as_may_be_has_data(plain: Call) -> None:
+    size = elements_of(plain)
+    fits, over = (of_calls([NamedCall("one", plain, {})], elements=most) for most in (size, size - 1))
+    assert ([case.phase for case in fits.cases], fits.without_data) == ([2], {})
+    assert ([case.phase for case in over.cases], len(over.batches)) == ([1], 0)
+    assert over.without_data == {"one": f"their tensors have more than {size - 1:,} elements in all"}
 
 
 def test_too_large_a_call_has_no_data() -> None:
