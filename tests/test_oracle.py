@@ -276,6 +276,14 @@ def test_a_product_that_the_page_says_nothing_of_is_told_no_line_of_another() ->
     assert [[b.at for b in one.breaks if b.rule == "gradOutput.dtype"] for one in said] == [[23], [None]]
 
 
+def test_a_break_of_several_relations_tells_the_line_of_the_first() -> None:
+    several = "mask: {kind: bool_array, at: {length: {mode: 42, divisor: 41}}, length: {mode: {1: 2}, divisor: {1: 2}}}"
+    spec = specfile.loads(TEXT.replace("mask: {kind: bool_array, length: [2]}", several))
+    wrong = [window(mask=(), mode=mode, divisor=divisor) for mode, divisor in ((1, 1), (0, 1), (1, 2), (0, 2))]
+    said = judge(spec, from_calls(spec.api, spec.kinds, wrong)).expectations()
+    assert [[b.at for b in one.breaks if b.rule == "mask.length"] for one in said] == [[42], [41], [42], []]
+
+
 @pytest.mark.parametrize("name", ["group_norm_backward", "convolution_backward.ascend910b"])
 def test_a_dtype_that_each_product_has_a_line_for_is_found_there(name: str) -> None:
     spec = SPECS[name]

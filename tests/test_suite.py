@@ -201,11 +201,11 @@ def test_plans_waste_no_covering_call(name: str) -> None:
 def test_a_condition_of_the_plan_marks_its_cases() -> None:
     spec = page("reflection_pad2d_backward")
     everything = replace(plan(spec.op), vacuous=(Vacuous("padLeft >= 0", "because it is so", ("left_below_width",)),))
-    cases = plan_suite([(spec, everything)], "smoke").cases
+    cases = plan_suite([(spec, everything)], "standard").cases
     marked = {case.id for case in cases if case.mistrusted == "because it is so"}
     limits = {case.id for case in cases if "at the limit of left_below_width" in case.intent.split("; ")}
     others = {case.id for case in cases if case.intent.count("at the limit of") > 1}
-    assert marked and marked == limits - others  # a case at another limit as well proves something there
+    assert marked and limits & others and marked == limits - others  # a case at another limit as well proves something there
 
 
 def test_no_gradient_of_a_recipe_but_zeros_is_zero() -> None:
