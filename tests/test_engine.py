@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -151,11 +152,34 @@ def test_chunks_are_neighbours_of_a_bounded_size(workers: int, small_suite: Suit
         held = [[len(batch.ids) * (batch.elements + engine.BESIDE) for batch in chunk] for chunk in chunks]
         sizes = list(map(sum, held))
         assert all(size <= most or len(chunk) == 1 for size, chunk in zip(sizes, chunks, strict=True))
-        left = [sum(min(size, most) for chunk in held[i:] for size in chunk) for i in range(len(held))]
-        shares = [most if workers == 1 else min(most, max(1 << 10, some // (engine.SHARE * workers))) for some in left]
-        assert all(one + other[0] > share for one, other, share in zip(sizes, held[1:], shares, strict=False))
+        assert workers > 1 or all(one + other[0] > most for (one, _), (_, other) in pairwise(zip(sizes, held, strict=True)))
         if most == 1 << 30:
             assert len(chunks) == 1 if workers == 1 else len(chunks) > engine.SHARE * workers and sizes[-1] < sizes[0] / 4
+
+
+def of_size(size: int) -> Batch:
+    plain = batch_of(sample.pad(), "grid", 1)
+    return replace(plain, elements=size - engine.BESIDE)
+
+
+@pytest.mark.parametrize(("workers", "most", "lengths"), [
+    (1, 60_000, [60]), (1, 59_999, [59, 1]), (1, 25_000, [25, 25, 10]), (1, 999, [1] * 60),
+    (2, 60_000, [10, 8, 7, 5, 5, 4, 3, 3, *[2] * 7, 1]), (2, 6_500, [6, 6, 6, 6, 6, 5, 4, 3, 3, *[2] * 7, 1]),
+    (10, 60_000, [2] * 30), (2, 1_500, [1] * 60),
+])  # fmt: skip
+def test_a_worker_takes_a_third_of_its_share_of_what_is_left(
+    workers: int, most: int, lengths: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "LEAST", 2_000)
+    monkeypatch.setattr(engine, "TOGETHER", most)
+    assert list(map(len, together([of_size(1_000)] * 60, workers))) == lengths
+
+
+def test_a_batch_that_is_larger_than_a_chunk_counts_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "LEAST", 2_000)
+    monkeypatch.setattr(engine, "TOGETHER", 12_000)
+    found = list(map(len, together([*[of_size(1_000)] * 24, of_size(10**9), *[of_size(1_000)] * 24], 2)))
+    assert found == [10, 8, 6, 1, 4, 3, *[2] * 8, 1]
 
 
 def test_what_a_view_holds_counts_and_so_does_a_case_of_nothing() -> None:
