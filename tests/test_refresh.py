@@ -252,7 +252,7 @@ def test_a_changed_program_computes_every_case_again(fresh, pages, monkeypatch, 
     assert keys[0].keys() == keys[1].keys() and not set(keys[0].values()) & set(keys[1].values())
 
 
-DIGESTS = (refresh.kernel_digest, refresh.data_digest, refresh.code_digest)
+DIGESTS = (sources.of_kernel, sources.of_data, sources.of_cases)
 
 
 @pytest.fixture(scope="module")
@@ -272,17 +272,17 @@ def batch(pages):
 @pytest.mark.parametrize(("file", "what"), [
     ("specs/reflection_pad2d_backward.yaml", "spec"), ("specs/tables.yaml", "spec"),
     ("specs/errata/reflection_pad2d_backward.yaml", "errata"), ("specs/errata/group_norm_backward.yaml", ""),
-    ("golden/reflection_pad2d_backward.py", "kernel"), ("golden/_axes.py", "kernel"), ("golden/group_norm_backward.py", ""),
+    ("golden/reflection_pad2d_backward.py", "kernel"), ("golden/_folding.py", "kernel"), ("golden/_winograd.py", ""), ("golden/group_norm_backward.py", ""),
     ("numbers/recipes.py", "data"), ("computation/engine.py", "data"), ("model.py", "data"),
     *((f"{name}/__init__.py", "code") for name in ("suites", "enumeration", "covering", "planning", "judge", "page", "language", "calls")),
     ("yamlfile.py", "code"), ("resources.py", "code"), ("cli/refresh.py", ""),
 ])  # fmt: skip
 def test_a_file_that_is_edited_changes_the_source_that_it_belongs_to(pages, batch, copy, monkeypatch, file, what):
     """And the keys of cases where their data are made by it."""
-    monkeypatch.setattr(refresh, "_PACKAGE", copy)
-    monkeypatch.setattr(refresh, "specs_folder", lambda: copy / "specs")
+    monkeypatch.setattr(sources, "_PACKAGE", copy)
+    monkeypatch.setattr(sources, "specs_folder", lambda: copy / "specs")
     for digest in DIGESTS:
-        monkeypatch.setattr(refresh, digest.__name__, digest.__wrapped__)
+        monkeypatch.setattr(sources, digest.__name__, digest.__wrapped__)
     found = []
     for edit in ("", "# edited\n"):
         with open(copy / file, "a", encoding="utf-8") as text:

@@ -59,17 +59,6 @@ def test_a_kernel_that_is_no_python_has_a_digest(tmp_path: Path) -> None:
     assert {path.name for path in sources._imported(tmp_path, "op")} == {"op.py"}
 
 
-@pytest.mark.parametrize(("program", "room"), [("of_data", "numbers"), ("of_data", "computation"), ("of_cases", "judge")])
-def test_programs_are_all_files_of_their_rooms(program: str, room: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*sources.DATA, *sources.CASES):
-        (shutil.copy if (PACKAGE / name).is_file() else shutil.copytree)(PACKAGE / name, tmp_path / name)
-    monkeypatch.setattr(sources, "_PACKAGE", tmp_path)
-    digest = getattr(sources, program).__wrapped__
-    before = digest()
-    (tmp_path / room / "more.py").write_text("", encoding="utf-8")
-    assert digest() != before
-
-
 def test_a_page_is_made_from_its_spec_the_tables_and_its_errata_whatever_their_file_is_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
