@@ -116,8 +116,8 @@ def test_a_view_outside_its_storage_is_refused(tmp_path: Path) -> None:
     case = Case("bad", Call("aclnnOne", "ascend910b", {"self": desc}), "call", "", VALID)
     with Writer(tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "FLOAT", 4)]])) as writer:
         writer.write(0, "self", "input", np.zeros(4, np.float32))
-    with opgen.open(tmp_path / "b.h5") as bundle, pytest.raises(BundleError, match="reaches elements 0 to 4 of 4"):
-        bundle[0].inputs["self"]
+    with pytest.raises(BundleError, match="b.h5: not a bundle that opgen wrote: a view leaves its data"):
+        opgen.open(tmp_path / "b.h5")
 
 
 @pytest.mark.parametrize("limit", [1, 1000, 1 << 20])

@@ -10,21 +10,28 @@ import json
 import os
 import random
 import resource
+import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
 import pytest
 import yaml
+from click.testing import CliRunner
 
 import opgen
 from opgen import yamlfile
+from opgen.bundle import container, opening
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.bundle.verify import verify
 from opgen.calls.jsonl import read_calls
 from opgen.calls.table import from_calls
+from opgen.cli import main
 from opgen.computation import engine
 from opgen.judge import erratafile
 from opgen.judge.oracle import judge
@@ -208,6 +215,65 @@ def test_bundles(tmp_path, small):
 
     good, _ = hammer(content, tmp_path / "x.h5", read)
     assert 0 < good < COUNT // 4
+
+
+def resealed(source: Path, target: Path, change: Callable[[dict[str, np.ndarray]], object]) -> None:
+    """A copy with changed tables, and with digests of them as if they had been written so."""
+    target.write_bytes(source.read_bytes())
+    file = opening.open_file(source, "bundle")
+    os.close(file.fd)
+    with h5py.File(source) as whole:
+        names = [name for name in (*file.tables, *(f"data/{one}" for one in whole["data"])) if whole[name].size]
+        offsets = {name: whole[name].id.get_offset() for name in names}
+    order = [name.decode() for name in file.tables["digests"]["table"].tolist()]
+    tables = {name: file.tables[name].copy() for name in order if name in file.tables}
+    change(tables)
+    skeleton = container.Skeleton(target, offsets, file.ranges, target.stat().st_size)
+    with open(target, "r+b", buffering=0) as raw:
+        for name, table in tables.items():
+            container.write_table(raw.fileno(), skeleton, name, table)
+    container.seal(skeleton, "bundle", container.digests(file.attributes, tables, file.strings))
+
+
+COMMANDS = (["inspect"], ["inspect", "--json"], ["verify"], ["unpack", "-o", "unpacked"], ["export", "npz", "-o", "npz"])
+
+
+def test_tables_under_digests_of_their_own(tmp_path, small, monkeypatch):
+    """Whoever writes a file writes its digests as well: numbers that stand for nothing are told, and no command dies of others."""
+    monkeypatch.chdir(tmp_path)
+    resealed(small / "small.h5", Path("x.h5"), lambda tables: None)
+    assert Path("x.h5").read_bytes() == (small / "small.h5").read_bytes()
+    with opgen.open("x.h5") as whole:
+        spots = [(name, column) for name, table in whole.tables.items() if name != "digests" for column in table.dtype.names or ("",)]
+    rng, sound = random.Random(9), 0
+    rng.shuffle(spots)
+    for turn in range(COUNT // 2):
+        name, column = spots[turn % len(spots)]
+        value = rng.choice((0, 1, 2, 7, 99, -1, "least", "most"))
+
+        def change(tables: dict[str, np.ndarray], name=name, column=column, value=value) -> None:
+            cells = tables[name][column] if column else tables[name]
+            some = slice(None) if rng.random() < 0.3 else rng.randrange(max(len(cells), 1))
+            if len(cells) and cells.dtype.kind in "iu":
+                info = np.iinfo(cells.dtype)
+                number = {"least": info.min, "most": info.max}.get(value, value)
+                cells[some] = min(max(number, info.min), info.max)
+            elif len(cells) and cells.dtype.kind == "S":
+                cells[some] = rng.choice((b"", b"\xff\xfe", b"x" * cells.dtype.itemsize))
+
+        resealed(small / "small.h5", Path("x.h5"), change)
+        what = (name, column, value)
+        if lines := verify("x.h5"):
+            assert all("Error" not in line for line in lines), (what, lines)
+        with suppress(*REFUSALS):
+            everything(Path("x.h5"))
+            sound += 1
+        for command, *options in COMMANDS:
+            shutil.rmtree("unpacked", ignore_errors=True)
+            shutil.rmtree("npz", ignore_errors=True)
+            told = CliRunner().invoke(main, [command, *options[: command == "export"], "x.h5", *options[command == "export" :]])
+            assert told.exit_code in (0, 1, 2) and "fault of opgen" not in told.output, (what, command, told.output)
+    assert COUNT // 40 < sound < COUNT // 2
 
 
 def test_verify_says_and_never_raises(tmp_path, small):

@@ -272,7 +272,8 @@ def batch(pages):
 @pytest.mark.parametrize(("file", "what"), [
     ("specs/reflection_pad2d_backward.yaml", "spec"), ("specs/tables.yaml", "spec"),
     ("specs/errata/reflection_pad2d_backward.yaml", "errata"), ("specs/errata/group_norm_backward.yaml", ""),
-    ("golden/reflection_pad2d_backward.py", "kernel"), ("golden/_folding.py", "kernel"), ("golden/_winograd.py", ""), ("golden/group_norm_backward.py", ""),
+    ("golden/reflection_pad2d_backward.py", "kernel"), ("golden/_folding.py", "kernel"),
+    ("golden/_winograd.py", ""), ("golden/group_norm_backward.py", ""),
     ("numbers/recipes.py", "data"), ("computation/engine.py", "data"), ("model.py", "data"),
     *((f"{name}/__init__.py", "code") for name in ("suites", "enumeration", "covering", "planning", "judge", "page", "language", "calls")),
     ("yamlfile.py", "code"), ("resources.py", "code"), ("cli/refresh.py", ""),
@@ -291,6 +292,16 @@ def test_a_file_that_is_edited_changes_the_source_that_it_belongs_to(pages, batc
     (before, keys), (after, others) = found
     assert {name for name in before if before[name] != after[name]} == {what} - {""}
     assert (keys != others) == (what in ("kernel", "data"))
+
+
+def test_a_lock_holds_what_any_id_and_any_release_say(fresh, tmp_path):
+    page, one = a_case_with_data(fresh.lock)
+    entry = fresh.lock.entries[page][one]
+    words = [f"a{blank}b 100%25 {blank}" for blank in " \t\n\r\v\f\x1c\x85\u2028\u3000"]
+    odd = {word: replace(entry, id=word, expectation=f"valid:0:|CANN {word}:161002") for word in words}
+    Lock(fresh.lock.sources, {page: odd}).write(tmp_path / "odd.lock")
+    found = read_lock(tmp_path / "odd.lock")
+    assert found.entries == {page: odd} and not found.altered
 
 
 def test_a_page_that_is_gone_takes_its_cases_along(fresh, pages):

@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 import opgen
@@ -134,6 +135,36 @@ def test_damaged_data_are_computed_again(suite: Suite, expected: bytes, tmp_path
     engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True, progress=told.append)
     assert (tmp_path / "suite.h5").read_bytes() == expected
     assert told[0] > first_phase  # what is not damaged is kept
+
+
+def test_what_stands_between_tensors_is_zero_again(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+    (tmp_path / "whole.h5").write_bytes(expected)
+    with opgen.open(tmp_path / "whole.h5") as whole:
+        rows = [row for case in whole for row in case.tensor_rows if row.has_data and row.elements]
+        spans = [whole.data.span(row.dtype, row.elements, row.position) for row in rows]
+        ends = [start + limit * kind.itemsize for kind, start, limit in whole.data.types.values()]
+    held = np.zeros(len(expected), dtype=bool)
+    for start, size in spans:
+        held[start : start + size] = True
+    behind = [start + size for start, size in spans if not held[start + size]]
+    between = [place for place in [*behind, *(end - 1 for end in ends)] if not held[place]]
+    left = stopped(suite, tmp_path / "suite.h5", 40)
+    content = bytearray(left.read_bytes())
+    assert len(between) > 100 and not any(content[place] for place in between)
+    for place in between:
+        content[place] = 7
+    left.write_bytes(content)
+    engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True)
+    assert (tmp_path / "suite.h5").read_bytes() == expected
+
+
+def test_a_link_is_no_file_to_go_on_with(suite: Suite, tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(b"somebody's")
+    partial(tmp_path / "suite.h5").symlink_to(tmp_path / "other")
+    for options in ({}, {"force": True}, {"resume": True}):
+        with pytest.raises(BundleError, match=r"suite.h5.partial: is no regular file, and nothing replaces it; name another"):
+            engine.write(suite, tmp_path / "suite.h5", HEADER, **options)
+    assert (tmp_path / "other").read_bytes() == b"somebody's"
 
 
 @pytest.mark.parametrize("content", [b"", b"opgen bundle", bytes(5000)], ids=["empty", "torn", "zeros"])

@@ -177,6 +177,12 @@ def test_changed_tables_are_found_even_with_a_new_first_block(good: Path, tmp_pa
     assert any("does not match its digest" in line for line in verify(target))
 
 
+def texts_of_nothing(file: h5py.File) -> None:
+    """In chunks that nobody wrote, and that take no room."""
+    del file["strings"]
+    file.create_dataset("strings", (60_000_000,), chunks=(1_000_000,), dtype=h5py.string_dtype())
+
+
 def cell(table: str, column: str, value: object, row: int = 0) -> Callable[[h5py.File], None]:
     """A change of one cell of a table; a function of the table makes the value."""
 
@@ -198,6 +204,7 @@ def cell(table: str, column: str, value: object, row: int = 0) -> Callable[[h5py
         (cell("cases", "tensors", lambda rows: rows["tensors"][-1] - 1, -1), "the tensors do not follow their cases"),
         (cell("cases", "id", lambda rows: rows["id"][0], 1), "two cases have the same id"),
         (lambda file: file.create_dataset("more", data=np.zeros(3)), "the tables are not those that have digests"),
+        (texts_of_nothing, "does not hold the 60000000 rows of strings"),
         (cell("tensors", "position", 10**6, 0), "overlap or lie outside their data"),
         (cell("tensors", "position", -64, 0), "overlap or lie outside their data"),
         (cell("tensors", "position", 1, 0), "are not aligned to 64 bytes"),

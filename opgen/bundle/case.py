@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from opgen.bundle.dtypes import ROLES, TEXTS, BundleError
+from opgen.bundle.dtypes import ROLES, TEXTS
 from opgen.bundle.tensorrow import TensorRow
 from opgen.model import Argument, Break, Call, Expectation, LibraryAnswer, TensorDesc, row_major
 
@@ -40,7 +40,7 @@ class Tensors(Mapping[str, np.ndarray]):
     def __getitem__(self, name: str) -> np.ndarray:
         row = self._rows[name]
         array = self._case.bundle.tensor(row)
-        return array if self._storage else _view(self._case, name, array, row)
+        return array if self._storage else _view(self._case, array, row)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
@@ -223,22 +223,16 @@ def _plain(value: Argument) -> Any:
     return plain
 
 
-def _view(case: CaseView, name: str, storage: np.ndarray, row: TensorRow) -> np.ndarray:
-    """The logical view of a tensor on its storage; BundleError where it would leave the storage."""
+def _view(case: CaseView, storage: np.ndarray, row: TensorRow) -> np.ndarray:
+    """The logical view of a tensor on its storage; a bundle whose views leave theirs is not opened."""
     shape = case.bundle.sequence(row.shape) or ()
     if row.is_whole:
         count = prod(shape)
-        if count <= len(storage):
-            return (storage if count == len(storage) else storage[:count]).reshape(shape)
-        raise BundleError(f"{case.id}: {name}: {len(storage)} elements are too few for {list(shape)}")
+        return (storage if count == len(storage) else storage[:count]).reshape(shape)
     strides = case.bundle.sequence(row.strides)
     if strides is None:
         strides = row_major(shape)
     if 0 in shape:
         return np.empty(shape, dtype=storage.dtype)
-    reach = [(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]
-    low, high = row.offset + sum(r for r in reach if r < 0), row.offset + sum(r for r in reach if r > 0)
-    if not 0 <= low <= high < len(storage):
-        raise BundleError(f"{case.id}: {name}: its view reaches elements {low} to {high} of {len(storage)}")
     steps = tuple(step * storage.itemsize if extent > 1 else 0 for extent, step in zip(shape, strides, strict=True))
     return np.lib.stride_tricks.as_strided(storage[row.offset :], shape, steps)

@@ -32,7 +32,7 @@ def refuse(path: str | Path, force: bool, remedy: str = "--force") -> None:
     if path.is_dir():
         raise BundleError(f"{path}: is a folder; name a file")
     for one in (path, partial(path)):
-        if one.exists() and not one.is_file():
+        if (one.exists() and not one.is_file()) or (one == partial(path) and one.is_symlink()):
             raise BundleError(f"{one}: is no regular file, and nothing replaces it; name another")
     if path.exists() and not force:
         raise BundleError(f"{path}: exists already; {remedy} replaces it")
@@ -70,7 +70,7 @@ class Claim:
 
     def _taken(self) -> bool:
         """Open and lock the unfinished file; False where its writer gave it another name, or removed it, in between."""
-        self.fd = os.open(self.partial, os.O_RDWR | os.O_CREAT, 0o666)
+        self.fd = os.open(self.partial, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
             fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

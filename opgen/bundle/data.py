@@ -36,6 +36,8 @@ class Data:
 
     def span(self, dtype: int, elements: int, position: int) -> tuple[int, int]:
         """Where stored elements lie in the file: the first byte, and how many. ValueError where that is outside the data."""
+        if dtype not in self.types:
+            raise ValueError("is of a dtype without data")
         kind, start, limit = self.types[dtype]
         if not 0 <= position <= limit - elements:
             raise ValueError("lies outside the data")

@@ -107,13 +107,12 @@ def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> Opened:
         if attributes.pop("complete") != 1:
             raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
         digest = attributes.pop("digest")
-        strings = [text.decode() for text in file["strings"][()].tolist()]
         tables, blobs = {}, {}
         names: list[str] = []
         file.visit(names.append)
         for name in names:
             item = file[name]
-            if not isinstance(item, h5py.Dataset) or name == "strings":
+            if not isinstance(item, h5py.Dataset):
                 continue
             if name.startswith("data/"):
                 dtype = name.removeprefix("data/")
@@ -121,8 +120,11 @@ def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> Opened:
                 blobs[dtype] = (start, item.size)
                 if item.size and (start, start + item.size * numpy_dtype(dtype).itemsize) not in ranges:
                     raise BundleError(f"{path}: damaged: {name} lies outside the data")
-            else:
+            elif item.chunks is not None or item.nbytes > os.fstat(fd).st_size:  # a few bytes may stand for more than memory holds
+                raise BundleError(f"{path}: damaged: it does not hold the {item.size} rows of {name}")
+            elif name != "strings":
                 tables[name] = _table(fd, item)
+        strings = [text.decode() for text in file["strings"][()].tolist()]
     if container.root_digest(tables["digests"]) != digest:
         raise BundleError(f"{path}: damaged: the root digest does not match")
     return Opened(path, fd, attributes, tables, strings, blobs, digest, ranges)

@@ -25,6 +25,8 @@ EVERY = 1.0
 _NEAR = 64
 """Rows that lie no further apart are written in one go, with those between them."""
 _NOTHING = bytes(DIGEST_SIZE)
+_WINDOW = 1 << 20
+"""Bytes that are looked at together."""
 
 
 class Journal:
@@ -96,6 +98,31 @@ def _copy(source: int, target: int, skeleton: Skeleton) -> None:
             container.write_at(target, piece, at)
             at += len(piece)
         at = end
+
+
+def clear(fd: int, skeleton: Skeleton, layout: Layout) -> None:
+    """Zero what stands between tensors and behind the last of a blob: no digest of a tensor tells what is there."""
+    ends = dict(skeleton.ranges)
+    for name in layout.blobs:
+        start, item = skeleton.offsets.get(f"data/{name}", 0), numpy_dtype(name).itemsize
+        if start not in ends:
+            continue
+        mine = layout.dtype == DTYPES[name]
+        first = start + layout.position[mine] * item
+        order = np.argsort(first, kind="stable")
+        begin, end = np.append(first[order], ends[start]), np.append(start, (first + layout.elements[mine] * item)[order])
+        for at in range(start, ends[start], _WINDOW):
+            window = np.empty(min(_WINDOW, ends[start] - at), dtype=np.uint8)
+            container.read_at(skeleton.path, fd, window, at)
+            near = slice(*np.searchsorted(end, (at, at + len(window))))
+            some = slice(max(near.start - 1, 0), near.stop)  # the gap that the window begins in, too
+            edges = np.zeros(len(window) + 1, dtype=np.int64)
+            np.add.at(edges, np.clip(end[some] - at, 0, len(window)), 1)
+            np.add.at(edges, np.clip(begin[some] - at, 0, len(window)), -1)
+            gaps = np.cumsum(edges[:-1]) > 0
+            if window[gaps].any():
+                window[gaps] = 0
+                container.write_at(fd, window, at)
 
 
 def intact(fd: int, skeleton: Skeleton, layout: Layout, digests: np.ndarray) -> np.ndarray:

@@ -11,7 +11,8 @@ from typing import TypeAlias
 import numpy as np
 
 from opgen.bundle.attributes import Columns
-from opgen.bundle.dtypes import ROLES, TEXTS, words_of
+from opgen.bundle.column import spread
+from opgen.bundle.dtypes import TEXTS, words_of
 from opgen.bundle.tensorrow import NO_DATA
 
 Tables: TypeAlias = Mapping[str, np.ndarray]
@@ -20,6 +21,7 @@ _TEXTS = {
     "cases": ("library_release", *TEXTS), "breaks": ("rule", "clause", "found"), "results": ("status_word", "run_status_word", "error"),
 }  # fmt: skip
 _LISTS = {"cases": ("codes", "library_codes"), "tensors": ("shape", "strides", "storage_shape")}
+_OTHER = "a tensor has another number of elements than its shape"
 _ARRAYS = [number for kind, number in Columns.KINDS.items() if kind.endswith("array")]
 
 
@@ -124,23 +126,33 @@ def _ids(ids: list[bytes]) -> Iterator[str]:
 
 
 def _shapes(tables: Tables) -> Iterator[str]:
-    """Data of tensors with extents below zero, or of another number of elements than their shape has."""
+    """Data of tensors with extents below zero, or of another number of elements than their shape has, and views that leave them."""
     tensors, lists, integers = tables["tensors"], tables["lists"], tables["integers"]
     starts, lengths = lists["start"].astype(np.int64), lists["length"].astype(np.int64)
+    tensors = tensors[tensors["position"] != NO_DATA]
     negative = np.concatenate([[0], np.cumsum(integers < 0)])
-    extents = [column for column in ("shape", "storage_shape") if column in (tensors.dtype.names or ())]
-    held = tensors["position"] != NO_DATA
-    if any((negative[starts + lengths] - negative[starts])[tensors[column][held]].any() for column in extents):
-        yield "a tensor with data has an extent below zero"
+    below = negative[starts + lengths] - negative[starts] > 0
     edges = np.stack([starts, starts + lengths], axis=1).reshape(-1)
     product = np.where(lengths > 0, np.multiply.reduceat(np.append(integers, 1).astype(np.float64), edges)[::2], 1.0)
-    if (tensors["elements"] < 0).any():
-        yield "a tensor has fewer elements than none"
-    if "role" in (tensors.dtype.names or ()):
-        stored = np.where(tensors["storage_shape"] > 0, tensors["storage_shape"], tensors["shape"])
-        given = (tensors["role"] == ROLES["input"]) & (tensors["strides"] > 0) & (tensors["storage_shape"] == 0)
-        of, held = stored, held & ~given
-    else:
-        of = tensors["shape"]
-    if (product[of[held]] != tensors["elements"][held]).any():
-        yield "a tensor has another number of elements than its shape"
+    shape, elements = tensors["shape"], tensors["elements"]
+    if (elements < 0).any() or below[shape].any():
+        yield "a tensor with data has fewer elements than none"
+    if "role" not in (tensors.dtype.names or ()):
+        if (product[shape] != elements).any():
+            yield _OTHER
+        return
+    strides, storage, offset = tensors["strides"], tensors["storage_shape"], tensors["offset"]
+    plain = (strides == 0) & (offset == 0)
+    whole = np.where(storage > 0, storage, shape)
+    if (product[whole] != elements)[plain | (storage > 0)].any():
+        yield _OTHER
+    given = np.flatnonzero(strides)
+    if (lengths[strides[given]] != lengths[shape[given]]).any():
+        yield "a tensor with data has strides of another rank"
+    at, within = spread(lengths[shape[given]])
+    steps = (integers[starts[shape[given]][at] + within] - 1.0) * integers[starts[strides[given]][at] + within]
+    low, high = offset.astype(np.float64), offset + np.maximum(product[shape] - 1, 0)
+    low[given] += np.bincount(at, np.minimum(steps, 0), len(given))
+    high[given] = offset[given] + np.bincount(at, np.maximum(steps, 0), len(given))
+    if ((low < 0) | (high >= elements))[product[shape] > 0].any():
+        yield "a view leaves its data"

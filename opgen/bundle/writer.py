@@ -60,6 +60,7 @@ class Writer:
                 skeleton = container.create(path_now, "bundle", self.header, found.tables, found.strings, layout.blobs, request)
                 if begun:
                     skeleton, digests = resuming.adopt(self._claim, skeleton, request, found.tables)
+                    resuming.clear(self._claim.fd, skeleton, layout)
                     self._done = resuming.intact(self._claim.fd, skeleton, layout, digests[found.tensor_row])
                     intact = found.tensor_row[self._done]
                     found.tables["tensors"]["digest"][intact] = digests[intact]

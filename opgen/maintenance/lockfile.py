@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import quote, unquote
 
 from opgen.bundle.claim import write_text
 from opgen.model import Case, FileError, Problem
@@ -52,8 +53,8 @@ class Entry:
 
     @property
     def line(self) -> str:
-        """The line of the lock."""
-        return " ".join((self.id, self.key, self.inputs, self.goldens, self.bounds, self.expectation))
+        """The line of the lock. Blanks, and ends of lines, stand there as they do in an address."""
+        return " ".join(map(_word, (self.id, self.key, self.inputs, self.goldens, self.bounds, self.expectation)))
 
 
 @dataclass
@@ -132,13 +133,18 @@ def _digest(entries: Iterable[Entry]) -> str:
     return hashlib.blake2b("\n".join(sorted(entry.line for entry in entries)).encode()).hexdigest()[:DIGEST]
 
 
+def _word(text: str) -> str:
+    return re.sub(r"[\s%]", lambda one: quote(one[0], safe=""), text)
+
+
 def _add(lock: Lock, page: str, words: list[str]) -> str:
     """Add the words of a line to a page of a lock; what is wrong with them, or an empty text."""
     if len(words) != 6 or not page:
         return "expects 'page NAME ...' or: id key inputs goldens bounds expectation"
     if not all(_DIGEST.match(word) for word in words[1:5]):
         return f"expects digests of {DIGEST} hexadecimal digits, or -"
-    if words[0] in lock.entries[page]:
-        return f"the case {words[0]} stands twice"
-    lock.entries[page][words[0]] = Entry(*words)
+    one = Entry(*map(unquote, words))
+    if one.id in lock.entries[page]:
+        return f"the case {one.id} stands twice"
+    lock.entries[page][one.id] = one
     return ""

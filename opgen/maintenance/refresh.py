@@ -193,7 +193,8 @@ def _measured(result: Refreshed, pages: Sequence[tuple[Spec, Plan]], tier: str, 
             for i, one in enumerate(some.ids):
                 old = bundle[one].golden
                 pairs = [(stack[i], old[name]) for (name, role), stack in arrays.items() if role == "golden" and name in old]
-                far[one] = max((_ulps(new, was) for new, was in pairs if new.shape == was.shape), default=0)
+                if len(pairs) == len(old) and all(new.shape == was.shape for new, was in pairs):
+                    far[one] = max((_ulps(new, was) for new, was in pairs), default=0)
     return [replace(c, ulp=far.get(c.case)) if c.what == "golden" else c for c in result.changes]
 
 
