@@ -21,7 +21,7 @@ from opgen.page.rulefields import WITHOUT_CODE
 from opgen.page.spec import KINDS
 from opgen.page.specfile import PAGE, ROUNDINGS
 from opgen.page.specfile import TOP as SPEC_TOP
-from opgen.planning.plan import PIN_KEYS, ROLES, STRONGEST, TIER_KEYS, VACUOUS_KEYS
+from opgen.planning.plan import MOST_FACTORS, PIN_KEYS, ROLES, STRONGEST, TIER_KEYS, VACUOUS_KEYS
 from opgen.planning.plan import TOP as PLAN_TOP
 
 Schema = dict[str, Any]
@@ -153,7 +153,7 @@ def plan() -> Schema:
         "axes": {**mapping({"anyOf": [values, axis]}), "minProperties": 1},
         "let": mapping(let),
         "roles": mapping({"enum": list(ROLES)}),
-        "factors": {"type": "integer", "minimum": 1},
+        "factors": {"type": "integer", "minimum": 1, "maximum": MOST_FACTORS},
         "vacuous": {"type": "array", "items": closed({key: entry[key] for key in VACUOUS_KEYS}, ("when", "why"))},
         "tiers": {**mapping(tier, "^(" + "|".join(TIERS) + ")$"), "minProperties": 1},
         "pinned": {"type": "array", "items": closed({key: pin[key] for key in PIN_KEYS}, ("id", "why", "args"))},

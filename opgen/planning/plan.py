@@ -22,6 +22,8 @@ from opgen.planning.handwritten import pinned_call, vacuous
 from opgen.resources import cases_folder
 from opgen.yamlfile import Document, Location, did_you_mean, read
 
+MOST_FACTORS = 16
+"""Tensors that one term may multiply; group norm multiplies four."""
 TOP = ("op", "axes", "let", "roles", "factors", "vacuous", "tiers", "pinned")
 """The keys of a plan file."""
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -136,8 +138,8 @@ class _Loader:
         for id_ in {pin.id for pin in pinned if [p.id for p in pinned].count(pin.id) > 1}:
             self.doc.problem(("pinned",), "is the id of two pinned cases; rename one", id_)
         factors = self.data.get("factors", 2)
-        if type(factors) is not int or factors < 1:
-            self.doc.problem(("factors",), f"expects how many tensors one term multiplies, not {factors!r}")
+        if type(factors) is not int or not 1 <= factors <= MOST_FACTORS:
+            self.doc.problem(("factors",), f"expects how many tensors one term multiplies, 1 to {MOST_FACTORS}, not {str(factors)[:40]}")
         told = tuple(vacuous(self.doc, i, body) for i, body in enumerate(self.entries("vacuous")))
         lets = self.mapping("let")
         misspelt = any(did_you_mean(key, ("op", "axes", "let")) for key in self.data if key not in TOP)
