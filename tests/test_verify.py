@@ -198,8 +198,8 @@ def cell(table: str, column: str, value: object, row: int = 0) -> Callable[[h5py
     ("change", "message"),
     [
         (cell("lists", "start", 10**6, -1), "a list reaches beyond the integers"),
-        (cell("tensors", "shape", 10**6), "tensors: a shape is none of the "),
-        (cell("tensors", "strides", 10**6), "tensors: a strides is none of the "),
+        (cell("tensors", "shape", 10**6), "tensors: shape names none of the "),
+        (cell("tensors", "strides", 10**6), "tensors: strides names none of the "),
         (cell("cases", "first_tensor", 3, 1), "the tensors do not follow their cases"),
         (cell("cases", "tensors", lambda rows: rows["tensors"][-1] - 1, -1), "the tensors do not follow their cases"),
         (cell("cases", "id", lambda rows: rows["id"][0], 1), "two cases have the same id"),

@@ -72,7 +72,7 @@ def _references(tables: Tables, strings: int) -> Iterator[str]:
         known += [(name, "case", len(tables["cases"]), "cases") for name in tables if name.startswith("attributes/")]
     for name, column, count, what in known:
         if name in tables and column in (tables[name].dtype.names or ()) and _beyond(tables[name][column], count):
-            yield f"{name}: a {column} is none of the {count} {what}"
+            yield f"{name}: {column} names none of the {count} {what}"
 
 
 def _beyond(column: np.ndarray, count: int) -> bool:
@@ -113,7 +113,7 @@ def _attributes(tables: Tables) -> Iterator[str]:
     for number, op in ops.items():
         mine = cases["attributes_row"][cases["op"] == number]
         if len(mine) and _beyond(mine, len(tables[f"attributes/{op}"])):
-            yield f"cases: an attributes_row is none of the {len(tables[f'attributes/{op}'])} of {op}"
+            yield f"cases: attributes_row names none of the {len(tables[f'attributes/{op}'])} rows of {op}"
     if not allowed[cases["op"][tensors["case"]], tensors["name"]].all():
         yield "a tensor is no parameter of its case's API"
 
