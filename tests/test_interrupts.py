@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -36,6 +37,7 @@ def end(suite: engine.Suite, path: Path, prepare: Callable[[], object], workers:
     """How a process ends that writes after ``prepare``; None where it does not."""
 
     def write() -> None:
+        sys.settrace(None)  # what measures the tests takes a lock of its own, and an interrupt that comes then leaves it locked
         signal.signal(signal.SIGINT, signal.default_int_handler)
         prepare()
         try:

@@ -54,8 +54,11 @@ def _words(tables: Tables) -> Iterator[str]:
     for name, table in tables.items():
         for column in table.dtype.names or ():
             if words := words_of(table.dtype[column]):
-                for number in sorted(set(np.unique(table[column]).tolist()) - set(words)):
-                    yield f"{name}: {number} is no {column}"
+                cells = table[column]
+                counts = np.bincount(cells.view(f"u{cells.itemsize}"))  # of one byte or two: many times as fast as to sort them
+                for number in np.flatnonzero(counts).astype(f"u{cells.itemsize}").view(cells.dtype).tolist():
+                    if number not in words:
+                        yield f"{name}: {number} is no {column}"
 
 
 def _references(tables: Tables, strings: int) -> Iterator[str]:
