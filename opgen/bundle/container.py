@@ -1,14 +1,16 @@
 """The file itself: a checked first block, HDF5 tables, and pre-sized blobs of data.
 
 Bundles and results files are both written here. The file is made at its full size first; tables and data
-are then plain bytes at known offsets, and HDF5 is needed only for the skeleton and for the last flag.
+are then plain bytes at known offsets, and HDF5 is needed only for the skeleton and for the last flag. Blobs come first, so that
+they can be written before the tables are made.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -29,7 +31,6 @@ FIELD = (37, 69)
 PAGE = 4096
 """Bytes; datasets of so many and more begin at a multiple, and a blob has a multiple."""
 
-_OPTIONS: dict[str, Any] = {"libver": ("v110", "v110"), "locking": False}
 _LARGEST_READ = 1 << 30
 UNKNOWN = "0" * 32
 """What stands for the digest of a file that is not whole yet."""
@@ -54,33 +55,25 @@ def create(
     tables: Mapping[str, np.ndarray],
     strings: list[str],
     blobs: Mapping[str, int],
-    request: str = "",
 ) -> Skeleton:
     """Write the skeleton of a file of ``kind`` (``bundle`` or ``results``) with its texts, nothing else.
-
-    ``request`` says in the first block, until the file is sealed, what it is to become.
 
     ``tables`` gives types and sizes, ``blobs`` the elements per dtype. Every dataset is contiguous and
     allocated at once, so all offsets are known and nothing moves later.
     """
+    return describe(begin(path, kind, attributes, blobs), kind, tables, strings)
+
+
+def begin(path: Path, kind: str, attributes: Mapping[str, Any], blobs: Mapping[str, int]) -> Skeleton:
+    """Make a file of a header and pre-sized blobs, which can be written from now on; :func:`describe` adds what tells of them."""
     offsets: dict[str, int] = {}
     ranges: list[tuple[int, int]] = []
-    shapes = {**tables, "digests": np.empty(len(tables) + 2, dtype=digests_dtype(tables))}
-    texts = sum(len(text.encode()) + _TEXT for text in strings) + _HEADERS
-    data = sum(table.nbytes for table in shapes.values()) + sum(elements * numpy_dtype(name).itemsize for name, elements in blobs.items())
-    _find_room(path, texts, texts + data)
-    with held_back(), h5py.File(
-        path, "w", userblock_size=FIRST_BLOCK, alignment_threshold=PAGE, alignment_interval=PAGE, **_OPTIONS
-    ) as file:
+    _find_room(path, 0, _HEADERS, sum(elements * numpy_dtype(name).itemsize for name, elements in blobs.items()))
+    with _hdf5(path, "w", userblock_size=FIRST_BLOCK) as file:
         for name, value in attributes.items():
             file.attrs[name] = heading.stored(value)
         file.attrs.create("complete", 0, dtype="u1")
         file.attrs.create("digest", UNKNOWN.encode(), dtype=h5py.string_dtype("ascii", 64))
-        file.create_dataset("strings", data=np.array(strings, dtype=object), dtype=h5py.string_dtype())
-        for name, table in shapes.items():
-            made = _dataset(file, name, h5py.h5t.py_create(table.dtype, logical=True), len(table))
-            if len(table):
-                offsets[name] = made.get_offset()
         for name, elements in blobs.items():
             item = numpy_dtype(name).itemsize
             size = -(-elements * item // PAGE) * PAGE
@@ -89,20 +82,53 @@ def create(
             if size:
                 offsets[f"data/{name}"] = made.get_offset()
                 ranges.append((offsets[f"data/{name}"], offsets[f"data/{name}"] + size))
-    made_size = path.stat().st_size
-    skeleton = Skeleton(path, offsets, tuple(ranges), made_size)
-    with open(path, "r+b") as raw:
-        raw.write(first_block(kind, skeleton, request))
-    return skeleton
+    return _headed(Skeleton(path, offsets, tuple(ranges), 0), kind)
 
 
-def _find_room(path: Path, texts: int, size: int) -> None:
-    """OSError where a file of about this size has no room, of which HDF5 writes the texts: late, and where it cannot, the whole
-    program ends there."""
+def describe(skeleton: Skeleton, kind: str, tables: Mapping[str, np.ndarray], strings: list[str], request: str = "") -> Skeleton:
+    """Add texts, places for tables, and the first block, to a file that was begun.
+
+    ``request`` says in the first block, until the file is sealed, what it is to become.
+    """
+    offsets = dict(skeleton.offsets)
+    shapes = {**tables, "digests": np.empty(len(tables) + 2, dtype=digests_dtype(tables))}
+    texts = sum(len(text.encode()) + _TEXT for text in strings) + _HEADERS
+    _find_room(skeleton.path, skeleton.size, texts, sum(table.nbytes for table in shapes.values()))
+    with _hdf5(skeleton.path, "r+") as file:
+        file.create_dataset("strings", data=np.array(strings, dtype=object), dtype=h5py.string_dtype())
+        for name, table in shapes.items():
+            made = _dataset(file, name, h5py.h5t.py_create(table.dtype, logical=True), len(table))
+            if len(table):
+                offsets[name] = made.get_offset()
+    return _headed(replace(skeleton, offsets=offsets), kind, request)
+
+
+def _headed(skeleton: Skeleton, kind: str, request: str = "") -> Skeleton:
+    """With the size that the file has now, which its first block tells from here on."""
+    whole = replace(skeleton, size=skeleton.path.stat().st_size)
+    with open(skeleton.path, "r+b") as raw:
+        raw.write(first_block(kind, whole, request))
+    return whole
+
+
+@contextmanager
+def _hdf5(path: Path, mode: str, **more: Any) -> Iterator[h5py.File]:
+    with held_back(), h5py.File(
+        path, mode, libver=("v110", "v110"), locking=False, alignment_threshold=PAGE, alignment_interval=PAGE, **more
+    ) as file:
+        yield file
+
+
+def _find_room(path: Path, start: int, own: int, size: int) -> None:
+    """OSError where a file has no room behind ``start`` for so many bytes of HDF5's own, and about ``size`` more.
+
+    HDF5 writes its own late, and where it cannot, the whole program ends there.
+    """
     with open(path, "r+b" if path.exists() else "w+b", buffering=0) as raw:
-        raw.truncate(size)
-        write_at(raw.fileno(), bytes(texts), 0)
-        raw.truncate(0)
+        raw.truncate(start)
+        raw.truncate(start + own + size)
+        write_at(raw.fileno(), bytes(own), start)
+        raw.truncate(start)
 
 
 def digests_dtype(names: Iterable[str]) -> np.dtype:
@@ -155,7 +181,7 @@ def seal(skeleton: Skeleton, kind: str, table: np.ndarray) -> str:
     digest = root_digest(table)
     with open(skeleton.path, "r+b", buffering=0) as raw:
         write_table(raw.fileno(), skeleton, "digests", table)
-    with held_back(), h5py.File(skeleton.path, "r+", **_OPTIONS) as file:
+    with _hdf5(skeleton.path, "r+") as file:
         file.attrs.modify("digest", np.bytes_(digest.encode()))
         file.attrs.modify("complete", np.uint8(1))
     with open(skeleton.path, "r+b") as raw:

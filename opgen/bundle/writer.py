@@ -15,6 +15,7 @@ from opgen.bundle.claim import Claim, one_line
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.layout import Layout
 from opgen.bundle.resuming import Journal
+from opgen.bundle.tables import Tables
 from opgen.model import Case
 
 
@@ -24,7 +25,8 @@ class Writer:
     Tensors come in any order, by case or by block, here or through :meth:`port` in another process.
     Leaving the block normally finishes the file and gives it its name; leaving it by an exception removes
     what was written, or, with ``keep``, leaves ``<name>.partial`` where anything was. ``resume``, with ``keep``, goes on from such
-    a file. Raises BundleError, before anything is written if ``path`` cannot be.
+    a file. ``late``: tables are made with the first tensors that come, while other processes are at work. Raises BundleError, before
+    anything is written if ``path`` cannot be.
     """
 
     def __init__(
@@ -38,35 +40,28 @@ class Writer:
         outputs: Mapping[str, Collection[str]] | None = None,
         keep: bool = False,
         resume: bool = False,
+        late: bool = False,
     ) -> None:
         self.path = Path(path)
         self.layout = layout
         self.header = heading.header(header, heading.own("bundle"))
-        self._tables = tables.build(cases, layout, outputs)
-        self._ids = [case.id for case in cases]
-        if len(set(self._ids)) != len(self._ids):
-            raise BundleError(f"{self.path}: two cases have the id {_repeated(self._ids)!r}")
+        self._cases = cases
+        self._outputs = outputs
+        self._tables: Tables | None = None
+        ids = [case.id for case in cases]
+        if len(set(ids)) != len(ids):
+            raise BundleError(f"{self.path}: two cases have the id {_repeated(ids)!r}")
         self._done = np.zeros(len(layout.case), dtype=bool)
         self._keep = keep
-        self._journal = Journal(self._tables.tables["tensors"])
         self._claim: Claim | None = Claim(self.path, layout.bytes, force)
         leftover.refuse(self._claim, force, bundles=not keep)
         try:
             with one_line(self.path):
-                found = self._tables
-                request = container.root_digest(container.digests(self.header, found.tables, found.strings)) if keep else ""
                 begun = resume and resuming.begun(self._claim)
                 path_now = self._claim.fresh if begun else self._claim.partial
-                skeleton = container.create(path_now, "bundle", self.header, found.tables, found.strings, layout.blobs, request)
-                if begun:
-                    skeleton, digests = resuming.adopt(self._claim, skeleton, request, found.tables)
-                    resuming.clear(self._claim.fd, skeleton, layout)
-                    self._done = resuming.intact(self._claim.fd, skeleton, layout, digests[found.tensor_row])
-                    intact = found.tensor_row[self._done]
-                    found.tables["tensors"]["digest"][intact] = digests[intact]
-                self._skeleton = skeleton
-                for name, table in found.tables.items():
-                    container.write_table(self._claim.fd, self._skeleton, name, table)
+                self._skeleton = container.begin(path_now, "bundle", self.header, layout.blobs)
+                if begun or not late:
+                    self._describe(begun)
         except BaseException:
             self._claim.fresh.unlink(missing_ok=True)
             if resume:
@@ -75,6 +70,24 @@ class Writer:
             self.abort()
             raise
         self._blocks = self.port()
+
+    def _describe(self, begun: bool = False) -> Tables:
+        """Make the tables, unless they are there, and write them; ``begun``: over those of the file that is gone on from."""
+        if self._tables is not None:
+            return self._tables
+        claim, found = self._open(), tables.build(self._cases, self.layout, self._outputs)
+        request = container.root_digest(container.digests(self.header, found.tables, found.strings)) if self._keep else ""
+        skeleton = container.describe(self._skeleton, "bundle", found.tables, found.strings, request)
+        if begun:
+            skeleton, digests = resuming.adopt(claim, skeleton, request, found.tables)
+            resuming.clear(claim.fd, skeleton, self.layout)
+            self._done = resuming.intact(claim.fd, skeleton, self.layout, digests[found.tensor_row])
+            intact = found.tensor_row[self._done]
+            found.tables["tensors"]["digest"][intact] = digests[intact]
+        for name, table in found.tables.items():
+            container.write_table(claim.fd, skeleton, name, table)
+        self._skeleton, self._tables, self._journal = skeleton, found, Journal(found.tables["tensors"])
+        return found
 
     def __enter__(self) -> Writer:
         return self
@@ -120,12 +133,14 @@ class Writer:
 
     def accept(self, rows: np.ndarray, digests: np.ndarray) -> None:
         """Take note of tensors that are in the file: layout rows and digests, as :meth:`Blocks.write` returns them."""
-        changed = self._tables.tensor_row[rows]
-        self._tables.tables["tensors"]["digest"][changed] = digests
-        self._done[rows] = True
-        self._journal.note(changed)
-        if self._journal.due:
-            self._journal.write(self._open().fd, self._skeleton.offsets["tensors"])
+        with one_line(self.path):
+            found = self._describe()
+            changed = found.tensor_row[rows]
+            found.tables["tensors"]["digest"][changed] = digests
+            self._done[rows] = True
+            self._journal.note(changed)
+            if self._journal.due:
+                self._journal.write(self._open().fd, self._skeleton.offsets["tensors"])
 
     def close(self) -> None:
         """Finish: tables, digests, ``complete``, the name. BundleError if a planned tensor never came."""
@@ -135,7 +150,7 @@ class Writer:
                 raise BundleError(f"{self.path}: not complete: {self._missing()}")
             with one_line(self.path):
                 self._blocks.close()
-                found = self._tables
+                found = self._describe()
                 container.write_table(claim.fd, self._skeleton, "tensors", found.tables["tensors"])
                 digests = container.digests(self.header, found.tables, found.strings)
                 self.digest = container.seal(self._skeleton, "bundle", digests)
@@ -171,7 +186,7 @@ class Writer:
     def _missing(self) -> str:
         rows = np.flatnonzero(~self._done)
         first = rows[0]
-        case, name = self._ids[self.layout.case[first]], self.layout.names[self.layout.name[first]]
+        case, name = self._cases[self.layout.case[first]].id, self.layout.names[self.layout.name[first]]
         return f"{len(rows)} tensors were never written, the first is {name} of {case}"
 
 

@@ -146,6 +146,7 @@ def _quantum(inputs: Inputs, parts: Parts, out: str) -> float | None:
 
 def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> None:
     """Store the goldens and bounds of outputs that are written in the same formats."""
+    outputs = sorted(outputs, key=lambda one: one.golden.size)  # short ones stand together
     arrays, names, golden, magnitude, share, depth, quantum, gain, free = zip(*outputs, strict=True)
     sizes, chain = [one.size for one in golden], chain_of(dtype, None, rounded_to)
     sums = Sums(joined(golden), joined(magnitude), None if share[0] is None else joined(share))

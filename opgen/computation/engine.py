@@ -24,7 +24,7 @@ from opgen.numbers.arrays import Array
 from opgen.suites.batch import Batch
 from opgen.suites.suite import Suite
 
-TOGETHER = 1 << 20
+TOGETHER = 1 << 19
 """Elements of the tensors of batches that are computed together, at most: the more, the less numpy asks per tensor."""
 SHARE = 3
 """A chunk is at most one part in so many of what is left for each of several workers: chunks shrink, and all end together."""
@@ -88,7 +88,9 @@ def write(
     ``progress`` is told of cases that are done. Whatever stops this leaves ``<path>.partial``, which ``resume`` goes on from.
     """
     _keep_memory()
-    with Writer(path, header, suite.cases, layout(suite), force=force, outputs=suite.outputs, keep=True, resume=resume) as writer:
+    with Writer(
+        path, header, suite.cases, layout(suite), force=force, outputs=suite.outputs, keep=True, resume=resume, late=True
+    ) as writer:
         tell = progress or (lambda cases: None)
         waiting = _waiting(suite.batches, writer.written)
         tell(len(suite.cases) - _cases(waiting))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[Any]
 
-_BLOCK = 1 << 15
+BLOCK = 1 << 15
 """Elements of a block: 256 KiB of float64."""
 
 
@@ -36,18 +36,14 @@ def joined(arrays: Sequence[Array]) -> Array:
 
 def blocks(total: int) -> Iterator[slice]:
     """Cuts a range into pieces so small that scratch of their size stays in cache."""
-    for start in range(0, total, _BLOCK):
-        yield slice(start, min(start + _BLOCK, total))
+    for start in range(0, total, BLOCK):
+        yield slice(start, min(start + BLOCK, total))
 
 
-def in_blocks(function: Callable[..., Array], kind: npt.DTypeLike, first: Array, *others: Array) -> Array:
-    """Apply a function of equally long arrays a block at a time, as 1-D arrays.
-
-    The arrays are read as float64; those without axes reach the function as they are. The result has the first one's shape.
-    """
-    arrays = [np.asarray(array, dtype=np.float64) for array in (first, *others)]
-    flat = [array.reshape(-1) if array.ndim else array for array in arrays]
-    result = np.empty(first.size, dtype=kind)
+def in_blocks(function: Callable[[Array], Array], kind: npt.DTypeLike, values: Array) -> Array:
+    """Apply a function of 1-D arrays of float64 a block at a time; the result has the shape of ``values``."""
+    flat = np.asarray(values, dtype=np.float64).reshape(-1)
+    result = np.empty(flat.size, dtype=kind)
     for piece in blocks(result.size):
-        result[piece] = function(*(array[piece] if array.ndim else array for array in flat))
-    return result.reshape(first.shape)
+        result[piece] = function(flat[piece])
+    return result.reshape(values.shape)

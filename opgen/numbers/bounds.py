@@ -8,17 +8,20 @@ subnormals, which a device may flush to zero. Every step is rounded up, so the b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from opgen.numbers.arrays import Array, in_blocks
+from opgen.numbers.arrays import BLOCK, Array, blocks
 from opgen.numbers.formats import DTYPES, FORMATS, Format
 from opgen.numbers.rounding import binade, rounded
 
+ALONE = 1 << 12
+"""Elements of an output from which on it gains nothing from company."""
 _UP = 1.0 + 2.0**-40  # more than all float64 roundings of one evaluation here
 
 
@@ -100,28 +103,57 @@ class Limits:
         exact, ours = (np.where(np.isnan(self.quantum), 0.0, 2.0**digits * self.quantum) for digits in (form.digits, 53))
         return [1.0 + 2.0 * own, own, grown, flush, exact, ours, np.where(self.quantum >= form.min_normal, exact, 0.0)]
 
-    def spread(self, numbers: Sequence[Array], total: int) -> list[Array]:
-        """A column per real number, of which there are ``total``; without axes where it is the same for all outputs."""
-        counts = self.sizes * (total // max(int(self.sizes.sum()), 1))
-        return [np.repeat(column, counts) if (column != column[0]).any() else column[0] for column in numbers]
+    def pieces(self) -> Iterator[tuple[slice, slice]]:
+        """Short pieces of all elements, and the outputs that each is of: part of a long one, or as many short ones as have room."""
+        first = start = end = 0
+        for at, size in enumerate(self.sizes.tolist()):
+            if first < at and (size >= ALONE or end + size - start > BLOCK):
+                yield slice(start, end), slice(first, at)
+                first, start = at, end
+            if size >= ALONE:
+                for piece in blocks(size):
+                    yield slice(end + piece.start, end + piece.stop), slice(at, at + 1)
+                first, start = at + 1, end + size
+            end += size
+        if start < end:
+            yield slice(start, end), slice(first, len(self.sizes))
+
+    def spread(self, numbers: Array, outputs: slice) -> list[Array]:
+        """The ``numbers`` (kinds, outputs) of some outputs, a column per kind, with one for each element; without axes where it is the
+        same for all."""
+        first, *others = numbers.T[outputs]
+        if not others:
+            return list(first)
+        some, counts = numbers[:, outputs], self.sizes[outputs]
+        several = (some[:, 1:] != some[:, :1]).any(axis=1).tolist()
+        return [np.repeat(column, counts) if more else column[0] for column, more in zip(some, several, strict=True)]
 
 
 def bounds(chain: Chain, sums: Sums, limits: Limits) -> Array:
     """:func:`bound` of several outputs that are written in the same formats, all at once: small ones cost less together."""
-    kind = np.complex64 if np.iscomplexobj(sums.golden) else np.float32
-    golden, magnitude, share = sums.parts
     with np.errstate(all="ignore"):  # Inf and NaN are meant
         numbers = limits.numbers(chain.sum)
         steps = chain.bound_of_sum if chain.keeps(numbers) else chain.bound
-        return in_blocks(steps, np.float32, golden, magnitude, share, *limits.spread(numbers, golden.size)).view(kind)
+        found = _in_pieces(steps, np.float32, sums, limits, numbers)
+    return found.view(np.complex64) if np.iscomplexobj(sums.golden) else found
 
 
 def certain_overflows(chain: Chain, sums: Sums, limits: Limits) -> Array:
     """Where every correct device returns Inf although the golden is finite: keep the golden as Inf there, bound 0."""
-    golden, magnitude, share = sums.parts
     with np.errstate(all="ignore"):
-        numbers = limits.spread(limits.numbers(chain.sum), golden.size)
-        return in_blocks(chain.certain_overflow, np.bool_, golden, magnitude, share, *numbers)
+        return _in_pieces(chain.certain_overflow, np.bool_, sums, limits, limits.numbers(chain.sum))
+
+
+def _in_pieces(steps: Callable[..., Array], kind: npt.DTypeLike, sums: Sums, limits: Limits, numbers: Sequence[Array]) -> Array:
+    """What ``steps`` makes of all real numbers, in pieces whose scratch stays in cache."""
+    golden, magnitude, share = sums.parts
+    if np.iscomplexobj(sums.golden):
+        limits = replace(limits, sizes=2 * limits.sizes)
+    result, table = np.empty(golden.size, dtype=kind), np.array(numbers)
+    for piece, outputs in limits.pieces():
+        columns = limits.spread(table, outputs)
+        result[piece] = steps(golden[piece], magnitude[piece], share[piece] if share.ndim else share, *columns)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
