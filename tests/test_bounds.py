@@ -189,7 +189,7 @@ def test_overflow() -> None:
     golden = np.array([65000.0, 65519.99, 65520.01, -1e6, 3e38])
     limit = bound(golden, np.abs(golden), 64, "FLOAT16")
     assert np.isfinite(limit[0]) and np.isinf(limit[1:]).all()
-    sums, limits = Sums(golden, np.abs(golden)), Limits.of([golden.size], [64], [None], [1.0])
+    sums, limits = Sums([golden], [np.abs(golden)]), Limits.of([golden.size], [64], [None], [1.0])
     assert certain_overflows(chain_of("FLOAT16", None, None), sums, limits).tolist() == [False, False, False, True, True]
     assert not certain_overflows(chain_of("BFLOAT16", None, None), sums, limits).any()
     assert np.isinf(bound(np.array([1.0]), np.array([1e39]), 64, "FLOAT"))  # partial sums may overflow
@@ -365,19 +365,20 @@ def test_the_same_in_rational_numbers(output: str, accumulator: str | None, thro
 def test_outputs_that_are_bounded_together_are_bounded_as_each_alone(output: str) -> None:
     """Both ways of writing the sums down: the short one, and the one for data that may be flushed, overflow or are rounded."""
     unit = 1 + 1j if DTYPES[output].complex else 1
-    for low, count in ((0, (1, 5, 3)), (-140, (7, 2)), (0, (4,)), (0, (0, 2))):
+    long = bounds.ALONE
+    for low, count in ((0, (1, 5, 3)), (-140, (7, 2)), (0, (4,)), (0, (0, 2)), (0, (0,)), (0, (3, long, 5)), (-140, (9 * long, long - 1))):
         goldens = [RNG.normal(size=size) * 2.0 ** RNG.integers(low, 12, size) * unit for size in count]
         sizes = [np.abs(golden.real) * 3 + np.abs(golden.imag) * 1j * (unit != 1) for golden in goldens]
         sizes = [size if unit != 1 else size.real for size in sizes]
         rows = [(golden.size, depth, quantum, gain) for golden, depth, quantum, gain in
                 zip(goldens, (900, 7, 1), (None, 2.0**-20, 2.0**-135), (1.0, 5.0, 1.0), strict=False)]  # fmt: skip
-        sums = Sums(np.concatenate(goldens), np.concatenate(sizes))
-        together = bounds.bounds(chain_of(output, None, None), sums, Limits.of(*zip(*rows, strict=True)))
+        together = bounds.bounds(chain_of(output, None, None), Sums(goldens, sizes), Limits.of(*zip(*rows, strict=True)))
         alone = [bound(golden, size, depth, output, quantum=quantum, gain=gain)
                  for golden, size, (_, depth, quantum, gain) in zip(goldens, sizes, rows, strict=True)]  # fmt: skip
         assert together.dtype == DTYPES[DTYPES[output].bound].numpy and np.array_equal(together, np.concatenate(alone))
         if len(count) > 1 and all(count):
-            one_for_all = bounds.bounds(chain_of(output, None, None), sums, Limits.of([len(sums.golden)], *([one] for one in rows[0][1:])))
+            sums = Sums([np.concatenate(goldens)], [np.concatenate(sizes)])
+            one_for_all = bounds.bounds(chain_of(output, None, None), sums, Limits.of([sum(count)], *([one] for one in rows[0][1:])))
             assert not np.array_equal(together, one_for_all)
 
 

@@ -16,11 +16,11 @@ from opgen.computation.inputs import SMALL, Inputs, fill
 from opgen.computation.inputs import Arrays as Arrays
 from opgen.computation.kernels import Parts
 from opgen.numbers.arrays import Array, joined
-from opgen.numbers.bounds import Limits, Sums, bounds, certain_overflows, chain_of
+from opgen.numbers.bounds import Limits, Sums, bounded, certain_overflows, chain_of
 from opgen.numbers.exact import golden_exact, magnitude_exact
 from opgen.numbers.formats import DTYPES
 from opgen.numbers.readings import as_far_apart, share, without_subnormals
-from opgen.numbers.rounding import kept_in, stored
+from opgen.numbers.rounding import kept_in
 from opgen.suites.batch import Batch
 
 
@@ -149,18 +149,26 @@ def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> No
     outputs = sorted(outputs, key=lambda one: one.golden.size)  # short ones stand together
     arrays, names, golden, magnitude, share, depth, quantum, gain, free = zip(*outputs, strict=True)
     sizes, chain = [one.size for one in golden], chain_of(dtype, None, rounded_to)
-    sums = Sums(joined(golden), joined(magnitude), None if share[0] is None else joined(share))
-    goldens = stored(sums.golden + 0.0, DTYPES[dtype].golden)  # never -0
-    limits = bounds(chain, sums, Limits.of(sizes, depth, quantum, gain))
-    lost = ~np.isfinite(sums.golden)
+    sums = Sums(golden, magnitude, None if share[0] is None else share)
+    goldens = np.empty(sum(sizes), dtype=DTYPES[DTYPES[dtype].golden].numpy)
+    limits = np.empty(len(goldens), dtype=np.complex64 if sums.complex else np.float32)
+    kept, found, finite = _reals(goldens), _reals(limits), True
+    for place, values, limit in bounded(chain, sums, Limits.of(sizes, depth, quantum, gain)):
+        kept[place], found[place] = values + 0.0, limit  # never -0
+        finite = finite and bool(np.isfinite(values).all())
+    over = np.zeros(len(goldens), dtype=bool)
     if dtype == "FLOAT16" and (np.abs(goldens) > 60000).any():  # whether what is only kept in FLOAT16 overflows, nobody says
         over = certain_overflows(chain, sums, Limits.of(sizes, depth, [None] * len(sizes), [1.0] * len(sizes)))
         goldens[over], limits[over] = np.copysign(np.inf, goldens[over]), 0
-        lost |= over
-    if lost.any():
-        lost &= ~np.isnan(sums.magnitude)  # what a NaN comes into is NaN, however it is computed
+    if not finite or over.any():
+        lost = (over | ~np.isfinite(joined(golden))) & ~np.isnan(joined(magnitude))  # what a NaN comes into is NaN, however computed
         limits[lost & np.repeat(free, sizes)] = np.inf
     at = 0
     for to, name, one, size in zip(arrays, names, golden, sizes, strict=True):
         shape, cut = one.shape, slice(at, at := at + size)
         to[name, "golden"], to[name, "bound"] = goldens[cut].reshape(shape), limits[cut].reshape(shape)
+
+
+def _reals(array: Array) -> Array:
+    """The real numbers of an array, which for complex ones are two each."""
+    return array.view(array.real.dtype)

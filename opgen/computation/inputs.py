@@ -147,7 +147,8 @@ def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
     numbers, compute = first.numbers[name], first.batch.compute
     dtype = numbers.slot.dtype
     storage = stored(flat, dtype)
-    flat = storage.astype(DTYPES[dtype].wide)  # a value too large for storage is Inf there
+    if name in first.batch.given:
+        flat = storage.astype(DTYPES[dtype].wide)  # a value too large for storage is Inf there; those that are drawn are exact
     seen = in_compute(flat, dtype, compute)
     subnormal = not (numbers.normal and name not in first.batch.given) and has_subnormals(flat, compute)
     at = 0

@@ -14,9 +14,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from opgen.numbers.arrays import BLOCK, Array, blocks
+from opgen.numbers.arrays import BLOCK, Array, blocks, joined
 from opgen.numbers.formats import DTYPES, FORMATS, Format
 from opgen.numbers.rounding import binade, rounded
 
@@ -63,22 +62,27 @@ def bound(
     """
     if share is not None and np.iscomplexobj(golden) and not np.iscomplexobj(share):
         share = share * (1 + 1j)  # a real share counts for both parts
-    sums = Sums(golden.reshape(-1), magnitude.reshape(-1), None if share is None else share.reshape(-1))
+    sums = Sums([golden], [magnitude], None if share is None else [share])
     limits = Limits.of([golden.size], [depth], [quantum], [gain])
     return bounds(chain_of(output, accumulator, through), sums, limits).reshape(golden.shape)
 
 
 class Sums(NamedTuple):
-    """Outputs one after the other, flat, each as :func:`bound` takes it."""
+    """Outputs one after the other, each as :func:`bound` takes it; all or none have shares."""
 
-    golden: Array
-    magnitude: Array
-    share: Array | None = None
+    golden: Sequence[Array]
+    magnitude: Sequence[Array]
+    share: Sequence[Array] | None = None
 
     @property
-    def parts(self) -> list[Array]:
-        """All three as real numbers."""
-        return [np.zeros(()) if array is None else np.ascontiguousarray(array).view(np.float64) for array in self]
+    def complex(self) -> bool:
+        """Whether each element is two real numbers."""
+        return np.iscomplexobj(self.golden[0])
+
+    @property
+    def reals(self) -> list[list[Array]]:
+        """All three as real numbers, flat; no shares are a 0 for all."""
+        return [[np.ascontiguousarray(one).reshape(-1).view(np.float64) for one in arrays or ()] for arrays in self]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +107,21 @@ class Limits:
         exact, ours = (np.where(np.isnan(self.quantum), 0.0, 2.0**digits * self.quantum) for digits in (form.digits, 53))
         return [1.0 + 2.0 * own, own, grown, flush, exact, ours, np.where(self.quantum >= form.min_normal, exact, 0.0)]
 
-    def pieces(self) -> Iterator[tuple[slice, slice]]:
-        """Short pieces of all elements, and the outputs that each is of: part of a long one, or as many short ones as have room."""
+    def pieces(self) -> Iterator[tuple[slice, slice, slice]]:
+        """Short pieces of all elements, with the outputs that each is of, and which of their elements: some of a long output's, or all
+        of as many short ones as have room."""
         first = start = end = 0
         for at, size in enumerate(self.sizes.tolist()):
             if first < at and (size >= ALONE or end + size - start > BLOCK):
-                yield slice(start, end), slice(first, at)
+                yield slice(start, end), slice(first, at), slice(None)
                 first, start = at, end
             if size >= ALONE:
                 for piece in blocks(size):
-                    yield slice(end + piece.start, end + piece.stop), slice(at, at + 1)
+                    yield slice(end + piece.start, end + piece.stop), slice(at, at + 1), piece
                 first, start = at + 1, end + size
             end += size
         if start < end:
-            yield slice(start, end), slice(first, len(self.sizes))
+            yield slice(start, end), slice(first, len(self.sizes)), slice(None)
 
     def spread(self, numbers: Array, outputs: slice) -> list[Array]:
         """The ``numbers`` (kinds, outputs) of some outputs, a column per kind, with one for each element; without axes where it is the
@@ -130,30 +135,41 @@ class Limits:
 
 
 def bounds(chain: Chain, sums: Sums, limits: Limits) -> Array:
-    """:func:`bound` of several outputs that are written in the same formats, all at once: small ones cost less together."""
+    """:func:`bound` of several outputs that are written in the same formats, all at once: small ones cost less together. Flat."""
+    found = np.empty(limits.sizes.sum(), dtype=np.complex64 if sums.complex else np.float32)
     with np.errstate(all="ignore"):  # Inf and NaN are meant
-        numbers = limits.numbers(chain.sum)
-        steps = chain.bound_of_sum if chain.keeps(numbers) else chain.bound
-        found = _in_pieces(steps, np.float32, sums, limits, numbers)
-    return found.view(np.complex64) if np.iscomplexobj(sums.golden) else found
+        for place, _, limit in bounded(chain, sums, limits):
+            found.view(np.float32)[place] = limit
+    return found
+
+
+def bounded(chain: Chain, sums: Sums, limits: Limits) -> Iterator[tuple[slice, Array, Array]]:
+    """The same piece by piece, while it stays in cache: a slice of all real numbers, their goldens, their bounds."""
+    numbers = limits.numbers(chain.sum)
+    return _in_pieces(chain.bound_of_sum if chain.keeps(numbers) else chain.bound, sums, limits, numbers)
 
 
 def certain_overflows(chain: Chain, sums: Sums, limits: Limits) -> Array:
-    """Where every correct device returns Inf although the golden is finite: keep the golden as Inf there, bound 0."""
+    """Where every correct device returns Inf although the golden, which is real, is finite: keep it as Inf there, bound 0. Flat."""
+    found = np.empty(limits.sizes.sum(), dtype=bool)
     with np.errstate(all="ignore"):
-        return _in_pieces(chain.certain_overflow, np.bool_, sums, limits, limits.numbers(chain.sum))
+        for place, _, over in _in_pieces(chain.certain_overflow, sums, limits, limits.numbers(chain.sum)):
+            found[place] = over
+    return found
 
 
-def _in_pieces(steps: Callable[..., Array], kind: npt.DTypeLike, sums: Sums, limits: Limits, numbers: Sequence[Array]) -> Array:
-    """What ``steps`` makes of all real numbers, in pieces whose scratch stays in cache."""
-    golden, magnitude, share = sums.parts
-    if np.iscomplexobj(sums.golden):
+def _in_pieces(
+    steps: Callable[..., Array], sums: Sums, limits: Limits, numbers: Sequence[Array]
+) -> Iterator[tuple[slice, Array, Array]]:
+    """Pieces of all real numbers, their goldens, and what ``steps`` makes of them."""
+    golden, magnitude, share = sums.reals
+    if sums.complex:
         limits = replace(limits, sizes=2 * limits.sizes)
-    result, table = np.empty(golden.size, dtype=kind), np.array(numbers)
-    for piece, outputs in limits.pieces():
-        columns = limits.spread(table, outputs)
-        result[piece] = steps(golden[piece], magnitude[piece], share[piece] if share.ndim else share, *columns)
-    return result
+    table, nothing = np.array(numbers), np.zeros(())
+    for place, some, within in limits.pieces():
+        values = joined(golden[some])[within]
+        moved = joined(share[some])[within] if share else nothing
+        yield place, values, steps(values, joined(magnitude[some])[within], moved, *limits.spread(table, some))
 
 
 @dataclass(frozen=True, slots=True)
