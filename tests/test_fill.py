@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 import hashlib
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from opgen.numbers import fill, slot
 from opgen.numbers.fill import Streams, draw, draw_alike, keys
 from opgen.numbers.formats import DTYPES, format_of
 from opgen.numbers.recipes import RECIPES, applies, quantum
-from opgen.numbers.rounding import is_tie, rounded
+from opgen.numbers.rounding import is_tie, rounded, stored
 from opgen.numbers.slot import Slot, grid_bits
 
 PAIRS = [
@@ -139,6 +139,16 @@ def test_representable(recipe: str, storage: str, compute: str) -> None:
             assert (values.view(np.float64) != 0).all()
         if role == "scale":
             assert (values.real > 0).all()
+
+
+@pytest.mark.parametrize("limits", [(0.1, 0.3), (-1e-7, 1e-7), (1e5, 1e10), (-3.3, 1e38), (0.0, 1e300), (1e-320, 1e-310)])
+@pytest.mark.parametrize("recipe", [name for name, recipe in RECIPES.items() if not recipe.gradient.planted])
+def test_storage_holds_what_is_drawn_from_any_range(recipe: str, limits: tuple[float, float]) -> None:
+    """So that data are computed with as they are drawn: what is read back from storage has the same bits."""
+    for (storage, compute), role in product(PAIRS, ("gradient", "operand", "centre", "scale")):
+        with np.errstate(over="ignore", under="ignore"):
+            values = draw(recipe, keys(0, ["a"]), Slot("x", (99,), storage, compute, 64, role, range=limits))
+            assert stored(values, storage).astype(DTYPES[storage].wide).tobytes() == values.tobytes()
 
 
 @given(st.integers(1, 2**22), st.sampled_from(PAIRS[:7]), st.sampled_from([1, 2, 4]))

@@ -147,8 +147,8 @@ def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
     numbers, compute = first.numbers[name], first.batch.compute
     dtype = numbers.slot.dtype
     storage = stored(flat, dtype)
-    if name in first.batch.given:
-        flat = storage.astype(DTYPES[dtype].wide)  # a value too large for storage is Inf there; those that are drawn are exact
+    if name in first.batch.given or RECIPES[first.batch.recipe].draw(numbers.slot.role).planted:
+        flat = storage.astype(DTYPES[dtype].wide)  # a value too large for storage is Inf there; all others that are drawn are exact
     seen = in_compute(flat, dtype, compute)
     subnormal = not (numbers.normal and name not in first.batch.given) and has_subnormals(flat, compute)
     at = 0
