@@ -17,11 +17,14 @@ import yaml
 from yaml.composer import Composer
 
 from opgen.model import FileError, Problem
+from opgen.textfile import read_text
 
 Key: TypeAlias = str | int
 Location: TypeAlias = tuple[Key, ...]
 T = TypeVar("T")
 
+MAX_BYTES = 1 << 24
+"""Bytes of a document that is read."""
 MAX_VALUES = 200_000
 """More values than any honest file holds; an alias bomb stops here."""
 MAX_LEVELS = 40
@@ -115,14 +118,7 @@ def did_you_mean(word: object, known: Any) -> str:
 
 def read(path: Path, shown: str | None = None, days: bool = False) -> Document:
     """Read one YAML file, ``days`` as :func:`parse` does; raises :class:`FileError` where it is no YAML at all or cannot be opened."""
-    file = shown or str(path)
-    try:
-        text = path.read_bytes().decode()
-    except UnicodeDecodeError as error:
-        raise FileError([Problem(file, None, "", f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}")]) from None
-    except OSError as error:
-        raise FileError([Problem(file, None, "", f"cannot be read: {error.strerror or error}")]) from None
-    return parse(text, file, days)
+    return parse(read_text(path, shown, MAX_BYTES), shown or str(path), days)
 
 
 def parse(text: str, file: str = "<text>", days: bool = False) -> Document:

@@ -21,11 +21,11 @@ KNOWS = {
     "cli": "report repro adequacy maintenance interop diff verdict devices mutants "
            "computation bundle suites judge page calls resources terminal model __init__",
     "pytest_plugin": "verdict devices model __init__",
-    "report": "adequacy maintenance verdict bundle numbers judge terminal model",
+    "report": "adequacy maintenance verdict bundle numbers judge textfile terminal model",
     "repro": "diff verdict devices computation bundle suites planning numbers judge page language calls model",
     "adequacy": "diff verdict mutants computation bundle golden suites enumeration "
                 "covering planning numbers judge page language calls model __init__",
-    "maintenance": "computation bundle suites planning numbers judge page calls yamlfile resources model",
+    "maintenance": "computation bundle suites planning numbers judge page calls yamlfile textfile resources model",
     "interop": "bundle page language calls yamlfile model",
     "diff": "verdict bundle calls model",
     "verdict": "bundle golden numbers judge page calls yamlfile model",
@@ -43,7 +43,8 @@ KNOWS = {
     "page": "language calls yamlfile resources model",
     "language": "calls yamlfile",
     "calls": "yamlfile resources model",
-    "yamlfile": "model",
+    "yamlfile": "textfile model",
+    "textfile": "model",
     "resources": "",
     "terminal": "",
     "model": "",
@@ -61,7 +62,7 @@ STRANGERS = {
 }
 """Who must not know of whom, not even through others."""
 
-SHARED = {"page", "language", "calls", "yamlfile", "resources", "model"}
+SHARED = {"page", "language", "calls", "yamlfile", "textfile", "resources", "model"}
 """What judge and maker share: the page, and calls as a table."""
 
 ONLY_IN = {

@@ -15,14 +15,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from opgen.calls.collection import no_collection
 from opgen.calls.plain import CallFault, Memory, make_call, new_memory
-from opgen.model import Call, FileError, Problem
+from opgen.model import Call, FileError, Problem, size
 
 MOST_PROBLEMS = 50
 """Bad lines that are reported; after so many the rest of a file is not read."""
+LONGEST_LINE = 1 << 24
+"""Characters of a line, about: no call has so many."""
 _DECODER = json.JSONDecoder()
 _BYTE_ORDER_MARK = "\ufeff"
 _NOTHING: Mapping[str, Any] = {}
@@ -81,15 +83,23 @@ def _lines(source: str | Path) -> Iterator[str]:
             return
         stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8")  # whatever the locale: as a file is read
         try:
-            yield from stream
+            yield from _short(stream)
         finally:
             stream.detach()
     elif str(source).endswith(".gz"):
         with gzip.open(source, "rt", encoding="utf-8") as stream:
-            yield from stream
+            yield from _short(stream)
     else:
         with open(source, encoding="utf-8") as stream:
-            yield from stream
+            yield from _short(stream)
+
+
+def _short(stream: TextIO) -> Iterator[str]:
+    """The lines of a text; OSError at one that has no end, before it takes all memory."""
+    while line := stream.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise OSError(f"a line of more than {size(LONGEST_LINE)}")
+        yield line
 
 
 def parse_call(

@@ -18,6 +18,7 @@ from urllib.parse import quote, unquote
 from opgen.bundle.claim import write_text
 from opgen.model import Case, FileError, Problem
 from opgen.suites.sources import DIGEST
+from opgen.textfile import read_text
 
 T = TypeVar("T")
 
@@ -102,10 +103,7 @@ def _codes(codes: Iterable[int | str]) -> str:
 
 def read_lock(path: Path) -> Lock:
     """Read a lock; raises FileError naming every line that is none."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError([Problem(str(path), None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}")]) from None
+    lines = read_text(path).removeprefix("\ufeff").splitlines()
     if not lines or lines[0] != HEAD:
         text = f"is no lock of this version; the first line must read '{HEAD}'. {ANEW}"
         raise FileError([Problem(str(path), 1, "", text)])

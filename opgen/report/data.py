@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from opgen.model import FileError, Problem, Verdict
+from opgen.textfile import read_text
 from opgen.verdict.outcome import Finding, Report
 
 FORMAT, VERSION = "opgen report", 1
@@ -41,9 +42,7 @@ def text(report: Report) -> str:
 def read(path: str | Path) -> Report:
     """A report that was written as JSON; FileError for anything else."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError([Problem(str(path), None, "", f"cannot be read: {error.strerror}")]) from None
+        data = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise FileError([Problem(str(path), None, "", f"is no JSON: {error}")]) from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:

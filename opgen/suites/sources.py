@@ -21,7 +21,7 @@ DIGEST = 10
 DATA = ("numbers", "computation", "model.py")
 """Where inputs, goldens and bounds are made of cases."""
 CASES = (
-    "suites", "enumeration", "covering", "planning", "judge", "page", "language", "calls", "yamlfile.py", "resources.py"
+    "suites", "enumeration", "covering", "planning", "judge", "page", "language", "calls", "yamlfile.py", "textfile.py", "resources.py"
 )  # fmt: skip
 """Where it is decided which cases there are and what is expected of them."""
 
