@@ -89,14 +89,12 @@ class Layout:
         alike = Column.of([raw[start * width : end * width] for start, end in pairwise([0, *ends.tolist()])])
         form = Column.of(alike.number[sets].tolist()).number  # in the order of the first case of each
         case, within = spread(counts[sets])
-        kind, elements = columns[(ends - counts)[sets][case] + within].T
+        kind, elements = columns.T.take((ends - counts)[sets][case] + within, axis=1)
         name, role, dtype = np.array(
             [(number, ROLES[role], DTYPES[dtype]) for number, (_, role, dtype) in zip(names.number.tolist(), kinds, strict=True)],
             dtype=np.int64,
         ).reshape(-1, 3).T.take(kind, axis=1)  # fmt: skip
-        rank = np.empty(len(sets), dtype=np.int64)
-        rank[np.argsort(form, kind="stable")] = np.arange(len(sets))
-        position, blobs = _positions(dtype, elements, rank[case])
+        position, blobs = _positions(dtype, elements, _order(form, counts[sets]))
         return cls(
             len(sets), tuple(names.values), form, case.astype(np.uint32), name.astype(np.int32), role.astype(np.int8),
             dtype.astype(np.int8), elements.copy(), position, blobs,
@@ -146,18 +144,26 @@ def _extents(rows: Sequence[tuple[Any, ...]], case: Callable[[int], int]) -> np.
     return np.fromiter(extents, dtype=np.int64, count=len(extents))
 
 
-def _positions(dtype: np.ndarray, elements: np.ndarray, rank: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
-    """Position of every row in the blob of its dtype, in the order of ``rank``; and the blobs' elements."""
+def _order(form: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The rows of all cases, of which each has ``counts``, with those of cases of one form behind each other."""
+    cases = np.argsort(form, kind="stable")
+    case, within = spread(counts[cases])
+    order: np.ndarray = (np.cumsum(counts) - counts)[cases][case] + within
+    return order
+
+
+def _positions(dtype: np.ndarray, elements: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
+    """Position of every row in the blob of its dtype, in this ``order``; and the blobs' elements."""
     position = np.zeros(len(elements), dtype=np.int64)
     blobs: dict[str, int] = {}
-    known = set(np.unique(dtype).tolist())
+    kinds = dtype[order]
+    known = set(np.flatnonzero(np.bincount(kinds)).tolist())
     for name in stored_dtypes():
         number = DTYPES[name]
         if number not in known:
             continue
         known.discard(number)
-        rows = np.flatnonzero(dtype == number)
-        rows = rows[np.argsort(rank[rows], kind="stable")]
+        rows = order[kinds == number]
         ends = np.cumsum(room(elements[rows], numpy_dtype(name).itemsize))
         position[rows] = np.concatenate([[0], ends[:-1]])
         blobs[name] = int(ends[-1])
