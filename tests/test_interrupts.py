@@ -10,19 +10,16 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import Connection
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from opgen.bundle import heading
-from opgen.bundle.blocks import Blocks
 from opgen.bundle.claim import partial
 from opgen.bundle.interrupts import held_back
-from opgen.computation import engine
+from opgen.computation import engine, processes
 
 INTERRUPTED, DONE = 7, 8
 pytestmark = pytest.mark.usefixtures("small_steps")
@@ -123,20 +120,17 @@ def test_in_the_hooks_of_a_fork(small_suite: engine.Suite, tmp_path: Path) -> No
     assert end(small_suite, tmp_path / "suite.h5", prepare) == INTERRUPTED
 
 
-def test_in_the_middle_of_an_answer(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long one is sent as its length and then its bytes."""
-    send = Connection._send  # type: ignore[attr-defined]
+def test_between_an_answer_and_the_word_of_it(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right, first = processes._kept, os.getpid()
 
-    def slow(self: Connection, data: Any, *more: Any) -> None:
-        send(self, data, *more)
-        parent = parent_process()
-        if len(data) == 4 and parent is not None and os.getppid() != first:
+    def slow(*answer: Any) -> Any:
+        place = right(*answer)
+        if os.getppid() != first:
             interrupt(os.getppid())
-            time.sleep(1)
+            time.sleep(60)
+        return place
 
-    first = os.getpid()
-    monkeypatch.setattr(Connection, "_send", slow)
-    monkeypatch.setattr(Blocks, "write_all", lambda self, batches: (np.zeros(1 << 13, np.int64), np.zeros(1 << 13, "V16")))
+    monkeypatch.setattr(processes, "_kept", slow)
     assert end(small_suite, tmp_path / "suite.h5", lambda: None) == INTERRUPTED
 
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import pickle
+import resource
 import signal
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import count
 from multiprocessing import active_children, get_context
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
-from opgen.computation.processes import UNREAD, Killed, answers
+from opgen.cli import main
+from opgen.computation.processes import Killed, answers, cores, in_order
+from opgen.model import FileError, Problem
+from opgen.suites import suite
+from opgen.suites.selection import Request
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -73,21 +81,19 @@ def test_a_long_task_here_is_the_only_one_here() -> None:
     assert counts[here] == 1 and time.monotonic() - start < 3
 
 
-@pytest.mark.skipif(not Path("/proc/sys/fs/pipe-max-size").exists(), reason="only Linux has such a room")
 def test_others_go_on_while_nobody_reads() -> None:
-    """Answers of nearly as many bytes as there is room for, whole before this process looks at the first."""
-    here, size, room = os.getpid(), UNREAD // 16, int(Path("/proc/sys/fs/pipe-max-size").read_text())
-    if room < UNREAD:
-        pytest.skip("this system grants less room")
+    """Answers of far more bytes than a pipe holds, whole before this process looks at the first."""
+    here = os.getpid()
 
     def work(task: int) -> tuple[bytes, int, float]:
         if os.getpid() == here:
             time.sleep(1)
-        return bytes(size), os.getpid(), time.monotonic()
+        return bytes(1 << 20), os.getpid(), time.monotonic()
 
     found = list(answers(work, range(12), 2))
     ends = [end for _, process, end in found if process != here]
     assert len(ends) == 11 and max(ends) < min(end for _, process, end in found if process == here)
+    assert all(len(data) == 1 << 20 for data, _, _ in found)
 
 
 def test_long_answers_and_slow_readers() -> None:
@@ -146,3 +152,94 @@ def test_who_wants_no_more_leaves_nobody() -> None:
     for _ in answers(lambda task: time.sleep(0 if os.getpid() == here else 60), range(3), 2):
         break
     assert active_children() == [] and time.monotonic() - start < 30
+
+
+def test_an_answer_that_cannot_come_is_said_and_not_waited_for() -> None:
+    """A function within a function is pickled by nobody; a file may not grow beyond its limit, say that of a disk."""
+    gate = get_context("fork").Barrier(2)
+
+    def work(task: int) -> object:
+        gate.wait(60)
+        return lambda: task
+
+    with pytest.raises((AttributeError, pickle.PicklingError), match="pickle"):
+        list(answers(work, range(2), 2))
+
+    def long(task: int) -> bytes:
+        gate.wait(60)
+        return bytes(1 << 20)
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            list(answers(long, range(2), 2))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert active_children() == []
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_in_order(workers: int) -> None:
+    def slow_first(task: int) -> tuple[int, int]:
+        time.sleep(0.1 if task == 0 else 0)
+        return task, -task
+
+    assert in_order(slow_first, range(9), workers) == [(task, -task) for task in range(9)]
+    assert in_order(slow_first, [], workers) == []
+
+    def all_but_one(task: int) -> int:
+        time.sleep(0.1 if task == 3 else 0)
+        if task in (3, 4, 8):
+            raise FileError([Problem(f"{task}.yaml", None, "", "is no good")])
+        return task
+
+    with pytest.raises(FileError, match=r"^3.yaml: is no good$"):
+        in_order(all_but_one, range(9), workers)
+    assert active_children() == []
+
+
+def test_cores_are_those_that_this_process_may_use() -> None:
+    assert 1 <= cores() <= (os.cpu_count() or 1)
+    if hasattr(os, "sched_setaffinity"):
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(before)})
+        try:
+            assert cores() == 1
+        finally:
+            os.sched_setaffinity(0, before)
+
+
+def test_suites_are_enumerated_side_by_side_to_the_same_cases() -> None:
+    """Page by page, with what was found out beside the calls."""
+    request, here = Request(operators=["avg_pool2d_backward", "reflection_pad2d_backward", "convolution_backward"]), os.getpid()
+    workers: list[int] = []
+
+    def each(work: Callable[[Any], Any], pages: Sequence[Any]) -> list[Any]:
+        found = in_order(lambda page: (work(page), os.getpid()), pages, 3)
+        workers.extend(process for _, process in found)
+        return [draft for draft, _ in found]
+
+    alone, together = request.suite(), request.suite(each)
+    assert len(workers) == 4 and set(workers) > {here}
+    assert together.cases == alone.cases and together.aims == alone.aims and together.without_data == alone.without_data
+    assert list(together.reports) == list(alone.reports)
+    for name, report in alone.reports.items():
+        other = together.reports[name]
+        assert (other.levels == report.levels).all() and other.untried == report.untried and other.unreached == report.unreached
+    assert [batch.ids for batch in together.batches] == [batch.ids for batch in alone.batches]
+
+
+@pytest.mark.skipif(cores() < 2, reason="one core enumerates alone")
+def test_an_enumeration_whose_worker_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, right = os.getpid(), suite.enumerate_calls
+
+    def fatal(*given: Any) -> Any:
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return right(*given)
+
+    monkeypatch.setattr(suite, "enumerate_calls", fatal)
+    told = CliRunner().invoke(main, ["cases"])
+    assert told.exit_code == 2 and told.stderr == "opgen: a worker process was killed, perhaps for want of memory\n"
+    assert active_children() == []
