@@ -24,6 +24,7 @@ from opgen.planning.plan import plan_for
 from opgen.report.changes import MOST, as_data, as_markdown, detail
 from opgen.resources import cases_folder, specs_folder
 from opgen.suites import sources
+from opgen.suites import suite as suites
 from opgen.suites.suite import Batch, plan_suite
 
 
@@ -55,7 +56,7 @@ def test_a_first_refresh_adds_every_case(fresh):
 
 
 def test_nothing_to_do_computes_nothing_and_enumerates_nothing(fresh, pages, monkeypatch):
-    monkeypatch.setattr(refresh, "plan_suite", lambda *a: pytest.fail("enumerated"))
+    monkeypatch.setattr(suites, "enumerate_calls", lambda *a: pytest.fail("enumerated"))
     again = refresh.refresh(pages, "smoke", fresh.lock)
     assert (again.changes, again.computed, again.cases) == ([], 0, fresh.cases)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from opgen.adequacy.coverage import Called, coverage, of_suite
 from opgen.calls.jsonl import read_calls
+from opgen.computation.processes import cores, in_order
 from opgen.model import Call, FileError, Problem
 from opgen.numbers.recipes import DEFAULT
 from opgen.page.book import Book, book
@@ -19,7 +21,7 @@ def measured(operators: Sequence[str], plan: str, bundle: str = "", calls: str =
     if not bundle and not calls:
         request = Request(operators=operators, plan=plan)
         found, tier = request.pages()
-        suite = request.suite()
+        suite = request.suite(partial(in_order, workers=cores()))
         return coverage(of_suite(suite), {spec.api: one for spec, one in found}, tier, suite.reports)
     apis = {known.api(name) for name in operators}
     made = _of_bundle(bundle, known) if bundle else [(one.call, DEFAULT) for one in read_calls(calls, known.kinds)]

@@ -70,7 +70,7 @@ def command(
     if drifted and lock:
         findings = touched(findings, {page: rules_in(entries.values()) for page, entries in held.entries.items()})
     elif drifted and plan:
-        suite = Request(tuple(dict.fromkeys(spec.api for spec in drifted)), plan=plan).suite()
+        suite = Request(tuple(dict.fromkeys(spec.api for spec in drifted)), plan=plan).suite(options.each())
         findings = touched(findings, {spec.name: rules_of(spec, suite) for spec in drifted})
     if as_json:
         console.json_text([asdict(finding) for finding in findings])

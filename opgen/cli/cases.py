@@ -35,7 +35,7 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
 
     options.only_one(ids=ids, json=as_json)
     request = Request(**asked)
-    suite = request.suite()
+    suite = request.suite(options.each())
     for line in remarks(request, suite):
         console.note(line)
     if ids:

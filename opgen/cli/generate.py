@@ -22,7 +22,7 @@ from opgen.model import KINDS, size
 @options.seed_option()
 @options.output_option(what="The bundle to write; opgen-PLAN.h5 where none is named.", required=False)
 @options.force_option()
-@click.option("--workers", metavar="N", type=click.IntRange(1), help="Processes that compute; by default one per core.")
+@click.option("--workers", metavar="N", type=click.IntRange(1), help="Processes that enumerate and compute; by default one per core.")
 @click.option("--dask", default="", metavar="ADDRESS", help="Compute on the dask.distributed cluster of this scheduler.")
 @click.option("--resume", is_flag=True, help="Go on where the same command was stopped, from FILE.partial.")
 @options.quiet_option()
@@ -39,6 +39,7 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
     from opgen.bundle.claim import refuse
     from opgen.cli import console
     from opgen.computation import engine
+    from opgen.computation.processes import cores
     from opgen.suites.header import header
     from opgen.suites.selection import Request, remarks
 
@@ -46,12 +47,13 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
     path = output or f"opgen-{request.name}.h5"
     refuse(path, force)
     console.note("enumerating calls ...", quiet)
-    suite = request.suite()
+    workers = workers or cores()
+    suite = request.suite(options.each(workers))
     for line in remarks(request, suite):
         console.note(line, quiet)
     with console.progress("cases", len(suite.cases), quiet) as advance:
         engine.write(
-            suite, path, header(request, suite, seed), seed=seed, workers=workers or os.cpu_count() or 1, dask=dask, force=force,
+            suite, path, header(request, suite, seed), seed=seed, workers=workers, dask=dask, force=force,
             resume=resume, progress=advance,
         )  # fmt: skip
     if not quiet:

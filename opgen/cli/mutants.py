@@ -53,7 +53,7 @@ def command(mutants: tuple[str, ...], rules: bool, fail_under: float, seed: int,
 
     chosen = [find(name) for name in mutants] or list(ALL)
     request = Request(**asked)
-    suite = request.suite()
+    suite = request.suite(options.each())
     with TemporaryDirectory(prefix="opgen-mutants-") as folder:
         path = Path(folder) / "suite.h5"
         with console.progress("cases", 2 * len(suite.cases), quiet) as advance:

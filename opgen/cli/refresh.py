@@ -70,7 +70,7 @@ def command(
         raise click.UsageError(f"{foreign[0]}: {told}")
     held = old.some({spec.name for spec, _ in pages}) if operators else old
     with console.progress("cases", None, quiet) as advance, opgen.open(bundle) if bundle else nullcontext() as older:
-        found = refresh(pages, tier, held, seed=seed, everything=everything, bundle=older, progress=advance)
+        found = refresh(pages, tier, held, seed=seed, everything=everything, bundle=older, progress=advance, each=options.each())
     if markdown:
         write_text(markdown, as_markdown(found), force=True)
     if as_json:

@@ -22,7 +22,7 @@ from opgen.page.spec import Spec
 from opgen.planning.plan import Plan
 from opgen.suites import sources as made_from
 from opgen.suites.sources import DIGEST
-from opgen.suites.suite import Batch, Suite, plan_suite
+from opgen.suites.suite import Batch, Each, Suite, plan_suite
 
 _NUMBERS = ("spec", "plan", "kernel", "data", "numpy", "seed")
 CAUSES = {
@@ -56,34 +56,41 @@ class Refreshed:
 
 def refresh(
     pages: Sequence[tuple[Spec, Plan]], tier: str, old: Lock, *, seed: int = 0, everything: bool = False, bundle: Bundle | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None, each: Each = map,
 ) -> Refreshed:
     """Hold a tier of some pages against a lock. ``everything`` trusts no key and computes all cases again.
 
-    ``bundle`` is one that was written before: then a changed golden is given in units in the last place.
+    ``bundle`` is one that was written before: then a changed golden is given in units in the last place. ``each`` enumerates pages.
     """
-    result = Refreshed(Lock())
+    result = Refreshed(Lock({spec.name: sources(spec, plan, tier, seed) for spec, plan in pages}))
+    stale: list[tuple[Spec, Plan]] = []
+    trusted: dict[str, Entry] = {}
     for spec, plan in pages:
-        now = sources(spec, plan, tier, seed)
-        before = old.sources.get(spec.name, {})
-        known = old.entries.get(spec.name, {})
-        result.lock.sources[spec.name] = now
-        altered = spec.name in old.altered
-        if now == before and not everything and not altered:
-            result.lock.entries[spec.name] = dict(known)
-            result.cases += len(known)
-            continue
-        differ = [what for what, digest in now.items() if before.get(what) != digest] if before else ["page"]
-        why = (*differ, *(["lock"] if altered else []))
-        suite = plan_suite([(spec, plan)], tier)
-        entries = _entries(suite, seed, {} if everything or altered else known, result, progress)
-        result.lock.entries[spec.name] = entries
-        result.changes += _changes(known, entries, why or ("environment",))
+        known = result.lock.entries[spec.name] = dict(old.entries.get(spec.name, {}))
+        anew = everything or spec.name in old.altered
+        if anew or result.lock.sources[spec.name] != old.sources.get(spec.name):
+            stale.append((spec, plan))
+            trusted |= {} if anew else known
+    suite = plan_suite(stale, tier, each=each)
+    found = _entries(suite, seed, trusted, result, progress)
+    for spec, _ in stale:
+        known = result.lock.entries[spec.name]
+        mine = {case.id: found[case.id] for case in suite.cases if case.call.api == spec.api and case.call.product in spec.judges}
+        result.lock.entries[spec.name] = mine
+        result.changes += _changes(known, mine, _differ(spec.name, result.lock, old) or ("environment",))
+    result.cases = sum(map(len, result.lock.entries.values()))
     gone = set(old.sources) - set(result.lock.sources)
     result.changes += [Change(one, "removed", ("page",)) for page in sorted(gone) for one in sorted(old.entries[page])]
     if bundle is not None:
-        result.changes = _measured(result, pages, tier, seed, bundle)
+        result.changes = _measured(result, suite, seed, bundle)
     return result
+
+
+def _differ(page: str, new: Lock, old: Lock) -> tuple[str, ...]:
+    """What the cases of a page can be different by: its sources that are, and lines of its lock that somebody wrote."""
+    now, before = new.sources[page], old.sources.get(page, {})
+    differ = [what for what, digest in now.items() if before.get(what) != digest] if before else ["page"]
+    return (*differ, *(["lock"] if page in old.altered else []))
 
 
 def sources(spec: Spec, plan: Plan, tier: str, seed: int) -> dict[str, str]:
@@ -134,7 +141,6 @@ def _entries(
         result.computed += len(some.ids)
         if progress is not None:
             progress(len(some.ids))
-    result.cases += len(entries)
     return entries
 
 
@@ -177,7 +183,7 @@ def _changes(before: Mapping[str, Entry], after: Mapping[str, Entry], why: tuple
     return found
 
 
-def _measured(result: Refreshed, pages: Sequence[tuple[Spec, Plan]], tier: str, seed: int, bundle: Bundle) -> list[Change]:
+def _measured(result: Refreshed, suite: Suite, seed: int, bundle: Bundle) -> list[Change]:
     """The same changes, with the largest distance of a changed golden from the one in an older bundle, where that is the lock's."""
     held = set(bundle.ids)
     wanted = {
@@ -186,7 +192,6 @@ def _measured(result: Refreshed, pages: Sequence[tuple[Spec, Plan]], tier: str, 
     }  # fmt: skip
     far: dict[str, int] = {}
     if wanted:
-        suite = plan_suite(list(pages), tier)
         rows = {row for row, case in enumerate(suite.cases) if case.id in wanted}
         for some in _of(suite, rows):
             arrays = engine.compute(some, seed)

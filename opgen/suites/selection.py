@@ -21,7 +21,7 @@ from opgen.page.spec import Spec
 from opgen.planning.fitting import fitting_plan, shipped_plan
 from opgen.planning.plan import Plan
 from opgen.suites.dumps import read_dumps
-from opgen.suites.suite import Suite, call_suite, plan_suite
+from opgen.suites.suite import Each, Suite, call_suite, plan_suite
 from opgen.yamlfile import did_you_mean
 
 
@@ -43,8 +43,8 @@ class Request:
         """What a file of this suite is called by default: the tier, the plan file's stem, or ``calls``."""
         return "calls" if self.calls else Path(self.plan.partition("::")[0]).stem
 
-    def suite(self) -> Suite:
-        """Find everything and enumerate; raises FileError where something does not exist or nothing is left."""
+    def suite(self, each: Each = map) -> Suite:
+        """Find everything and enumerate, ``each`` page by page; raises FileError where something does not exist or nothing is left."""
         known = book()
         known_products(self.products)
         if self.calls and self.seed_calls:
@@ -56,7 +56,7 @@ class Request:
             found = self._of_calls(known)
         else:
             pages, tier = self.pages()
-            found = plan_suite(pages, tier, self.products, self.patterns, [one.call for one, _ in self.given])
+            found = plan_suite(pages, tier, self.products, self.patterns, [one.call for one, _ in self.given], each)
         text = "no case matches what was asked for; opgen cases lists what there is"
         unmet = [] if self.calls else [one for one, at in matching([case.id for case in found.cases], self.patterns).items() if not at]
         if unmet:

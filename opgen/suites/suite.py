@@ -5,17 +5,17 @@ A case is a call with an id, expectations and a purpose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opgen.calls.distinct import numbered
 from opgen.calls.ids import matching
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.table import from_calls
+from opgen.calls.table import CallTable, from_calls
 from opgen.calls.words import words
 from opgen.enumeration.aims import Aims
 from opgen.enumeration.enumerator import Report, enumerate_calls
@@ -34,6 +34,9 @@ from opgen.suites.stored import Stored
 
 MOST_ELEMENTS = 2**20
 """Elements of all tensors of a given call up to which it has data."""
+
+Each: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+"""How some work is done for each of several things, in their order: ``map``, or something that has other processes help."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -75,34 +78,42 @@ class Suite:
 
 
 def plan_suite(
-    pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence[str] = (), patterns: Sequence[str] = (), given: Sequence[Call] = ()
+    pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence[str] = (), patterns: Sequence[str] = (), given: Sequence[Call] = (),
+    each: Each = map,
 ) -> Suite:
     """The suite of a tier for some pages: enumerated calls, then pinned ones; only ``products`` and ids that match.
 
-    ``given`` calls exist already: what they cover is not made again.
+    ``given`` calls exist already: what they cover is not made again. ``each`` enumerates the calls of every page.
     """
     suite = Suite()
-    for spec, plan in pages:
-        if (products and not set(products) & set(spec.judges)) or not plan.speaks_of(spec.judges):
-            continue
-        drafted = with_pinned(enumerate_calls(spec, plan, tier, given), plan, tier)
-        report = suite.reports[spec.name] = drafted.report
-        table, purpose = named(drafted)
-        within = affordable(table, purpose.kind, purpose.twin, purpose.ids, plan.tiers[tier])
-        report.left_out = int((~within).sum())
-        keep = within & (np.isin(table.product, [words().index["product"][product] for product in products]) if products else True)
-        if patterns:
-            asked = [place for places in matching(purpose.ids, patterns).values() for place in places]
-            keep &= np.isin(np.arange(len(keep)), asked)
-            keep |= np.isin(purpose.ids, [purpose.twin[i] for i in np.flatnonzero(keep).tolist()])
-        if tier != CRASHES:
-            fatal = crashing(judge(spec, table))
-            keep, report.crashing = keep & ~fatal, int(fatal.sum())
-        rows = np.flatnonzero(keep)
-        table, every, start = table.take(rows), np.arange(len(rows)), len(suite.cases)
-        most, purpose = plan.tiers[tier].elements, purpose.take(rows)
+    asked = [(spec, plan) for spec, plan in pages if plan.speaks_of(spec.judges) and (not products or set(products) & set(spec.judges))]
+    drafts = each(lambda page: _draft(page[0], page[1], tier, products, patterns, given), asked)
+    for (spec, plan), (table, purpose, report) in zip(asked, drafts, strict=True):
+        suite.reports[spec.name] = report
+        every, start, most = np.arange(len(table)), len(suite.cases), plan.tiers[tier].elements
         _add(suite, Asked(spec, plan, table.calls(), table, every, purpose, most, start + every))
     return suite
+
+
+def _draft(
+    spec: Spec, plan: Plan, tier: str, products: Sequence[str], patterns: Sequence[str], given: Sequence[Call]
+) -> tuple[CallTable, Purpose, Report]:
+    """The calls of one page that are asked for, what each is for, and what enumerating found out."""
+    drafted = with_pinned(enumerate_calls(spec, plan, tier, given), plan, tier)
+    report = drafted.report
+    table, purpose = named(drafted)
+    within = affordable(table, purpose.kind, purpose.twin, purpose.ids, plan.tiers[tier])
+    report.left_out = int((~within).sum())
+    keep = within & (np.isin(table.product, [words().index["product"][product] for product in products]) if products else True)
+    if patterns:
+        asked = [place for places in matching(purpose.ids, patterns).values() for place in places]
+        keep &= np.isin(np.arange(len(keep)), asked)
+        keep |= np.isin(purpose.ids, [purpose.twin[i] for i in np.flatnonzero(keep).tolist()])
+    if tier != CRASHES:
+        fatal = crashing(judge(spec, table))
+        keep, report.crashing = keep & ~fatal, int(fatal.sum())
+    rows = np.flatnonzero(keep)
+    return table.take(rows), purpose.take(rows), report
 
 
 def call_suite(

@@ -21,7 +21,7 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
@@ -148,59 +148,55 @@ def beside_a_script(words: Sequence[str]) -> None:
                 row(f"{FEW:,} cases, {label}, {way.lower()}", " and ".join(cases), time / ours, target)
 
 
-def _spin(span: float, queue: Queue[float]) -> None:
-    start, begin = time.process_time(), time.perf_counter()
-    while time.perf_counter() - begin < span:
-        pass
-    queue.put(time.process_time() - start)
-
-
-def cores() -> float:
-    """How many cores two busy processes get here and now: what two workers can gain at most."""
-    context = get_context("fork")
-    queue: Queue[float] = context.Queue()
-    both = [context.Process(target=_spin, args=(0.5, queue)) for _ in range(2)]
-    for process in both:
-        process.start()
-    got = sum(queue.get() for _ in both)
-    for process in both:
-        process.join()
-    return got / 0.5
-
-
 def _own_memory() -> None:
     """Touch as much memory as a suite will take: a virtual machine gives what is free back to its host, and waits to have it again."""
     np.ones(512 << 20, dtype=np.uint8)
 
 
-def _written_once(connection: Connection, repeated: int, number: int, path: Path) -> None:
+def _written_once(connection: Connection, gate: Barrier, repeated: int, number: int, path: Path) -> None:
+    path.unlink(missing_ok=True)
     with no_collection():
         made = enumerated(mixed(MANY, repeated))
     _own_memory()
+    gate.wait()
     connection.send(seconds(partial(engine.write, made, path, {}, workers=number), time.perf_counter))
 
 
-def _time_apart(repeated: int, number: int, path: Path) -> float:
-    """Seconds until so many workers have written a suite, in a process that has written nothing before."""
-    path.unlink(missing_ok=True)
+def _times_apart(repeated: int, number: int, *paths: Path) -> float:
+    """Seconds until so many workers have written a suite, in a process that has written nothing before; of several at once, the slower."""
     context = get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_written_once, args=(there, repeated, number, path))
-    process.start()
-    time = float(here.recv())
-    process.join()
+    gate, ends = context.Barrier(len(paths)), [context.Pipe(duplex=False) for _ in paths]
+    given = [(there, gate, repeated, number, path) for (_, there), path in zip(ends, paths, strict=True)]
+    team = [context.Process(target=_written_once, args=one) for one in given]
+    for process in team:
+        process.start()
+    time = max(float(here.recv()) for here, _ in ends)
+    for process in team:
+        process.join()
     return time
 
 
 def workers(words: Sequence[str]) -> None:
+    """One file by two workers; and what they could gain at most here and now, which is what two whole runs gain that share nothing."""
     with section(f"{MANY:,} cases in one file, on the clock") as folder:
         for label, repeated in (("each its own shape", 1), ("shapes x 20", 20)):
-            row("cores that two processes get now", "", cores())
-            one, two = folder / "1.h5", folder / "2.h5"
-            times = [(_time_apart(repeated, 1, one), _time_apart(repeated, 2, two)) for _ in range(ROUNDS)]
+            one, two, other = (folder / f"{name}.h5" for name in ("1", "2", "other"))
+            ways = ((1, one), (2, two), (1, one, other))
+            times = [[_times_apart(repeated, *way) for way in ways] for _ in range(ROUNDS)]
             assert one.read_bytes() == two.read_bytes()
-            alone, both = map(min, zip(*times, strict=True))
+            alone, both, beside = map(min, zip(*times, strict=True))
+            row(f"two runs beside each other, {label}", f"{MANY / alone:,.0f} -> {2 * MANY / beside:,.0f} cases/s", 2 * alone / beside)
             row(f"two workers, {label}", f"{MANY / alone:,.0f} -> {MANY / both:,.0f} cases/s", alone / both, 1.65)
+
+
+def workers_of_commands(words: Sequence[str]) -> None:
+    """Whole commands, from the start of Python and plans to a closed file, by one worker and by two."""
+    with section("opgen generate, seconds on the clock") as folder:
+        for tier in ("smoke", "standard", "full"):
+            command = [sys.executable, "-m", "opgen", "generate", "--plan", tier, "--quiet", "--output", str(folder / "suite.h5")]
+            runs = [partial(subprocess.run, [*command, "--workers", number], check=True) for number in ("1", "2")]
+            one, two = interleaved(*runs, rounds=3, clock=time.perf_counter, folder=folder)
+            row(f"{tier}, by one worker and by two", f"{one:.2f} and {two:.2f}", one / two)
 
 
 def merging(words: Sequence[str]) -> None:
@@ -330,7 +326,7 @@ def starting(words: Sequence[str]) -> None:
         row("opgen --help, beside importing click and rich", f"{ours:.3f} and {bare:.3f}", ours / bare, 1.5, worse=True)
 
 
-PARTS = (beside_a_script, workers, merging, large_tensors, overhead, reading, judging, tiers, starting)
+PARTS = (beside_a_script, workers, workers_of_commands, merging, large_tensors, overhead, reading, judging, tiers, starting)
 
 
 def main(words: Sequence[str]) -> None:
