@@ -87,9 +87,11 @@ def plan_suite(
     """
     suite = Suite()
     asked = [(spec, plan) for spec, plan in pages if plan.speaks_of(spec.judges) and (not products or set(products) & set(spec.judges))]
-    drafts = each(lambda page: _draft(page[0], page[1], tier, products, patterns, given), asked)
-    for (spec, plan), (table, purpose, report) in zip(asked, drafts, strict=True):
-        suite.reports[spec.name] = report
+    longest_first = sorted(asked, key=lambda page: -len(page[0].rules))
+    drafts = each(lambda page: _draft(page[0], page[1], tier, products, patterns, given), longest_first)
+    found = dict(zip([spec.name for spec, _ in longest_first], drafts, strict=True))
+    for spec, plan in asked:
+        table, purpose, suite.reports[spec.name] = found[spec.name]
         every, start, most = np.arange(len(table)), len(suite.cases), plan.tiers[tier].elements
         _add(suite, Asked(spec, plan, table.calls(), table, every, purpose, most, start + every))
     return suite
