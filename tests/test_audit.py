@@ -68,7 +68,7 @@ DIFFERS = {None: ("differs", None)}
 
 def test_facts_stand_on_their_lines(one: Spec) -> None:
     assert facts_by_line(one) == {
-        2: ["product"], 3: ["x.null", "x.dtype", "x.rank", "x"], 4: ["k.null", "k.length", "fits", "k"], 5: ["fits"],
+        2: ["product", "product ascend910"], 3: ["x.null", "x.dtype", "x.rank", "x"], 4: ["k.null", "k.length", "fits", "k"], 5: ["fits"],
     }  # fmt: skip
 
 
@@ -184,12 +184,12 @@ def test_every_shipped_spec_has_a_digest_for_each_line_that_a_fact_cites() -> No
         assert spec.page is None or list(spec.page.lines) == list(facts_by_line(spec))
 
 
-def a_suite(*cases: tuple[str, Aims, tuple[str, ...], str]) -> Suite:
+def a_suite(*cases: tuple[str, Aims, tuple[str, ...], str], product: str = "ascend910") -> Suite:
     """Of cases (name, aims, the rules that it breaks, compute dtype)."""
     made = Suite()
     for name, aims, broken, compute in cases:
         page = Expectation((0,), "valid", tuple(Break(rule, None, None, "") for rule in broken))
-        made.cases.append(Case(name, Call("aclnnOne", "ascend910", {}), "invalid", told(aims), page, compute=compute))
+        made.cases.append(Case(name, Call("aclnnOne", product, {}), "invalid", told(aims), page, compute=compute))
         made.aims.append(aims)
     return made
 
@@ -211,6 +211,19 @@ def test_a_finding_names_the_cases_it_touches(one: Spec, tmp_path: Path) -> None
     entries = [Entry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in suite.cases]
     found, _ = touched(audit(one, tmp_path), {"one": rules_in(entries)})
     assert found.cases == ("in-company", "happens")
+
+
+@pytest.mark.parametrize("product", ["ascend910", "ascend910b"])
+def test_the_line_of_a_product_touches_all_its_cases(one: Spec, tmp_path: Path, product: str) -> None:
+    """And of others those that break the list."""
+    (tmp_path / "one.txt").write_text("\n".join([LINES[0], "another product", *LINES[2:]]), encoding="utf-8")
+    suite = a_suite((f"one-{product}-valid-0", (), (), ""), (f"one-{product}-invalid-product-1", (), ("product",), ""), product=product)
+    mine = suite.cases if product == "ascend910" else suite.cases[1:]
+    found, _ = touched(audit(one, tmp_path), {"one": rules_of(one, suite)})
+    assert found.line == 2 and found.cases == tuple(case.id for case in mine)
+    entries = [Entry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in suite.cases]
+    found, _ = touched(audit(one, tmp_path), {"one": rules_in(entries)})
+    assert found.cases == tuple(case.id for case in mine)
 
 
 def test_a_mode_touches_the_cases_that_compute_in_it(one: Spec) -> None:

@@ -193,6 +193,16 @@ def test_a_plan_that_makes_no_legal_call_is_told(tmp_path, axes) -> None:
         enumerate_calls(page("reflection_pad2d_backward"), load_plan(path), "smoke")
 
 
+@pytest.mark.parametrize("factors", [f"{2**62} * 2", f"{2**63 - 1} * padTop", " * ".join([f"{2**63 - 1}"] * 3)])
+def test_a_plan_whose_extents_nobody_can_hold_is_told(factors: str, tmp_path: Path) -> None:
+    shipped = (cases_folder() / "reflection_pad2d_backward.yaml").read_text(encoding="utf-8")
+    own = shipped.replace('H: "max(padTop, padBottom) + growH"', f'H: "{factors} * (padBottom + growH)"')
+    assert own != shipped
+    (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
+    with pytest.raises(FileError, match="own.yaml: axes: makes no legal call of .*, or need numbers of more than 64 bits$"):
+        Request(plan=str(tmp_path / "own.yaml")).suite()
+
+
 def made_by(tmp_path: Path, op: str, axes: str):
     path = tmp_path / "plan.yaml"
     path.write_text(f"op: {op}\naxes: {{{axes}}}\ntiers: {{smoke: {{strength: 1}}}}\n")

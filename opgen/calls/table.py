@@ -132,8 +132,8 @@ def concatenate(tables: Sequence[CallTable]) -> CallTable:
 def _stack(parts: list[np.ndarray], fill: int) -> np.ndarray:
     if parts[0].ndim == 1:
         return np.concatenate(parts)
-    width = max(p.shape[1] for p in parts)
-    return np.concatenate([np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=fill) for p in parts])
+    width = max(part.shape[1] for part in parts)
+    return np.concatenate([wide.widened(part, width, fill) for part in parts])
 
 
 def _ragged(lists: Sequence[Sequence[int] | None], fill: int) -> tuple[np.ndarray, np.ndarray]:

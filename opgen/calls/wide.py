@@ -36,6 +36,13 @@ def broadcast(a: np.ndarray, rows: int) -> np.ndarray:
     return a if a.shape == (rows,) else np.broadcast_to(a, rows)
 
 
+def widened(matrix: np.ndarray, width: int, fill: int = 1) -> np.ndarray:
+    """The same rows with one number behind them: a Python integer where the others are, since numpy's own wrap."""
+    result = np.full((len(matrix), width), fill, dtype=matrix.dtype)
+    result[:, : matrix.shape[1]] = matrix
+    return result
+
+
 def extremes(a: np.ndarray) -> tuple[int, int]:
     """The smallest and the largest value, as Python integers; (0, 0) of an empty column."""
     if a.size == 1:

@@ -16,6 +16,7 @@ from pathlib import Path
 from opgen.maintenance.lockfile import Entry
 from opgen.model import FileError, Problem
 from opgen.page.spec import LINE_DIGEST, Spec
+from opgen.suites.naming import product_in
 from opgen.suites.suite import Suite
 
 BOM = b"\xef\xbb\xbf"
@@ -43,7 +44,7 @@ def line_digest(line: str) -> str:
 
 
 def facts_by_line(spec: Spec) -> dict[int, list[str]]:
-    """Line of the page -> the rules, parameters and modes that cite it, in the page's order."""
+    """Line of the page -> the rules, parameters, products and modes that cite it, in the page's order."""
     facts: dict[int, list[str]] = {}
     for rule in spec.rules:
         for line in rule.at:
@@ -51,6 +52,9 @@ def facts_by_line(spec: Spec) -> dict[int, list[str]]:
     for parameter in spec.parameters.values():
         for line in parameter.at:
             facts.setdefault(line, []).append(parameter.name)
+    for listed, lines in spec.listed.items():
+        for line in lines:
+            facts.setdefault(line, []).append(f"product {listed}")
     for mode in spec.modes:
         for line in mode.at:
             facts.setdefault(line, []).append(f"compute {mode.dtype}")
@@ -124,7 +128,8 @@ def audit(spec: Spec, folder: Path) -> list[Finding]:
 
 
 def touched(findings: Iterable[Finding], rules: Mapping[str, Mapping[str, frozenset[str]]]) -> list[Finding]:
-    """The findings with the cases that they touch: those that break a rule that stands on the line, or aim to.
+    """The findings with the cases that they touch: those that break a rule that stands on the line, or aim to, those for a product
+    that the line lists, and those that compute as it says.
 
     ``rules`` maps each spec's name to its cases and the rules that these name: :func:`rules_of`, :func:`rules_in`.
     """
@@ -135,18 +140,19 @@ def touched(findings: Iterable[Finding], rules: Mapping[str, Mapping[str, frozen
 
 
 def rules_of(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
-    """Case id -> the rules of a spec that it aims at or breaks, and its compute mode."""
+    """Case id -> the rules of a spec that it aims at or breaks, its product, and its compute mode."""
     found = {}
     for case, aims in zip(suite.cases, suite.aims, strict=True):
         if case.call.api == spec.api and case.call.product in spec.judges:
             named = {rule for aim in aims for rule in aim.rules}
-            found[case.id] = frozenset({*named, *(b.rule for b in case.page.breaks), f"compute {case.compute}"})
+            broken = (b.rule for b in case.page.breaks)
+            found[case.id] = frozenset({*named, *broken, f"product {case.call.product}", f"compute {case.compute}"})
     return found
 
 
 def rules_in(entries: Iterable[Entry]) -> dict[str, frozenset[str]]:
-    """Case id -> the rules that a lock says it breaks."""
-    return {entry.id: entry.rules for entry in entries}
+    """Case id -> the rules that a lock says it breaks, and the product in its id."""
+    return {entry.id: entry.rules | {f"product {product_in(entry.id)}"} for entry in entries}
 
 
 def digest_block(lines: list[str], cited: list[int], width: int = 8) -> str:

@@ -39,6 +39,7 @@ class RuleFields(Fields):
         self.fields = fields
         self.data = data
         self.found: dict[str, Rule] = {}
+        self.listed: dict[str, tuple[int, ...]] = {}
 
     def read(self, products: tuple[str, ...]) -> tuple[Rule, ...]:
         self.clauses = self.read_clauses()
@@ -105,10 +106,9 @@ class RuleFields(Fields):
         if not products:
             return
         listed = self.data["products"]
-        at: list[int] = []
         if isinstance(listed, dict):
-            for product in products:
-                at += self.lines(("products", product), listed[product])
+            self.listed = {product: self.lines(("products", product), listed[product]) for product in products}
+        at = [line for lines in self.listed.values() for line in lines]
         members = ", ".join(f"'{product}'" for product in products)
         assumed = "product" in self.places and self.places["product"].bucket == "assumed"
         bucket: Bucket = "assumed" if assumed else "unsupported_product"

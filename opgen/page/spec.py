@@ -88,8 +88,8 @@ class Mode:
 class Spec:
     """Everything one page says about one operator.
 
-    ``products`` are those the page lists, ``judges`` those whose calls are held against this page. ``clauses``: the numbered
-    clauses of the page's return codes (``161002.7``) and their lines.
+    ``products`` are those the page lists, on the lines that ``listed`` says, ``judges`` those whose calls are held against this page.
+    ``clauses``: the numbered clauses of the page's return codes (``161002.7``) and their lines.
     """
 
     name: str
@@ -104,6 +104,7 @@ class Spec:
     modes: tuple[Mode, ...] = ()
     exact: tuple[str, ...] = ()
     clauses: Mapping[str, int] = field(default_factory=dict)
+    listed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     digest: str = ""
 
     @cached_property

@@ -64,7 +64,10 @@ class _SpecFields(Fields):
             fields.loose_letters(rules)
         self.doc.raise_problems()
         op = name.split(".")[0]
-        return Spec(name, self.doc.file, api, op, page, products, judges, parameters, rules, modes, exact, reader.clauses, self.doc.digest)
+        return Spec(
+            name, self.doc.file, api, op, page, products, judges, parameters, rules, modes, exact, reader.clauses, reader.listed,
+            self.doc.digest,
+        )  # fmt: skip
 
     def page(self) -> Page | None:
         value = self.data.get("page")

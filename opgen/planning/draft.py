@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from opgen.calls import wide
 from opgen.calls.table import ArrayColumn, CallTable, Column, ScalarColumn, TensorColumn
 from opgen.calls.words import words
 from opgen.language.formulas import Value
@@ -137,8 +138,7 @@ class Draft:
             return Value(np.where(here, over.data, under.data), here | under.bound)
         rank = np.where(here, over.data[0], under.data[0])
         width = max(over.data[1].shape[-1], under.data[1].shape[-1])
-        a, b = (np.pad(np.broadcast_to(m, (self.rows, m.shape[-1])), ((0, 0), (0, width - m.shape[-1])), constant_values=1)
-                for m in (over.data[1], under.data[1]))  # fmt: skip
+        a, b = (wide.widened(np.broadcast_to(m, (self.rows, m.shape[-1])), width) for m in (over.data[1], under.data[1]))
         return Value((rank, np.where(here[:, None], a, b)), here | under.bound)
 
     def fallback(self, reference: Reference) -> Value:

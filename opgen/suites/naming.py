@@ -36,6 +36,11 @@ class Purpose:
         return Purpose(*(list(map(getattr(self, one.name).__getitem__, rows.tolist())) for one in fields(self)))
 
 
+def product_in(one: str) -> str:
+    """The product in an id that :func:`named` has made."""
+    return one.split("-", 2)[1] if "-" in one else ""
+
+
 def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
     """Ids for drafted calls: operator, product, kind and a digest of the call and its recipe; equal calls are one case."""
     order: dict[str, int] = {}
