@@ -2,11 +2,12 @@
 
 ``pytest --opgen-bundle suite.h5 --opgen-results results.h5`` judges a results file, ``--opgen-backend torch`` runs the cases first.
 A test fails where the verdict is failed, crashed or missing; lenient cases and known deviations are expected failures (failures
-under ``--opgen-strict``), mistrusted and skipped ones are skipped, all with the reason.
+under ``--opgen-strict``), as are those that ``--opgen-waivers FILE`` names; mistrusted and skipped ones are skipped, all with the reason.
 """
 
 from __future__ import annotations
 
+import datetime
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--opgen-backend", metavar="NAME", help="run the cases instead: torch, aclnn or mutant:NAME")
     group.addoption("--opgen-device", metavar="DEVICE", default="", help="device of the backend: cpu, cuda, npu:0")
     group.addoption("--opgen-truth", choices=TRUTHS, default="both", help="whose status codes count")
+    group.addoption("--opgen-waivers", metavar="FILE", help="YAML file of verdicts that are accepted until a day")
     group.addoption("--opgen-strict", action="store_true", help="lenient cases and known deviations fail")
 
 
@@ -44,6 +46,14 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     if bool(config.getoption("--opgen-results")) == bool(config.getoption("--opgen-backend")):
         raise pytest.UsageError("--opgen-bundle needs either --opgen-results FILE or --opgen-backend NAME")
     items.extend(BundleFile.from_parent(session, name=Path(path).name, nodeid=Path(path).name, path=Path(path)).collect())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """What there is to say of the whole comparison, such as a waiver that has expired."""
+    if _REPORT in config.stash and config.stash[_REPORT].notes:
+        terminalreporter.section("opgen")
+        for note in config.stash[_REPORT].notes:
+            terminalreporter.write_line(note)
 
 
 class BundleFile(pytest.Collector):
@@ -88,6 +98,8 @@ class CaseItem(pytest.Item):
         verdict = report[self.case]
         self.user_properties.append(("verdict", verdict.verdict))
         said = f"{verdict.verdict}: {verdict.detail}" if verdict.detail else verdict.verdict
+        if self.case in report.waived:
+            pytest.xfail(f"waived, {report.waived[self.case]}: {said}")
         if report.fails(verdict, self.config.getoption("--opgen-strict")):
             raise CaseFailure(f"{self.case}\n{said}")
         if verdict.verdict in (LENIENT, KNOWN):
@@ -114,12 +126,25 @@ def _report(config: pytest.Config, path: Path) -> Report:
     import opgen
     from opgen.model import FileError
 
+    try:
+        from opgen.verdict import waivers
+
+        accepted = waivers.read(config.getoption("--opgen-waivers")) if config.getoption("--opgen-waivers") else []
+        report = _compared(config, path)
+        waivers.apply(report, accepted, datetime.date.today())
+        return report
+    except (opgen.BundleError, FileError) as error:
+        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+
+
+def _compared(config: pytest.Config, path: Path) -> Report:
+    import opgen
+
     truth = config.getoption("--opgen-truth")
     results = config.getoption("--opgen-results")
-    try:
-        if results:
-            report: Report = opgen.diff(path, results, truth=truth)
-            return report
+    if results:
+        report: Report = opgen.diff(path, results, truth=truth)
+    else:
         from opgen.devices import backend
         from opgen.devices.run import run
 
@@ -127,6 +152,4 @@ def _report(config: pytest.Config, path: Path) -> Report:
             answers = Path(folder) / "results.h5"
             run(bundle, backend(config.getoption("--opgen-backend")), answers, device=config.getoption("--opgen-device"))
             report = opgen.diff(bundle, answers, truth=truth)
-            return report
-    except (opgen.BundleError, FileError) as error:
-        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+    return report
