@@ -107,6 +107,20 @@ def test_what_is_altered_is_seen_where_some_operators_are_asked_for_and_stays_kn
     assert read_lock(path).entries[page] == fresh.lock.entries[page] and not read_lock(path).altered
 
 
+def test_what_another_refresh_writes_meanwhile_of_another_operator_is_kept(fresh, tmp_path, monkeypatch):
+    path, theirs = tmp_path / "x.lock", fresh.lock.some({"reflection_pad2d_backward"})
+
+    def slow(*given, **more):
+        theirs.write(path)
+        return plan_suite(*given, **more)
+
+    monkeypatch.setattr(refresh, "plan_suite", slow)
+    assert CliRunner().invoke(main, ["refresh", "reflection_pad1d_backward", "--lock", str(path)]).exit_code == 0
+    both = read_lock(path)
+    assert set(both.sources) == {"reflection_pad1d_backward", "reflection_pad2d_backward"}
+    assert both.some(theirs.sources) == theirs
+
+
 def test_a_lock_survives_its_file(fresh, tmp_path):
     path = tmp_path / "x.lock"
     fresh.lock.write(path)

@@ -83,4 +83,5 @@ def command(
         if found.changes:
             raise click.exceptions.Exit(DIFFERENCE)
         return
-    (found.lock.beside(old) if operators else found.lock).write(Path(output) if output else path)
+    others = read_lock(path) if operators and path.exists() else Lock()  # as they are now: who refreshes another operator may be done
+    found.lock.beside(others).write(Path(output) if output else path)
