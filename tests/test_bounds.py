@@ -12,7 +12,8 @@ import pytest
 
 from opgen.golden import convolution_backward as convolution
 from opgen.numbers import bounds
-from opgen.numbers.bounds import Limits, Sums, bound, certain_overflows, chain_of, gamma
+from opgen.numbers.bounds import Limits, Sums, bound, certain_overflows, gamma
+from opgen.numbers.chain import chain_of
 from opgen.numbers.exact import golden_exact, magnitude_exact
 from opgen.numbers.fill import draw, keys
 from opgen.numbers.formats import DTYPES, FORMATS, Format

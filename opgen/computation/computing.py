@@ -16,7 +16,8 @@ from opgen.computation.inputs import SMALL, Inputs, fill
 from opgen.computation.inputs import Arrays as Arrays
 from opgen.computation.kernels import Parts
 from opgen.numbers.arrays import Array, joined
-from opgen.numbers.bounds import Limits, Sums, bounded, certain_overflows, chain_of
+from opgen.numbers.bounds import Limits, Sums, bounded, certain_overflows
+from opgen.numbers.chain import chain_of
 from opgen.numbers.exact import golden_exact, magnitude_exact
 from opgen.numbers.formats import DTYPES
 from opgen.numbers.readings import as_far_apart, share, without_subnormals
