@@ -367,7 +367,10 @@ def test_outputs_that_are_bounded_together_are_bounded_as_each_alone(output: str
     """Both ways of writing the sums down: the short one, and the one for data that may be flushed, overflow or are rounded."""
     unit = 1 + 1j if DTYPES[output].complex else 1
     long = bounds.ALONE
-    for low, count in ((0, (1, 5, 3)), (-140, (7, 2)), (0, (4,)), (0, (0, 2)), (0, (0,)), (0, (3, long, 5)), (-140, (9 * long, long - 1))):
+    empty, mixed = ((0, 2), (0,), (0, 0, 0), (0, long), (0, long, 0), (long, 0, 3)), ((3, long, 5), (long - 1, 0, 2 * long))
+    for low, count in (
+        (0, (1, 5, 3)), (-140, (7, 2)), (0, (4,)), (-140, (9 * long, long - 1)), *((0, count) for count in (*empty, *mixed)),
+    ):  # fmt: skip
         goldens = [RNG.normal(size=size) * 2.0 ** RNG.integers(low, 12, size) * unit for size in count]
         sizes = [np.abs(golden.real) * 3 + np.abs(golden.imag) * 1j * (unit != 1) for golden in goldens]
         sizes = [size if unit != 1 else size.real for size in sizes]
@@ -377,7 +380,7 @@ def test_outputs_that_are_bounded_together_are_bounded_as_each_alone(output: str
         alone = [bound(golden, size, depth, output, quantum=quantum, gain=gain)
                  for golden, size, (_, depth, quantum, gain) in zip(goldens, sizes, rows, strict=True)]  # fmt: skip
         assert together.dtype == DTYPES[DTYPES[output].bound].numpy and np.array_equal(together, np.concatenate(alone))
-        if len(count) > 1 and all(count):
+        if len(count) > 1 and all(count):  # numbers of their own matter
             sums = Sums([np.concatenate(goldens)], [np.concatenate(sizes)])
             one_for_all = bounds.bounds(chain_of(output, None, None), sums, Limits.of([sum(count)], *([one] for one in rows[0][1:])))
             assert not np.array_equal(together, one_for_all)

@@ -111,7 +111,8 @@ class Limits:
         first = start = end = 0
         for at, size in enumerate(self.sizes.tolist()):
             if first < at and (size >= ALONE or end + size - start > BLOCK):
-                yield slice(start, end), slice(first, at), slice(None)
+                if start < end:
+                    yield slice(start, end), slice(first, at), slice(None)
                 first, start = at, end
             if size >= ALONE:
                 for piece in blocks(size):
