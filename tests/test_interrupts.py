@@ -121,7 +121,7 @@ def test_in_the_hooks_of_a_fork(small_suite: engine.Suite, tmp_path: Path) -> No
 
 
 def test_between_an_answer_and_the_word_of_it(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right, first = processes._kept, os.getpid()
+    right, first = processes.leave, os.getpid()
 
     def slow(*answer: Any) -> Any:
         place = right(*answer)
@@ -130,7 +130,7 @@ def test_between_an_answer_and_the_word_of_it(small_suite: engine.Suite, tmp_pat
             time.sleep(60)
         return place
 
-    monkeypatch.setattr(processes, "_kept", slow)
+    monkeypatch.setattr(processes, "leave", slow)
     assert end(small_suite, tmp_path / "suite.h5", lambda: None) == INTERRUPTED
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import pickle
 import resource
 import signal
 import time
@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import count
 from multiprocessing import active_children, get_context
+from multiprocessing.context import ForkContext, ForkProcess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 
 from opgen.cli import main
+from opgen.computation import processes
 from opgen.computation.processes import Killed, answers, cores, in_order
 from opgen.model import FileError, Problem
 from opgen.suites import suite
@@ -154,16 +157,9 @@ def test_who_wants_no_more_leaves_nobody() -> None:
     assert active_children() == [] and time.monotonic() - start < 30
 
 
-def test_an_answer_that_cannot_come_is_said_and_not_waited_for() -> None:
-    """A function within a function is pickled by nobody; a file may not grow beyond its limit, say that of a disk."""
+def test_answers_that_find_no_room_are_said_and_not_waited_for() -> None:
+    """A file may not grow beyond its limit, say that of a disk."""
     gate = get_context("fork").Barrier(2)
-
-    def work(task: int) -> object:
-        gate.wait(60)
-        return lambda: task
-
-    with pytest.raises((AttributeError, pickle.PicklingError), match="pickle"):
-        list(answers(work, range(2), 2))
 
     def long(task: int) -> bytes:
         gate.wait(60)
@@ -172,11 +168,33 @@ def test_an_answer_that_cannot_come_is_said_and_not_waited_for() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
     try:
-        with pytest.raises(OSError, match="File too large"):
+        with pytest.raises(FileError, match="has no room for what a worker process says: File too large; TMPDIR names another folder$"):
             list(answers(long, range(2), 2))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert active_children() == []
+
+
+@pytest.mark.parametrize("refused", ["a file", "the second file", "a pipe", "a process"])
+def test_where_the_system_gives_no_processes_this_one_works(refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, right = count(1), processes.TemporaryFile
+
+    def refuse(*given: Any, **more: Any) -> Any:
+        if refused != "the second file" or next(calls) > 1:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return right()
+
+    place = {"a pipe": (ForkContext, "Pipe"), "a process": (ForkProcess, "start")}.get(refused, (processes, "TemporaryFile"))
+    monkeypatch.setattr(*place, refuse)
+    assert set(answers(lambda task: (task, os.getpid()), range(5), 3)) == {(task, os.getpid()) for task in range(5)}
+
+
+def test_a_daemon_works_alone() -> None:
+    here, there = get_context("fork").Pipe(duplex=False)
+    daemon = get_context("fork").Process(target=lambda: there.send(in_order(lambda task: task, range(3), 3)), daemon=True)
+    daemon.start()
+    assert here.poll(60) and here.recv() == [0, 1, 2]
+    daemon.join()
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
@@ -188,15 +206,36 @@ def test_in_order(workers: int) -> None:
     assert in_order(slow_first, range(9), workers) == [(task, -task) for task in range(9)]
     assert in_order(slow_first, [], workers) == []
 
-    def all_but_one(task: int) -> int:
+    def all_but_some(task: int) -> int:
         time.sleep(0.1 if task == 3 else 0)
         if task in (3, 4, 8):
             raise FileError([Problem(f"{task}.yaml", None, "", "is no good")])
         return task
 
     with pytest.raises(FileError, match=r"^3.yaml: is no good$"):
-        in_order(all_but_one, range(9), workers)
+        in_order(all_but_some, range(9), workers)
     assert active_children() == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_after_an_error_no_task_is_begun(workers: int, tmp_path: Path) -> None:
+    def work(task: int) -> None:
+        (tmp_path / str(task)).touch()
+        time.sleep(0.01)
+        raise FileError([Problem(f"{task}.yaml", None, "", "is no good")])
+
+    with pytest.raises(FileError, match=r"^0.yaml: is no good$"):
+        in_order(work, range(100), workers)
+    assert len(list(tmp_path.iterdir())) <= workers
+
+
+@pytest.mark.parametrize(("text", "most"), [("200000 100000", 2), ("50000 100000", 1), ("max 100000", 64), ("", 64), (None, 64)])
+def test_cores_are_as_many_as_a_container_may_use(text: str | None, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if text is not None:
+        (tmp_path / "cpu.max").write_text(text)
+    monkeypatch.setattr(processes, "QUOTA", tmp_path / "cpu.max")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(64)), raising=False)
+    assert cores() == most
 
 
 def test_cores_are_those_that_this_process_may_use() -> None:
