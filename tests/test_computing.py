@@ -63,14 +63,14 @@ def test_recipes_mixed_change_no_bit() -> None:
 
 
 def test_empty_and_long_outputs_are_no_company_for_each_other() -> None:
-    """None, some and thousands of elements, of the same formats."""
+    """None and thousands of elements, of the same formats."""
     calls = []
-    for images in (0, 1, 4):
+    for images in (0, 4):
         small, large = sample.tensor([images, 3, 8, 16], "FLOAT", "NCHW"), sample.tensor([images, 3, 16, 32], "FLOAT", "NCHW")
         one = sample.pool(gradOutput=small, self=large, gradInput=large)
         calls.append(NamedCall(str(images), make_call(one["op"], one["product"], one["args"], book().kinds), {}))
     some = of_calls(calls).batches
-    assert [batch.ids for batch in some] == [("0",), ("1",), ("4",)]
+    assert [batch.ids for batch in some] == [("0",), ("4",)]
     for batch, arrays in zip(some, compute(some, 0), strict=True):
         assert same(compute([batch], 0)[0], arrays)
 
