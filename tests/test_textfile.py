@@ -54,5 +54,5 @@ def test_lines_of_calls_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b" " * (LONGEST_LINE + 1))))
     with pytest.raises(FileError, match="cannot be read: a line of more than 16.8 MB$"):
         read_calls("-", {})
-    (tmp_path / "b.jsonl").write_bytes(b" " * (LONGEST_LINE - 2) + b"\n")
+    (tmp_path / "b.jsonl").write_bytes(b" " * (LONGEST_LINE - 1) + b"\n")
     assert read_calls(tmp_path / "b.jsonl", {}) == []

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from opgen.adequacy.coverage import Called, coverage, of_suite
 from opgen.calls.jsonl import read_calls
-from opgen.computation.processes import cores, in_order
 from opgen.model import Call, FileError, Problem
 from opgen.numbers.recipes import DEFAULT
 from opgen.page.book import Book, book
 from opgen.suites.selection import Request, plans_of
+from opgen.suites.suite import Each
 
 
-def measured(operators: Sequence[str], plan: str, bundle: str = "", calls: str = "") -> dict[str, Any]:
-    """The report of :func:`opgen.adequacy.coverage.coverage`; without a bundle or a file, of the suite that the plan makes."""
+def measured(operators: Sequence[str], plan: str, bundle: str = "", calls: str = "", each: Each = map) -> dict[str, Any]:
+    """The report of :func:`opgen.adequacy.coverage.coverage`; without a bundle or a file, of the suite that the plan makes,
+    ``each`` page by page."""
     known = book()
     if not bundle and not calls:
         request = Request(operators=operators, plan=plan)
         found, tier = request.pages()
-        suite = request.suite(partial(in_order, workers=cores()))
+        suite = request.suite(each)
         return coverage(of_suite(suite), {spec.api: one for spec, one in found}, tier, suite.reports)
     apis = {known.api(name) for name in operators}
     made = _of_bundle(bundle, known) if bundle else [(one.call, DEFAULT) for one in read_calls(calls, known.kinds)]

@@ -1,8 +1,8 @@
 """The file itself: a checked first block, HDF5 tables, and pre-sized blobs of data.
 
-Bundles and results files are both written here. The file is made at its full size first; tables and data
-are then plain bytes at known offsets, and HDF5 is needed only for the skeleton and for the last flag. Blobs come first, so that
-they can be written before the tables are made.
+Bundles and results files are both written here. The file is made with room for all data first, and for all tables behind them once
+they are known; both are then plain bytes at known offsets, and HDF5 is needed only for the skeleton and for the last flag. Blobs come
+first, so that they can be written before the tables are made.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TEXT, _HEADERS = 48, 1 << 16
 
 @dataclass(frozen=True)
 class Skeleton:
-    """A file at its full size and without contents: byte offset of each table and blob, and the blobs' ranges."""
+    """A file without contents: byte offset of each blob and, once they are described, of each table; the blobs' ranges; its size."""
 
     path: Path
     offsets: dict[str, int]
@@ -93,7 +93,7 @@ def describe(skeleton: Skeleton, kind: str, tables: Mapping[str, np.ndarray], st
     offsets = dict(skeleton.offsets)
     shapes = {**tables, "digests": np.empty(len(tables) + 2, dtype=digests_dtype(tables))}
     texts = sum(len(text.encode()) + _TEXT for text in strings) + _HEADERS
-    _find_room(skeleton.path, skeleton.size, texts, sum(table.nbytes for table in shapes.values()))
+    _find_room(skeleton.path, skeleton.size, texts, sum(table.nbytes for table in shapes.values()), keep=True)
     with _hdf5(skeleton.path, "r+") as file:
         file.create_dataset("strings", data=np.array(strings, dtype=object), dtype=h5py.string_dtype())
         for name, table in shapes.items():
@@ -119,13 +119,17 @@ def _hdf5(path: Path, mode: str, **more: Any) -> Iterator[h5py.File]:
         yield file
 
 
-def _find_room(path: Path, start: int, own: int, size: int) -> None:
+def _find_room(path: Path, start: int, own: int, size: int, keep: bool = False) -> None:
     """OSError where a file has no room behind ``start`` for so many bytes of HDF5's own, and about ``size`` more.
 
-    HDF5 writes its own late, and where it cannot, the whole program ends there.
+    HDF5 writes its own late, and where it cannot, the whole program ends there. ``keep`` the room for it, where the system can: others
+    write meanwhile. HDF5 cuts off what it does not use.
     """
     with open(path, "r+b" if path.exists() else "w+b", buffering=0) as raw:
         raw.truncate(start)
+        if keep and hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(raw.fileno(), start, own + size)
+            return
         raw.truncate(start + own + size)
         write_at(raw.fileno(), bytes(own), start)
         raw.truncate(start)

@@ -57,7 +57,7 @@ class Journal:
 
 
 def begun(claim: Claim) -> bool:
-    """Whether there is anything to go on from: a first block is written once the file has its full size."""
+    """Whether there is anything to go on from: its first block names the request once the file has room for everything."""
     return b"\nrequest " in os.pread(claim.fd, container.FIRST_BLOCK, 0)
 
 

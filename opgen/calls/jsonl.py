@@ -24,7 +24,7 @@ from opgen.model import Call, FileError, Problem, size
 MOST_PROBLEMS = 50
 """Bad lines that are reported; after so many the rest of a file is not read."""
 LONGEST_LINE = 1 << 24
-"""Characters of a line, about: no call has so many."""
+"""Characters of a line, its end among them: no call has so many."""
 _DECODER = json.JSONDecoder()
 _BYTE_ORDER_MARK = "\ufeff"
 _NOTHING: Mapping[str, Any] = {}
@@ -96,8 +96,8 @@ def _lines(source: str | Path) -> Iterator[str]:
 
 def _short(stream: TextIO) -> Iterator[str]:
     """The lines of a text; OSError at one that has no end, before it takes all memory."""
-    while line := stream.readline(LONGEST_LINE):
-        if len(line) == LONGEST_LINE:
+    while line := stream.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
             raise OSError(f"a line of more than {size(LONGEST_LINE)}")
         yield line
 

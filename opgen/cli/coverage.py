@@ -48,7 +48,7 @@ def command(operators: tuple[str, ...], plan: str, page: str | None, untested: b
     if len(files) + bool(asked["bundle"]) + bool(asked["calls"]) > 1:
         raise FileError([Problem("OP", None, name, "only one file of calls can be counted; leave out the others") for name in files])
     bundle = asked["bundle"] or next(iter(files), "")
-    report = measure.measured([name for name in operators if name not in files], plan, bundle, asked["calls"])
+    report = measure.measured([name for name in operators if name not in files], plan, bundle, asked["calls"], options.each())
     if page:
         write_text(page, html(report, "opgen coverage"), force=True)
     if asked["as_json"]:
