@@ -17,8 +17,11 @@ import pytest
 
 if TYPE_CHECKING:
     from opgen.verdict.outcome import Report
+    from opgen.verdict.waivers import Waiver
 
 _REPORT: pytest.StashKey[Report] = pytest.StashKey()
+_WAIVERS: pytest.StashKey[list[Waiver]] = pytest.StashKey()
+_NOTES: pytest.StashKey[dict[str, None]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,19 +43,35 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     """Add a test per case, before ``-k`` and marks choose among them."""
     path = config.getoption("--opgen-bundle")
     if not path:
-        if config.getoption("--opgen-results") or config.getoption("--opgen-backend"):
-            raise pytest.UsageError("--opgen-results and --opgen-backend need --opgen-bundle FILE")
+        if any(config.getoption(f"--opgen-{name}") for name in ("results", "backend", "waivers")):
+            raise pytest.UsageError("--opgen-results, --opgen-backend and --opgen-waivers need --opgen-bundle FILE")
         return
     if bool(config.getoption("--opgen-results")) == bool(config.getoption("--opgen-backend")):
         raise pytest.UsageError("--opgen-bundle needs either --opgen-results FILE or --opgen-backend NAME")
+    config.stash[_WAIVERS] = _waivers(config)
     items.extend(BundleFile.from_parent(session, name=Path(path).name, nodeid=Path(path).name, path=Path(path)).collect())
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """What there is to say of the whole comparison, such as a waiver that has expired; a worker of xdist tells its controller."""
+    stash = session.config.stash
+    notes = dict.fromkeys(stash[_REPORT].notes if _REPORT in stash else ())
+    stash.setdefault(_NOTES, {}).update(notes)
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["opgen_notes"] = list(notes)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A worker of xdist is done."""
+    node.config.stash.setdefault(_NOTES, {}).update(dict.fromkeys(getattr(node, "workeroutput", {}).get("opgen_notes", ())))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """What there is to say of the whole comparison, such as a waiver that has expired."""
-    if _REPORT in config.stash and config.stash[_REPORT].notes:
+    """Says it."""
+    if config.stash.get(_NOTES, {}):
         terminalreporter.section("opgen")
-        for note in config.stash[_REPORT].notes:
+        for note in config.stash[_NOTES]:
             terminalreporter.write_line(note)
 
 
@@ -122,16 +141,25 @@ class CaseFailure(Exception):
     """A case whose verdict is bad."""
 
 
+def _waivers(config: pytest.Config) -> list[Waiver]:
+    from opgen.model import FileError
+    from opgen.verdict import waivers
+
+    path = config.getoption("--opgen-waivers")
+    try:
+        return waivers.read(path) if path else []
+    except FileError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
 def _report(config: pytest.Config, path: Path) -> Report:
     import opgen
     from opgen.model import FileError
+    from opgen.verdict import waivers
 
     try:
-        from opgen.verdict import waivers
-
-        accepted = waivers.read(config.getoption("--opgen-waivers")) if config.getoption("--opgen-waivers") else []
         report = _compared(config, path)
-        waivers.apply(report, accepted, datetime.date.today())
+        waivers.apply(report, config.stash[_WAIVERS], datetime.date.today())
         return report
     except (opgen.BundleError, FileError) as error:
         pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
