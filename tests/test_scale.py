@@ -88,14 +88,14 @@ def test_a_worker_whose_writer_is_gone_before_it_begins_ends() -> None:
 
     def orphan() -> None:
         here, there = get_context("fork").Pipe(duplex=False)
-        with TemporaryFile() as shared:
-            processes._serve(there, time.sleep, [60], shared.fileno(), os.getpid())
+        with TemporaryFile() as shared, TemporaryFile() as file:
+            processes._serve(there, file, time.sleep, [60], shared.fileno(), os.getpid())
         here.close()
 
     worker = get_context("fork").Process(target=orphan)
     worker.start()
     worker.join(30)
-    assert worker.exitcode == 1
+    assert worker.exitcode == processes.ORPHANED
 
 
 def test_a_worker_that_is_killed_is_one_message(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,18 +53,23 @@ def together(batches: Sequence[Batch], workers: int = 1) -> Iterator[list[Batch]
     """Neighbouring batches that are computed and written in one go; a large one stays alone. The more ``workers`` and the less is
     left, the smaller a chunk."""
     sizes = list(map(_size, batches))
-    left = sum(min(size, TOGETHER) for size in sizes)
+    left = sum([min(size, TOGETHER) for size in sizes])
     some: list[Batch] = []
-    total = 0
+    total, most = 0, _most(left, workers)
     for batch, size in zip(batches, sizes, strict=True):
-        if some and total + size > (TOGETHER if workers <= 1 else min(TOGETHER, max(LEAST, left // (SHARE * workers)))):
+        if total + size > most and some:
             yield some
             left -= min(total, TOGETHER)
-            some, total = [], 0
+            some, total, most = [], 0, _most(left, workers)
         some.append(batch)
         total += size
     if some:
         yield some
+
+
+def _most(left: int, workers: int) -> int:
+    """Elements of a chunk, where so many are left."""
+    return TOGETHER if workers <= 1 else min(TOGETHER, max(LEAST, left // (SHARE * workers)))
 
 
 def _size(batch: Batch) -> int:

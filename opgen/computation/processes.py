@@ -32,6 +32,9 @@ from opgen.model import FileError, Problem
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
 """Where Linux says what a container may use: microseconds of all cores, or ``max``, and in how many."""
 
+ORPHANED = 3
+"""What a worker ends with when the process that it works for is gone."""
+
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
@@ -68,7 +71,7 @@ def in_order(work: Callable[[Task], Answer], tasks: Sequence[Task], workers: int
 
 
 def answers(work: Callable[[Task], Answer], tasks: Sequence[Task], workers: int) -> Iterator[Answer]:
-    """What ``work`` returns for each task, in the order in which they are done; no worker outlives this.
+    """What ``work`` returns for each task, in the order in which they are done; no worker does anything after this.
 
     Tasks are begun in their order: with the largest first, all end together. Answers are pickled; ``work`` and ``tasks``, with all
     that they refer to, are there already where a process is forked. Where the system has none to give, fewer work. What ``work`` raises
@@ -83,6 +86,8 @@ def _all(work: Callable[[Task], Any], tasks: Sequence[Task], workers: int) -> Ge
     """What came of each task; after one that has raised, none is begun."""
     wanted = 0 if current_process().daemon else min(workers, len(tasks)) - 1  # a daemon may have no processes of its own
     with ExitStack() as files:
+        gc.freeze()  # what is there stays: to look through it for garbage takes time, and copies every page that workers share
+        files.callback(gc.unfreeze)
         shared = _file(files) if wanted > 0 else None
         if shared is None:
             yield from _alone(work, tasks)
@@ -113,7 +118,6 @@ def _together(work: Callable[[Task], Any], tasks: Sequence[Task], wanted: int, s
                 else:
                     yield take(place, team[connection].file)
 
-    gc.freeze()  # else the workers' collectors touch, and so copy, every page that they share
     try:
         with held_back():
             while len(team) < wanted and (member := _member(work, tasks, shared, files)) is not None:
@@ -128,12 +132,12 @@ def _together(work: Callable[[Task], Any], tasks: Sequence[Task], wanted: int, s
         yield from heard(None)
     finally:
         with held_back():
-            for worker in team.values():
+            for worker in team.values() if busy else ():  # else all have ended, or are giving back their memory: not waited for
                 worker.process.kill()
             for connection, worker in team.items():
-                worker.process.join()
+                if busy:
+                    worker.process.join()
                 connection.close()
-        gc.unfreeze()
 
 
 def _member(work: Callable[[Task], Any], tasks: Sequence[Task], shared: IO[bytes], files: ExitStack) -> tuple[Any, _Worker] | None:
@@ -197,4 +201,4 @@ def _serve(connection: Any, file: IO[bytes], work: Callable[[Any], Any], tasks: 
 def _watch(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(0.2)
-    os._exit(1)
+    os._exit(ORPHANED)
