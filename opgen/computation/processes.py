@@ -132,10 +132,10 @@ def _together(work: Callable[[Task], Any], tasks: Sequence[Task], wanted: int, s
         yield from heard(None)
     finally:
         with held_back():
-            for worker in team.values() if busy else ():  # else all have ended, or are giving back their memory: not waited for
+            for worker in team.values():
                 worker.process.kill()
             for connection, worker in team.items():
-                if busy:
+                if busy:  # else all have done their work, and that they give back their memory is not waited for
                     worker.process.join()
                 connection.close()
 
