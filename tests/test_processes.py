@@ -277,7 +277,6 @@ def test_suites_are_enumerated_side_by_side_to_the_same_cases() -> None:
     assert [batch.ids for batch in together.batches] == [batch.ids for batch in alone.batches]
 
 
-@pytest.mark.skipif(cores() < 2, reason="one core enumerates alone")
 def test_an_enumeration_whose_worker_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     here, right = os.getpid(), suite.enumerate_calls
 
@@ -287,6 +286,7 @@ def test_an_enumeration_whose_worker_is_killed(monkeypatch: pytest.MonkeyPatch) 
         return right(*given)
 
     monkeypatch.setattr(suite, "enumerate_calls", fatal)
+    monkeypatch.setattr(processes, "cores", lambda: 2)
     told = CliRunner().invoke(main, ["cases"])
     assert told.exit_code == 2 and told.stderr == "opgen: a worker process was killed, perhaps for want of memory\n"
     assert active_children() == []
