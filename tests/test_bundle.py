@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -403,6 +405,43 @@ def test_a_disk_without_room_is_told_in_units_that_show_the_numbers(
     with pytest.raises(BundleError, match=f"b.h5: {told.format(tmp_path)}$"):
         Claim(tmp_path / "b.h5", needed, False)
     assert os.listdir(tmp_path) == []
+
+
+def refusing(code: int) -> Callable[[int, int, int], None]:
+    def keep(fd: int, start: int, size: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    return keep
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="this system keeps no room for files")
+def test_room_for_all_data_is_taken_before_any_are_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cases, layout = many(10_000)
+    with pytest.raises(KeyboardInterrupt), Writer(tmp_path / "b.h5", {}, cases, layout, keep=True) as writer:
+        assert (tmp_path / "b.h5.partial").stat().st_blocks * 512 >= layout.data_bytes > 1 << 20
+        writer.write(0, *next(iter(MANY)), np.zeros((3, 5), dtype=np.float16))
+        raise KeyboardInterrupt
+    taken, keep = [], os.posix_fallocate
+    monkeypatch.setattr(os, "posix_fallocate", lambda fd, start, size: (taken.append(start), keep(fd, start, size)))
+    with pytest.raises(KeyboardInterrupt), Writer(tmp_path / "b.h5", {}, cases, layout, keep=True, resume=True):
+        assert min(taken) > layout.data_bytes  # room for tables alone: what is begun has its own
+        raise KeyboardInterrupt
+    (tmp_path / "b.h5.partial").unlink(missing_ok=True)
+    monkeypatch.setattr(os, "posix_fallocate", refusing(errno.ENOSPC))
+    with pytest.raises(BundleError, match="b.h5: cannot write: No space left on device$"):
+        Writer(tmp_path / "b.h5", {}, cases, layout)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("code", [errno.EOPNOTSUPP, errno.EINVAL, None])
+def test_a_file_system_that_keeps_no_room_has_the_same_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: Path, code: int | None
+) -> None:
+    if code is None:
+        monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    else:
+        monkeypatch.setattr(os, "posix_fallocate", refusing(code))
+    assert SAMPLE.write(tmp_path / "sample.h5").read_bytes() == path.read_bytes()
 
 
 BEYOND_A_LIMIT = """

@@ -7,6 +7,7 @@ first, so that they can be written before the tables are made.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,6 +33,8 @@ PAGE = 4096
 """Bytes; datasets of so many and more begin at a multiple, and a blob has a multiple."""
 
 _LARGEST_READ = 1 << 30
+_CANNOT = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+"""What file systems say that cannot keep room."""
 UNKNOWN = "0" * 32
 """What stands for the digest of a file that is not whole yet."""
 _TEXT, _HEADERS = 48, 1 << 16
@@ -64,8 +67,11 @@ def create(
     return describe(begin(path, kind, attributes, blobs), kind, tables, strings)
 
 
-def begin(path: Path, kind: str, attributes: Mapping[str, Any], blobs: Mapping[str, int]) -> Skeleton:
-    """Make a file of a header and pre-sized blobs, which can be written from now on; :func:`describe` adds what tells of them."""
+def begin(path: Path, kind: str, attributes: Mapping[str, Any], blobs: Mapping[str, int], keep: bool = True) -> Skeleton:
+    """Make a file of a header and pre-sized blobs, which can be written from now on; :func:`describe` adds what tells of them.
+
+    OSError where there is no room for the blobs, which is theirs from now on, unless ``keep`` is False and others may take it.
+    """
     offsets: dict[str, int] = {}
     ranges: list[tuple[int, int]] = []
     _find_room(path, 0, _HEADERS, sum(elements * numpy_dtype(name).itemsize for name, elements in blobs.items()))
@@ -82,6 +88,9 @@ def begin(path: Path, kind: str, attributes: Mapping[str, Any], blobs: Mapping[s
             if size:
                 offsets[f"data/{name}"] = made.get_offset()
                 ranges.append((offsets[f"data/{name}"], offsets[f"data/{name}"] + size))
+    if keep and ranges:
+        with open(path, "r+b", buffering=0) as raw:
+            _keep_room(raw.fileno(), ranges[0][0], ranges[-1][1])
     return _headed(Skeleton(path, offsets, tuple(ranges), 0), kind)
 
 
@@ -127,12 +136,24 @@ def _find_room(path: Path, start: int, own: int, size: int, keep: bool = False) 
     """
     with open(path, "r+b" if path.exists() else "w+b", buffering=0) as raw:
         raw.truncate(start)
-        if keep and hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(raw.fileno(), start, own + size)
+        if keep and _keep_room(raw.fileno(), start, start + own + size):
             return
         raw.truncate(start + own + size)
         write_at(raw.fileno(), bytes(own), start)
         raw.truncate(start)
+
+
+def _keep_room(fd: int, start: int, end: int) -> bool:
+    """Take the room of a file between two places, which is also written faster then; False where the system cannot."""
+    if not hasattr(os, "posix_fallocate"):
+        return False
+    try:
+        os.posix_fallocate(fd, start, end - start)
+    except OSError as error:
+        if error.errno in _CANNOT:
+            return False
+        raise
+    return True
 
 
 def digests_dtype(names: Iterable[str]) -> np.dtype:

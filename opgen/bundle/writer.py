@@ -59,7 +59,7 @@ class Writer:
             with one_line(self.path):
                 begun = resume and resuming.begun(self._claim)
                 path_now = self._claim.fresh if begun else self._claim.partial
-                self._skeleton = container.begin(path_now, "bundle", self.header, layout.blobs)
+                self._skeleton = container.begin(path_now, "bundle", self.header, layout.blobs, keep=not begun)
                 if begun or not late:
                     self._describe(begun)
         except BaseException:
