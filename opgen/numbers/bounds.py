@@ -78,9 +78,9 @@ class Sums(NamedTuple):
         return np.iscomplexobj(self.golden[0])
 
     @property
-    def reals(self) -> list[list[Array]]:
-        """All three as real numbers, flat; no shares are a 0 for all."""
-        return [[np.ascontiguousarray(one).reshape(-1).view(np.float64) for one in arrays or ()] for arrays in self]
+    def contiguous(self) -> list[list[Array]]:
+        """All three in one piece each, so that no piece of a long one copies it."""
+        return [list(map(np.ascontiguousarray, arrays or ())) for arrays in self]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +161,16 @@ def _in_pieces(
     steps: Callable[..., Array], sums: Sums, limits: Limits, numbers: Sequence[Array]
 ) -> Iterator[tuple[slice, Array, Array]]:
     """Pieces of all real numbers, their goldens, and what ``steps`` makes of them."""
-    golden, magnitude, share = sums.reals
+    golden, magnitude, share = sums.contiguous
     if sums.complex:
         limits = replace(limits, sizes=2 * limits.sizes)
     table, nothing = np.array(numbers), np.zeros(())
     for place, some, within in limits.pieces():
-        values = joined(golden[some])[within]
-        moved = joined(share[some])[within] if share else nothing
-        yield place, values, steps(values, joined(magnitude[some])[within], moved, *limits.spread(table, some))
+        values = _reals(golden[some])[within]
+        moved = _reals(share[some])[within] if share else nothing  # no shares are a 0 for all
+        yield place, values, steps(values, _reals(magnitude[some])[within], moved, *limits.spread(table, some))
+
+
+def _reals(arrays: Sequence[Array]) -> Array:
+    """The real numbers of some arrays, which for complex ones are two each, flat."""
+    return joined(arrays).view(np.float64)

@@ -54,6 +54,9 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 )
 
 
+_REAL, _COMPLEX = np.dtype(np.float64), np.dtype(np.complex128)
+
+
 @dataclass(frozen=True, slots=True)
 class Dtype:
     """A vendor dtype that can hold data. ``part`` is the format of a value, or of each part of a complex one.
@@ -75,7 +78,7 @@ class Dtype:
     @property
     def wide(self) -> np.dtype[Any]:
         """The numpy dtype that goldens are computed in."""
-        return np.dtype(np.complex128 if self.complex else np.float64)
+        return _COMPLEX if self.complex else _REAL
 
 
 DTYPES: Mapping[str, Dtype] = MappingProxyType(
