@@ -301,6 +301,8 @@ def test_an_existing_file_is_refused_and_stays(path: Path, tmp_path: Path) -> No
         (lambda: SAMPLE.write(Path("/")), "is a folder"),
         (lambda: Layout.plan([1], [[("x", "input", "HIFLOAT8", 1)]]), "no data can be stored as HIFLOAT8"),
         (lambda: Layout.plan([1], [[("x", "input", "FLOAT", 2**60)]]), "cannot be stored"),
+        (lambda: Layout.plan([1, 2], [[("x", "input", "FLOAT", 2**46), ("y", "input", "FLOAT", 8)]] * 2), "more than a file can hold"),
+        (lambda: Layout.plan(range(1 << 17), [[("x", "input", "FLOAT", 2**46)] * 2] * (1 << 17)), "more than a file can hold"),
         (lambda: Layout.plan([1, 2], [[]]), "2 cases, 1 lists"),
     ],
 )
@@ -359,6 +361,18 @@ def test_calls_of_one_operator_have_the_same_parameters(
     cases = [Case(name, Call("aclnnOne", "ascend910b", args), "call", "", VALID) for name, args in (("a", first), ("b", second))]  # type: ignore[arg-type]
     with pytest.raises(BundleError, match=message):
         Writer(tmp_path / "b.h5", {}, cases, Layout.plan(cases, [[], []]))
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_two_cases_of_one_id(tmp_path: Path, late: bool) -> None:
+    cases, layout = many(3)
+    cases[2] = cases[2]._replace(id=cases[0].id)
+    arrays = {("gradOutput", "input"): np.zeros((3, 15), np.float16)}
+    with pytest.raises(BundleError, match="two cases have the id 'many/0'"), Writer(
+        tmp_path / "b.h5", {}, cases, layout, keep=True, late=late
+    ) as writer:
+        writer.write_batch([0, 1, 2], arrays)
+    assert os.listdir(tmp_path) == []
 
 
 def test_wrong_arrays_and_missing_ones(tmp_path: Path) -> None:

@@ -83,21 +83,31 @@ class Layout:
         ``counts`` says how many each set has, one set's behind another's; each of them is of one of some ``kinds`` (name, role,
         dtype), all different, and has so many ``elements``.
         """
-        names = Column.of([name for name, _, _ in kinds])
-        columns, ends = np.stack([kind, elements], axis=1), np.cumsum(counts)
+        names, ends = Column.of([name for name, _, _ in kinds]), np.cumsum(counts)
+        columns = np.stack([kind, elements], axis=1)
         raw, width = columns.tobytes(), columns.itemsize * columns.shape[1]
         alike = Column.of([raw[start * width : end * width] for start, end in pairwise([0, *ends.tolist()])])
-        form = Column.of(alike.number[sets].tolist()).number  # in the order of the first case of each
-        case, within = spread(counts[sets])
-        kind, elements = columns.T.take((ends - counts)[sets][case] + within, axis=1)
-        name, role, dtype = np.array(
-            [(number, ROLES[role], DTYPES[dtype]) for number, (_, role, dtype) in zip(names.number.tolist(), kinds, strict=True)],
-            dtype=np.int64,
-        ).reshape(-1, 3).T.take(kind, axis=1)  # fmt: skip
-        position, blobs = _positions(dtype, elements, _order(form, counts[sets]))
+        form = Column.of(alike.number[sets].tolist())  # in the order of the first case of each
+        first = sets[form.first]
+        of, place = spread(counts[first])  # from here on, rows of forms, of which there are few where cases are alike
+        kind, elements = columns[(ends - counts)[first][of] + place].T
+        name, role, dtype = [
+            np.array(column, dtype=of_column)[kind]
+            for column, of_column in zip(
+                (names.number, [ROLES[role] for _, role, _ in kinds], [DTYPES[dtype] for _, _, dtype in kinds]),
+                (np.int32, np.int8, np.int8),
+                strict=True,
+            )
+        ]
+        cases, among = _ranks(form.number, len(first))
+        position, step, blobs = _positions(dtype, elements, of, cases)
+        count = counts[sets]
+        case = np.repeat(np.arange(len(sets), dtype=np.uint32), count)
+        starts = np.cumsum(counts[first]) - counts[first]
+        row = np.arange(len(case)) + np.repeat(starts[form.number] - (np.cumsum(count) - count), count)
         return cls(
-            len(sets), tuple(names.values), form, case.astype(np.uint32), name.astype(np.int32), role.astype(np.int8),
-            dtype.astype(np.int8), elements.copy(), position, blobs,
+            len(sets), tuple(names.values), form.number, case, name[row], role[row], dtype[row], elements[row],
+            position[row] + np.repeat(among, count) * step[row], blobs,
         )  # fmt: skip
 
     @property
@@ -113,7 +123,7 @@ class Layout:
     @cached_property
     def starts(self) -> np.ndarray:
         """(cases + 1,) the first row of each case, and the end."""
-        return np.searchsorted(self.case, np.arange(self.cases + 1))
+        return np.concatenate([[0], np.cumsum(np.bincount(self.case, minlength=self.cases))])
 
     @cached_property
     def codes(self) -> dict[tuple[str, str], int]:
@@ -122,16 +132,20 @@ class Layout:
 
     def rows(self, case: np.ndarray, code: np.ndarray) -> np.ndarray:
         """The layout row of each tensor of each case, -1 where there is none; ``code`` is -1 for what no case has."""
-        order, keys = self._index
-        wanted = case * (len(self.names) * len(ROLES)) + code
+        keys, places = self._places
+        wanted = self.form[case] * (len(self.names) * len(ROLES)) + code
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where((keys[at] == wanted) & (code >= 0), order[at], -1) if len(keys) else np.full(len(case), -1)
+        return np.where((keys[at] == wanted) & (code >= 0), self.starts[case] + places[at], -1) if len(keys) else np.full(len(case), -1)
 
     @cached_property
-    def _index(self) -> tuple[np.ndarray, np.ndarray]:
-        keys = self.case.astype(np.int64) * (len(self.names) * len(ROLES)) + self.name * len(ROLES) + self.role
+    def _places(self) -> tuple[np.ndarray, np.ndarray]:
+        """The tensors of every form, in order, and the place of each in a case."""
+        first = np.unique(self.form, return_index=True)[1]
+        form, place = spread(np.diff(self.starts)[first])
+        at = self.starts[first][form] + place
+        keys = form * (len(self.names) * len(ROLES)) + self.name[at] * len(ROLES) + self.role[at]
         order = np.argsort(keys, kind="stable")
-        return order, keys[order]
+        return keys[order], place[order]
 
 
 def _extents(rows: Sequence[tuple[Any, ...]], case: Callable[[int], int]) -> np.ndarray:
@@ -144,31 +158,35 @@ def _extents(rows: Sequence[tuple[Any, ...]], case: Callable[[int], int]) -> np.
     return np.fromiter(extents, dtype=np.int64, count=len(extents))
 
 
-def _order(form: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The rows of all cases, of which each has ``counts``, with those of cases of one form behind each other."""
-    cases = np.argsort(form, kind="stable")
-    case, within = spread(counts[cases])
-    order: np.ndarray = (np.cumsum(counts) - counts)[cases][case] + within
-    return order
+def _ranks(group: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """How many rows each group has, and which of its group's each row is."""
+    counts, rank = np.bincount(group, minlength=groups), np.empty(len(group), dtype=np.int64)
+    rank[np.argsort(group, kind="stable")] = spread(counts)[1]
+    return counts, rank
 
 
-def _positions(dtype: np.ndarray, elements: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
-    """Position of every row in the blob of its dtype, in this ``order``; and the blobs' elements."""
-    position = np.zeros(len(elements), dtype=np.int64)
+def _positions(
+    dtype: np.ndarray, elements: np.ndarray, form: np.ndarray, cases: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
+    """Position of every tensor of a form's first case in the blob of its dtype; how far on it is for the next case; the blobs'
+    elements. Each ``form`` has so many ``cases``."""
+    position, step = np.zeros((2, len(elements)), dtype=np.int64)
     blobs: dict[str, int] = {}
-    kinds = dtype[order]
-    known = set(np.flatnonzero(np.bincount(kinds)).tolist())
+    known = set(np.flatnonzero(np.bincount(dtype)).tolist())
     for name in stored_dtypes():
         number = DTYPES[name]
         if number not in known:
             continue
         known.discard(number)
-        rows = order[kinds == number]
-        ends = np.cumsum(room(elements[rows], numpy_dtype(name).itemsize))
-        position[rows] = np.concatenate([[0], ends[:-1]])
-        blobs[name] = int(ends[-1])
-        if not 0 <= blobs[name] <= _LARGEST:
-            raise BundleError(f"the data of {name} need {blobs[name]} elements: more than a file can hold; split the suite with --shard")
+        rows = np.flatnonzero(dtype == number)
+        of, taken = form[rows], room(elements[rows], numpy_dtype(name).itemsize)
+        needed = float(taken.astype(np.float64) @ cases[of])
+        if needed > _LARGEST:
+            raise BundleError(f"the data of {name} need {needed:.0f} elements: more than a file can hold; split the suite with --shard")
+        each = np.bincount(of, weights=taken, minlength=len(cases)).astype(np.int64)  # exact, since all together are few enough
+        before = np.cumsum(cases * each) - cases * each - (np.cumsum(each) - each)
+        position[rows], step[rows] = np.cumsum(taken) - taken + before[of], each[of]
+        blobs[name] = int(cases @ each)
     for number in known:
         numpy_dtype(WORDS[number])  # which says that such data cannot be stored
-    return position, blobs
+    return position, step, blobs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -101,7 +102,9 @@ def _written(ops: Column[str], layout: Layout, given: Mapping[str, Collection[st
 
 
 def _cases(ids: Sequence[str], columns: Mapping[str, tuple[np.dtype[Any], np.ndarray]]) -> np.ndarray:
-    """``/cases``: the ids, then columns of the given types."""
+    """``/cases``: the ids, of which no two are the same, then columns of the given types."""
+    if len(set(ids)) < len(ids):
+        raise BundleError(f"two cases have the id {Counter(ids).most_common(1)[0][0]!r}")
     if unkept("".join(ids)):  # rarely, so that ids are looked at one by one only then
         for one in ids:
             checked(one)

@@ -48,9 +48,6 @@ class Writer:
         self._cases = cases
         self._outputs = outputs
         self._tables: Tables | None = None
-        ids = [case.id for case in cases]
-        if len(set(ids)) != len(ids):
-            raise BundleError(f"{self.path}: two cases have the id {_repeated(ids)!r}")
         self._done = np.zeros(len(layout.case), dtype=bool)
         self._keep = keep
         self._claim: Claim | None = Claim(self.path, layout.bytes, force)
@@ -188,8 +185,3 @@ class Writer:
         first = rows[0]
         case, name = self._cases[self.layout.case[first]].id, self.layout.names[self.layout.name[first]]
         return f"{len(rows)} tensors were never written, the first is {name} of {case}"
-
-
-def _repeated(ids: list[str]) -> str:
-    seen: set[str] = set()
-    return next(one for one in ids if one in seen or seen.add(one))  # type: ignore[func-returns-value]
