@@ -91,14 +91,9 @@ class Layout:
         first = sets[form.first]
         of, place = spread(counts[first])  # from here on, rows of forms, of which there are few where cases are alike
         kind, elements = columns[(ends - counts)[first][of] + place].T
-        name, role, dtype = [
-            np.array(column, dtype=of_column)[kind]
-            for column, of_column in zip(
-                (names.number, [ROLES[role] for _, role, _ in kinds], [DTYPES[dtype] for _, _, dtype in kinds]),
-                (np.int32, np.int8, np.int8),
-                strict=True,
-            )
-        ]
+        name = names.number.astype(np.int32)[kind]
+        role = np.array([ROLES[role] for _, role, _ in kinds], dtype=np.int8)[kind]
+        dtype = np.array([DTYPES[dtype] for _, _, dtype in kinds], dtype=np.int8)[kind]
         cases, among = _ranks(form.number, len(first))
         position, step, blobs = _positions(dtype, elements, of, cases)
         count = counts[sets]
@@ -184,8 +179,8 @@ def _positions(
         if needed > _LARGEST:
             raise BundleError(f"the data of {name} need {needed:.0f} elements: more than a file can hold; split the suite with --shard")
         each = np.bincount(of, weights=taken, minlength=len(cases)).astype(np.int64)  # exact, since all together are few enough
-        before = np.cumsum(cases * each) - cases * each - (np.cumsum(each) - each)
-        position[rows], step[rows] = np.cumsum(taken) - taken + before[of], each[of]
+        first, counted = np.cumsum(cases * each) - cases * each, np.cumsum(each) - each
+        position[rows], step[rows] = (first - counted)[of] + np.cumsum(taken) - taken, each[of]
         blobs[name] = int(cases @ each)
     for number in known:
         numpy_dtype(WORDS[number])  # which says that such data cannot be stored
