@@ -23,7 +23,7 @@ from xxhash import xxh3_128
 import opgen
 from opgen import model
 from opgen.bundle.claim import Claim, one_line
-from opgen.bundle.dtypes import BUCKETS, DTYPES, FORMATS, KINDS, BundleError
+from opgen.bundle.dtypes import BUCKETS, DTYPES, FORMATS, KINDS, BundleError, numpy_dtype
 from opgen.bundle.layout import Layout
 from opgen.bundle.recall import outputs, pieces, recall
 from opgen.bundle.tensorrow import TensorRow
@@ -223,6 +223,19 @@ def test_large_tensors_beside_small_ones_have_their_own_digests(tmp_path: Path) 
         for row, at in ((1, 0), (0, 1)):
             assert digests[row].tolist() == [xxh3_128(stack[at].tobytes()).digest() for stack in arrays.values()]
             assert all(same_bits(bundle[row].inputs[name], stack[at]) for name, stack in arrays.items())
+
+
+def test_what_an_unfinished_file_holds_is_room_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases, layout = many(10_000)
+    with pytest.raises(KeyboardInterrupt), Writer(tmp_path / "b.h5", {}, cases, layout, keep=True) as writer:
+        writer.write_batch(range(10_000), {key: np.zeros((10_000, 3, 5), numpy_dtype(word)) for key, word in MANY.items()})
+        raise KeyboardInterrupt
+    held = (tmp_path / "b.h5.partial").stat().st_blocks * 512
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=layout.bytes - held // 2))
+    with Writer(tmp_path / "b.h5", {}, cases, layout, keep=True, resume=True) as writer:
+        assert writer.written.all()
+    with pytest.raises(BundleError, match=r"other\.h5: needs"):
+        Writer(tmp_path / "other.h5", {}, cases, layout)
 
 
 def test_tensors_are_aligned_and_the_size_is_foreseen(path: Path) -> None:

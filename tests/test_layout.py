@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opgen.bundle.dtypes import DTYPES, ROLES
+from opgen.bundle.dtypes import DTYPES, ROLES, BundleError
 from opgen.bundle.layout import Layout
 
 UNITS = {"FLOAT16": 32, "DOUBLE": 8, "BOOL": 64}
@@ -53,7 +53,7 @@ def test_a_tensor_is_found_where_it_is(seed: int) -> None:
     layout, first = Layout.plan(tensors, tensors), dict[tuple[int, str, str], int]()
     for at, (case, name, role) in enumerate((case, *one[:2]) for case, rows in enumerate(tensors) for one in rows):
         first.setdefault((case, name, role), at)
-    asked = [(case, name, role) for case in range(CASES) for name in (*layout.names, "other") for role in ROLES]
+    asked = [(case, name, role) for case in range(-3, CASES + 3) for name in (*layout.names, "other") for role in ROLES]
     codes = [layout.codes.get((name, role), -1) for _, name, role in asked]
     assert layout.rows(np.array([case for case, _, _ in asked]), np.array(codes)).tolist() == [first.get(one, -1) for one in asked]
 
@@ -62,3 +62,10 @@ def test_nothing_lies_nowhere() -> None:
     for layout in (Layout.plan([], []), Layout.plan([1, 2], [[], []])):
         assert not layout.blobs and not len(layout.position)
         assert layout.rows(np.zeros(layout.cases, dtype=np.int64), np.full(layout.cases, -1)).tolist() == [-1] * layout.cases
+
+
+@pytest.mark.parametrize("elements", [-100, 2**63 - 1])
+def test_no_tensor_has_less_than_nothing(elements: int) -> None:
+    one, none = np.array([1]), np.array([0])
+    with pytest.raises(BundleError, match="no file can hold"):
+        Layout.of([("x", "input", "FLOAT")], none, np.array([elements]), one, none)

@@ -54,6 +54,8 @@ class Claim:
         self.path = path
         self.partial = partial(path)
         free = shutil.disk_usage(path.parent).free
+        with suppress(OSError):
+            free += self.partial.stat().st_blocks * 512  # what an unfinished file holds is gone on from, or given back
         if needed > free:
             raise BundleError(f"{path}: needs {size(needed)}, and {path.parent} has {size(free)} left")
         with one_line(path):

@@ -128,9 +128,13 @@ class Layout:
     def rows(self, case: np.ndarray, code: np.ndarray) -> np.ndarray:
         """The layout row of each tensor of each case, -1 where there is none; ``code`` is -1 for what no case has."""
         keys, places = self._places
+        known = (case >= 0) & (case < self.cases) & (code >= 0)
+        if not known.any() or not len(keys):
+            return np.full(len(case), -1)
+        case = np.where(known, case, 0)
         wanted = self.form[case] * (len(self.names) * len(ROLES)) + code
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where((keys[at] == wanted) & (code >= 0), self.starts[case] + places[at], -1) if len(keys) else np.full(len(case), -1)
+        return np.where((keys[at] == wanted) & known, self.starts[case] + places[at], -1)
 
     @cached_property
     def _places(self) -> tuple[np.ndarray, np.ndarray]:
@@ -174,6 +178,8 @@ def _positions(
             continue
         known.discard(number)
         rows = np.flatnonzero(dtype == number)
+        if not 0 <= elements[rows].min() <= elements[rows].max() <= _LARGEST:
+            raise BundleError(f"a tensor of {name} has {elements[rows].min()} to {elements[rows].max()} elements, which no file can hold")
         of, taken = form[rows], room(elements[rows], numpy_dtype(name).itemsize)
         needed = float(taken.astype(np.float64) @ cases[of])
         if needed > _LARGEST:
