@@ -21,7 +21,7 @@ _LAZY = {
     "open": ("opgen.bundle.reader", "Bundle"),
     "Results": ("opgen.bundle.results", "Results"),
     "BundleError": ("opgen.bundle.dtypes", "BundleError"),
-    "diff": ("opgen.diff", "diff"),
+    "diff": ("opgen.comparison.comparison", "diff"),
 }
 
 __all__ = ["BundleError", "Results", "__version__", "diff", "open"]

@@ -32,7 +32,7 @@ TRUTHS: tuple[Truth, ...] = get_args(Truth)
 
 Bucket: TypeAlias = Literal["valid", "stated", "unstated", "unsupported_product", "disputed", "assumed"]
 BUCKETS: tuple[Bucket, ...] = get_args(Bucket)
-"""In the order in which tables show them; a call that breaks several rules goes by :data:`opgen.judge.oracle.ORDER`."""
+"""In the order in which tables show them; a call that breaks several rules goes by :data:`opgen.oracle.oracle.ORDER`."""
 Kind: TypeAlias = Literal["valid", "invalid", "pinned", "call"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 

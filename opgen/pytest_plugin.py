@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from opgen.verdict.outcome import Report
-    from opgen.verdict.waivers import Waiver
+    from opgen.comparison.outcome import Report
+    from opgen.comparison.waivers import Waiver
 
 _REPORT: pytest.StashKey[Report] = pytest.StashKey()
 _WAIVERS: pytest.StashKey[list[Waiver]] = pytest.StashKey()
@@ -109,7 +109,7 @@ class CaseItem(pytest.Item):
         self.case = case
 
     def runtest(self) -> None:
-        from opgen.verdict.statuses import KNOWN, LENIENT, PASSED
+        from opgen.comparison.statuses import KNOWN, LENIENT, PASSED
 
         parent = self.parent
         assert isinstance(parent, BundleFile)
@@ -142,8 +142,8 @@ class CaseFailure(Exception):
 
 
 def _waivers(config: pytest.Config) -> list[Waiver]:
+    from opgen.comparison import waivers
     from opgen.model import FileError
-    from opgen.verdict import waivers
 
     path = config.getoption("--opgen-waivers")
     try:
@@ -154,8 +154,8 @@ def _waivers(config: pytest.Config) -> list[Waiver]:
 
 def _report(config: pytest.Config, path: Path) -> Report:
     import opgen
+    from opgen.comparison import waivers
     from opgen.model import FileError
-    from opgen.verdict import waivers
 
     try:
         report = _compared(config, path)
@@ -174,7 +174,7 @@ def _compared(config: pytest.Config, path: Path) -> Report:
         report: Report = opgen.diff(path, results, truth=truth)
     else:
         from opgen.devices import backend
-        from opgen.devices.run import run
+        from opgen.devices.running import run
 
         with tempfile.TemporaryDirectory(prefix="opgen-") as folder, opgen.open(path) as bundle:
             answers = Path(folder) / "results.h5"

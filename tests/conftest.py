@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from opgen.computation import engine
-from opgen.enumeration.enumerator import Drafted, enumerate_calls
+from opgen.generation import engine
 from opgen.model import Call
-from opgen.page.spec import Spec
-from opgen.planning.plan import Plan
-from opgen.suites import suite
-from opgen.suites.suite import Suite
+from opgen.spec.spec import Spec
+from opgen.suite import suite
+from opgen.suite.enumeration.enumerator import Drafted, enumerate_calls
+from opgen.suite.planning.plan import Plan
+from opgen.suite.suite import Suite
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what it runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -11,8 +11,8 @@ import pytest
 
 from opgen.golden import kernel
 from opgen.model import TIERS
-from opgen.page.book import book
-from opgen.planning.plan import plan_for
+from opgen.spec.book import book
+from opgen.suite.planning.plan import plan_for
 
 ROOT = Path(__file__).resolve().parents[1]
 OPERATORS = sorted(book().operators)
@@ -22,25 +22,25 @@ COVERED_BY = {
     "bundle.pools bundle.tables bundle.tensors",
     "test_hostile.py": "bundle.opening",
     "test_merging.py": "bundle.recall",
-    "test_ids.py": "terminal",
-    "test_cli.py": "bundle.summary maintenance.checking",
-    "test_covering.py": "covering.feasible covering.greedy covering.model covering.tuples",
+    "test_ids.py": "report.terminal",
+    "test_cli.py": "bundle.summary lint.checking",
+    "test_covering.py": "suite.covering.feasible suite.covering.greedy suite.covering.model suite.covering.tuples",
     "test_aclnn.py": "devices.messages devices.process devices.worker",
-    "test_diff.py": "verdict.answers verdict.deviations verdict.firstphase verdict.measuring",
+    "test_comparison.py": "comparison.answers comparison.deviations comparison.firstphase comparison.measuring",
     "test_results.py": "bundle.checks bundle.leftover",
-    "test_errata.py": "judge.erratafaults",
+    "test_errata.py": "oracle.erratafaults",
     "test_calls.py": "calls.collection",
-    "test_fill.py": "numbers.draws",
+    "test_fill.py": "numerics.draws",
     "test_import_ttk.py": "interop.complete interop.kernel",
     "test_export.py": "interop.choice",
-    "test_repro.py": "devices.torchnames repro.cpp repro.described repro.python repro.torch",
-    "test_terms.py": "language.compiler language.naming language.parts",
-    "test_minimize.py": "adequacy.measure",
-    "test_engine.py": "computation.storage",
-    "test_suite.py": "suites.naming suites.part calls.costs suites.budget suites.stored suites.vacuity",
-    "test_enumerator.py": "planning.constraints planning.derive enumeration.edited enumeration.faultpairs enumeration.made "
-    "enumeration.picking",
-    "test_plan.py": "planning.handwritten enumeration.pinned",
+    "test_repro.py": "devices.torchnames minimization.cpp minimization.described minimization.python minimization.torch",
+    "test_terms.py": "spec.language.compiler spec.language.naming spec.language.parts",
+    "test_minimize.py": "quality.measure",
+    "test_engine.py": "generation.storage",
+    "test_suite.py": "suite.naming suite.part calls.costs suite.budget suite.stored suite.vacuity",
+    "test_enumerator.py": "suite.planning.constraints suite.planning.derive suite.enumeration.edited suite.enumeration.faultpairs suite.enumeration.made "
+    "suite.enumeration.picking",
+    "test_plan.py": "suite.planning.handwritten suite.enumeration.pinned",
     "test_mutants.py": "devices.mutant",
 }
 """Test file -> modules that it covers without importing them by name."""

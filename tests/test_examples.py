@@ -21,7 +21,7 @@ import yaml
 from click.testing import CliRunner
 
 from opgen.cli import main, titles
-from opgen.page.book import book
+from opgen.spec.book import book
 
 pytestmark = pytest.mark.usefixtures("enumerated_once")
 ROOT = Path(__file__).resolve().parents[1]
@@ -111,13 +111,13 @@ def report(path: Path) -> None:
 
 
 def atk_cases(path: Path) -> None:
-    from tests.test_import_atk import pad
+    from tests.interop.test_import_atk import pad
 
     path.write_text(json.dumps([pad()]), encoding="utf-8")
 
 
 def ttk_cases(path: Path) -> None:
-    from tests.test_import_ttk import PAD, table
+    from tests.interop.test_import_ttk import PAD, table
 
     path.write_text(table(PAD), encoding="utf-8")
 

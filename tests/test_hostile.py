@@ -24,7 +24,6 @@ import yaml
 from click.testing import CliRunner
 
 import opgen
-from opgen import yamlfile
 from opgen.bundle import container, opening
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.resultsfile import ResultsFile
@@ -32,20 +31,21 @@ from opgen.bundle.verify import verify
 from opgen.calls.jsonl import read_calls
 from opgen.calls.table import from_calls
 from opgen.cli import main
-from opgen.computation import engine
-from opgen.judge import erratafile
-from opgen.judge.oracle import judge
-from opgen.maintenance.lockfile import Lock, read_lock
-from opgen.maintenance.refresh import refresh
+from opgen.files import yamlfile
+from opgen.files.resources import cases_folder, specs_folder
+from opgen.generation import engine
+from opgen.lock.lockfile import Lock, read_lock
+from opgen.lock.refresh import refresh
 from opgen.model import FileError
-from opgen.page import specfile
-from opgen.page.book import book
-from opgen.planning.choices import Choices
-from opgen.planning.fitting import fitting_plan
-from opgen.planning.plan import load_plan, plan_for
-from opgen.resources import cases_folder, specs_folder
-from opgen.suites.suite import plan_suite
-from tests.suites import of_calls
+from opgen.oracle import erratafile
+from opgen.oracle.oracle import judge
+from opgen.spec import specfile
+from opgen.spec.book import book
+from opgen.suite.planning.choices import Choices
+from opgen.suite.planning.fitting import fitting_plan
+from opgen.suite.planning.plan import load_plan, plan_for
+from opgen.suite.suite import plan_suite
+from tests.support.suites import of_calls
 
 COUNT = int(os.environ.get("OPGEN_FUZZ", "120"))
 REFUSALS = (FileError, BundleError)

@@ -5,70 +5,72 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from opgen.suites import sources
+from opgen.suite import sources
 
 ROOT = Path(__file__).resolve().parents[1] / "opgen"
 FILES = sorted(ROOT.rglob("*.py"))
 
 KNOWS = {
     "__main__": "cli",
-    "cli": "report repro adequacy maintenance interop diff verdict devices mutants "
-           "computation bundle suites judge page calls resources terminal model __init__",
-    "pytest_plugin": "verdict devices model __init__",
-    "report": "adequacy maintenance verdict bundle numbers judge textfile terminal model",
-    "repro": "diff verdict devices computation bundle suites planning numbers judge page language calls model",
-    "adequacy": "diff verdict mutants computation bundle golden suites enumeration "
-                "covering planning numbers judge page language calls model __init__",
-    "maintenance": "computation bundle suites planning numbers judge page calls yamlfile textfile resources model",
-    "interop": "bundle page language calls yamlfile model",
-    "diff": "verdict bundle calls model",
-    "verdict": "bundle golden numbers judge page calls yamlfile model",
-    "devices": "mutants bundle numbers page calls model __init__",
-    "mutants": "bundle golden suites enumeration planning numbers judge page language calls yamlfile model",
-    "computation": "bundle golden suites numbers calls model",
-    "bundle": "numbers model __init__",
+    "cli": "minimization report devices lint quality lock generation suite comparison oracle interop spec calls bundle files "
+           "model __init__",
+    "pytest_plugin": "devices comparison model __init__",
+    "minimization": "devices generation suite comparison oracle spec calls bundle numerics model",
+    "report": "quality lock comparison oracle bundle files numerics model",
+    "devices": "quality spec calls bundle numerics model __init__",
+    "lint": "lock generation suite oracle spec calls files numerics model",
+    "quality": "generation suite comparison oracle spec calls bundle files golden numerics model __init__",
+    "lock": "generation suite spec bundle files numerics model",
+    "generation": "suite calls bundle golden numerics model",
+    "suite": "oracle spec calls files numerics model",
+    "comparison": "oracle spec calls bundle files golden numerics model",
+    "oracle": "spec calls files model",
+    "interop": "spec calls bundle files model",
+    "spec": "calls files model",
+    "calls": "files model",
+    "bundle": "numerics model __init__",
+    "files": "model",
     "golden": "",
-    "suites": "enumeration planning numbers judge page language calls yamlfile resources model",
-    "enumeration": "covering planning judge page language calls model",
-    "planning": "covering numbers page language calls yamlfile resources model",
-    "covering": "numbers",
-    "numbers": "",
-    "judge": "page language calls yamlfile resources model",
-    "page": "language calls yamlfile resources model",
-    "language": "calls yamlfile",
-    "calls": "yamlfile resources model",
-    "yamlfile": "textfile model",
-    "textfile": "model",
-    "resources": "",
-    "terminal": "",
+    "numerics": "",
     "model": "",
     "__init__": "",
 }
 """From the top to the bottom: what each room at the top of opgen imports. It imports nothing that stands above it."""
 
-MAKER = {"planning", "covering", "enumeration", "suites", "computation"}
+INSIDE = {
+    "suite": "enumeration planning covering",
+    "spec": "language",
+    "quality": "mutants",
+}
+"""Rooms with folders of their own: each folder imports none that stands before it, and nothing of the room itself."""
+
+MOST_ROOMS, MOST_ARROWS = 24, 115
 
 STRANGERS = {
-    "judge": MAKER,  # the oracle never generates
-    "planning": {"judge"},  # the maker never labels by itself: its calls meet the judge in enumeration
-    "diff": MAKER,  # a device is judged by what stands in the bundle, however that was made
-    "computation": {"devices", "diff", "verdict"},  # what is expected does not depend on what was answered
+    "oracle": {"suite", "generation"},  # the oracle never generates
+    "suite.planning": {"oracle"},  # the maker never labels by itself: its calls meet the oracle in the enumeration
+    "suite.covering": {"oracle", "spec", "calls", "model"},  # covering arrays know no operator
+    "comparison": {"suite", "generation"},  # a device is judged by what stands in the bundle, however that was made
+    "generation": {"devices", "comparison"},  # what is expected does not depend on what was answered
 }
 """Who must not know of whom, not even through others."""
 
-SHARED = {"page", "language", "calls", "yamlfile", "textfile", "resources", "model"}
-"""What judge and maker share: the page, and calls as a table."""
+SHARED = {"spec", "spec.language", "calls", "files", "model"}
+"""What oracle and maker share: the spec, and calls as a table."""
 
 ONLY_IN = {
-    "h5py": {"bundle"}, "click": {"cli"}, "rich": {"cli", "report", "terminal"}, "ctypes": {"devices"}, "torch": {"devices"},
-    "yaml": {"yamlfile"}, "distributed": {"computation.cluster"}, "jinja2": {"report"}, "matplotlib": {"report"},
+    "h5py": {"bundle"}, "click": {"cli"}, "rich": {"cli", "report"}, "ctypes": {"devices"}, "torch": {"devices"},
+    "yaml": {"files"}, "distributed": {"generation.cluster"}, "jinja2": {"report"}, "matplotlib": {"report"},
 }  # fmt: skip
+
+LIGHT = {"opgen.files.resources", "opgen.report.terminal"}
+"""What commands may import at their top, besides the nouns."""
 
 TOGETHER = {"bundle.batches", "bundle.case", "bundle.reader"}
 """The files that import each other in a circle, and that only for type checkers."""
@@ -118,14 +120,29 @@ def arrows() -> dict[str, set[str]]:
     }
 
 
+def folder(name: str) -> str:
+    """The folder of a file, inside its room: ``suite.planning`` for ``suite.planning.plan``; a file at the top is its own."""
+    place = ROOT.joinpath(*name.split("."))
+    return name if place.is_dir() or "." not in name else name.rpartition(".")[0]
+
+
+def _joined(place: Callable[[str], str]) -> dict[str, set[str]]:
+    graph: dict[str, set[str]] = {}
+    for file, others in arrows().items():
+        graph.setdefault(place(file), set()).update({place(other) for other in others} - {place(file)})
+    return graph
+
+
 @cache
 def rooms() -> dict[str, set[str]]:
     """Room -> the rooms that it imports."""
-    found: dict[str, set[str]] = {}
-    for file, others in arrows().items():
-        here = file.split(".")[0]
-        found.setdefault(here, set()).update({other.split(".")[0] for other in others} - {here})
-    return found
+    return _joined(lambda name: name.split(".")[0])
+
+
+@cache
+def folders() -> dict[str, set[str]]:
+    """The same of folders, of which some lie in a room."""
+    return _joined(folder)
 
 
 def reached(start: str, graph: dict[str, set[str]]) -> set[str]:
@@ -158,17 +175,31 @@ def test_no_file_knows_of_itself_through_others() -> None:
     assert {name for name in arrows() if name in reached(name, arrows())} == TOGETHER
 
 
+def test_the_house_is_small() -> None:
+    assert len(rooms()) <= MOST_ROOMS
+    assert sum(map(len, rooms().values())) <= MOST_ARROWS
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_folders_of_a_room_import_none_above_them(name: str) -> None:
+    inner = [f"{name}.{one}" for one in INSIDE[name].split()]
+    assert {one for one in folders() if one.startswith(f"{name}.")} == set(inner)
+    for i, one in enumerate(inner):
+        assert not folders()[one] & {name, *inner[:i]}
+
+
 @pytest.mark.parametrize("name", STRANGERS)
 def test_strangers(name: str) -> None:
-    assert reached(name, rooms()) & STRANGERS[name] == set()
+    known = reached(name, folders())
+    assert {one for one in known if {one, one.split(".")[0]} & STRANGERS[name]} == set()
 
 
-def test_judge_and_maker_share_the_page_and_the_table() -> None:
-    assert reached("judge", rooms()) == SHARED == reached("planning", rooms()) - {"covering", "numbers"}
+def test_oracle_and_maker_share_the_spec_and_the_table() -> None:
+    assert reached("oracle", folders()) == SHARED == reached("suite.planning", folders()) - {"suite.covering", "numerics"}
 
 
 def test_a_lock_looks_at_everything_that_makes_cases() -> None:
-    makes = {"computation", *reached("computation", rooms())}
+    makes = {"generation", *reached("generation", rooms())}
     apart = {"golden", "bundle", "__init__"}  # the kernels have a digest of their own; a bundle holds what was made
     assert {name.removesuffix(".py") for name in (*sources.DATA, *sources.CASES)} == makes - apart
 
@@ -183,7 +214,7 @@ def test_commands_import_nothing_heavy_at_their_top() -> None:
     light = {"click", *sys.stdlib_module_names} - {"asyncio", "concurrent", "multiprocessing", "subprocess"}
     for path in sorted((ROOT / "cli").glob("*.py")):
         tops = {name for name, top in imported(path) if top}
-        heavy = {name for name in tops if name.split(".")[0] not in light and room(name) not in ("cli", "model", "resources", "terminal")}
+        heavy = {name for name in tops if name.split(".")[0] not in light and name not in LIGHT and room(name) not in ("cli", "model")}
         assert heavy == set(), f"{path.name} imports {', '.join(sorted(heavy))} at its top; do it inside the function"
 
 
@@ -192,7 +223,7 @@ def test_the_nouns_know_no_numbers() -> None:
 
 
 def test_packages_say_what_they_are_for() -> None:
-    packages = {path.parent.name: path for path in FILES if path.name == "__init__.py" and path.parent != ROOT}
+    packages = {path.parent: path for path in FILES if path.name == "__init__.py" and path.parent != ROOT}
     assert all(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) for path in packages.values())
     manual = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"^\| `(\w+)/` \|", manual, re.MULTILINE)) == sorted(packages), "CONTRIBUTING.md lists the packages"
+    assert sorted(re.findall(r"^\| `(\w+)/` \|", manual, re.MULTILINE)) == sorted(one.name for one in packages if one.parent == ROOT), "CONTRIBUTING.md lists the packages"

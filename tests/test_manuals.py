@@ -9,19 +9,19 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from opgen.judge import judging
 from opgen.model import TIERS, FileError
-from opgen.numbers.recipes import RECIPES
-from opgen.page import specfile
-from opgen.page.keys import KEYS
-from opgen.page.parameterfields import PLAIN
-from opgen.page.rulefields import WITHOUT_CODE
-from opgen.page.specfile import TOP
-from opgen.planning.derive import SHARED
-from opgen.planning.plan import GROUP_KEYS, PIN_KEYS, ROLES, TIER_KEYS, VACUOUS_KEYS
-from opgen.planning.plan import TOP as PLAN_TOP
-from opgen.planning.strides import VIEWS
-from opgen.suites.selection import Request, remarks
+from opgen.numerics.recipes import RECIPES
+from opgen.oracle import judging
+from opgen.spec import specfile
+from opgen.spec.keys import KEYS
+from opgen.spec.parameterfields import PLAIN
+from opgen.spec.rulefields import WITHOUT_CODE
+from opgen.spec.specfile import TOP
+from opgen.suite.planning.derive import SHARED
+from opgen.suite.planning.plan import GROUP_KEYS, PIN_KEYS, ROLES, TIER_KEYS, VACUOUS_KEYS
+from opgen.suite.planning.plan import TOP as PLAN_TOP
+from opgen.suite.planning.strides import VIEWS
+from opgen.suite.selection import Request, remarks
 
 FOLDER = Path(__file__).parents[1] / "opgen"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -34,14 +34,14 @@ def test_the_examples_of_a_manual(path: Path) -> None:
 
 
 def test_the_rules_have_examples_and_name_every_key() -> None:
-    text = (FOLDER / "page" / "RULES.md").read_text(encoding="utf-8")
+    text = (FOLDER / "spec" / "RULES.md").read_text(encoding="utf-8")
     assert text.count(">>> ") > 20
     assert all(f"`{key}`" in text for key in KEYS)
     assert all(f"{key}:" in text for key in (*TOP, *PLAIN, *WITHOUT_CODE))
 
 
 def test_the_page_at_the_head_of_the_rules_has_no_fault_but_what_it_leaves_out() -> None:
-    text = (FOLDER / "page" / "RULES.md").read_text(encoding="utf-8")
+    text = (FOLDER / "spec" / "RULES.md").read_text(encoding="utf-8")
     (page,) = re.findall("```yaml\n(.*?)```", text, re.DOTALL)
     with pytest.raises(FileError) as refused:
         specfile.loads(page)
@@ -50,20 +50,20 @@ def test_the_page_at_the_head_of_the_rules_has_no_fault_but_what_it_leaves_out()
 
 
 def test_the_plans_name_every_key() -> None:
-    text = (FOLDER / "planning" / "PLANS.md").read_text(encoding="utf-8")
+    text = (FOLDER / "suite" / "PLANS.md").read_text(encoding="utf-8")
     assert all(f"`{word}`" in text for word in (*ROLES, *TIERS, *TIER_KEYS, *VIEWS, *SHARED))
     assert all(f"\n{key}:" in text for key in PLAN_TOP)
     assert all(f"`{key}`" in text or f"{key}: " in text for key in (*PIN_KEYS, *VACUOUS_KEYS, *GROUP_KEYS))
 
 
 def test_the_plans_name_every_recipe_and_what_it_finds() -> None:
-    text = (FOLDER / "planning" / "PLANS.md").read_text(encoding="utf-8")
+    text = (FOLDER / "suite" / "PLANS.md").read_text(encoding="utf-8")
     table = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", text[text.index("| recipe |") : text.index("## Tiers")], re.MULTILINE))
     assert table == {name: recipe.finds for name, recipe in RECIPES.items()}
 
 
 def test_the_example_of_a_plan_tries_every_value_that_it_names() -> None:
-    text = (FOLDER / "planning" / "PLANS.md").read_text(encoding="utf-8")
+    text = (FOLDER / "suite" / "PLANS.md").read_text(encoding="utf-8")
     (plan,) = re.findall("```yaml\n(.*?)```", text, re.DOTALL)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "mine.yaml"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import opgen
-from tests import device_sample as sample
+from tests.support import device_sample as sample
 
 ROOT = Path(opgen.__file__).parents[1]
 

@@ -15,7 +15,7 @@ from opgen.bundle.dtypes import NAMES, ROLES, BundleError
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import NO_STATUS
 from opgen.model import STATUS_WORDS, unkept
-from opgen.numbers.rounding import stored
+from opgen.numerics.rounding import stored
 
 _WIDER = {"FLOAT": {"FLOAT16", "BFLOAT16"}, "DOUBLE": {"FLOAT16", "BFLOAT16", "FLOAT"}, "COMPLEX128": {"COMPLEX64"}}
 """What a dump in a wider type may stand for."""

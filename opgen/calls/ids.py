@@ -33,7 +33,7 @@ def chosen(ids: Sequence[str], patterns: Iterable[str], where: str = "--case") -
         return list(range(len(ids)))
     missing = [pattern for pattern, places in found.items() if not places]
     if missing:
-        from opgen.yamlfile import did_you_mean
+        from opgen.files.yamlfile import did_you_mean
 
         text = f"no such case among {len(ids)}"
         said = {one: "matches no case" if set(one) & set("*?[") else text + did_you_mean(one, ids) for one in missing}

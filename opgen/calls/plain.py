@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 from opgen.calls.table import SCALARS
 from opgen.calls.words import words
+from opgen.files.yamlfile import did_you_mean
 from opgen.model import Argument, Call, TensorDesc
-from opgen.yamlfile import did_you_mean
 
 TENSOR_KEYS = frozenset({"shape", "dtype", "format", "strides", "offset", "storage_shape", "range"})
 MAX_RANK = 25

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from opgen import yamlfile
+from opgen.files import yamlfile
+from opgen.files.resources import specs_folder
 from opgen.model import FileError, Problem
-from opgen.resources import specs_folder
 
 
 @dataclass(frozen=True)

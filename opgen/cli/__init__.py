@@ -46,7 +46,7 @@ class Stop(click.ClickException):
         super().__init__("\n".join(lines))
 
     def show(self, file: IO[Any] | None = None) -> None:
-        from opgen.terminal import visible
+        from opgen.report.terminal import visible
 
         click.echo(visible(self.message), file=file or sys.stderr)
 

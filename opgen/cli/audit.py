@@ -11,7 +11,7 @@ from opgen.cli import DIFFERENCE, options
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from opgen.page.spec import Spec
+    from opgen.spec.spec import Spec
 
 FOLDER = click.Path(exists=True, file_okay=False)
 
@@ -40,15 +40,15 @@ def command(
     from dataclasses import asdict
     from pathlib import Path
 
-    from opgen import terminal
     from opgen.cli import console
-    from opgen.maintenance.audit import audit, digest_block, facts_by_line, read_page, readable, rules_in, rules_of, touched
-    from opgen.maintenance.lockfile import Lock, read_lock
+    from opgen.files.resources import specs_folder
+    from opgen.lint.audit import audit, digest_block, facts_by_line, read_page, readable, rules_in, rules_of, touched
+    from opgen.lock.lockfile import Lock, read_lock
     from opgen.model import FileError
-    from opgen.page.book import book, load_book
-    from opgen.resources import specs_folder
-    from opgen.suites.selection import Request, plans_of
-    from opgen.terminal import counted
+    from opgen.report import terminal
+    from opgen.report.terminal import counted
+    from opgen.spec.book import book, load_book
+    from opgen.suite.selection import Request, plans_of
 
     options.only_one(digests=digests, plan=plan, lock=lock)
     options.only_one(digests=digests, json=as_json)
@@ -99,7 +99,7 @@ def command(
 
 def _differs(spec: Spec, folder: Path, drifted: bool) -> str:
     """What is said of a page that is not the one that was transcribed."""
-    from opgen.maintenance.audit import facts_by_line, read_page
+    from opgen.lint.audit import facts_by_line, read_page
 
     assert spec.page is not None
     lines, sha256 = read_page(spec, folder)

@@ -23,9 +23,9 @@ def command(file: str, as_json: bool, fail_under: float | None) -> None:
 
     FILE has one call per line, in JSON, with the keys status (null where the host died) and firm; - reads standard input.
     """
-    from opgen.judge import backtest, erratafile
-    from opgen.page.book import book
+    from opgen.oracle import backtest, erratafile
     from opgen.report.backtest import as_data, as_text
+    from opgen.spec.book import book
 
     report = backtest.backtest(backtest.load(file, book()), book(), erratafile.errata())
     if as_json:

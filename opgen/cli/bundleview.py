@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from opgen.model import BUCKETS, size
-from opgen.terminal import counted, literal, table
+from opgen.report.terminal import counted, literal, table
 
 if TYPE_CHECKING:
     from rich.console import Console

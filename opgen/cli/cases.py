@@ -26,12 +26,12 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
 
     With --json also for every rule the cases that break it, and why there is none where there is none.
     """
-    from opgen import terminal
-    from opgen.adequacy import census
     from opgen.cli import console
     from opgen.cli.generate import census_table
     from opgen.model import size
-    from opgen.suites.selection import Request, remarks
+    from opgen.quality import census
+    from opgen.report import terminal
+    from opgen.suite.selection import Request, remarks
 
     options.only_one(ids=ids, json=as_json)
     request = Request(**asked)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from opgen.maintenance.checking import Checked
-    from opgen.maintenance.pages import Fact
+    from opgen.lint.checking import Checked
+    from opgen.lint.facts import Fact
 
 BROKEN = BUCKETS[1:]
 """The buckets of rules: all but ``valid``."""
@@ -32,7 +32,7 @@ def command(files: tuple[str, ...], as_json: bool) -> None:
     from pathlib import Path
 
     from opgen.cli import console
-    from opgen.maintenance.checking import check
+    from opgen.lint.checking import check
     from opgen.model import FileError
 
     found = check(map(Path, files))
@@ -46,7 +46,7 @@ def command(files: tuple[str, ...], as_json: bool) -> None:
 
 def _show(found: Checked) -> None:
     from opgen.cli import console
-    from opgen.terminal import counted
+    from opgen.report.terminal import counted
 
     out = console.output()
     for table in (*(() if found.problems else _compared(found)), *_counted(found)):  # long, and no problems
@@ -58,7 +58,7 @@ def _show(found: Checked) -> None:
 
 def _compared(found: Checked) -> Iterator[Table]:
     """What the pages of one operator say differently: first, since it is long."""
-    from opgen import terminal
+    from opgen.report import terminal
 
     for api, (specs, differences) in found.differences.items():
         said = [d for d in differences if d.kind != "answer"]
@@ -78,8 +78,8 @@ def _counted(found: Checked) -> Iterator[Table]:
     """What is in each file."""
     from pathlib import Path
 
-    from opgen import terminal
-    from opgen.maintenance.pages import buckets
+    from opgen.lint.facts import buckets
+    from opgen.report import terminal
 
     if found.specs:
         heads = ("lines", "rules", *(bucket.removesuffix("_product") for bucket in BROKEN))
@@ -116,7 +116,7 @@ def _side(fact: Fact | None) -> str:
 def _plain(found: Checked) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from opgen.maintenance.pages import buckets
+    from opgen.lint.facts import buckets
 
     return {
         "problems": [asdict(problem) for problem in found.problems],

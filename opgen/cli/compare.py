@@ -23,8 +23,8 @@ def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -
     Exits 1 where something newly fails.
     """
     from opgen.cli.console import json_text, note, output
+    from opgen.comparison.compare import Change, compare
     from opgen.report import data
-    from opgen.verdict.compare import Change, compare
 
     found = compare(data.read(before), data.read(after), strict)
     lists = {

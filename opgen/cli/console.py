@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opgen.terminal import visible
+from opgen.report.terminal import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

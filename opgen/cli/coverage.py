@@ -34,10 +34,10 @@ def command(operators: tuple[str, ...], plan: str, page: str | None, untested: b
     import os
     from pathlib import Path
 
-    from opgen.adequacy import measure
     from opgen.bundle.claim import write_text
     from opgen.cli import console
     from opgen.model import FileError, Problem
+    from opgen.quality import measure
     from opgen.report.coverage import html, summary
 
     options.only_one(bundle=asked["bundle"], calls=asked["calls"])
@@ -62,8 +62,8 @@ def command(operators: tuple[str, ...], plan: str, page: str | None, untested: b
 
 
 def _show(report: dict[str, Any], untested: bool) -> None:
-    from opgen import terminal
     from opgen.cli import console
+    from opgen.report import terminal
 
     out = console.output()
     columns = ("calls", "clauses", "rules", "broken", "alone", "sides", "values", "pairs", "triples")

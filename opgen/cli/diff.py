@@ -13,7 +13,7 @@ from opgen.cli.paths import Written
 from opgen.model import TRUTHS
 
 if TYPE_CHECKING:
-    from opgen.verdict.outcome import Report
+    from opgen.comparison.outcome import Report
 
 
 @click.command(
@@ -67,8 +67,8 @@ def command(
 
     import opgen
     from opgen.cli.console import note, output
+    from opgen.comparison import waivers as site
     from opgen.report import data, text
-    from opgen.verdict import waivers as site
 
     accepted = site.read(waivers) if waivers else []
     with opgen.open(bundle) as file:

@@ -37,7 +37,7 @@ def command(format: str, file: str, output: str, cases: tuple[str, ...], force: 
     from opgen.bundle.claim import refuse
     from opgen.cli import console
     from opgen.interop import folder
-    from opgen.terminal import counted
+    from opgen.report.terminal import counted
 
     if format == "gtest":
         refuse(output, force)

@@ -34,14 +34,14 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
     """
     import os
 
-    from opgen import terminal
-    from opgen.adequacy import census
     from opgen.bundle.claim import refuse
     from opgen.cli import console
-    from opgen.computation import engine
-    from opgen.computation.processes import cores
-    from opgen.suites.header import header
-    from opgen.suites.selection import Request, remarks
+    from opgen.generation import engine
+    from opgen.generation.processes import cores
+    from opgen.quality import census
+    from opgen.report import terminal
+    from opgen.suite.header import header
+    from opgen.suite.selection import Request, remarks
 
     request = Request(**asked)
     path = output or f"opgen-{request.name}.h5"
@@ -68,7 +68,7 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
 
 def census_table(counted: dict[str, Any]) -> Any:
     """Cases by operator and product, one column per kind."""
-    from opgen import terminal
+    from opgen.report import terminal
 
     kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in counted["counts"])]
     table = terminal.table("operator", "product", *kinds, right=tuple(kinds))

@@ -38,8 +38,8 @@ def command(format: str, file: str, products: tuple[str, ...], formats: str, out
     from opgen.bundle.claim import refuse, write_text
     from opgen.cli import BAD, DIFFERENCE, console
     from opgen.interop import atk, ttk
-    from opgen.page.book import book
-    from opgen.terminal import counted
+    from opgen.report.terminal import counted
+    from opgen.spec.book import book
 
     if output != "-":
         refuse(output, force)

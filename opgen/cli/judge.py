@@ -21,9 +21,9 @@ def command(calls: str, form: str, truth: str) -> None:
     """
     from opgen.calls.collection import no_collection
     from opgen.calls.jsonl import read_calls
-    from opgen.judge import judging
-    from opgen.page.book import book
-    from opgen.terminal import visible
+    from opgen.oracle import judging
+    from opgen.report.terminal import visible
+    from opgen.spec.book import book
 
     pages = book()
     answers = judging.judge_calls(read_calls(calls, pages.kinds), pages)

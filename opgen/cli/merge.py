@@ -32,9 +32,9 @@ def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> No
     from opgen.bundle.joining import join
     from opgen.bundle.opening import kind_of
     from opgen.cli import console
-    from opgen.computation.merging import merge
+    from opgen.generation.merging import merge
     from opgen.model import size
-    from opgen.terminal import counted
+    from opgen.report.terminal import counted
 
     kinds = {kind_of(part): part for part in parts}
     if len(kinds) > 1:

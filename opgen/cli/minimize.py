@@ -42,14 +42,14 @@ def command(
     from opgen.bundle.claim import write_text
     from opgen.cli.console import note, progress
     from opgen.cli.options import choose
+    from opgen.comparison.comparison import diff
+    from opgen.comparison.statuses import BAD
     from opgen.devices import backend as backend_of
-    from opgen.diff import diff
     from opgen.interop.folder import file_name, misplaced
+    from opgen.minimization import files, torch
+    from opgen.minimization.failing import Failing
+    from opgen.minimization.reduction import minimize
     from opgen.model import FileError, Problem
-    from opgen.repro import files, torch
-    from opgen.repro.failing import Failing
-    from opgen.repro.minimize import minimize
-    from opgen.verdict.statuses import BAD
 
     with opgen.open(bundle) as file:
         report = diff(file, results, cases=choose(file.ids, [case], "CASE"))

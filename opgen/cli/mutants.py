@@ -11,7 +11,7 @@ from opgen.cli import options
 
 def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """The names of all mutants."""
-    from opgen.mutants import names
+    from opgen.quality.mutants import names
 
     return [name for name in names() if name.startswith(incomplete)]
 
@@ -43,13 +43,13 @@ def command(mutants: tuple[str, ...], rules: bool, fail_under: float, seed: int,
     from tempfile import TemporaryDirectory
 
     import opgen
-    from opgen.adequacy.mutation import score
     from opgen.cli import DIFFERENCE, console
-    from opgen.computation import engine
-    from opgen.mutants import ALL, find
+    from opgen.generation import engine
+    from opgen.quality.mutants import ALL, find
+    from opgen.quality.mutation import score
     from opgen.report import mutants as report
-    from opgen.suites.header import header
-    from opgen.suites.selection import Request
+    from opgen.suite.header import header
+    from opgen.suite.selection import Request
 
     chosen = [find(name) for name in mutants] or list(ALL)
     request = Request(**asked)

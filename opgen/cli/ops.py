@@ -10,7 +10,7 @@ import click
 from opgen.cli import options
 
 if TYPE_CHECKING:
-    from opgen.page.spec import Spec
+    from opgen.spec.spec import Spec
 
 
 @click.command(epilog=options.examples("opgen ops", "opgen ops group_norm_backward --json"))
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 @options.json_option()
 def command(operators: tuple[str, ...], as_json: bool) -> None:
     """List operators: their pages, and the dtypes that each page lists for each product."""
-    from opgen import terminal
     from opgen.cli import console
-    from opgen.maintenance import pages
-    from opgen.page.book import book
+    from opgen.lint import facts as pages
+    from opgen.report import terminal
+    from opgen.spec.book import book
 
     wanted = [book().api(name) for name in operators] or list(book().kinds)
     specs = [spec for spec in book().specs if spec.api in wanted]
@@ -42,7 +42,7 @@ def command(operators: tuple[str, ...], as_json: bool) -> None:
 
 def _rows(spec: Spec, product: str, listed: dict[str, dict[str, tuple[str, ...]]]) -> Iterator[tuple[str, str]]:
     """Product and dtypes, a row for each list of dtypes that tensors share."""
-    from opgen.maintenance.pages import shared
+    from opgen.lint.facts import shared
 
     if product not in listed:
         yield product, "not on the page: every call must be refused"

@@ -11,8 +11,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from opgen.cli.paths import Plan, Written
+from opgen.files.resources import specs_folder
 from opgen.model import TIERS, USUAL
-from opgen.resources import specs_folder
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -123,7 +123,7 @@ def case_option(name: str = "cases", what: str = "these cases") -> Decorator:
 
 
 def suite_options() -> Decorator:
-    """What says which cases a suite has; the parameters are the fields of :class:`opgen.suites.selection.Request`."""
+    """What says which cases a suite has; the parameters are the fields of :class:`opgen.suite.selection.Request`."""
 
     given = click.option(
         "--calls", metavar="CALLS.jsonl", type=click.Path(), default="",
@@ -173,7 +173,7 @@ def each(workers: int | None = None) -> Callable[[Callable[[Any], Any], Sequence
     """How the pages of a suite are enumerated: by so many processes, or by one per core."""
     from functools import partial
 
-    from opgen.computation import processes
+    from opgen.generation import processes
 
     return partial(processes.in_order, workers=workers or processes.cores())
 

@@ -10,8 +10,8 @@ import click
 from opgen.cli import options
 
 if TYPE_CHECKING:
-    from opgen.maintenance.pages import Fact, PageLine
-    from opgen.page.spec import Spec
+    from opgen.lint.facts import Fact, PageLine
+    from opgen.spec.spec import Spec
 
 
 FOLDER = click.Path(exists=True, file_okay=False)
@@ -31,9 +31,9 @@ def command(name: str, folder: str | None, as_json: bool) -> None:
     from pathlib import Path
 
     from opgen.cli import console
-    from opgen.maintenance.audit import read_page
-    from opgen.maintenance.pages import by_line
-    from opgen.page.book import book
+    from opgen.lint.audit import read_page
+    from opgen.lint.facts import by_line
+    from opgen.spec.book import book
 
     named = [spec for spec in book().specs if spec.name == name] or book().of(book().api(name))
     found = [(spec, *by_line(spec)) for spec in named]

@@ -40,13 +40,13 @@ def command(
     import opgen
     from opgen.bundle.claim import refuse, write_text
     from opgen.cli import console
-    from opgen.maintenance.lockfile import Lock, read_lock
-    from opgen.maintenance.refresh import refresh
+    from opgen.files.resources import cases_folder, installed, specs_folder, unlike
+    from opgen.lock.lockfile import Lock, read_lock
+    from opgen.lock.refresh import refresh
     from opgen.model import TIERS
     from opgen.report.changes import as_data, as_markdown, as_table
-    from opgen.resources import cases_folder, installed, specs_folder, unlike
-    from opgen.suites.selection import Request
-    from opgen.terminal import counted
+    from opgen.report.terminal import counted
+    from opgen.suite.selection import Request
 
     options.only_one(check=check, output=output)
     request = Request(operators=operators, plan=plan)

@@ -40,8 +40,8 @@ def command(
     from opgen.bundle.claim import refuse
     from opgen.cli.console import note, progress
     from opgen.devices import backend as find
-    from opgen.devices.run import run
-    from opgen.terminal import counted
+    from opgen.devices.running import run
+    from opgen.report.terminal import counted
 
     refuse(output, force or resume)
     with opgen.open(bundle) as file:

@@ -12,6 +12,6 @@ from opgen.cli import options
 def command(what: str) -> None:
     """Print a JSON Schema. An editor that is pointed to it checks and completes while one types."""
     from opgen.cli import console
-    from opgen.maintenance.schema import schema
+    from opgen.lint.schema import schema
 
     console.json_text(schema(what))

@@ -21,7 +21,7 @@ def command(file: str, output: str, cases: tuple[str, ...], force: bool, quiet: 
     import opgen
     from opgen.bundle.unpack import unpack
     from opgen.cli import console
-    from opgen.terminal import counted
+    from opgen.report.terminal import counted
 
     with opgen.open(file) as bundle:
         written = unpack(bundle, output, options.choose(bundle.ids, cases), force=force)

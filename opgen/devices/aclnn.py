@@ -24,9 +24,9 @@ from opgen.devices.libraries import DeviceError
 from opgen.devices.messages import Buffer, Request, Setup
 from opgen.devices.process import Answer, Worker
 from opgen.model import CRASH, NOT_RUN, OVERRUN, Argument, Call, TensorDesc, natural
-from opgen.numbers import canary
-from opgen.numbers.views import index
-from opgen.page.book import book
+from opgen.numerics import canary
+from opgen.numerics.views import index
+from opgen.spec.book import book
 
 
 def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, timeout: float, progress: Callable[[str], None]) -> None:

@@ -12,11 +12,11 @@ import numpy as np
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.model import CRASH, Code
-from opgen.mutants import find_device
-from opgen.mutants.checkers import Family
-from opgen.mutants.device import answer
-from opgen.mutants.mutant import NOTHING
-from opgen.mutants.works import Rack, pages, racks, works
+from opgen.quality.mutants import find_device
+from opgen.quality.mutants.checkers import Family
+from opgen.quality.mutants.device import answer
+from opgen.quality.mutants.mutant import NOTHING
+from opgen.quality.mutants.works import Rack, pages, racks, works
 
 
 def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, timeout: float, progress: Callable[[str], None]) -> None:

@@ -24,10 +24,10 @@ from opgen.devices import NoDevice
 from opgen.devices._torchops import ADAPTERS, MODES, Unable
 from opgen.devices.torchnames import NATIVE, WIDE
 from opgen.model import NOT_RUN, TensorDesc
-from opgen.numbers.arrays import Array
-from opgen.numbers.formats import DTYPES, FORMATS
-from opgen.numbers.rounding import in_compute, stored
-from opgen.page.book import book
+from opgen.numerics.arrays import Array
+from opgen.numerics.formats import DTYPES, FORMATS
+from opgen.numerics.rounding import in_compute, stored
+from opgen.spec.book import book
 
 _WIDE, _NATIVE = ({dtype: getattr(torch, name) for dtype, name in names.items()} for names in (WIDE, NATIVE))
 _CUBE = {0: (False, False), 1: (True, True), 2: (False, True), 3: (True, False)}

@@ -16,8 +16,8 @@ from opgen.interop import names, values
 from opgen.interop.imported import Found, Imported, attempt, gather
 from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
-from opgen.page.book import Book
-from opgen.page.spec import Spec
+from opgen.spec.book import Book
+from opgen.spec.spec import Spec
 
 EXECUTORS: Mapping[str, Mapping[str, str]] = {
     "aclnnConvolutionBackward": {"weight": "ND"},

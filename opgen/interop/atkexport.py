@@ -17,7 +17,7 @@ from opgen.interop import choice, names, npz
 from opgen.interop.atk import OURS
 from opgen.interop.choice import Exported
 from opgen.interop.folder import file_name, new_folder
-from opgen.page.spec import Spec
+from opgen.spec.spec import Spec
 
 EXECUTOR = "executor_opgen.py"
 _SOURCE = Path(__file__).with_name("executor_opgen.txt")

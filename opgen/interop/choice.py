@@ -9,8 +9,8 @@ from typing import Any
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.model import FileError, Problem
-from opgen.page.book import book
-from opgen.page.spec import Spec
+from opgen.spec.book import book
+from opgen.spec.spec import Spec
 
 
 @dataclass

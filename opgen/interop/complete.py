@@ -14,12 +14,12 @@ import numpy as np
 
 from opgen.calls.table import from_calls
 from opgen.calls.words import words
-from opgen.language.formulas import Value
-from opgen.language.terms import Reference
 from opgen.model import Call, TensorDesc
-from opgen.page.binding import TableView
-from opgen.page.rules import holds
-from opgen.page.spec import Spec
+from opgen.spec.binding import TableView
+from opgen.spec.language.formulas import Value
+from opgen.spec.language.terms import Reference
+from opgen.spec.rules import holds
+from opgen.spec.spec import Spec
 
 _FACTS = ("shape", "dtype", "format")
 _UNDEFINED = "UNDEFINED"

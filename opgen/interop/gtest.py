@@ -18,7 +18,7 @@ from opgen.calls.words import words
 from opgen.interop import choice
 from opgen.interop.choice import Exported
 from opgen.model import ANY_ERROR, CRASH, Argument, TensorDesc
-from opgen.page.spec import C_TYPES, Spec
+from opgen.spec.spec import C_TYPES, Spec
 
 _HEAD = Path(__file__).with_name("gtest_head.txt")
 _HOLDERS = {"tensor": "Tensor", "int_array": "IntArray", "bool_array": "BoolArray"}

@@ -15,7 +15,7 @@ from opgen.calls.plain import CallFault, make_call, to_plain
 from opgen.interop.complete import Partial, complete
 from opgen.interop.names import Unreadable
 from opgen.model import Problem
-from opgen.page.book import Book
+from opgen.spec.book import Book
 
 
 @dataclass

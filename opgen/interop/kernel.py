@@ -14,7 +14,7 @@ from typing import Any
 from opgen.interop import names, values
 from opgen.interop.imported import Found
 from opgen.interop.names import Unreadable, shown
-from opgen.page.book import Book
+from opgen.spec.book import Book
 
 COLUMNS = (
     "input_dtypes", "input_ori_shapes", "output_ori_shapes", "input_ori_formats", "output_ori_formats", "input_shapes", "output_shapes",

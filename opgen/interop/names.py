@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from opgen.calls.words import words
-from opgen.page.book import Book
-from opgen.yamlfile import did_you_mean
+from opgen.files.yamlfile import did_you_mean
+from opgen.spec.book import Book
 
 _DTYPES = {
     "fp16": "FLOAT16", "half": "FLOAT16", "fp32": "FLOAT", "float32": "FLOAT", "fp64": "DOUBLE", "float64": "DOUBLE", "bf16": "BFLOAT16",

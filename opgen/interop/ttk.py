@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from opgen.calls.words import known_products, words
+from opgen.files.yamlfile import did_you_mean
 from opgen.interop import kernel, names, values
 from opgen.interop.imported import Found, Imported, attempt, gather
 from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
-from opgen.page.book import Book
-from opgen.page.spec import Spec
-from opgen.yamlfile import did_you_mean
+from opgen.spec.book import Book
+from opgen.spec.spec import Spec
 
 COLUMNS = (
     "testcase_name", "network_name", "api_name", "tensor_view_shapes", "tensor_dtypes", "tensor_formats", "tensor_storage_shapes",

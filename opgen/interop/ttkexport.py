@@ -19,7 +19,7 @@ from opgen.interop.choice import Exported
 from opgen.interop.folder import file_name, new_folder
 from opgen.interop.npz import plain
 from opgen.interop.ttk import COLUMNS
-from opgen.page.spec import Spec
+from opgen.spec.spec import Spec
 
 TABLE, DATA = "cases.csv", "manual"
 

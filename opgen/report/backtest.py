@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opgen.judge.backtest import KINDS, Count, Disagreement, Report
+from opgen.oracle.backtest import KINDS, Count, Disagreement, Report
 
 
 def as_data(report: Report) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from opgen.terminal import counted, table
+from opgen.report.terminal import counted, table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from opgen.maintenance.refresh import Change, Refreshed
+    from opgen.lock.refresh import Change, Refreshed
 
 MOST = 12
 """Changes of a kind that are listed one by one; the rest is counted."""

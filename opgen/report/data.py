@@ -8,9 +8,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from opgen.comparison.outcome import Finding, Report
+from opgen.files.textfile import read_text
 from opgen.model import FileError, Problem, Verdict
-from opgen.textfile import read_text
-from opgen.verdict.outcome import Finding, Report
 
 FORMAT, VERSION = "opgen report", 1
 

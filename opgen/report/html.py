@@ -14,14 +14,14 @@ import jinja2
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
+from opgen.comparison.answers import align, outputs_of
+from opgen.comparison.explain import call_line, compared
+from opgen.comparison.outcome import Report
+from opgen.comparison.standards import CRITERIA
+from opgen.comparison.statuses import BAD, KNOWN, LENIENT, VERDICTS
 from opgen.model import Verdict
 from opgen.report import maps
 from opgen.report.text import varied
-from opgen.verdict.answers import align, outputs_of
-from opgen.verdict.explain import call_line, compared
-from opgen.verdict.outcome import Report
-from opgen.verdict.standards import CRITERIA
-from opgen.verdict.statuses import BAD, KNOWN, LENIENT, VERDICTS
 
 MAPS = 24
 """Failing cases that get a picture."""

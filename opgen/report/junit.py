@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from opgen.verdict.outcome import Report
-from opgen.verdict.statuses import CRASHED, PASSED
+from opgen.comparison.outcome import Report
+from opgen.comparison.statuses import CRASHED, PASSED
 
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -11,9 +11,9 @@ import numpy as np
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
-from opgen.numbers.arrays import Array
-from opgen.verdict.explain import Compared
-from opgen.verdict.metrics import BINS
+from opgen.comparison.explain import Compared
+from opgen.comparison.metrics import BINS
+from opgen.numerics.arrays import Array
 
 _EDGES = (0.0, 1e-300, 0.1, 0.5, 1.0000001, 2.0, 10.0, 100.0, 1e4, 1e300, np.inf)
 _NAMES = ("0", "to 0.1", "to 0.5", "to 1", "to 2", "to 10", "to 100", "to 10⁴", "more", "Inf")

@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.table import Table
 
-from opgen.adequacy.mutation import CAUGHT, MISSED, OUTCOMES, Fate, Score
-from opgen.terminal import table
+from opgen.quality.mutation import CAUGHT, MISSED, OUTCOMES, Fate, Score
+from opgen.report.terminal import table
 
 SHOWN = 2
 """Cases that are named of those that catch a mutant."""

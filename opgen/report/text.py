@@ -10,10 +10,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from opgen.comparison.outcome import Report
+from opgen.comparison.statuses import BAD, CRASHED, FAILED, KNOWN, LENIENT, MISSING, PASSED, STRICT, VERDICTS
 from opgen.model import Verdict
-from opgen.terminal import counted, literal, visible
-from opgen.verdict.outcome import Report
-from opgen.verdict.statuses import BAD, CRASHED, FAILED, KNOWN, LENIENT, MISSING, PASSED, STRICT, VERDICTS
+from opgen.report.terminal import counted, literal, visible
 
 SHOWN = 5
 """Bad cases that are told, unless all are asked for."""

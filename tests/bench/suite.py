@@ -35,14 +35,14 @@ from opgen.bundle.layout import Layout
 from opgen.calls.collection import no_collection
 from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.plain import to_plain
-from opgen.computation import engine
-from opgen.computation.merging import merge
+from opgen.generation import engine
+from opgen.generation.merging import merge
 from opgen.golden import kernel
-from opgen.judge.judging import json_lines, judge_calls
-from opgen.page.book import book
-from opgen.planning.plan import plan_for
-from opgen.suites.selection import Request
-from opgen.suites.suite import Suite, call_suite
+from opgen.oracle.judging import json_lines, judge_calls
+from opgen.spec.book import book
+from opgen.suite.planning.plan import plan_for
+from opgen.suite.selection import Request
+from opgen.suite.suite import Suite, call_suite
 from tests.bench._calls import PRODUCT, mixed
 
 ROUNDS, ROUNDS_OF_WORKERS = 5, 9

@@ -16,18 +16,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from opgen.computation.inputs import fill
-from opgen.computation.kernels import depths
+from opgen.generation.inputs import fill
+from opgen.generation.kernels import depths
 from opgen.golden import kernel
-from opgen.page.book import book
-from opgen.suites.batch import Batch
-from tests import suites
-from tests.blas import environments
+from opgen.spec.book import book
+from opgen.suite.batch import Batch
 from tests.golden import test_avg_pool2d_backward as pool
 from tests.golden import test_avg_pool3d_backward as pool3d
 from tests.golden import test_convolution_backward as conv
 from tests.golden import test_group_norm_backward as norm
 from tests.golden import test_reflection_pad2d_backward as reflection
+from tests.support import suites
+from tests.support.blas import environments
 
 OPERATORS = sorted(book().operators)
 every = pytest.mark.parametrize("op", OPERATORS)

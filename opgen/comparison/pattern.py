@@ -1,0 +1,96 @@
+"""Where in an output the wrong elements lie, in words: the last column, every second row, one group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from opgen.numerics.arrays import Array
+
+_WORDS = {"N": "sample", "C": "channel", "D": "slice", "H": "row", "W": "column", "G": "group", "K": "filter", "P": "position"}
+
+
+def axis_names(rank: int, letters: Sequence[str | int] = ()) -> tuple[str, ...]:
+    """What to call the axes of an output: by the letters of the page where they are known, else by their place.
+
+    >>> axis_names(4, ("N", "Ci", "kH", "W")), axis_names(3)
+    (('sample', 'channel', 'kernel row', 'column'), ('axis 0', 'row', 'column'))
+    """
+    if len(letters) == rank:
+        return tuple(_named(str(letter), i) for i, letter in enumerate(letters))
+    last = ("row", "column")[2 - min(rank, 2) :] if rank else ()
+    return (*(f"axis {i}" for i in range(rank - len(last))), *last)
+
+
+def _named(letter: str, axis: int) -> str:
+    if letter[:1] == "k" and letter[1:] in _WORDS:
+        return f"kernel {_WORDS[letter[1:]]}"
+    return _WORDS.get(letter[:1], f"axis {axis}")
+
+
+def describe(wrong: Array, names: Sequence[str] = ()) -> str:
+    """What a boolean array of wrong elements has in common; empty where nothing stands out.
+
+    >>> mask = np.zeros((2, 3, 4, 5), dtype=bool); mask[..., -1] = True
+    >>> describe(mask)
+    'all of the last column'
+    >>> mask[:] = False; mask[0, 1:, 0, :2] = True
+    >>> describe(mask)
+    'all of the first 2 columns in the first row in the last 2 places of axis 1 in the first place of axis 0'
+    """
+    count = int(wrong.sum())
+    if not count or wrong.size <= 1:
+        return ""
+    if count == wrong.size:
+        return "every element"
+    names = names if len(names) == wrong.ndim else axis_names(wrong.ndim)
+    words, box = [], np.ones(wrong.shape, dtype=bool)
+    for axis in range(wrong.ndim):
+        extent = wrong.shape[axis]
+        places = np.flatnonzero(wrong.any(axis=tuple(i for i in range(wrong.ndim) if i != axis)))
+        if extent == 1 or len(places) == extent:
+            continue
+        said = _places(places, extent, names[axis])
+        if said:
+            words.append(said)
+            inside = np.zeros(extent, dtype=bool)
+            inside[places] = True
+            box &= inside.reshape(-1, *(1,) * (wrong.ndim - axis - 1))
+    if not words:
+        return ""
+    room, place = int(box.sum()), " in ".join(reversed(words))
+    return place if room == 1 else f"{'all of ' if count == room else '' if 2 * count > room else 'some of '}{place}"
+
+
+def _places(places: Array, extent: int, name: str) -> str:
+    """Some positions of an axis: the first, the last, every second, a run."""
+    if name.startswith("axis "):
+        name = f"place of {name}"
+    if len(places) == 1:
+        at = int(places[0])
+        if at == extent - 1:
+            return f"the last {name}"
+        return f"the first {name}" if at == 0 else f"{name} {at} of 0 to {extent - 1}"
+    if len(places) == 2 and places[0] == 0 and places[1] == extent - 1:
+        return f"the first and the last {name}"
+    steps = np.unique(np.diff(places))
+    low, high = int(places[0]), int(places[-1])
+    if len(steps) == 1 and steps[0] == 1:
+        if high == extent - 1:
+            return f"the last {len(places)} {_many(name)}"
+        return f"the first {len(places)} {_many(name)}" if low == 0 else f"{_many(name)} {low} to {high}"
+    if len(steps) == 1 and (len(places) >= 3 or (low < steps[0] and high + steps[0] >= extent)):
+        step = int(steps[0])
+        every = {2: "second", 3: "third"}.get(step, f"{step}th")
+        return f"every {every} {name}" + (f" from {low} on" if low else "")
+    return ""
+
+
+def _many(name: str) -> str:
+    """
+    >>> _many("row"), _many("place of axis 0")
+    ('rows', 'places of axis 0')
+    """
+    first, space, rest = name.partition(" of ")
+    return f"{first}s{space}{rest}"

@@ -1,0 +1,97 @@
+"""Waivers: verdicts that a site knows and accepts until a day, in a YAML file that it keeps.
+
+.. code-block:: yaml
+
+    - {case: "convolution_backward-*-valid-*", verdict: failed, reason: ticket 4711, expires: 2027-01-31}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from opgen.calls.ids import matching
+from opgen.comparison.outcome import Report
+from opgen.comparison.statuses import STRICT
+from opgen.files import yamlfile
+from opgen.files.yamlfile import Document, did_you_mean
+
+_KEYS = ("case", "verdict", "reason", "expires")
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """Cases that match ``case`` may have ``verdict`` up to and with the day ``expires``."""
+
+    case: str
+    verdict: str
+    reason: str
+    expires: date
+    where: str
+
+
+def read(path: str | Path) -> list[Waiver]:
+    """The waivers of a file; FileError with everything wrong in it."""
+    return _waivers(yamlfile.read(Path(path), days=True))
+
+
+def parse(text: str, file: str = "<text>") -> list[Waiver]:
+    """The same, of text."""
+    return _waivers(yamlfile.parse(text, file, days=True))
+
+
+def _waivers(document: Document) -> list[Waiver]:
+    entries = document.data if isinstance(document.data, list) else [] if document.data is None else None
+    if entries is None:
+        document.problem((), "expects a list of waivers, each with case, verdict, reason and expires")
+    found = [waiver for at, entry in enumerate(entries or []) if (waiver := _waiver(document, at, entry)) is not None]
+    document.raise_problems()
+    return found
+
+
+def _waiver(document: Document, at: int, entry: Any) -> Waiver | None:
+    """One entry; None, and problems noted, where it is none."""
+    if not isinstance(entry, dict):
+        document.problem((at,), "expects case, verdict, reason and expires")
+        return None
+    before = len(document.problems)
+    document.known((at,), entry, _KEYS, "key")
+    for key in _KEYS:
+        if not isinstance(entry.get(key), str) or not entry[key].strip():
+            text = "is missing" if key not in entry else "must be a text that is not empty"
+            document.problem((at, key), f"{text}: a waiver says for which cases, which verdict, why and until when")
+    if len(document.problems) > before:
+        return None
+    if entry["verdict"] not in STRICT:
+        document.problem(
+            (at, "verdict"),
+            f"{entry['verdict']!r} cannot be waived{did_you_mean(entry['verdict'], STRICT)}; {', '.join(sorted(STRICT))} can",
+        )
+    try:
+        expires = date.fromisoformat(entry["expires"])
+    except ValueError:
+        document.problem((at, "expires"), f"{entry['expires']!r} is no day; write 2027-01-31")
+    if len(document.problems) > before:
+        return None
+    return Waiver(entry["case"], entry["verdict"], entry["reason"], expires, f"{document.file}:{document.line((at,))}")
+
+
+def apply(report: Report, waivers: list[Waiver], today: date, whole: bool = True) -> None:
+    """Mark the waived cases of a report; what has expired or is not used becomes a note.
+
+    A report that is not ``whole`` lacks cases of its bundle, and a waiver that matches none may be for one of these.
+    """
+    verdicts = list(report)
+    found = matching([verdict.case for verdict in verdicts], [waiver.case for waiver in waivers])
+    for waiver in waivers:
+        named = [verdicts[place] for place in found[waiver.case]]
+        mine = [verdict for verdict in named if verdict.verdict == waiver.verdict]
+        if today > waiver.expires:
+            report.notes.append(f"{waiver.where}: the waiver of {waiver.case} expired on {waiver.expires}; cases that need it: {len(mine)}")
+        elif not mine and (named or whole):
+            why = f"none of its {len(named)} cases is {waiver.verdict}" if named else "it matches no case"
+            report.notes.append(f"{waiver.where}: the waiver of {waiver.case} is not used: {why}")
+        else:
+            report.waived |= {verdict.case: waiver.reason for verdict in mine}

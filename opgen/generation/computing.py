@@ -1,0 +1,175 @@
+"""Batches -> arrays: inputs, goldens and bounds of many small batches at a time.
+
+What is done element by element (drawing, rounding, bounding) is done once for all batches that ask for the same; only the
+kernels run batch by batch. No bit depends on which batches come together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from opgen.generation import kernels
+from opgen.generation.inputs import SMALL, Inputs, fill
+from opgen.generation.inputs import Arrays as Arrays
+from opgen.generation.kernels import Parts
+from opgen.numerics.arrays import Array, joined
+from opgen.numerics.bounds import Limits, Sums, bounded, certain_overflows
+from opgen.numerics.chain import chain_of
+from opgen.numerics.exact import golden_exact, magnitude_exact
+from opgen.numerics.formats import DTYPES
+from opgen.numerics.readings import as_far_apart, share, without_subnormals
+from opgen.numerics.rounding import kept_in
+from opgen.suite.batch import Batch
+
+
+class _Output(NamedTuple):
+    """An output of a batch whose bound is to be found. ``free``: where an Inf comes in, anything goes."""
+
+    arrays: Arrays
+    name: str
+    golden: Array
+    magnitude: Array
+    share: Array | None
+    depth: int
+    quantum: float | None
+    gain: float
+    free: bool
+
+
+_Tensors: TypeAlias = Mapping[str, "Array | None"]
+_Outputs: TypeAlias = Mapping[str, Array]
+_Groups: TypeAlias = dict[tuple[Any, ...], list[_Output]]
+"""Outputs that are bounded together, by dtype, by the dtype that they are rounded to before that, and by what tells them apart."""
+
+
+def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
+    """The arrays of each batch, some large ones or many small ones; scratch memory is that of all together."""
+    groups: _Groups = {}
+    with np.errstate(all="ignore"):
+        depths = [kernels.depths(batch) for batch in batches]
+        deepest = [max(depth.values(), default=1) for depth in depths]
+        found = fill(batches, deepest, seed)
+        parts = {op: Parts.of(op) for op in {batch.op for batch in batches}}
+        order = sorted(range(len(batches)), key=lambda i: batches[i].op)  # a processor, too, is quicker at the same again
+        for i in order:
+            _add_outputs(groups, found[i], parts[batches[i].op], depths[i], deepest[i])
+        arrays = [inputs.arrays for inputs in found]
+        del found  # what bounds are made in comes out of the memory of what is needed no more
+        while groups:
+            (dtype, rounded_to, *_), outputs = groups.popitem()
+            _bound(dtype, rounded_to, outputs)
+    return arrays
+
+
+def _add_outputs(groups: _Groups, inputs: Inputs, parts: Parts, depths: Mapping[str, int], deepest: int) -> None:
+    """Goldens and sums of absolute terms; most from inputs as they are computed with, some as they are read."""
+    batch, seen, exact = inputs.batch, inputs.seen, inputs.batch.exact
+    together, apart = batch.wanted, tuple[str, ...]()
+    if exact and (inputs.rounded or not inputs.on_grid):
+        together, apart = tuple([out for out in together if out not in exact]), tuple([out for out in together if out in exact])
+    gain = parts.gain(seen) if parts.gain else 1.0
+    for outputs, tensors, otherwise in ((together, seen, inputs.rounded if batch.optional else {}), (apart, inputs.values, {})):
+        if not outputs:
+            continue
+        goldens, magnitudes = _evaluate(inputs, parts, tensors, outputs, deepest)
+        shares = _shares(inputs, parts, tensors, otherwise, magnitudes, outputs, deepest) if inputs.subnormal or otherwise else {}
+        for out in outputs:
+            dtype, golden, moved, quantum = batch.tensors[out].dtype, goldens[out], shares.get(out), _quantum(inputs, parts, out)
+            rounded_to = None if out in exact else kept_in(batch.compute, dtype)
+            key = dtype, rounded_to, moved is None, quantum is None, id(golden) if golden.size > SMALL else 0
+            output = _Output(inputs.arrays, out, golden, magnitudes[out], moved, depths[out], quantum, gain, out in parts.differences)
+            groups.setdefault(key, []).append(output)
+
+
+def _shares(
+    inputs: Inputs, parts: Parts, tensors: _Tensors, otherwise: _Tensors, magnitudes: _Outputs, outputs: Sequence[str], depth: int
+) -> dict[str, Array]:
+    """How far outputs of these magnitudes may move where a device may read ``tensors`` in two ways: subnormals as zeros, and any as
+    those of ``otherwise``."""
+    batch, most, kept = inputs.batch, magnitudes, magnitudes
+    if otherwise:
+        _, most = _evaluate(inputs, parts, as_far_apart(tensors, otherwise), outputs, depth)
+    if inputs.subnormal:
+        _, kept = _evaluate(inputs, parts, without_subnormals(tensors, batch.inputs, batch.compute), outputs, depth)
+    return {out: share(most[out], kept[out]) for out in outputs}
+
+
+def _evaluate(
+    inputs: Inputs, parts: Parts, seen: _Tensors, outputs: Collection[str], depth: int
+) -> tuple[_Outputs, _Outputs]:
+    """(goldens, sums of absolute terms), with the same bits on every machine. FileError where the kernel is wrong."""
+    batch = inputs.batch
+    try:
+        goldens, magnitudes = _evaluated(inputs, parts, seen, outputs, depth)
+    except Exception as error:
+        raise kernels.blamed(batch, "golden or magnitude", error) from error
+    kernels.check(batch, {"golden": goldens, "magnitude": magnitudes}, outputs)
+    return goldens, magnitudes
+
+
+def _evaluated(
+    inputs: Inputs, parts: Parts, seen: _Tensors, outputs: Collection[str], depth: int
+) -> tuple[_Outputs, _Outputs]:
+    """(goldens, sums of absolute terms) as the kernel gives them; for small data one call gives both."""
+    batch = inputs.batch
+    if parts.partners is not None and not inputs.on_grid:
+        return (
+            golden_exact(parts.golden, seen, batch.names, outputs, depth, parts.partners, batch.gradient),
+            magnitude_exact(parts.golden, seen, batch.names, outputs, depth, parts.partners, batch.gradient),
+        )
+    if parts.both is not None and inputs.small:
+        found: tuple[dict[str, Array], dict[str, Array]] = parts.both(seen, batch.names, outputs)
+        return found
+    return parts.golden(seen, batch.names, outputs), parts.magnitude(seen, batch.names, outputs)
+
+
+def _quantum(inputs: Inputs, parts: Parts, out: str) -> float | None:
+    """What all terms of an output's sums, if these are plain sums of products, are multiples of; None where nothing is known."""
+    if inputs.batch.given:
+        return None
+    factors = parts.factors.get(out)
+    if factors is None:
+        if parts.partners is None:
+            return None
+        factors = (inputs.batch.gradient, parts.partners.get(out, ""))
+    product = 1.0
+    for name in factors:
+        known = inputs.numbers.get(name)
+        if known is not None:
+            if known.quantum is None:
+                return None
+            product *= known.quantum
+    return product
+
+
+def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> None:
+    """Store the goldens and bounds of outputs that are written in the same formats."""
+    outputs = sorted(outputs, key=lambda one: one.golden.size)  # short ones stand together
+    arrays, names, golden, magnitude, share, depth, quantum, gain, free = zip(*outputs, strict=True)
+    sizes, chain = [one.size for one in golden], chain_of(dtype, None, rounded_to)
+    sums = Sums(golden, magnitude, None if share[0] is None else share)
+    goldens = np.empty(sum(sizes), dtype=DTYPES[DTYPES[dtype].golden].numpy)
+    limits = np.empty(len(goldens), dtype=np.complex64 if sums.complex else np.float32)
+    kept, found, finite = _reals(goldens), _reals(limits), True
+    for place, values, limit in bounded(chain, sums, Limits.of(sizes, depth, quantum, gain)):
+        kept[place], found[place] = values + 0.0, limit  # never -0
+        finite = finite and bool(np.isfinite(values).all())
+    over = np.zeros(len(goldens), dtype=bool)
+    if dtype == "FLOAT16" and (np.abs(goldens) > 60000).any():  # whether what is only kept in FLOAT16 overflows, nobody says
+        over = certain_overflows(chain, sums, Limits.of(sizes, depth, [None] * len(sizes), [1.0] * len(sizes)))
+        goldens[over], limits[over] = np.copysign(np.inf, goldens[over]), 0
+    if not finite or over.any():
+        lost = (over | ~np.isfinite(joined(golden))) & ~np.isnan(joined(magnitude))  # what a NaN comes into is NaN, however computed
+        limits[lost & np.repeat(free, sizes)] = np.inf
+    at = 0
+    for to, name, one, size in zip(arrays, names, golden, sizes, strict=True):
+        shape, cut = one.shape, slice(at, at := at + size)
+        to[name, "golden"], to[name, "bound"] = goldens[cut].reshape(shape), limits[cut].reshape(shape)
+
+
+def _reals(array: Array) -> Array:
+    """The real numbers of an array, which for complex ones are two each."""
+    return array.view(array.real.dtype)

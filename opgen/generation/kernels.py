@@ -1,0 +1,134 @@
+"""Kernels as they are called: what is wrong with one is said of its file, in one line."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Collection, Mapping
+from functools import cache
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opgen.golden import Kernel, kernel
+from opgen.model import FileError, Problem
+from opgen.numerics.arrays import Array
+from opgen.numerics.formats import DTYPES
+from opgen.suite.batch import Batch
+
+NEEDED = ("golden", "magnitude", "depth")
+
+
+class Parts(NamedTuple):
+    """Everything that a kernel may have (:class:`opgen.golden.Kernel`); None, or nothing, where it leaves that out."""
+
+    golden: Any
+    magnitude: Any
+    both: Any
+    gain: Any
+    places: Any
+    partners: Mapping[str, str] | None
+    factors: Mapping[str, tuple[str, ...]]
+    differences: Collection[str]
+
+    @classmethod
+    def of(cls, op: str) -> Parts:
+        """Those of an operator's kernel."""
+        found = vars(whole(op))
+        return cls(
+            found["golden"], found["magnitude"], found.get("both"), found.get("gain"), found.get("places"), found.get("PARTNERS"),
+            found.get("FACTORS", {}), found.get("DIFFERENCES", ()),
+        )  # fmt: skip
+
+
+def file_of(op: str) -> str:
+    """The file of a kernel, as messages name it."""
+    return f"opgen/golden/{op}.py"
+
+
+@cache
+def whole(op: str) -> Kernel:
+    """The kernel of an operator, with all that a kernel needs; FileError where there is none or it cannot be imported."""
+    try:
+        found = kernel(op)
+    except ModuleNotFoundError as error:
+        there = error.name != f"opgen.golden.{op}"
+        text = str(error) if there else f"is missing: an operator needs a kernel with {', '.join(NEEDED)}"
+        raise FileError([Problem(file_of(op), None, "", text)]) from None
+    except SyntaxError as error:
+        raise FileError([Problem(file_of(op), error.lineno, "", f"is no Python: {error.msg}")]) from None
+    except Exception as error:
+        raise FileError([Problem(file_of(op), _line(error, op), "", f"cannot be imported: {_words(error)}")]) from error
+    missing = [name for name in NEEDED if not callable(getattr(found, name, None))]
+    if missing:
+        raise FileError([Problem(file_of(op), None, name, "is missing: a kernel has this function") for name in missing])
+    return found
+
+
+def depths(batch: Batch) -> dict[str, int]:
+    """The longest chain of roundings of each output; 0 where there is nothing to add."""
+    shapes = {name: desc.shape for name, desc in batch.tensors.items()}
+    depth = whole(batch.op).depth
+    try:
+        found = {out: depth(batch.names, shapes, out) for out in batch.wanted}
+    except Exception as error:
+        raise blamed(batch, "depth", error) from error
+    for out, number in found.items():
+        if not (type(number) is int and number > 0) and not _nothing(number, shapes):
+            raise fault(batch, "depth", f"returned {number!r} for '{out}'; expected a whole number from 1, or 0 where a tensor is empty")
+    return found
+
+
+def _nothing(depth: object, shapes: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether a number of another type is a depth all the same, or none is asked for."""
+    empty = any(0 in shape for shape in shapes.values())
+    return isinstance(depth, (int, np.integer)) and int(depth) >= (0 if empty else 1)
+
+
+def check(batch: Batch, found: Mapping[str, Mapping[str, Array]], outputs: Collection[str]) -> None:
+    """Raise FileError unless what the functions of a kernel returned (function -> output -> array) are the outputs, as stacks of
+    float64 (complex128) of the batch's extents.
+
+    Of shapes only the number of elements is looked at: a library may accept an output of another shape that holds as many.
+    """
+    cases, tensors = len(batch.ids), batch.tensors
+    for out in outputs:
+        desc = tensors[out]
+        dtype, size = DTYPES[desc.dtype].wide, cases * prod(desc.shape)
+        for what, arrays in found.items():
+            array = arrays.get(out) if type(arrays) is dict else None
+            if type(array) is not np.ndarray or array.size != size or array.dtype != dtype or len(array) != cases:
+                raise _other(batch, what, arrays, out)
+
+
+def _other(batch: Batch, what: str, arrays: object, out: str) -> FileError:
+    """What is said of arrays that have not what a batch asks of an output."""
+    if not isinstance(arrays, dict) or out not in arrays:
+        names = ", ".join(f"'{name}'" for name in arrays) or "nothing" if isinstance(arrays, dict) else type(arrays).__name__
+        return fault(batch, what, f"returned {names}; expected '{out}'")
+    array, desc = arrays[out], batch.tensors[out]
+    is_ = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+    return fault(batch, what, f"returned {is_} for '{out}'; expected {DTYPES[desc.dtype].wide} {(len(batch.ids), *desc.shape)}")
+
+
+def blamed(batch: Batch, what: str, error: Exception) -> Exception:
+    """What is raised in place of an exception from a batch's kernel, whose function ``what`` was called; too little memory is not
+    its fault."""
+    if isinstance(error, (FileError, MemoryError)):
+        return error
+    return fault(batch, what, f"raised {_words(error)}", _line(error, batch.op))
+
+
+def fault(batch: Batch, what: str, text: str, line: int | None = None) -> FileError:
+    """What a function of a batch's kernel does wrong, with the first case of the batch."""
+    return FileError([Problem(file_of(batch.op), line, what, f"{text} (case {batch.ids[0]})")])
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {(str(error) or 'no message').splitlines()[0]}"
+
+
+def _line(error: Exception, op: str) -> int | None:
+    """The innermost line of the kernel's own file that an error came through."""
+    own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(f"{op}.py")]
+    return own[-1] if own else None

@@ -1,0 +1,161 @@
+"""Holding specs against the pages that they were transcribed from.
+
+A spec keeps the sha256 of its page and a short digest of every line that a fact cites; the page's sentences are not
+copied. With a folder of pages at hand this says which facts stand on lines that changed, and, by the sha256, whether
+anything else did: what a new release adds stands on lines that no fact cites yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+from opgen.lock.lockfile import Entry
+from opgen.model import FileError, Problem
+from opgen.spec.spec import LINE_DIGEST, Spec
+from opgen.suite.naming import product_in
+from opgen.suite.suite import Suite
+
+BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of a page on which facts stand and that is no longer what it was, and the cases that rely on it.
+
+    A line has ``vanished`` where another one that is cited, or none, stands in its place now: ``changed`` where an unknown one does.
+    ``differs``, without a line and last of its page: the text is not the one that was transcribed, so that lines may be new.
+    """
+
+    spec: str
+    line: int | None
+    state: str
+    moved_to: int | None
+    facts: tuple[str, ...]
+    cases: tuple[str, ...] = ()
+
+
+def line_digest(line: str) -> str:
+    """The first digits of the sha256 of a line without the blanks around it."""
+    return hashlib.sha256(line.strip().encode()).hexdigest()[:LINE_DIGEST]
+
+
+def facts_by_line(spec: Spec) -> dict[int, list[str]]:
+    """Line of the page -> the rules, parameters, products and modes that cite it, in the page's order."""
+    facts: dict[int, list[str]] = {}
+    for rule in spec.rules:
+        for line in rule.at:
+            facts.setdefault(line, []).append(rule.id)
+    for parameter in spec.parameters.values():
+        for line in parameter.at:
+            facts.setdefault(line, []).append(parameter.name)
+    for listed, lines in spec.listed.items():
+        for line in lines:
+            facts.setdefault(line, []).append(f"product {listed}")
+    for mode in spec.modes:
+        for line in mode.at:
+            facts.setdefault(line, []).append(f"compute {mode.dtype}")
+    return {line: list(dict.fromkeys(facts[line])) for line in sorted(facts)}
+
+
+def read_page(spec: Spec, folder: Path) -> tuple[list[str], str]:
+    """The lines of a spec's page in ``folder`` and the sha256 of its bytes; raises FileError where it is not there, or no UTF-8."""
+    content = _content(spec, folder)
+    return content.decode("utf-8-sig").split("\n"), hashlib.sha256(content).hexdigest()
+
+
+def is_text_of(content: bytes, sha256: str) -> bool:
+    """Whether a page is the one with this digest, but for a byte order mark, the ends of its lines, and that of the last."""
+    plain = b"\n".join(line.removesuffix(b"\r") for line in content.removeprefix(BOM).split(b"\n"))
+    for mark, ended, end in product((b"", BOM), (plain, plain.removesuffix(b"\n"), plain + b"\n"), (b"\n", b"\r\n")):
+        if hashlib.sha256(mark + ended.replace(b"\n", end)).hexdigest() == sha256:
+            return True
+    return False
+
+
+def _content(spec: Spec, folder: Path) -> bytes:
+    assert spec.page is not None
+    path = folder / spec.page.file
+    try:
+        content = path.read_bytes()
+        content.decode()
+    except OSError as error:
+        raise FileError([Problem(str(path), None, "", f"cannot be read: {error.strerror}")]) from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise FileError([Problem(str(path), line, "", "is not UTF-8; convert the page first, iconv does")]) from None
+    return content
+
+
+def readable(specs: Iterable[Spec], folder: Path) -> tuple[list[Spec], list[Problem]]:
+    """The specs whose page can be read, and a problem for each other."""
+    found, problems = [], []
+    for spec in specs:
+        try:
+            _content(spec, folder)
+            found.append(spec)
+        except FileError as error:
+            problems += error.problems
+    return found, problems
+
+
+def audit(spec: Spec, folder: Path) -> list[Finding]:
+    """What changed on the lines that a spec cites, and whether the page is another; empty where its text is the one transcribed."""
+    if spec.page is None:
+        return []
+    lines, _ = read_page(spec, folder)
+    places: dict[str, list[int]] = {}
+    for place, text in enumerate(lines, 1):
+        places.setdefault(line_digest(text), []).append(place)
+    found = {line: places.get(spec.page.lines.get(line, ""), []) for line in facts_by_line(spec)}
+    shifts = {line: where[0] - line for line, where in found.items() if len(where) == 1}
+    kept = {line + shift for line, shift in shifts.items()}
+    findings = []
+    for line, facts in facts_by_line(spec).items():
+        if line in found[line]:
+            continue
+        expected = line + shifts.get(min(shifts, key=lambda known: abs(known - line), default=0), 0)
+        elsewhere = min(found[line], key=lambda place: abs(place - expected), default=None)
+        gone = expected > len(lines) or expected in kept
+        state = "moved" if elsewhere else "vanished" if gone else "changed"
+        findings.append(Finding(spec.name, line, state, elsewhere, tuple(facts)))
+    if not is_text_of(_content(spec, folder), spec.page.sha256):
+        findings.append(Finding(spec.name, None, "differs", None, ()))
+    return findings
+
+
+def touched(findings: Iterable[Finding], rules: Mapping[str, Mapping[str, frozenset[str]]]) -> list[Finding]:
+    """The findings with the cases that they touch: those that break a rule that stands on the line, or aim to, those for a product
+    that the line lists, and those that compute as it says.
+
+    ``rules`` maps each spec's name to its cases and the rules that these name: :func:`rules_of`, :func:`rules_in`.
+    """
+    return [
+        replace(finding, cases=tuple(one for one, named in rules.get(finding.spec, {}).items() if named & set(finding.facts)))
+        for finding in findings
+    ]
+
+
+def rules_of(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
+    """Case id -> the rules of a spec that it aims at or breaks, its product, and its compute mode."""
+    found = {}
+    for case, aims in zip(suite.cases, suite.aims, strict=True):
+        if case.call.api == spec.api and case.call.product in spec.judges:
+            named = {rule for aim in aims for rule in aim.rules}
+            broken = (b.rule for b in case.page.breaks)
+            found[case.id] = frozenset({*named, *broken, f"product {case.call.product}", f"compute {case.compute}"})
+    return found
+
+
+def rules_in(entries: Iterable[Entry]) -> dict[str, frozenset[str]]:
+    """Case id -> the rules that a lock says it breaks, and the product in its id."""
+    return {entry.id: entry.rules | {f"product {product_in(entry.id)}"} for entry in entries}
+
+
+def digest_block(lines: list[str], cited: list[int], width: int = 8) -> str:
+    """The ``lines:`` block of a spec for these line numbers, ``width`` pairs to a row."""
+    pairs = [f"{line} {line_digest(lines[line - 1])}" for line in cited if line <= len(lines)]
+    return "\n".join("    " + "  ".join(pairs[i : i + width]) for i in range(0, len(pairs), width))

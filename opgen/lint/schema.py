@@ -1,0 +1,205 @@
+"""JSON Schemas of what people write: specs, plans and calls, for editors that check and complete as one types.
+
+Words, kinds and limits are those of the tables that the readers use, and tests hold the two together. A schema
+tells the form; what only a reader can tell (names that exist, rules that stand in ``returns``) stays with the reader.
+"""
+
+from __future__ import annotations
+
+from sys import float_info
+from typing import Any
+
+from opgen.calls.plain import MAX_ITEMS, MAX_RANK
+from opgen.calls.table import SCALARS
+from opgen.calls.words import words
+from opgen.model import TIERS
+from opgen.numerics.recipes import RECIPES
+from opgen.spec.book import book
+from opgen.spec.keys import KEYS
+from opgen.spec.parameterfields import PLAIN, plain_keys
+from opgen.spec.rulefields import WITHOUT_CODE
+from opgen.spec.spec import KINDS
+from opgen.spec.specfile import PAGE, ROUNDINGS
+from opgen.spec.specfile import TOP as SPEC_TOP
+from opgen.suite.planning.plan import MOST_FACTORS, PIN_KEYS, ROLES, STRONGEST, TIER_KEYS, VACUOUS_KEYS
+from opgen.suite.planning.plan import TOP as PLAN_TOP
+
+Schema = dict[str, Any]
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TEXT: Schema = {"type": "string"}
+WORDS: Schema = {"type": "string", "pattern": r"\S"}
+DIGEST: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+NUMBER: Schema = {"type": "integer"}
+FLAG: Schema = {"type": "boolean"}
+LINES: Schema = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "array", "items": {"type": "integer", "minimum": 1}}]}
+TERM: Schema = {"type": "string", "description": "an expression of the rule language"}
+MODE: Schema = {"at": LINES, "when": TERM, "dtype": {"enum": list(ROUNDINGS)}, "optional": FLAG}
+NUMBERS: Schema = {"anyOf": [NUMBER, TERM, {"type": "array", "items": {"anyOf": [NUMBER, TERM]}, "minItems": 1}]}
+
+
+def schema(what: str) -> Schema:
+    """The schema of ``spec``, ``plan`` or ``call``; KeyError for anything else."""
+    return {"$schema": DIALECT, "title": f"opgen {what}", **{"spec": spec, "plan": plan, "call": call}[what]()}
+
+
+def closed(properties: Schema, required: tuple[str, ...] = ()) -> Schema:
+    """An object with these properties and no others."""
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def mapping(values: Schema, pattern: str = "") -> Schema:
+    """An object whose values are alike, and whose keys match a pattern."""
+    if not pattern:
+        return {"type": "object", "additionalProperties": values}
+    return {"type": "object", "patternProperties": {pattern: values}, "additionalProperties": False}
+
+
+def or_null(values: Schema) -> Schema:
+    return {"anyOf": [values, {"type": "null"}]}
+
+
+def words_of(kind: str) -> Schema:
+    return {"enum": list(words().names[kind])}
+
+
+def lists_of(kind: str) -> Schema:
+    return {"type": "array", "items": words_of(kind), "minItems": 1}
+
+
+# spec -----------------------------------------------------------------------------------------------------------------
+def spec() -> Schema:
+    """A transcribed page."""
+    products = {"anyOf": [{"type": "array", "items": words_of("product")}, mapping(LINES, f"^({'|'.join(words().products)})$")]}
+    properties: Schema = {
+        "api": TEXT,
+        "page": {"anyOf": [{"const": "none"}, {"type": "null"}, closed({**dict.fromkeys(PAGE, WORDS), "sha256": DIGEST}, PAGE)]},
+        "products": products,
+        "judges": {"type": "array", "items": words_of("product")},
+        "parameters": mapping({"oneOf": [parameter(kind) for kind in KINDS]}),
+        "rules": mapping(closed({"at": LINES, "when": TERM, "require": TERM, "note": TEXT}, ("require",))),
+        "compute": closed(
+            {
+                "exact": {"type": "array", "items": TEXT},
+                "modes": {"type": "array", "items": closed(MODE, ("when", "dtype"))},
+            }
+        ),
+        "clauses": mapping({"type": "object"}),
+        "returns": mapping({"anyOf": [{"type": "array", "items": TEXT}, mapping({"type": "array", "items": TEXT})]}, returns_keys()),
+    }
+    assert set(properties) == set(SPEC_TOP)
+    return closed(properties, ("api", "page", "products", "parameters", "returns"))
+
+
+def returns_keys() -> str:
+    return "^(" + "|".join([*map(str, words().status), *WITHOUT_CODE]) + ")$"
+
+
+def parameter(kind: str) -> Schema:
+    """A parameter of one kind: its plain keys, and those that yield rules."""
+    by_key = {
+        "null": {"anyOf": [FLAG, TERM]},
+        "dtype": {"anyOf": [lists_of("dtype"), mapping(lists_of("dtype"), "^(any|" + "|".join(words().products) + ")$")]},
+        "format": {"anyOf": [lists_of("format"), mapping(lists_of("format"), "^[0-9]+$")]},
+        "rank": NUMBERS,
+        "shape": mapping({"type": "array", "items": {"anyOf": [TEXT, NUMBER]}}, "^[0-9]+$"),
+        "dims": {"type": "array", "minItems": 2, "maxItems": 2},
+        "empty": FLAG,
+        "length": {"anyOf": [NUMBERS, mapping(mapping(NUMBERS, "^-?[0-9]+$"))]},
+        "min": {"anyOf": [NUMBER, TERM]},
+        "max": {"anyOf": [NUMBER, TERM]},
+        "range": {"type": "array", "minItems": 2, "maxItems": 2},
+        "enum": mapping(TEXT, "^-?[0-9]+$"),
+    }
+    assert set(by_key) == set(KEYS)
+    slots: Schema = {"type": "array", "items": {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}}
+    plain: Schema = {
+        "kind": {"const": kind},
+        "at": {"anyOf": [LINES, mapping({"anyOf": [LINES, mapping(LINES)]})]},
+        "when": mapping(TERM),
+        "note": mapping(TEXT),
+        "items": {"anyOf": [slots, mapping(slots, "^[0-9]+$")]},
+        "otherwise": mapping(mapping(TEXT), "^[0-9]+$"),
+        "strided": FLAG,
+        "mask": TERM,
+    }
+    assert set(plain) == set(PLAIN)
+    yielding = [key for key, (kinds, _) in KEYS.items() if kind in kinds]
+    return closed({key: {**plain, **by_key}[key] for key in (*plain_keys(kind), *yielding)}, ("kind",))
+
+
+# plan -----------------------------------------------------------------------------------------------------------------
+def plan() -> Schema:
+    """What to try of an operator."""
+    values: Schema = {"type": "array", "minItems": 1}
+    sets = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
+    axis = closed({"sets": sets, "values": values, "why": TEXT, **dict.fromkeys(TIERS, values)}, ("values",))
+    strength = {"type": "integer", "minimum": 1, "maximum": STRONGEST}
+    group = closed({"axes": {"type": "array", "items": TEXT, "minItems": 1}, "strength": strength}, ("axes",))
+    numbers = dict.fromkeys(TIER_KEYS, {"type": "integer", "minimum": 0})
+    tier = closed({**numbers, "groups": {"type": "array", "items": group}, "strength": {**strength, "minimum": 0}})
+    pin: Schema = {
+        "id": WORDS,
+        "why": WORDS,
+        "products": lists_of("product"),
+        "args": {"type": "object"},
+        "recipe": {"enum": list(RECIPES)},
+        "data": {"type": "object"},
+        "tiers": {"type": "array", "items": {"enum": list(TIERS)}, "minItems": 1},
+    }
+    entry: Schema = {"when": TERM, "why": WORDS, "rules": {"type": "array", "items": TEXT, "minItems": 1}}
+    let: Schema = {"anyOf": [TERM, NUMBER, {"type": "array", "items": closed({"when": TERM, "is": {"anyOf": [TERM, NUMBER]}}, ("is",))}]}
+    properties: Schema = {
+        "op": {"enum": [*book().kinds]},
+        "axes": {**mapping({"anyOf": [values, axis]}), "minProperties": 1},
+        "let": mapping(let),
+        "roles": mapping({"enum": list(ROLES)}),
+        "factors": {"type": "integer", "minimum": 1, "maximum": MOST_FACTORS},
+        "vacuous": {"type": "array", "items": closed({key: entry[key] for key in VACUOUS_KEYS}, ("when", "why"))},
+        "tiers": {**mapping(tier, "^(" + "|".join(TIERS) + ")$"), "minProperties": 1},
+        "pinned": {"type": "array", "items": closed({key: pin[key] for key in PIN_KEYS}, ("id", "why", "args"))},
+    }
+    assert set(properties) == set(PLAN_TOP)
+    return closed(properties, ("op", "axes", "tiers"))
+
+
+# call -----------------------------------------------------------------------------------------------------------------
+def call() -> Schema:
+    """One line of a call file; top-level keys that opgen does not know are ignored."""
+    whole: Schema = {"type": "integer", "minimum": SCALARS["int64"][0], "maximum": SCALARS["int64"][1]}
+    integers: Schema = {"type": "array", "items": whole, "maxItems": MAX_ITEMS}
+    axes: Schema = {**integers, "maxItems": MAX_RANK}
+    number: Schema = {"type": "number", "minimum": -float_info.max, "maximum": float_info.max}
+    tensor = closed(
+        {
+            "shape": axes,
+            "dtype": words_of("dtype"),
+            "format": words_of("format"),
+            "strides": or_null(axes),
+            "offset": or_null(whole),
+            "storage_shape": or_null(integers),
+            "range": or_null({"type": "array", "items": number, "minItems": 2, "maxItems": 2}),
+        },
+        ("shape", "dtype"),
+    )
+    kinds: Schema = {
+        "tensor": or_null(tensor),
+        "int_array": or_null(integers),
+        "bool_array": or_null({"type": "array", "items": FLAG, "maxItems": MAX_ITEMS}),
+        "bool": FLAG,
+        **{kind: {"type": "integer", "minimum": low, "maximum": high} for kind, (low, high) in SCALARS.items() if kind != "bool"},
+    }
+    common: Schema = {"id": {"type": "string", "minLength": 1}, "product": words_of("product")}
+    return {
+        "description": (
+            "One line of a call file. No schema can say, and opgen judge does: a whole number is written without a point (2, not 2.0), "
+            "a tensor has as many strides as axes, its range begins with the lowest, and no id or key stands twice."
+        ),
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {**common, "op": {"const": api}, "args": closed({n: kinds[kind] for n, kind in names.items()}, tuple(names))},
+                "required": ["id", "op", "product", "args"],
+            }
+            for api, names in book().kinds.items()
+        ]
+    }

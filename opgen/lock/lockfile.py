@@ -1,0 +1,148 @@
+"""Locks: what a plan produced when somebody last looked, one line per case, small enough to commit.
+
+A lock is text. Its head says what the cases were made from, page by page, with a digest of the case lines that follow; a
+case line holds an id, a key (a digest of everything that its data depend on), digests of its inputs, goldens and bounds, and its
+expectations in words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote, unquote
+
+from opgen.bundle.claim import write_text
+from opgen.files.textfile import read_text
+from opgen.model import Case, FileError, Problem
+from opgen.suite.sources import DIGEST
+
+T = TypeVar("T")
+
+VERSION = 1
+HEAD = f"opgen lock {VERSION}"
+NOTHING = "-"
+"""What stands for the digest of what a case does not have."""
+LINES = "lines"
+"""What a page's digest of its own case lines is called."""
+CONFLICT = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
+"""How the lines begin that a merge leaves where it did not know what to take."""
+ANEW = "Remove the file, and opgen refresh writes it anew"
+MOST_PROBLEMS = 50
+"""Bad lines that are reported."""
+_DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST}}}\Z|-\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One case of a lock. ``expectation`` reads ``bucket:codes:rules``, then ``|release:codes`` of the library."""
+
+    id: str
+    key: str
+    inputs: str
+    goldens: str
+    bounds: str
+    expectation: str
+
+    @property
+    def rules(self) -> frozenset[str]:
+        """The rules that the case breaks, as :func:`expectation_text` wrote them; the empty text alone where it breaks none."""
+        return frozenset(self.expectation.split("|")[0].split(":")[-1].split(","))
+
+    @property
+    def line(self) -> str:
+        """The line of the lock. Blanks, and ends of lines, stand there as they do in an address."""
+        return " ".join(map(_word, (self.id, self.key, self.inputs, self.goldens, self.bounds, self.expectation)))
+
+
+@dataclass
+class Lock:
+    """``sources`` are the digests of what the cases of each page are made from: page -> what -> digest. ``altered`` are pages whose
+    lines are not those that were written, edited by hand or lost by a merge, with the digest of those that were."""
+
+    sources: dict[str, dict[str, str]] = field(default_factory=dict)
+    entries: dict[str, dict[str, Entry]] = field(default_factory=dict)
+    altered: dict[str, str] = field(default_factory=dict)
+
+    def some(self, pages: Collection[str]) -> Lock:
+        """The same of some pages alone."""
+
+        def kept(of: dict[str, T]) -> dict[str, T]:
+            return {page: what for page, what in of.items() if page in pages}
+
+        return Lock(kept(self.sources), kept(self.entries), kept(self.altered))
+
+    def beside(self, other: Lock) -> Lock:
+        """This lock, and what another says of pages that this one does not know."""
+        rest = other.some(set(other.sources) - set(self.sources))
+        return Lock(self.sources | rest.sources, self.entries | rest.entries, self.altered | rest.altered)
+
+    def write(self, path: Path) -> None:
+        """Write in a fixed order, so that a change of one case is a change of one line. What is altered stays known as such."""
+        lines = [HEAD]
+        for page in sorted(self.sources):
+            sources = {**self.sources[page], LINES: self.altered.get(page, _digest(self.entries[page].values()))}
+            lines.append(f"page {page} " + " ".join(f"{what}={digest}" for what, digest in sources.items()))
+            lines += [self.entries[page][one].line for one in sorted(self.entries[page])]
+        write_text(path, "\n".join(lines) + "\n", force=True)
+
+
+def expectation_text(case: Case) -> str:
+    """A case's expectations in one word without blanks."""
+    page = f"{case.page.bucket}:{_codes(case.page.codes)}:{','.join(b.rule for b in case.page.breaks)}"
+    library = f"|{case.library.release}:{_codes(case.library.codes)}" if case.library is not None else ""
+    return page + library
+
+
+def _codes(codes: Iterable[int | str]) -> str:
+    return "/".join(map(str, codes))
+
+
+def read_lock(path: Path) -> Lock:
+    """Read a lock; raises FileError naming every line that is none."""
+    lines = read_text(path).removeprefix("\ufeff").splitlines()
+    if not lines or lines[0] != HEAD:
+        text = f"is no lock of this version; the first line must read '{HEAD}'. {ANEW}"
+        raise FileError([Problem(str(path), 1, "", text)])
+    lock, problems, page = Lock(), [], ""
+    for number, line in enumerate(lines[1:], 2):
+        words = line.split(" ")
+        if words[0].startswith(CONFLICT):
+            problems.append(Problem(str(path), number, "", f"is a conflict that a merge left. {ANEW}"))
+        elif words[0] == "page" and len(words) >= 2:
+            page = words[1]
+            if page in lock.sources:
+                problems.append(Problem(str(path), number, "", f"the page {page} stands twice. {ANEW}"))
+            lock.sources[page] = dict(word.split("=", 1) for word in words[2:] if "=" in word)
+            lock.entries[page] = {}
+        elif fault := _add(lock, page, words):
+            problems.append(Problem(str(path), number, "", fault))
+    if problems:
+        raise FileError(problems[:MOST_PROBLEMS])
+    written = {page: words.pop(LINES, "") for page, words in lock.sources.items()}
+    lock.altered = {page: digest for page, digest in written.items() if digest != _digest(lock.entries[page].values())}
+    return lock
+
+
+def _digest(entries: Iterable[Entry]) -> str:
+    return hashlib.blake2b("\n".join(sorted(entry.line for entry in entries)).encode()).hexdigest()[:DIGEST]
+
+
+def _word(text: str) -> str:
+    return re.sub(r"[\s%]", lambda one: quote(one[0], safe=""), text)
+
+
+def _add(lock: Lock, page: str, words: list[str]) -> str:
+    """Add the words of a line to a page of a lock; what is wrong with them, or an empty text."""
+    if len(words) != 6 or not page:
+        return "expects 'page NAME ...' or: id key inputs goldens bounds expectation"
+    if not all(_DIGEST.match(word) for word in words[1:5]):
+        return f"expects digests of {DIGEST} hexadecimal digits, or -"
+    one = Entry(*map(unquote, words))
+    if one.id in lock.entries[page]:
+        return f"the case {one.id} stands twice"
+    lock.entries[page][one.id] = one
+    return ""

@@ -1,0 +1,62 @@
+"""A call that fails, with everything that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from opgen.calls.plain import to_plain
+from opgen.model import Call, Code, TensorDesc
+from opgen.numerics.arrays import Array
+from opgen.numerics.recipes import DEFAULT
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A call that fails, with everything that shows it: storages of the inputs, goldens, bounds, what the device answered.
+
+    ``own``: its data are those of the case that the search began with, and no recipe draws them.
+    """
+
+    call: Call
+    id: str
+    recipe: str
+    compute: str
+    seed: int
+    verdict: str
+    detail: str
+    status: Code | None
+    run_status: Code | None
+    codes: tuple[Code, ...]
+    storage: Mapping[str, Array]
+    golden: Mapping[str, Array]
+    bound: Mapping[str, Array]
+    outputs: Mapping[str, Array]
+    own: bool = False
+
+    @property
+    def kind(self) -> tuple[str, Code | None, Code | None]:
+        """What must stay the same: the verdict, and words or codes of both phases."""
+        return self.verdict, self.status, self.run_status
+
+    @property
+    def options(self) -> str:
+        """What ``opgen generate --calls`` is to be told so that it draws these data; empty where it does of itself."""
+        recipe = f"--recipe {self.recipe}" if self.recipe != DEFAULT else ""
+        return f"{recipe} --seed {self.seed}".strip() if self.seed else recipe
+
+    @property
+    def elements(self) -> int:
+        """Elements of all tensors of the call."""
+        return elements_of(self.call)
+
+    def plain(self) -> dict[str, Any]:
+        """The call as contracts spell it."""
+        return {"id": self.id, "op": self.call.api, "product": self.call.product, "args": to_plain(self.call)}
+
+
+def elements_of(call: Call) -> int:
+    """Elements of all tensors of a call."""
+    return sum(prod(value.shape) for value in call.args.values() if isinstance(value, TensorDesc))

@@ -1,0 +1,168 @@
+"""A failing call as a short Python script on the vendor's C ABI: ctypes and numpy, data inline."""
+
+from __future__ import annotations
+
+from opgen.minimization.described import NO_ANSWER, Tensor, folded, kinds, numpy_name, summary, tensors
+from opgen.minimization.failing import Failing
+from opgen.model import ANY_ERROR, TensorDesc
+
+_TYPES = {"bool": "c_bool", "int8": "c_int8", "int32": "c_int32", "int64": "c_int64"}
+
+_HEAD = '''\
+"""{summary}
+
+Usage: python3 repro.py [FOLDER with libascendcl.so, libnnopbase.so and libopapi.so]
+Exit status: 1 the fault shows, 0 it does not, 2 no answer.
+"""
+
+import os
+import sys
+from ctypes import CDLL, POINTER, RTLD_GLOBAL, byref, c_bool, c_char_p, c_int8, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+
+
+{no_answer}
+import numpy as np  # noqa: E402
+from numpy import inf, nan  # noqa: E402, F401
+
+FOLDER = sys.argv[1] + "/" if len(sys.argv) > 1 else ""
+acl, base = CDLL(FOLDER + "libascendcl.so", RTLD_GLOBAL), CDLL(FOLDER + "libnnopbase.so", RTLD_GLOBAL)
+OPERATORS = []
+for name in ("libopapi_math.so", "libopapi_nn.so", "libopapi.so"):
+    try:
+        OPERATORS.append(CDLL(FOLDER + name))
+    except OSError as error:
+        print(error, file=sys.stderr)
+FIRST = next((getattr(one, "{api}GetWorkspaceSize") for one in OPERATORS if hasattr(one, "{api}GetWorkspaceSize")), None)
+SECOND = next((getattr(one, "{api}") for one in OPERATORS if hasattr(one, "{api}")), None)
+if FIRST is None or SECOND is None:
+    print("no library has {api}", file=sys.stderr)
+    sys.exit(2)
+FIRST.argtypes = [{types}, POINTER(c_uint64), POINTER(c_void_p)]
+SECOND.argtypes = [c_void_p, c_uint64, c_void_p, c_void_p]
+acl.aclGetRecentErrMsg.restype = c_char_p
+acl.aclrtMalloc.argtypes = [POINTER(c_void_p), c_size_t, c_int32]
+acl.aclrtMemcpy.argtypes = [c_void_p, c_size_t, c_void_p, c_size_t, c_int32]
+acl.aclrtSynchronizeStream.argtypes = [c_void_p]
+base.aclCreateTensor.restype = base.aclCreateIntArray.restype = base.aclCreateBoolArray.restype = c_void_p
+
+
+def ok(status, what):
+    if status:
+        print(what, "returned", status, acl.aclGetRecentErrMsg())
+        sys.exit(2)
+
+
+def upload(data):
+    """An array of bytes on the device."""
+    device = c_void_p()
+    ok(acl.aclrtMalloc(byref(device), max(data.nbytes, 1), 0), "aclrtMalloc")
+    if data.nbytes:
+        ok(acl.aclrtMemcpy(device, data.nbytes, data.ctypes.data, data.nbytes, 1), "aclrtMemcpy")
+    return device
+
+
+def integers(values):
+    return (c_int64 * max(len(values), 1))(*values)
+
+
+def tensor(shape, dtype, layout, strides, offset, storage, device):
+    dims, steps, extents = integers(shape), None if strides is None else integers(strides), integers(storage)
+    return c_void_p(base.aclCreateTensor(dims, c_uint64(len(shape)), c_int32(dtype), steps, c_int64(offset), c_int32(layout),
+                                         extents, c_uint64(len(storage)), device))
+
+
+def int_array(*values):
+    return c_void_p(base.aclCreateIntArray(integers(values), c_uint64(len(values))))
+
+
+def bool_array(*values):
+    return c_void_p(base.aclCreateBoolArray((c_bool * max(len(values), 1))(*values), c_uint64(len(values))))
+
+
+def download(device, dtype, elements):
+    host = np.empty(elements, dtype)
+    if host.nbytes:
+        ok(acl.aclrtMemcpy(host.ctypes.data, host.nbytes, device, host.nbytes, 2), "aclrtMemcpy")
+    return host
+
+
+def compare(name, storage, shape, strides, offset, golden, bound, bfloat16=False):
+    """How many elements are wrong; each is printed."""
+    if bfloat16:
+        storage = (storage.astype(np.uint32) << 16).view(np.float32)
+    wide = np.complex128 if np.iscomplexobj(storage) else np.float64
+    steps = [step * storage.itemsize if extent > 1 else 0 for extent, step in zip(shape, strides)]
+    view = np.lib.stride_tricks.as_strided(storage[offset:], shape, steps) if golden.size else golden
+    got = view.reshape(-1).astype(wide)
+    with np.errstate(invalid="ignore"):
+        off = got - golden
+        right = (abs(off.real) <= bound.real) & (abs(off.imag) <= bound.imag) | (got == golden) | np.isnan(got) & np.isnan(golden)
+    for i in np.flatnonzero(~right)[:20]:
+        print(f"{{name}}, element {{i}}: {{got[i]}}, expected {{golden[i]}} within {{bound[i]}}")
+    print(f"{{name}}: {{int((~right).sum())}} of {{golden.size}} wrong")
+    return int((~right).sum())
+
+
+'''
+
+
+def program(failing: Failing) -> str:
+    """The whole script."""
+    kind, held = kinds(failing), tensors(failing)
+    types = ", ".join(_TYPES.get(one, "c_void_p") for one in kind.values())
+    summed = "\n".join(summary(failing)).replace("\\", "\\\\").replace('"""', "'''")
+    head = _HEAD.format(summary=summed, api=failing.call.api, types=types, no_answer=NO_ANSWER)
+    return head + _body(failing, held)
+
+
+def _body(failing: Failing, held: dict[str, Tensor]) -> str:
+    data = bool(failing.storage)
+    lines = ['ok(acl.aclInit(None), "aclInit")', 'ok(acl.aclrtSetDevice(0), "aclrtSetDevice")', "stream = c_void_p()",
+             'ok(acl.aclrtCreateStream(byref(stream)), "aclrtCreateStream")', ""]  # fmt: skip
+    arguments = []
+    for name, value in failing.call.args.items():
+        if isinstance(value, TensorDesc):
+            lines += _tensor(held[name], data)
+            arguments.append(f"    {name},")
+        elif isinstance(value, tuple):
+            arguments.append(f"    {kinds(failing)[name]}({', '.join(map(str, value))}),  # {name}")
+        else:
+            arguments.append(f"    {value},  # {name}")
+    lines += ["", "size, executor = c_uint64(), c_void_p()", "status = FIRST(", *arguments, "    byref(size), byref(executor),", ")"]
+    lines.append('print("first phase:", status, acl.aclGetRecentErrMsg().decode() if status else "")')
+    admitted = " or ".join("status != 0" if code == ANY_ERROR else f"status == {code}" for code in failing.codes)
+    lines += [f"if not ({admitted}):", "    sys.exit(1)"]
+    if not data:
+        return "\n".join(lines) + "\n"
+    lines += ["if status:", "    sys.exit(0)", "workspace = upload(np.full(size.value, 0xA5, np.uint8)) if size.value else None",
+              "status = SECOND(workspace, size, executor, stream) or acl.aclrtSynchronizeStream(stream)",
+              'print("second phase:", status, acl.aclGetRecentErrMsg().decode() if status else "")', "if status:", "    sys.exit(1)",
+              "wrong = 0"]  # fmt: skip
+    for name, golden in failing.golden.items():
+        tensor = held[name]
+        lines += [f"golden = np.array([\n{folded(map(_plain, golden.reshape(-1).tolist()), '    ')}\n])",
+                  f"bound = np.array([\n{folded(map(_plain, failing.bound[name].reshape(-1).tolist()), '    ')}\n])",
+                  f"storage = download({name}_device, np.{numpy_name(tensor.desc.dtype)}, {tensor.desc.storage_elements})",
+                  f'wrong += compare("{name}", storage, {tensor.desc.shape}, {tensor.desc.steps}, {tensor.desc.offset}, golden, bound'
+                  + (", bfloat16=True)" if tensor.desc.dtype == "BFLOAT16" else ")")]  # fmt: skip
+    return "\n".join([*lines, "sys.exit(wrong != 0)"]) + "\n"
+
+
+def _tensor(tensor: Tensor, data: bool) -> list[str]:
+    name, desc = tensor.name, tensor.desc
+    lines = []
+    if data and tensor.bits is not None:
+        word = f"np.uint{8 * tensor.bits.itemsize}"
+        literals = folded((hex(int(one)) for one in tensor.bits), "    ")
+        lines.append(f"{name}_device = upload(np.array([  # the bits of {desc.dtype} {list(desc.shape)}\n{literals}\n], {word}))")
+    elif data:
+        size = desc.storage_elements * tensor.itemsize
+        lines.append(f"{name}_device = upload(np.full({size}, 0xFF, np.uint8))  # NaN until it is written")
+    device = f"{name}_device" if data else "None"
+    view = f"{desc.shape}, {tensor.dtype}, {tensor.format}, {desc.strides}, {desc.offset}, {desc.storage_extents}"
+    lines.append(f"{name} = tensor({view}, {device})")
+    return lines
+
+
+def _plain(value: float | complex) -> str:
+    return f"complex({value.real!r}, {value.imag!r})" if isinstance(value, complex) else repr(value)

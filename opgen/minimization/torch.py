@@ -1,0 +1,144 @@
+"""A failing call as a short script on torch, for the operators and calls that torch has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from opgen.devices.torchnames import NATIVE, WIDE
+from opgen.minimization.described import NO_ANSWER, folded, parts, summary, tensors
+from opgen.minimization.failing import Failing
+from opgen.model import TensorDesc
+from opgen.numerics.formats import DTYPES, FORMATS
+from opgen.numerics.rounding import in_compute
+from opgen.numerics.views import index
+
+_HEAD = '''\
+"""{summary}
+
+Usage: python3 repro_torch.py [DEVICE]. Exit status: 1 the fault shows, 0 it does not, 2 no answer.
+Inputs are rounded to the compute dtype and held as float32.
+"""
+
+import os
+import sys
+from math import inf, nan  # noqa: F401
+
+
+{no_answer}
+import torch  # noqa: E402
+
+DEVICE = sys.argv[1] if len(sys.argv) > 1 else "cpu"
+torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+
+
+def tensor(shape, dtype, values):
+    flat = torch.tensor(values, dtype=torch.float64)
+    if dtype.is_complex:
+        flat = torch.complex(flat[0::2], flat[1::2])
+    return flat.to(dtype).reshape(shape).to(DEVICE)
+
+
+def compare(name, got, dtype, golden, bound):
+    """How many elements are wrong; each is printed. Complex numbers go by parts."""
+    got = got.detach().cpu().to(dtype).reshape(-1)
+    got = torch.view_as_real(got).reshape(-1) if dtype.is_complex else got
+    got, golden, bound = got.double(), torch.tensor(golden, dtype=torch.float64), torch.tensor(bound, dtype=torch.float64)
+    right = ((got - golden).abs() <= bound) | (got == golden) | (got.isnan() & golden.isnan())
+    for i in (~right).nonzero().reshape(-1).tolist()[:20]:
+        print(f"{{name}}, element {{i}}: {{got[i]}}, expected {{golden[i]}} within {{bound[i]}}")
+    print(f"{{name}}: {{int((~right).sum())}} of {{golden.numel()}} wrong")
+    return int((~right).sum())
+
+
+'''
+
+
+def program(failing: Failing) -> str:
+    """The whole script; empty where :func:`why_not` says why."""
+    if why_not(failing):
+        return ""
+    expression = _CALLS[failing.call.api](failing.call.args)
+    held = tensors(failing)
+    lines = []
+    for name, storage in failing.storage.items():
+        desc = held[name].desc
+        wide = storage[index(desc.shape, desc.steps, desc.offset)].astype(DTYPES[desc.dtype].wide)
+        if failing.compute in FORMATS:
+            wide = in_compute(wide, desc.dtype, failing.compute)
+        dtype = WIDE.get(desc.dtype, "float32")
+        lines.append(f"{name} = tensor({desc.shape}, torch.{dtype}, [\n{folded(map(repr, parts(wide)), '    ')}\n])")
+    lines += ["sys.excepthook = sys.__excepthook__  # what is raised from here on is the device's answer", expression, "wrong = 0"]
+    for name, golden in failing.golden.items():
+        dtype = NATIVE[held[name].desc.dtype]
+        expected = (f"[\n{folded(map(repr, parts(values)), '    ')}\n]" for values in (golden, failing.bound[name]))
+        lines.append(f'wrong += compare("{name}", {name}, torch.{dtype}, {", ".join(expected)})')
+    summed = "\n".join(summary(failing)).replace("\\", "\\\\").replace('"""', "'''")
+    return _HEAD.format(summary=summed, no_answer=NO_ANSWER) + "\n".join([*lines, "sys.exit(wrong != 0)"]) + "\n"
+
+
+def why_not(failing: Failing) -> str:
+    """Why there is no script of a call; empty where there is one."""
+    if failing.call.api not in _CALLS:
+        return f"opgen/repro/torch.py has no entry for {failing.call.api}"
+    if not failing.storage or failing.codes != (0,):
+        return "torch makes valid calls with data only"
+    return "" if _CALLS[failing.call.api](failing.call.args) else "torch has no way to make this call"
+
+
+def _convolution(args: Mapping[str, Any]) -> str:
+    padding = args["padding"]
+    if len(padding) == 4:
+        if padding[0] != padding[1] or padding[2] != padding[3]:
+            return ""
+        padding = padding[::2]
+    return (
+        "gradInput, gradWeight, gradBias = torch.ops.aten.convolution_backward(\n"
+        f"    gradOutput, input, weight, {_list(args['biasSizes'])}, {_list(args['stride'])}, {_list(padding)},\n"
+        f"    {_list(args['dilation'])}, {args['transposed']}, {_list(args['outputPadding'])}, {args['groups']},\n"
+        f"    {_list(args['outputMask'])},\n)"
+    )
+
+
+def _avg_pool(args: Mapping[str, Any], axes: int = 2) -> str:
+    window = ", ".join(_list(args[name]) for name in ("kernelSize", "stride", "padding"))
+    return (
+        f"gradInput = torch.ops.aten.avg_pool{axes}d_backward(\n    gradOutput, self, {window},\n"
+        f"    {args['ceilMode']}, {args['countIncludePad']}, {args['divisorOverride'] or None},\n)"
+    )
+
+
+def _avg_pool_3d(args: Mapping[str, Any]) -> str:
+    window = args["kernelSize"] * (3 // len(args["kernelSize"]))
+    small = any(extent < kernel for extent, kernel in zip(args["self"].shape[-3:], window, strict=True))
+    return "" if small else _avg_pool(args, 3)  # torch refuses an image smaller than its window
+
+
+def _group_norm(args: Mapping[str, Any]) -> str:
+    n, c, area, group = (args[name] for name in ("N", "C", "HxW", "group"))
+    gamma = f"gamma.reshape({c})" if isinstance(args["gamma"], TensorDesc) else "None"
+    return (
+        "gradInput, gradGammaOut, gradBetaOut = torch.ops.aten.native_group_norm_backward(\n"
+        f"    gradOut.reshape({n}, {c}, {area}), input.reshape({n}, {c}, {area}), mean.reshape({n}, {group}), rstd.reshape({n}, {group}),\n"
+        f"    {gamma}, {n}, {c}, {area}, {group}, {_list(args['outputMask'])},\n)"
+    )
+
+
+def _reflection_pad(args: Mapping[str, Any], axes: int = 2) -> str:
+    return f"gradInput = torch.ops.aten.reflection_pad{axes}d_backward(gradOutput, self, {_list(args['padding'])})"
+
+
+def _list(values: Any) -> str:
+    return "None" if values is None else repr(list(values))
+
+
+_CALLS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "aclnnConvolutionBackward": _convolution,
+    "aclnnAvgPool2dBackward": _avg_pool,
+    "aclnnGroupNormBackward": _group_norm,
+    "aclnnReflectionPad2dBackward": _reflection_pad,
+    "aclnnAvgPool3dBackward": _avg_pool_3d,
+    "aclnnReflectionPad1dBackward": partial(_reflection_pad, axes=1),
+}
+"""The operators of :data:`opgen.devices._torchops.ADAPTERS`, as text."""

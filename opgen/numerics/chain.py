@@ -1,0 +1,131 @@
+"""What a device's value can be after the formats that it passes through: summed in one, rounded to others after that.
+
+Evaluates blocks of real numbers. Every step is rounded up, so that what comes out is never too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from opgen.numerics.arrays import Array
+from opgen.numerics.formats import DTYPES, FORMATS, Format
+from opgen.numerics.rounding import binade, rounded
+
+UP = 1.0 + 2.0**-40
+"""More than all float64 roundings of one evaluation of a bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """What is known of a device's value: within ``radius`` of ``centre``, or flushed to zero, or beyond all bounds."""
+
+    centre: Array
+    radius: Array
+    vanishes: Array
+    unbounded: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The formats that a result passes through: where a sum is accumulated, those it is rounded to after that, one after the other, and
+    the one that the golden is kept in. ``numbers`` are those of :meth:`opgen.numerics.bounds.Limits.numbers`."""
+
+    sum: Format
+    written: tuple[Format, ...]
+    kept: str
+
+    def _summed(self, golden: Array, magnitude: Array, share: Array, numbers: tuple[Array, ...]) -> _Sum:
+        scale, own, grown, flush, exact, ours, unflushed = numbers
+        magnitude = magnitude * scale  # itself a float64 sum
+        flush = np.where(magnitude > unflushed, flush, 0.0)
+        radius = np.where(magnitude <= exact, 0.0, grown * magnitude)
+        error = np.where(magnitude <= ours, 0.0, own * magnitude)
+        unbounded = ~(magnitude * (1.0 + grown) * UP + flush < self.sum.max)  # also where the magnitude is Inf or NaN
+        radius = (radius + error + flush + share) * UP
+        return _Sum(golden, radius, np.zeros(golden.shape, dtype=bool), unbounded)
+
+    def bound(self, golden: Array, magnitude: Array, share: Array, *numbers: Array) -> Array:
+        state = self._summed(golden, magnitude, share, numbers)
+        for form in self.written:
+            state = _rounded_to(form, state)
+        kept = rounded(golden, self.kept)
+        total = (state.radius + np.abs(state.centre - kept)) * UP
+        total = np.where(state.vanishes, np.maximum(total, np.abs(kept)), total)
+        total = np.where(state.unbounded | np.isnan(total), np.inf, total)
+        total = np.where(np.isfinite(golden), total, 0.0)
+        return _up(total)
+
+    def keeps(self, numbers: Sequence[Array]) -> bool:
+        """Whether the sum is the output, the golden is kept as it is, no error is larger than what is summed, and whatever
+        the device sums exactly is so although it flushes."""
+        _, _, grown, flush, exact, _, unflushed = numbers
+        small = (grown <= 1.0) & (flush < self.sum.max / 4) & (exact == unflushed)
+        return not self.written and self.kept == "DOUBLE" and bool(small.all())
+
+    def bound_of_sum(self, golden: Array, magnitude: Array, share: Array, *numbers: Array) -> Array:
+        """The same with fewer steps where :meth:`keeps` holds, for values that are finite and far from overflow."""
+        if not (magnitude.max() < self.sum.max / 4 and share.max() < np.inf):
+            return self.bound(golden, magnitude, share, *numbers)
+        scale, own, grown, flush, exact, ours, _ = numbers
+        magnitude = magnitude * scale
+        total = grown * magnitude
+        inexact = magnitude > ours
+        if inexact.any():
+            total += (own * magnitude) * inexact
+        total += flush
+        total *= magnitude > exact
+        total += share
+        total *= UP
+        total *= UP
+        return _up(total)
+
+    def certain_overflow(self, golden: Array, magnitude: Array, share: Array, *numbers: Array) -> Array:
+        state = self._summed(golden, magnitude, share, numbers)
+        certain = np.zeros(golden.shape, dtype=bool)
+        for form in self.written:
+            edge = form.max + form.half_ulp_at_max
+            certain |= np.abs(state.centre) >= (edge + state.radius) * UP
+            state = _rounded_to(form, state)
+        return certain & np.isfinite(golden) & np.isfinite(magnitude)
+
+
+def _up(values: Array) -> Array:
+    """To float32, upwards; not negative, no NaN."""
+    result = values.astype(np.float32)
+    bits = result.view(np.int32)
+    bits += result < values
+    return result
+
+
+@cache
+def chain_of(output: str, accumulator: str | None, through: str | None) -> Chain:
+    """The chain of an output; formats that round nothing away are left out of ``written``."""
+    part = DTYPES[output].part.name
+    start = previous = FORMATS[accumulator or ("DOUBLE" if part == "DOUBLE" else "FLOAT")]
+    written = []
+    for form in [FORMATS[name] for name in (through, part) if name is not None]:
+        if form.digits < previous.digits or form.low > previous.low or form.high < previous.high:
+            written.append(form)
+        previous = form
+    return Chain(start, tuple(written), DTYPES[DTYPES[output].golden].part.name)
+
+
+def _rounded_to(form: Format, state: _Sum) -> _Sum:
+    """Round to nearest, or flush to zero what lies below the smallest normal.
+
+    An exact sum rounds to a known value. Otherwise the error is half a unit in the last place of the largest value that
+    the sum may have, which may lie in the next binade; and never more than the value, since 0 is representable.
+    """
+    size = np.abs(state.centre)
+    largest = (size + state.radius) * UP
+    half = np.minimum(binade(largest, form.low) * 2.0**-form.digits, largest)
+    exact = state.radius == 0
+    centre = np.where(exact, rounded(state.centre, form.name), state.centre)
+    radius = np.where(exact, 0.0, (state.radius + half) * UP)
+    vanishes = state.vanishes | (size < np.where(exact, form.min_normal, (form.min_normal + state.radius) * UP))
+    unbounded = state.unbounded | (largest >= form.max + form.half_ulp_at_max)
+    return _Sum(centre, radius, vanishes, unbounded)

@@ -1,0 +1,160 @@
+"""Errata: what one release of the published library does instead of what its pages say.
+
+The library is a list of checks; the first that fails gives the answer. An errata file is that list, in the rule language of
+the specs, plus what the library lets pass and how its numbers differ. This module is what errata are;
+:mod:`opgen.oracle.erratafile` reads them, :mod:`opgen.oracle.library` answers with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from opgen.model import Code
+from opgen.spec.language import terms
+from opgen.spec.language.formulas import Value
+from opgen.spec.language.terms import Columns, Reference, Term, View
+from opgen.spec.rules import Guard, Rule, holds
+from opgen.spec.spec import Spec, SpecScope
+
+Basis: TypeAlias = Literal["read", "inferred"]
+WRITTEN = ("untouched", "zeros")
+"""What an output holds that the library does not compute: what it held before, or zeros."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What all errata have: an id, the place in the published sources, and whether that was read there or inferred."""
+
+    id: str
+    where: tuple[str, ...]
+    basis: Basis
+    note: str
+    when: Term | None
+
+    def reached(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where ``when`` holds."""
+        return holds(self.when, view, rows)
+
+
+@dataclass(frozen=True)
+class Stage(Entry):
+    """One check of the library: where ``when`` holds and a page rule or a guard of its own is broken, it answers ``codes``.
+
+    ``rules`` are rules of the page, held as they stand; ``guards`` are checks that the page does not have. A stage without
+    either answers wherever ``when`` holds: an early success, a crash. ``instead_of`` names the page rules in whose place
+    the library makes these checks, and which it does not hold as they stand.
+    """
+
+    rules: tuple[Rule, ...]
+    guards: tuple[Guard, ...]
+    codes: tuple[Code, ...]
+    instead_of: tuple[str, ...]
+
+    def fires(self, view: View, rows: int, broken: Mapping[str, np.ndarray]) -> np.ndarray:
+        """(rows,) bool: where this stage answers, were it asked. ``broken``: id -> (rows,) bool, of the rules that some row breaks."""
+        reached = self.reached(view, rows)
+        if not (self.rules or self.guards) or not np.count_nonzero(reached):
+            return reached
+        fails = [broken[rule.id] for rule in self.rules if rule.id in broken] + [guard.broken(view, rows) for guard in self.guards]
+        return np.asarray(reached & reduce(np.logical_or, fails)) if fails else np.zeros(rows, dtype=bool)
+
+
+@dataclass(frozen=True)
+class Tolerance(Entry):
+    """Rules of the page that the library does not hold, wherever ``when`` holds."""
+
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Numeric(Entry):
+    """Where the library's numbers are not those of the page. Exactly one of ``bound``, ``through``, ``compute``, ``reference`` and
+    ``written`` says how.
+
+    ``bound``: results are only as good as this dtype; ``roundings``: how often each term is rounded to it, where that is not once
+    with each of its factors. ``through``: results are rounded to this dtype before they are cast to that of their output, so that
+    they are values of it. ``compute``: they are those of this compute dtype, whatever the mode. ``reference``: the golden of the
+    same call with other values of these names. ``written``: the outputs hold what :data:`WRITTEN` says. ``outputs`` are those
+    concerned.
+    """
+
+    outputs: tuple[str, ...]
+    bound: str = ""
+    roundings: int = 0
+    through: str = ""
+    compute: str = ""
+    reference: Mapping[str, Term] = field(default_factory=dict)
+    written: str = ""
+
+
+@dataclass(frozen=True)
+class PageErrata:
+    """The errata of an operator in the names of one of its pages."""
+
+    spec: Spec
+    names: Mapping[str, Term]
+    stages: tuple[Stage, ...]
+    tolerated: tuple[Tolerance, ...]
+    numeric: tuple[Numeric, ...]
+
+    @cached_property
+    def entry(self) -> dict[str, Entry]:
+        """Id -> entry, of all kinds."""
+        return {entry.id: entry for entry in (*self.stages, *self.tolerated, *self.numeric)}
+
+
+@dataclass(frozen=True)
+class Errata:
+    """What one release of the library does in one operator; ``pages`` by the name of the spec."""
+
+    file: str
+    api: str
+    release: str
+    pages: Mapping[str, PageErrata]
+
+
+class NamedScope:
+    """The names of a spec and the names that an errata file adds to them."""
+
+    def __init__(self, scope: SpecScope, added: Mapping[str, Term]) -> None:
+        self.scope = scope
+        self.added = added
+
+    def kind(self, reference: Reference) -> str | None:
+        name, what = reference
+        if what == "" and name in self.added:
+            return self.added[name].kind
+        return self.scope.kind(reference)
+
+    def constant(self, name: str) -> int | None:
+        return self.scope.constant(name)
+
+    def names(self) -> list[str]:
+        return [*self.added, *self.scope.names()]
+
+
+class NamedView(Columns):
+    """Columns of a view and of the added names; each is computed once."""
+
+    def __init__(self, view: View, added: Mapping[str, Term]) -> None:
+        super().__init__()
+        self.view = view
+        self.added = added
+        self.known: dict[Reference, Value] = {}
+
+    def get(self, reference: Reference) -> Value:
+        name, what = reference
+        if what != "" or name not in self.added:
+            return self.view.get(reference)
+        if reference not in self.known:
+            self.known[reference] = self.added[name].value(self)
+        return self.known[reference]
+
+
+NEVER: tuple[Guard, ...] = (Guard(None, terms.relation("0 == 0", SpecScope({}))),)
+"""A check that never fails: what a stage is on a page that has none of its rules."""

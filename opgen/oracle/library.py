@@ -1,0 +1,225 @@
+"""The second source: what the published library answers to a table of calls, and why that is not what the page says.
+
+The first stage of :mod:`opgen.oracle.errata` that fires gives the answer; a call that passes all of them is accepted.
+One pass per stage over whole columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from opgen.calls.costs import inside, overlaps
+from opgen.calls.table import TensorColumn
+from opgen.model import CRASH, Code, LibraryAnswer
+from opgen.oracle.errata import Errata, NamedView, Numeric, PageErrata
+from opgen.oracle.erratafile import errata
+from opgen.oracle.oracle import Judgement
+
+ACCEPTED = -1
+"""The stage of a call that passes every stage."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the library answers to every row. ``stage`` is (rows,) int: position in ``page.stages``, or :data:`ACCEPTED`."""
+
+    release: str
+    page: PageErrata
+    judgement: Judgement
+    view: NamedView
+    stage: np.ndarray
+
+    def codes(self, row: int) -> tuple[Code, ...]:
+        """One code, or two where the first phase cannot tell; numbers ascending, then ``"crash"``."""
+        stage = int(self.stage[row])
+        return (0,) if stage == ACCEPTED else self.page.stages[stage].codes
+
+    def name(self, row: int) -> str:
+        """The id of the stage that answers, or ``accepted``."""
+        stage = int(self.stage[row])
+        return "accepted" if stage == ACCEPTED else self.page.stages[stage].id
+
+    def answer(self, row: int) -> LibraryAnswer:
+        """One row whole. An acceptance is as firm as what lets it pass: inferred where one entry is (:attr:`guessed`)."""
+        stage = int(self.stage[row])
+        if stage != ACCEPTED:
+            return LibraryAnswer(self.release, self.codes(row), self.page.stages[stage].basis)
+        return LibraryAnswer(self.release, (0,), "inferred" if self.guessed[row] else "read")
+
+    def answers(self) -> list[LibraryAnswer]:
+        """Every row whole; equal answers are one object."""
+        _, first, kind = np.unique(2 * self.stage + self.guessed, return_index=True, return_inverse=True)
+        known = [self.answer(row) for row in first.tolist()]
+        return [known[i] for i in kind.tolist()]
+
+    @cached_property
+    def may_succeed(self) -> np.ndarray:
+        """(rows,) bool: the answer is success, or success is one of two."""
+        may = np.array([0 in stage.codes for stage in self.page.stages] + [True])
+        return np.asarray(may[self.stage])  # the last is ACCEPTED, -1
+
+    @cached_property
+    def crashing(self) -> np.ndarray:
+        """(rows,) bool: the host process may end."""
+        fatal = np.array([CRASH in stage.codes for stage in self.page.stages] + [False])
+        return np.asarray(fatal[self.stage])  # the last is ACCEPTED, -1
+
+    @cached_property
+    def guessed(self) -> np.ndarray:
+        """(rows,) bool: breaks a rule that an inferred entry lets pass, a tolerance or a check in the rule's place, or has a tensor
+        that lies as none should: nothing looks at that."""
+        result = _stray(self.judgement)
+        lets = [(entry.basis, entry.reached, entry.rules) for entry in self.page.tolerated]
+        lets += [(stage.basis, stage.reached, stage.instead_of) for stage in self.page.stages]
+        for basis, reached, rules in lets:
+            if basis == "inferred" and rules:
+                result |= reached(self.view, len(result)) & self.breaks(rules)
+        return result
+
+    def breaks(self, rules: Collection[str]) -> np.ndarray:
+        """(rows,) bool: breaks one of some rules of the page."""
+        ids = [i for i, rule in enumerate(self.judgement.spec.rules) if rule.id in rules]
+        return np.asarray(self.judgement.broken[ids].any(axis=0))
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Where page and library do not agree. ``explains`` is (entries, rows) bool in the order of ``page.entry``.
+
+    A row differs where the library may answer what the page does not admit. It is explained where an entry stands behind
+    the answer: the stage that refuses it, or for every broken rule of an accepted call what lets it pass.
+    """
+
+    page: PageErrata
+    differs: np.ndarray
+    explained: np.ndarray
+    explains: np.ndarray
+
+    def entries(self, row: int) -> tuple[str, ...]:
+        """The ids of the entries that explain one row."""
+        ids = tuple(self.page.entry)
+        return tuple(ids[i] for i in np.flatnonzero(self.explains[:, row]))
+
+
+def _stray(judgement: Judgement) -> np.ndarray:
+    """(rows,) bool: a tensor leaves its storage or runs backwards in it, or elements of an output share a place."""
+    outputs, result = {p.name for p in judgement.spec.outputs}, np.zeros(len(judgement.table), dtype=bool)
+    for name, column in judgement.table.columns.items():
+        if isinstance(column, TensorColumn) and not column.plain().all():
+            backwards = (column.offset < 0) | (column.strides < 0).any(axis=1)
+            result |= ~column.null & (~inside(column) | backwards)
+            if name in outputs:
+                result |= overlaps(column)
+    return result
+
+
+def errata_of(api: str) -> Errata | None:
+    """The errata of an operator; ``None`` where nothing is known of it."""
+    return errata().get(api)
+
+
+def answer(judgement: Judgement, known: Errata | None = None) -> Answers | None:
+    """What the library answers to every row of a judged table; ``None`` where nothing is known of the operator."""
+    known = known or errata_of(judgement.spec.api)
+    if known is None or judgement.spec.name not in known.pages:
+        return None
+    page = known.pages[judgement.spec.name]
+    rows = len(judgement.table)
+    view = NamedView(judgement.view, page.names)
+    broken = {rule.id: column for rule, column in judgement.breaking}
+    stage = np.full(rows, ACCEPTED, dtype=np.int16)
+    open_rows = np.ones(rows, dtype=bool)
+    for i, check in enumerate(page.stages):
+        fires = open_rows & check.fires(view, rows, broken)
+        if np.count_nonzero(fires):
+            stage[fires] = i
+            open_rows &= ~fires
+    return Answers(known.release, page, judgement, view, stage)
+
+
+def differences(answers: Answers) -> Differences:
+    """Per row, whether the library differs from the page, and the entries behind it."""
+    page, judgement, rows = answers.page, answers.judgement, len(answers.stage)
+    position = {name: i for i, name in enumerate(page.entry)}
+    explains = np.zeros((len(position), rows), dtype=bool)
+    explained = np.ones(rows, dtype=bool)
+    differs = ~_admitted(answers)
+    accepts = np.zeros(rows, dtype=bool)
+    for i in (ACCEPTED, *range(len(page.stages))):
+        here = differs & (answers.stage == i)
+        if i != ACCEPTED:
+            explains[position[page.stages[i].id]] |= here
+        if i == ACCEPTED or page.stages[i].codes == (0,):
+            accepts |= here
+    lets = _what_lets_pass(answers)
+    for rule, broken in zip(judgement.spec.rules, judgement.broken, strict=True):
+        asked = accepts & broken
+        if not rule.forbids or not asked.any():
+            continue
+        reason = np.zeros(rows, dtype=bool)
+        for name, passes in lets.get(rule.id, {}).items():
+            explains[position[name]] |= asked & passes
+            reason |= passes
+        explained &= ~asked | reason
+    return Differences(page, differs, explained, explains)
+
+
+def _admitted(answers: Answers) -> np.ndarray:
+    """(rows,) bool: the page admits every code that the library may answer."""
+    judgement, rows = answers.judgement, len(answers.stage)
+    named, bits = judgement.spec.codes, judgement.admissible
+    any_error = (bits >> len(named) & 1).astype(bool)
+    free = ~judgement.valid & (bits == 0)
+    result = np.ones(rows, dtype=bool)
+    for i in (ACCEPTED, *range(len(answers.page.stages))):
+        here = answers.stage == i
+        if not here.any():
+            continue
+        for code in (0,) if i == ACCEPTED else answers.page.stages[i].codes:
+            if code == 0:
+                admits = judgement.valid | free
+            elif code == CRASH:
+                admits = np.zeros(rows, dtype=bool)
+            else:
+                stated = (bits >> named.index(code) & 1).astype(bool) if code in named else np.zeros(rows, dtype=bool)
+                admits = stated | any_error | free
+            result &= ~here | admits
+    return result
+
+
+def _what_lets_pass(answers: Answers) -> dict[str, dict[str, np.ndarray]]:
+    """Rule id -> entry id -> (rows,) bool: where the entry is why an accepted call may break the rule."""
+    page, view, rows = answers.page, answers.view, len(answers.stage)
+    lets: dict[str, dict[str, np.ndarray]] = {}
+    for tolerance in page.tolerated:
+        for rule in tolerance.rules:
+            lets.setdefault(rule, {})[tolerance.id] = tolerance.reached(view, rows)
+    for i, stage in enumerate(page.stages):
+        for rule in stage.instead_of:
+            lets.setdefault(rule, {})[stage.id] = np.ones(rows, dtype=bool)
+        for held in stage.rules:
+            # not asked for this call, or only after the stage that accepted it
+            missed = ~stage.reached(view, rows) | ((answers.stage != ACCEPTED) & (answers.stage < i))
+            others = lets.setdefault(held.id, {})
+            others[stage.id] = missed | others.get(stage.id, np.zeros(rows, dtype=bool))
+    return lets
+
+
+def applies(answers: Answers) -> np.ndarray:
+    """(numeric entries, rows) bool, in the order of ``page.numeric``: where the library's numbers differ."""
+    rows = len(answers.stage)
+    return np.array([entry.reached(answers.view, rows) for entry in answers.page.numeric], dtype=bool).reshape(-1, rows)
+
+
+def reference(answers: Answers, entry: Numeric) -> dict[str, np.ndarray]:
+    """Name -> (rows,): the values that a ``reference`` entry puts in place of the call's own, where it applies."""
+    return {name: np.broadcast_to(term.read(answers.view).data, len(answers.stage)) for name, term in entry.reference.items()}
+
+
+def releases(known: Mapping[str, Errata] | None = None) -> tuple[str, ...]:
+    """The releases that the errata speak of, ascending."""
+    return tuple(sorted({one.release for one in (errata() if known is None else known).values()}))

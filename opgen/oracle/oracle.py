@@ -1,0 +1,155 @@
+"""The oracle: table -> broken rules -> what a device may answer.
+
+It reads, and never makes a call. One pass per rule over whole columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from opgen.calls.table import CallTable
+from opgen.calls.words import words
+from opgen.model import ANY_ERROR, Break, Bucket, Code, Expectation
+from opgen.spec.binding import TableView
+from opgen.spec.language.terms import Reference
+from opgen.spec.rules import Rule
+from opgen.spec.spec import Spec
+
+ORDER: tuple[Bucket, ...] = ("unsupported_product", "stated", "unstated", "disputed", "assumed", "valid")
+"""The bucket of a call that breaks several rules is the first of these that occurs."""
+
+UNBOUND = "unbound"
+"""Shown for a value that a row does not have."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a page says of every row of a table. ``broken`` is (rules, rows) bool, in the order of ``spec.rules``."""
+
+    spec: Spec
+    table: CallTable
+    view: TableView
+    broken: np.ndarray
+
+    @cached_property
+    def breaking(self) -> list[tuple[Rule, np.ndarray]]:
+        """The rules that some row breaks, and the rows, as (rows,) bool."""
+        return [(self.spec.rules[i], self.broken[i]) for i in np.flatnonzero(self.broken.any(axis=1)).tolist()]
+
+    @cached_property
+    def bucket(self) -> np.ndarray:
+        """(rows,) int8: position in :data:`ORDER`."""
+        result = np.full(len(self.table), ORDER.index("valid"), dtype=np.int8)
+        for rule, rows in self.breaking:
+            result[rows] = np.minimum(result[rows], ORDER.index(rule.bucket))
+        return result
+
+    @cached_property
+    def valid(self) -> np.ndarray:
+        """(rows,) bool: breaks nothing."""
+        return np.asarray(~self.broken.any(axis=0))
+
+    @cached_property
+    def admissible(self) -> np.ndarray:
+        """(rows,) int64: bit i for ``spec.codes[i]``, the next bit for any error."""
+        result = np.zeros(len(self.table), dtype=np.int64)
+        for rule, rows in self.breaking:
+            if rule.forbids:
+                result[rows] |= 1 << (self.spec.codes.index(rule.code) if rule.code is not None else len(self.spec.codes))
+        return result
+
+    def codes(self, row: int) -> tuple[Code, ...]:
+        """The admissible codes of one row, numbers ascending, then words."""
+        bits = int(self.admissible[row])
+        if self.valid[row]:
+            return (0,)
+        if not bits:
+            return (0, ANY_ERROR)
+        named = tuple(code for i, code in enumerate(self.spec.codes) if bits >> i & 1)
+        return named + ((ANY_ERROR,) if bits >> len(self.spec.codes) & 1 else ())
+
+    def expectation(self, row: int) -> Expectation:
+        """One row whole: codes, bucket, and what it breaks."""
+        return self.expectations(np.array([row]))[0]
+
+    def expectations(self, rows: np.ndarray | None = None) -> list[Expectation]:
+        """The rows at ``rows``, or all; equal answers are one object."""
+        rows = np.arange(len(self.table)) if rows is None else rows
+        broken: dict[int, tuple[tuple[str, int | None, str], ...]] = {}
+        for rule, here in self.breaking:
+            places = np.flatnonzero(here[rows])
+            said = zip(places.tolist(), self.lines(rule, rows[places]), self.found(rule, rows[places]), strict=True)
+            for place, line, found in said:
+                broken[place] = (*broken.get(place, ()), (rule.id, line, found))
+        result = [Expectation((0,), "valid")] * len(rows)
+        known: dict[tuple[tuple[str, int | None, str], ...], Expectation] = {}
+        for place, ids in broken.items():
+            one = known.get(ids)
+            if one is None:
+                breaks = tuple(Break(rule, self.spec.rule[rule].clause, line, found) for rule, line, found in ids)
+                one = known[ids] = Expectation(self.codes(rows[place]), ORDER[self.bucket[rows[place]]], breaks)
+            result[place] = one
+        return result
+
+    def lines(self, rule: Rule, rows: np.ndarray) -> list[int | None]:
+        """The line of the page that ``rows`` break: the rule's first or, where guards have lines of their own, that of the broken guard,
+        None where it has none."""
+        telling = [guard for guard in rule.guards if guard.at]
+        result: list[int | None] = [rule.at[0] if rule.at and not telling else None] * len(rows)
+        for guard in reversed(telling):
+            for place in np.flatnonzero(guard.broken(self.view, len(self.table))[rows]).tolist():
+                result[place] = guard.at[0]
+        return result
+
+    def found(self, rule: Rule, rows: np.ndarray) -> list[str]:
+        """The values that a rule's relations read on ``rows``: ``padH=2, kH=2``. What a row lacks, such as the axes of other ranks,
+        is not among them: no relation that reads it is broken there."""
+        references = dict.fromkeys(reference for guard in rule.guards for reference in guard.require.refs)
+        values = [show(self.spec, self.view, reference, rows) for reference in references]
+        labels = list(map(label, references))
+        if not any(UNBOUND in column for column in values):
+            text = ", ".join(f"{name}=%s" for name in labels)
+            return [text % one for one in zip(*values, strict=True)]
+        rows_of = zip(*values, strict=True)
+        return [", ".join(f"{name}={value}" for name, value in zip(labels, one, strict=True) if value != UNBOUND) for one in rows_of]
+
+
+def judge(spec: Spec, table: CallTable) -> Judgement:
+    """Hold every row against every rule of the page."""
+    view = TableView(spec, table)
+    rows = len(table)
+    broken = np.array([rule.broken(view, rows) for rule in spec.rules], dtype=bool).reshape(len(spec.rules), rows)
+    return Judgement(spec, table, view, broken)
+
+
+def label(reference: Reference) -> str:
+    """How a person writes a reference: ``kH``, ``self.dtype``, ``len(padding)``, ``outputMask[2]``."""
+    name, what = reference
+    if what == "":
+        return name
+    if isinstance(what, tuple):
+        return f"{name}.shape[{what[1]}]"
+    if isinstance(what, int):
+        return f"{name}[{what}]"
+    return f"{what}({name})" if what in ("len", "lowest", "highest") else f"{name}.{what}"
+
+
+def show(spec: Spec, view: TableView, reference: Reference, rows: np.ndarray) -> list[str]:
+    """The values of a reference on ``rows``, in the words of calls; :data:`UNBOUND` where it has none."""
+    value, total = view.get(reference), len(view.table)
+    bound = np.broadcast_to(np.asarray(value.bound), total)[rows]
+    kind = spec.scope.kind(reference)
+    if kind == "shape":
+        rank, extents = value.data
+        shown = [str(list(shape[:size])) for shape, size in zip(extents[rows].tolist(), rank[rows].tolist(), strict=True)]
+    else:
+        numbers = np.broadcast_to(np.asarray(value.data), total)[rows].tolist()
+        if kind in ("dtype", "format", "product"):
+            names = words().names[kind]
+            shown = [names[number] for number in numbers]
+        else:
+            shown = [str(number).lower() for number in numbers] if kind == "bool" else list(map(str, numbers))
+    return shown if bound.all() else [text if known else UNBOUND for text, known in zip(shown, bound.tolist(), strict=True)]

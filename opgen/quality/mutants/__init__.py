@@ -1,0 +1,50 @@
+"""Deliberately wrong devices: kernels that compute something else, and checkers that refuse something else.
+
+What a suite does not catch here it would not catch elsewhere. :mod:`opgen.quality.mutation` keeps the score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opgen.files.yamlfile import did_you_mean
+from opgen.model import FileError, Problem
+from opgen.quality.mutants import arithmetic, geometry, memory
+from opgen.quality.mutants.checkers import FAMILIES, Family
+from opgen.quality.mutants.mutant import NOTHING, Mutant
+from opgen.spec.spec import Spec
+
+__all__ = ["ALL", "FAMILIES", "KERNELS", "NOTHING", "Family", "Mutant", "find", "find_device", "names"]
+
+KERNELS: tuple[Mutant, ...] = (*geometry.MUTANTS, *arithmetic.MUTANTS, *memory.MUTANTS)
+"""Every wrong kernel, in the order in which people read them."""
+ALL: tuple[Mutant | Family, ...] = (*KERNELS, *FAMILIES)
+
+
+def names() -> list[str]:
+    """The names of all mutants, wrong kernels first."""
+    return [mutant.name for mutant in ALL]
+
+
+def find(name: str) -> Mutant | Family:
+    """A mutant by its name; ``nothing`` is a correct device. FileError where there is none."""
+    for mutant in (NOTHING, *ALL):
+        if mutant.name == name:
+            return mutant
+    raise FileError([Problem("mutant", None, name, f"no such mutant{did_you_mean(name, names())}; known are {', '.join(names())}")])
+
+
+def find_device(name: str, pages: Sequence[Spec]) -> tuple[Mutant | Family, str]:
+    """A mutant by ``NAME``, or by ``FAMILY/RULE`` with the one rule that it holds wrong, else empty. FileError where there is none
+    of that name, or where the family can hold no such rule of ``pages`` wrong."""
+    own, slash, rule = name.partition("/")
+    mutant = find(own)
+    if not slash:
+        return mutant, ""
+    if not isinstance(mutant, Family):
+        raise FileError([Problem("mutant", None, name, f"holds no single rule wrong; {own} is its whole name")])
+    known = list(dict.fromkeys(member.rule.id for spec in pages for member in mutant.members(spec)))
+    if rule not in known:
+        text = f"no such rule on the bundle's pages{did_you_mean(rule, known)}; known are {', '.join(known) or 'none'}"
+        raise FileError([Problem("mutant", None, name, text)])
+    return mutant, rule

@@ -1,0 +1,238 @@
+"""Wrong checkers: a rule of a page that is not enforced, enforced with another code, or enforced a little wrong.
+
+A family is one such fault; it has a member for every rule that can have it. Nothing is written by hand: a member is the rule of
+the spec with its comparison changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from opgen.model import CRASH, Code
+from opgen.quality.mutants.works import UNNAMED, Rack
+from opgen.spec.language.terms import TermError, relation
+from opgen.spec.rules import Guard, Rule
+from opgen.spec.spec import Spec
+from opgen.suite.enumeration.reasons import conjuncts
+
+Change = Callable[[Spec, Rule], Rule | None]
+"""A rule as the wrong checker holds it; None where the fault says nothing of this rule."""
+ANY = ("==", "!=", "<", "<=", ">", ">=", "in", "not in")
+
+
+@dataclass(frozen=True)
+class Family:
+    """``change`` gives the wrong rule. ``code``: the wrong status, of the rule's own; ``lost``: what a device answers that
+    misses the rule and finds no other broken. ``refuses``: comparisons with which the wrong rule forbids more than the page."""
+
+    name: str
+    wrong: str
+    change: Change
+    code: Callable[[Spec, Rule], int] | None = None
+    lost: Code = 0
+    refuses: tuple[str, ...] = ()
+
+    def applies(self, spec: Spec) -> bool:
+        """Whether an operator's page has a rule that can be held wrong like this."""
+        return any(True for _ in self.members(spec))
+
+    def members(self, spec: Spec) -> Iterator[Member]:
+        """A member per rule."""
+        for rule in spec.rules:
+            if rule.forbids:
+                wrong = self.change(spec, rule)
+                if wrong is not None:
+                    yield Member(self, rule, wrong)
+
+
+@dataclass(frozen=True)
+class Member:
+    """One wrong checker: ``rule`` as the page has it, ``wrong`` as this device holds it."""
+
+    family: Family
+    rule: Rule
+    wrong: Rule
+
+    @property
+    def name(self) -> str:
+        return f"{self.family.name}/{self.rule.id}"
+
+    @property
+    def decided(self) -> bool:
+        """Whether an answer can be wrong by the page: it names a code, a legal call is refused, or the host dies. Otherwise a
+        device that accepts what it should not is lenient at worst."""
+        signs = {guard.require.operator for guard in self.rule.guards}
+        return self.rule.code is not None or self.family.lost == CRASH or bool(signs & set(self.family.refuses))
+
+    def broken(self, rack: Rack) -> np.ndarray:
+        """(rows,) bool: where this device finds the rule broken."""
+        return self.wrong.broken(rack.judged.view, len(rack)) if self.wrong.guards else np.zeros(len(rack), dtype=bool)
+
+    def statuses(self, rack: Rack) -> tuple[np.ndarray, list[Code]]:
+        """(rows where this device answers something else than a correct one, what it answers there)."""
+        judged = rack.judged
+        place = rack.spec.rules.index(self.rule)
+        right = judged.broken[place]
+        wrong = self.broken(rack)
+        own = UNNAMED if self.rule.code is None else self.rule.code
+        if self.family.code is not None:
+            rows = np.flatnonzero(right)
+            return rows, [self.family.code(rack.spec, self.rule)] * len(rows)
+        others = judged.broken.copy()
+        others[place] = False
+        refused = rack.status(others) != 0
+        lost, found = right & ~wrong & ~refused, wrong & ~right & ~refused
+        rows = np.flatnonzero(lost | found)
+        return rows, [self.family.lost if lost[row] else own for row in rows.tolist()]
+
+
+def stricter(spec: Spec, member: Member) -> str:
+    """A rule that forbids, whatever the call, all that a wrong limit forbids beyond the right one; empty where there is none."""
+    for guard in member.wrong.guards:
+        for rule in spec.rules:
+            for other in rule.guards:
+                same = other.when is None and other.require.left.text == guard.require.left.text
+                if same and rule.id != member.rule.id and _within(other.require.text, guard.require.text):
+                    return rule.id
+    return ""
+
+
+def vacuous(rack: Rack, member: Member) -> str:
+    """Why a wrong rule is the same as the right one on every call, or differs only where another rule of the page is broken:
+    its condition is about the product and always holds, or all that it lets pass beside the page are empty tensors."""
+    for right, wrong in zip(member.rule.guards, member.wrong.guards, strict=False):
+        if right.when is not None and wrong.when is None and {name for name, _ in right.when.refs} == {"product"}:
+            asked = right.when.read(rack.judged.view)
+            return "its condition holds for every product of the page" if np.all(asked.data & asked.bound) else ""
+        name = right.require.left.text.removeprefix("lowest(").removesuffix(")")
+        if (_end(right.require.text), _end(wrong.require.text)) == ((1, 1), (1, 0)) and right.require.left.text == f"lowest({name})":
+            known, empty = set(conjuncts(right)), f"{name}.numel != 0"
+            guards = ((rule.id, guard) for rule in rack.spec.rules for guard in rule.guards)
+            others = [rule for rule, guard in guards if guard.require.text == empty and set(conjuncts(guard)) <= known]
+            return "its condition leaves no empty tensor" if empty in known else f"{others[0]} forbids as much" if others else ""
+    return ""
+
+
+def _within(one: str, other: str) -> bool:
+    """Whether what a comparison with a constant admits, the other admits too: ``x >= 1`` and ``x > 0``."""
+    ends = [_end(text) for text in (one, other)]
+    return None not in ends and ends[0][0] == ends[1][0] and ends[0][0] * ends[0][1] >= ends[1][0] * ends[1][1]  # type: ignore[index]
+
+
+def _end(text: str) -> tuple[int, int] | None:
+    """(1, the least admitted) or (-1, the largest) of a comparison of whole numbers with a constant."""
+    node = ast.parse(text, mode="eval").body
+    sign = {ast.Gt: (1, 1), ast.GtE: (1, 0), ast.Lt: (-1, -1), ast.LtE: (-1, 0)}.get(type(getattr(node, "ops", [None])[0]))
+    try:
+        limit = ast.literal_eval(node.comparators[0])  # type: ignore[attr-defined]
+    except (ValueError, AttributeError):
+        return None
+    return None if sign is None or not isinstance(limit, int) else (sign[0], limit + sign[1])
+
+
+# changes --------------------------------------------------------------------------------------------------------------
+def gone(spec: Spec, rule: Rule) -> Rule:
+    """No guard at all."""
+    return replace(rule, guards=())
+
+
+def key(*keys: str) -> Change:
+    """The rules of some keys, gone."""
+    return lambda spec, rule: gone(spec, rule) if rule.key in keys else None
+
+
+def empty(spec: Spec, rule: Rule) -> Rule | None:
+    """Rules that forbid an empty tensor, gone."""
+    return gone(spec, rule) if any(re.search(r"\.numel != 0$|!= 0$", guard.require.text) for guard in rule.guards) else None
+
+
+def rewritten(change: Callable[[str, str, str], str | None]) -> Change:
+    """Each comparison (left, sign, right) with another text; None where nothing changes in any guard."""
+
+    def apply(spec: Spec, rule: Rule) -> Rule | None:
+        guards, changed = [], False
+        for guard in rule.guards:
+            node = ast.parse(guard.require.text.strip(), mode="eval").body
+            assert isinstance(node, ast.Compare)
+            sign = guard.require.operator if guard.require.left.kind == "int" else ""
+            text = change(ast.unparse(node.left), sign, ast.unparse(node.comparators[0]))
+            other = None if text is None else _compiled(spec, guard, text)
+            changed |= other is not None
+            guards.append(other or guard)
+        return replace(rule, guards=tuple(guards)) if changed else None
+
+    return apply
+
+
+def _compiled(spec: Spec, guard: Guard, text: str) -> Guard | None:
+    try:
+        return replace(guard, require=relation(text, spec.scope))
+    except TermError:
+        return None
+
+
+_ANY_CODES = (161001, 561103)
+"""Codes of every operator, for a page that names no two."""
+_FLIPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+_SHIFTED = {"<": -1, "<=": 1, ">": 1, ">=": -1}
+
+
+def flipped(left: str, sign: str, right: str) -> str | None:
+    return f"{left} {_FLIPPED[sign]} {right}" if sign in _FLIPPED else None
+
+
+def shifted(left: str, sign: str, right: str) -> str | None:
+    """The limit moved by one, to the other side than :func:`flipped` moves it."""
+    if sign not in _SHIFTED:
+        return None
+    step = _SHIFTED[sign]
+    return f"{left} {sign} {int(right) + step}" if right.lstrip("-").isdigit() else f"{left} {sign} ({right}) + ({step})"
+
+
+def nearly(left: str, sign: str, right: str) -> str | None:
+    return f"({left}) - ({right}) in (-1, 0, 1)" if sign == "==" else None
+
+
+def without_condition(spec: Spec, rule: Rule) -> Rule | None:
+    """Enforced whether its condition holds or not."""
+    if not any(guard.when is not None for guard in rule.guards) or len(rule.guards) > 1:
+        return None
+    return replace(rule, guards=tuple(replace(guard, when=None) for guard in rule.guards))
+
+
+def of_another_tensor(spec: Spec, rule: Rule) -> Rule | None:
+    """The rule of one tensor held against the next one of the prototype."""
+    tensors = [p.name for p in spec.parameters.values() if p.is_tensor]
+    if rule.parameter not in tensors or rule.key not in ("null", "dtype", "format", "rank", "dims", "empty"):
+        return None
+    other = tensors[(tensors.index(rule.parameter) + 1) % len(tensors)]
+    guards = [_compiled(spec, guard, re.sub(rf"\b{rule.parameter}\b", other, guard.require.text)) for guard in rule.guards]
+    return replace(rule, guards=tuple(guard for guard in guards if guard is not None))
+
+
+def another_code(spec: Spec, rule: Rule) -> int:
+    """A code that the page knows, and not for this rule."""
+    return next((code for code in (*spec.codes, *_ANY_CODES) if code != rule.code), _ANY_CODES[0])
+
+
+FAMILIES = (
+    Family("not_enforced", "a rule is not enforced", lambda spec, rule: gone(spec, rule) if rule.code is not None else None),
+    Family("not_enforced_no_code", "a rule for which the page names no code is not enforced",
+           lambda spec, rule: gone(spec, rule) if rule.code is None else None),
+    Family("wrong_code", "a rule answers with another rule's code",
+           lambda spec, rule: rule if rule.code is not None else None, code=another_code),
+    Family("null_unchecked", "a null pointer is not looked for, and read", key("null"), lost=CRASH),
+    Family("empty_accepted", "an empty tensor is not refused", empty),
+    Family("product_unchecked", "the product is not looked at", lambda spec, rule: gone(spec, rule) if rule.id == "product" else None),
+    Family("length_unchecked", "the length of an array is not looked at", key("length")),
+    Family("limit_flipped", "< for <=, > for >=, and the other way round", rewritten(flipped), refuses=("<=", ">=")),
+    Family("limit_shifted", "a limit is off by one", rewritten(shifted), refuses=("<", ">")),
+    Family("size_off_by_one", "an extent that is one off is accepted", rewritten(nearly)),
+    Family("condition_ignored", "a rule is enforced where its condition does not hold", without_condition, refuses=ANY),
+    Family("wrong_tensor", "the check of one tensor looks at another", of_another_tensor),
+)  # fmt: skip

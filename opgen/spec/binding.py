@@ -1,0 +1,135 @@
+"""Reading names off a table: which column a letter, a slot or an attribute means, and where it is bound.
+
+A letter is read from the first parameter, in prototype order, whose row has it: a null pointer, a rank that the page does
+not know or an array of another length leaves its names to the next place, or unbound.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opgen.calls import wide
+from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn
+from opgen.spec.language.formulas import Value
+from opgen.spec.language.terms import Columns, Reference
+from opgen.spec.spec import Spec
+
+
+class TableView(Columns):
+    """The names of a spec over the rows of a table; values are computed once, and one that is bound everywhere says so with ``True``."""
+
+    def __init__(self, spec: Spec, table: CallTable) -> None:
+        super().__init__()
+        self.spec = spec
+        self.table = table
+        self.known: dict[Reference, Value] = {}
+        self.sized: dict[tuple[str, int], np.ndarray] = {}
+
+    def get(self, reference: Reference) -> Value:
+        value = self.known.get(reference)
+        if value is None:
+            value = self.read(reference)
+            if value.bound is not True and np.count_nonzero(value.bound) == value.bound.size:
+                value = Value(value.data, True)
+            self.known[reference] = value
+        return value
+
+    def read(self, reference: Reference) -> Value:
+        name, what = reference
+        if what == "":
+            if name == "product":
+                return Value(self.table.product)
+            column = self.table.columns.get(name)
+            if isinstance(column, ScalarColumn):
+                return Value(column.values)
+            return self.letter(name)
+        column = self.table.columns[name]
+        if isinstance(column, TensorColumn):
+            return _tensor(column, what)
+        assert isinstance(column, ArrayColumn)
+        return _array(column, what)
+
+    def letter(self, name: str) -> Value:
+        """The first bound occurrence of a letter or slot name, and its fallback."""
+        rows = len(self.table)
+        data, bound = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=bool)
+        found = 0
+        for occurrence in self.spec.scope.occurrences[name]:
+            here = self.has(occurrence.parameter, occurrence.size)
+            if not np.count_nonzero(here):
+                continue
+            column = self.table.columns[occurrence.parameter]
+            items = (column.shape if isinstance(column, TensorColumn) else column.values)[:, occurrence.index]
+            data, bound = (np.where(bound, data, items), bound | here) if found else (items, here)
+            found = int(np.count_nonzero(bound))
+            if found == rows:
+                return Value(data)
+        for parameter in self.spec.parameters.values():
+            for length, fallbacks in parameter.otherwise.items():
+                if name in fallbacks:
+                    array = self.table.columns[parameter.name]
+                    assert isinstance(array, ArrayColumn)
+                    other = self.get((fallbacks[name], ""))
+                    here = ~array.null & (array.length == length) & other.bound & ~bound
+                    data, bound = np.where(here, other.data, data), bound | here
+        return Value(data, bound)
+
+    def has(self, parameter: str, size: int) -> np.ndarray:
+        """(rows,) bool: where a parameter has so many axes or items that mean something: those of an array whose own length rule
+        is broken do not."""
+        here = self.sized.get((parameter, size))
+        if here is None:
+            column, rule = self.table.columns[parameter], self.spec.rule.get(f"{parameter}.length")
+            assert not isinstance(column, ScalarColumn)
+            here = ~column.null & ((column.rank if isinstance(column, TensorColumn) else column.length) == size)
+            if rule is not None and np.count_nonzero(here):
+                here &= ~rule.broken(self, len(self.table))
+            self.sized[parameter, size] = here
+        return here
+
+
+def _tensor(column: TensorColumn, what: Any) -> Value:
+    if what == "null":
+        return Value(column.null)
+    there = _there(column)
+    if isinstance(what, tuple):
+        return _item(column.shape, column.rank, what[1], there)
+    if what == "shape":
+        return Value((column.rank, column.shape), there)
+    if what == "numel":
+        return Value(column.numel(), there)
+    if what in ("lowest", "highest"):
+        return _extreme(column.shape, column.rank, there, lowest=what == "lowest")
+    return Value(getattr(column, what), there)
+
+
+def _array(column: ArrayColumn, what: Any) -> Value:
+    if what == "null":
+        return Value(column.null)
+    there = _there(column)
+    if isinstance(what, int):
+        return _item(column.values, column.length, what, there)
+    if what == "len":
+        return Value(column.length, there)
+    return _extreme(column.values, column.length, there, lowest=what == "lowest")
+
+
+def _there(column: TensorColumn | ArrayColumn) -> Any:
+    """Where a parameter is no null pointer; ``True`` for everywhere."""
+    return ~column.null if np.count_nonzero(column.null) else True
+
+
+def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: Any) -> Value:
+    """One of each row's first ``sizes`` values, a negative index from their end; unbound where there is none."""
+    last = matrix.shape[1] - 1
+    if index >= 0:
+        return Value(matrix[:, min(index, last)], there & (sizes > index))
+    position = sizes + index
+    return Value(matrix[np.arange(len(matrix)), np.clip(position, 0, last)], there & (position >= 0))
+
+
+def _extreme(matrix: np.ndarray, sizes: np.ndarray, there: Any, lowest: bool) -> Value:
+    """The smallest or largest of each row's first ``sizes`` values; unbound where there is none."""
+    return Value(wide.extreme(matrix, sizes, lowest), there & (sizes > 0))

@@ -1,0 +1,225 @@
+"""From an expression to something that reads columns: the parts of the rule language, one by one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+import numpy as np
+
+from opgen.calls import wide
+from opgen.calls.words import words
+from opgen.files.yamlfile import did_you_mean
+from opgen.spec.language import formulas
+from opgen.spec.language.formulas import FORMULAS, Value, both, combine
+from opgen.spec.language.logic import comparison, conjunction, decided, disjunction, negation
+from opgen.spec.language.naming import failure, reference
+from opgen.spec.language.parts import INEQUALITIES, Columns, Relation, Scope, Term, TermError, View
+
+_ARITHMETIC: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
+_COMPARE: dict[type, str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+_WORD_KINDS = ("product", "dtype", "format")
+
+
+class Compiler:
+    """Compiles the nodes of one term against a scope; raises :class:`TermError` naming the part and the remedy."""
+
+    def __init__(self, text: str, scope: Scope) -> None:
+        self.text = text
+        self.scope = scope
+
+    # conditions -------------------------------------------------------------------------------------------------------
+    @staticmethod
+    def is_condition(node: ast.expr) -> bool:
+        """Whether it compares or joins conditions, and so is no term."""
+        return isinstance(node, (ast.BoolOp, ast.Compare)) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+
+    def condition(self, node: ast.expr) -> Term:
+        if isinstance(node, ast.BoolOp):
+            return self.junction(node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = self.condition(node.operand)
+            return Term("", "bool", inner.refs, lambda view: negation(inner.read(view)))
+        if isinstance(node, ast.Compare):
+            if len(node.ops) != 1:
+                raise failure(node, "compare two things at a time")
+            compared = self.relation(node)
+            return Term("", "bool", compared.refs, compared.read)
+        value = self.term(node)
+        if value.kind != "bool":
+            raise failure(node, f"is {value.kind}, a condition must be true or false")
+        return value
+
+    def junction(self, node: ast.BoolOp) -> Term:
+        parts = [self.condition(part) for part in node.values]
+        refs = tuple(dict.fromkeys(r for part in parts for r in part.refs))
+        every = isinstance(node.op, ast.And)
+        join = conjunction if every else disjunction
+
+        def read(view: View) -> Value:
+            result = parts[0].read(view)
+            for part in parts[1:]:
+                if isinstance(view, Columns) and decided(result, not every):
+                    break
+                result = join(result, part.read(view))
+            return result
+
+        return Term("", "bool", refs, read)
+
+    def relation(self, node: ast.Compare) -> Relation:
+        sign = _COMPARE.get(type(node.ops[0]))
+        if sign is None:
+            raise failure(node, "compare with == != < <= > >= in, not in")
+        left = self.term(node.left)
+        if sign in ("in", "not in"):
+            if not isinstance(node.comparators[0], (ast.Tuple, ast.List, ast.Set)) or not node.comparators[0].elts:
+                raise failure(node, "write the members in parentheses: x in (1, 2)")
+            right = tuple(self.term(item, like=left.kind) for item in node.comparators[0].elts)
+        else:
+            right = (self.term(node.comparators[0], like=left.kind),)
+            if left.kind == "word":
+                left = self.term(node.left, like=right[0].kind)
+        for item in right:
+            if item.kind != left.kind or left.kind == "word":
+                raise failure(node, f"compares {left.kind} with {item.kind}")
+        if sign in INEQUALITIES and left.kind != "int":
+            raise failure(node, f"{left.kind} has no order")
+        refs = tuple(dict.fromkeys(r for part in (left, *right) for r in part.refs))
+        return Relation(self.text, sign, left, right, refs, comparison(sign, left, right), _is_bare(node.left) and bool(left.refs))
+
+    # terms ------------------------------------------------------------------------------------------------------------
+    def term(self, node: ast.expr, like: str = "") -> Term:
+        match node:
+            case ast.Constant():
+                return self.constant(node, like)
+            case ast.Name() | ast.Attribute() | ast.Subscript():
+                return self.name(node)
+            case ast.BinOp():
+                return self.arithmetic(node)
+            case ast.UnaryOp(op=ast.USub()):
+                inner = self.number(node.operand)
+                zero = formulas.constant(0)
+                return Term(ast.unparse(node), "int", inner.refs, lambda v: combine(wide.subtract, zero, inner.read(v)))
+            case ast.Call():
+                return self.call(node)
+            case ast.Tuple() if like in ("", "shape"):
+                return self.shape(node)
+        raise failure(node, "is not part of the rule language")
+
+    def number(self, node: ast.expr) -> Term:
+        result = self.term(node)
+        if result.kind != "int":
+            raise failure(node, f"is {result.kind}, a number is needed")
+        return result
+
+    def constant(self, node: ast.Constant, like: str) -> Term:
+        value = node.value
+        if isinstance(value, (bool, int)):
+            held = formulas.constant(value)
+            return Term(str(value), "bool" if isinstance(value, bool) else "int", (), lambda view: held)
+        if isinstance(value, str):
+            if like not in _WORD_KINDS:
+                return Term(value, "word", (), lambda view: formulas.constant(0))
+            index = words().index[like]
+            if value not in index:
+                raise TermError(f"no such {like} '{value}'{did_you_mean(value, index)}")
+            held = Value(np.asarray(index[value]))
+            return Term(value, like, (), lambda view: held)
+        raise failure(node, "only whole numbers, True, False and quoted words")
+
+    def name(self, node: ast.expr) -> Term:
+        if isinstance(node, ast.Name):
+            number = self.scope.constant(node.id)
+            if number is not None:
+                held = formulas.constant(number)
+                return Term(node.id, "int", (), lambda view: held)
+        ref = reference(node)
+        kind = self.scope.kind(ref)
+        if kind is None:
+            base = ref[0]
+            if base in self.scope.names():
+                what = "has no such property" if ref[1] else f"stands for the whole; write {base}.shape of a tensor, {base}[i] of an array"
+                raise failure(node, f"{base} {what}")
+            raise TermError(f"no such name '{base}'{did_you_mean(base, self.scope.names())}")
+        return Term(ast.unparse(node), kind, (ref,), lambda view: view.get(ref), ref[1] in ("rank", "numel"))
+
+    def arithmetic(self, node: ast.BinOp) -> Term:
+        sign = _ARITHMETIC.get(type(node.op))
+        if sign is None:
+            raise failure(node, "compute with + - * / // %")
+        left, right = self.number(node.left), self.number(node.right)
+        refs = tuple(dict.fromkeys(left.refs + right.refs))
+        if sign == "/":
+            by = node.right.value if isinstance(node.right, ast.Constant) else None
+            if not isinstance(by, int) or isinstance(by, bool) or by <= 0:
+                raise failure(node, "/ divides by a positive constant; use // for whole numbers")
+            return Term(ast.unparse(node), "int", refs, lambda view: formulas.divided(left.read(view), by))
+        operate: dict[str, Callable[[Value, Value], Value]] = {
+            "+": lambda a, b: combine(wide.add, a, b),
+            "-": lambda a, b: combine(wide.subtract, a, b),
+            "*": formulas.multiply,
+            "//": formulas.floor_divide,
+            "%": formulas.remainder,
+        }
+        if sign in ("//", "%"):
+            self.whole(node.left, node.right)
+            if not (right.refs or right.read(Columns()).data):
+                raise failure(node, "divides by zero")
+        apply, counts = operate[sign], sign == "%" and not right.refs and bool(right.read(Columns()).data > 0)
+        return Term(ast.unparse(node), "int", refs, lambda view: apply(left.read(view), right.read(view)), counts)
+
+    def whole(self, *nodes: ast.expr) -> None:
+        """Refuse fractions where only whole numbers make sense."""
+        for node in nodes:
+            if any(isinstance(part, ast.Div) for part in ast.walk(node)):
+                raise failure(node, "must be whole here; use // instead of /")
+
+    def call(self, node: ast.Call) -> Term:
+        name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
+        if node.keywords:
+            raise failure(node, "takes no keywords")
+        if name in ("len", "lowest", "highest"):
+            if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
+                raise failure(node, f"{name} takes the name of a parameter")
+            ref = (node.args[0].id, name)
+            if self.scope.kind(ref) is None:
+                raise failure(node, f"{name} takes the name of a parameter{did_you_mean(node.args[0].id, self.scope.names())}")
+            return Term(ast.unparse(node), "int", (ref,), lambda view: view.get(ref), name == "len")
+        formula = FORMULAS.get(name)
+        if formula is None:
+            raise failure(node, f"no such function{did_you_mean(name, FORMULAS)}")
+        if not formula.at_least <= len(node.args) <= formula.at_most:
+            most = "" if formula.at_least == formula.at_most else f" to {formula.at_most}"
+            raise failure(node, f"takes {formula.at_least}{most} arguments, not {len(node.args)}")
+        if not formula.fractions:
+            self.whole(*node.args)
+        args = [self.term(argument) for argument in node.args]
+        for i, argument in enumerate(args):
+            wanted = formula.takes[min(i, len(formula.takes) - 1)]
+            if argument.kind != wanted:
+                raise failure(node.args[i], f"is {argument.kind}, {name} takes {wanted} there")
+        refs = tuple(dict.fromkeys(r for argument in args for r in argument.refs))
+        return Term(ast.unparse(node), formula.gives, refs, lambda view: formula.apply(*(a.read(view) for a in args)))
+
+    def shape(self, node: ast.Tuple) -> Term:
+        dims = [self.number(item) for item in node.elts]
+        self.whole(*node.elts)
+        refs = tuple(dict.fromkeys(r for dim in dims for r in dim.refs))
+
+        def read(view: View) -> Value:
+            values = [dim.read(view) for dim in dims]
+            rows, exact = next((v.data.size for v in values if v.data.ndim), 1), any(v.data.dtype == object for v in values)
+            extents = np.empty((rows, len(dims)), dtype=object if exact else np.int64)
+            for i, value in enumerate(values):
+                extents[:, i] = value.data
+            return Value((np.asarray(len(dims)), extents), both(*values) if values else True)
+
+        return Term(ast.unparse(node), "shape", refs, read)
+
+
+def _is_bare(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id == "len"
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))

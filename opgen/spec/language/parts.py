@@ -1,0 +1,92 @@
+"""What the rule language is made of: references, terms and relations, and the two things they are read against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from opgen.spec.language.formulas import Value, whole
+
+Reference: TypeAlias = tuple[str, Any]
+"""A name and what is asked of it: ``("N", "")``, ``("self", "dtype")``, ``("padding", 2)``, ``("self", ("dim", -1))``."""
+
+
+class Scope(Protocol):
+    """What names mean: the kind of a reference, or ``None`` where there is no such name."""
+
+    def kind(self, reference: Reference) -> str | None: ...
+    def constant(self, name: str) -> int | None: ...
+    def names(self) -> list[str]: ...
+
+
+class View(Protocol):
+    """Columns to read names from: a table, or the assignments a call is being made of."""
+
+    def get(self, reference: Reference) -> Value: ...
+
+
+class TermError(Exception):
+    """A term that cannot be compiled; the message names the part and the remedy."""
+
+
+class Columns:
+    """A view whose columns never change: a condition is read once. ``held``: its text -> (rows,) bool, where it is bound and true."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, np.ndarray] = {}
+
+    def get(self, reference: Reference) -> Value:
+        raise NotImplementedError
+
+
+INEQUALITIES = ("<", "<=", ">", ">=")
+"""The comparisons of numbers by order."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A compiled term. ``kind`` is int, bool, dtype, format, product or shape; ``refs`` are the names it reads; ``counts``: it counts or is
+    what a division by a positive constant leaves, and so never below 0.
+
+    To compare, :attr:`read` gives what it says, perhaps with a divisor; to say what a name is, :meth:`value` gives a whole number.
+    """
+
+    text: str
+    kind: str
+    refs: tuple[Reference, ...]
+    read: Callable[[View], Value]
+    counts: bool = False
+
+    def value(self, view: View) -> Value:
+        """The same without a divisor; unbound where that is no whole number."""
+        return whole(self.read(view))
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One comparison. ``bare`` says that its left side is a single name: then ``==`` and ``in`` also say what it is."""
+
+    text: str
+    operator: str
+    left: Term
+    right: tuple[Term, ...]
+    refs: tuple[Reference, ...]
+    read: Callable[[View], Value]
+    bare: bool
+
+    @property
+    def is_inequality(self) -> bool:
+        """Whether it compares by order, so that it has a limit."""
+        return self.operator in INEQUALITIES
+
+
+class _Nothing:
+    def get(self, reference: Reference) -> Value:
+        raise KeyError(reference)
+
+
+NOTHING: View = _Nothing()
+"""A view without names: what constants are read against."""

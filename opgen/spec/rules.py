@@ -1,0 +1,136 @@
+"""Rules: what a page says about one parameter, or about several, as relations that columns can be held against.
+
+There is one mechanism for all rules: guarded relations. A key of a parameter is a short way to write some
+(:mod:`opgen.spec.keys`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from opgen.calls import wide
+from opgen.model import Bucket
+from opgen.spec.language.formulas import Value, certain
+from opgen.spec.language.logic import refuted
+from opgen.spec.language.terms import Columns, Reference, Relation, Term, View
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One relation, the condition under which it must hold, and its own lines of the page where the rule's are not all its lines."""
+
+    when: Term | None
+    require: Relation
+    at: tuple[int, ...] = ()
+
+    def broken(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where it applies, everything it names is bound, and its relation does not hold."""
+        return self._where(refuted, view, rows)
+
+    def applies(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where it applies and everything it names is bound."""
+        return self._where(lambda held: np.asarray(held.bound), view, rows)
+
+    def allows(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where its relation holds, unless its condition is known not to; one that names something unbound may hold."""
+        held = wide.broadcast(certain(self.require.read(view)), rows)
+        return held if self.when is None else np.asarray(held & ~refuted(self.when.read(view)))
+
+    def _where(self, what: Callable[[Value], np.ndarray], view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: what is asked of the relation, where the condition holds; where it holds nowhere, nothing is read, and of
+        columns nothing where a name is bound nowhere."""
+        asked = None if self.when is None else holds(self.when, view, rows)
+        if asked is not None and not np.count_nonzero(asked):
+            return asked
+        if isinstance(view, Columns):
+            for reference in self.require.refs:
+                bound = view.get(reference).bound
+                if bound is not True and not np.count_nonzero(bound):
+                    return np.zeros(rows, dtype=bool)
+        found = what(self.require.read(view))
+        return wide.broadcast(found, rows) if asked is None else np.asarray(asked & found)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A constraint: ``id``, the page's lines, its guarded relations, and what the page says happens when it is broken.
+
+    ``code`` and ``clause`` are ``None`` where the page names none. ``note`` is our reading, in our words.
+    """
+
+    id: str
+    at: tuple[int, ...]
+    guards: tuple[Guard, ...]
+    bucket: Bucket
+    code: int | None
+    clause: str | None
+    note: str = ""
+    parameter: str | None = None
+    key: str | None = None
+
+    def broken(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where a guard applies, everything it names is bound, and its relation does not hold."""
+        return _anywhere([guard.broken(view, rows) for guard in self.guards], rows)
+
+    def applies(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where at least one guard applies and everything it names is bound."""
+        return _anywhere([guard.applies(view, rows) for guard in self.guards], rows)
+
+    def allows(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where a guard that applies, or may once all is bound, is met, and none that applies is broken."""
+        met = _anywhere([guard.allows(view, rows) for guard in self.guards], rows)
+        return np.asarray(met & ~self.broken(view, rows))
+
+    @property
+    def forbids(self) -> bool:
+        """Whether the page forbids a call that breaks it; it does not where it is silent or contradicts itself."""
+        return self.bucket in ("unsupported_product", "stated", "unstated")
+
+    @property
+    def refs(self) -> tuple[Reference, ...]:
+        """Every reference of every guard, conditions included."""
+        found: dict[Reference, None] = {}
+        for guard in self.guards:
+            found.update(dict.fromkeys(guard.require.refs))
+            if guard.when is not None:
+                found.update(dict.fromkeys(guard.when.refs))
+        return tuple(found)
+
+    @property
+    def text(self) -> str:
+        """The rule on one line, as a person would write it: comparisons with the same condition together."""
+        together: dict[str, list[str]] = {}
+        for guard in self.guards:
+            together.setdefault("" if guard.when is None else plain(guard.when.text), []).append(plain(guard.require.text))
+        return "; ".join(" and ".join(texts) + (f" when {when}" if when else "") for when, texts in together.items())
+
+
+def plain(text: str) -> str:
+    """A term without what only the parser needs: quotes, and the comma that ends a list.
+
+    >>> plain("x.dtype in ('FLOAT', 'DOUBLE',)")
+    'x.dtype in (FLOAT, DOUBLE)'
+    """
+    return text.replace("'", "").replace(",)", ")")
+
+
+def holds(when: Term | None, view: View, rows: int) -> np.ndarray:
+    """(rows,) bool: where a condition is bound and true; everywhere for ``None``."""
+    if when is None:
+        return np.ones(rows, dtype=bool)
+    if not isinstance(view, Columns) or not when.text:
+        return wide.broadcast(certain(when.read(view)), rows)
+    held = view.held.get(when.text)
+    if held is None:
+        held = view.held[when.text] = wide.broadcast(certain(when.read(view)), rows)
+        held.flags.writeable = False
+    return held
+
+
+def _anywhere(columns: Sequence[np.ndarray], rows: int) -> np.ndarray:
+    """(rows,) bool: where one of the columns holds."""
+    return reduce(np.logical_or, columns) if columns else np.zeros(rows, dtype=bool)

@@ -1,0 +1,91 @@
+"""Why no call can break a rule, what must hold before one can, and why no legal call has a value of a plan."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from opgen.calls.words import words
+from opgen.spec.language.formulas import Value
+from opgen.spec.language.terms import Reference
+from opgen.spec.rules import Guard, Rule
+from opgen.spec.spec import Spec
+from opgen.suite.covering import Model, explain
+from opgen.suite.planning.choices import Choices
+from opgen.suite.planning.constraints import defaults
+
+
+class _ProductOnly:
+    """A call of which nothing but the product is known; ``false`` is a bound value that no condition holds for."""
+
+    def __init__(self, spec: Spec, product: str) -> None:
+        self.spec = spec
+        self.product = words().index["product"][product]
+
+    def get(self, reference: Reference) -> Value:
+        if reference == ("product", ""):
+            return Value(np.asarray(self.product), np.asarray(True))
+        kind = self.spec.scope.kind(reference)
+        if kind == "shape":
+            return Value((np.asarray(0), np.ones((1, 1), dtype=np.int64)), np.asarray(False))
+        return Value(np.asarray(False) if kind == "bool" else np.asarray(0), np.asarray(False))
+
+
+def excluded(guard: Guard, spec: Spec, product: str) -> bool:
+    """Whether a guard cannot apply to, or cannot break on, any call of a product."""
+    known = _ProductOnly(spec, product)
+    if guard.when is not None:
+        asked = guard.when.read(known)
+        if bool(np.all(asked.bound)) and not bool(np.all(asked.data)):
+            return True
+    held = guard.require.read(known)
+    return bool(np.all(held.bound)) and bool(np.all(held.data))
+
+
+def unreachable(rule: Rule, spec: Spec) -> str:
+    """Why no call that a page judges can break a rule; empty where nothing proves that none can."""
+    if not all(excluded(guard, spec, product) for guard in rule.guards for product in spec.judges):
+        return ""
+    judged = ", ".join(spec.judges)
+    if rule.parameter is None and rule.id == "product":
+        return f"every product whose calls this page judges is listed: {judged}"
+    return f"it speaks of products that another page of this operator judges; this one judges {judged}"
+
+
+def untried(choices: Choices, model: Model, rows: np.ndarray, dropped: np.ndarray, broken: np.ndarray) -> Iterator[tuple[str, str]]:
+    """The values of a plan's axes that no legal call has, and the rules that forbid it.
+
+    ``rows`` are choices that are legal; ``dropped`` ones that broke rules after all, and ``broken`` which: (rules, dropped) bool.
+    """
+    for i, levels in enumerate(choices.shape):
+        for level in sorted(set(range(levels)) - set(rows[:, i].tolist())):
+            tables = [choices.constraints.tables[place] for place in explain(model, ((i, level),))]
+            rules, where = list(dict.fromkeys(rule for *_, names in tables for rule in names)), ""
+            if not rules and (tried := dropped[:, i] == level).any():
+                numbers = np.flatnonzero(broken[:, tried].any(axis=1)).tolist()
+                rules = [choices.spec.rules[number].id for number in numbers] or ["the 64 bits of a number"]
+                where = " in every call that was tried"
+            if rules:
+                yield f"{choices.axes[i].name} = {choices.shown(i, level)}", f"{', '.join(rules)}{where}{by_default(choices, rules)}"
+
+
+def by_default(choices: Choices, rules: Iterable[str]) -> str:
+    """What some rules compare that neither the plan nor the page sets."""
+    found = defaults(choices, set(rules))
+    return "; by default " + ", ".join(f"{name} is {str(value).lower()}" for name, value in found.items()) if found else ""
+
+
+def conjuncts(guard: Guard) -> list[str]:
+    """The conditions that must all hold before a guard applies."""
+    return [] if guard.when is None else [ast.unparse(part) for part in _split(ast.parse(guard.when.text, mode="eval").body)]
+
+
+def _split(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            return [piece for part in parts for piece in _split(part)]
+        case ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=inner)):
+            return _split(inner)
+    return [node]

@@ -1,0 +1,225 @@
+"""Where a plan meets a spec: the axes of one tier as columns of a draft. Nothing about an operator stands here."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from opgen.calls.table import SCALARS
+from opgen.calls.words import words
+from opgen.files.yamlfile import Location, did_you_mean
+from opgen.numerics.recipes import DEFAULT, RECIPES
+from opgen.spec.language import terms
+from opgen.spec.language.formulas import Value
+from opgen.spec.language.terms import Reference, Term, TermError, View
+from opgen.spec.rules import holds
+from opgen.spec.spec import Spec
+from opgen.suite.planning.constraints import RECIPE, Constraints, constraints
+from opgen.suite.planning.draft import NOTHING, Choice, Draft, kind_of
+from opgen.suite.planning.edits import Edits
+from opgen.suite.planning.plan import Axis, Plan, Vacuous
+from opgen.suite.planning.strides import VIEWS
+
+
+class PlanScope:
+    """The names of a spec and the plan's own."""
+
+    def __init__(self, spec: Spec, own: set[str]) -> None:
+        self.spec = spec
+        self.own = own
+
+    def constant(self, name: str) -> int | None:
+        return self.spec.scope.constant(name)
+
+    def names(self) -> list[str]:
+        return [*self.spec.scope.names(), *self.own]
+
+    def kind(self, reference: Reference) -> str | None:
+        known = self.spec.scope.kind(reference)
+        if known is not None:
+            return known
+        return kind_of(self.spec, reference) if reference[1] == "" and reference[0] in self.own else None
+
+
+class Choices:
+    """The axes of one tier of a plan, compiled against one spec; raises FileError with everything that does not fit."""
+
+    def __init__(self, spec: Spec, plan: Plan, tier: str) -> None:
+        self.spec = spec
+        self.plan = plan
+        self.tier = tier
+        self.refs: list[tuple[Reference, ...]] = []
+        self.levels: list[tuple[tuple[Any, ...], ...]] = []
+        self.axes: list[Axis] = []
+        self.scope = PlanScope(spec, self._own_names())
+        for axis in plan.axes:
+            self._axis(axis)
+        self.lets = {ref: guarded for name, body in plan.lets.items() for ref, guarded in self._let(name, body)}
+        self.vacuities = [(entry, when) for i, entry in enumerate(plan.vacuous) if (when := self._vacuity(i, entry)) is not None]
+        plan.document.raise_problems()
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        """Which values go together."""
+        return constraints(self)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each axis has."""
+        return tuple(len(level) for level in self.levels)
+
+    def position(self, name: str) -> int:
+        """The position of an axis by its name."""
+        return next(i for i, axis in enumerate(self.axes) if axis.name == name)
+
+    def shown(self, axis: int, level: int) -> str:
+        """A value of an axis as the plan writes it."""
+        values = self.axes[axis].of_tier(self.tier)[level]
+        return str(values[0] if len(values) == 1 else list(values))
+
+    def recipes(self, rows: np.ndarray) -> list[str]:
+        """The data recipe of each row; the default where the plan has no such axis."""
+        for i, refs in enumerate(self.refs):
+            if RECIPE in refs:
+                k = refs.index(RECIPE)
+                return [self.axes[i].of_tier(self.tier)[level][k] for level in rows[:, i]]
+        return [DEFAULT] * len(rows)
+
+    def recipes_of_edits(self, rows: np.ndarray) -> list[str]:
+        """The same of calls that edits of the rows make, for the sake of a limit: where Inf or NaN are planted, the rest is seldom seen."""
+        return [DEFAULT if RECIPES[recipe].gradient.planted else recipe for recipe in self.recipes(rows)]
+
+    def vacuous(self, view: View, rows: int, rule: str = "") -> np.ndarray:
+        """(rows,) bool: where the plan says that a pass proves nothing, or nothing of one rule's limit."""
+        found = np.zeros(rows, dtype=bool)
+        for entry, when in self.vacuities:
+            if not entry.rules or rule in entry.rules:
+                found |= holds(when, view, rows)
+        return found
+
+    # compiling --------------------------------------------------------------------------------------------------------
+    def _own_names(self) -> set[str]:
+        named = {name for axis in self.plan.axes for name in axis.sets} | set(self.plan.lets)
+        return {name for name in named if name.isidentifier()} | {"view", "dtype", "rank", "format"}
+
+    def _problem(self, where: Location, text: str) -> None:
+        self.plan.document.problem(where, text)
+
+    def _reference(self, where: Location, text: str) -> Reference | None:
+        try:
+            name, what = terms.reference(text)
+        except TermError as error:
+            self._problem(where, str(error))
+            return None
+        parameter = self.spec.parameters.get(name)
+        if parameter is not None and parameter.is_array and what == "":
+            return (name, "values")
+        if what not in ("", "view", "values") and self.spec.scope.kind((name, what)) is None:
+            self._problem(where, f"'{text}' is no name of {self.spec.file}{did_you_mean(name, self.spec.scope.names())}")
+            return None
+        return (name, what)
+
+    def _axis(self, axis: Axis) -> None:
+        where = ("axes", axis.name)
+        refs = [self._reference(where, text) for text in axis.sets]
+        if any(ref is None for ref in refs):
+            return
+        levels = axis.of_tier(self.tier)
+        if refs == [("product", "")]:
+            for level in levels:
+                self._level((*where, "values"), ("product", ""), level[0])
+            levels = tuple(level for level in levels if level[0] in self.spec.judges and level[0] in self.spec.products)
+            axis = Axis(axis.name, axis.sets, levels, axis.why)
+        self.axes.append(axis)
+        self.refs.append(tuple(ref for ref in refs if ref is not None))
+        compiled = [tuple(self._level((*where, "values"), ref, value) for ref, value in zip(refs, level, strict=True)) for level in levels]  # type: ignore[arg-type]
+        self.levels.append(tuple(compiled))
+
+    def _level(self, where: Location, ref: Reference, value: Any) -> Any:
+        """A constant number, or a callable that reads the value off a draft."""
+        kind = "recipe" if ref == RECIPE else kind_of(self.spec, ref)
+        vocabulary = {"view": VIEWS, "recipe": tuple(RECIPES), **words().names}.get(kind)
+        if vocabulary is not None:
+            if value in vocabulary:
+                return vocabulary.index(value)
+            self._problem(where, f"no such {kind} {value!r}{did_you_mean(value, vocabulary)}; known are {', '.join(vocabulary)}")
+        elif kind == "values" and isinstance(value, list) and all(isinstance(v, int) for v in value):
+            return tuple(value)
+        elif kind in ("bool", "int") and type(value).__name__ == kind:
+            parameter = self.spec.parameters.get(ref[0])
+            low, high = SCALARS.get(parameter.kind if parameter is not None and ref[1] == "" else "", SCALARS["int64"])
+            if low <= value <= high:
+                return value
+            self._problem(where, f"{value} does not fit {low} to {high}")
+        elif kind in ("int", "shape") and isinstance(value, str):
+            try:
+                term = terms.term(value, self.scope)
+                if term.kind == kind:
+                    return term.value
+                self._problem(where, f"'{value}' is {term.kind}, needed is {kind}")
+            except TermError as error:
+                self._problem(where, str(error))
+        else:
+            self._problem(where, f"{value!r} is no {kind}")
+        return 0
+
+    def _let(self, name: str, body: Any) -> list[tuple[Reference, tuple[tuple[Term | None, Term], ...]]]:
+        where = ("let", name)
+        ref = self._reference(where, name)
+        entries = body if isinstance(body, list) else [{"is": body}]
+        compiled = []
+        for entry in entries:
+            try:
+                if not isinstance(entry, dict) or "is" not in entry or not set(entry) <= {"is", "when"}:
+                    raise TermError("expects a term, or a list of {when: condition, is: term}")
+                when = terms.condition(entry["when"], self.scope) if "when" in entry else None
+                compiled.append((when, terms.term(str(entry["is"]), self.scope)))
+            except TermError as error:
+                self._problem(where, str(error))
+        return [] if ref is None else [(ref, tuple(compiled))]
+
+    def _vacuity(self, i: int, entry: Vacuous) -> Term | None:
+        try:
+            return terms.condition(entry.when, self.spec.scope) if entry.when else None
+        except TermError as error:
+            self._problem(("vacuous", i), str(error))
+            return None
+
+    # drafts -----------------------------------------------------------------------------------------------------------
+    def draft(self, rows: np.ndarray, edits: Edits = NOTHING) -> Draft:
+        """A draft of one call per row of level numbers (rows, axes), with edits on top of an earlier one."""
+        chosen: dict[Reference, Choice] = {}
+        for i, refs in enumerate(self.refs):
+            for k, ref in enumerate(refs):
+                chosen[ref] = _column([level[k] for level in self.levels[i]], rows[:, i])
+        return Draft(self.spec, len(rows), chosen, self.lets, edits)
+
+
+def _column(values: list[Any], picks: np.ndarray) -> Choice:
+    """What an axis sets: a column of constants, or a callable where some values are terms."""
+    if values and isinstance(values[0], tuple):
+        lengths = np.array([len(v) for v in values])
+        matrix = np.array([[*v, *[0] * (lengths.max() - len(v))] for v in values]).reshape(len(values), -1)
+        return Value((lengths[picks], matrix[picks]))
+    if not any(callable(v) for v in values):
+        return Value(np.array(values)[picks])
+
+    def read(draft: Draft) -> Value:
+        parts = [v(draft) if callable(v) else Value(np.asarray(v)) for v in values]
+        if isinstance(parts[0].data, tuple):
+            width = max(p.data[1].shape[-1] for p in parts)
+            rank = np.zeros(draft.rows, dtype=np.int64)
+            extents = np.ones((draft.rows, max(width, 1)), dtype=np.int64)
+            for i, part in enumerate(parts):
+                here = picks == i
+                rank[here] = np.broadcast_to(part.data[0], draft.rows)[here]
+                extents[here, : part.data[1].shape[-1]] = np.broadcast_to(part.data[1], (draft.rows, part.data[1].shape[-1]))[here]
+            return Value((rank, extents))
+        data = np.zeros(draft.rows, dtype=np.int64)
+        for i, part in enumerate(parts):
+            data = np.where(picks == i, part.data, data)
+        return Value(data)
+
+    return read

@@ -1,0 +1,159 @@
+"""Which values of a plan's axes go together: a rule of the page, seen through the axes that it depends on, is a table of
+allowed combinations. Nothing about an operator stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from opgen.calls.words import words
+from opgen.numerics.recipes import RECIPES, applies
+from opgen.spec.language.terms import Reference, Term
+from opgen.spec.modes import computed
+from opgen.spec.rules import Rule, holds
+from opgen.spec.spec import Spec
+from opgen.suite.planning.draft import Draft
+from opgen.suite.planning.plan import Vacuous
+from opgen.suite.planning.strides import LEAST
+
+RECIPE: Reference = ("recipe", "")
+"""The name under which a plan's axis sets the data recipe."""
+MOST_CELLS = 300_000
+"""A rule whose axes have more combinations than this is sampled."""
+SAMPLE = 20_000
+"""Combinations of a sample."""
+Check: TypeAlias = Callable[[Draft], np.ndarray]
+"""Draft -> (rows,) bool: what must not be."""
+
+
+class Axes(Protocol):
+    """The axes of a plan, compiled: the references that each sets, and how many values it has."""
+
+    @property
+    def spec(self) -> Spec: ...
+    @property
+    def refs(self) -> list[tuple[Reference, ...]]: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def vacuities(self) -> list[tuple[Vacuous, Term]]: ...
+    def draft(self, rows: np.ndarray) -> Draft: ...
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """``tables``: (axes, allowed combinations, the ids of what forbids the rest). ``sampled`` rules have too many
+    combinations to list and were seen broken on a sample: rows that break them are dropped later."""
+
+    tables: tuple[tuple[tuple[int, ...], np.ndarray, tuple[str, ...]], ...]
+    sampled: tuple[str, ...]
+
+
+def constraints(choices: Axes) -> Constraints:
+    """Every rule, the page's way of reading arrays, and what a plan calls vacuous, as tables over the axes they depend on."""
+    by_axes: dict[tuple[int, ...], list[tuple[str, Check]]] = {}
+    one = choices.draft(np.zeros((1, len(choices.shape)), dtype=np.int64))
+    for name, reads, check in _checks(choices):
+        read = one.depends(reads)
+        axes = tuple(i for i, refs in enumerate(choices.refs) if any(ref in read for ref in refs))
+        if axes:
+            by_axes.setdefault(axes, []).append((name, check))
+    tables, sampled = [], []
+    for axes, checks in by_axes.items():
+        shape = tuple(choices.shape[i] for i in axes)
+        listed = prod(shape) <= MOST_CELLS
+        draft = choices.draft(_grid(choices, axes, shape) if listed else _sample(choices))
+        seen = [(name, broken) for name, check in checks if (broken := check(draft)).any()]
+        if listed and seen:
+            allowed = ~np.logical_or.reduce([broken for _, broken in seen])
+            tables.append((axes, allowed.reshape(shape), tuple(name for name, _ in seen)))
+        elif seen:
+            sampled += [name for name, _ in seen]
+    return Constraints(tuple(tables), tuple(sampled))
+
+
+def defaults(choices: Axes, names: Iterable[str]) -> dict[str, int]:
+    """The names that what forbids reads and nothing sets, neither a plan nor a page, and what they are then."""
+    draft = choices.draft(_sample(choices))
+    reads = [reads for name, reads, _ in _checks(choices) if name in names]
+    found = draft.depends(lambda draft: [one(draft) for one in reads]) - draft.chosen.keys()
+    return {name: draft.flat(name, what)[0].item() for name, what in sorted(found, key=str) if what == ""}
+
+
+def _checks(choices: Axes) -> Iterator[tuple[str, Callable[[Draft], object], Check]]:
+    """(what forbids, what reads all that it may depend on, the check): a rule reads only what the rows at hand make it ask for."""
+    for rule in choices.spec.rules:
+        yield rule.id, partial(_read, references=rule.refs), partial(_broken, rule=rule)
+    for name, parameter in choices.spec.parameters.items():
+        if parameter.items:
+            array = partial(misread, name=name)
+            yield f"{name}.items", array, array
+        if parameter.is_tensor:
+            tensor = partial(flattened, name=name)
+            yield f"{name}.view", tensor, tensor
+    yield "recipe", pointless, pointless
+    for entry, when in choices.vacuities:
+        if not entry.rules:
+            yield f"vacuous: {entry.why}", when.read, partial(_holds, when=when)
+
+
+def _read(draft: Draft, references: Iterable[Reference]) -> None:
+    for reference in references:
+        draft.get(reference)
+
+
+def _broken(draft: Draft, rule: Rule) -> np.ndarray:
+    return rule.broken(draft, draft.rows)
+
+
+def _holds(draft: Draft, when: Term) -> np.ndarray:
+    return holds(when, draft, draft.rows)
+
+
+def pointless(draft: Draft) -> np.ndarray:
+    """(rows,) bool: where a data recipe says nothing for the dtypes of the call."""
+    if not draft.given(RECIPE):
+        return np.zeros(draft.rows, dtype=bool)
+    recipes, names = list(RECIPES), words().names["dtype"]
+    storage, chosen = draft.flat(draft.spec.inputs[0].name, "dtype"), draft.flat(*RECIPE)
+    compute = computed(draft.spec, draft, draft.rows).dtype
+    return np.array([not applies(recipes[r], names[s], c) for r, s, c in zip(chosen, storage, compute, strict=True)], dtype=bool)
+
+
+def flattened(draft: Draft, name: str) -> np.ndarray:
+    """(rows,) bool: where a tensor has too few axes to lie as its view says."""
+    rank = np.broadcast_to(draft.get((name, "shape")).data[0], draft.rows)
+    return np.asarray(rank < np.array(LEAST)[draft.flat(name, "view")])
+
+
+def _grid(choices: Axes, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+    rows = np.zeros((prod(shape), len(choices.shape)), dtype=np.int64)
+    rows[:, list(axes)] = np.indices(shape).reshape(len(shape), -1).T
+    return rows
+
+
+def _sample(choices: Axes) -> np.ndarray:
+    """Rows spread over all combinations, the same every time: multiples of the golden ratio, one per axis."""
+    steps = np.arange(1, SAMPLE + 1)[:, None] * ((5**0.5 - 1) / 2 * np.arange(1, len(choices.shape) + 1) ** 0.5)
+    return np.asarray(np.floor((steps % 1.0) * np.array(choices.shape)), dtype=np.int64)
+
+
+def misread(draft: Draft, name: str) -> np.ndarray:
+    """(rows,) bool: where an array of the chosen length cannot say the names chosen for it (one item for two values)."""
+    parameter = draft.spec.parameters[name]
+    length = draft.flat(name, "len")
+    wrong = np.zeros(draft.rows, dtype=bool)
+    for size, slots in parameter.items.items():
+        for first, *others in slots:
+            for other in others:
+                wrong |= (length == size) & (draft.get((first, "")).data != draft.get((other, "")).data)
+    for size, fallbacks in parameter.otherwise.items():
+        for one, other in fallbacks.items():
+            wrong |= (length == size) & (draft.get((one, "")).data != draft.get((other, "")).data)
+    return wrong

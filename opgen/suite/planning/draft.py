@@ -1,0 +1,187 @@
+"""Calls in the making: what is chosen, what follows from it, and the table that comes of both.
+
+A draft reads names like a table does, but from choices: an edit first, then a plan's axis, then a plan's ``let``, then the list
+or the shape that it is part of and that was chosen whole, then the page's own equalities (``Hout == pooled(...)`` also says what
+Hout is), then defaults. It never says whether a call is legal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opgen.calls import wide
+from opgen.calls.table import ArrayColumn, CallTable, Column, ScalarColumn, TensorColumn
+from opgen.calls.words import words
+from opgen.spec.language.formulas import Value
+from opgen.spec.language.terms import Reference, Term
+from opgen.spec.rules import Guard
+from opgen.spec.spec import Parameter, Spec
+from opgen.suite.planning import strides
+from opgen.suite.planning.derive import SHARED, cut_out, derived, slots
+from opgen.suite.planning.edits import Edits
+from opgen.suite.planning.proposals import FREEZE, HOLD
+
+Choice: TypeAlias = "Value | Callable[[Draft], Value]"
+"""A column of choices, or what reads one off a draft (an axis whose values are terms)."""
+Lets: TypeAlias = Mapping[Reference, tuple[tuple[Term | None, Term], ...]]
+"""What a plan says of names that no axis sets: (condition or ``None``, term), the first that holds."""
+NOTHING = Edits()
+_DEFAULTS: Mapping[str, Any] = {"int": 1, "bool": False, "dtype": 0, "format": 0, "product": 0, "view": 0}
+
+
+class Draft:
+    """``rows`` calls of one spec. ``chosen`` are whole columns, ``lets`` a plan's terms, ``edits`` what is changed in an earlier draft."""
+
+    def __init__(self, spec: Spec, rows: int, chosen: Mapping[Reference, Choice], lets: Lets, edits: Edits = NOTHING) -> None:
+        self.spec = spec
+        self.rows = rows
+        self.chosen = chosen
+        self.lets = lets
+        self.edits = edits
+        self.known: dict[Reference, Value] = {}
+        self.reads: dict[Reference, frozenset[Reference]] = {}
+        self.open: list[set[Reference]] = [set()]
+        self.busy: set[Reference] = set()
+
+    def get(self, reference: Reference) -> Value:
+        """A column; as a side effect notes which chosen columns, and which defaults, it was computed from."""
+        value = self.known.get(reference)
+        if value is None:
+            if reference in self.busy:
+                fallback = self.fallback(reference)
+                return Value(fallback.data, np.zeros(self.rows, dtype=bool))
+            self.busy.add(reference)
+            self.open.append(set())
+            value = self.known[reference] = self.resolve(reference)
+            self.busy.discard(reference)
+            self.reads[reference] = frozenset(self.open.pop())
+        self.open[-1] |= self.reads[reference]
+        return value
+
+    def depends(self, reads: Callable[[Draft], object]) -> frozenset[Reference]:
+        """The chosen columns that a function of this draft reads, and the names that nothing sets."""
+        self.open.append(set())
+        reads(self)
+        return frozenset(self.open.pop())
+
+    def given(self, reference: Reference) -> bool:
+        """Whether a plan says what a reference is."""
+        return reference in self.chosen or reference in self.lets
+
+    def resolve(self, reference: Reference) -> Value:
+        result: Value | None = None
+        for layer in self.layers(reference):
+            result = layer if result is None else self.stack(result, layer)
+            if np.all(result.bound):
+                break
+        if result is None or not np.all(result.bound):
+            fallback = self.fallback(reference)
+            self.open[-1].add(reference)
+            result = fallback if result is None else self.stack(result, fallback)
+        result = Value(result.data, True)
+        return self.with_edited_extents(reference[0], result) if reference[1] == "shape" and self.edits.columns else result
+
+    def with_edited_extents(self, name: str, value: Value) -> Value:
+        """Single extents that are edited, on top of a whole shape."""
+        rank, extents = value.data
+        extents = np.broadcast_to(extents, (self.rows, extents.shape[-1])).copy()
+        for i in range(extents.shape[1]):
+            edit = self.edits.get((name, ("dim", i)))
+            if edit is not None:
+                extents[:, i] = np.where(edit.bound & (rank > i), edit.data, extents[:, i])
+        return Value((rank, extents), value.bound)
+
+    def layers(self, reference: Reference) -> Iterator[Value]:
+        """Everything that says what a reference is, the strongest first."""
+        name, what = reference
+        parameter = self.spec.parameters.get(name)
+        yield from self.edits.of(reference, self.spec, self)
+        yield from self.edits.earlier(reference, FREEZE)
+        if reference in self.chosen:
+            self.open[-1].add(reference)
+            choice = self.chosen[reference]
+            yield choice(self) if callable(choice) else choice
+            return
+        for when, term in self.lets.get(reference, ()):
+            yield from (self.guarded(when, value) for value in self.edits.earlier(reference, HOLD))
+            yield self.guarded(when, term.value(self))
+        yield from cut_out(self, reference)
+        yield from self.defined(self.spec.equalities.get(reference, ()))
+        if parameter is not None:
+            yield from derived(self, parameter, what)
+        yield from self.defined(self.spec.memberships.get(reference, ()), longest=what == "len")
+        if what == "len" and parameter is not None and parameter.items:
+            yield Value(np.asarray(max(parameter.items)))
+        yield from self.edits.earlier(reference)
+
+    def defined(self, guards: Iterable[Guard], longest: bool = False) -> Iterator[Value]:
+        """What relations ``reference == term`` or ``reference in (term, ...)`` say that it is: the first term, or the largest."""
+        for guard in guards:
+            terms = [term.value(self) for term in guard.require.right[: None if longest else 1]]
+            data = np.max(np.broadcast_arrays(*[term.data for term in terms]), axis=0) if longest else terms[0].data
+            yield self.guarded(guard.when, Value(data, reduce(np.logical_and, [term.bound for term in terms])))
+
+    def guarded(self, when: Term | None, value: Value) -> Value:
+        if when is None:
+            return value
+        asked = when.read(self)
+        return Value(value.data, asked.data & asked.bound & value.bound)
+
+    def stack(self, over: Value, under: Value) -> Value:
+        """``over`` where it is bound, else ``under``."""
+        here = np.broadcast_to(np.asarray(over.bound), self.rows)
+        if not isinstance(over.data, tuple):
+            return Value(np.where(here, over.data, under.data), here | under.bound)
+        rank = np.where(here, over.data[0], under.data[0])
+        width = max(over.data[1].shape[-1], under.data[1].shape[-1])
+        a, b = (wide.widened(np.broadcast_to(m, (self.rows, m.shape[-1])), width) for m in (over.data[1], under.data[1]))
+        return Value((rank, np.where(here[:, None], a, b)), here | under.bound)
+
+    def fallback(self, reference: Reference) -> Value:
+        kind = kind_of(self.spec, reference)
+        if kind in ("shape", "values"):
+            return Value((np.zeros(self.rows, dtype=np.int64), np.ones((self.rows, 1), dtype=np.int64)))
+        return Value(np.full(self.rows, _DEFAULTS[kind]))
+
+    # the table --------------------------------------------------------------------------------------------------------
+    def table(self) -> CallTable:
+        """Every row as a call, whether legal or not."""
+        columns: dict[str, Column] = {p.name: self.column(p) for p in self.spec.parameters.values()}
+        return CallTable(self.spec.api, self.spec.kinds, self.flat("product", "").astype(np.int8), columns)
+
+    def flat(self, name: str, what: Any) -> np.ndarray:
+        """(rows,) values of a reference."""
+        return np.broadcast_to(np.asarray(self.get((name, what)).data), self.rows)
+
+    def column(self, parameter: Parameter) -> Column:
+        name = parameter.name
+        if not parameter.is_tensor and not parameter.is_array:
+            return ScalarColumn(self.flat(name, "").astype(bool if parameter.kind == "bool" else np.int64))
+        null = self.flat(name, "null").astype(bool)
+        if parameter.is_array:
+            length, values = slots(self, parameter)
+            inside = (np.arange(values.shape[1]) < length[:, None]) & ~null[:, None]
+            return ArrayColumn(null, np.where(null, 0, length), np.where(inside, values, 0).astype(values.dtype))
+        rank, extents = self.get((name, "shape")).data
+        rank = np.where(null, 0, np.broadcast_to(rank, self.rows))
+        extents = np.where(np.arange(extents.shape[1]) < rank[:, None], np.broadcast_to(extents, (self.rows, extents.shape[1])), 1)
+        laid = strides.lay_out(rank, extents, np.where(null, 0, self.flat(name, "view")))
+        undefined = {what: words().index[what]["UNDEFINED"] for what in ("dtype", "format")}
+        dtype, layout = (np.where(null, number, self.flat(name, what)).astype(np.int16) for what, number in undefined.items())
+        return TensorColumn(null, dtype, layout, rank, extents, laid.strided, laid.strides, laid.offset, laid.storage_rank, laid.storage)
+
+
+def kind_of(spec: Spec, reference: Reference) -> str:
+    """The kind of a name that a plan may set: those of the spec, ``view``, ``values`` of an array, or a plan's own number."""
+    name, what = reference
+    if what == "view" or reference == ("view", ""):
+        return "view"
+    if what == "values":
+        return "values"
+    if reference in SHARED.values():
+        return {"rank": "int"}.get(name, name)
+    return spec.scope.kind(reference) or "int"

@@ -1,0 +1,242 @@
+"""A writer that is killed at any moment leaves the old file or something to go on from, and nothing that reads as good."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+import opgen
+from opgen.bundle import container, resuming
+from opgen.bundle.claim import partial
+from opgen.bundle.dtypes import BundleError
+from opgen.bundle.verify import verify
+from opgen.generation import engine
+from opgen.spec.book import book
+from opgen.suite.planning.plan import plan_for
+from opgen.suite.suite import Suite, plan_suite
+from tests.support import unmeasured
+
+KILLS = 100
+HEADER = {"seed": 5}
+
+
+@pytest.fixture(scope="module")
+def suite() -> Suite:
+    return plan_suite([(spec, plan_for(spec.op)) for spec in book().specs if spec.op == "avg_pool2d_backward"], "standard")
+
+
+@pytest.fixture(scope="module")
+def expected(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("whole") / "whole.h5"
+    engine.write(suite, path, HEADER, seed=5)
+    return path.read_bytes()
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "TOGETHER", 1 << 12)
+    monkeypatch.setattr(resuming, "EVERY", 0.02)
+
+
+def stopped(suite: Suite, path: Path, after: int, **options: object) -> Path:
+    """A partial file that holds at least ``after`` cases with data."""
+    rest = sum(case.phase == 1 for case in suite.cases) + after
+
+    def enough(cases: int) -> None:
+        nonlocal rest
+        rest -= cases
+        if rest <= 0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        engine.write(suite, path, HEADER, seed=5, progress=enough, **options)  # type: ignore[arg-type]
+    return partial(path)
+
+
+def let_go(path: Path) -> None:
+    """Wait until nobody holds a partial file any more: workers of a killed writer notice that they are alone."""
+    until = time.monotonic() + 60
+    with open(partial(path), "rb") as file:
+        while time.monotonic() < until:
+            with suppress(BlockingIOError):
+                return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            time.sleep(0.02)
+    pytest.fail("a worker outlives its writer")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_at_any_moment(suite: Suite, expected: bytes, tmp_path: Path, workers: int) -> None:
+    path, draw, went_on, kills = tmp_path / "suite.h5", Random(workers), 0, 0
+    longest = 0.2  # grows and shrinks until kills hit the writing
+    path.write_bytes(b"the old file")
+    while kills < KILLS // workers or not (went_on or kills > 100):
+        child = get_context("fork").Process(
+            target=engine.write, args=(suite, path, HEADER), kwargs={"seed": 5, "workers": workers, "resume": True, "force": True}
+        )
+        child.start()
+        time.sleep(draw.uniform(0, longest))
+        assert child.pid
+        os.kill(child.pid, signal.SIGKILL)
+        child.join()
+        kills += 1
+        if path.read_bytes() != b"the old file":
+            assert path.read_bytes() == expected
+            path.write_bytes(b"the old file")
+            longest *= 0.8
+        elif not partial(path).exists():
+            longest *= 1.25
+        if partial(path).exists():
+            went_on += 1
+            if partial(path).read_bytes() != expected:  # else it died with everything done but the name
+                with pytest.raises(BundleError):
+                    opgen.open(partial(path))
+                assert verify(partial(path))
+            let_go(path)
+    engine.write(suite, path, HEADER, seed=5, resume=True, force=True)
+    assert path.read_bytes() == expected
+    assert went_on
+    assert os.listdir(tmp_path) == ["suite.h5"]
+
+
+def test_what_is_there_is_not_computed_again(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+    left = stopped(suite, tmp_path / "suite.h5", 40)
+    assert not (tmp_path / "suite.h5").exists()
+    told: list[int] = []
+    engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True, progress=told.append)
+    assert told[0] >= 40 + sum(case.phase == 1 for case in suite.cases)
+    assert sum(told) == len(suite.cases)
+    assert (tmp_path / "suite.h5").read_bytes() == expected
+    assert not left.exists()
+
+
+def test_damaged_data_are_computed_again(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+    (tmp_path / "whole.h5").write_bytes(expected)
+    with opgen.open(tmp_path / "whole.h5") as whole:
+        rows = [row for case in whole for row in case.tensor_rows if row.has_data and row.elements]
+        spans = [whole.data.span(row.dtype, row.elements, row.position) for row in rows]
+        first_phase = sum(case.phase == 1 for case in whole)
+    left = stopped(suite, tmp_path / "suite.h5", 40)
+    content, draw = bytearray(left.read_bytes()), Random(0)
+    for start, size in spans[::5]:
+        content[start + draw.randrange(size)] ^= 1 << draw.randrange(8)
+    left.write_bytes(content)
+    told: list[int] = []
+    engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True, progress=told.append)
+    assert (tmp_path / "suite.h5").read_bytes() == expected
+    assert told[0] > first_phase  # what is not damaged is kept
+
+
+def test_what_stands_between_tensors_is_zero_again(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+    (tmp_path / "whole.h5").write_bytes(expected)
+    with opgen.open(tmp_path / "whole.h5") as whole:
+        rows = [row for case in whole for row in case.tensor_rows if row.has_data and row.elements]
+        spans = [whole.data.span(row.dtype, row.elements, row.position) for row in rows]
+        ends = [start + limit * kind.itemsize for kind, start, limit in whole.data.types.values()]
+    held = np.zeros(len(expected), dtype=bool)
+    for start, size in spans:
+        held[start : start + size] = True
+    behind = [start + size for start, size in spans if not held[start + size]]
+    between = [place for place in [*behind, *(end - 1 for end in ends)] if not held[place]]
+    left = stopped(suite, tmp_path / "suite.h5", 40)
+    content = bytearray(left.read_bytes())
+    assert len(between) > 100 and not any(content[place] for place in between)
+    for place in between:
+        content[place] = 7
+    left.write_bytes(content)
+    engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True)
+    assert (tmp_path / "suite.h5").read_bytes() == expected
+
+
+def test_a_link_is_no_file_to_go_on_with(suite: Suite, tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(b"somebody's")
+    partial(tmp_path / "suite.h5").symlink_to(tmp_path / "other")
+    for options in ({}, {"force": True}, {"resume": True}):
+        with pytest.raises(BundleError, match=r"suite.h5.partial: is no regular file, and nothing replaces it; name another"):
+            engine.write(suite, tmp_path / "suite.h5", HEADER, **options)
+    assert (tmp_path / "other").read_bytes() == b"somebody's"
+
+
+@pytest.mark.parametrize("content", [b"", b"opgen bundle", bytes(5000)], ids=["empty", "torn", "zeros"])
+def test_nothing_to_go_on_from_is_a_new_beginning(suite: Suite, expected: bytes, tmp_path: Path, content: bytes) -> None:
+    partial(tmp_path / "suite.h5").write_bytes(content)
+    engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True)
+    assert (tmp_path / "suite.h5").read_bytes() == expected
+
+
+def test_another_request_is_refused_and_leaves_the_file(suite: Suite, tmp_path: Path) -> None:
+    left = stopped(suite, tmp_path / "suite.h5", 40)
+    before = left.read_bytes()
+    with pytest.raises(BundleError, match="was begun for another suite .*--resume"):
+        engine.write(suite, tmp_path / "suite.h5", {"seed": 6}, seed=6, resume=True)
+    with pytest.raises(BundleError, match="was begun for another suite"):
+        engine.write(suite.some(range(3)), tmp_path / "suite.h5", HEADER, seed=5, resume=True)
+    assert left.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [left.name]
+
+
+def test_resuming_on_a_full_disk_leaves_what_was_there(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+    left = stopped(suite, tmp_path / "suite.h5", 40)
+    before = left.read_bytes()
+
+    def full(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(container, "write_at", full)
+        with pytest.raises(BundleError, match="suite.h5: cannot write: No space left on device$"):
+            engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True)
+    assert left.read_bytes() == before and os.listdir(tmp_path) == [left.name]
+    engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True)
+    assert (tmp_path / "suite.h5").read_bytes() == expected
+
+
+def test_without_resume_a_partial_file_is_written_anew(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+    stopped(suite, tmp_path / "suite.h5", 40)
+    engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5)
+    assert (tmp_path / "suite.h5").read_bytes() == expected
+
+
+def after_ctrl_c(folder: Path, workers: str) -> tuple[subprocess.Popen[str], str, float]:
+    """A command that was interrupted while it wrote, as soon as its file was there; its messages, and the seconds that it took to end."""
+    command = [sys.executable, "-m", "opgen", "generate", "avg_pool2d_backward", "--plan", "full", "--workers", workers, "-o", "pool.h5"]
+    # Unmeasured: an interrupt that strikes inside coverage leaves its lock shut, and the command hangs.
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={**unmeasured.ENVIRONMENT, "PYTHONPATH": str(Path(opgen.__file__).parents[1])},
+    )  # fmt: skip
+    while not (folder / "pool.h5.partial").exists() and process.poll() is None:
+        time.sleep(0.01)
+    begin = time.monotonic()
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGINT)
+    _, messages = process.communicate(timeout=60)
+    return process, messages, time.monotonic() - begin
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_ends_at_once_and_tells_how_to_go_on(tmp_path: Path, workers: str) -> None:
+    for _ in range(5):  # a machine that is busy elsewhere may be done before the signal comes
+        process, messages, took = after_ctrl_c(tmp_path, workers)
+        assert "ignored" not in messages  # what Python says of an interrupt that nobody got
+        if not (tmp_path / "pool.h5").exists():
+            break
+        (tmp_path / "pool.h5").unlink()
+    assert took < 10
+    assert process.returncode == 130
+    assert messages.splitlines()[-1] == "interrupted"
+    assert "--resume goes on from it" in messages or not (tmp_path / "pool.h5.partial").exists()
+    assert "Traceback" not in messages
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+    assert not (tmp_path / "pool.h5").exists()

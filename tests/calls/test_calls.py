@@ -1,0 +1,240 @@
+"""Call files: what is read, and what is said of every bad line."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opgen.calls import plain
+from opgen.calls.jsonl import NamedCall, parse_call, read_calls
+from opgen.calls.plain import CallFault, to_plain
+from opgen.model import FileError, TensorDesc
+from opgen.spec.book import book
+
+TENSOR = {"shape": [2, 3, 4, 4], "dtype": "FLOAT", "format": "ND"}
+PAD: dict[str, Any] = {
+    "id": "a", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b",
+    "args": {"gradOutput": {**TENSOR, "shape": [2, 3, 6, 8]}, "self": TENSOR, "padding": [2, 2, 1, 1], "gradInput": TENSOR},
+}  # fmt: skip
+NORM: dict[str, Any] = {
+    "id": "n", "op": "aclnnGroupNormBackward", "product": "ascend910",
+    "args": {"gradOut": TENSOR, "input": TENSOR, "mean": TENSOR, "rstd": TENSOR, "gamma": None, "N": 2, "C": 3, "HxW": 16, "group": 1,
+             "outputMask": [True, False, True], "gradInput": TENSOR, "gradGammaOut": None, "gradBetaOut": TENSOR},
+}  # fmt: skip
+POOL: dict[str, Any] = {
+    "id": "p", "op": "aclnnAvgPool2dBackward", "product": "ascend910",
+    "args": {"gradOutput": TENSOR, "self": TENSOR, "kernelSize": [2], "stride": [], "padding": [0], "ceilMode": False, "countIncludePad": True,  # noqa: E501
+             "divisorOverride": 0, "cubeMathType": 1, "gradInput": TENSOR},
+}  # fmt: skip
+
+
+def with_(call: dict[str, Any], path: str, value: Any) -> str:
+    """The line of a call in which one thing is another; ``...`` takes it away."""
+    data = copy.deepcopy(call)
+    *way, last = path.split("/")
+    at = data
+    for step in way:
+        at = at[step]
+    if value is ...:
+        del at[last]
+    else:
+        at[last] = value
+    return json.dumps(data)
+
+
+def read(line: str) -> NamedCall:
+    return parse_call(line, book().kinds)
+
+
+BAD = [
+    ("", "not JSON: Expecting value"),
+    ("{", "not JSON: "),
+    ("nonsense", "not JSON: Expecting value"),
+    ("{} {}", "not JSON: more than one value on the line: ' {}'"),
+    ("[" * 100_000, "not JSON: "),
+    ("[]", "expects a JSON object with id, op, product and args"),
+    ("3", "expects a JSON object with id, op, product and args"),
+    ("{}", "the key 'id' is missing"),
+    (with_(PAD, "args", ...), "the key 'args' is missing"),
+    (with_(PAD, "id", ""), "the id '' must be a string that is not empty"),
+    (with_(PAD, "id", 3), "the id 3 must be a string that is not empty"),
+    (with_(PAD, "op", "aclnnReflectionPad2dBackwards"), "no such op 'aclnnReflectionPad2dBackwards' (did you mean 'aclnnReflectionPad2dBackward'?)"),  # noqa: E501
+    (with_(PAD, "op", ["a"]), "no such op ['a']"),
+    (with_(PAD, "op", None), "no such op None"),
+    (with_(PAD, "product", "ascend910c"), "no such product 'ascend910c' (did you mean 'ascend910"),
+    (with_(PAD, "product", []), "no such product []"),
+    (with_(PAD, "product", {"a": 1}), "no such product {'a': 1}"),
+    (with_(PAD, "args", [1]), "args must be an object"),
+    (with_(PAD, "args/padding", ...), "args.padding is missing; a null pointer is null"),
+    (with_(PAD, "args/paddings", [1]), "args.paddings: aclnnReflectionPad2dBackward has no such parameter (did you mean 'padding'?)"),
+    (with_(PAD, "args/self", 3), "args.self: expects a tensor (an object with shape, dtype, format) or null, not 3"),
+    (with_(PAD, "args/self", [2, 3]), "args.self: expects a tensor"),
+    (with_(PAD, "args/self/dtypes", "FLOAT"), "args.self.dtypes: no such key (did you mean 'dtype'?)"),
+    (with_(PAD, "args/self/shape", ...), "args.self.shape is missing"),
+    (with_(PAD, "args/self/shape", [2, True]), "args.self.shape: True is no whole number of 64 bits"),
+    (with_(PAD, "args/self/shape", [2, 1.0]), "args.self.shape: 1.0 is no whole number of 64 bits"),
+    (with_(PAD, "args/self/shape", [2**63]), "is no whole number of 64 bits"),
+    (with_(PAD, "args/self/shape", [1] * 26), "args.self.shape: 26 axes; an aclTensor has at most 25"),
+    (with_(PAD, "args/self/dtype", "FLOAT32"), "args.self.dtype: no such dtype 'FLOAT32' (did you mean 'FLOAT"),
+    (with_(PAD, "args/self/dtype", ...), "args.self.dtype is missing"),
+    (with_(PAD, "args/self/shape", None), "args.self.shape: expects a list of whole numbers, not None"),
+    (with_(PAD, "args/self/dtype", None), "args.self.dtype: no such dtype None"),
+    (with_(PAD, "args/self/dtype", ["FLOAT"]), "args.self.dtype: no such dtype ['FLOAT']"),
+    (with_(PAD, "args/self/format", "NCWH"), "args.self.format: no such format 'NCWH' (did you mean 'NCHW'?)"),
+    (with_(PAD, "args/self/format", None), "args.self.format: no such format None"),
+    (with_(PAD, "args/self/strides", [1]), "args.self.strides: 1 strides for 4 axes"),
+    (with_(PAD, "args/self/strides", "x"), "args.self.strides: expects a list of whole numbers, not 'x'"),
+    (with_(PAD, "args/self/offset", True), "args.self.offset: True is no whole number of 64 bits"),
+    (with_(PAD, "args/self/storage_shape", 3), "args.self.storage_shape: expects a list of whole numbers, not 3"),
+    (with_(PAD, "args/self/range", [1]), "args.self.range: expects [lowest, highest], finite numbers, not [1]"),
+    (with_(PAD, "args/self/range", [2, 1]), "args.self.range: expects [lowest, highest], finite numbers, not [2, 1]"),
+    (with_(PAD, "args/self/range", [0, 10**400]), "args.self.range: expects [lowest, highest], finite numbers"),
+    (json.dumps(PAD).replace('"dtype"', '"range": [-1e400, 1], "dtype"', 1), "finite numbers, not [-inf, 1]"),
+    (with_(PAD, "args/padding", 3), "args.padding: expects a list of whole numbers, not 3"),
+    (with_(PAD, "args/padding", [1, None]), "args.padding: None is no whole number of 64 bits"),
+    (with_(PAD, "args/padding", [True, False, True, True]), "args.padding: True is no whole number of 64 bits"),
+    (with_(PAD, "args/padding", {"0": 1}), "args.padding: expects a list of whole numbers"),
+    (with_(PAD, "args/padding", [0] * 1025), "args.padding: 1025 items; at most 1024"),
+    (with_(NORM, "args/outputMask", [1, 0, 1]), "args.outputMask: expects a list of true and false, or null, not [1, 0, 1]"),
+    (with_(NORM, "args/N", None), "args.N: expects a whole number of int64"),
+    (with_(NORM, "args/N", True), "args.N: expects a whole number of int64"),
+    (with_(NORM, "args/N", 2.0), "args.N: expects a whole number of int64"),
+    (with_(NORM, "args/N", 2**63), "args.N: expects a whole number of int64, -9223372036854775808 to 9223372036854775807"),
+    (with_(POOL, "args/cubeMathType", 128), "args.cubeMathType: expects a whole number of int8, -128 to 127, not 128"),
+    (with_(POOL, "args/ceilMode", 1), "args.ceilMode: expects true or false, not 1"),
+    (with_(POOL, "args/ceilMode", None), "args.ceilMode: expects true or false, not None"),
+    (json.dumps(PAD).replace('"dtype": "', '"dtype" : "FLOAT", "dtype": "', 1), "the key 'dtype' stands twice in one object"),
+    (json.dumps(PAD).replace('"padding"', '"padding": null, "padding"'), "the key 'padding' stands twice in one object"),
+    (json.dumps(PAD).replace('"op"', '"op": "", "op"'), "the key 'op' stands twice in one object of the call 'a'"),
+    (json.dumps({**PAD, "notes": 0}).replace("0}", '{"m": {"n": 1, "n": 1}}}'), "the key 'n' stands twice in one object"),
+    (json.dumps(NORM).replace("16", "NaN"), "args.HxW: expects a whole number of int64"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "message"), BAD, ids=range(len(BAD)))
+def test_a_bad_line_says_why(line: str, message: str) -> None:
+    with pytest.raises(CallFault) as caught:
+        read(line)
+    assert message in str(caught.value)
+
+
+def test_all_that_is_wrong_with_a_call_is_said_at_once() -> None:
+    call = json.loads(json.dumps(PAD))
+    call["args"]["self"] = {"format": "ND"}
+    call["args"]["gradInput"]["dtype"] = "float"
+    call["args"]["paddin"] = call["args"].pop("padding")
+    with pytest.raises(CallFault) as caught:
+        read(json.dumps(call))
+    assert str(caught.value).split("; ") == [
+        "args.padding is missing", "a null pointer is null",
+        "args.paddin: aclnnReflectionPad2dBackward has no such parameter (did you mean 'padding'?)",
+        "args.self.shape is missing", "args.self.dtype is missing", "args.gradInput.dtype: no such dtype 'float' (did you mean 'FLOAT'?)",
+    ]  # fmt: skip
+    with pytest.raises(CallFault, match=r"args.p6: .* no such parameter; and more$"):
+        read(json.dumps({**PAD, "args": PAD["args"] | {f"p{i}": 0 for i in range(9)} | {"padding": 1}}).replace('"p8"', '"q"'))
+
+
+def test_what_was_written_once_does_not_hide_what_is_wrong_later(tmp_path: Path) -> None:
+    """Equal tensors of a file are checked once; one that only looks equal is checked for itself."""
+    path = tmp_path / "calls.jsonl"
+    wrong = [
+        with_(NORM, "args/outputMask", [1, 0, 1]),
+        with_(PAD, "args/padding", [2, 2, True, 1]),
+        with_(PAD, "args/self/shape", [2.0, 3, 4, 4]),
+    ]
+    path.write_text("\n".join([json.dumps(PAD), json.dumps(NORM), json.dumps({**POOL, "id": "q"}), *wrong]), encoding="utf-8")
+    with pytest.raises(FileError) as caught:
+        read_calls(path, book().kinds)
+    assert [problem.line for problem in caught.value.problems] == [4, 5, 6]
+
+
+def test_a_call_comes_back_as_it_was_written() -> None:
+    strided = {**TENSOR, "strides": [48, 16, 4, 1], "offset": 3, "storage_shape": [99], "range": [-1.0, 2.5]}
+    line = with_(PAD, "args/self", strided)
+    named = read(line)
+    assert to_plain(named.call) == json.loads(line)["args"]
+    assert named.call.args["self"] == TensorDesc((2, 3, 4, 4), "FLOAT", "ND", (48, 16, 4, 1), 3, (99,), (-1.0, 2.5))
+    assert read(json.dumps({**PAD, "args": to_plain(named.call)})) == named
+
+
+def test_what_may_be_left_out_and_what_is_kept() -> None:
+    named = read(json.dumps({**PAD, "status": 0, "note": ["x"]}))
+    assert named.extra == {"status": 0, "note": ["x"]} and read(json.dumps(PAD)).extra == {}
+    plain = read(with_(PAD, "args/self", {"shape": [], "dtype": "UNDEFINED"})).call.args["self"]
+    assert plain == TensorDesc((), "UNDEFINED", "ND")
+    assert read(with_(PAD, "args/padding", [])).call.args["padding"] == ()
+    assert read(with_(PAD, "args/padding", None)).call.args["padding"] is None
+
+
+def written(path: Path, lines: list[str]) -> Path:
+    text = "\n".join(lines) + "\n"
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["calls.jsonl", "calls.jsonl.gz"])
+def test_a_file_is_read_in_its_order(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path / name, ["", json.dumps(PAD), "   ", " " + json.dumps(POOL) + " ", json.dumps(NORM)])
+    assert [named.id for named in read_calls(path, book().kinds)] == ["a", "p", "n"]
+
+
+def test_an_id_with_colons_and_notes_of_any_form_are_no_keys() -> None:
+    named = read(json.dumps({**PAD, "id": '"a": "b"', "notes": [{"n": 1}, {"n": 1}]}))
+    assert named.id == '"a": "b"' and named.extra == {"notes": [{"n": 1}, {"n": 1}]}
+
+
+@pytest.mark.parametrize("name", ["calls.jsonl", "calls.jsonl.gz", "-"])
+def test_a_byte_order_mark_is_no_part_of_the_first_call(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"\ufeff{json.dumps(PAD)}\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    path = name if name == "-" else str(written(tmp_path / name, [text.strip()]))
+    assert [one.id for one in read_calls(path, book().kinds)] == ["a"]
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(PAD) + "\n{\n"))
+    with pytest.raises(FileError, match="^<stdin>:2: not JSON"):
+        read_calls("-", book().kinds)
+
+
+def test_all_bad_lines_at_once_with_their_numbers(tmp_path: Path) -> None:
+    path = written(tmp_path / "c.jsonl", [json.dumps(PAD), "{", json.dumps(PAD), "", with_(POOL, "product", "x")])
+    with pytest.raises(FileError) as caught:
+        read_calls(path, book().kinds)
+    lines = str(caught.value).splitlines()
+    assert [line.split(": ")[0] for line in lines] == [f"{path}:{n}" for n in (2, 3, 5)]
+    assert lines[1].endswith("the id 'a' stands on line 1 already; ids must differ")
+
+
+def test_a_flood_of_bad_lines_is_cut(tmp_path: Path) -> None:
+    with pytest.raises(FileError) as caught:
+        read_calls(written(tmp_path / "c.jsonl", ["{"] * 99), book().kinds)
+    assert len(caught.value.problems) == 51 and "50 bad lines; the rest was not read" in caught.value.problems[-1].text
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "torn.jsonl.gz").write_bytes(gzip.compress(json.dumps(PAD).encode() * 99)[:-20])
+    (tmp_path / "no.jsonl.gz").write_bytes(b"plain text")
+    damaged = bytearray(gzip.compress(json.dumps(PAD).encode() * 99))
+    damaged[20:30] = b"\xff" * 10
+    (tmp_path / "damaged.jsonl.gz").write_bytes(damaged)
+    (tmp_path / "latin.jsonl").write_bytes(b'{"id": "\xe9"}')
+    for name in ("torn.jsonl.gz", "no.jsonl.gz", "damaged.jsonl.gz", "latin.jsonl", "missing.jsonl", "."):
+        with pytest.raises(FileError, match="cannot be read: "):
+            read_calls(tmp_path / name, book().kinds)
+
+
+def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain, "MOST_REMEMBERED", 3)
+    lines = [with_({**PAD, "id": str(i)}, "args/self/shape", [i, 2, 3, 4]) for i in range(20)]
+    named = read_calls(written(tmp_path / "c.jsonl", lines), book().kinds)
+    assert [n.call.args["self"].shape[0] for n in named] == list(range(20))  # type: ignore[union-attr]

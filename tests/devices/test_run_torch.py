@@ -1,0 +1,396 @@
+"""opgen run: torch as a correct device, runs that are completed later, and what torch cannot do."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import opgen
+from opgen import devices
+from opgen.bundle.dtypes import numpy_dtype
+from opgen.bundle.ledger import Ledger
+from opgen.bundle.resultsfile import ResultsFile
+from opgen.cli.run import command
+from opgen.devices import BACKENDS, NoDevice, backend
+from opgen.devices.running import run
+from tests.support import device_sample as sample
+
+VALID = [name for name in sample.CALLS if name.split("-")[0] in ("pad", "pool", "norm", "conv")]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return sample.write(tmp_path_factory.mktemp("run") / "suite.h5")
+
+
+@pytest.fixture(scope="module")
+def bundle(path):
+    with opgen.open(path) as opened:
+        yield opened
+
+
+def fake(answers: dict[str, object] | None = None, stop_after: int | None = None):
+    """A backend that is right, or interrupted after some cases."""
+
+    def start(bundle, results, *, cases, device, timeout, progress):
+        for at, name in enumerate(cases):
+            if at == stop_after:
+                raise KeyboardInterrupt
+            case = bundle[name]
+            status = sample.status_of(case)
+            results.add(name, status, sample.right(case) if status == 0 and case.golden else {}, run_status=0)
+            progress(name)
+
+    return start
+
+
+def test_every_module_that_runs_bundles_is_a_backend():
+    asked = inspect.getfullargspec(devices.Run.__call__).kwonlyargs
+    runs = []
+    for path in Path(devices.__file__).parent.glob("*.py"):
+        for part in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(part, ast.FunctionDef) and part.name == "run" and [one.arg for one in part.args.kwonlyargs] == asked:
+                runs.append(path.stem)
+    assert sorted(runs) == sorted(BACKENDS)
+    with pytest.raises(NoDevice, match="did you mean 'torch'"):
+        backend("torhc")
+
+
+def test_a_backend_whose_package_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "opgen.devices.torch", raising=False)
+    monkeypatch.delitem(sys.modules, "opgen.devices._torchops", raising=False)
+    with pytest.raises(NoDevice, match=r"needs torch, which is not installed: pip install 'opgen\[torch\]'"):
+        backend("torch")
+
+
+def test_an_interrupted_run_is_completed(bundle, tmp_path):
+    results = tmp_path / "r.h5"
+    with pytest.raises(KeyboardInterrupt):
+        run(bundle, fake(stop_after=7), results)
+    assert opgen.diff(bundle, results).totals["missing"] == len(bundle) - 7
+    tally = run(bundle, fake(), results, resume=True)
+    assert tally["kept"] == 7
+    assert sum(tally.values()) == len(bundle)
+    assert opgen.diff(bundle, results).totals == {"mistrusted": 1, "passed": len(bundle) - 1}
+
+
+def test_interrupted_while_earlier_answers_are_taken_over_the_file_stays(bundle, tmp_path, monkeypatch):
+    results = tmp_path / "r.h5"
+    run(bundle, fake(), results, cases=list(bundle.ids[:4]))
+    before, calls, add = results.read_bytes(), [], Ledger.add
+
+    def third_is_too_much(*args):
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        calls.append(args)
+        add(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "add", third_is_too_much)
+        with pytest.raises(KeyboardInterrupt):
+            run(bundle, fake(), results, resume=True)
+    assert len(calls) == 2 and results.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [results]
+    assert run(bundle, fake(), results, resume=True)["kept"] == 4
+
+
+def test_a_request_to_end_keeps_what_was_answered(bundle, tmp_path):
+    def asked_to_end(bundle, results, *, cases, device, timeout, progress):
+        fake()(bundle, results, cases=cases[:5], device=device, timeout=timeout, progress=progress)
+        os.kill(os.getpid(), signal.SIGTERM)
+        fake()(bundle, results, cases=cases[5:], device=device, timeout=timeout, progress=progress)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        run(bundle, asked_to_end, tmp_path / "r.h5")
+    assert signal.getsignal(signal.SIGTERM) is before
+    with opgen.Results.open(tmp_path / "r.h5") as found:
+        assert [one.id for one in found if one.status is not None] == list(bundle.ids[:5])
+
+
+def test_a_run_in_a_thread_leaves_signals_alone(bundle, tmp_path):
+    with ThreadPoolExecutor(1) as pool:
+        assert sum(pool.submit(run, bundle, fake(), tmp_path / "r.h5").result().values()) == len(bundle)
+
+
+def test_resume_without_an_earlier_run_and_of_another_bundle(bundle, tmp_path):
+    assert run(bundle, fake(), tmp_path / "r.h5", resume=True, cases=["pad-FLOAT"])["ran"] == 1
+    with (
+        opgen.open(sample.write(tmp_path / "other.h5", {"pad-FLOAT": sample.pad()})) as other,
+        pytest.raises(opgen.BundleError, match="another bundle"),
+    ):
+        run(other, fake(), tmp_path / "r.h5", resume=True)
+
+
+@pytest.mark.parametrize("cases", [["pad-FLOAT"], None], ids=["some", "all"])
+def test_answers_of_another_device_are_not_gone_on_from(bundle, tmp_path, cases):
+    """Nor is anything rewritten where nothing is left to run."""
+    path, device = tmp_path / "r.h5", "mutant:border_missing"
+    run(bundle, backend(device), path, cases=cases)
+    before = path.read_bytes()
+    with pytest.raises(opgen.BundleError, match="results of mutant border_missing: cannot be resumed with mutant nothing"):
+        run(bundle, backend("mutant"), path, resume=True)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+    run(bundle, backend("mutant"), path, device="border_missing", resume=True)
+    with ResultsFile(path) as whole:
+        assert len(list(whole)) == len(bundle) and whole.header["device"] == "border_missing"
+
+
+def test_an_existing_file_is_not_overwritten(bundle, tmp_path):
+    (tmp_path / "r.h5").write_text("mine")
+    with pytest.raises(opgen.BundleError, match="exists already"):
+        run(bundle, fake(), tmp_path / "r.h5")
+    assert (tmp_path / "r.h5").read_text() == "mine"
+
+
+@pytest.mark.parametrize("answered", [0, 3])
+def test_a_backend_that_breaks_leaves_what_it_answered(bundle, tmp_path, answered):
+    def breaks(bundle, results, *, cases, **rest):
+        fake()(bundle, results, cases=cases[:answered], **rest)
+        raise NoDevice("here", "gone")
+
+    with pytest.raises(NoDevice):
+        run(bundle, breaks, tmp_path / "r.h5")
+    assert [path.name for path in tmp_path.iterdir()] == ["r.h5"] * bool(answered)
+    assert run(bundle, fake(), tmp_path / "r.h5", resume=True)["kept"] == answered
+
+
+# with torch -----------------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def answered(bundle, tmp_path_factory):
+    pytest.importorskip("torch")
+    path = tmp_path_factory.mktemp("torch") / "r.h5"
+    run(bundle, backend("torch"), path, device="cpu")
+    return path
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_torch_passes_valid_cases(bundle, answered, name):
+    verdict = opgen.diff(bundle, answered, cases=[name])[name]
+    assert verdict.verdict == ("mistrusted" if name == "conv-nothing" else "passed"), verdict.detail
+
+
+def test_torch_skips_the_rest_and_says_so(bundle, answered):
+    report = opgen.diff(bundle, answered)
+    skipped = {verdict.case for verdict in report if verdict.verdict == "skipped"}
+    assert skipped == set(bundle.ids) - set(VALID)
+    assert all(report[name].detail == "torch runs valid calls only" for name in skipped)
+    assert any("torch runs valid calls only" in note for note in report.notes)
+    assert report.origin["device"]["backend"] == "torch"
+
+
+def test_an_output_that_no_compute_mode_rounds_comes_from_inputs_as_they_are(tmp_path):
+    pytest.importorskip("torch")
+    from opgen.devices.torch import TorchDevice
+
+    fine, call = 1 + 2.0**-14, sample.CALLS["conv-hf32"]  # HFLOAT32 has 11 bits, and sums of 60 such numbers are exact
+    given = {name: np.full(call["args"][name]["shape"], fine, dtype=np.float32) for name in ("gradOutput", "input", "weight")}
+    with opgen.open(sample.write(tmp_path / "fine.h5", {"fine": call}, given={"fine": given})) as bundle:
+        found = TorchDevice("cpu").outputs(bundle["fine"])
+    assert found["gradBias"].tolist() == [60 * fine] * 4
+    assert found["gradInput"].max() == 4 * 3 * 3  # of ones: the rest is rounded away
+
+
+def test_torch_is_told_not_to_round_on_its_own():
+    torch = pytest.importorskip("torch")
+    from opgen.devices.torch import TorchDevice
+
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    wanted = {
+        (matmul, "allow_tf32"): False, (matmul, "allow_fp16_reduced_precision_reduction"): False,
+        (matmul, "allow_bf16_reduced_precision_reduction"): False, (cudnn, "allow_tf32"): False,
+        (cudnn, "benchmark"): False, (cudnn, "deterministic"): True,
+    }  # fmt: skip
+    for (place, switch), on in wanted.items():
+        setattr(place, switch, not on)
+    TorchDevice("cpu")
+    assert {(place, switch): getattr(place, switch) for place, switch in wanted} == wanted
+
+
+def test_torch_agrees_with_itself(bundle, answered, tmp_path):
+    run(bundle, backend("torch"), tmp_path / "again.h5", device="cpu")
+    assert not any("other bits" in note for note in opgen.diff(bundle, answered, again=[tmp_path / "again.h5"]).notes)
+
+
+def test_an_operator_without_an_adapter_is_skipped(bundle, tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    from opgen.devices import torch as module
+
+    monkeypatch.setattr(module, "ADAPTERS", {})
+    run(bundle, backend("torch"), tmp_path / "r.h5", cases=["pad-FLOAT"])
+    verdict = opgen.diff(bundle, tmp_path / "r.h5", cases=["pad-FLOAT"])["pad-FLOAT"]
+    assert (verdict.verdict, verdict.detail) == ("skipped", "no torch operator is known for aclnnReflectionPad2dBackward")
+
+
+def test_a_damaged_bundle_is_not_the_devices_fault(path, tmp_path):
+    pytest.importorskip("torch")
+    raw, spoilt = bytearray(path.read_bytes()), tmp_path / "spoilt.h5"
+    with opgen.open(path) as whole:
+        row = next(row for row in whole.tables["tensors"] if row["position"] >= 0 and row["elements"] and row["role"] == 0)
+        dtype, start, _ = whole.data.types[int(row["dtype"])]
+        name = whole.ids[int(row["case"])]
+    raw[start + int(row["position"]) * dtype.itemsize] ^= 1
+    spoilt.write_bytes(bytes(raw))
+    with opgen.open(spoilt) as bundle, pytest.raises(opgen.BundleError, match=f"damaged: {name}: .* does not match its digest"):
+        run(bundle, backend("torch"), tmp_path / "r.h5", cases=[name])
+
+
+def test_what_torch_refuses_is_its_answer(bundle, tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    from opgen.devices import torch as module
+
+    def refuses(tensors, args, wanted):
+        raise RuntimeError("not today\nnor tomorrow")
+
+    monkeypatch.setattr(module, "ADAPTERS", {"aclnnReflectionPad2dBackward": refuses})
+    run(bundle, backend("torch"), tmp_path / "r.h5", cases=["pad-FLOAT"])
+    verdict = opgen.diff(bundle, tmp_path / "r.h5", cases=["pad-FLOAT"])["pad-FLOAT"]
+    assert verdict.verdict == "failed"
+    assert "RuntimeError: not today" in verdict.detail
+
+
+def test_views_that_say_nothing_of_their_storage(tmp_path):
+    pytest.importorskip("torch")
+    layouts = {
+        "far": {"strides": [1000, 56, 8, 1]}, "backwards": {"strides": [168, 56, 8, -1], "offset": 7}, "later": {"offset": 9},
+        "again": {"strides": [0, 56, 8, 1]}, "room": {"storage_shape": [400]},
+    }  # fmt: skip
+    calls = {name: sample.pad(gradOutput=sample.tensor([2, 3, 7, 8], **layout)) for name, layout in layouts.items()}
+    with opgen.open(sample.write(tmp_path / "views.h5", calls)) as bundle:
+        run(bundle, backend("torch"), tmp_path / "r.h5", cases=list(calls))
+        run(bundle, backend("mutant:nothing"), tmp_path / "m.h5", cases=list(calls), device="nothing")
+        found = {name: opgen.diff(bundle, tmp_path / "r.h5")[name] for name in calls}
+        assert {one.verdict for one in opgen.diff(bundle, tmp_path / "m.h5").verdicts} == {"passed"}
+    assert {name: one.verdict for name, one in found.items()} == dict.fromkeys(calls, "passed") | {"backwards": "skipped"}
+    assert found["backwards"].detail == "torch has no negative strides"
+
+
+@pytest.mark.parametrize("device", ["npu:0", "warp", "cuda:99"])
+def test_absent_devices_are_one_message(path, tmp_path, device):
+    pytest.importorskip("torch")
+    with opgen.open(path) as bundle, pytest.raises(NoDevice, match=f"--device {device}: "):
+        run(bundle, backend("torch"), tmp_path / "r.h5", device=device)
+    assert not (tmp_path / "r.h5").exists()
+
+
+@pytest.mark.parametrize(
+    ("case", "hf32", "mode"),
+    [
+        ("pool-plain", False, "must_keep_origin_dtype"),
+        ("pool-mode2", False, "allow_fp32_to_fp16"),
+        ("conv-mode1", True, "allow_fp32_to_fp16"),
+        ("conv-half-mode2", False, "allow_fp32_to_fp16"),
+        ("conv-hf32", True, "must_keep_origin_dtype"),
+        ("pool-bf16", False, "must_keep_origin_dtype"),
+    ],
+)
+def test_an_npu_gets_the_switches_of_the_cube_mode_and_the_inputs_as_they_are(tmp_path, monkeypatch, case, hf32, mode):
+    """A stand-in whose kernels are those of the CPU: what is seen is what would be handed over."""
+    torch = pytest.importorskip("torch")
+    from opgen.devices import torch as module
+
+    calls = {**sample.CALLS, "conv-half-mode2": sample.convolution(mode=2), "conv-mode1": sample.convolution(mode=1),
+             "pool-mode2": sample.pool(cubeMathType=2)}  # fmt: skip
+    options: dict[str, object] = {}
+    npu = SimpleNamespace(
+        config=SimpleNamespace(), conv=SimpleNamespace(), aclnn=SimpleNamespace(), set_option=options.update,
+        set_compile_mode=lambda **modes: options.update(modes), get_device_name=lambda device: "stand-in",
+    )  # fmt: skip
+    monkeypatch.setattr(torch, "npu", npu, raising=False)
+    seen: dict[str, object] = {}
+
+    def adapter(tensors, args, wanted):
+        seen.update({name: value for name, value in tensors.items() if value is not None})
+        return {name: torch.zeros(args[name]["shape"], dtype=seen["gradOutput"].dtype) for name in wanted}
+
+    monkeypatch.setattr(module, "ADAPTERS", dict.fromkeys(module.ADAPTERS, adapter))
+    opened = module.TorchDevice("cpu")
+    opened.npu = True
+    with opgen.open(sample.write(tmp_path / "one.h5", {case: calls[case]})) as bundle:
+        view = bundle[case]
+        answer = opened.answer(view)
+        assert answer["run_status"] == 0 and (npu.conv.allow_hf32, npu.aclnn.allow_hf32) == (hf32, hf32)
+        assert options == {"jit_compile": False, "ACL_PRECISION_MODE": mode} and npu.config.allow_internal_format is False
+        for name, value in view.inputs.items():
+            assert seen[name].dtype == module._NATIVE[view.call["args"][name]["dtype"]]
+            assert np.array_equal(seen[name].double().numpy(), value.astype(np.float64))
+        for name, array in answer["outputs"].items():
+            assert array.dtype == numpy_dtype(view.call["args"][name]["dtype"]) and array.shape == view.golden[name].shape
+
+
+@pytest.mark.parametrize("mode", range(4))
+def test_an_npu_is_not_asked_for_a_mode_that_its_torch_has_not(tmp_path, mode):
+    """torch_npu forbids HFLOAT32 in poolings, whatever its switches say."""
+    pytest.importorskip("torch")
+    from opgen.devices.torch import TorchDevice
+
+    opened = TorchDevice("cpu")
+    opened.npu = True
+    calls = {"pool": sample.pool(cubeMathType=mode), "conv": sample.convolution("FLOAT", mode=mode)}
+    with opgen.open(sample.write(tmp_path / "modes.h5", calls)) as bundle:
+        assert bool(opened.skips(bundle["pool"])) == (mode in (1, 3)) and not opened.skips(bundle["conv"])
+
+
+@pytest.mark.parametrize("padding", [[0, 2, 2, 0], [2, 0, 0, 2], [1, 1, 1, 1]])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_uneven_padding_is_laid_around(padding, transposed):
+    """Against the operator on an input that has its padding inside, where torch knows one padding only."""
+    torch = pytest.importorskip("torch")
+    from opgen.devices._torchops import convolution
+
+    torch.manual_seed(0)
+    top, bottom, left, right = padding
+    source, weight = torch.randn(2, 3, 6, 7, dtype=torch.float64), torch.randn(3, 3, 3, 2, dtype=torch.float64)
+    args = {
+        "padding": padding,
+        "stride": [1, 1],
+        "dilation": [1, 1],
+        "outputPadding": [0, 0],
+        "transposed": transposed,
+        "groups": 1,
+        "biasSizes": [3],
+    }
+    source.requires_grad_()
+    weight.requires_grad_()
+    if transposed:
+        whole = torch.nn.functional.conv_transpose2d(source, weight)
+        out = whole[:, :, top : whole.shape[2] - bottom, left : whole.shape[3] - right]
+    else:
+        out = torch.nn.functional.conv2d(torch.nn.functional.pad(source, (left, right, top, bottom)), weight)
+    grad = torch.randn_like(out)
+    expected = torch.autograd.grad(out, (source, weight), grad)
+    with torch.no_grad():
+        tensors = {"gradOutput": grad, "input": source.detach(), "weight": weight.detach()}
+        found = convolution(tensors, args, frozenset(("gradInput", "gradWeight", "gradBias")))
+    for mine, theirs in zip((found["gradInput"], found["gradWeight"]), expected, strict=True):
+        assert mine.shape == theirs.shape
+        assert np.allclose(mine, theirs)
+    assert np.allclose(found["gradBias"], grad.sum((0, 2, 3)))
+
+
+def test_command(path, tmp_path):
+    pytest.importorskip("torch")
+    results = str(tmp_path / "r.h5")
+    result = CliRunner().invoke(command, [str(path), "--backend", "torch", "--case", "pad-*", "-o", results])
+    assert result.exit_code == 0, result.output
+    assert "5 ran" in result.output
+    again = CliRunner().invoke(command, [str(path), "--backend", "torch", "-o", results, "--resume"])
+    assert again.exit_code == 0 and "5 kept, 18 ran, 6 skipped" in again.output
+
+
+def test_protocol_of_backends():
+    for name in ("torch", "aclnn"):
+        if name == "torch":
+            pytest.importorskip("torch")
+        assert callable(devices.backend(name))

@@ -1,0 +1,218 @@
+"""Bundles: the same bytes every time, and goldens that are what the definition says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import opgen
+from opgen.bundle.case import CaseView
+from opgen.bundle.reader import Bundle
+from opgen.generation import engine, storage
+from opgen.numerics.recipes import RECIPES
+from opgen.suite import batch
+from tests.support.blas import environments
+from tests.support.suites import PAGES, page, plan, suite
+
+SCRIPT = """
+import sys
+from opgen.generation import engine
+from tests.support.suites import suite
+made = suite({name!r}, "smoke")
+print(engine.write(made, sys.argv[1], {{"seed": 0}}, workers={workers}))
+"""
+
+
+def written(path: Path, name: str, workers: int = 1, **environment: str) -> bytes:
+    """The bytes of a smoke bundle that another process writes."""
+    run = [sys.executable, "-c", SCRIPT.format(name=name, workers=workers), str(path)]
+    subprocess.run(run, check=True, env={**os.environ, **environment}, cwd=Path(__file__).parents[2], capture_output=True)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
+    path = Path(tmp_path_factory.mktemp("reference")) / "suite.h5"
+    name = "convolution_backward.atlas"
+    engine.write(suite(name, "smoke"), path, {"seed": 0})
+    return name, path.read_bytes()
+
+
+def test_two_workers_write_the_same_bytes(reference: tuple[str, bytes], tmp_path: Path) -> None:
+    name, bytes_ = reference
+    assert written(tmp_path / "suite.h5", name, workers=2) == bytes_
+
+
+@pytest.mark.parametrize("environment", environments(), ids=str)
+def test_blas_changes_no_bit(reference: tuple[str, bytes], tmp_path: Path, environment: dict[str, str]) -> None:
+    name, bytes_ = reference
+    assert written(tmp_path / "suite.h5", name, **environment) == bytes_
+
+
+@pytest.mark.parametrize(("elements", "cases"), [(1, 1), (1 << 20, 512)])
+def test_the_size_of_batches_changes_no_bit(
+    reference: tuple[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elements: int, cases: int
+) -> None:
+    from opgen.suite.suite import plan_suite
+
+    name, bytes_ = reference
+    monkeypatch.setattr(batch, "BATCH_ELEMENTS", elements)
+    monkeypatch.setattr(batch, "BATCH_CASES", cases)
+    made = plan_suite([(page(name), plan(page(name).op))], "smoke")
+    assert len(made.batches) != len(suite(name, "smoke").batches) or elements > 1
+    values = {}
+    for which, one in (("here", made), ("there", suite(name, "smoke"))):
+        engine.write(one, tmp_path / f"{which}.h5", {"seed": 0})
+        with opgen.open(tmp_path / f"{which}.h5") as bundle:
+            arrays = ((case.id, key, array) for case in bundle for key, array in (*case.golden.items(), *case.inputs.items()))
+            values[which] = {(one, key): array.tobytes() for one, key, array in arrays}
+    assert values["here"] == values["there"]
+
+
+def test_another_seed_draws_other_data(reference: tuple[str, bytes], tmp_path: Path) -> None:
+    name, bytes_ = reference
+    engine.write(suite(name, "smoke"), tmp_path / "other.h5", {"seed": 0}, seed=1)
+    assert (tmp_path / "other.h5").read_bytes() != bytes_
+
+
+# goldens --------------------------------------------------------------------------------------------------------------
+def reflection(call: dict, inputs: dict) -> np.ndarray:
+    """By the definition: every element of the gradient goes back to where it was copied from."""
+    left, right, top, bottom = call["args"]["padding"]
+    shape = call["args"]["self"]["shape"]
+    grad = inputs["gradOutput"].astype(np.complex128 if np.iscomplexobj(inputs["gradOutput"]) else np.float64)
+    result = np.zeros(shape, grad.dtype)
+
+    def source(place: int, extent: int) -> int:
+        place = abs(place)
+        return place if place < extent else 2 * (extent - 1) - place
+
+    for i in range(grad.shape[-2]):
+        for j in range(grad.shape[-1]):
+            result[..., source(i - top, shape[-2]), source(j - left, shape[-1])] += grad[..., i, j]
+    return result
+
+
+def pooling(call: dict, inputs: dict) -> np.ndarray:
+    """By the definition: every window shares its gradient out over what it covers."""
+    args = call["args"]
+    shape = args["self"]["shape"]
+    grad = inputs["gradOutput"].astype(np.float64)
+
+    def two(values: list[int]) -> list[int]:
+        return values * 2 if len(values) == 1 else values
+
+    kernel, padding = two(args["kernelSize"]), two(args["padding"])
+    stride = two(args["stride"]) or kernel
+    result = np.zeros(shape)
+    for i in range(grad.shape[-2]):
+        for j in range(grad.shape[-1]):
+            start = [o * s - p for o, s, p in zip((i, j), stride, padding, strict=True)]
+            end = [min(a + k, n + p) for a, k, n, p in zip(start, kernel, shape[-2:], padding, strict=True)]
+            inside = [(max(a, 0), min(b, n)) for a, b, n in zip(start, end, shape[-2:], strict=True)]
+            counted = (end[0] - start[0]) * (end[1] - start[1]) if args["countIncludePad"] else np.prod([b - a for a, b in inside])
+            (top, bottom), (left, right) = inside
+            result[..., top:bottom, left:right] += (grad[..., i, j] / (args["divisorOverride"] or counted))[..., None, None]
+    return result
+
+
+TWINS = {"reflection_pad2d_backward": reflection, "avg_pool2d_backward": pooling}
+
+
+@pytest.fixture(scope="module", params=sorted(TWINS))
+def bundle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
+    path = Path(tmp_path_factory.mktemp("goldens")) / "suite.h5"
+    engine.write(suite(request.param), path, {"seed": 0})
+    with opgen.open(path) as opened:
+        yield TWINS[request.param], opened
+
+
+def test_goldens_are_what_the_definition_says(bundle) -> None:
+    twin, cases = bundle
+    compared = 0
+    for case in cases:
+        exact = case.inputs and case.compute == case.call["args"]["gradOutput"]["dtype"]
+        if exact and case.inputs["gradOutput"].size < 5000 and case.recipe not in ("nonfinite", "overflow"):
+            golden, wanted = case.golden["gradInput"], twin(case.call, case.inputs)
+            size = np.abs(wanted).max(initial=1e-300)
+            wide = 1e-6 if golden.dtype == np.float32 else 1e-12
+            assert np.abs(golden - wanted).max(initial=0) <= wide * size, case.id
+            compared += 1
+    assert compared > 30
+
+
+def test_a_wrong_golden_fails(bundle) -> None:
+    twin, cases = bundle
+    case = next(case for case in cases if case.inputs and case.recipe == "integers" and len(case.call["args"]["self"]["shape"]) == 4
+                and case.call["args"]["self"]["shape"][2] > 2 and case.compute == case.call["args"]["gradOutput"]["dtype"])  # fmt: skip
+    wrong = {key: np.roll(value, 1, axis=-1) for key, value in case.inputs.items()}
+    assert np.abs(case.golden["gradInput"] - twin(case.call, wrong)).max() > 1e-3 * np.abs(case.golden["gradInput"]).max()
+
+
+def pinned(cases: Bundle, name: str) -> list[CaseView]:
+    """A pinned call of the plan, with its data, of several products."""
+    found = [case for case in cases if case.intent.startswith(f"{name}:")]
+    assert len({case.product for case in found}) > 2 and all(case.inputs for case in found)
+    return found
+
+
+@pytest.mark.parametrize("bundle", ["reflection_pad2d_backward"], indirect=True)
+def test_given_data_are_what_is_stored(bundle) -> None:
+    _, cases = bundle
+    for case in pinned(cases, "nine-by-padding-two"):
+        assert case.inputs["gradOutput"][0, 0].tolist() == [8, 7, 6, 7, 8, 7, 6]
+        assert case.golden["gradInput"][0].tolist() == [[0, 6, 8], [18, 36, 30], [24, 42, 32]]
+    for case in pinned(cases, "ones-of-seven"):
+        assert case.golden["gradInput"][0, 0].tolist() == [1, 2, 1, 2, 1]
+
+
+@pytest.mark.parametrize("bundle", ["avg_pool2d_backward"], indirect=True)
+def test_the_printed_example_of_pooling(bundle) -> None:
+    _, cases = bundle
+    for case in pinned(cases, "printed-example"):
+        assert (case.inputs["gradOutput"] == 1).all() and (case.golden["gradInput"] == 1 / 16).all()
+
+
+def test_every_view_is_stored_with_a_gap_wherever_no_element_lies(bundle) -> None:
+    _, cases = bundle
+    apart = 0
+    for case in cases:
+        views = [(name, desc) for name, desc in case.call["args"].items() if name in case.inputs and desc["strides"]]
+        for name, desc in views:
+            axes = zip(np.indices(desc["shape"]), desc["strides"], strict=True)
+            places = desc["offset"] + sum(index * stride for index, stride in axes)
+            held, between = case.storage[name].astype(np.complex128), np.ones(case.storage[name].size, dtype=bool)
+            between[places] = False
+            assert np.array_equal(held[places], case.inputs[name].astype(np.complex128), equal_nan=True), (case.id, name)
+            assert (held[between] == storage.GAP).all(), (case.id, name)
+            apart += bool(between.any())
+    assert apart > 40
+
+
+@pytest.mark.parametrize("name", ["convolution_backward.ascend910b", "group_norm_backward"])
+def test_goldens_agree_with_torch(name: str, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    from tests.golden.torch_reference import reference
+
+    engine.write(suite(name, "smoke"), tmp_path / "suite.h5", {"seed": 0})
+    compared = 0
+    with opgen.open(tmp_path / "suite.h5") as bundle:
+        for case in bundle:
+            plain = case.inputs and case.compute in ("FLOAT", next(iter(case.call["args"].values()))["dtype"])
+            if not plain or case.recipe in ("nonfinite", "overflow") or case.expect.bucket != "valid":
+                continue
+            for output, wanted in reference(torch, case).items():
+                golden = case.golden[output].astype(np.float64)
+                assert np.abs(golden - wanted).max(initial=0) <= 1e-6 * max(np.abs(wanted).max(initial=0), 1e-30), (case.id, output)
+                compared += 1
+    assert compared > 5
+
+
+def test_recipes_of_the_plans_are_known() -> None:
+    for name in PAGES:
+        assert {case.recipe for case in suite(name).cases} <= {"", *RECIPES}

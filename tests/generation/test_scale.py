@@ -1,0 +1,119 @@
+"""Memory that does not grow with the suite, and workers that come to grief."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import time
+from itertools import count
+from multiprocessing import active_children, get_context
+from pathlib import Path
+from tempfile import TemporaryFile
+
+import pytest
+
+import opgen
+from opgen.bundle.blocks import Blocks
+from opgen.bundle.claim import partial
+from opgen.bundle.dtypes import BundleError
+from opgen.generation import computing, engine, processes
+
+pytestmark = pytest.mark.usefixtures("small_steps")
+MEASURE = """
+import resource, sys
+from opgen.generation import engine
+from tests.bench._calls import mixed
+from tests.bench.suite import enumerated
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+engine.write(enumerated(mixed(40)), sys.argv[1], {}, force=True)
+before = peak()
+engine.write(enumerated(mixed(int(sys.argv[2]), 20)), sys.argv[1], {}, force=True)
+print(peak() - before)
+"""
+
+
+def peak(path: Path, cases: int) -> float:
+    """Megabytes of memory that a suite takes beyond those of a small one."""
+    root = str(Path(opgen.__file__).parents[1])
+    command = [sys.executable, "-c", MEASURE, str(path), str(cases)]
+    found = subprocess.run(command, cwd=root, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, check=True)
+    return float(found.stdout)
+
+
+def test_thirty_thousand_cases_take_little_memory(tmp_path: Path) -> None:
+    assert peak(tmp_path / "many.h5", 30_000) < 300
+    assert (tmp_path / "many.h5").stat().st_size > 300e6
+
+
+def test_memory_is_that_of_the_tables_not_of_the_data(tmp_path: Path) -> None:
+    assert peak(tmp_path / "some.h5", 6_000) < 60
+    assert (tmp_path / "some.h5").stat().st_size > 60e6
+
+
+def test_what_a_worker_raises_is_raised_here_and_no_worker_stays(
+    small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right, bad = computing.compute, small_suite.batches[150]
+
+    def wrong(batches: list[engine.Batch], seed: int) -> list[engine.Arrays]:
+        if any(batch is bad for batch in batches):
+            raise BundleError("nobody can compute this")
+        return right(batches, seed)
+
+    monkeypatch.setattr(computing, "compute", wrong)
+    with pytest.raises(BundleError, match=r"^nobody can compute this(\n.*with --resume goes on from it)?$"):
+        engine.write(small_suite, tmp_path / "suite.h5", {}, workers=2)
+    assert active_children() == []
+    assert not (tmp_path / "suite.h5").exists()
+
+
+def test_a_full_disk_is_one_message(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Blocks, "write_all", full)
+    for workers in (1, 2):
+        with pytest.raises(BundleError, match=r"suite\.h5(\.partial)?: cannot write: No space left on device$"):
+            engine.write(small_suite, tmp_path / "suite.h5", {}, workers=workers)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_worker_whose_writer_is_gone_before_it_begins_ends() -> None:
+    """Killed between the two, a writer leaves a worker with another parent, that would hold its files for ever."""
+
+    def orphan() -> None:
+        here, there = get_context("fork").Pipe(duplex=False)
+        with TemporaryFile() as shared, TemporaryFile() as file:
+            processes._serve(there, file, time.sleep, [60], shared.fileno(), os.getpid())
+        here.close()
+
+    worker = get_context("fork").Process(target=orphan)
+    worker.start()
+    worker.join(30)
+    assert worker.exitcode == processes.ORPHANED
+
+
+def test_a_worker_that_is_killed_is_one_message(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right, here, begun = computing.compute, os.getpid(), count(1)
+
+    def dying(batches: list[engine.Batch], seed: int) -> list[engine.Arrays]:
+        if os.getpid() == here:
+            time.sleep(0.1)  # leaves something to the other, however busy the machine is
+        elif next(begun) == 2:
+            os._exit(9)
+        return right(batches, seed)
+
+    monkeypatch.setattr(computing, "compute", dying)
+    with pytest.raises(BundleError, match="a worker process was killed, perhaps for want of memory; try fewer --workers"):
+        engine.write(small_suite, tmp_path / "suite.h5", {}, workers=2)
+    assert active_children() == []
+    monkeypatch.setattr(computing, "compute", right)
+    engine.write(small_suite, tmp_path / "other.h5", {})
+    if partial(tmp_path / "suite.h5").exists():
+        engine.write(small_suite, tmp_path / "suite.h5", {}, workers=2, resume=True)
+        assert (tmp_path / "suite.h5").read_bytes() == (tmp_path / "other.h5").read_bytes()

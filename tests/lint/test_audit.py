@@ -1,0 +1,267 @@
+"""Specs against pages that changed."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from opgen.cli import main
+from opgen.lint.audit import (  # fmt: skip
+    BOM,
+    Finding,
+    audit,
+    digest_block,
+    facts_by_line,
+    is_text_of,
+    line_digest,
+    read_page,
+    rules_in,
+    rules_of,
+    touched,
+)
+from opgen.lock.lockfile import Entry, expectation_text
+from opgen.model import Break, Call, Case, Expectation, FileError
+from opgen.spec import specfile
+from opgen.spec.book import book
+from opgen.spec.spec import Spec
+from opgen.suite.enumeration.aims import Aim, Aims, told
+from opgen.suite.suite import Suite
+
+LINES = ["title", "Atlas A", "x: a tensor of FLOAT", "k: an array", "k must not be larger than x", "end"]
+TEXT = """
+api: aclnnOne
+page:
+  file: one.txt
+  sha256: {sha256}
+  lines: |
+{block}
+products: {{ascend910: 2}}
+parameters:
+  x: {{kind: tensor, at: 3, dtype: [FLOAT], shape: {{1: [N]}}}}
+  k: {{kind: int_array, at: 4, length: [1], items: [kN]}}
+rules:
+  fits: {{at: [5, 4], require: kN <= N}}
+returns:
+  unstated: [product, x.dtype, x.rank, k.length, fits]
+  assumed: [x.null, k.null]
+"""
+
+
+@pytest.fixture
+def one() -> Spec:
+    digest = sha256("\n".join(LINES).encode()).hexdigest()
+    return specfile.loads(TEXT.format(block=digest_block(LINES, [2, 3, 4, 5], 2), sha256=digest), "one", "one.yaml")
+
+
+def findings(spec: Spec, folder: Path, lines: list[str]) -> dict[int | None, tuple[str, int | None]]:
+    (folder / "one.txt").write_text("\n".join(lines), encoding="utf-8")
+    return {finding.line: (finding.state, finding.moved_to) for finding in audit(spec, folder)}
+
+
+DIFFERS = {None: ("differs", None)}
+
+
+def test_facts_stand_on_their_lines(one: Spec) -> None:
+    assert facts_by_line(one) == {
+        2: ["product", "product ascend910"], 3: ["x.null", "x.dtype", "x.rank", "x"], 4: ["k.null", "k.length", "fits", "k"], 5: ["fits"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda lines: lines, {}),
+        (lambda lines: [*lines, ""], {}),
+        (lambda lines: [*lines, "x must not be empty"], DIFFERS),
+        (lambda lines: ["another title", *lines[1:]], DIFFERS),
+        (lambda lines: [f"  {line}\t" for line in lines], DIFFERS),
+        (lambda lines: [*lines[:2], "x: a tensor of FLOAT16", *lines[3:]], {3: ("changed", None), **DIFFERS}),
+        (lambda lines: ["", *lines], {2: ("moved", 3), 3: ("moved", 4), 4: ("moved", 5), 5: ("moved", 6), **DIFFERS}),
+        (lambda lines: [*lines[:3], *lines[4:]], {4: ("vanished", None), 5: ("moved", 4), **DIFFERS}),
+        (lambda lines: [*lines[:2], *lines[4:]], {3: ("vanished", None), 4: ("vanished", None), 5: ("moved", 3), **DIFFERS}),
+        (lambda lines: ["", *lines[:3], "k: two arrays", *lines[4:]],
+         {2: ("moved", 3), 3: ("moved", 4), 4: ("changed", None), 5: ("moved", 6), **DIFFERS}),
+        (lambda lines: lines[:4], {5: ("vanished", None), **DIFFERS}),
+        (lambda lines: [], {2: ("vanished", None), 3: ("vanished", None), 4: ("vanished", None), 5: ("vanished", None), **DIFFERS}),
+    ],
+    ids=["same", "ended", "appended", "uncited", "blanks", "changed", "moved", "one deleted", "two deleted", "moved and changed",
+         "shorter", "empty"],
+)
+def test_what_changed_is_found(one: Spec, tmp_path: Path, change, expected) -> None:  # type: ignore[no-untyped-def]
+    assert findings(one, tmp_path, change(LINES)) == expected
+
+
+def test_a_repeated_line_moves_as_its_neighbours_do(one: Spec, tmp_path: Path) -> None:
+    """Of lines that read alike, the one is meant that went the way of the nearest line that stands alone."""
+    assert findings(one, tmp_path, [LINES[4], "new", *LINES]) == {
+        2: ("moved", 4), 3: ("moved", 5), 4: ("moved", 6), 5: ("moved", 7), **DIFFERS,
+    }  # fmt: skip
+
+
+def other_forms(content: bytes) -> dict[str, bytes]:
+    """The same text, as editors and version control leave it."""
+    windows = content.replace(b"\n", b"\r\n")
+    return {"as it is": content, "CRLF": windows, "BOM": BOM + content, "both": BOM + windows, "ended": content + b"\n"}
+
+
+def test_another_form_of_the_same_text_is_no_finding() -> None:
+    forms = other_forms("\n".join(LINES).encode())
+    for kept in forms.values():
+        for now in (*forms.values(), forms["CRLF"] + b"\r"):
+            assert is_text_of(now, sha256(kept).hexdigest())
+        assert not is_text_of(kept.replace(b"title", b"tilte"), sha256(kept).hexdigest())
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(one: Spec, tmp_path: Path) -> None:
+    for form in other_forms("\n".join(LINES).encode()).values():
+        (tmp_path / "one.txt").write_bytes(form)
+        assert read_page(one, tmp_path)[0][0].strip() == "title" and audit(one, tmp_path) == []
+
+
+def test_a_finding_names_the_facts(one: Spec, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("\n".join([*LINES[:4], "k may be anything"]), encoding="utf-8")
+    found, differs = audit(one, tmp_path)
+    assert (differs.line, differs.state, differs.facts) == (None, "differs", ())
+    assert (found.spec, found.line, found.facts) == ("one", 5, ("fits",))
+
+
+def test_a_missing_page_is_a_message(one: Spec, tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="one.txt: cannot be read: No such file"):
+        read_page(one, tmp_path)
+
+
+@pytest.mark.parametrize("found", [[], [Finding("reflection_pad2d_backward", 20, "changed", None, ("gradOutput",))]], ids=["same", "other"])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--plan", "smok"), "no such tier or file (did you mean 'smoke'?)"),
+        (("--lock", "aclnnReflectionPad2dBackward.txt"), "is no lock of this version"),
+        (("--plan", "smoke", "--lock", "aclnnReflectionPad2dBackward.txt"), "--plan and --lock: only one of them can be meant"),
+    ],
+)
+def test_what_names_the_cases_is_looked_at_although_no_page_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: list[Finding], options: tuple[str, ...], said: str
+) -> None:
+    """So that a wrong name is not found on the day on which a page changes."""
+    (tmp_path / "aclnnReflectionPad2dBackward.txt").write_text("title", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("opgen.lint.audit.audit", lambda *_: found)
+    result = CliRunner().invoke(main, ["audit", "reflection_pad2d_backward", "--pages", ".", *options])
+    assert (result.exit_code, result.stdout) == (2, "") and said in result.stderr
+
+
+@pytest.mark.parametrize("encoding", ["gb18030", "utf-16"])
+def test_a_page_in_another_encoding_is_a_message_and_gives_no_digests(tmp_path: Path, encoding: str) -> None:
+    """Read as UTF-8, every line of it would have changed, and its digests would be those of no text."""
+    for spec in book().specs:
+        if spec.page is not None:
+            (tmp_path / spec.page.file).write_text("title\n\u586b\u5145\n", encoding=encoding)
+    for more in ((), ("--digests",)):
+        result = CliRunner().invoke(main, ["audit", "reflection_pad2d_backward", "--pages", str(tmp_path), *more])
+        line = 2 if encoding == "gb18030" else 1
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"aclnnReflectionPad2dBackward.txt:{line}: is not UTF-8" in result.stderr
+
+
+def test_digests_ignore_blanks_around_a_line() -> None:
+    assert line_digest(" x \r") == line_digest("x") != line_digest("y")
+    assert len(line_digest("")) == 12
+
+
+def test_the_block_holds_what_a_spec_needs(one: Spec) -> None:
+    assert one.page is not None
+    assert one.page.lines == {n: line_digest(LINES[n - 1]) for n in (2, 3, 4, 5)}
+    assert digest_block(LINES, [2, 99]).split() == ["2", line_digest(LINES[1])]
+
+
+def test_every_shipped_spec_has_a_digest_for_each_line_that_a_fact_cites() -> None:
+    for spec in book().specs:
+        assert spec.page is None or list(spec.page.lines) == list(facts_by_line(spec))
+
+
+def a_suite(*cases: tuple[str, Aims, tuple[str, ...], str], product: str = "ascend910") -> Suite:
+    """Of cases (name, aims, the rules that it breaks, compute dtype)."""
+    made = Suite()
+    for name, aims, broken, compute in cases:
+        page = Expectation((0,), "valid", tuple(Break(rule, None, None, "") for rule in broken))
+        made.cases.append(Case(name, Call("aclnnOne", product, {}), "invalid", told(aims), page, compute=compute))
+        made.aims.append(aims)
+    return made
+
+
+def test_a_finding_names_the_cases_it_touches(one: Spec, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("\n".join([*LINES[:4], "k may be anything", "end"]), encoding="utf-8")
+    suite = a_suite(
+        ("aims", (Aim("breaks", ("fits",)),), (), ""),
+        ("in-company", (Aim("breaks", ("k.length", "fits")),), ("k.length", "fits"), ""),
+        ("meant-in-company", (Aim("breaks", ("k.length", "fits")),), (), ""),
+        ("happens", (Aim("breaks", ("k.length",)),), ("k.length", "fits"), ""),
+        ("other", (Aim("breaks", ("x.dtype",)),), ("x.dtype",), ""),
+        ("at-limit", (Aim("limits", ("fits",)), Aim("limits", ("x.rank",))), (), ""),
+        ("legal", (Aim("covers", note="2-wise"),), (), ""),
+    )
+    found, differs = touched(audit(one, tmp_path), {"one": rules_of(one, suite)})
+    assert not differs.cases
+    assert found.cases == ("aims", "in-company", "meant-in-company", "happens", "at-limit")
+    entries = [Entry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in suite.cases]
+    found, _ = touched(audit(one, tmp_path), {"one": rules_in(entries)})
+    assert found.cases == ("in-company", "happens")
+
+
+@pytest.mark.parametrize("product", ["ascend910", "ascend910b"])
+def test_the_line_of_a_product_touches_all_its_cases(one: Spec, tmp_path: Path, product: str) -> None:
+    """And of others those that break the list."""
+    (tmp_path / "one.txt").write_text("\n".join([LINES[0], "another product", *LINES[2:]]), encoding="utf-8")
+    suite = a_suite((f"one-{product}-valid-0", (), (), ""), (f"one-{product}-invalid-product-1", (), ("product",), ""), product=product)
+    mine = suite.cases if product == "ascend910" else suite.cases[1:]
+    found, _ = touched(audit(one, tmp_path), {"one": rules_of(one, suite)})
+    assert found.line == 2 and found.cases == tuple(case.id for case in mine)
+    entries = [Entry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in suite.cases]
+    found, _ = touched(audit(one, tmp_path), {"one": rules_in(entries)})
+    assert found.cases == tuple(case.id for case in mine)
+
+
+def test_a_mode_touches_the_cases_that_compute_in_it(one: Spec) -> None:
+    suite = a_suite(("half", (), (), "FLOAT16"), ("single", (), (), "FLOAT"))
+    (found,) = touched([Finding("one", 9, "changed", None, ("compute FLOAT16",))], {"one": rules_of(one, suite)})
+    assert found.cases == ("half",)
+
+
+def test_the_command_names_cases_of_a_plan(tmp_path: Path) -> None:
+    """A page of which nothing is left but blank lines: whatever its spec cites has changed."""
+    for spec in book().specs:
+        if spec.page is not None:
+            (tmp_path / spec.page.file).write_text("\n" * 2000, encoding="utf-8")
+    command = importlib.import_module("opgen.cli.audit").command
+    asked = ["reflection_pad2d_backward", "--pages", str(tmp_path), "--json"]
+    result = CliRunner().invoke(command, [*asked, "--plan", "smoke"])
+    assert result.exit_code == 1, result.exception
+    found = json.loads(result.stdout)
+    assert result.exit_code == 1
+    rules = {rule.id for rule in book().of("aclnnReflectionPad2dBackward")[0].rules}
+    for finding in found:
+        for case in finding["cases"]:
+            if "-invalid-" in case:
+                assert set(finding["facts"]) & rules
+    assert any("-invalid-" in case for finding in found for case in finding["cases"])
+    without = json.loads(CliRunner().invoke(command, asked).stdout)
+    assert [finding["line"] for finding in without] == [finding["line"] for finding in found]
+    assert all(finding["cases"] == [] for finding in without)
+
+
+@pytest.mark.parametrize("page", ["{file: one.txt}", "{file: one.txt, sha256: '', lines: ''}"])
+def test_the_digests_of_a_new_spec_are_made_from_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
+    head, parameters = TEXT.split("page:\n")[0], TEXT[TEXT.index("products:") :].format()
+    (tmp_path / "one.yaml").write_text(f"{head}page: {page}\n{parameters}", encoding="utf-8")
+    (tmp_path / "one.txt").write_text("\n".join(LINES), encoding="utf-8")
+    monkeypatch.setattr("opgen.files.resources.specs_folder", lambda: tmp_path)
+    result = CliRunner().invoke(importlib.import_module("opgen.cli.audit").command, ["one", "--pages", str(tmp_path), "--digests"])
+    assert result.exit_code == 0, result.exception
+    block = result.stdout.split("\n", 1)[1]
+    (tmp_path / "one.yaml").write_text(f"{head}page:\n  file: one.txt\n{block}{parameters}", encoding="utf-8")
+    assert audit(specfile.load(tmp_path / "one.yaml"), tmp_path) == []

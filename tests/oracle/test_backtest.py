@@ -1,0 +1,155 @@
+"""Back-test on statuses that the published checks really returned."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from opgen.calls.jsonl import NamedCall
+from opgen.cli import main
+from opgen.oracle import backtest, erratafile
+from opgen.oracle.backtest import Report
+from opgen.oracle.errata import Errata
+from opgen.oracle.erratafile import errata
+from opgen.spec.book import book
+
+SAMPLE = Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz"
+
+
+@pytest.fixture(scope="module")
+def named() -> list[NamedCall]:
+    return backtest.load(SAMPLE, book())
+
+
+@pytest.fixture(scope="module")
+def report(named: list[NamedCall]) -> Report:
+    return backtest.backtest(named, book(), errata())
+
+
+def without(api: str, stage: str) -> dict[str, Errata]:
+    """The errata with one stage left out."""
+    known = errata()[api]
+    pages = {name: replace(page, stages=tuple(s for s in page.stages if s.id != stage)) for name, page in known.pages.items()}
+    return {**errata(), api: replace(known, pages=pages)}
+
+
+def test_the_library_side_agrees_with_the_run(report: Report) -> None:
+    firm = report.operators(True)
+    assert sorted(firm) == sorted(errata())
+    assert sum(count.rows for count in firm.values()) > 3000
+    assert report.below(99.0) == []
+
+
+def test_rows_that_are_not_firm_agree_too(report: Report) -> None:
+    assert all(count.percent >= 95 for count in report.operators(False).values())
+
+
+def test_one_code_is_the_rule(report: Report) -> None:
+    assert all(count.two <= count.rows / 100 for count in report.operators(True).values())
+
+
+def test_every_difference_from_the_page_has_an_entry(report: Report) -> None:
+    assert report.unexplained == []
+    assert report.explained["aclnnAvgPool2dBackward", "null_stride"] >= 5
+
+
+def test_crashes_are_matched_by_the_crash_entry(named: list[NamedCall], report: Report) -> None:
+    crashed = [one for one in named if one.extra["status"] is None]
+    assert crashed
+    assert report.counts[True, "stage", "aclnnAvgPool2dBackward", "null_stride"].library == len(crashed)
+
+
+def test_counts_add_up(named: list[NamedCall], report: Report) -> None:
+    for kind in ("operator", "product", "stage"):
+        assert sum(count.rows for key, count in report.counts.items() if key[1] == kind) == len(named)
+
+
+@pytest.mark.parametrize(
+    ("api", "stage"),
+    [("aclnnAvgPool2dBackward", "dtypes"), ("aclnnGroupNormBackward", "masked_outputs"), ("aclnnConvolutionBackward", "masked_weight")],
+)
+def test_a_wrong_erratum_shows(named: list[NamedCall], report: Report, api: str, stage: str) -> None:
+    wrong = backtest.backtest(named, book(), without(api, stage))
+    assert wrong.operators(True)[api].percent < report.operators(True)[api].percent
+    assert api in wrong.below(99.0)
+    assert any(one.api == api and one.stage != stage for one in wrong.wrong)
+
+
+def run(*args: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(main, ["backtest", *args])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_command_prints_a_table_and_exits_0() -> None:
+    code, out, err = run(str(SAMPLE), "--fail-under", "99")
+    assert (code, err) == (0, "")
+    assert "aclnnGroupNormBackward" in out and "disagreements: 0" in out
+
+
+def test_command_exits_1_where_nothing_is_firm(tmp_path: Path) -> None:
+    with gzip.open(SAMPLE, "rt", encoding="utf-8") as file:
+        some = [next(file) for _ in range(3)]
+    for text in ("", "".join(json.dumps({**json.loads(line), "firm": False}) + "\n" for line in some)):
+        (tmp_path / "calls.jsonl").write_text(text, encoding="utf-8")
+        code, _, err = run(str(tmp_path / "calls.jsonl"), "--fail-under", "1")
+        assert (code, err) == (1, "no call is firm: there is nothing that could agree\n")
+    assert run(str(tmp_path / "calls.jsonl"))[0] == 0
+
+
+def test_command_exits_1_below_the_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = without("aclnnGroupNormBackward", "masked_outputs")
+    monkeypatch.setattr(erratafile, "errata", lambda: known)
+    code, out, err = run(str(SAMPLE), "--fail-under", "99")
+    assert code == 1
+    assert err.startswith("aclnnGroupNormBackward: 9") and "is below 99%" in err
+    spelled = next(line for line in out.splitlines() if "maskedin_null" in line or "outputMask" in line and ": was " in line)
+    assert "was 161002; library" in spelled and "breaks" in spelled
+    assert run(str(SAMPLE))[0] == 0  # nothing asked, nothing failed
+
+
+def test_command_prints_json() -> None:
+    code, out, _ = run(str(SAMPLE), "--json")
+    data = json.loads(out)
+    assert code == 0
+    firm = data["operators"]["aclnnConvolutionBackward"]["firm"]
+    assert firm["percent"] >= 99 and set(firm["products"]) == {"ascend310p", "ascend910", "ascend910b", "ascend910_93"}
+    assert firm["stages"]["null_pointers"]["rows"] > 0 and firm["rules"]["stride.min"]["rows"] > 0
+    assert data["differences"]["unexplained"] == [] and data["releases"] == ["2026-08"]
+
+
+def test_a_status_that_no_source_gives_is_listed_by_itself(tmp_path: Path) -> None:
+    with gzip.open(SAMPLE, "rt", encoding="utf-8") as stream:
+        rows = [json.loads(line) for _, line in zip(range(40), stream, strict=False)]
+    odd = next(row for row in rows if row["status"] == 161002)
+    odd["status"] = 561103
+    file = tmp_path / "calls.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (one,) = json.loads(run(str(file), "--json")[1])["disagreements"]
+    assert (one["id"], one["op"], one["product"], one["status"]) == (odd["id"], odd["op"], odd["product"], 561103)
+    assert 561103 not in one["library"] and one["breaks"]
+    text = run(str(file))[1]
+    assert "disagreements: 1" in text and re.search(rf"^ *{odd['id']}.*was 561103; library", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("status", 7), ("status", "0"), ("status", True), ("status", ...), ("status", []), ("status", {}), ("status", 0.0),
+     ("firm", "yes"), ("firm", 1), ("firm", None)],
+)  # fmt: skip
+def test_a_row_without_a_status_is_refused(tmp_path: Path, key: str, value: object) -> None:
+    with gzip.open(SAMPLE, "rt", encoding="utf-8") as stream:
+        row = json.loads(stream.readline())
+    row.pop(key, None)
+    if value is not ...:
+        row[key] = value
+    file = tmp_path / "calls.jsonl"
+    file.write_text("\n" + json.dumps(row) + "\n", encoding="utf-8")
+    code, out, err = run(str(file))
+    assert (code, out) == (2, "")
+    assert f"{file}:2: {row['id']}: the key '{key}' must be " in err and err.count("\n") == 1
