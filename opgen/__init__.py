@@ -4,8 +4,8 @@
 >>> opgen.__version__
 '0.1.0'
 
-``opgen.open`` reads a bundle, ``opgen.Results`` writes what a device answered, ``opgen.diff`` compares the two.
-Each is imported when it is first used, so that ``import opgen`` costs nothing.
+``opgen.open`` reads a bundle, ``opgen.Results`` writes what a device answered, ``opgen.diff``
+compares the two. Each is imported when it is first used, so that ``import opgen`` costs nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class _Package(ModuleType):
     """Keeps ``opgen.diff`` the function when somebody imports the module of that name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value.diff if name == "diff" and isinstance(value, ModuleType) else value)
+        super().__setattr__(
+            name, value.diff if name == "diff" and isinstance(value, ModuleType) else value
+        )
 
 
 sys.modules[__name__].__class__ = _Package

@@ -16,8 +16,8 @@ Code: TypeAlias = int | str
 ANY_ERROR, CRASH = "any_error", "crash"
 """The words among admissible codes: every code but 0, and the end of the host process."""
 TIMEOUT, NOT_RUN, UNUSABLE, OVERRUN = "timeout", "skipped", "unusable", "overrun"
-"""What backends record beside numbers and ``crash``: no answer in time; a case that they cannot run; memory or a copy refused; memory
-overwritten that is no output's."""
+"""What backends record beside numbers and ``crash``: no answer in time; a case that they cannot
+run; memory or a copy refused; memory overwritten that is no output's."""
 STATUS_WORDS = (CRASH, TIMEOUT, NOT_RUN, UNUSABLE, OVERRUN)
 """What a device may answer instead of a number."""
 TIME_LIMIT = 60.0
@@ -25,14 +25,18 @@ TIME_LIMIT = 60.0
 CRASHES = "crash"
 USUAL = ("smoke", "standard", "full")
 TIERS = (*USUAL, CRASHES)
-"""The tiers of a plan; the last holds calls that are known to end the host process, and nothing takes it by default."""
+"""The tiers of a plan; the last holds calls that are known to end the host process, and nothing
+takes it by default."""
 Truth: TypeAlias = Literal["page", "library", "both"]
 TRUTHS: tuple[Truth, ...] = get_args(Truth)
 """Whose answer counts."""
 
-Bucket: TypeAlias = Literal["valid", "stated", "unstated", "unsupported_product", "disputed", "assumed"]
+Bucket: TypeAlias = Literal[
+    "valid", "stated", "unstated", "unsupported_product", "disputed", "assumed"
+]
 BUCKETS: tuple[Bucket, ...] = get_args(Bucket)
-"""In the order in which tables show them; a call that breaks several rules goes by :data:`opgen.oracle.oracle.ORDER`."""
+"""In the order in which tables show them; a call that breaks several rules goes by
+:data:`opgen.oracle.oracle.ORDER`."""
 Kind: TypeAlias = Literal["valid", "invalid", "pinned", "call"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -53,7 +57,11 @@ def written(codes: Iterable[Code]) -> str:
     ('161001 or 161002', '161002 or any other error', '0 or any error')
     """
     listed = list(codes)
-    rest = "any other error" if any(isinstance(code, int) and code != 0 for code in listed) else "any error"
+    rest = (
+        "any other error"
+        if any(isinstance(code, int) and code != 0 for code in listed)
+        else "any error"
+    )
     return " or ".join(rest if code == ANY_ERROR else str(code) for code in listed)
 
 
@@ -77,7 +85,8 @@ def unkept(text: str) -> str:
 
 
 def natural(text: str) -> int | None:
-    """The number that is written with the digits 0 to 9, at most 18 of them; None for any other text.
+    """The number that is written with the digits 0 to 9, at most 18 of them; None for any other
+    text.
 
     >>> natural("012"), natural("-1"), natural("²"), natural("9" * 5000)
     (12, None, None, None)
@@ -92,15 +101,17 @@ def size(number: int) -> str:
     ('999 B', '15.3 kB', '2.5 MB')
     """
     units = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
-    return next((f"{number / step:.1f} {unit}" for unit, step in units if number >= step), f"{number} B")
+    return next(
+        (f"{number / step:.1f} {unit}" for unit, step in units if number >= step), f"{number} B"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class TensorDesc:
     """An aclTensor without its data.
 
-    ``strides`` and ``offset`` count elements; ``None`` means contiguous, and storage equal to the view.
-    """
+    ``strides`` and ``offset`` count elements; ``None`` means contiguous, and storage equal to the
+    view."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -122,18 +133,28 @@ class TensorDesc:
 
     @property
     def storage_elements(self) -> int:
-        """Elements of the storage: of the extents that are given, or up to the last one of the view."""
+        """Elements of the storage: of the extents that are given, or up to the last one of the
+        view."""
         if self.storage_shape is not None:
             held = prod(self.storage_shape)
         elif self.strides is None or 0 in self.shape:
             held = self.offset + prod(self.shape)
         else:
-            held = self.offset + sum((extent - 1) * step for extent, step in zip(self.shape, self.strides, strict=True) if step > 0) + 1
+            held = (
+                self.offset
+                + sum(
+                    (extent - 1) * step
+                    for extent, step in zip(self.shape, self.strides, strict=True)
+                    if step > 0
+                )
+                + 1
+            )
         return held if held > 0 else 0  # quicker than max, and asked of every input
 
     @property
     def storage_extents(self) -> tuple[int, ...]:
-        """Extents of the storage: those that are given, or those of the view, or one axis where the two differ."""
+        """Extents of the storage: those that are given, or those of the view, or one axis where the
+        two differ."""
         if self.storage_shape is not None:
             return self.storage_shape
         return self.shape if self.plain else (self.storage_elements,)
@@ -150,7 +171,8 @@ Argument: TypeAlias = TensorDesc | tuple[int, ...] | tuple[bool, ...] | int | bo
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of the first phase: the vendor's name, a product, and every argument in prototype order."""
+    """One call of the first phase: the vendor's name, a product, and every argument in prototype
+    order."""
 
     api: str
     product: str
@@ -159,7 +181,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """One broken rule: its id, the page's numbered clause (or ``None``), the page's line, the values found."""
+    """One broken rule: its id, the page's numbered clause (or ``None``), the page's line, the
+    values found."""
 
     rule: str
     clause: str | None
@@ -169,7 +192,8 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What the page says about a call: the admissible codes, numbers first and ascending, and why."""
+    """What the page says about a call: the admissible codes, numbers first and ascending, and
+    why."""
 
     codes: tuple[Code, ...]
     bucket: Bucket
@@ -198,9 +222,9 @@ class LibraryAnswer:
 class Case(NamedTuple):
     """One test vector; a tuple, because suites hold very many.
 
-    ``phase`` 2 has data and goldens; ``phase`` 1 is descriptors and a status only. ``twin`` names the nearest
-    legal call of an invalid case. ``compute`` is the dtype that the inputs are rounded to before the sum;
-    ``mistrusted`` says why a pass would prove nothing, and is empty otherwise.
+    ``phase`` 2 has data and goldens; ``phase`` 1 is descriptors and a status only. ``twin`` names
+    the nearest legal call of an invalid case. ``compute`` is the dtype that the inputs are rounded
+    to before the sum; ``mistrusted`` says why a pass would prove nothing, and is empty otherwise.
     """
 
     id: str
@@ -241,7 +265,8 @@ class FileError(Exception):
         self.problems = problems
 
     def __reduce__(self) -> tuple[type[FileError], tuple[list[Problem]]]:
-        """Another process gets the problems, not their text, nor what a kind of this error knows besides."""
+        """Another process gets the problems, not their text, nor what a kind of this error knows
+        besides."""
         return FileError, (self.problems,)
 
 

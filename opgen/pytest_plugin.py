@@ -1,9 +1,10 @@
 """A test per case of a bundle, for people who keep their checks in pytest.
 
-``pytest --opgen-bundle suite.h5 --opgen-results results.h5`` judges a results file, ``--opgen-backend torch`` runs the cases first.
-A test fails where the verdict is failed, crashed or missing; lenient cases and known deviations are expected failures (failures
-under ``--opgen-strict``), as are those that ``--opgen-waivers FILE`` names; mistrusted and skipped ones are skipped, all with the reason.
-"""
+``pytest --opgen-bundle suite.h5 --opgen-results results.h5`` judges a results file,
+``--opgen-backend torch`` runs the cases first. A test fails where the verdict is failed, crashed or
+missing; lenient cases and known deviations are expected failures (failures under
+``--opgen-strict``), as are those that ``--opgen-waivers FILE`` names; mistrusted and skipped ones
+are skipped, all with the reason."""
 
 from __future__ import annotations
 
@@ -31,29 +32,55 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("opgen", "test vectors for NPU operators")
     group.addoption("--opgen-bundle", metavar="FILE", help="a test for each case of this bundle")
     group.addoption("--opgen-results", metavar="FILE", help="what the device answered")
-    group.addoption("--opgen-backend", metavar="NAME", help="run the cases instead: torch, aclnn or mutant:NAME")
-    group.addoption("--opgen-device", metavar="DEVICE", default="", help="device of the backend: cpu, cuda, npu:0")
-    group.addoption("--opgen-truth", choices=TRUTHS, default="both", help="whose status codes count")
-    group.addoption("--opgen-waivers", metavar="FILE", help="YAML file of verdicts that are accepted until a day")
-    group.addoption("--opgen-strict", action="store_true", help="lenient cases and known deviations fail")
+    group.addoption(
+        "--opgen-backend", metavar="NAME", help="run the cases instead: torch, aclnn or mutant:NAME"
+    )
+    group.addoption(
+        "--opgen-device",
+        metavar="DEVICE",
+        default="",
+        help="device of the backend: cpu, cuda, npu:0",
+    )
+    group.addoption(
+        "--opgen-truth", choices=TRUTHS, default="both", help="whose status codes count"
+    )
+    group.addoption(
+        "--opgen-waivers",
+        metavar="FILE",
+        help="YAML file of verdicts that are accepted until a day",
+    )
+    group.addoption(
+        "--opgen-strict", action="store_true", help="lenient cases and known deviations fail"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Add a test per case, before ``-k`` and marks choose among them."""
     path = config.getoption("--opgen-bundle")
     if not path:
         if any(config.getoption(f"--opgen-{name}") for name in ("results", "backend", "waivers")):
-            raise pytest.UsageError("--opgen-results, --opgen-backend and --opgen-waivers need --opgen-bundle FILE")
+            raise pytest.UsageError(
+                "--opgen-results, --opgen-backend and --opgen-waivers need --opgen-bundle FILE"
+            )
         return
     if bool(config.getoption("--opgen-results")) == bool(config.getoption("--opgen-backend")):
-        raise pytest.UsageError("--opgen-bundle needs either --opgen-results FILE or --opgen-backend NAME")
+        raise pytest.UsageError(
+            "--opgen-bundle needs either --opgen-results FILE or --opgen-backend NAME"
+        )
     config.stash[_WAIVERS] = _waivers(config)
-    items.extend(BundleFile.from_parent(session, name=Path(path).name, nodeid=Path(path).name, path=Path(path)).collect())
+    items.extend(
+        BundleFile.from_parent(
+            session, name=Path(path).name, nodeid=Path(path).name, path=Path(path)
+        ).collect()
+    )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """What there is to say of the whole comparison, such as a waiver that has expired; a worker of xdist tells its controller."""
+    """What there is to say of the whole comparison, such as a waiver that has expired; a worker of
+    xdist tells its controller."""
     stash = session.config.stash
     notes = dict.fromkeys(stash[_REPORT].notes if _REPORT in stash else ())
     stash.setdefault(_NOTES, {}).update(notes)
@@ -64,10 +91,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """A worker of xdist is done."""
-    node.config.stash.setdefault(_NOTES, {}).update(dict.fromkeys(getattr(node, "workeroutput", {}).get("opgen_notes", ())))
+    node.config.stash.setdefault(_NOTES, {}).update(
+        dict.fromkeys(getattr(node, "workeroutput", {}).get("opgen_notes", ()))
+    )
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """Says it."""
     if config.stash.get(_NOTES, {}):
         terminalreporter.section("opgen")
@@ -128,7 +159,11 @@ class CaseItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The verdict instead of a traceback."""
-        return str(excinfo.value) if isinstance(excinfo.value, CaseFailure) else super().repr_failure(excinfo)
+        return (
+            str(excinfo.value)
+            if isinstance(excinfo.value, CaseFailure)
+            else super().repr_failure(excinfo)
+        )
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where a test stands: in the bundle."""
@@ -178,6 +213,11 @@ def _compared(config: pytest.Config, path: Path) -> Report:
 
         with tempfile.TemporaryDirectory(prefix="opgen-") as folder, opgen.open(path) as bundle:
             answers = Path(folder) / "results.h5"
-            run(bundle, backend(config.getoption("--opgen-backend")), answers, device=config.getoption("--opgen-device"))
+            run(
+                bundle,
+                backend(config.getoption("--opgen-backend")),
+                answers,
+                device=config.getoption("--opgen-device"),
+            )
             report = opgen.diff(bundle, answers, truth=truth)
     return report

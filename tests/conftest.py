@@ -16,7 +16,9 @@ from opgen.suite.enumeration.enumerator import Drafted, enumerate_calls
 from opgen.suite.planning.plan import Plan
 from opgen.suite.suite import Suite
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what it runs in the background
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # as a shell starts what it runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -37,7 +39,8 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def enumerated_once() -> Generator[None]:
-    """Pages that come again with the same plan are enumerated once: for tests of what is done with suites, in any number of requests."""
+    """Pages that come again with the same plan are enumerated once: for tests of what is done with
+    suites, in any number of requests."""
     kept: dict[tuple[int, str, str], tuple[Spec, Drafted]] = {}
 
     def once(spec: Spec, plan: Plan, tier: str, given: Sequence[Call] = ()) -> Drafted:
@@ -45,7 +48,10 @@ def enumerated_once() -> Generator[None]:
             return enumerate_calls(spec, plan, tier, given)
         key = id(spec), plan.digest, tier
         if key not in kept:
-            kept[key] = spec, enumerate_calls(spec, plan, tier)  # the page stays, so that no other has its id
+            kept[key] = (
+                spec,
+                enumerate_calls(spec, plan, tier),
+            )  # the page stays, so that no other has its id
         drafted = kept[key][1]
         return replace(drafted, report=replace(drafted.report))
 
@@ -55,9 +61,16 @@ def enumerated_once() -> Generator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """A file of tests that cannot be imported is an error. As a file of doctests it would be skipped, and its tests with it."""
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A file of tests that cannot be imported is an error. As a file of doctests it would be
+    skipped, and its tests with it."""
     report = yield
-    if report.skipped and "unable to import module" in str(report.longrepr) and collector.path.match("test_*.py"):
+    if (
+        report.skipped
+        and "unable to import module" in str(report.longrepr)
+        and collector.path.match("test_*.py")
+    ):
         report.outcome = "failed"
     return report

@@ -1,4 +1,5 @@
-"""Nothing is forgotten: every module has its test, every spec all that belongs to it, and nothing else lies at the top."""
+"""Nothing is forgotten: every module has its test, every spec all that belongs to it, and nothing
+else lies at the top."""
 
 from __future__ import annotations
 
@@ -18,55 +19,91 @@ ROOT = Path(__file__).resolve().parents[1]
 OPERATORS = sorted(book().operators)
 
 COVERED_BY = {
-    "test_bundle.py": "bundle.attributes bundle.batches bundle.blocks bundle.column bundle.data bundle.digest bundle.finished bundle.forms "
-    "bundle.pools bundle.tables bundle.tensors",
+    "test_bundle.py": (
+        "bundle.attributes bundle.batches bundle.blocks bundle.column bundle.data bundle.digest"
+        " bundle.finished bundle.forms bundle.pools bundle.tables bundle.tensors"
+    ),
     "test_hostile.py": "bundle.opening",
     "test_merging.py": "bundle.recall",
     "test_ids.py": "report.terminal",
     "test_cli.py": "bundle.summary lint.checking",
-    "test_covering.py": "suite.covering.feasible suite.covering.greedy suite.covering.model suite.covering.tuples",
+    "test_covering.py": (
+        "suite.covering.feasible suite.covering.greedy suite.covering.model suite.covering.tuples"
+    ),
     "test_aclnn.py": "devices.messages devices.process devices.worker",
-    "test_comparison.py": "comparison.answers comparison.deviations comparison.firstphase comparison.measuring",
+    "test_comparison.py": (
+        "comparison.answers comparison.deviations comparison.firstphase comparison.measuring"
+    ),
     "test_results.py": "bundle.checks bundle.leftover",
     "test_errata.py": "oracle.erratafaults",
     "test_calls.py": "calls.collection",
     "test_fill.py": "numerics.draws",
     "test_import_ttk.py": "interop.complete interop.kernel",
     "test_export.py": "interop.choice",
-    "test_repro.py": "devices.torchnames minimization.cpp minimization.described minimization.python minimization.torch",
+    "test_repro.py": (
+        "devices.torchnames minimization.cpp minimization.described minimization.python"
+        " minimization.torch"
+    ),
     "test_terms.py": "spec.language.compiler spec.language.naming spec.language.parts",
     "test_minimize.py": "quality.measure",
     "test_engine.py": "generation.storage",
     "test_suite.py": "suite.naming suite.part calls.costs suite.budget suite.stored suite.vacuity",
-    "test_enumerator.py": "suite.planning.constraints suite.planning.derive suite.enumeration.edited suite.enumeration.faultpairs suite.enumeration.made "
-    "suite.enumeration.picking",
+    "test_enumerator.py": (
+        "suite.planning.constraints suite.planning.derive suite.enumeration.edited"
+        " suite.enumeration.faultpairs suite.enumeration.made suite.enumeration.picking"
+    ),
     "test_plan.py": "suite.planning.handwritten suite.enumeration.pinned",
     "test_mutants.py": "devices.mutant",
 }
 """Test file -> modules that it covers without importing them by name."""
 COVERED = {name: test for test, names in COVERED_BY.items() for name in names.split()}
 
-TOP = {"opgen", "specs", "cases", "tests", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"}
+TOP = {
+    "opgen",
+    "specs",
+    "cases",
+    "tests",
+    "pyproject.toml",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+}
 
 
 def modules() -> list[str]:
-    """Every module, ``bundle/reader.py`` as ``bundle.reader``; the commands and the kernels are counted below."""
-    found = [path.relative_to(ROOT / "opgen").with_suffix("").parts for path in sorted((ROOT / "opgen").rglob("*.py"))]
-    return [".".join(parts) for parts in found if parts[-1] not in ("__init__", "__main__") and parts[0] not in ("cli", "golden")]
+    """Every module, ``bundle/reader.py`` as ``bundle.reader``; the commands and the kernels are
+    counted below."""
+    found = [
+        path.relative_to(ROOT / "opgen").with_suffix("").parts
+        for path in sorted((ROOT / "opgen").rglob("*.py"))
+    ]
+    return [
+        ".".join(parts)
+        for parts in found
+        if parts[-1] not in ("__init__", "__main__") and parts[0] not in ("cli", "golden")
+    ]
 
 
 @cache
 def sources() -> dict[str, str]:
     """Test file -> its text."""
-    return {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests").rglob("test_*.py"))}
+    return {
+        path.name: path.read_text(encoding="utf-8")
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+    }
 
 
 def has_test(name: str) -> bool:
     """Whether a module has a test of its own name, or one that imports it."""
     package, _, last = f"opgen.{name}".rpartition(".")
     here, whole = re.escape(package), re.escape(f"opgen.{name}")
-    imported = re.compile(rf"^\s*(from {whole} import|import {whole}\b|from {here} import .*\b{last}\b)", re.MULTILINE)
-    return f"test_{last}.py" in sources() or any(imported.search(text) for text in sources().values())
+    imported = re.compile(
+        rf"^\s*(from {whole} import|import {whole}\b|from {here} import .*\b{last}\b)", re.MULTILINE
+    )
+    return f"test_{last}.py" in sources() or any(
+        imported.search(text) for text in sources().values()
+    )
 
 
 def test_every_module_has_a_test() -> None:
@@ -89,14 +126,20 @@ def test_every_spec_has_a_plan_a_kernel_and_the_test_of_it(op: str) -> None:
 
 def test_every_plan_and_kernel_has_a_spec() -> None:
     plans = {path.stem for path in (ROOT / "cases").glob("*.yaml")}
-    kernels = {path.stem for path in (ROOT / "opgen" / "golden").glob("*.py") if not path.stem.startswith("_")}
+    kernels = {
+        path.stem
+        for path in (ROOT / "opgen" / "golden").glob("*.py")
+        if not path.stem.startswith("_")
+    }
     errata = {path.stem for path in (ROOT / "specs" / "errata").glob("*.yaml")}
     assert plans == kernels == set(OPERATORS) and errata <= set(OPERATORS)
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="asks git what belongs to the project")
 def test_nothing_else_lies_at_the_top() -> None:
-    shown = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    shown = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     top = {name.split("/")[0] for name in shown}
     assert {name for name in top if not name.startswith(".")} <= TOP
     assert top >= TOP

@@ -1,8 +1,8 @@
 """Every example of every help is run, and ends as it says.
 
-An example is a line ``$ opgen ...`` of a help text or of the README; ``# exit 1`` behind it says how it ends where that is not 0.
-Files that examples name are made here; what stands behind -o is what the example makes.
-"""
+An example is a line ``$ opgen ...`` of a help text or of the README; ``# exit 1`` behind it says
+how it ends where that is not 0. Files that examples name are made here; what stands behind -o is
+what the example makes."""
 
 from __future__ import annotations
 
@@ -43,9 +43,23 @@ def examples() -> list[str]:
     texts = [main.get_help(context)]
     for name in titles():
         command = main.get_command(context, name)  # type: ignore[attr-defined]
-        texts.append(command.get_help(click.Context(command, parent=context, info_name=name, max_content_width=200, terminal_width=200)))
+        texts.append(
+            command.get_help(
+                click.Context(
+                    command,
+                    parent=context,
+                    info_name=name,
+                    max_content_width=200,
+                    terminal_width=200,
+                )
+            )
+        )
     texts.append(README)
-    found = [line.strip() for text in texts for line in re.findall(r"^ *\$ opgen +(.+)$", text, re.MULTILINE)]
+    found = [
+        line.strip()
+        for text in texts
+        for line in re.findall(r"^ *\$ opgen +(.+)$", text, re.MULTILINE)
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -61,7 +75,9 @@ def opgen(*args: str) -> None:
 
 
 def calls(path: Path) -> None:
-    lines = gzip.decompress((ROOT / "tests" / "data" / "library_sample.jsonl.gz").read_bytes()).splitlines(keepends=True)[:200]
+    lines = gzip.decompress(
+        (ROOT / "tests" / "data" / "library_sample.jsonl.gz").read_bytes()
+    ).splitlines(keepends=True)[:200]
     text = b"".join(lines)
     path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
 
@@ -93,7 +109,15 @@ def broken(path: Path) -> None:
 
 
 def part(path: Path) -> None:
-    opgen("generate", "group_norm_backward", "--shard", {"one": "1/2", "two": "2/2"}[path.stem], "-o", str(path), "--quiet")
+    opgen(
+        "generate",
+        "group_norm_backward",
+        "--shard",
+        {"one": "1/2", "two": "2/2"}[path.stem],
+        "-o",
+        str(path),
+        "--quiet",
+    )
 
 
 def share(path: Path) -> None:
@@ -101,13 +125,22 @@ def share(path: Path) -> None:
     whole = path.with_name("suite.h5")
     need(whole)
     some = {"these": "avg_pool2d*", "others": "group_norm*"}[path.stem]
-    opgen("run", str(whole), "--backend", "mutant:nothing", "--case", some, "-o", str(path), "--quiet")
+    opgen(
+        "run", str(whole), "--backend", "mutant:nothing", "--case", some, "-o", str(path), "--quiet"
+    )
 
 
 def report(path: Path) -> None:
     for name in ("suite.h5", "results.h5"):
         need(path.with_name(name))
-    opgen("diff", str(path.with_name("suite.h5")), str(path.with_name("results.h5")), "--json", str(path), "--quiet")
+    opgen(
+        "diff",
+        str(path.with_name("suite.h5")),
+        str(path.with_name("results.h5")),
+        "--json",
+        str(path),
+        "--quiet",
+    )
 
 
 def atk_cases(path: Path) -> None:
@@ -128,7 +161,9 @@ def faulty_spec(path: Path) -> None:
 
 
 MAKERS: dict[str, Callable[[Path], None]] = {
-    "suite.h5": lambda path: opgen("generate", "avg_pool2d_backward", "group_norm_backward", "-o", str(path), "--quiet"),
+    "suite.h5": lambda path: opgen(
+        "generate", "avg_pool2d_backward", "group_norm_backward", "-o", str(path), "--quiet"
+    ),
     "torn.h5": torn,
     "calls.jsonl": calls,
     "calls.jsonl.gz": calls,
@@ -143,7 +178,9 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "after.json": report,
     "cases.json": atk_cases,
     "cases.csv": ttk_cases,
-    "smoke.lock": lambda path: opgen("refresh", "group_norm_backward", "--plan", "smoke", "-o", str(path), "--quiet"),
+    "smoke.lock": lambda path: opgen(
+        "refresh", "group_norm_backward", "--plan", "smoke", "-o", str(path), "--quiet"
+    ),
     "pages": pages,
     "my_pool.yaml": faulty_spec,
 }
@@ -192,12 +229,16 @@ def test_example(line: str, shelf: Path, tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("block", re.findall(r"```json\n(\{\"id\".*?)```", README, re.DOTALL))
 def test_calls_of_the_readme_are_legal(block: str, tmp_path: Path) -> None:
     (tmp_path / "calls.jsonl").write_text(block, encoding="utf-8")
-    made = CliRunner().invoke(main, ["judge", str(tmp_path / "calls.jsonl")], catch_exceptions=False)
+    made = CliRunner().invoke(
+        main, ["judge", str(tmp_path / "calls.jsonl")], catch_exceptions=False
+    )
     assert made.exit_code == 0 and json.loads(made.stdout)["page"]["bucket"] == "valid"
 
 
 @pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
-def test_python_of_the_readme(block: str, shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_of_the_readme(
+    block: str, shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lay_out(shelf, "suite.h5", tmp_path)
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "README.md", "exec"), {})
@@ -209,14 +250,25 @@ def workflows() -> list[dict[str, list[str]]]:
     for block in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL):
         jobs = yaml.safe_load(block)
         jobs = jobs.get("jobs", jobs)
-        lines = {name: job.get("script") or [step.get("run", "") for step in job["steps"]] for name, job in jobs.items()}
-        found.append({name: [line for line in mine if line.startswith("opgen ")] for name, mine in lines.items()})
+        lines = {
+            name: job.get("script") or [step.get("run", "") for step in job["steps"]]
+            for name, job in jobs.items()
+        }
+        found.append(
+            {
+                name: [line for line in mine if line.startswith("opgen ")]
+                for name, mine in lines.items()
+            }
+        )
     return found
 
 
 def test_the_workflows_run_the_same_commands() -> None:
     github, gitlab = workflows()
-    assert {job: [line.replace('"$GITHUB_STEP_SUMMARY"', "summary.md") for line in lines] for job, lines in github.items()} == gitlab
+    assert {
+        job: [line.replace('"$GITHUB_STEP_SUMMARY"', "summary.md") for line in lines]
+        for job, lines in github.items()
+    } == gitlab
 
 
 @pytest.mark.parametrize("job", sorted(workflows()[-1]))
@@ -224,20 +276,30 @@ def test_the_workflows_run(job: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     """Where a device is asked for, a correct one answers."""
     monkeypatch.chdir(tmp_path)
     for line in workflows()[-1][job]:
-        args = shlex.split(line.replace("--backend aclnn --device npu:0", "--backend mutant:nothing"))[1:]
+        args = shlex.split(
+            line.replace("--backend aclnn --device npu:0", "--backend mutant:nothing")
+        )[1:]
         shown = CliRunner().invoke(main, args, prog_name="opgen")
         assert shown.exit_code == 0, f"{line} ends with {shown.exit_code}:\n{shown.output[-2000:]}"
-        assert all((tmp_path / word).exists() for before, word in zip(args, args[1:], strict=False) if written(before, word))
+        assert all(
+            (tmp_path / word).exists()
+            for before, word in zip(args, args[1:], strict=False)
+            if written(before, word)
+        )
 
 
 def test_pictures_are_there_and_small_and_fetch_nothing() -> None:
-    pictures = set(re.findall(r"!\[[^\]]+\]\(([^)]+)\)|<img alt=\"[^\"]+\" src=\"([^\"]+)\"", README))
+    pictures = set(
+        re.findall(r"!\[[^\]]+\]\(([^)]+)\)|<img alt=\"[^\"]+\" src=\"([^\"]+)\"", README)
+    )
     shown = {ROOT / (one or other) for one, other in pictures}
     gallery = ROOT / "tests" / "gallery"
     assert shown == {path for path in gallery.iterdir() if path.suffix in (".svg", ".png")}
     assert all(path.stat().st_size < 200_000 for path in shown)
     for path in gallery.glob("*.svg"):
-        fetched = re.findall(r"(?:href|src)=\"(?!#)|url\((?!#)|@import", path.read_text(encoding="utf-8"))
+        fetched = re.findall(
+            r"(?:href|src)=\"(?!#)|url\((?!#)|@import", path.read_text(encoding="utf-8")
+        )
         assert ElementTree.parse(path) and not fetched, path
 
 
@@ -252,6 +314,9 @@ def test_the_readme_names_every_command_once() -> None:
 
 
 def test_exit_codes_are_read_off_the_comment() -> None:
-    assert command_line("verify torn.h5     # exit 1, with what is damaged") == (["verify", "torn.h5"], 1)
+    assert command_line("verify torn.h5     # exit 1, with what is damaged") == (
+        ["verify", "torn.h5"],
+        1,
+    )
     assert command_line("generate --case 'a #b'")[1] == 0
     assert command_line("ops") == (["ops"], 0)

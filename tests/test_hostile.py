@@ -1,4 +1,5 @@
-"""Every reader against files that nobody meant: one clear refusal or a good reading, never a traceback, a hang or a blow-up.
+"""Every reader against files that nobody meant: one clear refusal or a good reading, never a
+traceback, a hang or a blow-up.
 
 OPGEN_FUZZ sets how many mutated inputs each reader is given; the default suits a run of all tests.
 """
@@ -49,13 +50,36 @@ from tests.support.suites import of_calls
 
 COUNT = int(os.environ.get("OPGEN_FUZZ", "120"))
 REFUSALS = (FileError, BundleError)
-WORDS = [b"&a ", b"*a", b"[" * 60, b"{", b"}", b"null", b"no", b"1e999", b"-9223372036854775809", b"!!python/object/apply:os.system [id]",
-         b"\x00", b"\xff\xfe", b"9" * 400, b'"', b"'", b": ", b"- ", b"\n", b"\t", b"!!binary abc", b"<<: *a", b"1:30",
-         b"2020-01-01"]  # fmt: skip
+WORDS = [
+    b"&a ",
+    b"*a",
+    b"[" * 60,
+    b"{",
+    b"}",
+    b"null",
+    b"no",
+    b"1e999",
+    b"-9223372036854775809",
+    b"!!python/object/apply:os.system [id]",
+    b"\x00",
+    b"\xff\xfe",
+    b"9" * 400,
+    b'"',
+    b"'",
+    b": ",
+    b"- ",
+    b"\n",
+    b"\t",
+    b"!!binary abc",
+    b"<<: *a",
+    b"1:30",
+    b"2020-01-01",
+]
 
 
 def mutated(content: bytes, rng: random.Random) -> bytes:
-    """A few random faults: bytes flipped, pieces removed, repeated or swapped, hostile words put in."""
+    """A few random faults: bytes flipped, pieces removed, repeated or swapped, hostile words put
+    in."""
     data = bytearray(content)
     for _ in range(rng.choice((1, 1, 2, 4, 9))):
         at = rng.randrange(len(data) + 1)
@@ -76,7 +100,8 @@ def mutated(content: bytes, rng: random.Random) -> bytes:
 
 
 def hammer(content: bytes, path: Path, read, count: int = COUNT, seed: int = 0) -> tuple[int, int]:
-    """(readings, refusals) of mutated inputs; anything but a refusal ends the test, and so does a slow one."""
+    """(readings, refusals) of mutated inputs; anything but a refusal ends the test, and so does a
+    slow one."""
     rng = random.Random(seed)
     good = refused = 0
     for _ in range(count):
@@ -95,7 +120,9 @@ def hammer(content: bytes, path: Path, read, count: int = COUNT, seed: int = 0) 
 def a_spec(path: Path) -> None:
     """What is read judges calls."""
     spec = specfile.load(path)
-    assert judge(spec, from_calls(spec.api, spec.kinds, [])).expectations() == [] and all(rule.text for rule in spec.rules)
+    assert judge(spec, from_calls(spec.api, spec.kinds, [])).expectations() == [] and all(
+        rule.text for rule in spec.rules
+    )
 
 
 def a_plan(path: Path) -> None:
@@ -110,25 +137,36 @@ def a_plan(path: Path) -> None:
 def small(tmp_path_factory):
     """A bundle, its results and its lock, of one operator."""
     folder = tmp_path_factory.mktemp("small")
-    pages = [(spec, plan_for(spec.op)) for spec in book().specs if spec.op == "reflection_pad2d_backward"]
+    pages = [
+        (spec, plan_for(spec.op)) for spec in book().specs if spec.op == "reflection_pad2d_backward"
+    ]
     suite = plan_suite(pages, "smoke", patterns=["*-valid-*"]).some(range(6))
     engine.write(suite, folder / "small.h5", {"seed": 0}, seed=0)
-    with opgen.open(folder / "small.h5") as bundle, opgen.Results.create(folder / "small-results.h5", bundle) as results:
+    with (
+        opgen.open(folder / "small.h5") as bundle,
+        opgen.Results.create(folder / "small-results.h5", bundle) as results,
+    ):
         for case in bundle:
             results.add(case.id, status=0, outputs=dict(case.golden.items()))
     refresh(pages, "smoke", Lock()).lock.write(folder / "small.lock")
     return folder
 
 
-@pytest.mark.parametrize("name", ["avg_pool2d_backward", "reflection_pad2d_backward", "group_norm_backward"])
+@pytest.mark.parametrize(
+    "name", ["avg_pool2d_backward", "reflection_pad2d_backward", "group_norm_backward"]
+)
 def test_specs(tmp_path, name):
-    good, refused = hammer((specs_folder() / f"{name}.yaml").read_bytes(), tmp_path / f"{name}.yaml", a_spec)
+    good, refused = hammer(
+        (specs_folder() / f"{name}.yaml").read_bytes(), tmp_path / f"{name}.yaml", a_spec
+    )
     assert good > 0 and refused > 0
 
 
 @pytest.mark.parametrize("name", ["avg_pool2d_backward", "group_norm_backward"])
 def test_plans(tmp_path, name):
-    _, refused = hammer((cases_folder() / f"{name}.yaml").read_bytes(), tmp_path / f"{name}.yaml", a_plan)
+    _, refused = hammer(
+        (cases_folder() / f"{name}.yaml").read_bytes(), tmp_path / f"{name}.yaml", a_plan
+    )
     assert refused > 0
 
 
@@ -137,7 +175,13 @@ KINDS = [[["x"]], {"a": 1}, {"a": {"b": [1]}}, 3, -1, True, None, "", "word", []
 
 def places(value: Any, at: tuple = ()) -> Iterator[tuple]:
     yield at
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, item in (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    ):
         yield from places(item, (*at, key))
 
 
@@ -152,8 +196,14 @@ def put(value: Any, at: tuple, new: Any) -> Any:
 
 WRITTEN = {
     "spec": (specs_folder() / "reflection_pad2d_backward.yaml", specfile.load),
-    "plan": (cases_folder() / "reflection_pad2d_backward.yaml", lambda path: fitting_plan(path, book())),
-    "errata": (specs_folder() / "errata" / "reflection_pad2d_backward.yaml", lambda path: erratafile.load(path, book())),
+    "plan": (
+        cases_folder() / "reflection_pad2d_backward.yaml",
+        lambda path: fitting_plan(path, book()),
+    ),
+    "errata": (
+        specs_folder() / "errata" / "reflection_pad2d_backward.yaml",
+        lambda path: erratafile.load(path, book()),
+    ),
 }
 
 
@@ -177,14 +227,23 @@ def test_a_value_of_another_kind_anywhere(tmp_path, what):
 
 
 def test_calls(tmp_path):
-    lines = gzip.decompress((Path(__file__).parent / "data" / "library_sample.jsonl.gz").read_bytes()).split(b"\n")[:3]
-    _, refused = hammer(b"\n".join(lines), tmp_path / "calls.jsonl", lambda path: read_calls(path, book().kinds), COUNT * 3)
+    lines = gzip.decompress(
+        (Path(__file__).parent / "data" / "library_sample.jsonl.gz").read_bytes()
+    ).split(b"\n")[:3]
+    _, refused = hammer(
+        b"\n".join(lines),
+        tmp_path / "calls.jsonl",
+        lambda path: read_calls(path, book().kinds),
+        COUNT * 3,
+    )
     assert refused > 0
 
 
 def test_compressed_calls(tmp_path):
     packed = gzip.compress(b'{"id": "x"}\n' * 50)
-    _, refused = hammer(packed, tmp_path / "calls.jsonl.gz", lambda path: read_calls(path, book().kinds))
+    _, refused = hammer(
+        packed, tmp_path / "calls.jsonl.gz", lambda path: read_calls(path, book().kinds)
+    )
     assert refused > COUNT // 2
 
 
@@ -197,16 +256,22 @@ def everything(path: Path) -> dict[str, Any]:
     """All that a reader is told of the cases of a bundle."""
     with opgen.open(path) as bundle:
         return {
-            case.id: (case.call, case.expect, {
-                (role, name): (tensor.dtype, tensor.shape, tensor.tobytes())
-                for role in ("inputs", "storage", "golden", "bound") for name, tensor in getattr(case, role).items()
-            })
+            case.id: (
+                case.call,
+                case.expect,
+                {
+                    (role, name): (tensor.dtype, tensor.shape, tensor.tobytes())
+                    for role in ("inputs", "storage", "golden", "bound")
+                    for name, tensor in getattr(case, role).items()
+                },
+            )
             for case in bundle
-        }  # fmt: skip
+        }
 
 
 def test_bundles(tmp_path, small):
-    """Nothing is ever read as good that is not: a changed byte is refused, or lies where it changes nothing."""
+    """Nothing is ever read as good that is not: a changed byte is refused, or lies where it changes
+    nothing."""
     content, whole = (small / "small.h5").read_bytes(), everything(small / "small.h5")
     assert len(whole) == 6 and all(tensors for _, _, tensors in whole.values())
 
@@ -223,7 +288,11 @@ def resealed(source: Path, target: Path, change: Callable[[dict[str, np.ndarray]
     file = opening.open_file(source, "bundle")
     os.close(file.fd)
     with h5py.File(source) as whole:
-        names = [name for name in (*file.tables, *(f"data/{one}" for one in whole["data"])) if whole[name].size]
+        names = [
+            name
+            for name in (*file.tables, *(f"data/{one}" for one in whole["data"]))
+            if whole[name].size
+        ]
         offsets = {name: whole[name].id.get_offset() for name in names}
     order = [name.decode() for name in file.tables["digests"]["table"].tolist()]
     tables = {name: file.tables[name].copy() for name in order if name in file.tables}
@@ -235,16 +304,28 @@ def resealed(source: Path, target: Path, change: Callable[[dict[str, np.ndarray]
     container.seal(skeleton, "bundle", container.digests(file.attributes, tables, file.strings))
 
 
-COMMANDS = (["inspect"], ["inspect", "--json"], ["verify"], ["unpack", "-o", "unpacked"], ["export", "npz", "-o", "npz"])
+COMMANDS = (
+    ["inspect"],
+    ["inspect", "--json"],
+    ["verify"],
+    ["unpack", "-o", "unpacked"],
+    ["export", "npz", "-o", "npz"],
+)
 
 
 def test_tables_under_digests_of_their_own(tmp_path, small, monkeypatch):
-    """Whoever writes a file writes its digests as well: numbers that stand for nothing are told, and no command dies of others."""
+    """Whoever writes a file writes its digests as well: numbers that stand for nothing are told,
+    and no command dies of others."""
     monkeypatch.chdir(tmp_path)
     resealed(small / "small.h5", Path("x.h5"), lambda tables: None)
     assert Path("x.h5").read_bytes() == (small / "small.h5").read_bytes()
     with opgen.open("x.h5") as whole:
-        spots = [(name, column) for name, table in whole.tables.items() if name != "digests" for column in table.dtype.names or ("",)]
+        spots = [
+            (name, column)
+            for name, table in whole.tables.items()
+            if name != "digests"
+            for column in table.dtype.names or ("",)
+        ]
     rng, sound = random.Random(9), 0
     rng.shuffle(spots)
     for turn in range(COUNT // 2):
@@ -271,8 +352,15 @@ def test_tables_under_digests_of_their_own(tmp_path, small, monkeypatch):
         for command, *options in COMMANDS:
             shutil.rmtree("unpacked", ignore_errors=True)
             shutil.rmtree("npz", ignore_errors=True)
-            told = CliRunner().invoke(main, [command, *options[: command == "export"], "x.h5", *options[command == "export" :]])
-            assert told.exit_code in (0, 1, 2) and "fault of opgen" not in told.output, (what, command, told.output)
+            told = CliRunner().invoke(
+                main,
+                [command, *options[: command == "export"], "x.h5", *options[command == "export" :]],
+            )
+            assert told.exit_code in (0, 1, 2) and "fault of opgen" not in told.output, (
+                what,
+                command,
+                told.output,
+            )
     assert COUNT // 40 < sound < COUNT // 2
 
 
@@ -291,7 +379,9 @@ def test_results(tmp_path, small):
 
 
 def test_an_alias_bomb_is_refused_quickly():
-    bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12))
+    bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
+        f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12)
+    )
     began = time.monotonic()
     with pytest.raises(FileError, match="aliases that repeat each other"):
         yamlfile.parse(bomb)
@@ -317,10 +407,19 @@ def test_a_deep_or_huge_call_is_refused(tmp_path):
 def test_a_tensor_that_claims_the_world_costs_nothing(tmp_path):
     side = 2**30
     tensor = {"shape": [side, side], "dtype": "FLOAT", "format": "ND"}
-    args = {"gradOutput": {**tensor, "shape": [side, side, side]}, "self": {**tensor, "shape": [side, side, side]}, "padding": [0, 0, 0, 0],
-            "gradInput": {**tensor, "shape": [side, side, side]}}  # fmt: skip
+    args = {
+        "gradOutput": {**tensor, "shape": [side, side, side]},
+        "self": {**tensor, "shape": [side, side, side]},
+        "padding": [0, 0, 0, 0],
+        "gradInput": {**tensor, "shape": [side, side, side]},
+    }
     path = tmp_path / "world.jsonl"
-    path.write_text(json.dumps({"id": "w", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args}) + "\n")
+    path.write_text(
+        json.dumps(
+            {"id": "w", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args}
+        )
+        + "\n"
+    )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     known = book()

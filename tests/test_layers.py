@@ -18,14 +18,18 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 KNOWS = {
     "__main__": "cli",
-    "cli": "minimization report devices lint quality lock generation suite comparison oracle interop spec calls bundle files "
-           "model __init__",
+    "cli": (
+        "minimization report devices lint quality lock generation suite comparison oracle interop"
+        " spec calls bundle files model __init__"
+    ),
     "pytest_plugin": "devices comparison model __init__",
     "minimization": "devices generation suite comparison oracle spec calls bundle numerics model",
     "report": "quality lock comparison oracle bundle files numerics model",
     "devices": "quality spec calls bundle numerics model __init__",
     "lint": "lock generation suite oracle spec calls files numerics model",
-    "quality": "generation suite comparison oracle spec calls bundle files golden numerics model __init__",
+    "quality": (
+        "generation suite comparison oracle spec calls bundle files golden numerics model __init__"
+    ),
     "lock": "generation suite spec bundle files numerics model",
     "generation": "suite calls bundle golden numerics model",
     "suite": "oracle spec calls files numerics model",
@@ -41,23 +45,29 @@ KNOWS = {
     "model": "",
     "__init__": "",
 }
-"""From the top to the bottom: what each room at the top of opgen imports. It imports nothing that stands above it."""
+"""From the top to the bottom: what each room at the top of opgen imports. It imports nothing that
+stands above it."""
 
-INSIDE = {
-    "suite": "enumeration planning covering",
-    "spec": "language",
-    "quality": "mutants",
-}
-"""Rooms with folders of their own: each folder imports none that stands before it, and nothing of the room itself."""
+INSIDE = {"suite": "enumeration planning covering", "spec": "language", "quality": "mutants"}
+"""Rooms with folders of their own: each folder imports none that stands before it, and nothing of
+the room itself."""
 
 MOST_ROOMS, MOST_ARROWS = 24, 115
 
 STRANGERS = {
     "oracle": {"suite", "generation"},  # the oracle never generates
-    "suite.planning": {"oracle"},  # the maker never labels by itself: its calls meet the oracle in the enumeration
+    "suite.planning": {
+        "oracle"
+    },  # the maker never labels by itself: its calls meet the oracle in the enumeration
     "suite.covering": {"oracle", "spec", "calls", "model"},  # covering arrays know no operator
-    "comparison": {"suite", "generation"},  # a device is judged by what stands in the bundle, however that was made
-    "generation": {"devices", "comparison"},  # what is expected does not depend on what was answered
+    "comparison": {
+        "suite",
+        "generation",
+    },  # a device is judged by what stands in the bundle, however that was made
+    "generation": {
+        "devices",
+        "comparison",
+    },  # what is expected does not depend on what was answered
 }
 """Who must not know of whom, not even through others."""
 
@@ -65,9 +75,16 @@ SHARED = {"spec", "spec.language", "calls", "files", "model"}
 """What oracle and maker share: the spec, and calls as a table."""
 
 ONLY_IN = {
-    "h5py": {"bundle"}, "click": {"cli"}, "rich": {"cli", "report"}, "ctypes": {"devices"}, "torch": {"devices"},
-    "yaml": {"files"}, "distributed": {"generation.cluster"}, "jinja2": {"report"}, "matplotlib": {"report"},
-}  # fmt: skip
+    "h5py": {"bundle"},
+    "click": {"cli"},
+    "rich": {"cli", "report"},
+    "ctypes": {"devices"},
+    "torch": {"devices"},
+    "yaml": {"files"},
+    "distributed": {"generation.cluster"},
+    "jinja2": {"report"},
+    "matplotlib": {"report"},
+}
 
 LIGHT = {"opgen.files.resources", "opgen.report.terminal"}
 """What commands may import at their top, besides the nouns."""
@@ -77,7 +94,8 @@ TOGETHER = {"bundle.batches", "bundle.case", "bundle.reader"}
 
 
 def imported(path: Path) -> Iterator[tuple[str, bool]]:
-    """Full names of what a file imports, wherever in it; and whether at its top level, where importing it costs time."""
+    """Full names of what a file imports, wherever in it; and whether at its top level, where
+    importing it costs time."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     later = {id(inner) for outer in ast.walk(tree) if _later(outer) for inner in ast.walk(outer)}
     for node in ast.walk(tree):
@@ -87,12 +105,17 @@ def imported(path: Path) -> Iterator[tuple[str, bool]]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide where an arrow points"
             package = str(node.module)
-            yield from ((f"{package}.{alias.name}" if _is_module(package, alias.name) else package, top) for alias in node.names)
+            yield from (
+                (f"{package}.{alias.name}" if _is_module(package, alias.name) else package, top)
+                for alias in node.names
+            )
 
 
 def _later(node: ast.AST) -> bool:
     """A function, or a block for type checkers: what is imported in it costs nothing at first."""
-    return isinstance(node, ast.FunctionDef) or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+    return isinstance(node, ast.FunctionDef) or (
+        isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    )
 
 
 def _is_module(package: str, name: str) -> bool:
@@ -101,13 +124,15 @@ def _is_module(package: str, name: str) -> bool:
 
 
 def module(path: Path) -> str:
-    """A file's name below opgen: ``bundle.reader``, ``bundle``, ``model``; opgen's own file is ``__init__``."""
+    """A file's name below opgen: ``bundle.reader``, ``bundle``, ``model``; opgen's own file is
+    ``__init__``."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
 def room(name: str) -> str:
-    """The room at the top of opgen that a module of opgen is in; the package itself is ``__init__``."""
+    """The room at the top of opgen that a module of opgen is in; the package itself is
+    ``__init__``."""
     return name.split(".")[1] if "." in name else "__init__"
 
 
@@ -115,13 +140,18 @@ def room(name: str) -> str:
 def arrows() -> dict[str, set[str]]:
     """File -> the files of opgen that it imports, by their modules' names."""
     return {
-        module(path): {name.partition(".")[2] or "__init__" for name, _ in imported(path) if name.split(".")[0] == "opgen"}
+        module(path): {
+            name.partition(".")[2] or "__init__"
+            for name, _ in imported(path)
+            if name.split(".")[0] == "opgen"
+        }
         for path in FILES
     }
 
 
 def folder(name: str) -> str:
-    """The folder of a file, inside its room: ``suite.planning`` for ``suite.planning.plan``; a file at the top is its own."""
+    """The folder of a file, inside its room: ``suite.planning`` for ``suite.planning.plan``; a file
+    at the top is its own."""
     place = ROOT.joinpath(*name.split("."))
     return name if place.is_dir() or "." not in name else name.rpartition(".")[0]
 
@@ -129,7 +159,9 @@ def folder(name: str) -> str:
 def _joined(place: Callable[[str], str]) -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for file, others in arrows().items():
-        graph.setdefault(place(file), set()).update({place(other) for other in others} - {place(file)})
+        graph.setdefault(place(file), set()).update(
+            {place(other) for other in others} - {place(file)}
+        )
     return graph
 
 
@@ -195,35 +227,72 @@ def test_strangers(name: str) -> None:
 
 
 def test_oracle_and_maker_share_the_spec_and_the_table() -> None:
-    assert reached("oracle", folders()) == SHARED == reached("suite.planning", folders()) - {"suite.covering", "numerics"}
+    assert (
+        reached("oracle", folders())
+        == SHARED
+        == reached("suite.planning", folders()) - {"suite.covering", "numerics"}
+    )
 
 
 def test_a_lock_looks_at_everything_that_makes_cases() -> None:
     makes = {"generation", *reached("generation", rooms())}
-    apart = {"golden", "bundle", "__init__"}  # the kernels have a digest of their own; a bundle holds what was made
+    apart = {
+        "golden",
+        "bundle",
+        "__init__",
+    }  # the kernels have a digest of their own; a bundle holds what was made
     assert {name.removesuffix(".py") for name in (*sources.DATA, *sources.CASES)} == makes - apart
 
 
 @pytest.mark.parametrize("package", ONLY_IN)
 def test_packages_stay_in_their_rooms(package: str) -> None:
-    users = {module(path) for path in FILES for name, _ in imported(path) if name.split(".")[0] == package}
+    users = {
+        module(path)
+        for path in FILES
+        for name, _ in imported(path)
+        if name.split(".")[0] == package
+    }
     assert {user for user in users if not {user, user.split(".")[0]} & ONLY_IN[package]} == set()
 
 
 def test_commands_import_nothing_heavy_at_their_top() -> None:
-    light = {"click", *sys.stdlib_module_names} - {"asyncio", "concurrent", "multiprocessing", "subprocess"}
+    light = {"click", *sys.stdlib_module_names} - {
+        "asyncio",
+        "concurrent",
+        "multiprocessing",
+        "subprocess",
+    }
     for path in sorted((ROOT / "cli").glob("*.py")):
         tops = {name for name, top in imported(path) if top}
-        heavy = {name for name in tops if name.split(".")[0] not in light and name not in LIGHT and room(name) not in ("cli", "model")}
-        assert heavy == set(), f"{path.name} imports {', '.join(sorted(heavy))} at its top; do it inside the function"
+        heavy = {
+            name
+            for name in tops
+            if name.split(".")[0] not in light
+            and name not in LIGHT
+            and room(name) not in ("cli", "model")
+        }
+        assert heavy == set(), (
+            f"{path.name} imports {', '.join(sorted(heavy))} at its top; do it inside the function"
+        )
 
 
 def test_the_nouns_know_no_numbers() -> None:
-    assert not {name for name, _ in imported(ROOT / "model.py")} & {"numpy", "h5py", "yaml", "click"}
+    assert not {name for name, _ in imported(ROOT / "model.py")} & {
+        "numpy",
+        "h5py",
+        "yaml",
+        "click",
+    }
 
 
 def test_packages_say_what_they_are_for() -> None:
-    packages = {path.parent: path for path in FILES if path.name == "__init__.py" and path.parent != ROOT}
-    assert all(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) for path in packages.values())
+    packages = {
+        path.parent: path for path in FILES if path.name == "__init__.py" and path.parent != ROOT
+    }
+    assert all(
+        ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) for path in packages.values()
+    )
     manual = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"^\| `(\w+)/` \|", manual, re.MULTILINE)) == sorted(one.name for one in packages if one.parent == ROOT), "CONTRIBUTING.md lists the packages"
+    assert sorted(re.findall(r"^\| `(\w+)/` \|", manual, re.MULTILINE)) == sorted(
+        one.name for one in packages if one.parent == ROOT
+    ), "CONTRIBUTING.md lists the packages"

@@ -30,7 +30,12 @@ MANUALS = sorted(FOLDER.rglob("*.md"))
 
 @pytest.mark.parametrize("path", MANUALS, ids=lambda path: path.name)
 def test_the_examples_of_a_manual(path: Path) -> None:
-    assert doctest.testfile(str(path), module_relative=False, optionflags=FLAGS, encoding="utf-8").failed == 0
+    assert (
+        doctest.testfile(
+            str(path), module_relative=False, optionflags=FLAGS, encoding="utf-8"
+        ).failed
+        == 0
+    )
 
 
 def test_the_rules_have_examples_and_name_every_key() -> None:
@@ -45,7 +50,11 @@ def test_the_page_at_the_head_of_the_rules_has_no_fault_but_what_it_leaves_out()
     (page,) = re.findall("```yaml\n(.*?)```", text, re.DOTALL)
     with pytest.raises(FileError) as refused:
         specfile.loads(page)
-    told = [str(problem) for problem in refused.value.problems if "is missing from returns" not in str(problem)]
+    told = [
+        str(problem)
+        for problem in refused.value.problems
+        if "is missing from returns" not in str(problem)
+    ]
     assert all("..." in one or "page.lines: no digest of lines" in one for one in told), told
 
 
@@ -53,12 +62,20 @@ def test_the_plans_name_every_key() -> None:
     text = (FOLDER / "suite" / "PLANS.md").read_text(encoding="utf-8")
     assert all(f"`{word}`" in text for word in (*ROLES, *TIERS, *TIER_KEYS, *VIEWS, *SHARED))
     assert all(f"\n{key}:" in text for key in PLAN_TOP)
-    assert all(f"`{key}`" in text or f"{key}: " in text for key in (*PIN_KEYS, *VACUOUS_KEYS, *GROUP_KEYS))
+    assert all(
+        f"`{key}`" in text or f"{key}: " in text for key in (*PIN_KEYS, *VACUOUS_KEYS, *GROUP_KEYS)
+    )
 
 
 def test_the_plans_name_every_recipe_and_what_it_finds() -> None:
     text = (FOLDER / "suite" / "PLANS.md").read_text(encoding="utf-8")
-    table = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", text[text.index("| recipe |") : text.index("## Tiers")], re.MULTILINE))
+    table = dict(
+        re.findall(
+            r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$",
+            text[text.index("| recipe |") : text.index("## Tiers")],
+            re.MULTILINE,
+        )
+    )
     assert table == {name: recipe.finds for name, recipe in RECIPES.items()}
 
 

@@ -15,12 +15,21 @@ _SCALARS = (("bool", (bool, np.bool_)), ("int", (int, np.integer)), ("float", (f
 
 
 class Columns:
-    """The arguments of calls of one API; parameters keep the order of the first call, which is the prototype's.
+    """The arguments of calls of one API; parameters keep the order of the first call, which is the
+    prototype's.
 
-    ``kinds`` are the kinds of the parameters, ``arrays`` the columns of those that are int or bool arrays.
-    """
+    ``kinds`` are the kinds of the parameters, ``arrays`` the columns of those that are int or bool
+    arrays."""
 
-    KINDS: ClassVar = {"null": 0, "tensor": 1, "int_array": 2, "bool_array": 3, "int": 4, "bool": 5, "float": 6}
+    KINDS: ClassVar = {
+        "null": 0,
+        "tensor": 1,
+        "int_array": 2,
+        "bool_array": 3,
+        "int": 4,
+        "bool": 5,
+        "float": 6,
+    }
 
     def __init__(self, api: str, calls: Sequence[Mapping[str, Any]]) -> None:
         names = list(calls[0])
@@ -34,7 +43,9 @@ class Columns:
             raise BundleError(f"{api}: only some calls have a parameter {name}") from None
         self.kinds = {name: _kind(api, name, values) for name, values in self._values.items()}
         self.arrays = {
-            name: Column.of([None if value is None else tuple(value) for value in self._values[name]])
+            name: Column.of(
+                [None if value is None else tuple(value) for value in self._values[name]]
+            )
             for name, kind in self.kinds.items()
             if kind.endswith("array")
         }
@@ -44,13 +55,15 @@ class Columns:
         """The columns of the parameters that are tensors, None for a null pointer."""
         return {name: self._values[name] for name, kind in self.kinds.items() if kind == "tensor"}
 
-    def table(self, cases: np.ndarray, calls: np.ndarray, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    def table(
+        self, cases: np.ndarray, calls: np.ndarray, arrays: Mapping[str, np.ndarray]
+    ) -> np.ndarray:
         """``/attributes/<api>``: the column ``case``, then one per parameter that is no tensor.
 
-        ``cases`` are rows of ``/cases``, ``calls`` the row here of the call of each, ``arrays`` for each row here the number in
-        ``/lists``, where 0 is a null pointer. A column of scalars has the narrowest type that holds its values; where a scalar
-        is null, a column ``<name>.null`` says so.
-        """
+        ``cases`` are rows of ``/cases``, ``calls`` the row here of the call of each, ``arrays`` for
+        each row here the number in ``/lists``, where 0 is a null pointer. A column of scalars has
+        the narrowest type that holds its values; where a scalar is null, a column ``<name>.null``
+        says so."""
         columns: dict[str, np.ndarray] = {}
         for name, kind in self.kinds.items():
             if name in arrays:
@@ -58,10 +71,15 @@ class Columns:
             elif kind in ("int", "bool", "float"):
                 values = self._values[name]
                 null = np.array([value is None for value in values])
-                columns[name] = _narrow(name, [0 if value is None else value for value in values], kind)
+                columns[name] = _narrow(
+                    name, [0 if value is None else value for value in values], kind
+                )
                 if null.any():
                     columns[f"{name}.null"] = null
-        table = np.zeros(len(cases), dtype=[("case", "<u4"), *((name, column.dtype) for name, column in columns.items())])
+        table = np.zeros(
+            len(cases),
+            dtype=[("case", "<u4"), *((name, column.dtype) for name, column in columns.items())],
+        )
         table["case"] = cases
         for name, column in columns.items():
             table[name] = column[calls]
@@ -75,8 +93,19 @@ def _kind(api: str, name: str, values: Sequence[Any]) -> str:
         if issubclass(given, TensorDesc):
             seen.add("tensor")
         elif issubclass(given, (tuple, list)):
-            heads = {type(value[0]) if value else None for value in values if isinstance(value, given)}
-            seen |= {"array" if head is None else "bool_array" if issubclass(head, (bool, np.bool_)) else "int_array" for head in heads}
+            heads = {
+                type(value[0]) if value else None for value in values if isinstance(value, given)
+            }
+            seen |= {
+                (
+                    "array"
+                    if head is None
+                    else "bool_array"
+                    if issubclass(head, (bool, np.bool_))
+                    else "int_array"
+                )
+                for head in heads
+            }
         else:
             seen.add(_scalar(api, name, given))
     if seen & {"int_array", "bool_array"}:
@@ -103,4 +132,6 @@ def _narrow(name: str, values: list[Any], kind: str) -> np.ndarray:
     for bits in (8, 16, 32, 64):
         if -(1 << (bits - 1)) <= low and high < 1 << (bits - 1):
             return np.array(values, dtype=f"<i{bits // 8}")
-    raise BundleError(f"{name}: {low if -low > high else high} does not fit the 64 bits that a bundle keeps")
+    raise BundleError(
+        f"{name}: {low if -low > high else high} does not fit the 64 bits that a bundle keeps"
+    )

@@ -25,9 +25,8 @@ _ROLES = {number: word for word, number in ROLES.items()}
 class Batch:
     """Neighbouring cases whose tensors agree in everything but their data.
 
-    ``arrays`` maps (name, role) to (B, ...): goldens, bounds and contiguous inputs in their shape, other inputs
-    as their storage (B, elements).
-    """
+    ``arrays`` maps (name, role) to (B, ...): goldens, bounds and contiguous inputs in their shape,
+    other inputs as their storage (B, elements)."""
 
     rows: range
     arrays: dict[tuple[str, str], np.ndarray]
@@ -60,7 +59,9 @@ def _bytes(bundle: Bundle) -> np.ndarray:
     return size
 
 
-def _runs(bundle: Bundle, firsts: np.ndarray, counts: np.ndarray, size: np.ndarray) -> Iterator[tuple[int, int]]:
+def _runs(
+    bundle: Bundle, firsts: np.ndarray, counts: np.ndarray, size: np.ndarray
+) -> Iterator[tuple[int, int]]:
     """Ranges of cases that are equal in form and follow one another in every blob."""
     cases, tensors = bundle.tables["cases"], bundle.tables["tensors"]
     if not len(cases):
@@ -75,7 +76,9 @@ def _runs(bundle: Bundle, firsts: np.ndarray, counts: np.ndarray, size: np.ndarr
     apart = np.zeros(len(inside), dtype=np.int64)
     for number, (kind, _, _) in bundle.data.types.items():
         of_kind = tensors["dtype"] == number
-        footprint = np.bincount(case[of_kind], weights=size[of_kind], minlength=len(cases)).astype(np.int64)
+        footprint = np.bincount(case[of_kind], weights=size[of_kind], minlength=len(cases)).astype(
+            np.int64
+        )
         mine = of_kind[inside]
         apart[mine] = footprint[case[inside[mine]]] // kind.itemsize
     data = (tensors["position"][inside] >= 0) & (tensors["elements"][inside] > 0)
@@ -101,25 +104,40 @@ def _read(bundle: Bundle, rows: range, first: int, count: int) -> dict[tuple[str
             continue
         low = min((row.position for row in full), default=0)
         stride = sum(room(row.elements, kind.itemsize) for row in full) * kind.itemsize
-        last = max((row.position + row.elements - low for row in full), default=0) * kind.itemsize + stride * (len(rows) - 1)
+        last = max(
+            (row.position + row.elements - low for row in full), default=0
+        ) * kind.itemsize + stride * (len(rows) - 1)
         if low < 0 or low * kind.itemsize + last > limit * kind.itemsize:
-            raise BundleError(f"{bundle.path}: damaged: {bundle.ids[rows[0]]} lies outside the data")
+            raise BundleError(
+                f"{bundle.path}: damaged: {bundle.ids[rows[0]]} lies outside the data"
+            )
         window = np.empty(last, dtype=np.uint8)
         bundle.data.fill(window, start + low * kind.itemsize)
         for at, row in mine:
-            offset, length = (row.position - low) * kind.itemsize if row.elements else 0, row.elements * kind.itemsize
+            offset, length = (
+                (row.position - low) * kind.itemsize if row.elements else 0,
+                row.elements * kind.itemsize,
+            )
             if bundle.data.check:
                 digests = table["digest"][at : at + count * len(rows) : count].tolist()
                 _check(bundle, rows, window, offset, length, stride, digests, row.name)
             stack = as_strided(window[offset:], (len(rows), length), (stride, 1)).view(kind)
             shape = bundle.sequence(row.shape) or ()
             whole = row.is_whole and prod(shape) == row.elements
-            arrays[bundle.names[row.name], _ROLES[row.role]] = stack.reshape(len(rows), *shape) if whole else stack
+            arrays[bundle.names[row.name], _ROLES[row.role]] = (
+                stack.reshape(len(rows), *shape) if whole else stack
+            )
     return arrays
 
 
 def _check(
-    bundle: Bundle, rows: range, window: np.ndarray, offset: int, length: int, stride: int, digests: list[bytes],
+    bundle: Bundle,
+    rows: range,
+    window: np.ndarray,
+    offset: int,
+    length: int,
+    stride: int,
+    digests: list[bytes],
     name: int,
 ) -> None:
     view = window.data

@@ -1,4 +1,5 @@
-"""Tensors into a file of known layout: many equal ones at once, from any process, each with its digest."""
+"""Tensors into a file of known layout: many equal ones at once, from any process, each with its
+digest."""
 
 from __future__ import annotations
 
@@ -37,23 +38,29 @@ for _name in stored_dtypes():
 
 @dataclass
 class Blocks:
-    """A way into the blobs of an unfinished file, for every process that writes cases of its own."""
+    """A way into the blobs of an unfinished file, for every process that writes cases of its
+    own."""
 
     path: Path
     layout: Layout
     offsets: dict[str, int]
     _fd: int = -1
 
-    def write(self, rows: Sequence[int] | np.ndarray, arrays: Arrays) -> tuple[np.ndarray, np.ndarray]:
-        """Write (name, role) -> (B, ...) arrays, one entry per case row; returns layout rows and their digests.
+    def write(
+        self, rows: Sequence[int] | np.ndarray, arrays: Arrays
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Write (name, role) -> (B, ...) arrays, one entry per case row; returns layout rows and
+        their digests.
 
-        An array has the numpy type of its stored dtype (uint16 is taken as the bits of BFLOAT16), and per case
-        as many elements as planned.
-        """
+        An array has the numpy type of its stored dtype (uint16 is taken as the bits of BFLOAT16),
+        and per case as many elements as planned."""
         return self.write_all([(rows, arrays)])
 
-    def write_all(self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]) -> tuple[np.ndarray, np.ndarray]:
-        """The same for several batches; what lies side by side in the file goes out in one write."""
+    def write_all(
+        self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same for several batches; what lies side by side in the file goes out in one
+        write."""
         stacks = _Stacks.of(batches)
         if not stacks.arrays:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=DIGEST_TYPE)
@@ -69,11 +76,23 @@ class Blocks:
     def _planned(self, stacks: _Stacks) -> np.ndarray:
         """The layout row of every case of every stack; BundleError where one is not as planned."""
         layout, stack, total = self.layout, stacks.stack, len(stacks.arrays)
-        codes = np.fromiter(map(layout.codes.get, stacks.keys, repeat(-1)), dtype=np.int64, count=total)
-        dtypes = np.fromiter(map(_NUMBERS.get, map(_DTYPE, stacks.arrays), repeat(_NOTHING)), dtype=np.int64, count=total)
-        elements = np.fromiter(map(_SIZE, stacks.arrays), dtype=np.int64, count=total) // stacks.counts
+        codes = np.fromiter(
+            map(layout.codes.get, stacks.keys, repeat(-1)), dtype=np.int64, count=total
+        )
+        dtypes = np.fromiter(
+            map(_NUMBERS.get, map(_DTYPE, stacks.arrays), repeat(_NOTHING)),
+            dtype=np.int64,
+            count=total,
+        )
+        elements = (
+            np.fromiter(map(_SIZE, stacks.arrays), dtype=np.int64, count=total) // stacks.counts
+        )
         found = layout.rows(stacks.case, codes[stack])
-        right = (found >= 0) & (layout.dtype[found] == dtypes[stack]) & (layout.elements[found] == elements[stack])
+        right = (
+            (found >= 0)
+            & (layout.dtype[found] == dtypes[stack])
+            & (layout.elements[found] == elements[stack])
+        )
         if not right.all() or list(map(len, stacks.arrays)) != stacks.counts.tolist():
             stacks.check(found, layout)
         return found
@@ -82,7 +101,10 @@ class Blocks:
         """Where tensors begin in the file, and their bytes, by row of the layout."""
         dtype = self.layout.dtype[rows]
         item = _ITEMS[dtype]
-        return self._bases[dtype] + self.layout.position[rows] * item, self.layout.elements[rows] * item
+        return (
+            self._bases[dtype] + self.layout.position[rows] * item,
+            self.layout.elements[rows] * item,
+        )
 
     @cached_property
     def _bases(self) -> np.ndarray:
@@ -93,13 +115,19 @@ class Blocks:
         return bases
 
     def _put(self, starts: np.ndarray, sizes: np.ndarray, pieces: Sequence[Piece]) -> None:
-        """Write pieces; those with nothing but padding between them in one go, large ones from where they are."""
+        """Write pieces; those with nothing but padding between them in one go, large ones from
+        where they are."""
         fd = self._open()
         order = np.argsort(starts, kind="stable")
         order = order[sizes[order] > 0]
         starts, sizes = starts[order], sizes[order]
         gaps = starts[1:] - starts[:-1] - sizes[:-1]
-        apart = (gaps >= ALIGNMENT) | (sizes[1:] >= _LARGE) | (sizes[:-1] >= _LARGE) | (starts[1:] // _PIECE != starts[:-1] // _PIECE)
+        apart = (
+            (gaps >= ALIGNMENT)
+            | (sizes[1:] >= _LARGE)
+            | (sizes[:-1] >= _LARGE)
+            | (starts[1:] // _PIECE != starts[:-1] // _PIECE)
+        )
         edges = [0, *(np.flatnonzero(apart) + 1).tolist(), len(order)]
         padded: list[Piece] = [b""] * (2 * len(order))
         padded[::2] = map(pieces.__getitem__, order.tolist())
@@ -125,14 +153,18 @@ class Blocks:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
 
 @dataclass(frozen=True)
 class _Stacks:
-    """Tensors of many cases, (B, ...) each: their (name, role), and how many cases; for every tensor its stack and its case."""
+    """Tensors of many cases, (B, ...) each: their (name, role), and how many cases; for every
+    tensor its stack and its case."""
 
     keys: list[tuple[str, str]]
     arrays: list[np.ndarray]
@@ -143,7 +175,9 @@ class _Stacks:
     @classmethod
     def of(cls, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]) -> _Stacks:
         """The stacks of batches, one after the other."""
-        given = [(np.asarray(rows, dtype=np.int64), arrays) for rows, arrays in batches if len(rows)]
+        given = [
+            (np.asarray(rows, dtype=np.int64), arrays) for rows, arrays in batches if len(rows)
+        ]
         batch = np.repeat(np.arange(len(given)), [len(arrays) for _, arrays in given])
         sizes = np.array([len(rows) for rows, _ in given], dtype=np.int64)
         counts = sizes[batch]
@@ -151,7 +185,12 @@ class _Stacks:
         rows = np.concatenate([rows for rows, _ in given]) if given else sizes
         return cls(
             keys=list(chain.from_iterable(arrays for _, arrays in given)),
-            arrays=list(map(np.ascontiguousarray, chain.from_iterable(arrays.values() for _, arrays in given))),
+            arrays=list(
+                map(
+                    np.ascontiguousarray,
+                    chain.from_iterable(arrays.values() for _, arrays in given),
+                )
+            ),
             counts=counts,
             stack=stack,
             case=rows[(np.cumsum(sizes) - sizes)[batch][stack] + within],
@@ -159,24 +198,38 @@ class _Stacks:
 
     def pieces(self) -> list[Piece]:
         """The bytes of every tensor, where they are."""
-        stacks = ((array,) if len(array) == 1 else array.reshape(len(array), -1) for array in self.arrays)
+        stacks = (
+            (array,) if len(array) == 1 else array.reshape(len(array), -1) for array in self.arrays
+        )
         return list(chain.from_iterable(stacks))
 
     def check(self, found: np.ndarray, layout: Layout) -> None:
-        """Raise a BundleError that says what is not as planned, if anything; ``found`` are the layout rows."""
+        """Raise a BundleError that says what is not as planned, if anything; ``found`` are the
+        layout rows."""
         ends = np.cumsum(self.counts)
-        for (name, role), array, count, end in zip(self.keys, self.arrays, self.counts.tolist(), ends.tolist(), strict=True):
+        for (name, role), array, count, end in zip(
+            self.keys, self.arrays, self.counts.tolist(), ends.tolist(), strict=True
+        ):
             rows = found[end - count : end]
             if rows.min() < 0:
-                raise BundleError(f"case row {self.case[end - count + rows.argmin()]} has no {role} {name} in the layout")
+                raise BundleError(
+                    f"case row {self.case[end - count + rows.argmin()]} has no {role} {name} in the"
+                    " layout"
+                )
             dtype = WORDS[int(layout.dtype[rows[0]])]
-            if array.dtype != numpy_dtype(dtype) and not (dtype == "BFLOAT16" and array.dtype == np.uint16):
+            if array.dtype != numpy_dtype(dtype) and not (
+                dtype == "BFLOAT16" and array.dtype == np.uint16
+            ):
                 raise BundleError(f"{name}: an array of {array.dtype} where {dtype} is planned")
             if len(array) != count:
                 raise BundleError(f"{name}: {len(array)} arrays for {count} cases")
             elements = array.size // count
-            if (layout.elements[rows] != elements).any() or (layout.dtype[rows] != DTYPES[dtype]).any():
-                raise BundleError(f"{role} {name}: {elements} elements of {dtype} are not as planned")
+            if (layout.elements[rows] != elements).any() or (
+                layout.dtype[rows] != DTYPES[dtype]
+            ).any():
+                raise BundleError(
+                    f"{role} {name}: {elements} elements of {dtype} are not as planned"
+                )
 
 
 def digests(pieces: Iterable[Piece]) -> np.ndarray:

@@ -19,7 +19,8 @@ _INPUT, _GOLDEN, _BOUND = ROLES["input"], ROLES["golden"], ROLES["bound"]
 
 
 class Parameter(NamedTuple):
-    """A parameter of an API: its kind, and its column (and null column) in the attributes, -1 where it has none."""
+    """A parameter of an API: its kind, and its column (and null column) in the attributes, -1 where
+    it has none."""
 
     name: str
     kind: str
@@ -53,7 +54,8 @@ class Tensors(Mapping[str, np.ndarray]):
 
 
 class CaseView:
-    """A case, read piece by piece: ``id``, ``call``, ``expect``, ``library``, ``inputs``, ``golden``, ``bound``, ..."""
+    """A case, read piece by piece: ``id``, ``call``, ``expect``, ``library``, ``inputs``,
+    ``golden``, ``bound``, ..."""
 
     __slots__ = ("_by_role", "_record", "_rows", "bundle", "row")
 
@@ -113,8 +115,11 @@ class CaseView:
         return Expectation(
             self.bundle.codes(self.fact("codes")),
             self.bundle.words["cases.bucket"][self.fact("bucket")],  # type: ignore[arg-type]
-            tuple(Break(text[r], text[c] or None, None if at < 0 else at, text[f]) for _, r, c, at, f in breaks),
-        )  # fmt: skip
+            tuple(
+                Break(text[r], text[c] or None, None if at < 0 else at, text[f])
+                for _, r, c, at, f in breaks
+            ),
+        )
 
     @property
     def library(self) -> LibraryAnswer | None:
@@ -204,9 +209,14 @@ class CaseView:
     def _desc(self, row: TensorRow, number: int) -> TensorDesc:
         bundle = self.bundle
         return TensorDesc(
-            bundle.sequence(row.shape) or (), bundle.words["tensors.dtype"][row.dtype], bundle.words["tensors.format"][row.format],
-            bundle.sequence(row.strides), row.offset, bundle.sequence(row.storage_shape), bundle.ranges.get(number),
-        )  # fmt: skip
+            bundle.sequence(row.shape) or (),
+            bundle.words["tensors.dtype"][row.dtype],
+            bundle.words["tensors.format"][row.format],
+            bundle.sequence(row.strides),
+            row.offset,
+            bundle.sequence(row.storage_shape),
+            bundle.ranges.get(number),
+        )
 
 
 def _plain(value: Argument) -> Any:
@@ -214,17 +224,21 @@ def _plain(value: Argument) -> Any:
     if not isinstance(value, TensorDesc):
         return list(value) if isinstance(value, tuple) else value
     plain: dict[str, Any] = {
-        "shape": list(value.shape), "dtype": value.dtype, "format": value.format,
-        "strides": None if value.strides is None else list(value.strides), "offset": value.offset,
+        "shape": list(value.shape),
+        "dtype": value.dtype,
+        "format": value.format,
+        "strides": None if value.strides is None else list(value.strides),
+        "offset": value.offset,
         "storage_shape": None if value.storage_shape is None else list(value.storage_shape),
-    }  # fmt: skip
+    }
     if value.range is not None:
         plain["range"] = list(value.range)
     return plain
 
 
 def _view(case: CaseView, storage: np.ndarray, row: TensorRow) -> np.ndarray:
-    """The logical view of a tensor on its storage; a bundle whose views leave theirs is not opened."""
+    """The logical view of a tensor on its storage; a bundle whose views leave theirs is not
+    opened."""
     shape = case.bundle.sequence(row.shape) or ()
     if row.is_whole:
         count = prod(shape)
@@ -234,5 +248,8 @@ def _view(case: CaseView, storage: np.ndarray, row: TensorRow) -> np.ndarray:
         strides = row_major(shape)
     if 0 in shape:
         return np.empty(shape, dtype=storage.dtype)
-    steps = tuple(step * storage.itemsize if extent > 1 else 0 for extent, step in zip(shape, strides, strict=True))
+    steps = tuple(
+        step * storage.itemsize if extent > 1 else 0
+        for extent, step in zip(shape, strides, strict=True)
+    )
     return np.lib.stride_tricks.as_strided(storage[row.offset :], shape, steps)

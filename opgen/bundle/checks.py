@@ -1,7 +1,8 @@
-"""What a harness says of a case, checked before anything of it is kept: statuses, seconds, texts and arrays.
+"""What a harness says of a case, checked before anything of it is kept: statuses, seconds, texts
+and arrays.
 
-Each function takes the beginning of its messages, ``where``, and raises a BundleError for what no results file can keep.
-"""
+Each function takes the beginning of its messages, ``where``, and raises a BundleError for what no
+results file can keep."""
 
 from __future__ import annotations
 
@@ -17,7 +18,11 @@ from opgen.bundle.resultsfile import NO_STATUS
 from opgen.model import STATUS_WORDS, unkept
 from opgen.numerics.rounding import stored
 
-_WIDER = {"FLOAT": {"FLOAT16", "BFLOAT16"}, "DOUBLE": {"FLOAT16", "BFLOAT16", "FLOAT"}, "COMPLEX128": {"COMPLEX64"}}
+_WIDER = {
+    "FLOAT": {"FLOAT16", "BFLOAT16"},
+    "DOUBLE": {"FLOAT16", "BFLOAT16", "FLOAT"},
+    "COMPLEX128": {"COMPLEX64"},
+}
 """What a dump in a wider type may stand for."""
 
 
@@ -28,9 +33,13 @@ def status(where: str, given: Any) -> tuple[int, str]:
     if isinstance(given, str) and given in STATUS_WORDS:
         return 0, given
     if not isinstance(given, (int, np.integer)) or isinstance(given, bool):
-        raise BundleError(f"{where} {given!r} is no status: an integer, or one of {', '.join(STATUS_WORDS)}")
+        raise BundleError(
+            f"{where} {given!r} is no status: an integer, or one of {', '.join(STATUS_WORDS)}"
+        )
     if not -(1 << 63) <= given < 1 << 63:
-        raise BundleError(f"{where} {given} does not fit the 64 bits that a results file keeps of it")
+        raise BundleError(
+            f"{where} {given} does not fit the 64 bits that a results file keeps of it"
+        )
     return int(given), ""
 
 
@@ -57,23 +66,34 @@ def text(where: str, given: Any) -> str:
 
 
 def arrays(where: str, bundle: Bundle, row: int, given: Any) -> dict[str, np.ndarray]:
-    """The outputs of the call in a row of the bundle; what was dumped in a wider type is rounded, once, to the dtype of its tensor."""
+    """The outputs of the call in a row of the bundle; what was dumped in a wider type is rounded,
+    once, to the dtype of its tensor."""
     if not (given is None or isinstance(given, Mapping)):
-        raise BundleError(f"{where}: outputs of type {type(given).__name__} are no mapping of names to arrays")
+        raise BundleError(
+            f"{where}: outputs of type {type(given).__name__} are no mapping of names to arrays"
+        )
     if not given:
         return {}
     case, found = bundle[row], {}
-    written = [bundle.names[tensor.name] for tensor in case.tensor_rows if tensor.role == ROLES["output"]]
+    written = [
+        bundle.names[tensor.name] for tensor in case.tensor_rows if tensor.role == ROLES["output"]
+    ]
     for name, value in given.items():
         if name not in written:
-            raise BundleError(f"{where}: {name!r} is no output of the call (outputs: {', '.join(written) or 'none'})")
+            raise BundleError(
+                f"{where}: {name!r} is no output of the call (outputs:"
+                f" {', '.join(written) or 'none'})"
+            )
         try:
             array = np.asarray(value)
         except Exception as error:  # noqa: BLE001  tensors of other libraries refuse in their own ways
             raise BundleError(f"{where}: numpy makes no array of {name}: {error}") from None
         array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
         if array.dtype not in NAMES:
-            raise BundleError(f"{where}: {name} of type {array.dtype}: no file keeps it (known: {', '.join(map(str, NAMES))})")
+            raise BundleError(
+                f"{where}: {name} of type {array.dtype}: no file keeps it (known:"
+                f" {', '.join(map(str, NAMES))})"
+            )
         described = case.call["args"].get(name) if NAMES[array.dtype] in _WIDER else None
         if isinstance(described, dict) and described["dtype"] in _WIDER[NAMES[array.dtype]]:
             with np.errstate(invalid="ignore"):  # a signalling NaN

@@ -20,14 +20,17 @@ def one_line(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        number = re.search(r"\berrno = (\d+)", str(error))  # HDF5 says what was in its buffers as well
+        number = re.search(
+            r"\berrno = (\d+)", str(error)
+        )  # HDF5 says what was in its buffers as well
         code = error.errno or (int(number[1]) if number else 0)
         reason = os.strerror(code) if code else (str(error) or type(error).__name__).splitlines()[0]
         raise BundleError(f"{path}: cannot write: {reason}") from error
 
 
 def refuse(path: str | Path, force: bool, remedy: str = "--force") -> None:
-    """Raise BundleError where ``path`` cannot be written, before any work is done for it; ``remedy`` is what sets ``force``."""
+    """Raise BundleError where ``path`` cannot be written, before any work is done for it;
+    ``remedy`` is what sets ``force``."""
     path = Path(path)
     if path.is_dir():
         raise BundleError(f"{path}: is a folder; name a file")
@@ -47,7 +50,8 @@ def partial(path: str | Path) -> Path:
 
 
 class Claim:
-    """The right to write ``path``: an empty ``<name>.partial`` beside it, locked against other writers."""
+    """The right to write ``path``: an empty ``<name>.partial`` beside it, locked against other
+    writers."""
 
     def __init__(self, path: Path, needed: int, force: bool, remedy: str = "--force") -> None:
         refuse(path, force, remedy)
@@ -55,9 +59,13 @@ class Claim:
         self.partial = partial(path)
         free = shutil.disk_usage(path.parent).free
         with suppress(OSError):
-            free += self.partial.stat().st_blocks * 512  # what an unfinished file holds is gone on from, or given back
+            free += (
+                self.partial.stat().st_blocks * 512
+            )  # what an unfinished file holds is gone on from, or given back
         if needed > free:
-            raise BundleError(f"{path}: needs {size(needed)}, and {path.parent} has {size(free)} left")
+            raise BundleError(
+                f"{path}: needs {size(needed)}, and {path.parent} has {size(free)} left"
+            )
         with one_line(path):
             while not self._taken():
                 pass
@@ -71,13 +79,16 @@ class Claim:
             raise
 
     def _taken(self) -> bool:
-        """Open and lock the unfinished file; False where its writer gave it another name, or removed it, in between."""
+        """Open and lock the unfinished file; False where its writer gave it another name, or
+        removed it, in between."""
         self.fd = os.open(self.partial, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
             fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self.fd)
-            raise BundleError(f"{self.path}: another process is writing it ({self.partial})") from None
+            raise BundleError(
+                f"{self.path}: another process is writing it ({self.partial})"
+            ) from None
         except OSError:  # a file system without locks
             pass
         with suppress(FileNotFoundError):
@@ -108,7 +119,8 @@ class Claim:
 
 
 def write_text(path: str | Path, text: str, *, force: bool = False) -> None:
-    """One text file, UTF-8, in one step; BundleError where it exists (unless ``force``) or cannot be written."""
+    """One text file, UTF-8, in one step; BundleError where it exists (unless ``force``) or cannot
+    be written."""
     target = Claim(Path(path), len(text), force)
     try:
         with one_line(target.path):

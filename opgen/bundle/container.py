@@ -1,9 +1,9 @@
 """The file itself: a checked first block, HDF5 tables, and pre-sized blobs of data.
 
-Bundles and results files are both written here. The file is made with room for all data first, and for all tables behind them once
-they are known; both are then plain bytes at known offsets, and HDF5 is needed only for the skeleton and for the last flag. Blobs come
-first, so that they can be written before the tables are made.
-"""
+Bundles and results files are both written here. The file is made with room for all data first, and
+for all tables behind them once they are known; both are then plain bytes at known offsets, and HDF5
+is needed only for the skeleton and for the last flag. Blobs come first, so that they can be written
+before the tables are made."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ _TEXT, _HEADERS = 48, 1 << 16
 
 @dataclass(frozen=True)
 class Skeleton:
-    """A file without contents: byte offset of each blob and, once they are described, of each table; the blobs' ranges; its size."""
+    """A file without contents: byte offset of each blob and, once they are described, of each
+    table; the blobs' ranges; its size."""
 
     path: Path
     offsets: dict[str, int]
@@ -59,22 +60,34 @@ def create(
     strings: list[str],
     blobs: Mapping[str, int],
 ) -> Skeleton:
-    """Write the skeleton of a file of ``kind`` (``bundle`` or ``results``) with its texts, nothing else.
+    """Write the skeleton of a file of ``kind`` (``bundle`` or ``results``) with its texts, nothing
+    else.
 
-    ``tables`` gives types and sizes, ``blobs`` the elements per dtype. Every dataset is contiguous and
-    allocated at once, so all offsets are known and nothing moves later.
-    """
+    ``tables`` gives types and sizes, ``blobs`` the elements per dtype. Every dataset is contiguous
+    and allocated at once, so all offsets are known and nothing moves later."""
     return describe(begin(path, kind, attributes, blobs), kind, tables, strings)
 
 
-def begin(path: Path, kind: str, attributes: Mapping[str, Any], blobs: Mapping[str, int], keep: bool = True) -> Skeleton:
-    """Make a file of a header and pre-sized blobs, which can be written from now on; :func:`describe` adds what tells of them.
+def begin(
+    path: Path,
+    kind: str,
+    attributes: Mapping[str, Any],
+    blobs: Mapping[str, int],
+    keep: bool = True,
+) -> Skeleton:
+    """Make a file of a header and pre-sized blobs, which can be written from now on;
+    :func:`describe` adds what tells of them.
 
-    OSError where there is no room for the blobs, which is theirs from now on, unless ``keep`` is False and others may take it.
-    """
+    OSError where there is no room for the blobs, which is theirs from now on, unless ``keep`` is
+    False and others may take it."""
     offsets: dict[str, int] = {}
     ranges: list[tuple[int, int]] = []
-    _find_room(path, 0, _HEADERS, sum(elements * numpy_dtype(name).itemsize for name, elements in blobs.items()))
+    _find_room(
+        path,
+        0,
+        _HEADERS,
+        sum(elements * numpy_dtype(name).itemsize for name, elements in blobs.items()),
+    )
     with _hdf5(path, "w", userblock_size=FIRST_BLOCK) as file:
         for name, value in attributes.items():
             file.attrs[name] = heading.stored(value)
@@ -94,7 +107,13 @@ def begin(path: Path, kind: str, attributes: Mapping[str, Any], blobs: Mapping[s
     return _headed(Skeleton(path, offsets, tuple(ranges), 0), kind)
 
 
-def describe(skeleton: Skeleton, kind: str, tables: Mapping[str, np.ndarray], strings: list[str], request: str = "") -> Skeleton:
+def describe(
+    skeleton: Skeleton,
+    kind: str,
+    tables: Mapping[str, np.ndarray],
+    strings: list[str],
+    request: str = "",
+) -> Skeleton:
     """Add texts, places for tables, and the first block, to a file that was begun.
 
     ``request`` says in the first block, until the file is sealed, what it is to become.
@@ -102,9 +121,17 @@ def describe(skeleton: Skeleton, kind: str, tables: Mapping[str, np.ndarray], st
     offsets = dict(skeleton.offsets)
     shapes = {**tables, "digests": np.empty(len(tables) + 2, dtype=digests_dtype(tables))}
     texts = sum(len(text.encode()) + _TEXT for text in strings) + _HEADERS
-    _find_room(skeleton.path, skeleton.size, texts, sum(table.nbytes for table in shapes.values()), keep=True)
+    _find_room(
+        skeleton.path,
+        skeleton.size,
+        texts,
+        sum(table.nbytes for table in shapes.values()),
+        keep=True,
+    )
     with _hdf5(skeleton.path, "r+") as file:
-        file.create_dataset("strings", data=np.array(strings, dtype=object), dtype=h5py.string_dtype())
+        file.create_dataset(
+            "strings", data=np.array(strings, dtype=object), dtype=h5py.string_dtype()
+        )
         for name, table in shapes.items():
             made = _dataset(file, name, h5py.h5t.py_create(table.dtype, logical=True), len(table))
             if len(table):
@@ -122,18 +149,27 @@ def _headed(skeleton: Skeleton, kind: str, request: str = "") -> Skeleton:
 
 @contextmanager
 def _hdf5(path: Path, mode: str, **more: Any) -> Iterator[h5py.File]:
-    with held_back(), h5py.File(
-        path, mode, libver=("v110", "v110"), locking=False, alignment_threshold=PAGE, alignment_interval=PAGE, **more
-    ) as file:
+    with (
+        held_back(),
+        h5py.File(
+            path,
+            mode,
+            libver=("v110", "v110"),
+            locking=False,
+            alignment_threshold=PAGE,
+            alignment_interval=PAGE,
+            **more,
+        ) as file,
+    ):
         yield file
 
 
 def _find_room(path: Path, start: int, own: int, size: int, keep: bool = False) -> None:
-    """OSError where a file has no room behind ``start`` for so many bytes of HDF5's own, and about ``size`` more.
+    """OSError where a file has no room behind ``start`` for so many bytes of HDF5's own, and about
+    ``size`` more.
 
-    HDF5 writes its own late, and where it cannot, the whole program ends there. ``keep`` the room for it, where the system can: others
-    write meanwhile. HDF5 cuts off what it does not use.
-    """
+    HDF5 writes its own late, and where it cannot, the whole program ends there. ``keep`` the room
+    for it, where the system can: others write meanwhile. HDF5 cuts off what it does not use."""
     with open(path, "r+b" if path.exists() else "w+b", buffering=0) as raw:
         raw.truncate(start)
         if keep and _keep_room(raw.fileno(), start, start + own + size):
@@ -144,7 +180,8 @@ def _find_room(path: Path, start: int, own: int, size: int, keep: bool = False) 
 
 
 def _keep_room(fd: int, start: int, end: int) -> bool:
-    """Take the room of a file between two places, which is also written faster then; False where the system cannot."""
+    """Take the room of a file between two places, which is also written faster then; False where
+    the system cannot."""
     if not hasattr(os, "posix_fallocate"):
         return False
     try:
@@ -159,19 +196,36 @@ def _keep_room(fd: int, start: int, end: int) -> bool:
 def digests_dtype(names: Iterable[str]) -> np.dtype:
     """The type of ``/digests``: the name of a table and its XXH3."""
     width = max((len(name.encode()) for name in (*names, "strings")), default=1)
-    return np.dtype([("table", h5py.string_dtype("utf-8", width)), ("xxh3", h5py.string_dtype("ascii", 32))])
+    return np.dtype(
+        [("table", h5py.string_dtype("utf-8", width)), ("xxh3", h5py.string_dtype("ascii", 32))]
+    )
 
 
-def digests(attributes: Mapping[str, Any], tables: Mapping[str, np.ndarray], strings: list[str]) -> np.ndarray:
-    """``/digests``: of the root's attributes (named ``/``), of the texts, and of each table's bytes."""
-    found = {"/": digest_of(heading.canonical(attributes)), "strings": digest_of(b"".join(text.encode() + b"\0" for text in strings))}
-    found |= {name: digest_of(np.ascontiguousarray(table).view(np.uint8).data) for name, table in tables.items()}
-    return np.array([(name.encode(), digest.hex().encode()) for name, digest in found.items()], dtype=digests_dtype(tables))
+def digests(
+    attributes: Mapping[str, Any], tables: Mapping[str, np.ndarray], strings: list[str]
+) -> np.ndarray:
+    """``/digests``: of the root's attributes (named ``/``), of the texts, and of each table's
+    bytes."""
+    found = {
+        "/": digest_of(heading.canonical(attributes)),
+        "strings": digest_of(b"".join(text.encode() + b"\0" for text in strings)),
+    }
+    found |= {
+        name: digest_of(np.ascontiguousarray(table).view(np.uint8).data)
+        for name, table in tables.items()
+    }
+    return np.array(
+        [(name.encode(), digest.hex().encode()) for name, digest in found.items()],
+        dtype=digests_dtype(tables),
+    )
 
 
 def root_digest(table: np.ndarray) -> str:
-    """The SHA-256 of ``/digests``, as lines of name, space, digits: what the contents of a file are known by."""
-    return sha256(b"".join(name + b" " + digest + b"\n" for name, digest in table.tolist())).hexdigest()
+    """The SHA-256 of ``/digests``, as lines of name, space, digits: what the contents of a file are
+    known by."""
+    return sha256(
+        b"".join(name + b" " + digest + b"\n" for name, digest in table.tolist())
+    ).hexdigest()
 
 
 def write_at(fd: int, data: Any, offset: int) -> None:
@@ -183,7 +237,8 @@ def write_at(fd: int, data: Any, offset: int) -> None:
 
 
 def read_at(path: Path, fd: int, raw: np.ndarray, offset: int) -> None:
-    """Read ``raw`` full from byte ``offset`` of an open file, however many calls it takes; BundleError where that cannot be."""
+    """Read ``raw`` full from byte ``offset`` of an open file, however many calls it takes;
+    BundleError where that cannot be."""
     try:
         done = os.preadv(fd, [raw.data], offset)
         while done < len(raw):
@@ -202,7 +257,8 @@ def write_table(fd: int, skeleton: Skeleton, name: str, table: np.ndarray) -> No
 
 
 def seal(skeleton: Skeleton, kind: str, table: np.ndarray) -> str:
-    """Declare the file complete: ``/digests``, the root digest, ``complete``, and last the first block."""
+    """Declare the file complete: ``/digests``, the root digest, ``complete``, and last the first
+    block."""
     digest = root_digest(table)
     with open(skeleton.path, "r+b", buffering=0) as raw:
         write_table(raw.fileno(), skeleton, "digests", table)
@@ -217,7 +273,8 @@ def seal(skeleton: Skeleton, kind: str, table: np.ndarray) -> str:
 
 
 def file_digest(fd: int, ranges: Iterable[tuple[int, int]], size: int) -> str:
-    """XXH3 of every byte of a file but its own field and the blobs, whose tensors have digests in the tables."""
+    """XXH3 of every byte of a file but its own field and the blobs, whose tensors have digests in
+    the tables."""
     digest = Digest()
     at = 0
     for start, end in (FIELD, *ranges, (size, size)):
@@ -233,7 +290,11 @@ def file_digest(fd: int, ranges: Iterable[tuple[int, int]], size: int) -> str:
 
 def first_block(kind: str, skeleton: Skeleton, request: str = "") -> bytes:
     """What stands before HDF5's own bytes while the digest of the file is not known."""
-    lines = [f"opgen {kind} {heading.FORMAT_VERSION}".ljust(31), f"xxh3 {UNKNOWN}", f"bytes {skeleton.size}"]
+    lines = [
+        f"opgen {kind} {heading.FORMAT_VERSION}".ljust(31),
+        f"xxh3 {UNKNOWN}",
+        f"bytes {skeleton.size}",
+    ]
     lines += [f"data {start} {end}" for start, end in skeleton.ranges]
     lines += [f"request {request}"] if request else []
     return "\n".join([*lines, ""]).encode().ljust(FIRST_BLOCK, b"\0")
@@ -245,7 +306,8 @@ def _dataset(file: h5py.File, name: str, kind: h5py.h5t.TypeID, size: int) -> h5
 
 @cache
 def _plain() -> tuple[h5py.h5p.PropDCID, h5py.h5p.PropLCID]:
-    """How datasets are made: contiguous, allocated and not filled; and linked, in groups that come with them."""
+    """How datasets are made: contiguous, allocated and not filled; and linked, in groups that come
+    with them."""
     options = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     options.set_layout(h5py.h5d.CONTIGUOUS)
     options.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)

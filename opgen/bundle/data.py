@@ -14,19 +14,23 @@ from opgen.bundle.opening import Opened
 
 
 class Data:
-    """The blobs of a file. Reads are positioned and share no state: threads and forked processes may use one."""
+    """The blobs of a file. Reads are positioned and share no state: threads and forked processes
+    may use one."""
 
     def __init__(self, file: Opened, check: bool = True) -> None:
         self.check = check
         self._path = file.path
         self.fd = file.fd
         self.types: dict[int, tuple[np.dtype[Any], int, int]] = {
-            number: (numpy_dtype(name), *file.blobs[name]) for name, number in DTYPES.items() if name in file.blobs
+            number: (numpy_dtype(name), *file.blobs[name])
+            for name, number in DTYPES.items()
+            if name in file.blobs
         }
         """Number of a dtype to numpy type, byte offset and elements of its blob."""
 
     def tensor(self, dtype: int, elements: int, position: int, digest: bytes) -> np.ndarray:
-        """Stored elements, 1-D, owned by the caller. ValueError if they do not match their digest."""
+        """Stored elements, 1-D, owned by the caller. ValueError if they do not match their
+        digest."""
         start, size = self.span(dtype, elements, position)
         raw = np.empty(size, dtype=np.uint8)
         self.fill(raw, start)
@@ -35,7 +39,8 @@ class Data:
         return raw.view(self.types[dtype][0])
 
     def span(self, dtype: int, elements: int, position: int) -> tuple[int, int]:
-        """Where stored elements lie in the file: the first byte, and how many. ValueError where that is outside the data."""
+        """Where stored elements lie in the file: the first byte, and how many. ValueError where
+        that is outside the data."""
         if dtype not in self.types:
             raise ValueError("is of a dtype without data")
         kind, start, limit = self.types[dtype]

@@ -1,8 +1,9 @@
-"""The digests of tensors, tables and files: XXH3 of 128 bits (Y. Collet, xxHash 0.8), in canonical order, without a seed.
+"""The digests of tensors, tables and files: XXH3 of 128 bits (Y. Collet, xxHash 0.8), in canonical
+order, without a seed.
 
-It is many times faster than writing, where SHA-256 is many times slower. It tells damage and mix-ups, of which one in 2**128 is
-missed; a forger neither would tell, since digests are written anew as easily as data.
-"""
+It is many times faster than writing, where SHA-256 is many times slower. It tells damage and
+mix-ups, of which one in 2**128 is missed; a forger neither would tell, since digests are written
+anew as easily as data."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ from opgen.bundle.soundness import unsoundness
 
 
 class Finished:
-    """The header, the tables as stored and the data of a file; a context manager. Raises BundleError for a file that is not whole.
+    """The header, the tables as stored and the data of a file; a context manager. Raises
+    BundleError for a file that is not whole.
 
     Every tensor is checked against its digest when it is read, unless ``check`` is false.
     """
@@ -38,7 +39,12 @@ class Finished:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def close(self) -> None:

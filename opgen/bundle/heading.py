@@ -1,4 +1,5 @@
-"""What a file says of itself, as attributes of its root: what opgen writes there, and what a caller gives."""
+"""What a file says of itself, as attributes of its root: what opgen writes there, and what a caller
+gives."""
 
 from __future__ import annotations
 
@@ -21,11 +22,16 @@ RESERVED = ("format", "format_version", "opgen_version", "complete", "digest")
 
 def own(kind: str) -> dict[str, Any]:
     """What opgen itself says in the header of every file of a kind."""
-    return {"format": f"opgen {kind}", "format_version": FORMAT_VERSION, "opgen_version": opgen.__version__}
+    return {
+        "format": f"opgen {kind}",
+        "format_version": FORMAT_VERSION,
+        "opgen_version": opgen.__version__,
+    }
 
 
 def header(attributes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """``own`` attributes, then those a caller gives: texts, numbers, lists of texts, mappings that JSON can hold.
+    """``own`` attributes, then those a caller gives: texts, numbers, lists of texts, mappings that
+    JSON can hold.
 
     Returned as they will be read again; BundleError for anything else.
     """
@@ -44,7 +50,9 @@ def header(attributes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, A
                 result[name] = [checked(str(item)) for item in value]
             elif isinstance(value, str) and not value.startswith("{"):
                 result[name] = checked(value)
-            elif isinstance(value, float) or (isinstance(value, (int, np.integer)) and -(1 << 63) <= value < 1 << 64):
+            elif isinstance(value, float) or (
+                isinstance(value, (int, np.integer)) and -(1 << 63) <= value < 1 << 64
+            ):
                 result[name] = value.item() if isinstance(value, np.generic) else value
             else:
                 raise TypeError
@@ -54,7 +62,8 @@ def header(attributes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, A
 
 
 def stored(value: Any) -> Any:
-    """A value as HDF5 takes it: texts and numbers as they are, lists as arrays of texts, mappings as JSON."""
+    """A value as HDF5 takes it: texts and numbers as they are, lists as arrays of texts, mappings
+    as JSON."""
     if isinstance(value, dict):
         return checked(json.dumps(value, sort_keys=True, ensure_ascii=False))
     return np.array(value, dtype=h5py.string_dtype()) if isinstance(value, list) else value
@@ -73,4 +82,6 @@ def restored(value: Any) -> Any:
 
 def canonical(attributes: Mapping[str, Any]) -> bytes:
     """The bytes of a header that are digested."""
-    return json.dumps(attributes, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(
+        attributes, sort_keys=True, ensure_ascii=False, separators=(",", ":")
+    ).encode()

@@ -12,9 +12,10 @@ from typing import Any
 def held_back() -> Iterator[None]:
     """What Ctrl-C does in this block, it does at its end.
 
-    For short pieces of work that an exception from nowhere would break: HDF5 and the hooks of a fork drop it, so that the command
-    goes on, or turn it into another error. A signal mask would not do: the kernel gives the signal to another thread, say that of
-    a progress bar, and Python raises here all the same. Does nothing outside the main thread, where nothing is ever raised.
+    For short pieces of work that an exception from nowhere would break: HDF5 and the hooks of a
+    fork drop it, so that the command goes on, or turn it into another error. A signal mask would
+    not do: the kernel gives the signal to another thread, say that of a progress bar, and Python
+    raises here all the same. Does nothing outside the main thread, where nothing is ever raised.
     """
     came: list[int] = []
 

@@ -1,8 +1,7 @@
 """Where every tensor of a bundle lies, decided before any data exist.
 
-A layout is a pure function of the cases and of their tensors' sizes. Whoever holds one may write any
-tensor at any time, from any process, and the file comes out the same.
-"""
+A layout is a pure function of the cases and of their tensors' sizes. Whoever holds one may write
+any tensor at any time, from any process, and the file comes out the same."""
 
 from __future__ import annotations
 
@@ -26,7 +25,8 @@ _BYTES_PER_TENSOR, _BYTES_PER_CASE, _BYTES_PER_FILE = 96, 190, 48 << 10
 
 
 class DataTensor(NamedTuple):
-    """One tensor with data: its parameter, role (``input``, ``golden``, ``bound``), dtype and stored elements.
+    """One tensor with data: its parameter, role (``input``, ``golden``, ``bound``), dtype and
+    stored elements.
 
     ``elements`` is a number, or a shape; an input's are those of its whole backing storage.
     """
@@ -41,10 +41,9 @@ class DataTensor(NamedTuple):
 class Layout:
     """Columns with one row per tensor that has data, grouped by case, and the size of each blob.
 
-    ``form`` is a number per case, the same for cases with the same
-    tensors. ``position`` counts elements in the blob of the row's dtype. Rows of a case are consecutive, and
-    their order is that of :meth:`plan`'s argument.
-    """
+    ``form`` is a number per case, the same for cases with the same tensors. ``position`` counts
+    elements in the blob of the row's dtype. Rows of a case are consecutive, and their order is that
+    of :meth:`plan`'s argument."""
 
     cases: int
     names: tuple[str, ...]
@@ -59,15 +58,18 @@ class Layout:
 
     @classmethod
     def plan(cls, cases: Sequence[Any], tensors: Iterable[Iterable[tuple[Any, ...]]]) -> Layout:
-        """Lay out ``tensors`` (per case, its :class:`DataTensor` rows, empty for a first-phase case).
+        """Lay out ``tensors`` (per case, its :class:`DataTensor` rows, empty for a first-phase
+        case).
 
-        The data of cases whose tensors are alike are neighbours, in the order of the first of each kind, so that they can be
-        written and read in one piece.
-        Raises BundleError for a dtype that has no data and for sizes no file can hold.
-        """
+        The data of cases whose tensors are alike are neighbours, in the order of the first of each
+        kind, so that they can be written and read in one piece. Raises BundleError for a dtype that
+        has no data and for sizes no file can hold."""
         given = Column.same([rows if isinstance(rows, list) else list(rows) for rows in tensors])
         if len(given.number) != len(cases):
-            raise BundleError(f"a layout needs the tensors of every case: {len(cases)} cases, {len(given.number)} lists")
+            raise BundleError(
+                f"a layout needs the tensors of every case: {len(cases)} cases, {len(given.number)}"
+                " lists"
+            )
         rows = list(chain.from_iterable(given.values))
         counts = np.fromiter(map(len, given.values), dtype=np.int64, count=len(given.values))
         kinds, ends = Column.of([tuple(row[:3]) for row in rows]), np.cumsum(counts)
@@ -76,20 +78,28 @@ class Layout:
 
     @classmethod
     def of(
-        cls, kinds: Sequence[tuple[str, str, str]], kind: np.ndarray, elements: np.ndarray, counts: np.ndarray, sets: np.ndarray
+        cls,
+        kinds: Sequence[tuple[str, str, str]],
+        kind: np.ndarray,
+        elements: np.ndarray,
+        counts: np.ndarray,
+        sets: np.ndarray,
     ) -> Layout:
         """The same of columns: case ``i`` has the tensors of set ``sets[i]``.
 
-        ``counts`` says how many each set has, one set's behind another's; each of them is of one of some ``kinds`` (name, role,
-        dtype), all different, and has so many ``elements``.
-        """
+        ``counts`` says how many each set has, one set's behind another's; each of them is of one of
+        some ``kinds`` (name, role, dtype), all different, and has so many ``elements``."""
         names, ends = Column.of([name for name, _, _ in kinds]), np.cumsum(counts)
         columns = np.stack([kind, elements], axis=1)
         raw, width = columns.tobytes(), columns.itemsize * columns.shape[1]
-        alike = Column.of([raw[start * width : end * width] for start, end in pairwise([0, *ends.tolist()])])
+        alike = Column.of(
+            [raw[start * width : end * width] for start, end in pairwise([0, *ends.tolist()])]
+        )
         form = Column.of(alike.number[sets].tolist())  # in the order of the first case of each
         first = sets[form.first]
-        of, place = spread(counts[first])  # from here on, rows of forms, of which there are few where cases are alike
+        of, place = spread(
+            counts[first]
+        )  # from here on, rows of forms, of which there are few where cases are alike
         kind, elements = columns[(ends - counts)[first][of] + place].T
         name = names.number.astype(np.int32)[kind]
         role = np.array([ROLES[role] for _, role, _ in kinds], dtype=np.int8)[kind]
@@ -99,11 +109,21 @@ class Layout:
         count = counts[sets]
         case = np.repeat(np.arange(len(sets), dtype=np.uint32), count)
         starts = np.cumsum(counts[first]) - counts[first]
-        row = np.arange(len(case)) + np.repeat(starts[form.number] - (np.cumsum(count) - count), count)
+        row = np.arange(len(case)) + np.repeat(
+            starts[form.number] - (np.cumsum(count) - count), count
+        )
         return cls(
-            len(sets), tuple(names.values), form.number, case, name[row], role[row], dtype[row], elements[row],
-            position[row] + np.repeat(among, count) * step[row], blobs,
-        )  # fmt: skip
+            len(sets),
+            tuple(names.values),
+            form.number,
+            case,
+            name[row],
+            role[row],
+            dtype[row],
+            elements[row],
+            position[row] + np.repeat(among, count) * step[row],
+            blobs,
+        )
 
     @property
     def data_bytes(self) -> int:
@@ -113,7 +133,12 @@ class Layout:
     @property
     def bytes(self) -> int:
         """The size of the file, estimated: the blobs are exact, the tables are not."""
-        return self.data_bytes + _BYTES_PER_TENSOR * len(self.case) + _BYTES_PER_CASE * self.cases + _BYTES_PER_FILE
+        return (
+            self.data_bytes
+            + _BYTES_PER_TENSOR * len(self.case)
+            + _BYTES_PER_CASE * self.cases
+            + _BYTES_PER_FILE
+        )
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -123,10 +148,15 @@ class Layout:
     @cached_property
     def codes(self) -> dict[tuple[str, str], int]:
         """(name, role) to the number of such a tensor within a case."""
-        return {(name, role): number * len(ROLES) + at for number, name in enumerate(self.names) for role, at in ROLES.items()}
+        return {
+            (name, role): number * len(ROLES) + at
+            for number, name in enumerate(self.names)
+            for role, at in ROLES.items()
+        }
 
     def rows(self, case: np.ndarray, code: np.ndarray) -> np.ndarray:
-        """The layout row of each tensor of each case, -1 where there is none; ``code`` is -1 for what no case has."""
+        """The layout row of each tensor of each case, -1 where there is none; ``code`` is -1 for
+        what no case has."""
         keys, places = self._places
         known = (case >= 0) & (case < self.cases) & (code >= 0)
         if not known.any() or not len(keys):
@@ -148,12 +178,19 @@ class Layout:
 
 
 def _extents(rows: Sequence[tuple[Any, ...]], case: Callable[[int], int]) -> np.ndarray:
-    """(rows,) the elements of each tensor; BundleError, with the ``case`` of the row, where no file can hold them."""
+    """(rows,) the elements of each tensor; BundleError, with the ``case`` of the row, where no file
+    can hold them."""
     sizes = map(itemgetter(3), rows)
-    extents = [size if type(size) is int else prod(size) if isinstance(size, (tuple, list)) else int(size) for size in sizes]
+    extents = [
+        size if type(size) is int else prod(size) if isinstance(size, (tuple, list)) else int(size)
+        for size in sizes
+    ]
     if not 0 <= min(extents, default=0) <= max(extents, default=0) <= _LARGEST:
         wrong = next(at for at, extent in enumerate(extents) if not 0 <= extent <= _LARGEST)
-        raise BundleError(f"case row {case(wrong)}, {rows[wrong][0]}: a tensor of {extents[wrong]} elements cannot be stored")
+        raise BundleError(
+            f"case row {case(wrong)}, {rows[wrong][0]}: a tensor of {extents[wrong]} elements"
+            " cannot be stored"
+        )
     return np.fromiter(extents, dtype=np.int64, count=len(extents))
 
 
@@ -167,8 +204,8 @@ def _ranks(group: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
 def _positions(
     dtype: np.ndarray, elements: np.ndarray, form: np.ndarray, cases: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-    """Position of every tensor of a form's first case in the blob of its dtype; how far on it is for the next case; the blobs'
-    elements. Each ``form`` has so many ``cases``."""
+    """Position of every tensor of a form's first case in the blob of its dtype; how far on it is
+    for the next case; the blobs' elements. Each ``form`` has so many ``cases``."""
     position, step = np.zeros((2, len(elements)), dtype=np.int64)
     blobs: dict[str, int] = {}
     known = set(np.flatnonzero(np.bincount(dtype)).tolist())
@@ -179,12 +216,20 @@ def _positions(
         known.discard(number)
         rows = np.flatnonzero(dtype == number)
         if not 0 <= elements[rows].min() <= elements[rows].max() <= _LARGEST:
-            raise BundleError(f"a tensor of {name} has {elements[rows].min()} to {elements[rows].max()} elements, which no file can hold")
+            raise BundleError(
+                f"a tensor of {name} has {elements[rows].min()} to {elements[rows].max()} elements,"
+                " which no file can hold"
+            )
         of, taken = form[rows], room(elements[rows], numpy_dtype(name).itemsize)
         needed = float(taken.astype(np.float64) @ cases[of])
         if needed > _LARGEST:
-            raise BundleError(f"the data of {name} need {needed:.0f} elements: more than a file can hold; split the suite with --shard")
-        each = np.bincount(of, weights=taken, minlength=len(cases)).astype(np.int64)  # exact, since all together are few enough
+            raise BundleError(
+                f"the data of {name} need {needed:.0f} elements: more than a file can hold; split"
+                " the suite with --shard"
+            )
+        each = np.bincount(of, weights=taken, minlength=len(cases)).astype(
+            np.int64
+        )  # exact, since all together are few enough
         first, counted = np.cumsum(cases * each) - cases * each, np.cumsum(each) - each
         position[rows], step[rows] = (first - counted)[of] + np.cumsum(taken) - taken, each[of]
         blobs[name] = int(cases @ each)

@@ -1,8 +1,9 @@
-"""The answers so far, in the unfinished file: whatever is whole in it counts, whenever and wherever its writer was stopped.
+"""The answers so far, in the unfinished file: whatever is whole in it counts, whenever and wherever
+its writer was stopped.
 
-An entry is a line, ``<digest of what follows> <JSON>``, and behind it the bytes of the outputs that the line tells of. Nothing is
-written twice, so a file that ends anywhere is good up to its last whole entry.
-"""
+An entry is a line, ``<digest of what follows> <JSON>``, and behind it the bytes of the outputs that
+the line tells of. Nothing is written twice, so a file that ends anywhere is good up to its last
+whole entry."""
 
 from __future__ import annotations
 
@@ -20,10 +21,11 @@ _FIRST = {"opgen answers": 1}
 
 
 class Ledger:
-    """The unfinished file behind a descriptor: what it holds, where one of these began it, and what is added.
+    """The unfinished file behind a descriptor: what it holds, where one of these began it, and what
+    is added.
 
-    ``resumed``, None where nobody began: whether its answers go together with those of the finished file that it will replace.
-    """
+    ``resumed``, None where nobody began: whether its answers go together with those of the finished
+    file that it will replace."""
 
     def __init__(self, path: Path, fd: int) -> None:
         self._path = path
@@ -55,10 +57,13 @@ class Ledger:
             self.header = dict(header)
 
     def add(self, answer: Answer, data: Sequence[memoryview]) -> None:
-        """Write an answer down, and the bytes of its outputs; the places of these are filled in here."""
+        """Write an answer down, and the bytes of its outputs; the places of these are filled in
+        here."""
         told = [(*one[:3], one.digest.hex(), one.size) for one in answer.outputs]
         start = self._write({"answer": answer[:-1], "outputs": told}, data)
-        self.answers[answer.row] = answer._replace(outputs=tuple(self._placed(answer.outputs, start)))
+        self.answers[answer.row] = answer._replace(
+            outputs=tuple(self._placed(answer.outputs, start))
+        )
 
     def _write(self, said: dict[str, Any], data: Sequence[memoryview] = ()) -> int:
         """Add an entry; returns where its data begin."""
@@ -73,7 +78,8 @@ class Ledger:
         return start
 
     def _entries(self) -> Iterator[tuple[dict[str, Any], tuple[Output, ...], int]]:
-        """What each whole entry says, its outputs, and where it ends; up to the first that is torn, or is none."""
+        """What each whole entry says, its outputs, and where it ends; up to the first that is torn,
+        or is none."""
         with open(self._fd, "rb", closefd=False) as file:
             file.seek(0)
             for line in file:
@@ -81,8 +87,10 @@ class Ledger:
                 if digest != digest_of(text).hex().encode() or not line.endswith(b"\n"):
                     return
                 said = json.loads(text)
-                told = [Output(name, dtype, tuple(shape), bytes.fromhex(kept), size) for name, dtype, shape, kept, size in
-                        said.get("outputs", ())]  # fmt: skip
+                told = [
+                    Output(name, dtype, tuple(shape), bytes.fromhex(kept), size)
+                    for name, dtype, shape, kept, size in said.get("outputs", ())
+                ]
                 outputs = tuple(self._placed(told, file.tell()))
                 if any(digest_of(file.read(one.size)) != one.digest for one in outputs):
                     return

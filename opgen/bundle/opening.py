@@ -20,7 +20,10 @@ _SECOND = re.compile(
     rb"xxh3 (?P<digest>[0-9a-f]{32})\nbytes (?P<size>\d+)\n"
     rb"(?P<ranges>(?:data \d+ \d+\n)*)(?:request [0-9a-f]{64}\n)?\0*\Z"
 )
-_WRITES = {"bundle": "opgen generate writes one", "results": "opgen run writes one, and so does opgen.Results"}
+_WRITES = {
+    "bundle": "opgen generate writes one",
+    "results": "opgen run writes one, and so does opgen.Results",
+}
 """How files of each kind are made."""
 
 
@@ -42,7 +45,8 @@ class Opened:
 
 
 def kind_of(path: str | Path) -> str:
-    """``results`` for a file that begins like one, else ``bundle``; BundleError where it cannot be read."""
+    """``results`` for a file that begins like one, else ``bundle``; BundleError where it cannot be
+    read."""
     try:
         with open(path, "rb") as raw:
             return "results" if raw.read(14) == b"opgen results " else "bundle"
@@ -53,9 +57,9 @@ def kind_of(path: str | Path) -> str:
 def open_file(path: str | Path, kind: str) -> Opened:
     """Check and open a file of ``kind`` (``bundle`` or ``results``).
 
-    Every byte but the data is checked here, against the digest in the first block; each tensor is checked
-    when it is read. Raises BundleError, one line, for anything that is not a whole file of this kind.
-    """
+    Every byte but the data is checked here, against the digest in the first block; each tensor is
+    checked when it is read. Raises BundleError, one line, for anything that is not a whole file of
+    this kind."""
     path = Path(path)
     try:
         fd = os.open(path, os.O_RDONLY)
@@ -69,7 +73,9 @@ def open_file(path: str | Path, kind: str) -> Opened:
         raise
     except Exception as error:
         os.close(fd)
-        raise BundleError(f"{path}: not a {kind} that opgen wrote: {type(error).__name__}: {error}") from error
+        raise BundleError(
+            f"{path}: not a {kind} that opgen wrote: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int], ...]:
@@ -81,17 +87,28 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
     first = _FIRST.match(block)
     found = first and _SECOND.match(block, first.end())
     if first is not None and first["kind"].decode() != kind:
-        raise BundleError(f"{path}: is an opgen {first['kind'].decode()} file, not a {kind} file; {_WRITES[kind]}")
+        raise BundleError(
+            f"{path}: is an opgen {first['kind'].decode()} file, not a {kind} file; {_WRITES[kind]}"
+        )
     if first is not None and int(first["version"]) != heading.FORMAT_VERSION:
         newer = int(first["version"]) > heading.FORMAT_VERSION
-        advice = "is newer than this opgen: update opgen" if newer else "was never released, and opgen does not read it: write it again"
+        advice = (
+            "is newer than this opgen: update opgen"
+            if newer
+            else "was never released, and opgen does not read it: write it again"
+        )
         raise BundleError(f"{path}: format {int(first['version'])} {advice}")
     if found is None or len(block) < container.FIRST_BLOCK:
-        raise BundleError(f"{path}: not an opgen {kind} file, or its beginning is damaged; {_WRITES[kind]}")
+        raise BundleError(
+            f"{path}: not an opgen {kind} file, or its beginning is damaged; {_WRITES[kind]}"
+        )
     if found["digest"].decode() == container.UNKNOWN:
         raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
     if int(found["size"]) != size:
-        raise BundleError(f"{path}: has {size} bytes and was written with {int(found['size'])}: truncated or damaged")
+        raise BundleError(
+            f"{path}: has {size} bytes and was written with {int(found['size'])}: truncated or"
+            " damaged"
+        )
     numbers = [int(n) for n in re.findall(rb"\d+", found["ranges"])]
     if [container.FIRST_BLOCK, *numbers, size] != sorted([container.FIRST_BLOCK, *numbers, size]):
         raise BundleError(f"{path}: damaged: its first block contradicts itself")
@@ -118,10 +135,17 @@ def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> Opened:
                 dtype = name.removeprefix("data/")
                 start = item.id.get_offset() if item.size else 0
                 blobs[dtype] = (start, item.size)
-                if item.size and (start, start + item.size * numpy_dtype(dtype).itemsize) not in ranges:
+                if (
+                    item.size
+                    and (start, start + item.size * numpy_dtype(dtype).itemsize) not in ranges
+                ):
                     raise BundleError(f"{path}: damaged: {name} lies outside the data")
-            elif item.chunks is not None or item.nbytes > os.fstat(fd).st_size:  # a few bytes may stand for more than memory holds
-                raise BundleError(f"{path}: damaged: it does not hold the {item.size} rows of {name}")
+            elif (
+                item.chunks is not None or item.nbytes > os.fstat(fd).st_size
+            ):  # a few bytes may stand for more than memory holds
+                raise BundleError(
+                    f"{path}: damaged: it does not hold the {item.size} rows of {name}"
+                )
             elif name != "strings":
                 tables[name] = _table(fd, item)
         strings = [text.decode() for text in file["strings"][()].tolist()]

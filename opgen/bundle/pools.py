@@ -13,7 +13,8 @@ from opgen.bundle.dtypes import BundleError
 from opgen.model import unkept
 
 LIST = np.dtype([("start", "<u4"), ("length", "<u4")])
-"""A row of ``/lists``: where a list lies in ``/integers``. Row 0 stands for a null pointer, row 1 for length 0."""
+"""A row of ``/lists``: where a list lies in ``/integers``. Row 0 stands for a null pointer, row 1
+for length 0."""
 
 NULL, EMPTY = 0, 1
 
@@ -25,7 +26,8 @@ class _Pool:
         raise NotImplementedError
 
     def columns(self, *asked: tuple[Column[Any], np.ndarray]) -> list[np.ndarray]:
-        """Columns of things turned into columns of numbers, as if asked for row by row, and in a row in the order of arguments.
+        """Columns of things turned into columns of numbers, as if asked for row by row, and in a
+        row in the order of arguments.
 
         ``asked`` are columns, each with the case row of each of its rows.
         """
@@ -35,7 +37,10 @@ class _Pool:
         numbers = np.empty(len(values), dtype=np.int64)
         numbers[order] = [self(values[at]) for at in order.tolist()]
         ends = np.cumsum([len(column.values) for column, _ in asked])
-        return [numbers[end - len(c.values) : end][c.number] for (c, _), end in zip(asked, ends.tolist(), strict=True)]
+        return [
+            numbers[end - len(c.values) : end][c.number]
+            for (c, _), end in zip(asked, ends.tolist(), strict=True)
+        ]
 
 
 class Strings(_Pool):
@@ -83,7 +88,9 @@ class Lists(_Pool):
             integers = np.fromiter(chain.from_iterable(keys), dtype="<i8", count=int(lengths.sum()))
         except OverflowError:
             value = next(v for key in keys for v in key if not -(1 << 63) <= int(v) < 1 << 63)
-            raise BundleError(f"{value} does not fit the 64 bits that a bundle keeps of an integer") from None
+            raise BundleError(
+                f"{value} does not fit the 64 bits that a bundle keeps of an integer"
+            ) from None
         return lists, integers
 
 

@@ -1,4 +1,5 @@
-"""Reading a bundle: cases by id, by number, or one after the other, without holding the file in memory."""
+"""Reading a bundle: cases by id, by number, or one after the other, without holding the file in
+memory."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ from opgen.bundle.tensorrow import TensorRow
 class Bundle(Finished):
     """A bundle for reading: ``opgen.open("suite.h5")``.
 
-    Iteration, ``bundle["case-id"]``, ``bundle[row]`` and ``len(bundle)`` give cases; ``bundle.cases`` is a structured
-    array with a row per case, ``bundle.tables`` the tables as stored.
-    """
+    Iteration, ``bundle["case-id"]``, ``bundle[row]`` and ``len(bundle)`` give cases;
+    ``bundle.cases`` is a structured array with a row per case, ``bundle.tables`` the tables as
+    stored."""
 
     KIND = "bundle"
 
@@ -36,7 +37,9 @@ class Bundle(Finished):
         return batches(self, limit)
 
     def __getitem__(self, key: str | int) -> CaseView:
-        row = self.rows.get(key, -1) if isinstance(key, str) else key + len(self) if key < 0 else key
+        row = (
+            self.rows.get(key, -1) if isinstance(key, str) else key + len(self) if key < 0 else key
+        )
         if not 0 <= row < len(self):
             raise KeyError(f"no case {key!r} among the {len(self)} of {self.path}")
         return CaseView(self, row)
@@ -61,7 +64,8 @@ class Bundle(Finished):
 
     @cached_property
     def cases(self) -> np.ndarray:
-        """A row per case, in words: id, op, product, kind, intent, phase, codes (a tuple), bucket, recipe, ..."""
+        """A row per case, in words: id, op, product, kind, intent, phase, codes (a tuple), bucket,
+        recipe, ..."""
         table = self.tables["cases"]
         columns: dict[str, np.ndarray] = {"id": _objects(self.ids)}
         for name in ("op", "product", "kind", "bucket"):
@@ -70,13 +74,16 @@ class Bundle(Finished):
         for name in TEXTS:
             columns[name] = _objects(self.strings)[table[name]]
         columns["codes"] = _objects(list(map(self.codes, table["codes"].tolist())))
-        result = np.empty(len(table), dtype=[(name, column.dtype) for name, column in columns.items()])
+        result = np.empty(
+            len(table), dtype=[(name, column.dtype) for name, column in columns.items()]
+        )
         for name, column in columns.items():
             result[name] = column
         return result
 
     def tensor(self, row: TensorRow) -> np.ndarray:
-        """The stored elements of one row of ``/tensors``: 1-D, owned by the caller. BundleError if damaged."""
+        """The stored elements of one row of ``/tensors``: 1-D, owned by the caller. BundleError if
+        damaged."""
         try:
             return self.data.tensor(row.dtype, row.elements, row.position, row.digest)
         except ValueError as error:
@@ -90,7 +97,9 @@ class Bundle(Finished):
         found = self._lists.get(number)
         if found is None:
             start, length = self.tables["lists"][number].tolist()
-            found = self._lists[number] = tuple(self.tables["integers"][start : start + length].tolist())
+            found = self._lists[number] = tuple(
+                self.tables["integers"][start : start + length].tolist()
+            )
         return found
 
     def codes(self, number: int) -> tuple[int | str, ...]:
@@ -98,7 +107,9 @@ class Bundle(Finished):
         found = self._codes.get(number)
         if found is None:
             words = {code: word for word, code in dtypes.CODE_WORDS.items()}
-            found = self._codes[number] = tuple(words.get(code, code) for code in self.sequence(number) or ())
+            found = self._codes[number] = tuple(
+                words.get(code, code) for code in self.sequence(number) or ()
+            )
         return found
 
     @cached_property
@@ -119,18 +130,26 @@ class Bundle(Finished):
 
     @cached_property
     def parameters(self) -> dict[str, list[Parameter]]:
-        """API to its parameters in prototype order: name, kind, and the columns of the attributes table."""
+        """API to its parameters in prototype order: name, kind, and the columns of the attributes
+        table."""
         result: dict[str, list[Parameter]] = {api: [] for api in self.words["cases.op"].values()}
-        ops, names, kinds = (self.words[f"parameters.{column}"] for column in ("op", "name", "kind"))
+        ops, names, kinds = (
+            self.words[f"parameters.{column}"] for column in ("op", "name", "kind")
+        )
         for op, name, kind in self.tables["parameters"].tolist():
             columns = self.tables[f"attributes/{ops[op]}"].dtype.names or ()
             result[ops[op]].append(
                 Parameter(
-                    names[name], kinds[kind],
+                    names[name],
+                    kinds[kind],
                     columns.index(names[name]) if names[name] in columns else -1,
-                    columns.index(f"{names[name]}.null") if f"{names[name]}.null" in columns else -1,
+                    (
+                        columns.index(f"{names[name]}.null")
+                        if f"{names[name]}.null" in columns
+                        else -1
+                    ),
                 )
-            )  # fmt: skip
+            )
         return result
 
     @cached_property

@@ -27,17 +27,28 @@ def said(header: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def contradiction(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """The first fact on which two headers differ, as ``device 'npu:0' and 'npu:1'``; empty where none is in both."""
-    return next((f"{key} {one[key]!r} and {other[key]!r}" for key in one if key in other and not _same(one[key], other[key])), "")
+    """The first fact on which two headers differ, as ``device 'npu:0' and 'npu:1'``; empty where
+    none is in both."""
+    return next(
+        (
+            f"{key} {one[key]!r} and {other[key]!r}"
+            for key in one
+            if key in other and not _same(one[key], other[key])
+        ),
+        "",
+    )
 
 
 def _same(one: Any, other: Any) -> bool:
     """Whether two facts are one; NaN is, wherever it stands in them."""
-    return bool(one == other) or json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return bool(one == other) or json.dumps(one, sort_keys=True) == json.dumps(
+        other, sort_keys=True
+    )
 
 
 class Result(NamedTuple):
-    """One case's answer: status of the first phase, of the run (or None), seconds (or None), error text, outputs."""
+    """One case's answer: status of the first phase, of the run (or None), seconds (or None), error
+    text, outputs."""
 
     id: str
     status: Code | None
@@ -71,7 +82,8 @@ class Outputs(Mapping[str, np.ndarray]):
 
 
 class ResultsFile(Finished):
-    """A results file for reading; ``bundle_digest`` is the root digest of the bundle that was run."""
+    """A results file for reading; ``bundle_digest`` is the root digest of the bundle that was
+    run."""
 
     KIND = "results"
 
@@ -114,13 +126,19 @@ class ResultsFile(Finished):
         return self._result(self.rows[key])
 
     def _result(self, row: int) -> Result:
-        _, case, status, word, run, run_word, time, error, first, count = self.tables["results"][row].tolist()
+        _, case, status, word, run, run_word, time, error, first, count = self.tables["results"][
+            row
+        ].tolist()
         name = case.decode()
         outputs = Outputs(self, name, self.tables["tensors"][first : first + count].tolist())
         return Result(
-            name, self._status(status, word), self._status(run, run_word), None if isnan(time) else time,
-            self.strings[error], outputs,
-        )  # fmt: skip
+            name,
+            self._status(status, word),
+            self._status(run, run_word),
+            None if isnan(time) else time,
+            self.strings[error],
+            outputs,
+        )
 
     def _status(self, number: int, word: int) -> Code | None:
         if word == 0:

@@ -1,7 +1,7 @@
 """A file that HDF5 writes through Python, so that a full disk is an error of ours.
 
-HDF5 writes late, even when a file is closed, and a write that fails there takes the whole program with it. So nothing fails here:
-what finds no room is kept in memory, and :meth:`Sink.check` raises.
+HDF5 writes late, even when a file is closed, and a write that fails there takes the whole program
+with it. So nothing fails here: what finds no room is kept in memory, and :meth:`Sink.check` raises.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from opgen.bundle.container import write_at
 
 
 class Sink(io.RawIOBase):
-    """What h5py asks of a file object, over an open file: one place, and bytes read and written there."""
+    """What h5py asks of a file object, over an open file: one place, and bytes read and written
+    there."""
 
     def __init__(self, fd: int) -> None:
         super().__init__()
@@ -24,7 +25,8 @@ class Sink(io.RawIOBase):
         self._kept: list[tuple[int, bytes]] = []
 
     def check(self) -> None:
-        """Raise what the first write that failed has raised. To be called often: what is written after it fills the memory."""
+        """Raise what the first write that failed has raised. To be called often: what is written
+        after it fills the memory."""
         if self._failed is not None:
             raise self._failed
 

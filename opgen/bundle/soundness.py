@@ -1,7 +1,8 @@
-"""Do the tables of a file mean something? Every number in them that stands for something else is held against what it stands for.
+"""Do the tables of a file mean something? Every number in them that stands for something else is
+held against what it stands for.
 
-Digests cannot tell: whoever writes a file writes its digests, too. So no reader meets a reference into nowhere.
-"""
+Digests cannot tell: whoever writes a file writes its digests, too. So no reader meets a reference
+into nowhere."""
 
 from __future__ import annotations
 
@@ -18,18 +19,21 @@ from opgen.bundle.tensorrow import NO_DATA
 Tables: TypeAlias = Mapping[str, np.ndarray]
 
 _TEXTS = {
-    "cases": ("library_release", *TEXTS), "breaks": ("rule", "clause", "found"), "results": ("status_word", "run_status_word", "error"),
-}  # fmt: skip
+    "cases": ("library_release", *TEXTS),
+    "breaks": ("rule", "clause", "found"),
+    "results": ("status_word", "run_status_word", "error"),
+}
 _LISTS = {"cases": ("codes", "library_codes"), "tensors": ("shape", "strides", "storage_shape")}
 _OTHER = "a tensor has another number of elements than its shape"
 _ARRAYS = [number for kind, number in Columns.KINDS.items() if kind.endswith("array")]
 
 
 def unsound(tables: Tables, strings: int) -> Iterator[str]:
-    """What of the tables of a bundle or of results means nothing, a line each; ``strings`` is how many texts the file has.
+    """What of the tables of a bundle or of results means nothing, a line each; ``strings`` is how
+    many texts the file has.
 
-    What comes later may fail where something is said before, and all of it where a table or a column is missing.
-    """
+    What comes later may fail where something is said before, and all of it where a table or a
+    column is missing."""
     yield from _words(tables)
     yield from _references(tables, strings)
     rows = "cases" if "cases" in tables else "results"
@@ -55,8 +59,12 @@ def _words(tables: Tables) -> Iterator[str]:
         for column in table.dtype.names or ():
             if words := words_of(table.dtype[column]):
                 cells = table[column]
-                counts = np.bincount(cells.view(f"u{cells.itemsize}"))  # of one byte or two: many times as fast as to sort them
-                for number in np.flatnonzero(counts).astype(f"u{cells.itemsize}").view(cells.dtype).tolist():
+                counts = np.bincount(
+                    cells.view(f"u{cells.itemsize}")
+                )  # of one byte or two: many times as fast as to sort them
+                for number in (
+                    np.flatnonzero(counts).astype(f"u{cells.itemsize}").view(cells.dtype).tolist()
+                ):
                     if number not in words:
                         yield f"{name}: {number} is no {column}"
 
@@ -65,16 +73,38 @@ def _references(tables: Tables, strings: int) -> Iterator[str]:
     """Numbers of texts, of lists, of integers and of rows beyond the last."""
     lists = tables["lists"]
     reach = lists["start"].astype(np.int64) + lists["length"]
-    if len(lists) and (int(reach.max()) > len(tables["integers"]) or int(lists["start"].min()) < 0 or int(lists["length"].min()) < 0):
+    if len(lists) and (
+        int(reach.max()) > len(tables["integers"])
+        or int(lists["start"].min()) < 0
+        or int(lists["length"].min()) < 0
+    ):
         yield "a list reaches beyond the integers"
-    known = [(name, column, strings, "texts") for name, columns in _TEXTS.items() for column in columns]
-    known += [(name, column, len(lists), "lists") for name, columns in _LISTS.items() for column in columns]
-    known += [(f"attributes/{op}", name, len(lists), "lists") for op, name, kind in _parameters(tables) if kind in _ARRAYS]
+    known = [
+        (name, column, strings, "texts") for name, columns in _TEXTS.items() for column in columns
+    ]
+    known += [
+        (name, column, len(lists), "lists")
+        for name, columns in _LISTS.items()
+        for column in columns
+    ]
+    known += [
+        (f"attributes/{op}", name, len(lists), "lists")
+        for op, name, kind in _parameters(tables)
+        if kind in _ARRAYS
+    ]
     if "cases" in tables:
         known.append(("ranges", "tensor", len(tables["tensors"]), "tensors"))
-        known += [(name, "case", len(tables["cases"]), "cases") for name in tables if name.startswith("attributes/")]
+        known += [
+            (name, "case", len(tables["cases"]), "cases")
+            for name in tables
+            if name.startswith("attributes/")
+        ]
     for name, column, count, what in known:
-        if name in tables and column in (tables[name].dtype.names or ()) and _beyond(tables[name][column], count):
+        if (
+            name in tables
+            and column in (tables[name].dtype.names or ())
+            and _beyond(tables[name][column], count)
+        ):
             yield f"{name}: {column} names none of the {count} {what}"
 
 
@@ -92,19 +122,26 @@ def _parameters(tables: Tables) -> list[tuple[str, str, int]]:
 
 
 def _follow(tables: Tables, rows: str, what: str, owner: str) -> Iterator[str]:
-    """Whether the rows of a table stand one behind the other as the cases say that they belong to, and say so themselves."""
+    """Whether the rows of a table stand one behind the other as the cases say that they belong to,
+    and say so themselves."""
     counts = tables[rows][what].astype(np.int64)
     singular = what.removesuffix("s")
-    if not np.array_equal(tables[rows][f"first_{singular}"], np.cumsum(counts) - counts) or int(counts.sum()) != len(tables[what]):
+    if not np.array_equal(tables[rows][f"first_{singular}"], np.cumsum(counts) - counts) or int(
+        counts.sum()
+    ) != len(tables[what]):
         yield f"the {what} do not follow their cases"
     elif not np.array_equal(tables[what][owner], np.repeat(np.arange(len(counts)), counts)):
         yield f"a row of {what} names another {owner} than the one that it stands with"
 
 
 def _attributes(tables: Tables) -> Iterator[str]:
-    """Arguments that a case cannot have: rows of attributes beyond the last, tensors that are no parameter of its API."""
+    """Arguments that a case cannot have: rows of attributes beyond the last, tensors that are no
+    parameter of its API."""
     cases, tensors = tables["cases"], tables["tensors"]
-    ops, names = words_of(cases.dtype["op"]), {word: number for number, word in words_of(tensors.dtype["name"]).items()}
+    ops, names = (
+        words_of(cases.dtype["op"]),
+        {word: number for number, word in words_of(tensors.dtype["name"]).items()},
+    )
     allowed = np.zeros((max(ops, default=0) + 1, max(names.values(), default=0) + 1), dtype=bool)
     numbers = {word: number for number, word in ops.items()}
     for op, name, kind in _parameters(tables):
@@ -116,7 +153,10 @@ def _attributes(tables: Tables) -> Iterator[str]:
     for number, op in ops.items():
         mine = cases["attributes_row"][cases["op"] == number]
         if len(mine) and _beyond(mine, len(tables[f"attributes/{op}"])):
-            yield f"cases: attributes_row names none of the {len(tables[f'attributes/{op}'])} rows of {op}"
+            yield (
+                f"cases: attributes_row names none of the {len(tables[f'attributes/{op}'])} rows of"
+                f" {op}"
+            )
     if not allowed[cases["op"][tensors["case"]], tensors["name"]].all():
         yield "a tensor is no parameter of its case's API"
 
@@ -129,14 +169,19 @@ def _ids(ids: list[bytes]) -> Iterator[str]:
 
 
 def _shapes(tables: Tables) -> Iterator[str]:
-    """Data of tensors with extents below zero, or of another number of elements than their shape has, and views that leave them."""
+    """Data of tensors with extents below zero, or of another number of elements than their shape
+    has, and views that leave them."""
     tensors, lists, integers = tables["tensors"], tables["lists"], tables["integers"]
     starts, lengths = lists["start"].astype(np.int64), lists["length"].astype(np.int64)
     tensors = tensors[tensors["position"] != NO_DATA]
     negative = np.concatenate([[0], np.cumsum(integers < 0)])
     below = negative[starts + lengths] - negative[starts] > 0
     edges = np.stack([starts, starts + lengths], axis=1).reshape(-1)
-    product = np.where(lengths > 0, np.multiply.reduceat(np.append(integers, 1).astype(np.float64), edges)[::2], 1.0)
+    product = np.where(
+        lengths > 0,
+        np.multiply.reduceat(np.append(integers, 1).astype(np.float64), edges)[::2],
+        1.0,
+    )
     shape, elements = tensors["shape"], tensors["elements"]
     if (elements < 0).any() or below[shape].any():
         yield "a tensor with data has fewer elements than none"
@@ -153,7 +198,9 @@ def _shapes(tables: Tables) -> Iterator[str]:
     if (lengths[strides[given]] != lengths[shape[given]]).any():
         yield "a tensor with data has strides of another rank"
     at, within = spread(lengths[shape[given]])
-    steps = (integers[starts[shape[given]][at] + within] - 1.0) * integers[starts[strides[given]][at] + within]
+    steps = (integers[starts[shape[given]][at] + within] - 1.0) * integers[
+        starts[strides[given]][at] + within
+    ]
     low, high = offset.astype(np.float64), offset + np.maximum(product[shape] - 1, 0)
     low[given] += np.bincount(at, np.minimum(steps, 0), len(given))
     high[given] = offset[given] + np.bincount(at, np.maximum(steps, 0), len(given))

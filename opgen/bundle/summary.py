@@ -1,4 +1,5 @@
-"""A bundle, a results file, or one case of either, as plain data for people: counts, sizes, first values."""
+"""A bundle, a results file, or one case of either, as plain data for people: counts, sizes, first
+values."""
 
 from __future__ import annotations
 
@@ -21,9 +22,12 @@ LARGEST = 5
 
 
 def summary(bundle: Bundle) -> dict[str, Any]:
-    """What a bundle holds: its header, cases per operator, product, kind and bucket, bytes per dtype, the largest cases."""
+    """What a bundle holds: its header, cases per operator, product, kind and bucket, bytes per
+    dtype, the largest cases."""
     cases, sizes = bundle.cases, _bytes(bundle)
-    counts = Counter(zip(*(cases[name].tolist() for name in ("op", "product", "kind", "bucket")), strict=True))
+    counts = Counter(
+        zip(*(cases[name].tolist() for name in ("op", "product", "kind", "bucket")), strict=True)
+    )
     largest = np.argsort(-sizes, kind="stable")[:LARGEST]
     return {
         **_file(bundle, len(bundle)),
@@ -35,53 +39,90 @@ def summary(bundle: Bundle) -> dict[str, Any]:
         ],
         "recipes": dict(sorted(Counter(cases["recipe"].tolist()).items())),
         "data": dict(sorted(_blobs(bundle).items())),
-        "largest": [{"id": bundle.ids[row], "bytes": int(sizes[row])} for row in largest if sizes[row]],
+        "largest": [
+            {"id": bundle.ids[row], "bytes": int(sizes[row])} for row in largest if sizes[row]
+        ],
     }
 
 
 def _file(file: Finished, cases: int) -> dict[str, Any]:
     """What is said of any finished file."""
-    return {"file": str(file.path), "bytes": file.path.stat().st_size, "digest": file.digest, "header": file.header, "cases": cases}
+    return {
+        "file": str(file.path),
+        "bytes": file.path.stat().st_size,
+        "digest": file.digest,
+        "header": file.header,
+        "cases": cases,
+    }
 
 
 def whole(case: CaseView) -> dict[str, Any]:
-    """One case: its call, what page and library say, and of every tensor with data its range and first values."""
+    """One case: its call, what page and library say, and of every tensor with data its range and
+    first values."""
     expect, library = case.expect, case.library
     return {
-        "id": case.id, "op": case.op, "product": case.product, "kind": case.kind, "intent": case.intent, "phase": case.phase,
-        "page": {"codes": list(expect.codes), "bucket": expect.bucket, "breaks": [asdict(b) for b in expect.breaks]},
-        "library": library and {"release": library.release, "codes": list(library.codes), "basis": library.basis},
-        "compute": case.compute, "recipe": case.recipe, "twin": case.twin, "mistrusted": case.mistrusted,
+        "id": case.id,
+        "op": case.op,
+        "product": case.product,
+        "kind": case.kind,
+        "intent": case.intent,
+        "phase": case.phase,
+        "page": {
+            "codes": list(expect.codes),
+            "bucket": expect.bucket,
+            "breaks": [asdict(b) for b in expect.breaks],
+        },
+        "library": (
+            library
+            and {"release": library.release, "codes": list(library.codes), "basis": library.basis}
+        ),
+        "compute": case.compute,
+        "recipe": case.recipe,
+        "twin": case.twin,
+        "mistrusted": case.mistrusted,
         "args": case.call["args"],
         "tensors": [
             {"name": name, "role": role, **values(array)}
-            for role, tensors in (("input", case.inputs), ("golden", case.golden), ("bound", case.bound))
+            for role, tensors in (
+                ("input", case.inputs),
+                ("golden", case.golden),
+                ("bound", case.bound),
+            )
             for name, array in tensors.items()
         ],
-    }  # fmt: skip
+    }
 
 
 def answers(results: ResultsFile) -> dict[str, Any]:
-    """What a results file holds: its header, and how often each pair of statuses occurs; a phase without one has None."""
+    """What a results file holds: its header, and how often each pair of statuses occurs; a phase
+    without one has None."""
     counts = Counter((one.status, one.run_status) for one in results)
     return {
         **_file(results, len(results)),
         "counts": [
             {"status": status, "run_status": run_status, "cases": number}
-            for (status, run_status), number in sorted(counts.items(), key=lambda item: str(item[0]))
+            for (status, run_status), number in sorted(
+                counts.items(), key=lambda item: str(item[0])
+            )
         ],
     }
 
 
 def answer(result: Result) -> dict[str, Any]:
-    """One case's answer: the statuses, what the backend said, and of every output its range and first values."""
-    tensors = [{"name": name, "role": "output", **values(array)} for name, array in result.outputs.items()]
-    facts = {name: getattr(result, name) for name in ("id", "status", "run_status", "time", "error")}
+    """One case's answer: the statuses, what the backend said, and of every output its range and
+    first values."""
+    tensors = [
+        {"name": name, "role": "output", **values(array)} for name, array in result.outputs.items()
+    ]
+    facts = {
+        name: getattr(result, name) for name in ("id", "status", "run_status", "time", "error")
+    }
     return {**facts, "tensors": tensors}
 
 
 def values(array: np.ndarray) -> dict[str, Any]:
-    """Dtype and shape of an array, its least and greatest finite value (by magnitude where complex), its first values."""
+    """Dtype and shape of an array, its least and greatest finite value (by magnitude where
+    complex), its first values."""
     flat = array.reshape(-1)
     wide = flat.astype(np.complex128 if np.iscomplexobj(flat) else np.float64)
     size = np.abs(wide) if np.iscomplexobj(wide) else wide
@@ -97,7 +138,8 @@ def values(array: np.ndarray) -> dict[str, Any]:
 
 
 def number(value: complex | float) -> Any:
-    """A value that JSON can hold: a word where it is not finite, a pair of parts where it is complex."""
+    """A value that JSON can hold: a word where it is not finite, a pair of parts where it is
+    complex."""
     if isinstance(value, complex):
         return [number(value.real), number(value.imag)]
     return value if np.isfinite(value) else str(value)
@@ -115,4 +157,6 @@ def _bytes(bundle: Bundle) -> np.ndarray:
 
 def _blobs(bundle: Bundle) -> dict[str, int]:
     """dtype -> bytes of its blob."""
-    return {WORDS[dtype]: kind.itemsize * count for dtype, (kind, _, count) in bundle.data.types.items()}
+    return {
+        WORDS[dtype]: kind.itemsize * count for dtype, (kind, _, count) in bundle.data.types.items()
+    }

@@ -19,30 +19,41 @@ from opgen.bundle.pools import Lists, Strings, checked
 from opgen.bundle.tensors import tensors
 from opgen.model import LONGEST_ID, Case, Code, Expectation, unkept
 
-_BREAK = np.dtype([("case", "<u4"), ("rule", "<u4"), ("clause", "<u4"), ("at", "<i4"), ("found", "<u4")])
+_BREAK = np.dtype(
+    [("case", "<u4"), ("rule", "<u4"), ("clause", "<u4"), ("at", "<i4"), ("found", "<u4")]
+)
 _NUMBER, _COUNT = np.dtype("<u4"), np.dtype("<u2")
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Every table by its path in the file, the texts, and the tensor row of each row of the layout."""
+    """Every table by its path in the file, the texts, and the tensor row of each row of the
+    layout."""
 
     tables: dict[str, np.ndarray]
     strings: list[str]
     tensor_row: np.ndarray
 
 
-def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collection[str]] | None = None) -> Tables:
+def build(
+    cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collection[str]] | None = None
+) -> Tables:
     """The tables of ``cases``, with the data of ``layout``.
 
-    ``outputs`` names, per API, the parameters that the operator writes; where it does not know an API, a
-    parameter is an output if any case of that API has a golden for it.
-    """
+    ``outputs`` names, per API, the parameters that the operator writes; where it does not know an
+    API, a parameter is an output if any case of that API has a golden for it."""
     rows = np.arange(len(cases))
-    of: dict[str, Sequence[Any]] = dict.fromkeys(Case._fields, ()) | dict(zip(Case._fields, zip(*cases, strict=True), strict=False))
+    of: dict[str, Sequence[Any]] = dict.fromkeys(Case._fields, ()) | dict(
+        zip(Case._fields, zip(*cases, strict=True), strict=False)
+    )
     calls, pages = Column.same(of["call"]), Column.same(of["page"])
-    ops, products = calls.by(lambda call: call.api).map(checked), calls.by(lambda call: call.product).map(checked)
-    libraries = Column.same(of["library"]).map(lambda a: (a.codes, a.basis, a.release) if a else (None, "none", ""))
+    ops, products = (
+        calls.by(lambda call: call.api).map(checked),
+        calls.by(lambda call: call.product).map(checked),
+    )
+    libraries = Column.same(of["library"]).map(
+        lambda a: (a.codes, a.basis, a.release) if a else (None, "none", "")
+    )
     forms = Forms.of_cases(calls, ops, layout)
     described = Described.of_forms(cases, forms, _written(ops, layout, outputs or {}))
     lists, strings = Lists(), Strings()
@@ -55,8 +66,17 @@ def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collectio
     release, *texts, told = strings.columns(
         (libraries.map(lambda answer: answer[2]), rows),
         *((Column.of(of[name]), rows) for name in dtypes.TEXTS),
-        (Column.of([text for page in pages.values for b in page.breaks for text in (b.rule, b.clause, b.found)]),
-         pages.first.repeat([3 * len(page.breaks) for page in pages.values])),
+        (
+            Column.of(
+                [
+                    text
+                    for page in pages.values
+                    for b in page.breaks
+                    for text in (b.rule, b.clause, b.found)
+                ]
+            ),
+            pages.first.repeat([3 * len(page.breaks) for page in pages.values]),
+        ),
     )
     attributes, attributes_row = forms.attributes(ops, arrays)
     found = tensors(cases, forms, described, extents, layout)
@@ -69,7 +89,10 @@ def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collectio
         "bucket": (enum(dtypes.BUCKETS), pages.numbers(lambda page: dtypes.BUCKETS[page.bucket])),
         "codes": (_NUMBER, codes),
         "library_codes": (_NUMBER, library_codes),
-        "library_basis": (enum(dtypes.BASES), libraries.numbers(lambda answer: dtypes.BASES[answer[1]])),
+        "library_basis": (
+            enum(dtypes.BASES),
+            libraries.numbers(lambda answer: dtypes.BASES[answer[1]]),
+        ),
         "library_release": (_NUMBER, release),
         **{name: (_NUMBER, column) for name, column in zip(dtypes.TEXTS, texts, strict=True)},
         "attributes_row": (_NUMBER, attributes_row),
@@ -78,7 +101,12 @@ def build(cases: Sequence[Case], layout: Layout, outputs: Mapping[str, Collectio
         "first_break": (_NUMBER, first_break),
         "breaks": (_COUNT, pages.numbers(lambda page: len(page.breaks))),
     }
-    tables = {"cases": _cases(of["id"], columns), "tensors": found.table, "breaks": breaks, "ranges": found.ranges}
+    tables = {
+        "cases": _cases(of["id"], columns),
+        "tensors": found.table,
+        "breaks": breaks,
+        "ranges": found.ranges,
+    }
     tables |= {f"attributes/{api}": table for api, table in attributes.items()}
     tables["parameters"] = _parameters(forms.columns)
     tables["lists"], tables["integers"] = lists.tables()
@@ -90,7 +118,9 @@ def _codes(values: Sequence[Code]) -> tuple[int, ...]:
     return tuple(dtypes.CODE_WORDS[value] if isinstance(value, str) else value for value in values)
 
 
-def _written(ops: Column[str], layout: Layout, given: Mapping[str, Collection[str]]) -> dict[str, Collection[str]]:
+def _written(
+    ops: Column[str], layout: Layout, given: Mapping[str, Collection[str]]
+) -> dict[str, Collection[str]]:
     """By API, the parameters that its operator writes."""
     golden = layout.role == dtypes.ROLES["golden"]
     pairs = np.zeros((len(ops.values), len(layout.names)), dtype=bool)
@@ -101,7 +131,9 @@ def _written(ops: Column[str], layout: Layout, given: Mapping[str, Collection[st
     return {api: given.get(api, known) for api, known in found.items()}
 
 
-def _cases(ids: Sequence[str], columns: Mapping[str, tuple[np.dtype[Any], np.ndarray]]) -> np.ndarray:
+def _cases(
+    ids: Sequence[str], columns: Mapping[str, tuple[np.dtype[Any], np.ndarray]]
+) -> np.ndarray:
     """``/cases``: the ids, of which no two are the same, then columns of the given types."""
     if len(set(ids)) < len(ids):
         raise BundleError(f"two cases have the id {Counter(ids).most_common(1)[0][0]!r}")
@@ -111,8 +143,14 @@ def _cases(ids: Sequence[str], columns: Mapping[str, tuple[np.dtype[Any], np.nda
     encoded = list(map(str.encode, ids))
     width = max(map(len, encoded), default=1)
     if width > LONGEST_ID:
-        raise BundleError(f"{max(encoded, key=len)[:60].decode(errors='replace')}...: a case id has at most {LONGEST_ID} bytes")
-    table = np.zeros(len(ids), dtype=[("id", dtypes.text(width)), *((name, kind) for name, (kind, _) in columns.items())])
+        raise BundleError(
+            f"{max(encoded, key=len)[:60].decode(errors='replace')}...: a case id has at most"
+            f" {LONGEST_ID} bytes"
+        )
+    table = np.zeros(
+        len(ids),
+        dtype=[("id", dtypes.text(width)), *((name, kind) for name, (kind, _) in columns.items())],
+    )
     table["id"] = encoded
     for name, (_, column) in columns.items():
         table[name] = column
@@ -120,12 +158,15 @@ def _cases(ids: Sequence[str], columns: Mapping[str, tuple[np.dtype[Any], np.nda
 
 
 def _breaks(pages: Column[Expectation], texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``/breaks``, and the first of each case; ``texts`` are the numbers of rule, clause and what was found, page by page."""
+    """``/breaks``, and the first of each case; ``texts`` are the numbers of rule, clause and what
+    was found, page by page."""
     counts = np.array([len(page.breaks) for page in pages.values], dtype=np.int64)
     count = counts[pages.number]
     case, within = spread(count)
     source = (np.cumsum(counts) - counts)[pages.number[case]] + within
-    lines = np.array([-1 if b.at is None else b.at for page in pages.values for b in page.breaks], dtype=np.int64)
+    lines = np.array(
+        [-1 if b.at is None else b.at for page in pages.values for b in page.breaks], dtype=np.int64
+    )
     table = np.zeros(len(case), dtype=_BREAK)
     table["case"], table["at"] = case, lines[source]
     table["rule"], table["clause"], table["found"] = texts.reshape(-1, 3)[source].T
@@ -134,7 +175,15 @@ def _breaks(pages: Column[Expectation], texts: np.ndarray) -> tuple[np.ndarray, 
 
 def _parameters(columns: Mapping[str, Columns]) -> np.ndarray:
     """``/parameters``: the kind of every parameter of every API."""
-    rows = [(op, name, kind) for op, of_api in enumerate(columns.values()) for name, kind in of_api.kinds.items()]
+    rows = [
+        (op, name, kind)
+        for op, of_api in enumerate(columns.values())
+        for name, kind in of_api.kinds.items()
+    ]
     names = list(dict.fromkeys(name for _, name, _ in rows))
-    kind = np.dtype([("op", named(list(columns))), ("name", named(names)), ("kind", enum(Columns.KINDS))])
-    return np.array([(op, names.index(name), Columns.KINDS[kind]) for op, name, kind in rows], dtype=kind)
+    kind = np.dtype(
+        [("op", named(list(columns))), ("name", named(names)), ("kind", enum(Columns.KINDS))]
+    )
+    return np.array(
+        [(op, names.index(name), Columns.KINDS[kind]) for op, name, kind in rows], dtype=kind
+    )

@@ -9,11 +9,12 @@ NO_DATA = -1
 
 
 class TensorRow(NamedTuple):
-    """What a bundle keeps of one tensor: numbers of words and of lists, in the order of the columns.
+    """What a bundle keeps of one tensor: numbers of words and of lists, in the order of the
+    columns.
 
-    ``case`` is a row of ``/cases``; ``shape``, ``strides`` and ``storage_shape`` are rows of ``/lists``, 0 where there are none;
-    ``position`` counts elements in the blob of ``dtype``, :data:`NO_DATA` where there are none.
-    """
+    ``case`` is a row of ``/cases``; ``shape``, ``strides`` and ``storage_shape`` are rows of
+    ``/lists``, 0 where there are none; ``position`` counts elements in the blob of ``dtype``,
+    :data:`NO_DATA` where there are none."""
 
     case: int
     name: int

@@ -1,4 +1,5 @@
-"""The table of tensors: what calls describe and what the layout has data for, put together form by form."""
+"""The table of tensors: what calls describe and what the layout has data for, put together form by
+form."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _INPUT, _OUTPUT = dtypes.ROLES["input"], dtypes.ROLES["output"]
 
 @dataclass(frozen=True)
 class Tensors:
-    """``/tensors`` and ``/ranges``; for every case its first tensor and how many; the tensor of each row of the layout."""
+    """``/tensors`` and ``/ranges``; for every case its first tensor and how many; the tensor of
+    each row of the layout."""
 
     table: np.ndarray
     ranges: np.ndarray
@@ -33,7 +35,8 @@ class Tensors:
 
 @dataclass(frozen=True)
 class _Data:
-    """What the layout has for forms: the form, the row of the layout, its place in the case, and the row that describes it."""
+    """What the layout has for forms: the form, the row of the layout, its place in the case, and
+    the row that describes it."""
 
     form: np.ndarray
     at: np.ndarray
@@ -41,12 +44,13 @@ class _Data:
     described: np.ndarray
 
 
-def tensors(cases: Sequence[Case], forms: Forms, described: Described, extents: np.ndarray, layout: Layout) -> Tensors:
+def tensors(
+    cases: Sequence[Case], forms: Forms, described: Described, extents: np.ndarray, layout: Layout
+) -> Tensors:
     """A row for each tensor of each case: those of its call, then its goldens and bounds.
 
-    ``extents`` are the numbers in ``/lists`` of ``described.extents``. BundleError where the layout has other data than the
-    call describes.
-    """
+    ``extents`` are the numbers in ``/lists`` of ``described.extents``. BundleError where the layout
+    has other data than the call describes."""
     rows, form, origin = _rows(described, extents, _data(cases, forms, described, layout), layout)
     counts = np.bincount(form, minlength=len(forms.case))
     count = counts[forms.of]
@@ -62,8 +66,11 @@ def tensors(cases: Sequence[Case], forms: Forms, described: Described, extents: 
     return Tensors(table, _ranges(described, origin[source]), np.cumsum(count) - count, count, row)
 
 
-def _rows(described: Described, extents: np.ndarray, data: _Data, layout: Layout) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows of all forms, with places in the case as positions; the form of each; and which described tensor each is.
+def _rows(
+    described: Described, extents: np.ndarray, data: _Data, layout: Layout
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows of all forms, with places in the case as positions; the form of each; and which
+    described tensor each is.
 
     From as many on as are described, the last counts goldens and bounds.
     """
@@ -77,7 +84,10 @@ def _rows(described: Described, extents: np.ndarray, data: _Data, layout: Layout
     of, at, nothing = data.described[more], data.at[more], np.zeros(len(more), dtype=np.int64)
     columns = {
         "name": (described.name, described.name[of]),
-        "role": (np.where(described.written & (position == NO_DATA), _OUTPUT, _INPUT), layout.role[at]),
+        "role": (
+            np.where(described.written & (position == NO_DATA), _OUTPUT, _INPUT),
+            layout.role[at],
+        ),
         "dtype": (described.dtype, layout.dtype[at]),
         "format": (described.format, described.format[of]),
         "shape": (shape, shape[of]),
@@ -89,11 +99,23 @@ def _rows(described: Described, extents: np.ndarray, data: _Data, layout: Layout
     }
     form = np.concatenate([described.form, data.form[more]])
     origin = np.argsort(form, kind="stable")
-    rows = np.zeros(len(form), dtype=[
-        ("case", "<u4"), ("name", named(described.names)), ("role", enum(dtypes.ROLES)),
-        ("dtype", enum(dtypes.DTYPES)), ("format", enum(dtypes.FORMATS)), ("shape", "<u4"), ("strides", "<u4"),
-        ("offset", "<i8"), ("storage_shape", "<u4"), ("elements", "<i8"), ("position", "<i8"), ("digest", DIGEST_TYPE),
-    ])  # fmt: skip
+    rows = np.zeros(
+        len(form),
+        dtype=[
+            ("case", "<u4"),
+            ("name", named(described.names)),
+            ("role", enum(dtypes.ROLES)),
+            ("dtype", enum(dtypes.DTYPES)),
+            ("format", enum(dtypes.FORMATS)),
+            ("shape", "<u4"),
+            ("strides", "<u4"),
+            ("offset", "<i8"),
+            ("storage_shape", "<u4"),
+            ("elements", "<i8"),
+            ("position", "<i8"),
+            ("digest", DIGEST_TYPE),
+        ],
+    )
     for name, parts in columns.items():
         rows[name] = np.concatenate(parts)[origin]
     return rows, form[origin], origin
@@ -103,7 +125,13 @@ def _ranges(described: Described, origin: np.ndarray) -> np.ndarray:
     """``/ranges``: where calls ask data to lie."""
     asked = {at: limits for at, limits in enumerate(described.ranges) if limits is not None}
     hits = np.flatnonzero(np.isin(origin, list(asked)))
-    return np.array([(tensor, *asked[at]) for tensor, at in zip(hits.tolist(), origin[hits].tolist(), strict=True)], dtype=RANGE)
+    return np.array(
+        [
+            (tensor, *asked[at])
+            for tensor, at in zip(hits.tolist(), origin[hits].tolist(), strict=True)
+        ],
+        dtype=RANGE,
+    )
 
 
 def _data(cases: Sequence[Case], forms: Forms, described: Described, layout: Layout) -> _Data:
@@ -114,19 +142,38 @@ def _data(cases: Sequence[Case], forms: Forms, described: Described, layout: Lay
     known = np.full((len(forms.case), len(described.names) + 1), -1, dtype=np.int64)
     known[described.form, described.name] = np.arange(len(described.form))
     numbers = {name: number for number, name in enumerate(described.names)}
-    name = np.array([numbers.get(name, -1) for name in layout.names], dtype=np.int64)[layout.name[at]]
+    name = np.array([numbers.get(name, -1) for name in layout.names], dtype=np.int64)[
+        layout.name[at]
+    ]
     found = known[form, name]
     role, of = layout.role[at], forms.case[form]
-    _refuse(cases, of, found < 0, lambda one: f"data for {layout.names[layout.name[at[one]]]}, which is no tensor of the call")
+    _refuse(
+        cases,
+        of,
+        found < 0,
+        lambda one: (
+            f"data for {layout.names[layout.name[at[one]]]}, which is no tensor of the call"
+        ),
+    )
     sets = found * len(dtypes.ROLES) + role
     _refuse(cases, of, np.bincount(sets)[sets] > 1, lambda one: "a tensor has two sets of data")
     planned = described.dtype[found]
     other = (role == _INPUT) & (layout.dtype[at] != planned)
-    _refuse(cases, of, other, lambda one: f"{layout.names[layout.name[at[one]]]} is {dtypes.WORDS[int(planned[one])]}, its data are not")
+    _refuse(
+        cases,
+        of,
+        other,
+        lambda one: (
+            f"{layout.names[layout.name[at[one]]]} is {dtypes.WORDS[int(planned[one])]}, its data"
+            " are not"
+        ),
+    )
     return _Data(form, at, place, found)
 
 
-def _refuse(cases: Sequence[Case], of: np.ndarray, wrong: np.ndarray, why: Callable[[int], str]) -> None:
+def _refuse(
+    cases: Sequence[Case], of: np.ndarray, wrong: np.ndarray, why: Callable[[int], str]
+) -> None:
     """BundleError where a row is wrong: the case ``of`` that row, and why."""
     if wrong.any():
         first = int(wrong.argmax())

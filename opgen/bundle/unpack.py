@@ -21,21 +21,25 @@ from opgen.bundle.reader import Bundle
 from opgen.bundle.sink import Sink
 
 
-def unpack(bundle: Bundle, path: str | Path, ids: Iterable[str] | None = None, *, force: bool = False) -> int:
-    """Write the cases of ``ids`` (default: all) to an HDF5 file with a group each; returns how many.
+def unpack(
+    bundle: Bundle, path: str | Path, ids: Iterable[str] | None = None, *, force: bool = False
+) -> int:
+    """Write the cases of ``ids`` (default: all) to an HDF5 file with a group each; returns how
+    many.
 
-    A group has the case's facts as attributes, the whole call as JSON among them, and the groups ``arguments``
-    (what is no tensor), ``inputs`` (logical views), ``storage`` (buffers of views that are not their own),
-    ``golden`` and ``bound``. Slashes in an id make nested groups.
-    Raises BundleError where ``path`` exists (unless ``force``), KeyError for an unknown id.
-    """
+    A group has the case's facts as attributes, the whole call as JSON among them, and the groups
+    ``arguments`` (what is no tensor), ``inputs`` (logical views), ``storage`` (buffers of views
+    that are not their own), ``golden`` and ``bound``. Slashes in an id make nested groups. Raises
+    BundleError where ``path`` exists (unless ``force``), KeyError for an unknown id."""
     rows = range(len(bundle)) if ids is None else [bundle[name].row for name in dict.fromkeys(ids)]
     target = Path(path)
     claim = Claim(target, 0, force)
     leftover.refuse(claim, force)
     try:
         with one_line(target):
-            os.ftruncate(claim.fd, 0)  # what a killed process left, which HDF5 would take for a part of the tree
+            os.ftruncate(
+                claim.fd, 0
+            )  # what a killed process left, which HDF5 would take for a part of the tree
             _tree(Sink(claim.fd), bundle, rows)
             claim.keep()
     except BaseException:
@@ -45,7 +49,8 @@ def unpack(bundle: Bundle, path: str | Path, ids: Iterable[str] | None = None, *
 
 
 def _tree(sink: Sink, bundle: Bundle, rows: Iterable[int]) -> None:
-    """Write cases; OSError where there is no room for them. Ctrl-C waits for the end of a case, because HDF5 would drop it."""
+    """Write cases; OSError where there is no room for them. Ctrl-C waits for the end of a case,
+    because HDF5 would drop it."""
     file = h5py.File(sink, "w", libver=("v110", "v110"))
     try:
         for name, value in bundle.header.items():
@@ -63,10 +68,17 @@ def _tree(sink: Sink, bundle: Bundle, rows: Iterable[int]) -> None:
 
 
 def _group(file: h5py.File, name: str) -> h5py.Group:
-    """A new group named by the id, or by the quoted id where HDF5 would take the id for something else."""
+    """A new group named by the id, or by the quoted id where HDF5 would take the id for something
+    else."""
     parts = name.split("/")
-    if any(part in ("", ".", "..") for part in parts) or name in file or any(
-        "id" in file["/".join(parts[:n])].attrs for n in range(1, len(parts)) if "/".join(parts[:n]) in file
+    if (
+        any(part in ("", ".", "..") for part in parts)
+        or name in file
+        or any(
+            "id" in file["/".join(parts[:n])].attrs
+            for n in range(1, len(parts))
+            if "/".join(parts[:n]) in file
+        )
     ):
         name = _quoted(name)
         while name in file:  # as the id of another case
@@ -80,13 +92,24 @@ def _quoted(name: str) -> str:
 
 def _write(group: h5py.Group, case: CaseView) -> None:
     facts: dict[str, Any] = {
-        "id": case.id, "op": case.op, "product": case.product, "kind": case.kind, "intent": case.intent,
-        "phase": case.phase, "codes": " ".join(map(str, case.expect.codes)), "bucket": case.expect.bucket,
-        "breaks": "\n".join(f"{b.rule} ({b.clause or '-'}, line {b.at}): {b.found}" for b in case.expect.breaks),
-        "recipe": case.recipe, "twin": case.twin, "compute": case.compute, "mistrusted": case.mistrusted,
+        "id": case.id,
+        "op": case.op,
+        "product": case.product,
+        "kind": case.kind,
+        "intent": case.intent,
+        "phase": case.phase,
+        "codes": " ".join(map(str, case.expect.codes)),
+        "bucket": case.expect.bucket,
+        "breaks": "\n".join(
+            f"{b.rule} ({b.clause or '-'}, line {b.at}): {b.found}" for b in case.expect.breaks
+        ),
+        "recipe": case.recipe,
+        "twin": case.twin,
+        "compute": case.compute,
+        "mistrusted": case.mistrusted,
         "library": "" if case.library is None else " ".join(map(str, case.library.codes)),
         "call": json.dumps(case.call, ensure_ascii=False),
-    }  # fmt: skip
+    }
     for name, value in facts.items():
         group.attrs[name] = value
     arguments = group.create_group("arguments")
@@ -94,9 +117,15 @@ def _write(group: h5py.Group, case: CaseView) -> None:
         if not isinstance(value, dict):
             arguments.attrs[name] = h5py.Empty("i8") if value is None else _plain(value)
     described = {name: desc for name, desc in case.call["args"].items() if isinstance(desc, dict)}
-    for folder, tensors in (("inputs", case.inputs), ("golden", case.golden), ("bound", case.bound)):
+    for folder, tensors in (
+        ("inputs", case.inputs),
+        ("golden", case.golden),
+        ("bound", case.bound),
+    ):
         _tensors(group, folder, tensors, described if folder == "inputs" else {})
-    moved = [name for name in case.storage if described[name]["strides"] or described[name]["offset"]]
+    moved = [
+        name for name in case.storage if described[name]["strides"] or described[name]["offset"]
+    ]
     _tensors(group, "storage", {name: case.storage[name] for name in moved}, {})
 
 
@@ -104,7 +133,9 @@ def _plain(value: Any) -> Any:
     return np.array(value, dtype=np.int64) if value == [] else np.array(value)
 
 
-def _tensors(group: h5py.Group, folder: str, tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]) -> None:
+def _tensors(
+    group: h5py.Group, folder: str, tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]
+) -> None:
     if not tensors:
         return
     parent = group.create_group(folder)
@@ -112,7 +143,9 @@ def _tensors(group: h5py.Group, folder: str, tensors: Mapping[str, np.ndarray], 
         array = np.ascontiguousarray(value).reshape(value.shape)
         dtype = NAMES[array.dtype]
         kind = hdf5_type(dtype)
-        made = h5py.h5d.create(parent.id, name.encode(), kind, h5py.h5s.create_simple(array.shape), _options())
+        made = h5py.h5d.create(
+            parent.id, name.encode(), kind, h5py.h5s.create_simple(array.shape), _options()
+        )
         if array.size:
             bits = array.view(np.uint16) if dtype == "BFLOAT16" else array
             made.write(h5py.h5s.ALL, h5py.h5s.ALL, bits, mtype=kind)

@@ -20,11 +20,12 @@ _WINDOW = 4 << 20
 
 
 def verify(path: str | Path) -> list[str]:
-    """What is wrong with a bundle or results file, one line each; empty if it is exactly what was written.
+    """What is wrong with a bundle or results file, one line each; empty if it is exactly what was
+    written.
 
-    Checks the size and the digest of all bytes around the data before HDF5 opens the file, then the digest of
-    every table and tensor, and that the bytes between tensors are zero. Never raises for a damaged file.
-    """
+    Checks the size and the digest of all bytes around the data before HDF5 opens the file, then the
+    digest of every table and tensor, and that the bytes between tensors are zero. Never raises for
+    a damaged file."""
     try:
         kind = kind_of(path)
         file = open_file(path, kind)
@@ -73,12 +74,22 @@ def _tensors(file: Opened, data: Data) -> Iterator[str]:
         kind, start, limit = data.types[dtype]
         positions = tensors["position"][rows].astype(np.int64) * kind.itemsize
         ends = positions + tensors["elements"][rows].astype(np.int64) * kind.itemsize
-        if len(rows) and ((positions[1:] < ends[:-1]).any() or positions[0] < 0 or ends[-1] > limit * kind.itemsize):
+        if len(rows) and (
+            (positions[1:] < ends[:-1]).any()
+            or positions[0] < 0
+            or ends[-1] > limit * kind.itemsize
+        ):
             yield f"tensors of {_name(dtype)} overlap or lie outside their data"
             continue
         if (positions % ALIGNMENT).any():
             yield f"tensors of {_name(dtype)} are not aligned to {ALIGNMENT} bytes"
-        spans = zip(rows.tolist(), positions.tolist(), ends.tolist(), tensors["digest"][rows].tolist(), strict=True)
+        spans = zip(
+            rows.tolist(),
+            positions.tolist(),
+            ends.tolist(),
+            tensors["digest"][rows].tolist(),
+            strict=True,
+        )
         reader = _Sequential(data, start, limit * kind.itemsize)
         for row, position, end, digest in spans:
             if not reader.zero(position):

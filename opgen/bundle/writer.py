@@ -23,11 +23,11 @@ class Writer:
     """A bundle being written; use it as a context manager.
 
     Tensors come in any order, by case or by block, here or through :meth:`port` in another process.
-    Leaving the block normally finishes the file and gives it its name; leaving it by an exception removes
-    what was written, or, with ``keep``, leaves ``<name>.partial`` where anything was. ``resume``, with ``keep``, goes on from such
-    a file. ``late``: tables are made with the first tensors that come, while other processes are at work. Raises BundleError, before
-    anything is written if ``path`` cannot be.
-    """
+    Leaving the block normally finishes the file and gives it its name; leaving it by an exception
+    removes what was written, or, with ``keep``, leaves ``<name>.partial`` where anything was.
+    ``resume``, with ``keep``, goes on from such a file. ``late``: tables are made with the first
+    tensors that come, while other processes are at work. Raises BundleError, before anything is
+    written if ``path`` cannot be."""
 
     def __init__(
         self,
@@ -56,7 +56,9 @@ class Writer:
             with one_line(self.path):
                 begun = resume and resuming.begun(self._claim)
                 path_now = self._claim.fresh if begun else self._claim.partial
-                self._skeleton = container.begin(path_now, "bundle", self.header, layout.blobs, keep=not begun)
+                self._skeleton = container.begin(
+                    path_now, "bundle", self.header, layout.blobs, keep=not begun
+                )
                 if begun or not late:
                     self._describe(begun)
         except BaseException:
@@ -69,12 +71,19 @@ class Writer:
         self._blocks = self.port()
 
     def _describe(self, begun: bool = False) -> Tables:
-        """Make the tables, unless they are there, and write them; ``begun``: over those of the file that is gone on from."""
+        """Make the tables, unless they are there, and write them; ``begun``: over those of the file
+        that is gone on from."""
         if self._tables is not None:
             return self._tables
         claim, found = self._open(), tables.build(self._cases, self.layout, self._outputs)
-        request = container.root_digest(container.digests(self.header, found.tables, found.strings)) if self._keep else ""
-        skeleton = container.describe(self._skeleton, "bundle", found.tables, found.strings, request)
+        request = (
+            container.root_digest(container.digests(self.header, found.tables, found.strings))
+            if self._keep
+            else ""
+        )
+        skeleton = container.describe(
+            self._skeleton, "bundle", found.tables, found.strings, request
+        )
         if begun:
             skeleton, digests = resuming.adopt(claim, skeleton, request, found.tables)
             resuming.clear(claim.fd, skeleton, self.layout)
@@ -83,14 +92,21 @@ class Writer:
             found.tables["tensors"]["digest"][intact] = digests[intact]
         for name, table in found.tables.items():
             container.write_table(claim.fd, skeleton, name, table)
-        self._skeleton, self._tables, self._journal = skeleton, found, Journal(found.tables["tensors"])
+        self._skeleton, self._tables, self._journal = (
+            skeleton,
+            found,
+            Journal(found.tables["tensors"]),
+        )
         return found
 
     def __enter__(self) -> Writer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if kind is None:
             self.close()
@@ -109,11 +125,13 @@ class Writer:
         self.write_batch([row], {(name, role): np.asarray(array)[None]})
 
     def write_batch(self, rows: Sequence[int] | np.ndarray, arrays: Arrays) -> None:
-        """Write many tensors of many cases, (name, role) -> (B, ...): the fast way, one write per blob."""
+        """Write many tensors of many cases, (name, role) -> (B, ...): the fast way, one write per
+        blob."""
         self.write_batches([(rows, arrays)])
 
     def write_batches(self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]) -> None:
-        """The same for several batches; those that are neighbours in the layout go out in one write."""
+        """The same for several batches; those that are neighbours in the layout go out in one
+        write."""
         with one_line(self.path):
             self.accept(*self._blocks.write_all(batches))
 
@@ -129,7 +147,8 @@ class Writer:
         return Blocks(claim.partial, self.layout, self._skeleton.offsets)
 
     def accept(self, rows: np.ndarray, digests: np.ndarray) -> None:
-        """Take note of tensors that are in the file: layout rows and digests, as :meth:`Blocks.write` returns them."""
+        """Take note of tensors that are in the file: layout rows and digests, as
+        :meth:`Blocks.write` returns them."""
         with one_line(self.path):
             found = self._describe()
             changed = found.tensor_row[rows]
@@ -140,7 +159,8 @@ class Writer:
                 self._journal.write(self._open().fd, self._skeleton.offsets["tensors"])
 
     def close(self) -> None:
-        """Finish: tables, digests, ``complete``, the name. BundleError if a planned tensor never came."""
+        """Finish: tables, digests, ``complete``, the name. BundleError if a planned tensor never
+        came."""
         claim = self._open()
         try:
             if not self._done.all():
@@ -169,7 +189,10 @@ class Writer:
         """Give up for an error, and leave what is there to whoever resumes."""
         if self._keep and self._claim is not None and self._done.any():
             if error is not None:
-                error.add_note(f"{self._claim.partial}: holds what is done; the same command with --resume goes on from it")
+                error.add_note(
+                    f"{self._claim.partial}: holds what is done; the same command with --resume"
+                    " goes on from it"
+                )
             self._journal.write(self._claim.fd, self._skeleton.offsets["tensors"])
             self._claim.leave()
             self._claim = None
@@ -183,5 +206,8 @@ class Writer:
     def _missing(self) -> str:
         rows = np.flatnonzero(~self._done)
         first = rows[0]
-        case, name = self._cases[self.layout.case[first]].id, self.layout.names[self.layout.name[first]]
+        case, name = (
+            self._cases[self.layout.case[first]].id,
+            self.layout.names[self.layout.name[first]],
+        )
         return f"{len(rows)} tensors were never written, the first is {name} of {case}"

@@ -9,13 +9,15 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Many small objects without a cycle: the collector would look at all of them again and again."""
+    """Many small objects without a cycle: the collector would look at all of them again and
+    again."""
     was = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()  # and thawed they count as old, so that the next collection of young objects passes them by
+        # and thawed they count as old, so that the next collection of young objects passes them by
+        gc.freeze()
         gc.unfreeze()
         if was:
             gc.enable()

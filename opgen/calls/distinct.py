@@ -9,7 +9,8 @@ import numpy as np
 
 
 def numbered(keys: Iterable[Hashable]) -> tuple[np.ndarray, np.ndarray]:
-    """(the number of each key, where each number first stands); equal keys have one number, in the order of the first.
+    """(the number of each key, where each number first stands); equal keys have one number, in the
+    order of the first.
 
     >>> numbered("abba")
     (array([0, 1, 1, 0]), array([0, 1]))

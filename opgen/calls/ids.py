@@ -9,7 +9,8 @@ from opgen.model import FileError, Problem
 
 
 def matching(ids: Sequence[str], patterns: Iterable[str]) -> dict[str, list[int]]:
-    """Pattern -> where in ``ids`` stands just that; where nothing does, what it matches as a glob (``*``, ``?``, ``[]``).
+    """Pattern -> where in ``ids`` stands just that; where nothing does, what it matches as a glob
+    (``*``, ``?``, ``[]``).
 
     >>> matching(["a*", "ab", "b"], ["a*", "?b", "c"])
     {'a*': [0], '?b': [1], 'c': []}
@@ -18,13 +19,18 @@ def matching(ids: Sequence[str], patterns: Iterable[str]) -> dict[str, list[int]
     for at, one in enumerate(ids):
         places.setdefault(one, []).append(at)
     return {
-        pattern: places[pattern] if pattern in places else [at for at, one in enumerate(ids) if fnmatchcase(one, pattern)]
+        pattern: (
+            places[pattern]
+            if pattern in places
+            else [at for at, one in enumerate(ids) if fnmatchcase(one, pattern)]
+        )
         for pattern in dict.fromkeys(patterns)
     }
 
 
 def chosen(ids: Sequence[str], patterns: Iterable[str], where: str = "--case") -> list[int]:
-    """Where those ``ids`` stand that ``patterns`` choose, in their own order; all where there is no pattern.
+    """Where those ``ids`` stand that ``patterns`` choose, in their own order; all where there is no
+    pattern.
 
     Raises FileError naming every pattern that matches nothing, at ``where``.
     """
@@ -36,6 +42,9 @@ def chosen(ids: Sequence[str], patterns: Iterable[str], where: str = "--case") -
         from opgen.files.yamlfile import did_you_mean
 
         text = f"no such case among {len(ids)}"
-        said = {one: "matches no case" if set(one) & set("*?[") else text + did_you_mean(one, ids) for one in missing}
+        said = {
+            one: "matches no case" if set(one) & set("*?[") else text + did_you_mean(one, ids)
+            for one in missing
+        }
         raise FileError([Problem(where, None, one, reason) for one, reason in said.items()])
     return sorted({place for places in found.values() for place in places})

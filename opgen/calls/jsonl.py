@@ -1,8 +1,7 @@
 """Calls as people and programs write them: JSON, one per line.
 
-Reading checks the form, not the call: a name outside the known words is an error in the file, a call that a page forbids
-is not. All bad lines are reported at once.
-"""
+Reading checks the form, not the call: a name outside the known words is an error in the file, a
+call that a page forbids is not. All bad lines are reported at once."""
 
 from __future__ import annotations
 
@@ -32,7 +31,8 @@ _NOTHING: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class NamedCall:
-    """A call and the id it goes by; ``extra`` holds the top-level keys that opgen does not know, ``line`` is where it stands."""
+    """A call and the id it goes by; ``extra`` holds the top-level keys that opgen does not know,
+    ``line`` is where it stands."""
 
     id: str
     call: Call
@@ -41,7 +41,8 @@ class NamedCall:
 
 
 def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) -> list[NamedCall]:
-    """Read a ``.jsonl`` or ``.jsonl.gz`` file, or standard input for ``-``; raises FileError with every bad line.
+    """Read a ``.jsonl`` or ``.jsonl.gz`` file, or standard input for ``-``; raises FileError with
+    every bad line.
 
     ``prototypes`` maps each api to its parameters and their kinds.
     """
@@ -59,16 +60,29 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
                 try:
                     named = parse_call(line, prototypes, memory, number)
                     if named.id in seen:
-                        raise CallFault(f"the id {named.id!r} stands on line {seen[named.id]} already; ids must differ")
+                        raise CallFault(
+                            f"the id {named.id!r} stands on line {seen[named.id]} already; ids must"
+                            " differ"
+                        )
                     seen[named.id] = number
                     found.append(named)
                 except CallFault as fault:
                     problems.append(Problem(name, number, "", str(fault)))
                     if len(problems) == MOST_PROBLEMS:
-                        problems.append(Problem(name, None, "", f"{MOST_PROBLEMS} bad lines; the rest was not read"))
+                        problems.append(
+                            Problem(
+                                name, None, "", f"{MOST_PROBLEMS} bad lines; the rest was not read"
+                            )
+                        )
                         break
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise FileError([Problem(name, None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}")]) from None
+        raise FileError(
+            [
+                Problem(
+                    name, None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}"
+                )
+            ]
+        ) from None
     if problems:
         raise FileError(problems)
     return found
@@ -81,7 +95,9 @@ def _lines(source: str | Path) -> Iterator[str]:
         if not isinstance(sys.stdin, io.TextIOWrapper):
             yield from sys.stdin
             return
-        stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8")  # whatever the locale: as a file is read
+        stream = io.TextIOWrapper(
+            sys.stdin.buffer, encoding="utf-8"
+        )  # whatever the locale: as a file is read
         try:
             yield from _short(stream)
         finally:
@@ -103,9 +119,13 @@ def _short(stream: TextIO) -> Iterator[str]:
 
 
 def parse_call(
-    line: str, prototypes: Mapping[str, Mapping[str, str]], memory: Memory | None = None, number: int | None = None
+    line: str,
+    prototypes: Mapping[str, Mapping[str, str]],
+    memory: Memory | None = None,
+    number: int | None = None,
 ) -> NamedCall:
-    """One line of a call file, its ``number`` there, without blanks around it; raises :class:`CallFault`."""
+    """One line of a call file, its ``number`` there, without blanks around it; raises
+    :class:`CallFault`."""
     try:
         data, end = _DECODER.raw_decode(line)
     except (ValueError, RecursionError) as error:
@@ -120,15 +140,26 @@ def parse_call(
     if not isinstance(data["id"], str) or not data["id"]:
         raise CallFault(f"the id {data['id']!r} must be a string that is not empty")
     _distinct_keys(line, data)
-    extra = _NOTHING if len(data) == 4 else {key: value for key, value in data.items() if key not in ("id", "op", "product", "args")}
-    return NamedCall(data["id"], make_call(data["op"], data["product"], data["args"], prototypes, memory), extra, number)
+    extra = (
+        _NOTHING
+        if len(data) == 4
+        else {
+            key: value for key, value in data.items() if key not in ("id", "op", "product", "args")
+        }
+    )
+    return NamedCall(
+        data["id"],
+        make_call(data["op"], data["product"], data["args"], prototypes, memory),
+        extra,
+        number,
+    )
 
 
 def _distinct_keys(line: str, data: dict[str, Any]) -> None:
     """Refuse a key that stands twice in one object, of which JSON readers keep the last.
 
-    Every key has a colon: a line with no more colons than keys holds no key twice, and only others are read again, slowly.
-    """
+    Every key has a colon: a line with no more colons than keys holds no key twice, and only others
+    are read again, slowly."""
     args = data["args"]
     keys = len(data)
     if type(args) is dict:
@@ -143,7 +174,9 @@ def _distinct_keys(line: str, data: dict[str, Any]) -> None:
         found = dict(pairs)
         if len(found) != len(pairs):
             twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-            raise CallFault(f"the key {twice!r} stands twice in one object of the call {data['id']!r}")
+            raise CallFault(
+                f"the key {twice!r} stands twice in one object of the call {data['id']!r}"
+            )
         return found
 
     json.loads(line, object_pairs_hook=distinct)

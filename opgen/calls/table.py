@@ -23,10 +23,11 @@ Index: TypeAlias = Any
 
 @dataclass(frozen=True)
 class TensorColumn:
-    """One tensor parameter of all rows. Extents beyond a row's rank are 1, strides and storage extents 0 and 1.
+    """One tensor parameter of all rows. Extents beyond a row's rank are 1, strides and storage
+    extents 0 and 1.
 
-    ``strided`` rows carry explicit strides; ``storage_rank`` is -1 where the storage equals the view.
-    """
+    ``strided`` rows carry explicit strides; ``storage_rank`` is -1 where the storage equals the
+    view."""
 
     null: np.ndarray
     dtype: np.ndarray
@@ -44,7 +45,8 @@ class TensorColumn:
         return wide.product_along(self.shape)
 
     def plain(self) -> np.ndarray:
-        """(rows,) bool: contiguous, and the storage equals the view: :data:`LAYOUT` says nothing there."""
+        """(rows,) bool: contiguous, and the storage equals the view: :data:`LAYOUT` says nothing
+        there."""
         return np.asarray(~self.strided & (self.offset == 0) & (self.storage_rank < 0))
 
 
@@ -67,14 +69,20 @@ class ScalarColumn:
 Column: TypeAlias = TensorColumn | ArrayColumn | ScalarColumn
 LAYOUT = ("strided", "strides", "offset", "storage_rank", "storage")
 """The fields of a tensor's column that say how it lies in memory."""
-SCALARS = {"int8": (-(2**7), 2**7 - 1), "int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1), "bool": (0, 1)}
+SCALARS = {
+    "int8": (-(2**7), 2**7 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "bool": (0, 1),
+}
 """The scalar kinds and what they hold."""
 _FILL = {"shape": 1, "storage": 1}
 
 
 @dataclass(frozen=True)
 class CallTable:
-    """Calls of one api: ``kinds`` maps its parameters to tensor, int_array, bool_array, int64, int32, int8 or bool."""
+    """Calls of one api: ``kinds`` maps its parameters to tensor, int_array, bool_array, int64,
+    int32, int8 or bool."""
 
     api: str
     kinds: Mapping[str, str]
@@ -98,9 +106,15 @@ class CallTable:
 
     def calls(self) -> list[Call]:
         """Every row as a :class:`Call`; equal tensors are one object."""
-        names, columns = words().names["product"], [_arguments(column) for column in self.columns.values()]
+        names, columns = (
+            words().names["product"],
+            [_arguments(column) for column in self.columns.values()],
+        )
         rows = zip(self.product.tolist(), zip(*columns, strict=True), strict=True)
-        return [Call(self.api, names[product], dict(zip(self.columns, values, strict=True))) for product, values in rows]
+        return [
+            Call(self.api, names[product], dict(zip(self.columns, values, strict=True)))
+            for product, values in rows
+        ]
 
 
 def from_calls(api: str, kinds: Mapping[str, str], calls: Sequence[Call]) -> CallTable:
@@ -112,7 +126,13 @@ def from_calls(api: str, kinds: Mapping[str, str], calls: Sequence[Call]) -> Cal
     made: dict[str, Column] = {}
     for kind in dict.fromkeys(kinds.values()):
         names = [name for name in kinds if kinds[name] == kind]
-        made.update(zip(names, _BUILD.get(kind, _scalar_columns)([values[name] for name in names], kind), strict=True))
+        made.update(
+            zip(
+                names,
+                _BUILD.get(kind, _scalar_columns)([values[name] for name in names], kind),
+                strict=True,
+            )
+        )
     product = np.array([index[call.product] for call in calls], dtype=np.int8)
     return CallTable(api, kinds, product, {name: made[name] for name in kinds})
 
@@ -122,7 +142,12 @@ def concatenate(tables: Sequence[CallTable]) -> CallTable:
     first = tables[0]
     columns = {
         name: type(column)(
-            **{f.name: _stack([getattr(t.columns[name], f.name) for t in tables], _FILL.get(f.name, 0)) for f in fields(column)}
+            **{
+                f.name: _stack(
+                    [getattr(t.columns[name], f.name) for t in tables], _FILL.get(f.name, 0)
+                )
+                for f in fields(column)
+            }
         )
         for name, column in first.columns.items()
     }
@@ -137,7 +162,8 @@ def _stack(parts: list[np.ndarray], fill: int) -> np.ndarray:
 
 
 def _ragged(lists: Sequence[Sequence[int] | None], fill: int) -> tuple[np.ndarray, np.ndarray]:
-    """(rows,) lengths and (rows, width) matrix of lists of different length; none is an empty one."""
+    """(rows,) lengths and (rows, width) matrix of lists of different length; none is an empty
+    one."""
     if not any(lists):
         return np.zeros(len(lists), dtype=np.int64), np.full((len(lists), 1), fill, dtype=np.int64)
     rows = [one or () for one in lists]
@@ -149,9 +175,12 @@ def _ragged(lists: Sequence[Sequence[int] | None], fill: int) -> tuple[np.ndarra
 
 
 def _distinct(columns: Sequence[Sequence[Any]]) -> tuple[list[Any], np.ndarray]:
-    """(the objects of some columns once each, (columns, rows) the position of each value among them)."""
+    """(the objects of some columns once each, (columns, rows) the position of each value among
+    them)."""
     values = list(chain.from_iterable(columns))
-    _, first, number = np.unique(np.fromiter(map(id, values), np.int64, len(values)), return_index=True, return_inverse=True)
+    _, first, number = np.unique(
+        np.fromiter(map(id, values), np.int64, len(values)), return_index=True, return_inverse=True
+    )
     return [values[i] for i in first.tolist()], number.reshape(len(columns), -1)
 
 
@@ -168,7 +197,11 @@ def _given(values: list[tuple[int, ...] | None]) -> np.ndarray:
 def _cut(matrix: np.ndarray, lengths: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Rows of a ragged matrix, as wide as the longest of them and one at least."""
     width = max(int(lengths[rows].max(initial=0)), 1)
-    return wide.narrowed(matrix[:, :width][rows]) if matrix.dtype == object else matrix[:, :width][rows]
+    return (
+        wide.narrowed(matrix[:, :width][rows])
+        if matrix.dtype == object
+        else matrix[:, :width][rows]
+    )
 
 
 _ABSENT = TensorDesc((), "UNDEFINED", "UNDEFINED")
@@ -178,9 +211,17 @@ def _tensor_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[Ten
     distinct, places = _distinct(columns)
     null, index = _null(distinct), words().index
     there = [_ABSENT if desc is None else desc for desc in distinct]
-    shapes, strides, storage = [desc.shape for desc in there], [desc.strides for desc in there], [desc.storage_shape for desc in there]
-    dtype = np.fromiter(map(index["dtype"].__getitem__, [desc.dtype for desc in there]), dtype=np.int16)
-    layout = np.fromiter(map(index["format"].__getitem__, [desc.format for desc in there]), dtype=np.int16)
+    shapes, strides, storage = (
+        [desc.shape for desc in there],
+        [desc.strides for desc in there],
+        [desc.storage_shape for desc in there],
+    )
+    dtype = np.fromiter(
+        map(index["dtype"].__getitem__, [desc.dtype for desc in there]), dtype=np.int16
+    )
+    layout = np.fromiter(
+        map(index["format"].__getitem__, [desc.format for desc in there]), dtype=np.int16
+    )
     offset = wide.as_column([desc.offset for desc in there])
     strided, stored = _given(strides), _given(storage)
     rank, shape = _ragged(shapes, 1)
@@ -188,10 +229,17 @@ def _tensor_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[Ten
     width, extents = _ragged(storage, 1)
     for rows in places:
         yield TensorColumn(
-            null[rows], dtype[rows], layout[rows], rank[rows], _cut(shape, rank, rows), strided[rows], _cut(stride, steps, rows),
-            wide.narrowed(offset[rows]) if offset.dtype == object else offset[rows], np.where(stored, width, -1)[rows],
+            null[rows],
+            dtype[rows],
+            layout[rows],
+            rank[rows],
+            _cut(shape, rank, rows),
+            strided[rows],
+            _cut(stride, steps, rows),
+            wide.narrowed(offset[rows]) if offset.dtype == object else offset[rows],
+            np.where(stored, width, -1)[rows],
             _cut(extents, width, rows),
-        )  # fmt: skip
+        )
 
 
 def _array_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[ArrayColumn]:
@@ -221,17 +269,43 @@ def _arguments(column: Column) -> Sequence[Argument]:
         return scalars
     null = column.null.tolist()
     if isinstance(column, ArrayColumn):
-        return [None if none else items for none, items in zip(null, _lists(column.values, column.length), strict=True)]
+        return [
+            None if none else items
+            for none, items in zip(null, _lists(column.values, column.length), strict=True)
+        ]
     names = words().names
-    dtypes, formats = [names["dtype"][i] for i in column.dtype.tolist()], [names["format"][i] for i in column.format.tolist()]
-    strides = [one if there else None for one, there in zip(_lists(column.strides, column.rank), column.strided.tolist(), strict=True)]
-    extents = zip(_lists(column.storage, column.storage_rank), column.storage_rank.tolist(), strict=True)
+    dtypes, formats = (
+        [names["dtype"][i] for i in column.dtype.tolist()],
+        [names["format"][i] for i in column.format.tolist()],
+    )
+    strides = [
+        one if there else None
+        for one, there in zip(
+            _lists(column.strides, column.rank), column.strided.tolist(), strict=True
+        )
+    ]
+    extents = zip(
+        _lists(column.storage, column.storage_rank), column.storage_rank.tolist(), strict=True
+    )
     storage = [one if rank >= 0 else None for one, rank in extents]
-    facts = list(zip(_lists(column.shape, column.rank), dtypes, formats, strides, column.offset.tolist(), storage, strict=True))
+    facts = list(
+        zip(
+            _lists(column.shape, column.rank),
+            dtypes,
+            formats,
+            strides,
+            column.offset.tolist(),
+            storage,
+            strict=True,
+        )
+    )
     known = {one: TensorDesc(*one) for one in set(facts)}
     return [None if none else known[one] for none, one in zip(null, facts, strict=True)]
 
 
 def _lists(matrix: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[Any, ...]]:
     """The first values of each row."""
-    return (tuple(row[:length]) for row, length in zip(matrix.tolist(), np.maximum(lengths, 0).tolist(), strict=True))
+    return (
+        tuple(row[:length])
+        for row, length in zip(matrix.tolist(), np.maximum(lengths, 0).tolist(), strict=True)
+    )

@@ -1,8 +1,8 @@
 """Integer columns that never wrap.
 
-Extents go up to 2^63 and rules multiply them. A column is an int64 array for as long as its magnitudes allow it; an
-operation whose result could leave int64 is done on Python integers (an object array) instead, which is exact and slower.
-"""
+Extents go up to 2^63 and rules multiply them. A column is an int64 array for as long as its
+magnitudes allow it; an operation whose result could leave int64 is done on Python integers (an
+object array) instead, which is exact and slower."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _LOW, _HIGH = -(2**63), 2**63 - 1
 
 
 def as_column(values: Any) -> np.ndarray:
-    """An int64 array of ``values``, or an object array of Python integers where one does not fit."""
+    """An int64 array of ``values``, or an object array of Python integers where one does not
+    fit."""
     try:
         return np.asarray(values, dtype=np.int64)
     except OverflowError:
@@ -37,7 +38,8 @@ def broadcast(a: np.ndarray, rows: int) -> np.ndarray:
 
 
 def widened(matrix: np.ndarray, width: int, fill: int = 1) -> np.ndarray:
-    """The same rows with one number behind them: a Python integer where the others are, since numpy's own wrap."""
+    """The same rows with one number behind them: a Python integer where the others are, since
+    numpy's own wrap."""
     result = np.full((len(matrix), width), fill, dtype=matrix.dtype)
     result[:, : matrix.shape[1]] = matrix
     return result
@@ -47,7 +49,11 @@ def extremes(a: np.ndarray) -> tuple[int, int]:
     """The smallest and the largest value, as Python integers; (0, 0) of an empty column."""
     if a.size == 1:
         return (int(a.item()),) * 2
-    return (int(np.minimum.reduce(a, axis=None)), int(np.maximum.reduce(a, axis=None))) if a.size else (0, 0)
+    return (
+        (int(np.minimum.reduce(a, axis=None)), int(np.maximum.reduce(a, axis=None)))
+        if a.size
+        else (0, 0)
+    )
 
 
 def narrowed(a: np.ndarray) -> np.ndarray:
@@ -64,7 +70,9 @@ def fits(a: np.ndarray) -> np.ndarray:
 def _binary(operate: Callable[[Any, Any], Any]) -> Callable[..., np.ndarray]:
     def apply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if a.dtype != object and b.dtype != object:
-            about = np.abs(operate(a.astype(np.float64), b.astype(np.float64)))  # off by 2^11 at most where it is below 2^62
+            about = np.abs(
+                operate(a.astype(np.float64), b.astype(np.float64))
+            )  # off by 2^11 at most where it is below 2^62
             if np.maximum.reduce(about, axis=None, initial=0.0) < 2**62:
                 return np.asarray(operate(a, b))
         return narrowed(np.asarray(operate(a.astype(object), b.astype(object)), dtype=object))
@@ -85,7 +93,8 @@ def floor_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def remainder(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The remainder with the sign of the divisor; where ``b`` is 0 the result is 0 (the caller holds those rows unbound)."""
+    """The remainder with the sign of the divisor; where ``b`` is 0 the result is 0 (the caller
+    holds those rows unbound)."""
     return _guarded(a, b, lambda x, y: x % y)
 
 
@@ -93,16 +102,25 @@ def _guarded(a: np.ndarray, b: np.ndarray, operate: Callable[[Any, Any], Any]) -
     zero = b == 0
     none = not np.count_nonzero(zero)
     safe = b if none else np.where(zero, 1, b)
-    if a.dtype == object or safe.dtype == object or (np.count_nonzero(safe == -1) and extremes(a)[0] == _LOW):
+    if (
+        a.dtype == object
+        or safe.dtype == object
+        or (np.count_nonzero(safe == -1) and extremes(a)[0] == _LOW)
+    ):
         a, safe = a.astype(object), safe.astype(object)
     result = np.asarray(operate(a, safe)) if none else np.where(zero, 0, operate(a, safe))
     return narrowed(result) if result.dtype == object else result
 
 
 def extreme(matrix: np.ndarray, sizes: np.ndarray, lowest: bool) -> np.ndarray:
-    """The smallest or the largest of each row's first ``sizes`` values; anything where there is none (the caller holds those unbound)."""
+    """The smallest or the largest of each row's first ``sizes`` values; anything where there is
+    none (the caller holds those unbound)."""
     inside = np.arange(matrix.shape[1]) < sizes[:, None]
-    filled = matrix if np.count_nonzero(inside) == inside.size else np.where(inside, matrix, matrix[:, :1])
+    filled = (
+        matrix
+        if np.count_nonzero(inside) == inside.size
+        else np.where(inside, matrix, matrix[:, :1])
+    )
     return as_column(filled.min(axis=1) if lowest else filled.max(axis=1))
 
 
@@ -112,7 +130,9 @@ def product_along(a: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
             least = np.abs(np.multiply.reduce(a, axis=-1, dtype=np.float64)).max(initial=0)
         if least < 2**62:
-            return np.asarray(np.multiply.reduce(a, axis=-1))  # what wraps on the way to a number that fits comes back
+            return np.asarray(
+                np.multiply.reduce(a, axis=-1)
+            )  # what wraps on the way to a number that fits comes back
     result = np.ones(a.shape[:-1], dtype=np.int64)
     for i in range(a.shape[-1]):
         result = multiply(result, a[..., i])

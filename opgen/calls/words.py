@@ -1,4 +1,5 @@
-"""The words that calls are written in: products, dtypes, formats and status codes, each with a small number.
+"""The words that calls are written in: products, dtypes, formats and status codes, each with a
+small number.
 
 Read once from ``specs/tables.yaml``. In a column a word is its position in these tuples.
 """
@@ -31,7 +32,11 @@ class Words:
     @cached_property
     def index(self) -> dict[str, dict[str, int]]:
         """Kind (``product``, ``dtype``, ``format``) to word to position."""
-        kinds: dict[str, dict[str, Any]] = {"product": self.products, "dtype": self.dtypes, "format": self.formats}
+        kinds: dict[str, dict[str, Any]] = {
+            "product": self.products,
+            "dtype": self.dtypes,
+            "format": self.formats,
+        }
         return {kind: {word: i for i, word in enumerate(table)} for kind, table in kinds.items()}
 
     @cached_property
@@ -47,25 +52,46 @@ class Words:
         np.fill_diagonal(result, np.arange(len(position)))
         for one, others in self.promotion.items():
             for other, to in others.items():
-                result[position[one], position[other]] = result[position[other], position[one]] = position[to]
+                result[position[one], position[other]] = result[position[other], position[one]] = (
+                    position[to]
+                )
         return result
 
     def product_of(self, soc: str) -> str:
-        """The product that a SoC's name belongs to, whatever its case; empty where it is none that pages list.
+        """The product that a SoC's name belongs to, whatever its case; empty where it is none that
+        pages list.
 
-        >>> [words().product_of(soc) for soc in ("Ascend910B3", "ascend910_9391", "Ascend910ProB", "Ascend910", "Ascend950PR")]
+        >>> socs = "Ascend910B3", "ascend910_9391", "Ascend910ProB", "Ascend910", "Ascend950PR"
+        >>> [words().product_of(soc) for soc in socs]
         ['ascend910b', 'ascend910_93', 'ascend910', 'ascend910', '']
         """
-        return next((key for key, facts in self.products.items() if re.match(facts["socs"], soc, re.IGNORECASE)), "")
+        return next(
+            (
+                key
+                for key, facts in self.products.items()
+                if re.match(facts["socs"], soc, re.IGNORECASE)
+            ),
+            "",
+        )
 
 
 def known_products(names: Iterable[str]) -> tuple[str, ...]:
-    """The products of ``--product``, once each; raises FileError with a suggestion for what is none."""
+    """The products of ``--product``, once each; raises FileError with a suggestion for what is
+    none."""
     known = words().products
     for name in names:
         if name not in known:
             hint = yamlfile.did_you_mean(name, known)
-            raise FileError([Problem("--product", None, name, f"no such product{hint}; known are {', '.join(known)}")])
+            raise FileError(
+                [
+                    Problem(
+                        "--product",
+                        None,
+                        name,
+                        f"no such product{hint}; known are {', '.join(known)}",
+                    )
+                ]
+            )
     return tuple(dict.fromkeys(names))
 
 

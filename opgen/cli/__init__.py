@@ -1,9 +1,8 @@
 """The command line: one file per command, found by listing this folder.
 
-A module whose docstring begins with its own name, ``opgen verify``, has a click command named ``command``; what follows the
-colon is its line in ``opgen --help``, which therefore imports no command. Here alone exceptions become messages: one line per
-problem on standard error.
-"""
+A module whose docstring begins with its own name, ``opgen verify``, has a click command named
+``command``; what follows the colon is its line in ``opgen --help``, which therefore imports no
+command. Here alone exceptions become messages: one line per problem on standard error."""
 
 from __future__ import annotations
 
@@ -22,7 +21,8 @@ from typing import IO, Any, NoReturn
 import click
 
 DIFFERENCE, BAD, INTERRUPTED = 1, 2, 130
-"""Exit codes: a comparison found a difference; bad usage, file or environment; Ctrl-C. 0 is all well."""
+"""Exit codes: a comparison found a difference; bad usage, file or environment; Ctrl-C. 0 is all
+well."""
 
 _HELP = """Test vectors for NPU operators, from a vendor's page to a judged device.
 
@@ -79,13 +79,19 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(titles().items()))
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in titles() and not name.startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            close = [title for title in titles() if title.startswith(name)] or get_close_matches(name, titles(), n=1, cutoff=0.5)
-            ctx.fail(f"no such command '{name}'" + (f"; did you mean '{close[0]}'?" if close else ""))
+            close = [title for title in titles() if title.startswith(name)] or get_close_matches(
+                name, titles(), n=1, cutoff=0.5
+            )
+            ctx.fail(
+                f"no such command '{name}'" + (f"; did you mean '{close[0]}'?" if close else "")
+            )
         return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **given: Any) -> click.Context:
@@ -125,7 +131,9 @@ def titles() -> dict[str, str]:
         name, suffix = os.path.splitext(file)
         if suffix == ".py":
             with open(os.path.join(folder, file), encoding="utf-8") as source:
-                title = re.match(rf'"""``opgen {name}\b[^`]*``: (.+?)(?:""")?$', source.readline().rstrip())
+                title = re.match(
+                    rf'"""``opgen {name}\b[^`]*``: (.+?)(?:""")?$', source.readline().rstrip()
+                )
             if title:
                 found[name] = title[1][0].upper() + title[1][1:]
     return found
@@ -147,7 +155,11 @@ def _stop(error: BaseException) -> NoReturn:
     notes = getattr(error, "__notes__", ())
     if isinstance(error, (KeyboardInterrupt, EOFError)):
         raise Interrupted(*notes, "interrupted") from None
-    if isinstance(error, OSError) and error.filename is None and error.errno in (errno.EPIPE, errno.ENOSPC):
+    if (
+        isinstance(error, OSError)
+        and error.filename is None
+        and error.errno in (errno.EPIPE, errno.ENOSPC)
+    ):
         _close_stdout()
     lines = _lines(error)
     if lines is not None:
@@ -157,7 +169,9 @@ def _stop(error: BaseException) -> NoReturn:
     import traceback
 
     text = "".join(traceback.format_exception(error)).rstrip()
-    raise Stop(text, "this is a fault of opgen, not of your files; please report it with the lines above") from None
+    raise Stop(
+        text, "this is a fault of opgen, not of your files; please report it with the lines above"
+    ) from None
 
 
 def _lines(error: BaseException) -> list[str] | None:
@@ -180,14 +194,16 @@ def _lines(error: BaseException) -> list[str] | None:
 
 
 def _open_streams() -> None:
-    """Where the caller has closed standard output or error, what is written there goes nowhere, and into no file that is opened later."""
+    """Where the caller has closed standard output or error, what is written there goes nowhere, and
+    into no file that is opened later."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 def _close_stdout() -> None:
-    """Let what is left in the buffer of a closed or full output go, so that Python does not complain at its end."""
+    """Let what is left in the buffer of a closed or full output go, so that Python does not
+    complain at its end."""
     try:
         sink = os.open(os.devnull, os.O_WRONLY)
         os.dup2(sink, sys.stdout.fileno())
@@ -207,7 +223,10 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
     """What an encoding has no bytes for, as JSON escapes it, so that JSON stays JSON."""
     assert isinstance(error, UnicodeEncodeError)
     units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2)), error.end
+    return (
+        "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2)),
+        error.end,
+    )
 
 
 def _write_any_text() -> None:
@@ -219,12 +238,22 @@ def _write_any_text() -> None:
 
 
 @click.command(
-    cls=Commands, help=_HELP, epilog=_EPILOG, no_args_is_help=True,
+    cls=Commands,
+    help=_HELP,
+    epilog=_EPILOG,
+    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)  # fmt: skip
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit.")
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Show the version and exit.",
+)
 def main() -> None:
-    # Read when numpy is imported, by no command before this. Work is spread by processes; threads of OpenBLAS would only wait on
-    # each other over tiny products.
+    # Read when numpy is imported, by no command before this. Work is spread by processes; threads
+    # of OpenBLAS would only wait on each other over tiny products.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _write_any_text()

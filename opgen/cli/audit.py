@@ -16,33 +16,68 @@ if TYPE_CHECKING:
 FOLDER = click.Path(exists=True, file_okay=False)
 
 
-@click.command(epilog=options.examples(
-    "opgen audit --pages pages             # exit 1 where a page is not what it was",
-    "opgen audit --pages pages --plan smoke          # exit 1, with the cases that are touched",
-    "opgen audit --pages pages --digests reflection_pad2d_backward",
-))  # fmt: skip
-@options.operators_argument()
-@click.option("--pages", "folder", metavar="DIR", required=True, type=FOLDER, help="Where the vendor's pages lie.")
-@click.option("--digests", is_flag=True, help="Print the block 'lines' of a spec, made from the page as it is now.")
-@click.option(
-    "--plan", default="", metavar="TIER|FILE", help="Name the cases of this plan that break such a fact or stand at its limit."
+@click.command(
+    epilog=options.examples(
+        "opgen audit --pages pages             # exit 1 where a page is not what it was",
+        "opgen audit --pages pages --plan smoke          # exit 1, with the cases that are touched",
+        "opgen audit --pages pages --digests reflection_pad2d_backward",
+    )
 )
-@click.option("--lock", type=click.Path(exists=True, dir_okay=False), help="Name the cases of this lock that break such a fact.")
+@options.operators_argument()
+@click.option(
+    "--pages",
+    "folder",
+    metavar="DIR",
+    required=True,
+    type=FOLDER,
+    help="Where the vendor's pages lie.",
+)
+@click.option(
+    "--digests",
+    is_flag=True,
+    help="Print the block 'lines' of a spec, made from the page as it is now.",
+)
+@click.option(
+    "--plan",
+    default="",
+    metavar="TIER|FILE",
+    help="Name the cases of this plan that break such a fact or stand at its limit.",
+)
+@click.option(
+    "--lock",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Name the cases of this lock that break such a fact.",
+)
 @options.json_option()
 def command(
-    operators: tuple[str, ...], folder: str, digests: bool, plan: str, lock: str | None, as_json: bool
+    operators: tuple[str, ...],
+    folder: str,
+    digests: bool,
+    plan: str,
+    lock: str | None,
+    as_json: bool,
 ) -> None:
-    """Say which facts stand on lines that changed, moved or vanished since a page was transcribed, and which cases they touch.
+    """Say which facts stand on lines that changed, moved or vanished since a page was transcribed,
+    and which cases they touch.
 
-    A page whose cited lines are as they were may still say something new. Where its text is not the one that was transcribed, it is
-    to be read again, which "opgen page OP --pages DIR" helps with.
+    A page whose cited lines are as they were may still say something new. Where its text is not the
+    one that was transcribed, it is to be read again, which "opgen page OP --pages DIR" helps with.
     """
     from dataclasses import asdict
     from pathlib import Path
 
     from opgen.cli import console
     from opgen.files.resources import specs_folder
-    from opgen.lint.audit import audit, digest_block, facts_by_line, read_page, readable, rules_in, rules_of, touched
+    from opgen.lint.audit import (
+        audit,
+        digest_block,
+        facts_by_line,
+        read_page,
+        readable,
+        rules_in,
+        rules_of,
+        touched,
+    )
     from opgen.lock.lockfile import Lock, read_lock
     from opgen.model import FileError
     from opgen.report import terminal
@@ -54,11 +89,16 @@ def command(
     options.only_one(digests=digests, json=as_json)
     known = load_book(specs_folder(), digests=False) if digests else book()
     wanted = [known.api(name) for name in operators] or list(known.kinds)
-    specs, unread = readable([spec for spec in known.specs if spec.api in wanted and spec.page], Path(folder))
+    specs, unread = readable(
+        [spec for spec in known.specs if spec.api in wanted and spec.page], Path(folder)
+    )
     if digests:
         for spec in specs:
             lines, sha256 = read_page(spec, Path(folder))
-            click.echo(f"{spec.file}\n  sha256: {sha256}\n  lines: |\n{digest_block(lines, list(facts_by_line(spec)))}")
+            click.echo(
+                f"{spec.file}\n  sha256: {sha256}\n  lines:"
+                f" |\n{digest_block(lines, list(facts_by_line(spec)))}"
+            )
         if unread:
             raise FileError(unread)
         return
@@ -66,28 +106,47 @@ def command(
     if plan:
         plans_of(plan, wanted)
     findings = [finding for spec in specs for finding in audit(spec, Path(folder))]
-    drifted = [spec for spec in specs if any(finding.spec == spec.name and finding.facts for finding in findings)]
+    drifted = [
+        spec
+        for spec in specs
+        if any(finding.spec == spec.name and finding.facts for finding in findings)
+    ]
     if drifted and lock:
-        findings = touched(findings, {page: rules_in(entries.values()) for page, entries in held.entries.items()})
+        findings = touched(
+            findings, {page: rules_in(entries.values()) for page, entries in held.entries.items()}
+        )
     elif drifted and plan:
-        suite = Request(tuple(dict.fromkeys(spec.api for spec in drifted)), plan=plan).suite(options.each())
+        suite = Request(tuple(dict.fromkeys(spec.api for spec in drifted)), plan=plan).suite(
+            options.each()
+        )
         findings = touched(findings, {spec.name: rules_of(spec, suite) for spec in drifted})
     if as_json:
         console.json_text([asdict(finding) for finding in findings])
     elif findings:
         asked = bool(plan or lock)
-        table = terminal.table("spec", "line", "state", "facts that stand on it", *(["cases"] if asked else []), right=("line", "cases"))
+        table = terminal.table(
+            "spec",
+            "line",
+            "state",
+            "facts that stand on it",
+            *(["cases"] if asked else []),
+            right=("line", "cases"),
+        )
         stale = [finding for finding in findings if finding.facts]
         for finding in stale:
             state = f"moved to {finding.moved_to}" if finding.moved_to else finding.state
             touches = [str(len(finding.cases))] if asked else []
-            table.add_row(finding.spec, str(finding.line), state, ", ".join(finding.facts), *touches)
+            table.add_row(
+                finding.spec, str(finding.line), state, ", ".join(finding.facts), *touches
+            )
         if stale:
             console.output().print(table)
         for case in dict.fromkeys(case for finding in findings for case in finding.cases):
             click.echo(case)
         for spec in specs:
-            if any(finding.spec == spec.name and finding.state == "differs" for finding in findings):
+            if any(
+                finding.spec == spec.name and finding.state == "differs" for finding in findings
+            ):
                 click.echo(_differs(spec, Path(folder), spec in drifted))
     elif specs:
         click.echo(f"{counted(len(specs), 'page')}: the text is the one that was transcribed")
@@ -103,9 +162,14 @@ def _differs(spec: Spec, folder: Path, drifted: bool) -> str:
 
     assert spec.page is not None
     lines, sha256 = read_page(spec, folder)
-    uncited = sum(bool(line.strip()) for number, line in enumerate(lines, 1) if number not in facts_by_line(spec))
+    uncited = sum(
+        bool(line.strip())
+        for number, line in enumerate(lines, 1)
+        if number not in facts_by_line(spec)
+    )
     cited = "beside the lines above" if drifted else "no line that a fact cites changed"
     return (
-        f"{spec.name}: {spec.page.file} differs from the page transcribed (sha256 {sha256[:12]}, was {spec.page.sha256[:12]}); {cited}, "
-        f"any of {uncited} lines that no fact cites may be new: read them again, opgen page {spec.name} --pages {folder}"
+        f"{spec.name}: {spec.page.file} differs from the page transcribed (sha256 {sha256[:12]},"
+        f" was {spec.page.sha256[:12]}); {cited}, any of {uncited} lines that no fact cites may be"
+        f" new: read them again, opgen page {spec.name} --pages {folder}"
     )

@@ -11,18 +11,25 @@ from opgen.cli.options import Number, examples, json_option
 
 
 @click.command(
-    epilog=examples("opgen backtest library_sample.jsonl.gz", "opgen backtest --fail-under 99 --json library_sample.jsonl.gz")
+    epilog=examples(
+        "opgen backtest library_sample.jsonl.gz",
+        "opgen backtest --fail-under 99 --json library_sample.jsonl.gz",
+    )
 )
 @click.argument("file", type=click.Path(dir_okay=False))
 @json_option()
 @click.option(
-    "--fail-under", type=Number(0, 100), metavar="PCT", help="Exit 1 where the library's side agrees on fewer of an operator's firm rows."
+    "--fail-under",
+    type=Number(0, 100),
+    metavar="PCT",
+    help="Exit 1 where the library's side agrees on fewer of an operator's firm rows.",
 )
 def command(file: str, as_json: bool, fail_under: float | None) -> None:
-    """Judge every call of FILE by page and library, and compare both answers with the call's status.
+    """Judge every call of FILE by page and library, and compare both answers with the call's
+    status.
 
-    FILE has one call per line, in JSON, with the keys status (null where the host died) and firm; - reads standard input.
-    """
+    FILE has one call per line, in JSON, with the keys status (null where the host died) and firm; -
+    reads standard input."""
     from opgen.oracle import backtest, erratafile
     from opgen.report.backtest import as_data, as_text
     from opgen.spec.book import book
@@ -37,6 +44,8 @@ def command(file: str, as_json: bool, fail_under: float | None) -> None:
         raise click.exceptions.Exit(DIFFERENCE)
     below = report.below(fail_under) if fail_under is not None else []
     for api in below:
-        click.echo(f"{api}: {report.operators(True)[api].percent:.2f}% is below {fail_under:g}%", err=True)
+        click.echo(
+            f"{api}: {report.operators(True)[api].percent:.2f}% is below {fail_under:g}%", err=True
+        )
     if below:
         raise click.exceptions.Exit(DIFFERENCE)

@@ -17,11 +17,20 @@ if TYPE_CHECKING:
 def show_summary(out: Console, found: Mapping[str, Any]) -> None:
     """The header, cases per operator, product and bucket, bytes per dtype, the largest cases."""
     header = found["header"]
-    about = f"{size(found['bytes'])}, {counted(found['cases'], 'case')}, {found['with_data']} with data, {found['mistrusted']} mistrusted"
+    about = (
+        f"{size(found['bytes'])}, {counted(found['cases'], 'case')}, {found['with_data']} with"
+        f" data, {found['mistrusted']} mistrusted"
+    )
     out.print(f"[bold]{literal(found['file'])}[/]  {about}", soft_wrap=True)
-    facts = {name.removesuffix("_version"): header.get(name, "") for name in ("plan", "shard", "seed", "opgen_version", "format_version")}
+    facts = {
+        name.removesuffix("_version"): header.get(name, "")
+        for name in ("plan", "shard", "seed", "opgen_version", "format_version")
+    }
     facts["digest"] = found["digest"]
-    out.print("  ".join(f"{name} {literal(value)}" for name, value in facts.items() if value != ""), soft_wrap=True)
+    out.print(
+        "  ".join(f"{name} {literal(value)}" for name, value in facts.items() if value != ""),
+        soft_wrap=True,
+    )
     _counts(out, found["counts"])
     data = table("data of dtype", "bytes", right=("bytes",))
     for name, count in found["data"].items():
@@ -43,33 +52,52 @@ def _counts(out: Console, counts: list[Mapping[str, Any]]) -> None:
     shown = table("operator", "product", "kind", *heads, right=tuple(heads))
     rows: dict[tuple[str, str, str], dict[str, int]] = {}
     for entry in counts:
-        rows.setdefault((entry["op"], entry["product"], entry["kind"]), {})[entry["bucket"]] = entry["cases"]
+        rows.setdefault((entry["op"], entry["product"], entry["kind"]), {})[entry["bucket"]] = (
+            entry["cases"]
+        )
     before = ("", "")
     for (op, product, kind), cells in rows.items():
         new = (op != before[0], (op, product) != before)
-        shown.add_row(literal(op) if new[0] else "", product if new[1] else "", kind, *(str(cells.get(bucket, "")) for bucket in buckets))
+        shown.add_row(
+            literal(op) if new[0] else "",
+            product if new[1] else "",
+            kind,
+            *(str(cells.get(bucket, "")) for bucket in buckets),
+        )
         before = (op, product)
     _print(out, shown)
 
 
 def show_case(out: Console, case: Mapping[str, Any]) -> None:
     """One case: what it is for, the call, both answers, the tensors."""
-    out.print(f"[bold]{literal(case['id'])}[/]  {case['kind']}, phase {case['phase']}", soft_wrap=True)
-    out.print(f"{literal(case['op'])} on {case['product']}" + (f": {literal(case['intent'])}" if case["intent"] else ""), soft_wrap=True)
+    out.print(
+        f"[bold]{literal(case['id'])}[/]  {case['kind']}, phase {case['phase']}", soft_wrap=True
+    )
+    out.print(
+        f"{literal(case['op'])} on {case['product']}"
+        + (f": {literal(case['intent'])}" if case["intent"] else ""),
+        soft_wrap=True,
+    )
     page, library = case["page"], case["library"]
     answers = table("source", "may answer", "why")
     answers.add_row("page", _codes(page["codes"]), page["bucket"])
     if library:
-        answers.add_row("library", _codes(library["codes"]), f"{library['basis']}, release {library['release']}")
+        answers.add_row(
+            "library", _codes(library["codes"]), f"{library['basis']}, release {library['release']}"
+        )
     _print(out, answers)
     if page["breaks"]:
         breaks = table("breaks rule", "clause", "line", "found", right=("line",))
         for one in page["breaks"]:
-            breaks.add_row(one["rule"], one["clause"] or "", str(one["at"] or ""), literal(one["found"]))
+            breaks.add_row(
+                one["rule"], one["clause"] or "", str(one["at"] or ""), literal(one["found"])
+            )
         _print(out, breaks)
     facts = {name: case[name] for name in ("recipe", "compute", "twin", "mistrusted") if case[name]}
     if facts:
-        out.print("  ".join(f"{name}: {literal(value)}" for name, value in facts.items()), soft_wrap=True)
+        out.print(
+            "  ".join(f"{name}: {literal(value)}" for name, value in facts.items()), soft_wrap=True
+        )
     arguments = table("argument", "value")
     for name, value in case["args"].items():
         arguments.add_row(name, _argument(value))
@@ -79,7 +107,11 @@ def show_case(out: Console, case: Mapping[str, Any]) -> None:
 
 def show_answers(out: Console, found: Mapping[str, Any]) -> None:
     """The header of a results file, and the statuses that were answered."""
-    out.print(f"[bold]{literal(found['file'])}[/]  {size(found['bytes'])}, {counted(found['cases'], 'case')}", soft_wrap=True)
+    out.print(
+        f"[bold]{literal(found['file'])}[/]  {size(found['bytes'])},"
+        f" {counted(found['cases'], 'case')}",
+        soft_wrap=True,
+    )
     for name, value in {**found["header"], "digest": found["digest"]}.items():
         if name not in ("format", "format_version") and value != "":
             out.print(f"{literal(name.removesuffix('_version'))}: {literal(value)}", soft_wrap=True)
@@ -92,7 +124,9 @@ def show_answers(out: Console, found: Mapping[str, Any]) -> None:
 def show_answer(out: Console, answer: Mapping[str, Any]) -> None:
     """One case's answer: statuses, what the backend said, the outputs."""
     took = "" if answer["time"] is None else f", {answer['time']:.6g} s"
-    phases = f"first phase {_status(answer['status'])}, second phase {_status(answer['run_status'])}"
+    phases = (
+        f"first phase {_status(answer['status'])}, second phase {_status(answer['run_status'])}"
+    )
     out.print(f"[bold]{literal(answer['id'])}[/]  {phases}{took}", soft_wrap=True)
     if answer["error"]:
         out.print(literal(answer["error"]), soft_wrap=True)
@@ -106,13 +140,25 @@ def _status(status: Any) -> str:
 def _tensors(out: Console, found: list[Mapping[str, Any]]) -> None:
     """What tensors hold, a row each."""
     if found:
-        tensors = table("data", "role", "stored as", "least", "greatest", "first values", right=("least", "greatest"))
+        tensors = table(
+            "data",
+            "role",
+            "stored as",
+            "least",
+            "greatest",
+            "first values",
+            right=("least", "greatest"),
+        )
         for one in found:
             more = " ..." if prod(one["shape"]) > len(one["first"]) else ""
             tensors.add_row(
-                one["name"], one["role"], f"{one['dtype']} {_list(one['shape'])}",
-                _number(one["least"]), _number(one["greatest"]), " ".join(map(_number, one["first"])) + more,
-            )  # fmt: skip
+                one["name"],
+                one["role"],
+                f"{one['dtype']} {_list(one['shape'])}",
+                _number(one["least"]),
+                _number(one["greatest"]),
+                " ".join(map(_number, one["first"])) + more,
+            )
         _print(out, tensors)
 
 

@@ -24,8 +24,8 @@ from opgen.cli import options
 def command(ids: bool, as_json: bool, **asked: Any) -> None:
     """List what would be generated: counts, the size of the bundle, and how many rules are broken.
 
-    With --json also for every rule the cases that break it, and why there is none where there is none.
-    """
+    With --json also for every rule the cases that break it, and why there is none where there is
+    none."""
     from opgen.cli import console
     from opgen.cli.generate import census_table
     from opgen.model import size
@@ -53,8 +53,23 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
         pages = terminal.table("page", *heads, right=heads)
         for name, page in counted["pages"].items():
             broken = sum(bool(rule["invalid"]) for rule in page["rules"])
-            pages.add_row(name, *map(str, (len(page["rules"]), broken, broken - page["not_alone"], page["not_alone"], page["unreached"])))
+            pages.add_row(
+                name,
+                *map(
+                    str,
+                    (
+                        len(page["rules"]),
+                        broken,
+                        broken - page["not_alone"],
+                        page["not_alone"],
+                        page["unreached"],
+                    ),
+                ),
+            )
         out.print(pages)
-    about = f"{terminal.counted(counted['cases'], 'case')}, {counted['with_data']} with data, {counted['mistrusted']} mistrusted"
+    about = (
+        f"{terminal.counted(counted['cases'], 'case')}, {counted['with_data']} with data,"
+        f" {counted['mistrusted']} mistrusted"
+    )
     about += f", about {size(counted['bytes'])}"
     click.echo(about)

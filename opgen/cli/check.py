@@ -21,14 +21,21 @@ BROKEN = BUCKETS[1:]
 """The buckets of rules: all but ``valid``."""
 
 
-@click.command(epilog=options.examples("opgen check", "opgen check my_pool.yaml          # exit 2, with every problem of the file"))
-@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(exists=True, dir_okay=False))
+@click.command(
+    epilog=options.examples(
+        "opgen check", "opgen check my_pool.yaml          # exit 2, with every problem of the file"
+    )
+)
+@click.argument(
+    "files", metavar="[FILE]...", nargs=-1, type=click.Path(exists=True, dir_okay=False)
+)
 @options.json_option()
 def command(files: tuple[str, ...], as_json: bool) -> None:
-    """Check specs, plans and errata: FILEs, or all that opgen ships. Every problem is said at once, and makes the exit code 2.
+    """Check specs, plans and errata: FILEs, or all that opgen ships. Every problem is said at once,
+    and makes the exit code 2.
 
-    Prints how many rules of each page stand in which bucket, and where two pages of one operator differ, fact by fact.
-    """
+    Prints how many rules of each page stand in which bucket, and where two pages of one operator
+    differ, fact by fact."""
     from pathlib import Path
 
     from opgen.cli import console
@@ -49,11 +56,16 @@ def _show(found: Checked) -> None:
     from opgen.report.terminal import counted
 
     out = console.output()
-    for table in (*(() if found.problems else _compared(found)), *_counted(found)):  # long, and no problems
+    for table in (
+        *(() if found.problems else _compared(found)),
+        *_counted(found),
+    ):  # long, and no problems
         out.print(table)
     if not found.problems:
         files = ((found.specs, "spec"), (found.plans, "plan"), (found.errata, "errata file"))
-        out.print("no problem in " + ", ".join(counted(len(some), what) for some, what in files if some))
+        out.print(
+            "no problem in " + ", ".join(counted(len(some), what) for some, what in files if some)
+        )
 
 
 def _compared(found: Checked) -> Iterator[Table]:
@@ -62,15 +74,26 @@ def _compared(found: Checked) -> Iterator[Table]:
 
     for api, (specs, differences) in found.differences.items():
         said = [d for d in differences if d.kind != "answer"]
-        table = terminal.table("fact", *(spec.name for spec in specs), title=f"{api}: said differently ({len(said)} facts)")
+        table = terminal.table(
+            "fact",
+            *(spec.name for spec in specs),
+            title=f"{api}: said differently ({len(said)} facts)",
+        )
         for difference in said:
             table.add_row(difference.fact, *map(_side, difference.sides))
             table.add_section()
         yield table
         answered = [d for d in differences if d.kind == "answer"]
-        table = terminal.table("fact", *(spec.name for spec in specs), title=f"{api}: said alike, another answer ({len(answered)} facts)")
+        table = terminal.table(
+            "fact",
+            *(spec.name for spec in specs),
+            title=f"{api}: said alike, another answer ({len(answered)} facts)",
+        )
         for difference in answered:
-            table.add_row(difference.fact, *(f"{_lines(side)}{side.answer}" for side in difference.sides if side))
+            table.add_row(
+                difference.fact,
+                *(f"{_lines(side)}{side.answer}" for side in difference.sides if side),
+            )
         yield table
 
 
@@ -87,18 +110,41 @@ def _counted(found: Checked) -> Iterator[Table]:
         for spec in found.specs:
             count = buckets(spec)
             lines = len(spec.page.lines) if spec.page else 0
-            table.add_row(spec.name, str(lines), str(len(spec.rules)), *(str(count.get(bucket, "")) for bucket in BROKEN))
+            table.add_row(
+                spec.name,
+                str(lines),
+                str(len(spec.rules)),
+                *(str(count.get(bucket, "")) for bucket in BROKEN),
+            )
         yield table
     if found.plans:
-        table = terminal.table("plan", "operator", "axes", "tiers", "pinned", right=("axes", "pinned"))
+        table = terminal.table(
+            "plan", "operator", "axes", "tiers", "pinned", right=("axes", "pinned")
+        )
         for plan in found.plans:
-            table.add_row(Path(plan.file).stem, plan.op, str(len(plan.axes)), " ".join(plan.tiers), str(len(plan.pinned)))
+            table.add_row(
+                Path(plan.file).stem,
+                plan.op,
+                str(len(plan.axes)),
+                " ".join(plan.tiers),
+                str(len(plan.pinned)),
+            )
         yield table
     if found.errata:
-        table = terminal.table("errata", "release", "checks", "lets pass", "numbers", right=("checks", "lets pass", "numbers"))
+        table = terminal.table(
+            "errata",
+            "release",
+            "checks",
+            "lets pass",
+            "numbers",
+            right=("checks", "lets pass", "numbers"),
+        )
         for errata in found.errata:
             pages = errata.pages.values()
-            most = [max((len(getattr(page, part)) for page in pages), default=0) for part in ("stages", "tolerated", "numeric")]
+            most = [
+                max((len(getattr(page, part)) for page in pages), default=0)
+                for part in ("stages", "tolerated", "numeric")
+            ]
             table.add_row(Path(errata.file).stem, errata.release, *map(str, most))
         yield table
 
@@ -110,7 +156,9 @@ def _lines(fact: Fact) -> str:
 def _side(fact: Fact | None) -> str:
     if fact is None:
         return "-"
-    return _lines(fact) + fact.says + (f" [{fact.answer}]".replace("[", "\\[") if fact.answer else "")
+    return (
+        _lines(fact) + fact.says + (f" [{fact.answer}]".replace("[", "\\[") if fact.answer else "")
+    )
 
 
 def _plain(found: Checked) -> dict[str, Any]:
@@ -121,14 +169,34 @@ def _plain(found: Checked) -> dict[str, Any]:
     return {
         "problems": [asdict(problem) for problem in found.problems],
         "specs": [
-            {"file": s.file, "api": s.api, "op": s.op, "rules": len(s.rules), "buckets": buckets(s), "clauses": dict(s.clauses)}
+            {
+                "file": s.file,
+                "api": s.api,
+                "op": s.op,
+                "rules": len(s.rules),
+                "buckets": buckets(s),
+                "clauses": dict(s.clauses),
+            }
             for s in found.specs
         ],
-        "plans": [{"file": p.file, "op": p.op, "axes": [a.name for a in p.axes], "tiers": list(p.tiers)} for p in found.plans],
-        "errata": [{"file": e.file, "api": e.api, "release": e.release, "pages": list(e.pages)} for e in found.errata],
+        "plans": [
+            {"file": p.file, "op": p.op, "axes": [a.name for a in p.axes], "tiers": list(p.tiers)}
+            for p in found.plans
+        ],
+        "errata": [
+            {"file": e.file, "api": e.api, "release": e.release, "pages": list(e.pages)}
+            for e in found.errata
+        ],
         "differences": {
             api: [
-                {"fact": d.fact, "kind": d.kind, "pages": {s.name: side and asdict(side) for s, side in zip(specs, d.sides, strict=True)}}
+                {
+                    "fact": d.fact,
+                    "kind": d.kind,
+                    "pages": {
+                        s.name: side and asdict(side)
+                        for s, side in zip(specs, d.sides, strict=True)
+                    },
+                }
                 for d in differences
             ]
             for api, (specs, differences) in found.differences.items()

@@ -28,9 +28,14 @@ def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -
 
     found = compare(data.read(before), data.read(after), strict)
     lists = {
-        "newly failing": found.failing, "fixed": found.fixed, "newly waived": found.waived, "other verdict": found.other,
-        "new cases": found.added, "no longer there": found.removed, "error grew": found.worse_ratio,
-    }  # fmt: skip
+        "newly failing": found.failing,
+        "fixed": found.fixed,
+        "newly waived": found.waived,
+        "other verdict": found.other,
+        "new cases": found.added,
+        "no longer there": found.removed,
+        "error grew": found.worse_ratio,
+    }
     if as_json:
 
         def plain(change: Change) -> dict[str, str | None]:
@@ -39,7 +44,10 @@ def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -
                 **dict(zip(("before", "after"), change.verdicts, strict=True)),
             }
 
-        json_text({name: [plain(change) for change in changes] for name, changes in lists.items()} | {"unchanged": found.unchanged})
+        json_text(
+            {name: [plain(change) for change in changes] for name, changes in lists.items()}
+            | {"unchanged": found.unchanged}
+        )
     else:
         console = output()
         for name, changes in lists.items():
@@ -47,10 +55,15 @@ def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -
             for change in shown:
                 console.print(f"{name:15}  {change}", markup=False, soft_wrap=True)
             if len(changes) > len(shown):
-                console.print(f"{name:15}  ... and {len(changes) - len(shown)} more: --all lists them", markup=False)
+                console.print(
+                    f"{name:15}  ... and {len(changes) - len(shown)} more: --all lists them",
+                    markup=False,
+                )
         counts = ", ".join(f"{len(changes)} {name}" for name, changes in lists.items() if changes)
         console.print(f"{counts + ', ' if counts else ''}{found.unchanged} unchanged", markup=False)
-    note("the reports are about different bundles: equal ids are taken for equal cases", found.same_bundle)
+    note(
+        "the reports are about different bundles: equal ids are taken for equal cases",
+        found.same_bundle,
+    )
     if found.failing:
         raise click.exceptions.Exit(DIFFERENCE)
-

@@ -41,7 +41,13 @@ def _console(stderr: bool) -> Console:
             raise
 
     stream = sys.stderr if stderr else sys.stdout
-    return Told(stderr=stderr, width=None if stream.isatty() else WIDTH, highlight=False, emoji=False, soft_wrap=False)
+    return Told(
+        stderr=stderr,
+        width=None if stream.isatty() else WIDTH,
+        highlight=False,
+        emoji=False,
+        soft_wrap=False,
+    )
 
 
 def note(text: str, quiet: bool = False) -> None:
@@ -57,7 +63,8 @@ def json_text(value: Any) -> None:
 
 @contextmanager
 def progress(label: str, total: int | None, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error while the block runs, where standard error is a terminal; gives a function that advances it.
+    """A bar on standard error while the block runs, where standard error is a terminal; gives a
+    function that advances it.
 
     >>> with progress("cases", 3) as advance:
     ...     advance(3)
@@ -65,9 +72,20 @@ def progress(label: str, total: int | None, quiet: bool = False) -> Iterator[Cal
     if quiet or not sys.stderr.isatty():
         yield lambda done: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=messages(), transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.advance(task, done)

@@ -19,18 +19,42 @@ from opgen.cli.paths import Written
 )
 @options.operators_argument(click.Path())
 @options.plan_option(default="standard")
-@click.option("--bundle", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="The calls of this bundle instead.")
-@click.option("--calls", metavar="CALLS.jsonl", type=click.Path(), default="", help="The calls of this file instead.")
+@click.option(
+    "--bundle",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The calls of this bundle instead.",
+)
+@click.option(
+    "--calls",
+    metavar="CALLS.jsonl",
+    type=click.Path(),
+    default="",
+    help="The calls of this file instead.",
+)
 @click.option("--html", "page", metavar="FILE", type=Written(), help="Write one HTML page as well.")
 @click.option("--untested", is_flag=True, help="List every side that no call stands on, and why.")
-@click.option("--fail-under", metavar="PERCENT", type=options.Number(0, 100), help="Exit 1 where sides or tuples are covered less.")
+@click.option(
+    "--fail-under",
+    metavar="PERCENT",
+    type=options.Number(0, 100),
+    help="Exit 1 where sides or tuples are covered less.",
+)
 @options.json_option()
-def command(operators: tuple[str, ...], plan: str, page: str | None, untested: bool, fail_under: float | None, **asked: Any) -> None:
-    """Count what calls cover: both sides of every rule of every page, and the tuples of a plan's values.
+def command(
+    operators: tuple[str, ...],
+    plan: str,
+    page: str | None,
+    untested: bool,
+    fail_under: float | None,
+    **asked: Any,
+) -> None:
+    """Count what calls cover: both sides of every rule of every page, and the tuples of a plan's
+    values.
 
-    OP may be a bundle: its calls are counted then, against the axes of the plan. Values, pairs and triples are counted by code
-    that shares nothing with the code that makes them, and only those that the rules allow.
-    """
+    OP may be a bundle: its calls are counted then, against the axes of the plan. Values, pairs and
+    triples are counted by code that shares nothing with the code that makes them, and only those
+    that the rules allow."""
     import os
     from pathlib import Path
 
@@ -42,13 +66,28 @@ def command(operators: tuple[str, ...], plan: str, page: str | None, untested: b
 
     options.only_one(bundle=asked["bundle"], calls=asked["calls"])
     files = [name for name in operators if Path(name).is_file()]
-    absent = [name for name in operators if name not in files and (os.sep in name or name.endswith(".h5"))]
+    absent = [
+        name for name in operators if name not in files and (os.sep in name or name.endswith(".h5"))
+    ]
     if absent:
         raise FileError([Problem("OP", None, name, "no such file") for name in absent])
     if len(files) + bool(asked["bundle"]) + bool(asked["calls"]) > 1:
-        raise FileError([Problem("OP", None, name, "only one file of calls can be counted; leave out the others") for name in files])
+        raise FileError(
+            [
+                Problem(
+                    "OP", None, name, "only one file of calls can be counted; leave out the others"
+                )
+                for name in files
+            ]
+        )
     bundle = asked["bundle"] or next(iter(files), "")
-    report = measure.measured([name for name in operators if name not in files], plan, bundle, asked["calls"], options.each())
+    report = measure.measured(
+        [name for name in operators if name not in files],
+        plan,
+        bundle,
+        asked["calls"],
+        options.each(),
+    )
     if page:
         write_text(page, html(report, "opgen coverage"), force=True)
     if asked["as_json"]:
@@ -66,7 +105,17 @@ def _show(report: dict[str, Any], untested: bool) -> None:
     from opgen.report import terminal
 
     out = console.output()
-    columns = ("calls", "clauses", "rules", "broken", "alone", "sides", "values", "pairs", "triples")
+    columns = (
+        "calls",
+        "clauses",
+        "rules",
+        "broken",
+        "alone",
+        "sides",
+        "values",
+        "pairs",
+        "triples",
+    )
     pages = terminal.table("page", *columns, right=columns)
     for page in report["pages"]:
         reached = sum(bool(clause["invalid"]) for clause in page["clauses"])
@@ -75,7 +124,10 @@ def _show(report: dict[str, Any], untested: bool) -> None:
         tuples = [f"{x['covered']}/{x['feasible']}" for x in page["tuples"]]
         told = f"{page['sides']['tested']}/{page['sides']['testable']}"
         clauses = f"{reached}/{len(page['clauses'])}" if page["clauses"] else ""
-        pages.add_row(page["page"], *map(str, (page["calls"], clauses, len(page["rules"]), broken, alone, told, *tuples)))
+        pages.add_row(
+            page["page"],
+            *map(str, (page["calls"], clauses, len(page["rules"]), broken, alone, told, *tuples)),
+        )
     out.print(pages)
     if untested:
         sides = terminal.table("page", "rule", "side", "reason")
@@ -83,5 +135,10 @@ def _show(report: dict[str, Any], untested: bool) -> None:
             for rule in page["rules"]:
                 for side in rule["sides"]:
                     if not side["calls"]:
-                        sides.add_row(page["page"], rule["rule"], f"{side['where']}: {side['name']}", side["reason"])
+                        sides.add_row(
+                            page["page"],
+                            rule["rule"],
+                            f"{side['where']}: {side['name']}",
+                            side["reason"],
+                        )
         out.print(sides)

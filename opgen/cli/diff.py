@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=examples("opgen diff suite.h5 results.h5", "opgen diff suite.h5 results.h5 --html report.html --json report.json"),
-)  # fmt: skip
+    epilog=examples(
+        "opgen diff suite.h5 results.h5",
+        "opgen diff suite.h5 results.h5 --html report.html --json report.json",
+    )
+)
 @click.argument("bundle", metavar="BUNDLE", type=click.Path(exists=True, dir_okay=False))
 @click.argument("results", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False))
 @click.option(
-    "--against", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False), help="Another device's results, for the double benchmark."
+    "--against",
+    metavar="RESULTS",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Another device's results, for the double benchmark.",
 )
 @click.option(
     "--again",
@@ -39,11 +45,21 @@ if TYPE_CHECKING:
     help="Whose status codes count; both knows deviations.",
 )
 @click.option("--strict", is_flag=True, help="Lenient cases and known deviations fail too.")
-@click.option("--all", "whole", is_flag=True, help="List every failing case, not the first few alone.")
 @click.option(
-    "--waivers", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="YAML file of verdicts that are accepted until a day."
+    "--all", "whole", is_flag=True, help="List every failing case, not the first few alone."
 )
-@click.option("--html", metavar="FILE", type=Written(dir_okay=False), help="Write a report for people, in one file.")
+@click.option(
+    "--waivers",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="YAML file of verdicts that are accepted until a day.",
+)
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=Written(dir_okay=False),
+    help="Write a report for people, in one file.",
+)
 @click.option("--junit", metavar="FILE", type=Written(dir_okay=False), help="Write JUnit XML.")
 @click.option(
     "--json",
@@ -55,13 +71,24 @@ if TYPE_CHECKING:
 @case_option()
 @quiet_option("No report on the terminal: the exit code alone, and the files that are asked for.")
 def command(
-    bundle: str, results: str, against: str | None, again: tuple[str, ...], truth: str, strict: bool, whole: bool,
-    waivers: str | None, html: str | None, junit: str | None, as_json: str | None, cases: tuple[str, ...], quiet: bool,
-) -> None:  # fmt: skip
+    bundle: str,
+    results: str,
+    against: str | None,
+    again: tuple[str, ...],
+    truth: str,
+    strict: bool,
+    whole: bool,
+    waivers: str | None,
+    html: str | None,
+    junit: str | None,
+    as_json: str | None,
+    cases: tuple[str, ...],
+    quiet: bool,
+) -> None:
     """Compare the results of a device with the goldens of a bundle: a verdict per case.
 
-    A case passes if its status is admissible and every element lies within its stored bound; the published standards are computed
-    beside it. Exits 1 where a case failed, crashed or is missing.
+    A case passes if its status is admissible and every element lies within its stored bound; the
+    published standards are computed beside it. Exits 1 where a case failed, crashed or is missing.
     """
     import datetime
 
@@ -91,7 +118,9 @@ def command(
         raise click.exceptions.Exit(DIFFERENCE)
 
 
-def _write(path: str, content: Callable[[], str], quiet: bool, note: Callable[[str, bool], None]) -> None:
+def _write(
+    path: str, content: Callable[[], str], quiet: bool, note: Callable[[str, bool], None]
+) -> None:
     from opgen.bundle.claim import write_text
 
     write_text(path, content(), force=True)
@@ -104,5 +133,7 @@ def _html(report: Report, strict: bool) -> str:
     try:
         from opgen.report import html
     except ModuleNotFoundError as error:
-        raise Stop(f"--html: needs {error.name}, which is not installed: pip install 'opgen[report]'") from None
+        raise Stop(
+            f"--html: needs {error.name}, which is not installed: pip install 'opgen[report]'"
+        ) from None
     return html.text(report, strict)

@@ -23,13 +23,15 @@ FORMATS = {"atk": "atkexport", "gtest": "gtest", "npz": "npz", "ttk": "ttkexport
 @options.case_option()
 @options.force_option()
 @options.quiet_option()
-def command(format: str, file: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool) -> None:
+def command(
+    format: str, file: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool
+) -> None:
     """Write the cases of a bundle so that another tool can run them.
 
-    atk: case files and an executor that loads the frozen inputs and goldens. gtest: one C++ file of status tests of both phases.
-    npz: numpy's files and a line of JSON per case. ttk: a case table and the manual data of its prepare and replay protocol.
-    What a tool has no place for is left out and counted here by reason; ids are in opgen.json in the folder.
-    """
+    atk: case files and an executor that loads the frozen inputs and goldens. gtest: one C++ file of
+    status tests of both phases. npz: numpy's files and a line of JSON per case. ttk: a case table
+    and the manual data of its prepare and replay protocol. What a tool has no place for is left out
+    and counted here by reason; ids are in opgen.json in the folder."""
     from importlib import import_module
     from pathlib import Path
 
@@ -45,7 +47,9 @@ def command(format: str, file: str, output: str, cases: tuple[str, ...], force: 
         folder.check(Path(output), force)
     with opgen.open(file) as bundle:
         chosen = options.choose(bundle.ids, cases)
-        done = import_module(f"opgen.interop.{FORMATS[format]}").export(bundle, output, chosen, force)
+        done = import_module(f"opgen.interop.{FORMATS[format]}").export(
+            bundle, output, chosen, force
+        )
     for reason, ids in done.left_out.items():
         console.note(f"left out: {reason} ({len(ids)})", quiet)
     console.note(f"{output}: {counted(done.written, 'case')}", quiet)

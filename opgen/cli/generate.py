@@ -20,18 +20,42 @@ from opgen.model import KINDS, size
 )
 @options.suite_options()
 @options.seed_option()
-@options.output_option(what="The bundle to write; opgen-PLAN.h5 where none is named.", required=False)
+@options.output_option(
+    what="The bundle to write; opgen-PLAN.h5 where none is named.", required=False
+)
 @options.force_option()
-@click.option("--workers", metavar="N", type=click.IntRange(1), help="Processes that enumerate and compute; by default one per core.")
-@click.option("--dask", default="", metavar="ADDRESS", help="Compute on the dask.distributed cluster of this scheduler.")
-@click.option("--resume", is_flag=True, help="Go on where the same command was stopped, from FILE.partial.")
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Processes that enumerate and compute; by default one per core.",
+)
+@click.option(
+    "--dask",
+    default="",
+    metavar="ADDRESS",
+    help="Compute on the dask.distributed cluster of this scheduler.",
+)
+@click.option(
+    "--resume", is_flag=True, help="Go on where the same command was stopped, from FILE.partial."
+)
 @options.quiet_option()
-def command(output: str | None, seed: int, force: bool, workers: int | None, dask: str, resume: bool, quiet: bool, **asked: Any) -> None:
-    """Write a bundle of test cases: calls, input data, expected gradients with a bound per element, expected status codes.
+def command(
+    output: str | None,
+    seed: int,
+    force: bool,
+    workers: int | None,
+    dask: str,
+    resume: bool,
+    quiet: bool,
+    **asked: Any,
+) -> None:
+    """Write a bundle of test cases: calls, input data, expected gradients with a bound per element,
+    expected status codes.
 
-    Without any argument: the smoke suite of every operator and product, in ./opgen-smoke.h5. A run that is stopped, even
-    killed, leaves FILE.partial, never FILE; --resume goes on from it, to the same bytes.
-    """
+    Without any argument: the smoke suite of every operator and product, in ./opgen-smoke.h5. A run
+    that is stopped, even killed, leaves FILE.partial, never FILE; --resume goes on from it, to the
+    same bytes."""
     import os
 
     from opgen.bundle.claim import refuse
@@ -53,9 +77,16 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
         console.note(line, quiet)
     with console.progress("cases", len(suite.cases), quiet) as advance:
         engine.write(
-            suite, path, header(request, suite, seed), seed=seed, workers=workers, dask=dask, force=force,
-            resume=resume, progress=advance,
-        )  # fmt: skip
+            suite,
+            path,
+            header(request, suite, seed),
+            seed=seed,
+            workers=workers,
+            dask=dask,
+            force=force,
+            resume=resume,
+            progress=advance,
+        )
     if not quiet:
         counted = census.census(suite)
         console.messages().print(census_table(counted))
@@ -63,7 +94,10 @@ def command(output: str | None, seed: int, force: bool, workers: int | None, das
         console.note(f"{path}: {terminal.counted(counted['cases'], 'case')}, {about}")
         for reason in dict.fromkeys(suite.without_data.values()) if request.calls else ():
             ids = [one for one, why in suite.without_data.items() if why == reason]
-            console.note(f"no data for {len(ids)}, since {reason}: {', '.join(ids[:5])}{', ...' if len(ids) > 5 else ''}")
+            console.note(
+                f"no data for {len(ids)}, since {reason}:"
+                f" {', '.join(ids[:5])}{', ...' if len(ids) > 5 else ''}"
+            )
 
 
 def census_table(counted: dict[str, Any]) -> Any:

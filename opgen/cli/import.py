@@ -18,23 +18,41 @@ FORMATS = ("atk", "ttk")
 @click.argument("format", metavar="|".join(FORMATS), type=click.Choice(FORMATS))
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
 @click.option(
-    "--product", "products", metavar="P", multiple=True, shell_complete=options.complete_products,
+    "--product",
+    "products",
+    metavar="P",
+    multiple=True,
+    shell_complete=options.complete_products,
     help="The product to call for (repeatable); needed where the file names none.",
-)  # fmt: skip
+)
 @click.option(
-    "--formats", type=click.Choice(("executor", "page")), default="executor", show_default=True,
-    help="Of ATK's tensors, which name none: as ATK's executors set them, or as the page wants them.",
-)  # fmt: skip
+    "--formats",
+    type=click.Choice(("executor", "page")),
+    default="executor",
+    show_default=True,
+    help=(
+        "Of ATK's tensors, which name none: as ATK's executors set them, or as the page wants them."
+    ),
+)
 @options.output_option(what="The call file to write; - is standard output.", dash=True)
 @options.force_option()
 @options.quiet_option()
-def command(format: str, file: str, products: tuple[str, ...], formats: str, output: str, force: bool, quiet: bool) -> None:
-    """Make a call file from the cases of another tool: ATK's JSON, or TTK's CSV of the aclnn or the kernel mode.
+def command(
+    format: str,
+    file: str,
+    products: tuple[str, ...],
+    formats: str,
+    output: str,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Make a call file from the cases of another tool: ATK's JSON, or TTK's CSV of the aclnn or the
+    kernel mode.
 
-    The calls can be judged (opgen judge), given data and goldens (opgen generate --calls) or measured. Shapes, dtypes, formats and
-    attributes are taken over, values are not. Every case that cannot be read is named with its reason; the exit code is then 1,
-    and 2 where no case could be read.
-    """
+    The calls can be judged (opgen judge), given data and goldens (opgen generate --calls) or
+    measured. Shapes, dtypes, formats and attributes are taken over, values are not. Every case that
+    cannot be read is named with its reason; the exit code is then 1, and 2 where no case could be
+    read."""
     from opgen.bundle.claim import refuse, write_text
     from opgen.cli import BAD, DIFFERENCE, console
     from opgen.interop import atk, ttk
@@ -43,7 +61,11 @@ def command(format: str, file: str, products: tuple[str, ...], formats: str, out
 
     if output != "-":
         refuse(output, force)
-    found = atk.read(file, book(), products, formats) if format == "atk" else ttk.read(file, book(), products)
+    found = (
+        atk.read(file, book(), products, formats)
+        if format == "atk"
+        else ttk.read(file, book(), products)
+    )
     for problem in found.unreadable:
         click.echo(str(problem), err=True)
     if not quiet:
@@ -57,8 +79,14 @@ def command(format: str, file: str, products: tuple[str, ...], formats: str, out
     if found.ignored:
         keys = ", ".join(f"{key} ({count})" for key, count in found.ignored.most_common())
         console.note(f"not carried over: {keys}", quiet)
-    told = f"{counted(found.cases, 'case')}, {len(found.unreadable)} unreadable, {len(found.left_out)} left out"
+    told = (
+        f"{counted(found.cases, 'case')}, {len(found.unreadable)} unreadable, {len(found.left_out)}"
+        " left out"
+    )
     noted = f", {found.noted} with notes (key notes)" if found.noted else ""
-    console.note(f"{output if found.lines else file}: {counted(len(found.lines), 'call')} of {told}{noted}", quiet)
+    console.note(
+        f"{output if found.lines else file}: {counted(len(found.lines), 'call')} of {told}{noted}",
+        quiet,
+    )
     if found.unreadable:
         raise click.exceptions.Exit(DIFFERENCE if found.lines or found.left_out else BAD)

@@ -17,20 +17,23 @@ Plain: TypeAlias = dict[str, Any]
 Show: TypeAlias = Callable[[Any, Plain], None]
 
 
-@click.command(epilog=options.examples(
-    "opgen inspect suite.h5",
-    "opgen inspect suite.h5 'avg_pool2d*' --json",
-    "opgen inspect results.h5",
-))  # fmt: skip
+@click.command(
+    epilog=options.examples(
+        "opgen inspect suite.h5",
+        "opgen inspect suite.h5 'avg_pool2d*' --json",
+        "opgen inspect results.h5",
+    )
+)
 @options.bundle_argument()
 @click.argument("case", metavar="[ID|GLOB]", default="", shell_complete=options.complete_cases)
 @options.case_option()
 @options.json_option()
 def command(file: str, case: str, cases: tuple[str, ...], as_json: bool) -> None:
-    """Show what a bundle holds, or cases of it whole: the call, what a device may answer, the tensors and their first values.
+    """Show what a bundle holds, or cases of it whole: the call, what a device may answer, the
+    tensors and their first values.
 
-    Of a results file: what ran, and how often each status was answered; of its cases the statuses and outputs.
-    """
+    Of a results file: what ran, and how often each status was answered; of its cases the statuses
+    and outputs."""
     import opgen
     from opgen.bundle import summary
     from opgen.bundle.opening import kind_of
@@ -39,18 +42,37 @@ def command(file: str, case: str, cases: tuple[str, ...], as_json: bool) -> None
     patterns = [pattern for pattern in (case, *cases) if pattern]
     if kind_of(file) == "results":
         with opgen.Results.open(file) as results:
-            _show(results, patterns, as_json, lambda: summary.answers(results), bundleview.show_answers,
-                  lambda name: summary.answer(results[name]), bundleview.show_answer)  # fmt: skip
+            _show(
+                results,
+                patterns,
+                as_json,
+                lambda: summary.answers(results),
+                bundleview.show_answers,
+                lambda name: summary.answer(results[name]),
+                bundleview.show_answer,
+            )
         return
     with opgen.open(file) as bundle:
-        _show(bundle, patterns, as_json, lambda: summary.summary(bundle), bundleview.show_summary,
-              lambda name: summary.whole(bundle[name]), bundleview.show_case)  # fmt: skip
+        _show(
+            bundle,
+            patterns,
+            as_json,
+            lambda: summary.summary(bundle),
+            bundleview.show_summary,
+            lambda name: summary.whole(bundle[name]),
+            bundleview.show_case,
+        )
 
 
 def _show(
-    held: Bundle | ResultsFile, patterns: list[str], as_json: bool,
-    everything: Callable[[], Plain], show_everything: Show, one: Callable[[str], Plain], show_one: Show,
-) -> None:  # fmt: skip
+    held: Bundle | ResultsFile,
+    patterns: list[str],
+    as_json: bool,
+    everything: Callable[[], Plain],
+    show_everything: Show,
+    one: Callable[[str], Plain],
+    show_one: Show,
+) -> None:
     """All that a file holds or, where there are patterns, the cases that they choose."""
     from opgen.cli import console
 

@@ -15,16 +15,22 @@ from opgen.cli import options
         "opgen merge these.h5 others.h5 -o all.h5",
     )
 )
-@click.argument("parts", metavar="PART...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@click.argument(
+    "parts",
+    metavar="PART...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
+)
 @options.output_option(what="The bundle or the results file to write.")
 @options.force_option()
 @options.quiet_option()
 def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> None:
-    """Join the parts that opgen generate --shard wrote, in any order, to the bytes that it writes without --shard.
+    """Join the parts that opgen generate --shard wrote, in any order, to the bytes that it writes
+    without --shard.
 
-    All parts of one request must be there, each once. Results files of one bundle are joined as well, where they answer different
-    cases of it.
-    """
+    All parts of one request must be there, each once. Results files of one bundle are joined as
+    well, where they answer different cases of it."""
     import os
 
     from opgen.bundle.claim import refuse
@@ -38,7 +44,10 @@ def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> No
 
     kinds = {kind_of(part): part for part in parts}
     if len(kinds) > 1:
-        raise BundleError(f"{kinds['results']}: is a results file, and {kinds['bundle']} is none; join files of one kind")
+        raise BundleError(
+            f"{kinds['results']}: is a results file, and {kinds['bundle']} is none; join files of"
+            " one kind"
+        )
     refuse(output, force)
     with console.progress("cases", None, quiet) as advance:
         (join if "results" in kinds else merge)(parts, output, force=force, progress=advance)

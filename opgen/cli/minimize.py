@@ -4,36 +4,78 @@ from __future__ import annotations
 
 import click
 
-from opgen.cli.options import Number, bundle_argument, complete_cases, examples, force_option, quiet_option
+from opgen.cli.options import (
+    Number,
+    bundle_argument,
+    complete_cases,
+    examples,
+    force_option,
+    quiet_option,
+)
 from opgen.cli.paths import Written
 from opgen.model import TIME_LIMIT
 
 
 @click.command(
-    epilog=examples("opgen minimize suite.h5 broken.h5 'avg_pool2d_*' --backend mutant:channel_block_lost -o fault"),
-)  # fmt: skip
+    epilog=examples(
+        "opgen minimize suite.h5 broken.h5 'avg_pool2d_*' --backend mutant:channel_block_lost -o"
+        " fault"
+    )
+)
 @bundle_argument("bundle")
 @click.argument("results", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False))
 @click.argument("case", metavar="CASE", shell_complete=complete_cases)
-@click.option("--backend", metavar="NAME", required=True, help="What runs the calls: torch, aclnn, or mutant:NAME.")
-@click.option("--device", metavar="DEVICE", default="", help="cpu, cuda, npu:0; the backend's own by default.")
 @click.option(
-    "--timeout", metavar="SECONDS", type=Number(min=0.1), default=TIME_LIMIT, show_default=True,
+    "--backend",
+    metavar="NAME",
+    required=True,
+    help="What runs the calls: torch, aclnn, or mutant:NAME.",
+)
+@click.option(
+    "--device", metavar="DEVICE", default="", help="cpu, cuda, npu:0; the backend's own by default."
+)
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=Number(min=0.1),
+    default=TIME_LIMIT,
+    show_default=True,
     help="For one call; torch and mutants are not stopped.",
 )
-@click.option("--most", metavar="N", type=click.IntRange(min=1), default=3000, show_default=True, help="Run at most about N calls.")
 @click.option(
-    "-o", "--output", metavar="FOLDER", type=Written(file_okay=False, folder=True), help="Where to write; ./CASE-minimal by default."
+    "--most",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=3000,
+    show_default=True,
+    help="Run at most about N calls.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FOLDER",
+    type=Written(file_okay=False, folder=True),
+    help="Where to write; ./CASE-minimal by default.",
 )
 @force_option()
 @quiet_option()
 def command(
-    bundle: str, results: str, case: str, backend: str, device: str, timeout: float, most: int, output: str | None, force: bool, quiet: bool
+    bundle: str,
+    results: str,
+    case: str,
+    backend: str,
+    device: str,
+    timeout: float,
+    most: int,
+    output: str | None,
+    force: bool,
+    quiet: bool,
 ) -> None:
-    """Shrink a failing CASE: extents, channels, groups, strides, views, masks, data. Every step is a call that the page judges alike.
+    """Shrink a failing CASE: extents, channels, groups, strides, views, masks, data. Every step is
+    a call that the page judges alike.
 
-    CASE is an id, or a pattern: then the first case that fails. Writes the call as JSON, and programs that show the fault without
-    opgen: C++, Python and, where it has the operator, torch.
+    CASE is an id, or a pattern: then the first case that fails. Writes the call as JSON, and
+    programs that show the fault without opgen: C++, Python and, where it has the operator, torch.
     """
     import os
     from pathlib import Path
@@ -55,10 +97,21 @@ def command(
         report = diff(file, results, cases=choose(file.ids, [case], "CASE"))
         bad = [verdict for verdict in report if verdict.verdict in BAD]
         if not bad:
-            raise FileError([Problem(results, None, case, f"{', '.join(report.totals)}: only a case that fails can be minimized")])
+            raise FileError(
+                [
+                    Problem(
+                        results,
+                        None,
+                        case,
+                        f"{', '.join(report.totals)}: only a case that fails can be minimized",
+                    )
+                ]
+            )
         folder = Path(output or f"{file_name(bad[0].case)}-minimal")
         taken = folder.is_dir() and any(folder.iterdir()) and not force
-        reason = misplaced(folder) or ("holds files already; --force replaces them" if taken else "")
+        reason = misplaced(folder) or (
+            "holds files already; --force replaces them" if taken else ""
+        )
         if not reason and not os.access(folder if folder.is_dir() else folder.parent, os.W_OK):
             reason = "cannot be written; name another with -o"
         if reason:
@@ -69,16 +122,35 @@ def command(
 
         with progress("minimizing", None, quiet):
             seed = int(file.header.get("seed", 0))
-            found = minimize(file[bad[0].case], backend_of(backend), device=device, timeout=timeout, seed=seed, most=most, progress=tell)
+            found = minimize(
+                file[bad[0].case],
+                backend_of(backend),
+                device=device,
+                timeout=timeout,
+                seed=seed,
+                most=most,
+                progress=tell,
+            )
     texts = files(found.failing)
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         write_text(folder / name, text, force=True)
     if found.failing.own:
-        note(f"{bad[0].case}: the fault needs the data of the case; they are in the programs, and call.json draws others", quiet)
+        note(
+            f"{bad[0].case}: the fault needs the data of the case; they are in the programs, and"
+            " call.json draws others",
+            quiet,
+        )
     elif options := found.failing.options:
-        note(f"call.json: opgen generate --calls draws the data that show the fault with {options}", quiet)
-    note(f"{folder}: {', '.join(texts)}; {found.before} elements before, {found.failing.elements} now, {found.ran} calls run", quiet)
+        note(
+            f"call.json: opgen generate --calls draws the data that show the fault with {options}",
+            quiet,
+        )
+    note(
+        f"{folder}: {', '.join(texts)}; {found.before} elements before, {found.failing.elements}"
+        f" now, {found.ran} calls run",
+        quiet,
+    )
     reason = torch.why_not(found.failing)
     if reason:
         note(f"no repro_torch.py: {reason}", quiet)

@@ -27,18 +27,41 @@ def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete:
 @options.operators_argument()
 @options.product_option()
 @options.plan_option()
-@click.option("--mutant", "mutants", metavar="NAME", multiple=True, shell_complete=complete_mutants, help="Only this mutant (repeatable).")
-@click.option("--rules", is_flag=True, help="Every rule's wrong checker that is not caught, and why.")
-@click.option("--fail-under", metavar="PERCENT", type=options.Number(0, 100), default=0.0, help="Exit 1 where the score is lower.")
+@click.option(
+    "--mutant",
+    "mutants",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=complete_mutants,
+    help="Only this mutant (repeatable).",
+)
+@click.option(
+    "--rules", is_flag=True, help="Every rule's wrong checker that is not caught, and why."
+)
+@click.option(
+    "--fail-under",
+    metavar="PERCENT",
+    type=options.Number(0, 100),
+    default=0.0,
+    help="Exit 1 where the score is lower.",
+)
 @options.seed_option()
 @options.json_option()
 @options.quiet_option()
-def command(mutants: tuple[str, ...], rules: bool, fail_under: float, seed: int, as_json: bool, quiet: bool, **asked: Any) -> None:
-    """Run deliberately wrong kernels and checkers on a plan, and say which of its cases catch which.
+def command(
+    mutants: tuple[str, ...],
+    rules: bool,
+    fail_under: float,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+    **asked: Any,
+) -> None:
+    """Run deliberately wrong kernels and checkers on a plan, and say which of its cases catch
+    which.
 
-    Caught is what opgen diff calls failed, crashed or missing. What is not caught is listed with the reason. Exit 1 where a correct
-    device fails too, or the score is below --fail-under.
-    """
+    Caught is what opgen diff calls failed, crashed or missing. What is not caught is listed with
+    the reason. Exit 1 where a correct device fails too, or the score is below --fail-under."""
     from pathlib import Path
     from tempfile import TemporaryDirectory
 

@@ -25,14 +25,21 @@ def command(operators: tuple[str, ...], as_json: bool) -> None:
 
     wanted = [book().api(name) for name in operators] or list(book().kinds)
     specs = [spec for spec in book().specs if spec.api in wanted]
-    listed = {spec.name: {product: pages.dtypes(spec, product) for product in spec.products} for spec in specs}
+    listed = {
+        spec.name: {product: pages.dtypes(spec, product) for product in spec.products}
+        for spec in specs
+    }
     if as_json:
         console.json_text([_plain(spec, listed[spec.name]) for spec in specs])
         return
     table = terminal.table("operator", "product", "dtypes")
     for spec in specs:
         heads = [spec.op, spec.api, spec.page.file if spec.page else "no page"]
-        rows = [row for product in dict.fromkeys([*spec.products, *spec.judges]) for row in _rows(spec, product, listed[spec.name])]
+        rows = [
+            row
+            for product in dict.fromkeys([*spec.products, *spec.judges])
+            for row in _rows(spec, product, listed[spec.name])
+        ]
         for i in range(max(len(heads), len(rows))):
             product, text = rows[i] if i < len(rows) else ("", "")
             table.add_row(heads[i] if i < len(heads) else "", product, text)
@@ -40,7 +47,9 @@ def command(operators: tuple[str, ...], as_json: bool) -> None:
     console.output().print(table)
 
 
-def _rows(spec: Spec, product: str, listed: dict[str, dict[str, tuple[str, ...]]]) -> Iterator[tuple[str, str]]:
+def _rows(
+    spec: Spec, product: str, listed: dict[str, dict[str, tuple[str, ...]]]
+) -> Iterator[tuple[str, str]]:
     """Product and dtypes, a row for each list of dtypes that tensors share."""
     from opgen.lint.facts import shared
 
@@ -50,13 +59,23 @@ def _rows(spec: Spec, product: str, listed: dict[str, dict[str, tuple[str, ...]]
     groups = shared(listed[product])
     elsewhere = "" if product in spec.judges else "; calls are held against the other page"
     for names, dtypes in groups:
-        yield product, " ".join(dtypes) + (f" ({', '.join(names)})" if len(groups) > 1 else "") + elsewhere
+        yield (
+            product,
+            " ".join(dtypes) + (f" ({', '.join(names)})" if len(groups) > 1 else "") + elsewhere,
+        )
 
 
 def _plain(spec: Spec, listed: dict[str, dict[str, tuple[str, ...]]]) -> dict[str, Any]:
     return {
-        "op": spec.op, "api": spec.api, "spec": spec.file, "page": spec.page and spec.page.file,
-        "products": list(spec.products), "judges": list(spec.judges),
+        "op": spec.op,
+        "api": spec.api,
+        "spec": spec.file,
+        "page": spec.page and spec.page.file,
+        "products": list(spec.products),
+        "judges": list(spec.judges),
         "parameters": {name: parameter.kind for name, parameter in spec.parameters.items()},
-        "dtypes": {product: {name: list(found) for name, found in by.items()} for product, by in listed.items()},
-    }  # fmt: skip
+        "dtypes": {
+            product: {name: list(found) for name, found in by.items()}
+            for product, by in listed.items()
+        },
+    }

@@ -18,7 +18,8 @@ Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def examples(*lines: str) -> str:
-    """The block of examples at the end of a command's help; tests run each line that starts with ``opgen``.
+    """The block of examples at the end of a command's help; tests run each line that starts with
+    ``opgen``.
 
     A comment ``# exit 1`` says how the command ends where that is not 0.
     """
@@ -26,14 +27,19 @@ def examples(*lines: str) -> str:
 
 
 def only_one(**given: Any) -> None:
-    """UsageError where more than one of some options is given that say the same in other ways, by the names of their parameters."""
+    """UsageError where more than one of some options is given that say the same in other ways, by
+    the names of their parameters."""
     told = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
     if len(told) > 1:
-        raise click.UsageError(f"{' and '.join(told)}: only one of them can be meant; leave out the others")
+        raise click.UsageError(
+            f"{' and '.join(told)}: only one of them can be meant; leave out the others"
+        )
 
 
-# completion -----------------------------------------------------------------------------------------------------------
-def complete_operators(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+# completion ---------------------------------------------------------------------------------------
+def complete_operators(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     """Both names of every operator, read off the specs without loading them."""
     names: dict[str, None] = {}
     for path in sorted(specs_folder().glob("*.yaml")):
@@ -43,7 +49,9 @@ def complete_operators(ctx: click.Context, parameter: click.Parameter, incomplet
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def complete_products(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_products(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     """The products of the shared tables."""
     text = (specs_folder() / "tables.yaml").read_text(encoding="utf-8")
     block = re.search(r"^products:\n((?:[ #].*\n)+)", text, re.MULTILINE)
@@ -51,13 +59,17 @@ def complete_products(ctx: click.Context, parameter: click.Parameter, incomplete
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def complete_plans(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_plans(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     """The tiers; then files."""
     tiers = [CompletionItem(tier) for tier in TIERS if tier.startswith(incomplete)]
     return tiers or [CompletionItem(incomplete, type="file")]
 
 
-def complete_cases(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_cases(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     """The ids of a bundle or results file that is named on the same line."""
     path = next((ctx.params[key] for key in ("file", "bundle") if ctx.params.get(key)), None)
     if path is None:
@@ -82,10 +94,12 @@ class Number(click.FloatRange):
         return number
 
 
-# options --------------------------------------------------------------------------------------------------------------
+# options ------------------------------------------------------------------------------------------
 def operators_argument(type: click.Path | None = None) -> Decorator:
     """``[OP ...]``: operators by either of their names, or what else ``type`` says."""
-    return click.argument("operators", metavar="[OP]...", nargs=-1, type=type, shell_complete=complete_operators)
+    return click.argument(
+        "operators", metavar="[OP]...", nargs=-1, type=type, shell_complete=complete_operators
+    )
 
 
 def bundle_argument(name: str = "file", metavar: str = "FILE") -> Decorator:
@@ -96,50 +110,94 @@ def bundle_argument(name: str = "file", metavar: str = "FILE") -> Decorator:
 def product_option() -> Decorator:
     """``--product P``, repeatable."""
     return click.option(
-        "--product", "products", metavar="P", multiple=True, shell_complete=complete_products,
+        "--product",
+        "products",
+        metavar="P",
+        multiple=True,
+        shell_complete=complete_products,
         help="Only this product (repeatable); opgen ops lists them.",
-    )  # fmt: skip
+    )
 
 
 def plan_option(default: str = "smoke") -> Decorator:
     """``--plan smoke|standard|full|FILE``."""
     return click.option(
-        "--plan", metavar="|".join((*USUAL, "FILE")), type=Plan(), default=default, show_default=True, shell_complete=complete_plans,
-        help="How much to try, or a plan of your own: FILE takes its first tier, FILE::TIER another.",
-    )  # fmt: skip
+        "--plan",
+        metavar="|".join((*USUAL, "FILE")),
+        type=Plan(),
+        default=default,
+        show_default=True,
+        shell_complete=complete_plans,
+        help=(
+            "How much to try, or a plan of your own: FILE takes its first tier, FILE::TIER another."
+        ),
+    )
 
 
 def seed_option() -> Decorator:
     """``--seed N``."""
-    return click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the data.")
+    return click.option(
+        "--seed",
+        type=click.IntRange(0, 2**63 - 1),
+        default=0,
+        show_default=True,
+        help="Seed of the data.",
+    )
 
 
 def case_option(name: str = "cases", what: str = "these cases") -> Decorator:
     """``--case ID|GLOB``, repeatable."""
     return click.option(
-        "--case", name, metavar="ID|GLOB", multiple=True, shell_complete=complete_cases,
+        "--case",
+        name,
+        metavar="ID|GLOB",
+        multiple=True,
+        shell_complete=complete_cases,
         help=f"Only {what} (repeatable); * ? [] are wildcards.",
-    )  # fmt: skip
+    )
 
 
 def suite_options() -> Decorator:
-    """What says which cases a suite has; the parameters are the fields of :class:`opgen.suite.selection.Request`."""
+    """What says which cases a suite has; the parameters are the fields of
+    :class:`opgen.suite.selection.Request`."""
 
     given = click.option(
-        "--calls", metavar="CALLS.jsonl", type=click.Path(), default="",
+        "--calls",
+        metavar="CALLS.jsonl",
+        type=click.Path(),
+        default="",
         help="One case per call of this file, instead of a plan; - is standard input.",
-    )  # fmt: skip
+    )
     seeds = click.option(
-        "--seed-calls", metavar="CALLS.jsonl", type=click.Path(), default="",
+        "--seed-calls",
+        metavar="CALLS.jsonl",
+        type=click.Path(),
+        default="",
         help="Calls that exist already: what they cover is not made again.",
-    )  # fmt: skip
+    )
     recipe = click.option(
-        "--recipe", metavar="NAME", default="",
-        help="What data calls of --calls get: grid (by default), integers, normal or another recipe of PLANS.md.",
-    )  # fmt: skip
-    part = click.option("--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case.")
+        "--recipe",
+        metavar="NAME",
+        default="",
+        help=(
+            "What data calls of --calls get: grid (by default), integers, normal or another recipe"
+            " of PLANS.md."
+        ),
+    )
+    part = click.option(
+        "--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case."
+    )
     some = case_option("patterns", "these cases, and the twins of invalid ones")
-    shown = (operators_argument(), product_option(), plan_option(), given, recipe, seeds, some, part)
+    shown = (
+        operators_argument(),
+        product_option(),
+        plan_option(),
+        given,
+        recipe,
+        seeds,
+        some,
+        part,
+    )
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(shown):
@@ -149,9 +207,21 @@ def suite_options() -> Decorator:
     return decorate
 
 
-def output_option(what: str = "The file to write.", required: bool = True, folder: bool = False, dash: bool = False) -> Decorator:
+def output_option(
+    what: str = "The file to write.",
+    required: bool = True,
+    folder: bool = False,
+    dash: bool = False,
+) -> Decorator:
     """``-o FILE``; it may be a ``folder``, or, with ``dash``, standard output."""
-    return click.option("-o", "--output", metavar="FILE", type=Written(folder=folder, allow_dash=dash), help=what, required=required)
+    return click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Written(folder=folder, allow_dash=dash),
+        help=what,
+        required=required,
+    )
 
 
 def force_option() -> Decorator:
@@ -179,7 +249,8 @@ def each(workers: int | None = None) -> Callable[[Callable[[Any], Any], Sequence
 
 
 def choose(ids: Iterable[str], patterns: Sequence[str], where: str = "--case") -> list[str]:
-    """The ids that :func:`opgen.calls.ids.chosen` chooses: those that are one of ``patterns`` or match one, in their own order.
+    """The ids that :func:`opgen.calls.ids.chosen` chooses: those that are one of ``patterns`` or
+    match one, in their own order.
 
     Raises FileError naming every pattern that matches nothing.
 

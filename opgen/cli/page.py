@@ -17,17 +17,27 @@ if TYPE_CHECKING:
 FOLDER = click.Path(exists=True, file_okay=False)
 
 
-@click.command(epilog=options.examples("opgen page group_norm_backward", "opgen page convolution_backward.atlas --pages pages"))
+@click.command(
+    epilog=options.examples(
+        "opgen page group_norm_backward", "opgen page convolution_backward.atlas --pages pages"
+    )
+)
 @click.argument("name", metavar="OP", shell_complete=options.complete_operators)
-@click.option("--pages", "folder", metavar="DIR", type=FOLDER, help="Print each line of the page above its facts.")
+@click.option(
+    "--pages",
+    "folder",
+    metavar="DIR",
+    type=FOLDER,
+    help="Print each line of the page above its facts.",
+)
 @options.json_option()
 def command(name: str, folder: str | None, as_json: bool) -> None:
-    """Print what a spec says, in the order of its page, so that two people can read page and spec side by side.
+    """Print what a spec says, in the order of its page, so that two people can read page and spec
+    side by side.
 
-    OP is an operator, or one page of it (convolution_backward.atlas). A fact is told at the first line that it cites; at the
-    others it is mentioned after "also". With the vendor's pages at hand, --pages shows every line, and so those that nobody
-    transcribed.
-    """
+    OP is an operator, or one page of it (convolution_backward.atlas). A fact is told at the first
+    line that it cites; at the others it is mentioned after "also". With the vendor's pages at hand,
+    --pages shows every line, and so those that nobody transcribed."""
     from pathlib import Path
 
     from opgen.cli import console
@@ -42,7 +52,9 @@ def command(name: str, folder: str | None, as_json: bool) -> None:
         return
     for spec, lines, rest in found:
         text = read_page(spec, Path(folder))[0] if folder and spec.page else []
-        click.echo(f"{spec.api}: {spec.file} transcribes {spec.page.file if spec.page else 'no page'}")
+        click.echo(
+            f"{spec.api}: {spec.file} transcribes {spec.page.file if spec.page else 'no page'}"
+        )
         _show(lines, text)
         if rest:
             click.echo("\nno line of the page")
@@ -51,7 +63,8 @@ def command(name: str, folder: str | None, as_json: bool) -> None:
 
 
 def _show(lines: list[PageLine], text: list[str]) -> None:
-    """Every cited line with its facts; with the text of the page at hand, every line that is not blank."""
+    """Every cited line with its facts; with the text of the page at hand, every line that is not
+    blank."""
     cited = {line.line: line for line in lines}
     every = range(1, len(text) + 1) if text else sorted(cited)
     for number in every:
@@ -70,9 +83,13 @@ def _show(lines: list[PageLine], text: list[str]) -> None:
 def _facts(facts: Iterable[Fact]) -> None:
     from textwrap import TextWrapper
 
-    fill = TextWrapper(width=100, initial_indent=" " * 10, subsequent_indent=" " * 10, break_long_words=False).fill
+    fill = TextWrapper(
+        width=100, initial_indent=" " * 10, subsequent_indent=" " * 10, break_long_words=False
+    ).fill
     for fact in facts:
-        head = f"      {fact.id}" + (f"  [{fact.answer}]" if fact.answer and fact.answer != fact.id else "")
+        head = f"      {fact.id}" + (
+            f"  [{fact.answer}]" if fact.answer and fact.answer != fact.id else ""
+        )
         click.echo(head)
         click.echo(fill(fact.says))
         if fact.note:

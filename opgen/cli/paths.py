@@ -1,4 +1,5 @@
-"""Files on a command line: which a command reads and which it writes, and that no two of them are one."""
+"""Files on a command line: which a command reads and which it writes, and that no two of them are
+one."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ import click
 
 
 class Written(click.Path):
-    """A file, or a ``folder``, that the command writes; it may be the one that the parameter ``over`` names."""
+    """A file, or a ``folder``, that the command writes; it may be the one that the parameter
+    ``over`` names."""
 
     def __init__(self, *, over: str = "", folder: bool = False, **rest: Any) -> None:
         super().__init__(**rest)
@@ -21,7 +23,9 @@ class Written(click.Path):
         if value == "":
             self.fail("names no file", param, ctx)
         if value == "-" and not self.allow_dash:
-            self.fail("names no file: what is written here does not go to standard output", param, ctx)
+            self.fail(
+                "names no file: what is written here does not go to standard output", param, ctx
+            )
         if str(value).endswith(os.sep) and not self.folder:
             self.fail(f"{value!r} names a folder: name a file", param, ctx)
         return super().convert(value, param, ctx)
@@ -32,7 +36,8 @@ class Plan(click.Path):
 
 
 def refuse_shared(ctx: click.Context) -> None:
-    """Raise FileError where a file that the command is about to write is one that it reads, or writes as something else."""
+    """Raise FileError where a file that the command is about to write is one that it reads, or
+    writes as something else."""
     files = list(_files(ctx))
     for parameter, path in files:
         if not isinstance(parameter.type, Written):
@@ -42,7 +47,13 @@ def refuse_shared(ctx: click.Context) -> None:
                 from opgen.model import FileError, Problem
 
                 name = other.opts[0] if isinstance(other, click.Option) else other.make_metavar(ctx)
-                raise FileError([Problem(parameter.opts[0], None, path, f"is also given as {name}; name another")])
+                raise FileError(
+                    [
+                        Problem(
+                            parameter.opts[0], None, path, f"is also given as {name}; name another"
+                        )
+                    ]
+                )
 
 
 def _files(ctx: click.Context) -> Iterator[tuple[click.Parameter, str]]:
@@ -52,11 +63,15 @@ def _files(ctx: click.Context) -> Iterator[tuple[click.Parameter, str]]:
             given = ctx.params.get(parameter.name or "")
             for value in given if isinstance(given, tuple) else (given,):
                 if value and value != "-":
-                    yield parameter, value.partition("::")[0] if isinstance(parameter.type, Plan) else value
+                    yield (
+                        parameter,
+                        value.partition("::")[0] if isinstance(parameter.type, Plan) else value,
+                    )
 
 
 def _same(path: str, other: str) -> bool:
-    """Whether two names lead to one file, or to one place where none is yet; the place of a file being written counts too."""
+    """Whether two names lead to one file, or to one place where none is yet; the place of a file
+    being written counts too."""
     if os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other):
         return True
     return os.path.realpath(other) in (os.path.realpath(path), os.path.realpath(path + ".partial"))

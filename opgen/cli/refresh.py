@@ -17,20 +17,48 @@ from opgen.cli.paths import Written
 )
 @options.operators_argument()
 @options.plan_option()
-@click.option("--lock", type=click.Path(), help="The lock to hold against; PLAN.lock beside the plan by default.")
-@click.option("-o", "--output", metavar="FILE", type=Written(over="lock"), help="Where to write the new lock; over the old one by default.")
+@click.option(
+    "--lock",
+    type=click.Path(),
+    help="The lock to hold against; PLAN.lock beside the plan by default.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=Written(over="lock"),
+    help="Where to write the new lock; over the old one by default.",
+)
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where anything drifted.")
-@click.option("--all", "everything", is_flag=True, help="Compute every case again, whatever its key says.")
-@click.option("--bundle", type=click.Path(exists=True, dir_okay=False), help="The bundle of the lock: changed goldens are given in ULP.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Compute every case again, whatever its key says."
+)
+@click.option(
+    "--bundle",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The bundle of the lock: changed goldens are given in ULP.",
+)
 @options.seed_option()
-@click.option("--markdown", type=Written(), help="Write a summary for a merge request to this file.")
+@click.option(
+    "--markdown", type=Written(), help="Write a summary for a merge request to this file."
+)
 @options.json_option()
 @options.quiet_option()
 def command(
-    operators: tuple[str, ...], plan: str, lock: str | None, output: str | None, check: bool, everything: bool, bundle: str | None,
-    seed: int, markdown: str | None, as_json: bool, quiet: bool,
+    operators: tuple[str, ...],
+    plan: str,
+    lock: str | None,
+    output: str | None,
+    check: bool,
+    everything: bool,
+    bundle: str | None,
+    seed: int,
+    markdown: str | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
-    """Enumerate a plan again and say what was added, removed or changed since its lock was written, by how much, and why.
+    """Enumerate a plan again and say what was added, removed or changed since its lock was written,
+    by how much, and why.
 
     Only cases whose spec, plan, kernel or recipe changed are computed again.
     """
@@ -61,27 +89,56 @@ def command(
     if check and not path.exists():
         raise click.UsageError(f"{path}: there is no lock to check; opgen refresh writes one")
     if installed() and folder.resolve() == cases_folder() and not (check or lock or output):
-        told = f"name the lock of your checkout with --lock cases/{path.name}, or install it with pip install -e ."
-        raise click.UsageError(f"{path}: belongs to the installed copy, where a new lock would be lost; {told}")
+        told = (
+            f"name the lock of your checkout with --lock cases/{path.name}, or install it with pip"
+            " install -e ."
+        )
+        raise click.UsageError(
+            f"{path}: belongs to the installed copy, where a new lock would be lost; {told}"
+        )
     root = path.resolve().parent.parent
-    foreign = [file for folder in (specs_folder(), *([cases_folder()] if plan in TIERS else [])) for file in unlike(folder, root)]
+    foreign = [
+        file
+        for folder in (specs_folder(), *([cases_folder()] if plan in TIERS else []))
+        for file in unlike(folder, root)
+    ]
     if foreign:
-        told = f"is not what is in use, which lies in {specs_folder().parent}; install this checkout first: pip install -e ."
+        told = (
+            f"is not what is in use, which lies in {specs_folder().parent}; install this checkout"
+            " first: pip install -e ."
+        )
         raise click.UsageError(f"{foreign[0]}: {told}")
     held = old.some({spec.name for spec, _ in pages}) if operators else old
-    with console.progress("cases", None, quiet) as advance, opgen.open(bundle) if bundle else nullcontext() as older:
-        found = refresh(pages, tier, held, seed=seed, everything=everything, bundle=older, progress=advance, each=options.each())
+    with (
+        console.progress("cases", None, quiet) as advance,
+        opgen.open(bundle) if bundle else nullcontext() as older,
+    ):
+        found = refresh(
+            pages,
+            tier,
+            held,
+            seed=seed,
+            everything=everything,
+            bundle=older,
+            progress=advance,
+            each=options.each(),
+        )
     if markdown:
         write_text(markdown, as_markdown(found), force=True)
     if as_json:
         console.json_text(as_data(found))
     elif found.changes:
         console.output().print(as_table(found))
-    told = f"{counted(found.cases, 'case')}, {found.computed} computed, {counted(len(found.changes), 'change')}"
+    told = (
+        f"{counted(found.cases, 'case')}, {found.computed} computed,"
+        f" {counted(len(found.changes), 'change')}"
+    )
     console.note(f"{told} against {path}", quiet)
     if check:
         if found.changes:
             raise click.exceptions.Exit(DIFFERENCE)
         return
-    others = read_lock(path) if operators and path.exists() else Lock()  # as they are now: who refreshes another operator may be done
+    others = (
+        read_lock(path) if operators and path.exists() else Lock()
+    )  # as they are now: who refreshes another operator may be done
     found.lock.beside(others).write(Path(output) if output else path)

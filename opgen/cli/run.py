@@ -6,16 +6,35 @@ from collections import Counter
 
 import click
 
-from opgen.cli.options import Number, bundle_argument, case_option, choose, examples, force_option, output_option, quiet_option
+from opgen.cli.options import (
+    Number,
+    bundle_argument,
+    case_option,
+    choose,
+    examples,
+    force_option,
+    output_option,
+    quiet_option,
+)
 from opgen.model import NOT_RUN, TIME_LIMIT
 
 
 @click.command(
-    epilog=examples("opgen run suite.h5 --backend torch -o results.h5", "opgen run suite.h5 --backend torch --resume -o results.h5"),
-)  # fmt: skip
+    epilog=examples(
+        "opgen run suite.h5 --backend torch -o results.h5",
+        "opgen run suite.h5 --backend torch --resume -o results.h5",
+    )
+)
 @bundle_argument("bundle", "BUNDLE")
-@click.option("--backend", metavar="NAME", required=True, help="What runs the cases: torch, aclnn, or mutant:NAME.")
-@click.option("--device", metavar="DEVICE", default="", help="cpu, cuda, npu:0; by default the backend's own.")
+@click.option(
+    "--backend",
+    metavar="NAME",
+    required=True,
+    help="What runs the cases: torch, aclnn, or mutant:NAME.",
+)
+@click.option(
+    "--device", metavar="DEVICE", default="", help="cpu, cuda, npu:0; by default the backend's own."
+)
 @click.option(
     "--timeout",
     metavar="S",
@@ -26,11 +45,23 @@ from opgen.model import NOT_RUN, TIME_LIMIT
 )
 @output_option("The results file to write.")
 @case_option()
-@click.option("--resume", is_flag=True, help="Keep the answers that the results file already has, run the rest.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Keep the answers that the results file already has, run the rest.",
+)
 @force_option()
 @quiet_option()
 def command(
-    bundle: str, backend: str, device: str, timeout: float, output: str, cases: tuple[str, ...], resume: bool, force: bool, quiet: bool
+    bundle: str,
+    backend: str,
+    device: str,
+    timeout: float,
+    output: str,
+    cases: tuple[str, ...],
+    resume: bool,
+    force: bool,
+    quiet: bool,
 ) -> None:
     """Run the cases of BUNDLE and write what the device answers: statuses, outputs, times.
 
@@ -48,10 +79,25 @@ def command(
         wanted = choose(file.ids, cases)
         found = find(backend)
         with progress("cases", len(wanted), quiet) as advance:
-            tally = run(file, found, output, device=device, cases=wanted, timeout=timeout, resume=resume, force=force, progress=advance)
+            tally = run(
+                file,
+                found,
+                output,
+                device=device,
+                cases=wanted,
+                timeout=timeout,
+                resume=resume,
+                force=force,
+                progress=advance,
+            )
     if dropped := tally.pop("dropped", 0):
-        note(f"{output}: dropped {counted(dropped, 'answer')} of an unfinished run, which --resume would have kept", quiet)
-    note(f"{output}: {', '.join(f'{count} {kind}' for kind, count in sorted(tally.items()) if count) or 'no case'}", quiet)
+        note(
+            f"{output}: dropped {counted(dropped, 'answer')} of an unfinished run, which --resume"
+            " would have kept",
+            quiet,
+        )
+    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(tally.items()) if count)
+    note(f"{output}: {counts or 'no case'}", quiet)
     with opgen.Results.open(output) as written:
         note(f"{output}: {written.header.get('note')}", quiet or "note" not in written.header)
         reasons = Counter(one.error for one in written if one.status == NOT_RUN and one.error)

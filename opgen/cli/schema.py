@@ -7,7 +7,9 @@ import click
 from opgen.cli import options
 
 
-@click.command(epilog=options.examples("opgen schema spec", "opgen schema plan", "opgen schema call"))
+@click.command(
+    epilog=options.examples("opgen schema spec", "opgen schema plan", "opgen schema call")
+)
 @click.argument("what", type=click.Choice(["spec", "plan", "call"]))
 def command(what: str) -> None:
     """Print a JSON Schema. An editor that is pointed to it checks and completes while one types."""

@@ -7,17 +7,22 @@ import click
 from opgen.cli import options
 
 
-@click.command(epilog=options.examples("opgen unpack suite.h5 -o tree.h5", "opgen unpack suite.h5 --case 'avg_pool2d*' -o pool.h5"))
+@click.command(
+    epilog=options.examples(
+        "opgen unpack suite.h5 -o tree.h5", "opgen unpack suite.h5 --case 'avg_pool2d*' -o pool.h5"
+    )
+)
 @options.bundle_argument()
 @options.output_option(what="The HDF5 file to write.")
 @options.case_option()
 @options.force_option()
 @options.quiet_option()
 def command(file: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool) -> None:
-    """Write the cases of a bundle to an HDF5 file with one group each, to be browsed with any viewer.
+    """Write the cases of a bundle to an HDF5 file with one group each, to be browsed with any
+    viewer.
 
-    A group has the facts of its case as attributes, and the groups arguments, inputs, storage, golden and bound.
-    """
+    A group has the facts of its case as attributes, and the groups arguments, inputs, storage,
+    golden and bound."""
     import opgen
     from opgen.bundle.unpack import unpack
     from opgen.cli import console

@@ -7,11 +7,22 @@ import click
 from opgen.cli import DIFFERENCE, options
 
 
-@click.command(epilog=options.examples("opgen verify suite.h5", "opgen verify torn.h5               # exit 1, with what is damaged"))
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@click.command(
+    epilog=options.examples(
+        "opgen verify suite.h5", "opgen verify torn.h5               # exit 1, with what is damaged"
+    )
+)
+@click.argument(
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
+)
 @options.quiet_option()
 def command(files: tuple[str, ...], quiet: bool) -> None:
-    """Compare every byte of bundles and results files with the digests that they carry. Exit 1 where a FILE is damaged."""
+    """Compare every byte of bundles and results files with the digests that they carry. Exit 1
+    where a FILE is damaged."""
     from opgen.bundle.verify import verify
     from opgen.cli import console
 

@@ -1,4 +1,5 @@
-"""What a comparison of answers and goldens rests on: measures, standards, statuses, and why an output failed.
+"""What a comparison of answers and goldens rests on: measures, standards, statuses, and why an
+output failed.
 
-:func:`opgen.diff` puts it together; two reports, and what a site accepts, are held against each other here.
-"""
+:func:`opgen.diff` puts it together; two reports, and what a site accepts, are held against each
+other here."""

@@ -11,7 +11,8 @@ from opgen.model import Verdict
 
 @dataclass(frozen=True)
 class Change:
-    """One case whose verdict is another, waived or no longer, or whose error grew; None where a report does not have the case."""
+    """One case whose verdict is another, waived or no longer, or whose error grew; None where a
+    report does not have the case."""
 
     case: str
     before: Verdict | None
@@ -22,11 +23,18 @@ class Change:
     def verdicts(self) -> tuple[str | None, str | None]:
         """The two in words; None where a report does not have the case."""
         pairs = zip((self.before, self.after), self.waived, strict=True)
-        was, now = (None if one is None else f"{one.verdict}, waived" if waived else one.verdict for one, waived in pairs)
+        was, now = (
+            None if one is None else f"{one.verdict}, waived" if waived else one.verdict
+            for one, waived in pairs
+        )
         return was, now
 
     def __str__(self) -> str:
-        if self.before is not None and self.after is not None and self.verdicts[0] == self.verdicts[1]:
+        if (
+            self.before is not None
+            and self.after is not None
+            and self.verdicts[0] == self.verdicts[1]
+        ):
             was, now = (float(one.metrics.get("ratio", 0.0)) for one in (self.before, self.after))
             return f"{self.case}: {self.after.verdict}, error/bound {was:.3g} -> {now:.3g}"
         old, new = (one or "not there" for one in self.verdicts)
@@ -36,11 +44,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The changes by kind. ``waived``: still fails, and a waiver accepts it now; ``other``: another verdict, neither worse nor better;
-    ``worse_ratio``: passed, but the error grew.
+    """The changes by kind. ``waived``: still fails, and a waiver accepts it now; ``other``: another
+    verdict, neither worse nor better; ``worse_ratio``: passed, but the error grew.
 
-    ``same_bundle`` is false where the reports are about different bundles, so that a case may not be the same case.
-    """
+    ``same_bundle`` is false where the reports are about different bundles, so that a case may not
+    be the same case."""
 
     failing: Sequence[Change]
     fixed: Sequence[Change]
@@ -54,17 +62,25 @@ class Comparison:
 
 
 GROWN = 4.0
-"""How many times larger the largest error / bound must be to be mentioned although the case still passes."""
+"""How many times larger the largest error / bound must be to be mentioned although the case still
+passes."""
 
 
 def compare(before: Report, after: Report, strict: bool = False) -> Comparison:
-    """What changed from one report to the next; a waived verdict counts as one that does not fail."""
-    lists: dict[str, list[Change]] = {name: [] for name in ("failing", "fixed", "waived", "other", "added", "removed", "worse_ratio")}
+    """What changed from one report to the next; a waived verdict counts as one that does not
+    fail."""
+    lists: dict[str, list[Change]] = {
+        name: []
+        for name in ("failing", "fixed", "waived", "other", "added", "removed", "worse_ratio")
+    }
     unchanged = 0
     for case in dict.fromkeys([*(one.case for one in before), *(one.case for one in after)]):
         old, new = (report.get(case) for report in (before, after))
         change = Change(case, old, new, (case in before.waived, case in after.waived))
-        was, now = (one is not None and report.fails(one, strict) for report, one in ((before, old), (after, new)))
+        was, now = (
+            one is not None and report.fails(one, strict)
+            for report, one in ((before, old), (after, new))
+        )
         if new is None:
             lists["removed"].append(change)
         elif now and not was:
@@ -77,7 +93,9 @@ def compare(before: Report, after: Report, strict: bool = False) -> Comparison:
             lists["other"].append(change)
         else:
             unchanged += 1
-            if not now and 0 < GROWN * float(old.metrics.get("ratio", 0.0)) < float(new.metrics.get("ratio", 0.0)):
+            if not now and 0 < GROWN * float(old.metrics.get("ratio", 0.0)) < float(
+                new.metrics.get("ratio", 0.0)
+            ):
                 lists["worse_ratio"].append(change)
     same = before.origin.get("bundle_digest") == after.origin.get("bundle_digest")
     return Comparison(**lists, same_bundle=same, unchanged=unchanged)

@@ -1,4 +1,5 @@
-"""Which elements of an output are right: the definition by which outputs are judged, explained and held against errata."""
+"""Which elements of an output are right: the definition by which outputs are judged, explained and
+held against errata."""
 
 from __future__ import annotations
 
@@ -20,18 +21,26 @@ class Errors(NamedTuple):
 def errors(device: Array, golden: Array, bound: Array) -> Errors:
     """The errors of elements, in float64; of complex ones those of the worse part.
 
-    A value equals its golden if both are the same number, the same infinity, or both NaN; otherwise the error is Inf wherever one of
-    them is not finite. An infinite bound admits everything.
+    A value equals its golden if both are the same number, the same infinity, or both NaN; otherwise
+    the error is Inf wherever one of them is not finite. An infinite bound admits everything.
 
-    >>> errors(np.array([1.5, np.nan, np.inf]), np.array([1.0, np.nan, 2.0]), np.array([0.25, 0.0, np.inf])).wrong.tolist()
+    >>> answer, golden = np.array([1.5, np.nan, np.inf]), np.array([1.0, np.nan, 2.0])
+    >>> errors(answer, golden, np.array([0.25, 0.0, np.inf])).wrong.tolist()
     [True, False, False]
     """
     if np.iscomplexobj(golden):
-        parts = [errors(device.real, golden.real, bound.real), errors(device.imag, golden.imag, bound.imag)]
+        parts = [
+            errors(device.real, golden.real, bound.real),
+            errors(device.imag, golden.imag, bound.imag),
+        ]
         return Errors(*map(np.maximum, *parts))
     with np.errstate(all="ignore"):
         same = (device == golden) | ((device != device) & (golden != golden))
-        error = np.where(same, 0.0, np.where(np.isfinite(golden) & np.isfinite(device), np.abs(device - golden), np.inf))
+        error = np.where(
+            same,
+            0.0,
+            np.where(np.isfinite(golden) & np.isfinite(device), np.abs(device - golden), np.inf),
+        )
         free = bound == np.inf
         ratio = np.divide(error, bound, out=np.zeros_like(error), where=error > 0)
         ratio[free] = 0.0

@@ -1,8 +1,9 @@
-"""What the failures share: facts of the calls, and pairs of them, that most failures have and few passes.
+"""What the failures share: facts of the calls, and pairs of them, that most failures have and few
+passes.
 
-Facts are derived from the arguments and the names of the spec, for any operator: dtypes, ranks, views, null pointers, formats, the
-product, the compute dtype, the recipe, and of every number whether it is 0, 1, more, odd, or this very value.
-"""
+Facts are derived from the arguments and the names of the spec, for any operator: dtypes, ranks,
+views, null pointers, formats, the product, the compute dtype, the recipe, and of every number
+whether it is 0, 1, more, odd, or this very value."""
 
 from __future__ import annotations
 
@@ -38,16 +39,19 @@ LEAST = 0.9
 CLEAR = 0.6
 """How much larger than the part of the passes it must be."""
 BETTER, AS_GOOD = 0.02, 0.05
-"""How much more a pair must be worth than either of its facts; how much less than the best what is said as well."""
+"""How much more a pair must be worth than either of its facts; how much less than the best what is
+said as well."""
 LUCK = 1.0
-"""A finding is told only if fewer than so many of the facts that differ, or of their pairs, would fit as well by chance."""
+"""A finding is told only if fewer than so many of the facts that differ, or of their pairs, would
+fit as well by chance."""
 
 
 def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[Finding]:
-    """The best facts for the wrong statuses of each operator and for each of its outputs. ``verdicts`` is by row of the bundle.
+    """The best facts for the wrong statuses of each operator and for each of its outputs.
+    ``verdicts`` is by row of the bundle.
 
-    Cases without an answer, those of which a pass proves nothing, and known deviations are neither failures nor passes.
-    """
+    Cases without an answer, those of which a pass proves nothing, and known deviations are neither
+    failures nor passes."""
     kinds: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
     for row, verdict in verdicts.items():
         op, outputs = str(verdict.metrics.get("op")), verdict.metrics.get("outputs", {})
@@ -74,15 +78,17 @@ def _of_output(bundle: Bundle, what: str, bad: list[int], good: list[int]) -> It
     if not chosen:
         yield Finding(what, "", len(bad), len(bad), len(good), len(good))
     for text, mine in chosen:
-        yield Finding(what, text, int(mine[failed].sum()), len(bad), int(mine[~failed].sum()), len(good))
+        yield Finding(
+            what, text, int(mine[failed].sum()), len(bad), int(mine[~failed].sum()), len(good)
+        )
 
 
 def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[str, Array]]:
     """The best facts and pairs: (text, (rows,) bool). ``matrix`` is (facts, rows) bool.
 
-    A fact is worth as many failures as it covers, less the passes it also covers, both as parts of the whole; a pair must be
-    clearly better than either of its facts, and what is not nearly as good as the best is not said.
-    """
+    A fact is worth as many failures as it covers, less the passes it also covers, both as parts of
+    the whole; a pair must be clearly better than either of its facts, and what is not nearly as
+    good as the best is not said."""
     if not len(matrix):
         return []
     bad, good = matrix[:, failed].astype(np.float32), matrix[:, ~failed].astype(np.float32)
@@ -94,9 +100,16 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
     single = bad.mean(axis=1) - good.sum(axis=1) / passes
     pair = (bad @ bad.T) / bad.shape[1] - (good @ good.T) / passes
     better = pair - np.maximum(single[:, None], single[None, :])
-    candidates: list[tuple[float, tuple[int, ...]]] = [(float(single[i]), (i,)) for i in range(len(keep))]
-    candidates += [(float(pair[i, j]), (i, j)) for i, j in zip(*np.nonzero(np.triu(better > BETTER, 1)), strict=True)]
-    candidates.sort(key=lambda one: (-round(one[0], 4), len(one[1]), sum(len(labels[keep[i]]) for i in one[1])))
+    candidates: list[tuple[float, tuple[int, ...]]] = [
+        (float(single[i]), (i,)) for i in range(len(keep))
+    ]
+    candidates += [
+        (float(pair[i, j]), (i, j))
+        for i, j in zip(*np.nonzero(np.triu(better > BETTER, 1)), strict=True)
+    ]
+    candidates.sort(
+        key=lambda one: (-round(one[0], 4), len(one[1]), sum(len(labels[keep[i]]) for i in one[1]))
+    )
     chosen: list[tuple[str, Array]] = []
     tried = len(np.unique(np.packbits(matrix, axis=1), axis=0))
     for score, which in candidates:
@@ -110,11 +123,19 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
 
 
 def chance(mine: Array, failed: Array) -> float:
-    """How probable it is that so many of the rows that have a fact are failures, or more, if failures have nothing to do with it."""
-    rows, having, bad, both = len(mine), int(mine.sum()), int(failed.sum()), int((mine & failed).sum())
+    """How probable it is that so many of the rows that have a fact are failures, or more, if
+    failures have nothing to do with it."""
+    rows, having, bad, both = (
+        len(mine),
+        int(mine.sum()),
+        int(failed.sum()),
+        int((mine & failed).sum()),
+    )
     just = exp(_choices(having, both) + _choices(rows - having, bad - both) - _choices(rows, bad))
     less = np.arange(both, min(having, bad), dtype=np.float64)
-    steps = (having - less) * (bad - less) / ((less + 1) * (rows - having - bad + less + 1))  # to one more each
+    steps = (
+        (having - less) * (bad - less) / ((less + 1) * (rows - having - bad + less + 1))
+    )  # to one more each
     return just * float(1 + np.cumprod(steps).sum())
 
 
@@ -133,9 +154,15 @@ def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
     _values(found, "", dtypes)
     found["complex data"] = np.char.startswith(dtypes.astype(str), "COMPLEX")
     for name in ("compute", "recipe"):
-        _values(found, f"{name} ", np.array([bundle.strings[i] for i in table[name].tolist()], dtype=object))
+        _values(
+            found,
+            f"{name} ",
+            np.array([bundle.strings[i] for i in table[name].tolist()], dtype=object),
+        )
     bucket = bundle.words["cases.bucket"]
-    found["to be refused as the page states"] = np.array([bucket[i] in STATED for i in table["bucket"].tolist()], dtype=bool)
+    found["to be refused as the page states"] = np.array(
+        [bucket[i] in STATED for i in table["bucket"].tolist()], dtype=bool
+    )
     for name, number in _breaks(bundle, table).items():
         found[f"{name} broken"] = number
     pages: dict[str, tuple[Spec, list[int]]] = {}
@@ -150,7 +177,9 @@ def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
             whole = found.setdefault(name, np.zeros(len(rows), dtype=bool))
             whole[places] = column
     labels = list(found)
-    return labels, np.array([found[name] for name in labels], dtype=bool).reshape(len(labels), len(rows))
+    return labels, np.array([found[name] for name in labels], dtype=bool).reshape(
+        len(labels), len(rows)
+    )
 
 
 def _dtypes(bundle: Bundle, table: Array) -> Array:
@@ -158,14 +187,22 @@ def _dtypes(bundle: Bundle, table: Array) -> Array:
     tensors, names = bundle.tables["tensors"], bundle.words["tensors.dtype"]
     first = np.minimum(table["first_tensor"], max(len(tensors) - 1, 0))
     numbers = tensors["dtype"][first].tolist() if len(tensors) else [0] * len(table)
-    return np.array([names[n] if some else "" for n, some in zip(numbers, table["tensors"].tolist(), strict=True)], dtype=object)
+    return np.array(
+        [
+            names[n] if some else ""
+            for n, some in zip(numbers, table["tensors"].tolist(), strict=True)
+        ],
+        dtype=object,
+    )
 
 
 def _breaks(bundle: Bundle, table: Array) -> dict[str, Array]:
     """Rule -> where it is broken."""
     found: dict[str, Array] = {}
     rules = bundle.tables["breaks"]["rule"].tolist()
-    for at, (first, count) in enumerate(zip(table["first_break"].tolist(), table["breaks"].tolist(), strict=True)):
+    for at, (first, count) in enumerate(
+        zip(table["first_break"].tolist(), table["breaks"].tolist(), strict=True)
+    ):
         for number in rules[first : first + count]:
             found.setdefault(bundle.strings[number], np.zeros(len(table), dtype=bool))[at] = True
     return found
@@ -179,13 +216,20 @@ def _of_calls(spec: Spec, table: CallTable) -> Iterator[tuple[str, Array]]:
             there = ~column.null
             found[f"{name} null"] = column.null
             for kind in ("dtype", "format"):
-                _values(found, f"{name} " if kind == "dtype" else f"{name} format ", names[kind][getattr(column, kind)], there)
+                _values(
+                    found,
+                    f"{name} " if kind == "dtype" else f"{name} format ",
+                    names[kind][getattr(column, kind)],
+                    there,
+                )
             _numbers(found, f"{name}.rank", column.rank.astype(np.int64), there, exact=True)
             found[f"{name} strided"] = column.strided & there
             found[f"{name} with offset"] = (column.offset > 0) & there
         elif isinstance(column, ArrayColumn):
             found[f"{name} null"] = column.null
-            _numbers(found, f"len({name})", column.length.astype(np.int64), ~column.null, exact=True)
+            _numbers(
+                found, f"len({name})", column.length.astype(np.int64), ~column.null, exact=True
+            )
             if spec.kinds[name] == "bool_array":
                 for i in range(column.values.shape[1]):
                     found[f"{name}[{i}]"] = column.values[:, i].astype(bool) & (column.length > i)
@@ -196,7 +240,12 @@ def _of_calls(spec: Spec, table: CallTable) -> Iterator[tuple[str, Array]]:
         value = view.get((name, ""))
         data = np.broadcast_to(np.asarray(value.data), len(table))
         if data.dtype != object:
-            _numbers(found, name, data.astype(np.int64), np.broadcast_to(np.asarray(value.bound, dtype=bool), len(table)))
+            _numbers(
+                found,
+                name,
+                data.astype(np.int64),
+                np.broadcast_to(np.asarray(value.bound, dtype=bool), len(table)),
+            )
     yield from found.items()
 
 
@@ -214,16 +263,20 @@ def _scalar(found: dict[str, Array], spec: Spec, name: str, column: ScalarColumn
         _numbers(found, name, column.values.astype(np.int64), everywhere)
 
 
-def _values(found: dict[str, Array], prefix: str, values: Array, there: Array | None = None) -> None:
+def _values(
+    found: dict[str, Array], prefix: str, values: Array, there: Array | None = None
+) -> None:
     """A fact per word, where there are few."""
     kinds = sorted(set(values[there] if there is not None else values) - {""})
     for value in kinds[:FEW_VALUES]:
         found[f"{prefix}{value}"] = (values == value) & (there if there is not None else True)
 
 
-def _numbers(found: dict[str, Array], name: str, values: Array, there: Array, exact: bool = False) -> None:
-    """Facts of a number: its sign, odd, from and above powers of two, no multiple of the blocks of a vector unit, and each value where
-    there are few."""
+def _numbers(
+    found: dict[str, Array], name: str, values: Array, there: Array, exact: bool = False
+) -> None:
+    """Facts of a number: its sign, odd, from and above powers of two, no multiple of the blocks of
+    a vector unit, and each value where there are few."""
     kinds = np.unique(values[there])
     if len(kinds) <= FEW_VALUES:
         for value in kinds.tolist():
@@ -235,6 +288,9 @@ def _numbers(found: dict[str, Array], name: str, values: Array, there: Array, ex
     found[f"{name} > 1"] = (values > 1) & there
     found[f"{name} odd"] = (values % 2 == 1) & there
     for power in (4, 8, 16, 64, 256, 1024):
-        found[f"{name} >= {power}"], found[f"{name} > {power}"] = (values >= power) & there, (values > power) & there
+        found[f"{name} >= {power}"], found[f"{name} > {power}"] = (
+            (values >= power) & there,
+            (values > power) & there,
+        )
     for block in (8, 16, 32):
         found[f"{name} no multiple of {block}"] = (values % block != 0) & there

@@ -1,4 +1,5 @@
-"""What a device answered to a case before any number is looked at: a verdict on its statuses, with what the page and the library say."""
+"""What a device answered to a case before any number is looked at: a verdict on its statuses, with
+what the page and the library say."""
 
 from __future__ import annotations
 
@@ -8,13 +9,23 @@ from typing import Any
 from opgen.bundle.reader import Bundle
 from opgen.comparison import statuses
 from opgen.comparison.answers import Answers
-from opgen.comparison.statuses import CRASHED, FAILED, KNOWN, LENIENT, MISSING, PASSED, SKIPPED, Asked
+from opgen.comparison.statuses import (
+    CRASHED,
+    FAILED,
+    KNOWN,
+    LENIENT,
+    MISSING,
+    PASSED,
+    SKIPPED,
+    Asked,
+)
 from opgen.model import Break, Truth, admits, written
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A verdict and its reason. ``cause``: the part of the reason that other cases may share; ``rules``: those that the call breaks."""
+    """A verdict and its reason. ``cause``: the part of the reason that other cases may share;
+    ``rules``: those that the call breaks."""
 
     verdict: str
     detail: str
@@ -26,11 +37,16 @@ def asked_of(bundle: Bundle, row: int) -> Asked:
     """What page and library admit of one case."""
     record: Any = bundle.tables["cases"][row]
     library = bundle.codes(int(record["library_codes"])) if record["library_codes"] else None
-    return Asked(bundle.codes(int(record["codes"])), bundle.words["cases.bucket"][int(record["bucket"])], library)
+    return Asked(
+        bundle.codes(int(record["codes"])),
+        bundle.words["cases.bucket"][int(record["bucket"])],
+        library,
+    )
 
 
 def answered(bundle: Bundle, answers: Answers, row: int, truth: Truth, computed: bool) -> Answered:
-    """What to think of the statuses of one case; ``computed``: whether there are goldens, so that it should have run."""
+    """What to think of the statuses of one case; ``computed``: whether there are goldens, so that
+    it should have run."""
     if answers.row[row] < 0:
         return _plain(MISSING, "no answer in the results")
     if row in answers.faults:
@@ -42,9 +58,18 @@ def answered(bundle: Bundle, answers: Answers, row: int, truth: Truth, computed:
         run, why = statuses.of_run(answers.status(row, run=True))
         if run != PASSED and (run != SKIPPED or computed):
             return Answered(run, ": ".join(filter(None, (why, answers.error(row)))), why)
-    breaks = bundle[row].expect.breaks if verdict == LENIENT or (verdict == FAILED and isinstance(status, int)) else ()
+    breaks = (
+        bundle[row].expect.breaks
+        if verdict == LENIENT or (verdict == FAILED and isinstance(status, int))
+        else ()
+    )
     detail = cause + "".join(f"; {_said(one)}" for one in breaks[:3])
-    if verdict == LENIENT and truth != "page" and asked.library is not None and not admits(asked.library, 0):
+    if (
+        verdict == LENIENT
+        and truth != "page"
+        and asked.library is not None
+        and not admits(asked.library, 0)
+    ):
         detail += f"; the published library answers {written(asked.library)}"
     if verdict in (FAILED, CRASHED, SKIPPED) and (error := answers.error(row)):
         detail += f"{': ' if detail else ''}{error}"

@@ -1,4 +1,5 @@
-"""What a wrong output is instead, where it is something simple: zeros, a multiple, the same values elsewhere."""
+"""What a wrong output is instead, where it is something simple: zeros, a multiple, the same values
+elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ NEAR, APART = 1e-2, 1e-1
 
 
 def resembles(device: Array, golden: Array, wrong: Array, dtype: str = "") -> str:
-    """In words; empty where nothing fits. ``wrong``: where the device is beyond its bound; ``dtype``: of the output."""
+    """In words; empty where nothing fits. ``wrong``: where the device is beyond its bound;
+    ``dtype``: of the output."""
     if device.size < 2 or not wrong.any():
         return ""
     if np.isnan(device).all():
@@ -27,10 +29,16 @@ def resembles(device: Array, golden: Array, wrong: Array, dtype: str = "") -> st
     with np.errstate(all="ignore"):
         if np.isnan(device).any() and not np.isnan(golden).any():
             return "NaN where none belongs"
-        if np.iscomplexobj(golden) and min(np.abs(golden.real).max(), np.abs(golden.imag).max()) > NEAR * np.abs(golden).max():
+        if (
+            np.iscomplexobj(golden)
+            and min(np.abs(golden.real).max(), np.abs(golden.imag).max())
+            > NEAR * np.abs(golden).max()
+        ):
             if np.allclose(device, golden.conj(), rtol=NEAR, atol=0):
                 return "the imaginary part has the other sign"
-            if not np.imag(device).any() and np.allclose(np.real(device), golden.real, rtol=NEAR, atol=0):
+            if not np.imag(device).any() and np.allclose(
+                np.real(device), golden.real, rtol=NEAR, atol=0
+            ):
                 return "the imaginary part is lost"
         if np.allclose(device, -golden, rtol=NEAR, atol=0):
             return "the sign is reversed"
@@ -38,17 +46,26 @@ def resembles(device: Array, golden: Array, wrong: Array, dtype: str = "") -> st
         factors = device[some] / golden[some]
         if len(factors) > 3 and np.abs(factors - 1).max() > NEAR and _is_one_number(factors):
             factor = np.median(factors.real)
-            return "the sign is reversed" if abs(factor + 1) <= NEAR else f"{factor:.4g} times what is expected"
-        return next((text for text, moved in _moved(golden) if _is_rather(device, moved, golden, wrong)), "")
+            return (
+                "the sign is reversed"
+                if abs(factor + 1) <= NEAR
+                else f"{factor:.4g} times what is expected"
+            )
+        return next(
+            (text for text, moved in _moved(golden) if _is_rather(device, moved, golden, wrong)), ""
+        )
 
 
 def _is_one_number(factors: Array) -> bool:
     """Whether all factors are about the same real number."""
-    return bool(max(np.ptp(factors.real), np.abs(factors.imag).max()) <= NEAR * np.abs(factors).min())
+    return bool(
+        max(np.ptp(factors.real), np.abs(factors.imag).max()) <= NEAR * np.abs(factors).min()
+    )
 
 
 def _saturates(device: Array, golden: Array, wrong: Array, largest: float) -> bool:
-    """Whether the largest value of a format stands wherever an Inf belongs and a finite value is, and nothing else is wrong.
+    """Whether the largest value of a format stands wherever an Inf belongs and a finite value is,
+    and nothing else is wrong.
 
     Not all of these need be wrong: the bound may be Inf there.
     """
@@ -69,7 +86,8 @@ def _moved(golden: Array) -> Iterator[tuple[str, Array]]:
 
 
 def _is_rather(device: Array, moved: Array, golden: Array, wrong: Array) -> bool:
-    """Whether a device has the moved values everywhere, and most of the wrong ones are clearly not those of the golden itself."""
+    """Whether a device has the moved values everywhere, and most of the wrong ones are clearly not
+    those of the golden itself."""
     if not np.allclose(device, moved, rtol=NEAR, atol=0):
         return False
     apart = ~np.isclose(moved[wrong], golden[wrong], rtol=APART, atol=0)

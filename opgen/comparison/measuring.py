@@ -1,4 +1,5 @@
-"""Outputs of a device measured against their goldens: read once, laid one behind the other by dtype, reduced in blocks."""
+"""Outputs of a device measured against their goldens: read once, laid one behind the other by
+dtype, reduced in blocks."""
 
 from __future__ import annotations
 
@@ -23,22 +24,34 @@ BLOCK = 1 << 17
 
 @dataclass(frozen=True)
 class Precisions:
-    """Of every output: its dtype and the name of the precision that the published standards hold it to."""
+    """Of every output: its dtype and the name of the precision that the published standards hold it
+    to."""
 
     dtype: Array
     name: Array
 
 
 def precisions(bundle: Bundle, outputs: Outputs) -> Precisions:
-    """Dtype and precision of every output. Outputs that no compute mode rounds are held to their own dtype."""
+    """Dtype and precision of every output. Outputs that no compute mode rounds are held to their
+    own dtype."""
     words = words_of(bundle.tables["tensors"].dtype["dtype"])
-    dtype = np.array([words[n] for n in bundle.tables["tensors"]["dtype"][outputs.described].tolist()], dtype=object)
+    dtype = np.array(
+        [words[n] for n in bundle.tables["tensors"]["dtype"][outputs.described].tolist()],
+        dtype=object,
+    )
     cases = bundle.tables["cases"][outputs.case]
     ops, products = bundle.words["cases.op"], bundle.words["cases.product"]
     pages = book().by_page
     known: dict[tuple[Any, ...], str] = {}
     found = np.empty(len(outputs), dtype=object)
-    rows = zip(dtype, cases["op"].tolist(), cases["product"].tolist(), cases["compute"].tolist(), outputs.name.tolist(), strict=True)
+    rows = zip(
+        dtype,
+        cases["op"].tolist(),
+        cases["product"].tolist(),
+        cases["compute"].tolist(),
+        outputs.name.tolist(),
+        strict=True,
+    )
     for i, key in enumerate(rows):
         if key not in known:
             spec = pages.get((ops[key[1]], products[key[2]]))
@@ -53,10 +66,15 @@ def flat(values: Array) -> Array:
     return values.view(values.real.dtype) if np.iscomplexobj(values) else values
 
 
-def measured(bundle: Bundle, outputs: Outputs, answers: Answers, which: Precisions, chosen: Array) -> Table:
-    """The metrics of the outputs at positions ``chosen``; the others' rows stay 0. BundleError where either file is damaged."""
+def measured(
+    bundle: Bundle, outputs: Outputs, answers: Answers, which: Precisions, chosen: Array
+) -> Table:
+    """The metrics of the outputs at positions ``chosen``; the others' rows stay 0. BundleError
+    where either file is damaged."""
     table = Table(len(outputs))
-    for key in sorted(set(zip(which.dtype[chosen].tolist(), which.name[chosen].tolist(), strict=True))):
+    for key in sorted(
+        set(zip(which.dtype[chosen].tolist(), which.name[chosen].tolist(), strict=True))
+    ):
         mine = chosen[(which.dtype[chosen] == key[0]) & (which.name[chosen] == key[1])]
         block = _Block(table, *key)
         for i in mine.tolist():
@@ -73,7 +91,10 @@ def golden_of(bundle: Bundle, outputs: Outputs, i: int) -> tuple[Array, Array]:
     golden = bundle.tensor(TensorRow._make(table[outputs.golden[i]].item()))
     bound = bundle.tensor(TensorRow._make(table[outputs.bound[i]].item()))
     if len(golden) != len(bound):
-        raise BundleError(f"{bundle.path}: damaged: {bundle.ids[outputs.case[i]]}: golden and bound differ in length")
+        raise BundleError(
+            f"{bundle.path}: damaged: {bundle.ids[outputs.case[i]]}: golden and bound differ in"
+            " length"
+        )
     return golden, bound
 
 
@@ -106,5 +127,11 @@ class _Block:
             with np.errstate(all="ignore"):
                 device, golden, bound = self.values[:, : self.used]
                 columns = measure(device, golden, bound, self.precision, self.part)
-                self.table.add(np.array(self.rows), np.array(self.starts), np.array(self.offsets), columns, self.dtype)
+                self.table.add(
+                    np.array(self.rows),
+                    np.array(self.starts),
+                    np.array(self.offsets),
+                    columns,
+                    self.dtype,
+                )
         self.used, self.rows, self.starts, self.offsets = 0, [], [], []

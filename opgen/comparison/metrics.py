@@ -1,8 +1,9 @@
-"""Errors of many outputs at once: flat arrays with a segment per output, reduced segment by segment.
+"""Errors of many outputs at once: flat arrays with a segment per output, reduced segment by
+segment.
 
-Shapes do not matter here, so outputs of all cases that share a dtype lie one behind the other in one long array, and no
-step of Python is taken per case. Complex values are twice as many real ones. Large outputs come in several pieces.
-"""
+Shapes do not matter here, so outputs of all cases that share a dtype lie one behind the other in
+one long array, and no step of Python is taken per case. Complex values are twice as many real ones.
+Large outputs come in several pieces."""
 
 from __future__ import annotations
 
@@ -19,10 +20,28 @@ from opgen.numerics.formats import FORMATS
 from opgen.numerics.rounding import binade
 
 MAXIMA = ("ratio", "error", "ulps", "relative", "single", "over_limit", "normal_relative")
-SUMS = ("elements", "beyond", "nonfinite", "strayed", "unbounded", "finite", "telling", "nonzero", "unlike_mixed", "unlike_close",
-        "unlike_probe", "relative_sum", "squares", "balance", "small_errors", "normal", "normal_relative_sum")  # fmt: skip
+SUMS = (
+    "elements",
+    "beyond",
+    "nonfinite",
+    "strayed",
+    "unbounded",
+    "finite",
+    "telling",
+    "nonzero",
+    "unlike_mixed",
+    "unlike_close",
+    "unlike_probe",
+    "relative_sum",
+    "squares",
+    "balance",
+    "small_errors",
+    "normal",
+    "normal_relative_sum",
+)
 BINS = (-24, 8)
-"""The distribution of error / bound by powers of two; what is below or above is counted at the ends, zero apart."""
+"""The distribution of error / bound by powers of two; what is below or above is counted at the
+ends, zero apart."""
 
 
 class Table:
@@ -44,14 +63,19 @@ class Table:
         """A sum divided by a count; 0 where there is nothing to count."""
         return np.asarray(self.sums[name] / np.maximum(self.sums[over], 1.0))
 
-    def add(self, rows: Array, starts: Array, offsets: Array, columns: Mapping[str, Array], dtype: str) -> None:
-        """Take in pieces: ``rows`` and ``offsets`` say to which output each belongs and where in it it begins."""
+    def add(
+        self, rows: Array, starts: Array, offsets: Array, columns: Mapping[str, Array], dtype: str
+    ) -> None:
+        """Take in pieces: ``rows`` and ``offsets`` say to which output each belongs and where in it
+        it begins."""
         ratio = columns["ratio"]
         for name in MAXIMA:
             np.maximum.at(self.maxima[name], rows, np.maximum.reduceat(columns[name], starts))
         for name in SUMS:
             if name in columns:
-                np.add.at(self.sums[name], rows, np.add.reduceat(columns[name], starts, dtype=np.float64))
+                np.add.at(
+                    self.sums[name], rows, np.add.reduceat(columns[name], starts, dtype=np.float64)
+                )
         ends = np.append(starts[1:], len(ratio))
         np.add.at(self.sums["elements"], rows, ends - starts)
         peak = np.maximum.reduceat(ratio, starts)
@@ -63,7 +87,8 @@ class Table:
 
 
 def distribution(ratio: Array) -> Array:
-    """Counts: no error at all; then by powers of two from ``BINS[0]`` to ``BINS[1]``, the last one for all beyond."""
+    """Counts: no error at all; then by powers of two from ``BINS[0]`` to ``BINS[1]``, the last one
+    for all beyond."""
     low, high = BINS
     some = ratio[ratio > 0]
     power = np.frexp(np.minimum(some, 2.0**high))[1] - 1
@@ -71,8 +96,11 @@ def distribution(ratio: Array) -> Array:
     return np.concatenate([[len(ratio) - len(some)], counts])
 
 
-def measure(device: Array, golden: Array, bound: Array, precision: str, output: str) -> dict[str, Array]:
-    """Per element what :class:`Table` reduces. All three are float64 and flat; ``output`` is a format of :data:`FORMATS`.
+def measure(
+    device: Array, golden: Array, bound: Array, precision: str, output: str
+) -> dict[str, Array]:
+    """Per element what :class:`Table` reduces. All three are float64 and flat; ``output`` is a
+    format of :data:`FORMATS`.
 
     An element is telling if 0 in its place would be wrong.
     """
@@ -83,11 +111,27 @@ def measure(device: Array, golden: Array, bound: Array, precision: str, output: 
         size = np.where(finite, np.abs(golden), 0.0)
         gap = _gap(size, output)
         stray = error == np.inf
-        found = {"ratio": ratio, "error": error, "beyond": wrong, "nonfinite": stray & ~free, "strayed": stray & finite & ~free,
-                 "unbounded": free, "finite": finite, "telling": ~free & ((size > bound) | ~finite), "nonzero": golden != 0,
-                 "ulps": np.where(stray & free, 0.0, error / gap)}  # fmt: skip
+        found = {
+            "ratio": ratio,
+            "error": error,
+            "beyond": wrong,
+            "nonfinite": stray & ~free,
+            "strayed": stray & finite & ~free,
+            "unbounded": free,
+            "finite": finite,
+            "telling": ~free & ((size > bound) | ~finite),
+            "nonzero": golden != 0,
+            "ulps": np.where(stray & free, 0.0, error / gap),
+        }
         coarse = gap if precision == output else _gap(size, precision)
-        found |= _vendor(np.where(both, error, 0.0), np.where(both, difference, 0.0), size, finite, coarse, precision)
+        found |= _vendor(
+            np.where(both, error, 0.0),
+            np.where(both, difference, 0.0),
+            size,
+            finite,
+            coarse,
+            precision,
+        )
     return found
 
 
@@ -98,43 +142,72 @@ def _gap(size: Array, output: str) -> Array:
     return gap
 
 
-def _vendor(error: Array, difference: Array, size: Array, finite: Array, gap: Array, precision: str) -> dict[str, Array]:
-    """The published measures; they leave out what is not finite on either side, which :func:`criteria` looks at by itself.
+def _vendor(
+    error: Array, difference: Array, size: Array, finite: Array, gap: Array, precision: str
+) -> dict[str, Array]:
+    """The published measures; they leave out what is not finite on either side, which
+    :func:`criteria` looks at by itself.
 
     ``gap`` is the unit in the last place of the golden in ``precision``.
     """
     mixed, close = row(standards.MIXED, precision), row(standards.ALLCLOSE, precision)
-    probe, small, relative = row(standards.PROBE, precision), row(standards.SMALL, precision), row(standards.RELATIVE, precision)
+    probe, small, relative = (
+        row(standards.PROBE, precision),
+        row(standards.SMALL, precision),
+        row(standards.RELATIVE, precision),
+    )
     tiny = size < small.value
     relatively = error / (size + relative.epsilon)
     scale = np.maximum(size, 1.0)
     normal = finite & ~tiny
     return {
-        "relative": relatively, "relative_sum": relatively, "squares": error * error,
+        "relative": relatively,
+        "relative_sum": relatively,
+        "squares": error * error,
         "unlike_mixed": error > mixed.atol + mixed.rtol * size,
         "over_limit": error > np.maximum(mixed.limit, mixed.ulps * gap),
         "unlike_close": error > close.atol + close.rtol * size,
-        "unlike_probe": np.where(size < probe.small, error > probe.small_error, error > probe.rtol * size),
-        "single": error / scale, "balance": difference / scale,
-        "small_errors": finite & tiny & (error > small.error), "normal": normal,
-        "normal_relative": np.where(normal, relatively, 0.0), "normal_relative_sum": np.where(normal, relatively, 0.0),
-    }  # fmt: skip
+        "unlike_probe": np.where(
+            size < probe.small, error > probe.small_error, error > probe.rtol * size
+        ),
+        "single": error / scale,
+        "balance": difference / scale,
+        "small_errors": finite & tiny & (error > small.error),
+        "normal": normal,
+        "normal_relative": np.where(normal, relatively, 0.0),
+        "normal_relative_sum": np.where(normal, relatively, 0.0),
+    }
 
 
 def criteria(table: Table, precisions: Array) -> dict[str, Array]:
-    """Criterion -> (rows,) bool. An Inf or NaN where none belongs, or none where one does, fails every criterion, except where an
-    infinite bound admits everything; but the older single_bm passes whatever stands where the golden is none."""
+    """Criterion -> (rows,) bool. An Inf or NaN where none belongs, or none where one does, fails
+    every criterion, except where an infinite bound admits everything; but the older single_bm
+    passes whatever stands where the golden is none."""
     names, kind = np.unique(precisions.astype(str), return_inverse=True)
-    limits = np.array([list(_limits(name)) for name in names.tolist()], dtype=float).reshape(-1, len(_NAMES))
+    limits = np.array([list(_limits(name)) for name in names.tolist()], dtype=float).reshape(
+        -1, len(_NAMES)
+    )
     per = {name: limits[kind, i] for i, name in enumerate(_NAMES)}
     sound, kept = table["nonfinite"] == 0, table["strayed"] == 0
     share = 1.0 - table.mean("unlike_mixed")
     return {
         "bound": table["beyond"] == 0,
         "mixed": sound & (share >= per["share"]) & (table["over_limit"] == 0),
-        "mere_mare": sound & _below(table.mean("relative_sum"), per["mean"]) & _below(table["relative"], per["maximum"]),
-        "single_old": kept & (table["single"] <= per["error"]) & (np.abs(table.mean("balance")) <= per["balance"]),
-        "single_old_performance": kept & (table["single"] <= per["performance"]) & (np.abs(table.mean("balance")) <= per["balance"]),
+        "mere_mare": (
+            sound
+            & _below(table.mean("relative_sum"), per["mean"])
+            & _below(table["relative"], per["maximum"])
+        ),
+        "single_old": (
+            kept
+            & (table["single"] <= per["error"])
+            & (np.abs(table.mean("balance")) <= per["balance"])
+        ),
+        "single_old_performance": (
+            kept
+            & (table["single"] <= per["performance"])
+            & (np.abs(table.mean("balance")) <= per["balance"])
+        ),
         "msprobe": sound & (table["unlike_probe"] == 0),
         "allclose": sound & (table["unlike_close"] == 0),
         "ulp": sound & (table["ulps"] <= standards.ULPS),
@@ -142,19 +215,27 @@ def criteria(table: Table, precisions: Array) -> dict[str, Array]:
 
 
 def against(mine: Table, other: Table) -> dict[str, Array]:
-    """The double benchmark, level by level: (rows,) bool. Where both have no error the ratio is 1."""
+    """The double benchmark, level by level: (rows,) bool. Where both have no error the ratio is
+    1."""
     pairs = {
         "maximum": _ratio(mine["normal_relative"], other["normal_relative"]),
-        "mean": _ratio(mine.mean("normal_relative_sum", "normal"), other.mean("normal_relative_sum", "normal")),
+        "mean": _ratio(
+            mine.mean("normal_relative_sum", "normal"), other.mean("normal_relative_sum", "normal")
+        ),
         "rmse": _ratio(np.sqrt(mine.mean("squares")), np.sqrt(other.mean("squares"))),
     }
     small = mine["small_errors"] / np.maximum(other["small_errors"], 1.0)
     sound = (mine["nonfinite"] == 0) | (other["nonfinite"] > 0)
     return {
-        f"double_{name}": sound & (small <= level.small)
-        & (pairs["maximum"] <= level.maximum) & (pairs["mean"] <= level.mean) & (pairs["rmse"] <= level.rmse)
+        f"double_{name}": (
+            sound
+            & (small <= level.small)
+            & (pairs["maximum"] <= level.maximum)
+            & (pairs["mean"] <= level.mean)
+            & (pairs["rmse"] <= level.rmse)
+        )
         for name, level in standards.LEVELS.items()
-    }  # fmt: skip
+    }
 
 
 def pieces(elements: int, most: int) -> Iterator[tuple[int, int]]:
@@ -187,14 +268,21 @@ def _ratio(mine: Array, other: Array) -> Array:
 
 
 def plain(table: Table, met: Mapping[str, Array], repeated: Array, i: int) -> dict[str, Any]:
-    """The metrics of one output, for programs; ``met``: which outputs meet a criterion, ``repeated``: how often each had other bits."""
+    """The metrics of one output, for programs; ``met``: which outputs meet a criterion,
+    ``repeated``: how often each had other bits."""
     elements, finite = float(table.sums["elements"][i]), max(float(table.sums["finite"][i]), 1.0)
     return {
-        "ratio": float(table.maxima["ratio"][i]), "elements": int(elements), "beyond": int(table.sums["beyond"][i]),
-        "worst": int(table.worst[i]), "nonfinite": int(table.sums["nonfinite"][i]),
-        "error": float(table.maxima["error"][i]), "ulps": float(table.maxima["ulps"][i]),
+        "ratio": float(table.maxima["ratio"][i]),
+        "elements": int(elements),
+        "beyond": int(table.sums["beyond"][i]),
+        "worst": int(table.worst[i]),
+        "nonfinite": int(table.sums["nonfinite"][i]),
+        "error": float(table.maxima["error"][i]),
+        "ulps": float(table.maxima["ulps"][i]),
         "matched": 1.0 - float(table.sums["unlike_mixed"][i]) / finite,
-        "mere": float(table.sums["relative_sum"][i]) / finite, "mare": float(table.maxima["relative"][i]),
-        "rmse": float(np.sqrt(table.sums["squares"][i] / finite)), "differs": int(repeated[i]),
+        "mere": float(table.sums["relative_sum"][i]) / finite,
+        "mare": float(table.maxima["relative"][i]),
+        "rmse": float(np.sqrt(table.sums["squares"][i] / finite)),
+        "differs": int(repeated[i]),
         "meets": {name: bool(values[i]) for name, values in met.items()},
-    }  # fmt: skip
+    }

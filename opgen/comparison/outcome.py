@@ -1,4 +1,5 @@
-"""What a comparison found: a verdict per case, totals, and what is worth knowing about the whole."""
+"""What a comparison found: a verdict per case, totals, and what is worth knowing about the
+whole."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ NAMED = 3
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that failures of one kind (``what``) share: said in ``text``, and how many failures and passes have it.
+    """Something that failures of one kind (``what``) share: said in ``text``, and how many failures
+    and passes have it.
 
     No text where nearly all fail, or where they share nothing that passes have not.
     """
@@ -33,15 +35,18 @@ class Finding:
         if not self.text:
             return f"{self.what}: {self.of_failures} of {self.of_failures + self.of_passes} fail"
         verb = "have" if self.of_failures > 1 else "has"
-        return f"{self.what}: {self.failures} of {self.of_failures} failures {verb} {self.text} ({self.passes} of {self.of_passes} passes)"
+        return (
+            f"{self.what}: {self.failures} of {self.of_failures} failures {verb} {self.text}"
+            f" ({self.passes} of {self.of_passes} passes)"
+        )
 
 
 @dataclass(frozen=True)
 class Group:
     """Cases of one verdict that have a cause in common.
 
-    ``example`` is the case that is furthest beyond its bound, ``ratio`` its error / bound; the first case, and None, where none is.
-    """
+    ``example`` is the case that is furthest beyond its bound, ``ratio`` its error / bound; the
+    first case, and None, where none is."""
 
     verdict: str
     cause: str
@@ -50,41 +55,69 @@ class Group:
     ratio: float | None
 
     def __str__(self) -> str:
-        far = "" if self.ratio is None or isinf(self.ratio) else f", error/bound up to {self.ratio:.3g}"
-        return f"{self.cause}: {self.cases} case{'s' if self.cases != 1 else ''}{far}, such as {self.example}"
+        far = (
+            ""
+            if self.ratio is None or isinf(self.ratio)
+            else f", error/bound up to {self.ratio:.3g}"
+        )
+        return (
+            f"{self.cause}: {self.cases} case{'s' if self.cases != 1 else ''}{far}, such as"
+            f" {self.example}"
+        )
 
 
 def grouped(verdicts: Sequence[Verdict]) -> list[Group]:
-    """The cases that do not simply pass, by what is behind them, the largest groups of a verdict first.
+    """The cases that do not simply pass, by what is behind them, the largest groups of a verdict
+    first.
 
     Failures are grouped by a cause that more than one has, lenient cases by operator.
     """
     found: dict[tuple[str, str], list[Verdict]] = {}
     for one in verdicts:
         if one.verdict in STRICT:
-            for cause in [str(one.metrics.get("op"))] if one.verdict == LENIENT else one.metrics.get("causes", ()):
+            for cause in (
+                [str(one.metrics.get("op"))]
+                if one.verdict == LENIENT
+                else one.metrics.get("causes", ())
+            ):
                 found.setdefault((one.verdict, cause), []).append(one)
-    groups = [_group(verdict, cause, mine) for (verdict, cause), mine in found.items() if verdict not in BAD or len(mine) > 1]
+    groups = [
+        _group(verdict, cause, mine)
+        for (verdict, cause), mine in found.items()
+        if verdict not in BAD or len(mine) > 1
+    ]
     return sorted(groups, key=lambda one: (VERDICTS.index(one.verdict), -one.cases))
 
 
 def _group(verdict: str, cause: str, mine: Sequence[Verdict]) -> Group:
     if verdict == LENIENT:
-        rules = [rule for rule, _ in Counter(rule for one in mine for rule in one.metrics.get("rules", ())).most_common()]
+        rules = [
+            rule
+            for rule, _ in Counter(
+                rule for one in mine for rule in one.metrics.get("rules", ())
+            ).most_common()
+        ]
         cause = f"{cause.removeprefix('aclnn')} accepts calls that the page forbids"
-        cause += f" ({', '.join(rules[:NAMED])}{', ...' if len(rules) > NAMED else ''})" if rules else ""
-    ratios = [max((out["ratio"] for out in one.metrics.get("outputs", {}).values()), default=0.0) for one in mine]
+        cause += (
+            f" ({', '.join(rules[:NAMED])}{', ...' if len(rules) > NAMED else ''})" if rules else ""
+        )
+    ratios = [
+        max((out["ratio"] for out in one.metrics.get("outputs", {}).values()), default=0.0)
+        for one in mine
+    ]
     worst = ratios.index(max(ratios)) if max(ratios) > 1 else 0
-    return Group(verdict, cause, len(mine), mine[worst].case, ratios[worst] if ratios[worst] > 1 else None)
+    return Group(
+        verdict, cause, len(mine), mine[worst].case, ratios[worst] if ratios[worst] > 1 else None
+    )
 
 
 @dataclass
 class Report:
     """Verdicts in the order of the bundle; iterate over it, or ask for one by its case's id.
 
-    ``criteria``: criterion -> (outputs that meet it, outputs that it was asked of). ``distribution``: dtype -> counts of elements
-    by error / bound. ``waived``: case -> reason. ``origin`` says which files and device this is about.
-    """
+    ``criteria``: criterion -> (outputs that meet it, outputs that it was asked of).
+    ``distribution``: dtype -> counts of elements by error / bound. ``waived``: case -> reason.
+    ``origin`` says which files and device this is about."""
 
     verdicts: Sequence[Verdict]
     origin: Mapping[str, Any] = field(default_factory=dict)

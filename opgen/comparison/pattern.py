@@ -1,4 +1,5 @@
-"""Where in an output the wrong elements lie, in words: the last column, every second row, one group."""
+"""Where in an output the wrong elements lie, in words: the last column, every second row, one
+group."""
 
 from __future__ import annotations
 
@@ -8,11 +9,21 @@ import numpy as np
 
 from opgen.numerics.arrays import Array
 
-_WORDS = {"N": "sample", "C": "channel", "D": "slice", "H": "row", "W": "column", "G": "group", "K": "filter", "P": "position"}
+_WORDS = {
+    "N": "sample",
+    "C": "channel",
+    "D": "slice",
+    "H": "row",
+    "W": "column",
+    "G": "group",
+    "K": "filter",
+    "P": "position",
+}
 
 
 def axis_names(rank: int, letters: Sequence[str | int] = ()) -> tuple[str, ...]:
-    """What to call the axes of an output: by the letters of the page where they are known, else by their place.
+    """What to call the axes of an output: by the letters of the page where they are known, else by
+    their place.
 
     >>> axis_names(4, ("N", "Ci", "kH", "W")), axis_names(3)
     (('sample', 'channel', 'kernel row', 'column'), ('axis 0', 'row', 'column'))
@@ -38,7 +49,7 @@ def describe(wrong: Array, names: Sequence[str] = ()) -> str:
     >>> mask[:] = False; mask[0, 1:, 0, :2] = True
     >>> describe(mask)
     'all of the first 2 columns in the first row in the last 2 places of axis 1 in the first place of axis 0'
-    """
+    """  # noqa: E501
     count = int(wrong.sum())
     if not count or wrong.size <= 1:
         return ""
@@ -60,7 +71,11 @@ def describe(wrong: Array, names: Sequence[str] = ()) -> str:
     if not words:
         return ""
     room, place = int(box.sum()), " in ".join(reversed(words))
-    return place if room == 1 else f"{'all of ' if count == room else '' if 2 * count > room else 'some of '}{place}"
+    return (
+        place
+        if room == 1
+        else f"{'all of ' if count == room else '' if 2 * count > room else 'some of '}{place}"
+    )
 
 
 def _places(places: Array, extent: int, name: str) -> str:
@@ -79,7 +94,11 @@ def _places(places: Array, extent: int, name: str) -> str:
     if len(steps) == 1 and steps[0] == 1:
         if high == extent - 1:
             return f"the last {len(places)} {_many(name)}"
-        return f"the first {len(places)} {_many(name)}" if low == 0 else f"{_many(name)} {low} to {high}"
+        return (
+            f"the first {len(places)} {_many(name)}"
+            if low == 0
+            else f"{_many(name)} {low} to {high}"
+        )
     if len(steps) == 1 and (len(places) >= 3 or (low < steps[0] and high + steps[0] >= extent)):
         step = int(steps[0])
         every = {2: "second", 3: "third"}.get(step, f"{step}th")

@@ -14,7 +14,8 @@ BAD = frozenset({FAILED, CRASHED, MISSING})
 STRICT = BAD | {LENIENT, KNOWN}
 """Verdicts that make ``opgen diff`` exit 1; those of :data:`STRICT` under ``--strict``."""
 ENDED = frozenset({CRASH, TIMEOUT})
-"""Status words that say how the host process ended; any other word is a fault that the backend names."""
+"""Status words that say how the host process ended; any other word is a fault that the backend
+names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +37,34 @@ def of_first_phase(asked: Asked, status: Code | None, truth: Truth = "both") -> 
     agrees = library is not None and admits(library, status)
     if isinstance(status, str):
         if agrees:
-            return KNOWN, f"{status}, as the published library does; the page admits {written(asked.page)}"
+            return (
+                KNOWN,
+                f"{status}, as the published library does; the page admits {written(asked.page)}",
+            )
         expected = library if truth == "library" and library is not None else asked.page
-        return CRASHED if status in ENDED else FAILED, f"{status} in the first phase, expected {written(expected)}"
+        return (
+            CRASHED if status in ENDED else FAILED,
+            f"{status} in the first phase, expected {written(expected)}",
+        )
     if truth == "library" and library is not None:
-        return (PASSED, "") if agrees else (FAILED, f"status {status}, the library answers {written(library)}")
+        return (
+            (PASSED, "")
+            if agrees
+            else (FAILED, f"status {status}, the library answers {written(library)}")
+        )
     if admits(asked.page, status):
-        return PASSED, f"{asked.bucket}: the device answers {status}" if asked.bucket in ("disputed", "assumed") else ""
+        return PASSED, (
+            f"{asked.bucket}: the device answers {status}"
+            if asked.bucket in ("disputed", "assumed")
+            else ""
+        )
     if status == 0 and asked.page == (ANY_ERROR,):
         return LENIENT, "accepted, although the page forbids it without naming a code"
     if agrees:
-        return KNOWN, f"status {status}, as the published library; the page admits {written(asked.page)}"
+        return (
+            KNOWN,
+            f"status {status}, as the published library; the page admits {written(asked.page)}",
+        )
     return FAILED, f"status {status}, expected {written(asked.page)}"
 
 

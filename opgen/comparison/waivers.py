@@ -2,8 +2,8 @@
 
 .. code-block:: yaml
 
-    - {case: "convolution_backward-*-valid-*", verdict: failed, reason: ticket 4711, expires: 2027-01-31}
-"""
+    - {case: "convolution_backward-*-valid-*", verdict: failed, reason: ticket 4711, expires:
+      2027-01-31}"""
 
 from __future__ import annotations
 
@@ -43,10 +43,18 @@ def parse(text: str, file: str = "<text>") -> list[Waiver]:
 
 
 def _waivers(document: Document) -> list[Waiver]:
-    entries = document.data if isinstance(document.data, list) else [] if document.data is None else None
+    entries = (
+        document.data if isinstance(document.data, list) else [] if document.data is None else None
+    )
     if entries is None:
-        document.problem((), "expects a list of waivers, each with case, verdict, reason and expires")
-    found = [waiver for at, entry in enumerate(entries or []) if (waiver := _waiver(document, at, entry)) is not None]
+        document.problem(
+            (), "expects a list of waivers, each with case, verdict, reason and expires"
+        )
+    found = [
+        waiver
+        for at, entry in enumerate(entries or [])
+        if (waiver := _waiver(document, at, entry)) is not None
+    ]
     document.raise_problems()
     return found
 
@@ -61,13 +69,17 @@ def _waiver(document: Document, at: int, entry: Any) -> Waiver | None:
     for key in _KEYS:
         if not isinstance(entry.get(key), str) or not entry[key].strip():
             text = "is missing" if key not in entry else "must be a text that is not empty"
-            document.problem((at, key), f"{text}: a waiver says for which cases, which verdict, why and until when")
+            document.problem(
+                (at, key),
+                f"{text}: a waiver says for which cases, which verdict, why and until when",
+            )
     if len(document.problems) > before:
         return None
     if entry["verdict"] not in STRICT:
         document.problem(
             (at, "verdict"),
-            f"{entry['verdict']!r} cannot be waived{did_you_mean(entry['verdict'], STRICT)}; {', '.join(sorted(STRICT))} can",
+            f"{entry['verdict']!r} cannot be waived{did_you_mean(entry['verdict'], STRICT)};"
+            f" {', '.join(sorted(STRICT))} can",
         )
     try:
         expires = date.fromisoformat(entry["expires"])
@@ -75,23 +87,36 @@ def _waiver(document: Document, at: int, entry: Any) -> Waiver | None:
         document.problem((at, "expires"), f"{entry['expires']!r} is no day; write 2027-01-31")
     if len(document.problems) > before:
         return None
-    return Waiver(entry["case"], entry["verdict"], entry["reason"], expires, f"{document.file}:{document.line((at,))}")
+    return Waiver(
+        entry["case"],
+        entry["verdict"],
+        entry["reason"],
+        expires,
+        f"{document.file}:{document.line((at,))}",
+    )
 
 
 def apply(report: Report, waivers: list[Waiver], today: date, whole: bool = True) -> None:
     """Mark the waived cases of a report; what has expired or is not used becomes a note.
 
-    A report that is not ``whole`` lacks cases of its bundle, and a waiver that matches none may be for one of these.
-    """
+    A report that is not ``whole`` lacks cases of its bundle, and a waiver that matches none may be
+    for one of these."""
     verdicts = list(report)
     found = matching([verdict.case for verdict in verdicts], [waiver.case for waiver in waivers])
     for waiver in waivers:
         named = [verdicts[place] for place in found[waiver.case]]
         mine = [verdict for verdict in named if verdict.verdict == waiver.verdict]
         if today > waiver.expires:
-            report.notes.append(f"{waiver.where}: the waiver of {waiver.case} expired on {waiver.expires}; cases that need it: {len(mine)}")
+            report.notes.append(
+                f"{waiver.where}: the waiver of {waiver.case} expired on {waiver.expires}; cases"
+                f" that need it: {len(mine)}"
+            )
         elif not mine and (named or whole):
-            why = f"none of its {len(named)} cases is {waiver.verdict}" if named else "it matches no case"
+            why = (
+                f"none of its {len(named)} cases is {waiver.verdict}"
+                if named
+                else "it matches no case"
+            )
             report.notes.append(f"{waiver.where}: the waiver of {waiver.case} is not used: {why}")
         else:
             report.waived |= {verdict.case: waiver.reason for verdict in mine}

@@ -11,7 +11,9 @@ from typing import Any, TypeAlias
 import torch
 
 Tensors: TypeAlias = Mapping[str, torch.Tensor | None]
-Adapter: TypeAlias = Callable[[Tensors, Mapping[str, Any], frozenset[str]], dict[str, torch.Tensor | None]]
+Adapter: TypeAlias = Callable[
+    [Tensors, Mapping[str, Any], frozenset[str]], dict[str, torch.Tensor | None]
+]
 aten = torch.ops.aten
 
 
@@ -19,8 +21,11 @@ class Unable(Exception):
     """A valid call that torch has no way to make."""
 
 
-def convolution(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]) -> dict[str, torch.Tensor | None]:
-    """``aten.convolution_backward``; padding that differs at the two ends is laid around the input and cut off the gradient."""
+def convolution(
+    tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]
+) -> dict[str, torch.Tensor | None]:
+    """``aten.convolution_backward``; padding that differs at the two ends is laid around the input
+    and cut off the gradient."""
     grad, source, weight = tensors["gradOutput"], tensors["input"], tensors["weight"]
     assert grad is not None and source is not None and weight is not None
     axes = source.dim() - 2
@@ -31,12 +36,34 @@ def convolution(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str
         if before != after:
             grad, before = _around(grad, before, after)
         found = aten.convolution_backward(
-            grad, source, weight, args["biasSizes"], lists[0], before, lists[1], args["transposed"], lists[2], args["groups"], mask
+            grad,
+            source,
+            weight,
+            args["biasSizes"],
+            lists[0],
+            before,
+            lists[1],
+            args["transposed"],
+            lists[2],
+            args["groups"],
+            mask,
         )
         return dict(zip(("gradInput", "gradWeight", "gradBias"), found, strict=True))
-    wide = torch.nn.functional.pad(source, [side for i in reversed(range(axes)) for side in (before[i], after[i])])
+    wide = torch.nn.functional.pad(
+        source, [side for i in reversed(range(axes)) for side in (before[i], after[i])]
+    )
     found = aten.convolution_backward(
-        grad, wide, weight, args["biasSizes"], lists[0], [0] * axes, lists[1], False, lists[2], args["groups"], mask
+        grad,
+        wide,
+        weight,
+        args["biasSizes"],
+        lists[0],
+        [0] * axes,
+        lists[1],
+        False,
+        lists[2],
+        args["groups"],
+        mask,
     )
     result = dict(zip(("gradInput", "gradWeight", "gradBias"), found, strict=True))
     inner = result["gradInput"]
@@ -45,20 +72,32 @@ def convolution(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str
     return {**result, "gradInput": inner}
 
 
-def _around(grad: torch.Tensor, before: list[int], after: list[int]) -> tuple[torch.Tensor, list[int]]:
-    """A transposed convolution cuts its output: zeros for what more was cut at one end, so that both cut the same."""
+def _around(
+    grad: torch.Tensor, before: list[int], after: list[int]
+) -> tuple[torch.Tensor, list[int]]:
+    """A transposed convolution cuts its output: zeros for what more was cut at one end, so that
+    both cut the same."""
     least = [min(a, b) for a, b in zip(before, after, strict=True)]
-    sides = [side for i in reversed(range(len(before))) for side in (before[i] - least[i], after[i] - least[i])]
+    sides = [
+        side
+        for i in reversed(range(len(before)))
+        for side in (before[i] - least[i], after[i] - least[i])
+    ]
     return torch.nn.functional.pad(grad, sides), least
 
 
-def pooling(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]) -> dict[str, torch.Tensor | None]:
+def pooling(
+    tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]
+) -> dict[str, torch.Tensor | None]:
     """``aten.avg_pool2d_backward`` and its like in 3-D; a divisorOverride of 0 is none."""
     return {"gradInput": _pooled(aten.avg_pool2d_backward, 2, tensors, args)}
 
 
-def pooling_3d(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]) -> dict[str, torch.Tensor | None]:
-    """``aten.avg_pool3d_backward``, which refuses an image smaller than its window even where padding makes up for it."""
+def pooling_3d(
+    tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]
+) -> dict[str, torch.Tensor | None]:
+    """``aten.avg_pool3d_backward``, which refuses an image smaller than its window even where
+    padding makes up for it."""
     source, window = tensors["self"], _long(args["kernelSize"], 3)
     assert source is not None
     if any(extent < kernel for extent, kernel in zip(source.shape[-3:], window, strict=True)):
@@ -67,14 +106,24 @@ def pooling_3d(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]
 
 
 def _pooled(operator: Any, axes: int, tensors: Tensors, args: Mapping[str, Any]) -> torch.Tensor:
-    window = [_long(args[name], axes) if args[name] else [] for name in ("kernelSize", "stride", "padding")]
+    window = [
+        _long(args[name], axes) if args[name] else []
+        for name in ("kernelSize", "stride", "padding")
+    ]
     found: torch.Tensor = operator(
-        tensors["gradOutput"], tensors["self"], *window, args["ceilMode"], args["countIncludePad"], args["divisorOverride"] or None
+        tensors["gradOutput"],
+        tensors["self"],
+        *window,
+        args["ceilMode"],
+        args["countIncludePad"],
+        args["divisorOverride"] or None,
     )
     return found
 
 
-def normalisation(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]) -> dict[str, torch.Tensor | None]:
+def normalisation(
+    tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]
+) -> dict[str, torch.Tensor | None]:
     """``aten.native_group_norm_backward``, which wants (N, C, HxW), (N, group) and (C,)."""
     batch, channels, extent, group = (args[name] for name in ("N", "C", "HxW", "group"))
     shapes = {
@@ -84,20 +133,35 @@ def normalisation(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[s
         "rstd": (batch, group),
         "gamma": (channels,),
     }
-    one = {name: None if (value := tensors[name]) is None else value.reshape(shape).contiguous() for name, shape in shapes.items()}
+    one = {
+        name: None if (value := tensors[name]) is None else value.reshape(shape).contiguous()
+        for name, shape in shapes.items()
+    }
     mask = [name in wanted for name in ("gradInput", "gradGammaOut", "gradBetaOut")]
     found = aten.native_group_norm_backward(*one.values(), batch, channels, extent, group, mask)
     return dict(zip(("gradInput", "gradGammaOut", "gradBetaOut"), found, strict=True))
 
 
-def reflection(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]) -> dict[str, torch.Tensor | None]:
+def reflection(
+    tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]
+) -> dict[str, torch.Tensor | None]:
     """``aten.reflection_pad2d_backward``."""
-    return {"gradInput": aten.reflection_pad2d_backward(tensors["gradOutput"], tensors["self"], args["padding"])}
+    return {
+        "gradInput": aten.reflection_pad2d_backward(
+            tensors["gradOutput"], tensors["self"], args["padding"]
+        )
+    }
 
 
-def reflection_1d(tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]) -> dict[str, torch.Tensor | None]:
+def reflection_1d(
+    tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]
+) -> dict[str, torch.Tensor | None]:
     """``aten.reflection_pad1d_backward``."""
-    return {"gradInput": aten.reflection_pad1d_backward(tensors["gradOutput"], tensors["self"], args["padding"])}
+    return {
+        "gradInput": aten.reflection_pad1d_backward(
+            tensors["gradOutput"], tensors["self"], args["padding"]
+        )
+    }
 
 
 ADAPTERS: Mapping[str, Adapter] = {
@@ -111,8 +175,8 @@ ADAPTERS: Mapping[str, Adapter] = {
 
 
 MODES: Mapping[str, tuple[int, ...]] = {"aclnnAvgPool2dBackward": (0, 2)}
-"""The cubeMathTypes that torch_npu can ask an operator for; not named: all four of a convolution. For a pooling it forbids HFLOAT32,
-whatever its switches say."""
+"""The cubeMathTypes that torch_npu can ask an operator for; not named: all four of a convolution.
+For a pooling it forbids HFLOAT32, whatever its switches say."""
 
 
 def _long(values: list[int], count: int) -> list[int]:

@@ -1,14 +1,25 @@
 """The vendor's C ABI as far as a runner needs it: signatures, and arguments from descriptions.
 
-A signature follows from the kinds of a spec's parameters, so a new operator needs nothing here. Everything in this module is
-plain C through ctypes; which library a function comes from is no concern of it.
-"""
+A signature follows from the kinds of a spec's parameters, so a new operator needs nothing here.
+Everything in this module is plain C through ctypes; which library a function comes from is no
+concern of it."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from ctypes import POINTER, c_bool, c_char_p, c_int8, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    c_bool,
+    c_char_p,
+    c_int8,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -29,7 +40,17 @@ RUNTIME: Mapping[str, tuple[Any, list[Any]]] = {
     "aclrtMemcpy": (c_int32, [c_void_p, c_size_t, c_void_p, c_size_t, c_int32]),
     "aclCreateTensor": (
         c_void_p,
-        [POINTER(c_int64), c_uint64, c_int32, POINTER(c_int64), c_int64, c_int32, POINTER(c_int64), c_uint64, c_void_p],
+        [
+            POINTER(c_int64),
+            c_uint64,
+            c_int32,
+            POINTER(c_int64),
+            c_int64,
+            c_int32,
+            POINTER(c_int64),
+            c_uint64,
+            c_void_p,
+        ],
     ),
     "aclCreateIntArray": (c_void_p, [POINTER(c_int64), c_uint64]),
     "aclCreateBoolArray": (c_void_p, [POINTER(c_bool), c_uint64]),
@@ -53,7 +74,8 @@ SCALARS: Mapping[str, Any] = {"bool": c_bool, "int8": c_int8, "int32": c_int32, 
 
 @dataclass(frozen=True, slots=True)
 class TensorArgument:
-    """What ``aclCreateTensor`` takes, in numbers: ``dtype`` and ``format`` as the ABI spells them."""
+    """What ``aclCreateTensor`` takes, in numbers: ``dtype`` and ``format`` as the ABI spells
+    them."""
 
     shape: tuple[int, ...]
     dtype: int
@@ -71,9 +93,14 @@ def declare(functions: Mapping[str, Any], signatures: Mapping[str, tuple[Any, li
 
 
 def first_phase(function: Any, kinds: Sequence[str]) -> Any:
-    """The types of ``aclnnXGetWorkspaceSize``: one per parameter, then the workspace's size and the executor."""
+    """The types of ``aclnnXGetWorkspaceSize``: one per parameter, then the workspace's size and the
+    executor."""
     function.restype = c_int32
-    function.argtypes = [*(SCALARS.get(kind, c_void_p) for kind in kinds), POINTER(c_uint64), POINTER(c_void_p)]
+    function.argtypes = [
+        *(SCALARS.get(kind, c_void_p) for kind in kinds),
+        POINTER(c_uint64),
+        POINTER(c_void_p),
+    ]
     return function
 
 
@@ -104,18 +131,28 @@ class Arguments:
         self._made.clear()
 
     def make(self, kind: str, value: Values, address: int | None = None) -> Any:
-        """One argument by the kind of its parameter; None becomes a null pointer. RuntimeError where the ABI makes none."""
+        """One argument by the kind of its parameter; None becomes a null pointer. RuntimeError
+        where the ABI makes none."""
         if kind in SCALARS:
             return value
         if value is None:
             return None
         if isinstance(value, TensorArgument):
             strides = None if value.strides is None else integers(value.strides)
-            view = integers(value.shape), len(value.shape), value.dtype, strides, value.offset, value.format
+            view = (
+                integers(value.shape),
+                len(value.shape),
+                value.dtype,
+                strides,
+                value.offset,
+                value.format,
+            )
             return self._keep("Tensor", *view, integers(value.storage), len(value.storage), address)
         assert isinstance(value, tuple)
         if kind == "bool_array":
-            return self._keep("BoolArray", (c_bool * max(len(value), 1))(*map(bool, value)), len(value))
+            return self._keep(
+                "BoolArray", (c_bool * max(len(value), 1))(*map(bool, value)), len(value)
+            )
         return self._keep("IntArray", integers(value), len(value))
 
     def _keep(self, kind: str, *arguments: Any) -> int:
@@ -134,4 +171,6 @@ def text(pointer: bytes | None) -> str:
 def version(function: Any, package: str) -> str:
     """What ``aclsysGetVersionStr`` says of a package; empty where it knows none."""
     found = ctypes.create_string_buffer(256)
-    return text(found.value) if function is not None and function(package.encode(), found) == 0 else ""
+    return (
+        text(found.value) if function is not None and function(package.encode(), found) == 0 else ""
+    )

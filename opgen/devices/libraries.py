@@ -1,8 +1,8 @@
 """Where the vendor's shared libraries lie, and how a symbol is found in them.
 
-Operators move between libraries from release to release, so they are looked up by symbol; the names of libraries only say
-where to look. ``$OPGEN_OPAPI`` (files and folders, separated as in ``PATH``) comes before everything else.
-"""
+Operators move between libraries from release to release, so they are looked up by symbol; the names
+of libraries only say where to look. ``$OPGEN_OPAPI`` (files and folders, separated as in ``PATH``)
+comes before everything else."""
 
 from __future__ import annotations
 
@@ -17,12 +17,19 @@ from opgen.model import FileError, Problem
 RUNTIME = ("libascendcl.so", "libnnopbase.so")
 """Needed by everything; loaded first, with their symbols visible to the libraries of operators."""
 RUNTIME_ALSO = ("libacl_rt.so",)
-OPERATORS = ("libopapi_math.so", "libopapi_nn.so", "libopapi_cv.so", "libopapi_transformer.so", "libopapi.so")
+OPERATORS = (
+    "libopapi_math.so",
+    "libopapi_nn.so",
+    "libopapi_cv.so",
+    "libopapi_transformer.so",
+    "libopapi.so",
+)
 CUSTOM = "op_api/lib/libcust_opapi.so"
 
 
 class DeviceError(FileError):
-    """The device, a library or a symbol is not there; carries one line per thing and says where was looked."""
+    """The device, a library or a symbol is not there; carries one line per thing and says where was
+    looked."""
 
     def __init__(self, *lines: str, where: str = "aclnn") -> None:
         super().__init__([Problem(where, None, "", line) for line in lines])
@@ -38,7 +45,9 @@ def toolkit_folders(environment: Mapping[str, str]) -> list[Path]:
     folders = []
     opp = environment.get("ASCEND_OPP_PATH")
     if opp:
-        folders += [Path(opp).parent / f"{machine}-linux" / "lib64" for machine in ("aarch64", "x86_64")]
+        folders += [
+            Path(opp).parent / f"{machine}-linux" / "lib64" for machine in ("aarch64", "x86_64")
+        ]
     home = environment.get("ASCEND_TOOLKIT_HOME")
     if home:
         folders.append(Path(home) / "lib64")
@@ -57,16 +66,26 @@ def custom_places(environment: Mapping[str, str]) -> list[Path]:
 
 
 def runtime_places(name: str, environment: Mapping[str, str]) -> list[str]:
-    """What to try for a library of the runtime, in order; the plain name last, which the system's loader looks up."""
-    own = [path.parent if path.name == name else path for path in own_places(environment) if path.name == name or path.suffix != ".so"]
+    """What to try for a library of the runtime, in order; the plain name last, which the system's
+    loader looks up."""
+    own = [
+        path.parent if path.name == name else path
+        for path in own_places(environment)
+        if path.name == name or path.suffix != ".so"
+    ]
     return [*(str(folder / name) for folder in (*own, *toolkit_folders(environment))), name]
 
 
 def operator_places(environment: Mapping[str, str]) -> list[str]:
-    """What to try for operators, in order: existing files only, then plain names for the system's loader."""
+    """What to try for operators, in order: existing files only, then plain names for the system's
+    loader."""
     found: list[str] = []
     for path in own_places(environment):
-        found += [str(path / name) for name in ("libcust_opapi.so", *OPERATORS)] if path.is_dir() else [str(path)]
+        found += (
+            [str(path / name) for name in ("libcust_opapi.so", *OPERATORS)]
+            if path.is_dir()
+            else [str(path)]
+        )
     for place in custom_places(environment):
         found += map(str, _matching(place))
     found += [str(folder / name) for folder in toolkit_folders(environment) for name in OPERATORS]
@@ -75,7 +94,9 @@ def operator_places(environment: Mapping[str, str]) -> list[str]:
 
 def _matching(pattern: Path) -> Iterator[Path]:
     root = Path(pattern.anchor) if pattern.is_absolute() else Path()
-    return iter(sorted(root.glob(str(pattern.relative_to(root) if pattern.is_absolute() else pattern))))
+    return iter(
+        sorted(root.glob(str(pattern.relative_to(root) if pattern.is_absolute() else pattern)))
+    )
 
 
 class Libraries:
@@ -87,7 +108,10 @@ class Libraries:
         self.looked: list[str] = []
         missing = [name for name in RUNTIME if not self._runtime(name)]
         if missing:
-            raise DeviceError(f"cannot load {' and '.join(missing)}; looked at {', '.join(self.looked)}; {self._hint()}")
+            raise DeviceError(
+                f"cannot load {' and '.join(missing)}; looked at {', '.join(self.looked)};"
+                f" {self._hint()}"
+            )
         for name in RUNTIME_ALSO:
             self._runtime(name)
         self.base = tuple(self.loaded)
@@ -95,7 +119,8 @@ class Libraries:
             self._load(place, ctypes.RTLD_LOCAL)
 
     def symbol(self, name: str) -> Any:
-        """A function by its name: of the first operator library that has it, then of the runtime; None where none has."""
+        """A function by its name: of the first operator library that has it, then of the runtime;
+        None where none has."""
         for path in (*[p for p in self.loaded if p not in self.base], *self.base):
             found = getattr(self.loaded[path], name, None)
             if found is not None:
@@ -110,11 +135,14 @@ class Libraries:
             raise self.without(missing)
         return found
 
-    def operators(self, apis: Sequence[str]) -> tuple[dict[str, tuple[Any, Any]], dict[str, tuple[str, ...]]]:
-        """(operator -> the functions of its two phases, operator -> its symbols that no library has).
+    def operators(
+        self, apis: Sequence[str]
+    ) -> tuple[dict[str, tuple[Any, Any]], dict[str, tuple[str, ...]]]:
+        """(operator -> the functions of its two phases, operator -> its symbols that no library
+        has).
 
-        DeviceError where not one of them is there: then it is a path that is missing, not an operator.
-        """
+        DeviceError where not one of them is there: then it is a path that is missing, not an
+        operator."""
         there: dict[str, tuple[Any, Any]] = {}
         absent: dict[str, tuple[str, ...]] = {}
         for api in apis:
@@ -123,7 +151,11 @@ class Libraries:
             if first is not None and second is not None:
                 there[api] = (first, second)
             else:
-                absent[api] = tuple(name for name, function in zip(names, functions, strict=True) if function is None)
+                absent[api] = tuple(
+                    name
+                    for name, function in zip(names, functions, strict=True)
+                    if function is None
+                )
         if absent and not there:
             raise self.without([name for names in absent.values() for name in names])
         return there, absent
@@ -134,16 +166,23 @@ class Libraries:
         return DeviceError(f"no library has {', '.join(names)}; {where}; {self._hint()}")
 
     def _runtime(self, name: str) -> bool:
-        return any(self._load(place, ctypes.RTLD_GLOBAL) for place in runtime_places(name, self.environment))
+        return any(
+            self._load(place, ctypes.RTLD_GLOBAL)
+            for place in runtime_places(name, self.environment)
+        )
 
     def _load(self, place: str, mode: int) -> bool:
         try:
             self.loaded[place] = ctypes.CDLL(place, mode=mode)
         except OSError as error:
-            absent = "cannot open shared object file" in str(error) and str(error).startswith(f"{place}:")
+            absent = "cannot open shared object file" in str(error) and str(error).startswith(
+                f"{place}:"
+            )
             self.looked.append(place if absent else f"{place} ({error})")
             return False
         return True
 
     def _hint(self) -> str:
-        return "source the toolkit's set_env.sh, or set OPGEN_OPAPI to the libraries or their folders"
+        return (
+            "source the toolkit's set_env.sh, or set OPGEN_OPAPI to the libraries or their folders"
+        )

@@ -37,7 +37,8 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """The storage of one tensor on the device, as bytes: inputs with their data, outputs with their canaries."""
+    """The storage of one tensor on the device, as bytes: inputs with their data, outputs with their
+    canaries."""
 
     data: np.ndarray
     output: bool
@@ -45,7 +46,8 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call: arguments in prototype order. ``buffers`` by position; without any, descriptors alone are passed.
+    """One call: arguments in prototype order. ``buffers`` by position; without any, descriptors
+    alone are passed.
 
     ``data`` is false where only the first phase is to run.
     """
@@ -59,7 +61,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """The first phase is over; where it is the ``last``, nothing runs. Another message follows when all is given back."""
+    """The first phase is over; where it is the ``last``, nothing runs. Another message follows when
+    all is given back."""
 
     status: int
     error: str
@@ -68,8 +71,8 @@ class First:
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """The run is over, if there was one, and what the call held is given back. ``outputs``: position -> bytes of the storage and its
-    guard; ``changed``: inputs that were written."""
+    """The run is over, if there was one, and what the call held is given back. ``outputs``:
+    position -> bytes of the storage and its guard; ``changed``: inputs that were written."""
 
     status: int
     error: str

@@ -32,7 +32,8 @@ _TAIL = 400
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one request; a status is a number, or one of :data:`opgen.model.STATUS_WORDS`."""
+    """What came of one request; a status is a number, or one of
+    :data:`opgen.model.STATUS_WORDS`."""
 
     status: Code
     run_status: Code | None
@@ -51,7 +52,8 @@ class _Died(Exception):
 
 
 class Worker:
-    """One worker at a time. Use it as a context manager; DeviceError where the first one does not come up."""
+    """One worker at a time. Use it as a context manager; DeviceError where the first one does not
+    come up."""
 
     def __init__(self, setup: Setup, timeout: float) -> None:
         self.setup = setup
@@ -76,12 +78,17 @@ class Worker:
         mine, theirs = Pipe()
         self._pipe = mine
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
-        path = os.pathsep.join(filter(None, (str(Path(opgen.__file__).parents[1]), os.environ.get("PYTHONPATH", ""))))
+        path = os.pathsep.join(
+            filter(None, (str(Path(opgen.__file__).parents[1]), os.environ.get("PYTHONPATH", "")))
+        )
         self._process = subprocess.Popen(
             [sys.executable, "-m", "opgen.devices.worker", str(theirs.fileno())],
-            pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
+            pass_fds=(theirs.fileno(),),
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
             env={**os.environ, "PYTHONPATH": path},
-        )  # fmt: skip
+        )
         theirs.close()
         self._calls = 0
         try:
@@ -120,7 +127,8 @@ class Worker:
             self._log = None
 
     def execute(self, request: Request) -> Answer:
-        """Run one request. A worker that dies or hangs is replaced before the next one; its end is this answer."""
+        """Run one request. A worker that dies or hangs is replaced before the next one; its end is
+        this answer."""
         if self._pipe is None or self._calls >= RENEW:
             self._restart()
         assert self._pipe is not None
@@ -134,10 +142,13 @@ class Worker:
                 reply = self._receive(begin + self.timeout)
         except (_Died, OSError) as error:
             word = error.word if isinstance(error, _Died) else CRASH
-            text = f"{error} {'in the first' if first is None else 'after the first' if first.last else 'in the second'} phase"
+            phase = "after the first" if first is not None and first.last else "in the second"
+            text = f"{error} {'in the first' if first is None else phase} phase"
             self._kill()
             self.stop()
-            statuses: tuple[Code, Code | None] = (word, None) if first is None else (first.status, word)
+            statuses: tuple[Code, Code | None] = (
+                (word, None) if first is None else (first.status, word)
+            )
             return Answer(*statuses, text, time.monotonic() - begin)
         seconds = time.monotonic() - begin
         if isinstance(reply, Unusable):
@@ -149,7 +160,9 @@ class Worker:
             return Answer(first.status, None, first.error, seconds)
         if reply.status:
             self.stop()  # a device that failed once answers nothing reliably
-        return Answer(first.status, reply.status, reply.error, seconds, reply.outputs, reply.changed)
+        return Answer(
+            first.status, reply.status, reply.error, seconds, reply.outputs, reply.changed
+        )
 
     def _receive(self, until: float) -> Any:
         assert self._pipe is not None
@@ -167,7 +180,11 @@ class Worker:
             code = self._process.wait(10)
         except subprocess.TimeoutExpired:
             return "the worker process closed its pipe"
-        name = signal.Signals(-code).name if code < 0 and -code in set(signal.Signals) else f"exit status {code}"
+        name = (
+            signal.Signals(-code).name
+            if code < 0 and -code in set(signal.Signals)
+            else f"exit status {code}"
+        )
         self._log.seek(0, os.SEEK_END)
         self._log.seek(max(self._log.tell() - _TAIL, 0))
         said = " / ".join(self._log.read().decode("utf-8", "replace").split("\n")).strip(" /")
@@ -176,5 +193,7 @@ class Worker:
     def _kill(self) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
-            with suppress(subprocess.TimeoutExpired):  # then it is stuck in the driver, and nothing can be done from here
+            with suppress(
+                subprocess.TimeoutExpired
+            ):  # then it is stuck in the driver, and nothing can be done from here
                 self._process.wait(10)

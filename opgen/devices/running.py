@@ -1,4 +1,5 @@
-"""Running a bundle: cases to a device, its answers into a results file that a later run can complete."""
+"""Running a bundle: cases to a device, its answers into a results file that a later run can
+complete."""
 
 from __future__ import annotations
 
@@ -31,19 +32,27 @@ def run(
     force: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Tally:
-    """Run cases (all, unless ids are given) and write their answers; returns how often each kind of answer occurred,
-    and how many were ``kept`` of an earlier run, or ``dropped`` where ``resume`` would have kept what a killed one left.
+    """Run cases (all, unless ids are given) and write their answers; returns how often each kind of
+    answer occurred, and how many were ``kept`` of an earlier run, or ``dropped`` where ``resume``
+    would have kept what a killed one left.
 
-    ``resume``: what ``path`` already answers is kept and not run again; BundleError where another device answered.
-    Stopped while the backend runs, by an interruption or by a fault, it writes what there is and passes on what stopped it.
-    """  # fmt: skip
+    ``resume``: what ``path`` already answers is kept and not run again; BundleError where another
+    device answered. Stopped while the backend runs, by an interruption or by a fault, it writes
+    what there is and passes on what stopped it."""
     wanted = list(bundle.ids) if cases is None else list(cases)
     tell = progress or (lambda done: None)
     with _Counting(Path(path), bundle, force, resume) as results:
         left = [name for name in wanted if name not in results]
         tell(len(wanted) - len(left))
         with _gently():
-            backend(bundle, results, cases=left, device=device, timeout=timeout, progress=lambda name: tell(1))
+            backend(
+                bundle,
+                results,
+                cases=left,
+                device=device,
+                timeout=timeout,
+                progress=lambda name: tell(1),
+            )
     return results.tally
 
 
@@ -52,12 +61,23 @@ class _Counting(Results):
 
     def __init__(self, path: Path, bundle: Bundle, force: bool, resume: bool) -> None:
         super().__init__(path, bundle, {}, force, resume)
-        self.tally: Tally = Counter({kind: count for kind, count in (("kept", len(self)), ("dropped", self.dropped)) if count})
+        self.tally: Tally = Counter(
+            {
+                kind: count
+                for kind, count in (("kept", len(self)), ("dropped", self.dropped))
+                if count
+            }
+        )
 
     def add(
-        self, case: str, status: Code | None, outputs: Mapping[str, Array] | None = None, run_status: Code | None = None,
-        time: float | None = None, error: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        case: str,
+        status: Code | None,
+        outputs: Mapping[str, Array] | None = None,
+        run_status: Code | None = None,
+        time: float | None = None,
+        error: str = "",
+    ) -> None:
         self._refuse_another()
         super().add(case, status, outputs, run_status, time, error)
         self.tally[_kind(status, run_status)] += 1
@@ -67,13 +87,16 @@ class _Counting(Results):
         super().close()
 
     def _refuse_another(self) -> None:
-        """BundleError where the answers that are gone on from are those of another device: nobody could tell them apart."""
+        """BundleError where the answers that are gone on from are those of another device: nobody
+        could tell them apart."""
         earlier = {key: self.earlier[key] for key in ("backend", "device") if key in self.earlier}
         now = {key: self.header.get(key) for key in earlier}
         if now != earlier:
             self._let_go()
             one, other = (" ".join(map(str, names.values())) for names in (earlier, now))
-            raise BundleError(f"{self.path}: results of {one}: cannot be resumed with {other}; write another file")
+            raise BundleError(
+                f"{self.path}: results of {one}: cannot be resumed with {other}; write another file"
+            )
 
 
 def _kind(status: Any, run_status: Any) -> str:

@@ -1,9 +1,10 @@
-"""torch as a device: the gradients that it computes on a CPU, a CUDA device or an NPU. Valid calls only.
+"""torch as a device: the gradients that it computes on a CPU, a CUDA device or an NPU. Valid calls
+only.
 
-On a CPU or a CUDA device the inputs are rounded to the compute dtype first and everything is computed in FLOAT (DOUBLE for DOUBLE),
-with TF32 and sums of reduced precision switched off: TF32 keeps 10 bits of a value and HFLOAT32 11, so the device's own switch
-would break the bound. On an NPU the tensors go as they are, and its switches stand for the cube mode.
-"""
+On a CPU or a CUDA device the inputs are rounded to the compute dtype first and everything is
+computed in FLOAT (DOUBLE for DOUBLE), with TF32 and sums of reduced precision switched off: TF32
+keeps 10 bits of a value and HFLOAT32 11, so the device's own switch would break the bound. On an
+NPU the tensors go as they are, and its switches stand for the cube mode."""
 
 from __future__ import annotations
 
@@ -29,13 +30,24 @@ from opgen.numerics.formats import DTYPES, FORMATS
 from opgen.numerics.rounding import in_compute, stored
 from opgen.spec.book import book
 
-_WIDE, _NATIVE = ({dtype: getattr(torch, name) for dtype, name in names.items()} for names in (WIDE, NATIVE))
+_WIDE, _NATIVE = (
+    {dtype: getattr(torch, name) for dtype, name in names.items()} for names in (WIDE, NATIVE)
+)
 _CUBE = {0: (False, False), 1: (True, True), 2: (False, True), 3: (True, False)}
 """cubeMathType -> (allow_hf32, FLOAT to FLOAT16)."""
 
 
-def run(bundle: Bundle, results: Results, *, cases: Sequence[str], device: str, timeout: float, progress: Callable[[str], None]) -> None:
-    """Run ``cases`` on a device of torch (``cpu``, ``cuda``, ``npu:0``); NoDevice where torch does not have it.
+def run(
+    bundle: Bundle,
+    results: Results,
+    *,
+    cases: Sequence[str],
+    device: str,
+    timeout: float,
+    progress: Callable[[str], None],
+) -> None:
+    """Run ``cases`` on a device of torch (``cpu``, ``cuda``, ``npu:0``); NoDevice where torch does
+    not have it.
 
     ``timeout`` is not kept: torch cannot be interrupted.
     """
@@ -58,12 +70,17 @@ class TorchDevice:
             torch.empty(1, device=self.device)
         except Exception as error:  # noqa: BLE001  torch refuses devices in many ways
             reason = (str(error) or type(error).__name__).splitlines()[0]
-            raise NoDevice(f"--device {name}", f"torch {torch.__version__} has no such device: {reason}") from None
+            raise NoDevice(
+                f"--device {name}", f"torch {torch.__version__} has no such device: {reason}"
+            ) from None
         self.npu = self.device.type == "npu"
         self.header: Mapping[str, Any] = {
-            "backend": "torch", "device": name, "torch": str(torch.__version__), "name": _name(self.device),
+            "backend": "torch",
+            "device": name,
+            "torch": str(torch.__version__),
+            "name": _name(self.device),
             "host": platform.platform(),
-        }  # fmt: skip
+        }
         _exact_floats()
 
     def skips(self, case: CaseView) -> str:
@@ -83,7 +100,8 @@ class TorchDevice:
         return None if value is None else int(value)
 
     def answer(self, case: CaseView) -> dict[str, Any]:
-        """What is to be recorded of a case: status, outputs, status of the run, seconds, and what the device said instead."""
+        """What is to be recorded of a case: status, outputs, status of the run, seconds, and what
+        the device said instead."""
         if why := self.skips(case):
             return {"status": NOT_RUN, "error": why}
         begun = perf_counter()
@@ -112,14 +130,17 @@ class TorchDevice:
                         outputs[name] = self._stored(value, args[name])
         return outputs
 
-    def _call(self, case: CaseView, tensors: Any, args: Any, wanted: frozenset[str]) -> Mapping[str, torch.Tensor | None]:
+    def _call(
+        self, case: CaseView, tensors: Any, args: Any, wanted: frozenset[str]
+    ) -> Mapping[str, torch.Tensor | None]:
         cube = self._cube(case)
         if self.npu and cube is not None:
             _set_cube(*_CUBE[cube])
         return ADAPTERS[case.op](tensors, args, wanted)
 
     def _tensor(self, case: CaseView, name: str, plainly: bool) -> torch.Tensor | None:
-        """An input with the strides of the call, in what the device computes in; ``plainly`` leaves out the rounding."""
+        """An input with the strides of the call, in what the device computes in; ``plainly`` leaves
+        out the rounding."""
         desc = case.args[name]
         if not isinstance(desc, TensorDesc):
             return None
@@ -127,7 +148,9 @@ class TorchDevice:
         if self.npu:
             flat = _from_numpy(storage, desc.dtype).to(self.device)
         else:
-            flat = torch.from_numpy(_wide(storage, desc.dtype, "" if plainly else case.compute)).to(self.device)
+            flat = torch.from_numpy(_wide(storage, desc.dtype, "" if plainly else case.compute)).to(
+                self.device
+            )
         if desc.plain:
             return flat.reshape(desc.shape)
         if 0 in desc.shape:
@@ -152,7 +175,9 @@ def _wide(storage: Array, dtype: str, compute: str) -> Array:
     """Stored values rounded once to the compute dtype, as FLOAT; DOUBLE and complex as they are."""
     if dtype in _WIDE:
         return storage
-    return (in_compute(storage.astype(np.float64), dtype, compute) if compute in FORMATS else storage).astype(np.float32)
+    return (
+        in_compute(storage.astype(np.float64), dtype, compute) if compute in FORMATS else storage
+    ).astype(np.float32)
 
 
 def _from_numpy(storage: Array, dtype: str) -> torch.Tensor:
@@ -186,7 +211,9 @@ def _set_cube(hf32: bool, half: bool) -> None:
     npu.config.allow_internal_format = False
     npu.conv.allow_hf32 = hf32
     npu.aclnn.allow_hf32 = hf32
-    npu.set_option({"ACL_PRECISION_MODE": "allow_fp32_to_fp16" if half else "must_keep_origin_dtype"})
+    npu.set_option(
+        {"ACL_PRECISION_MODE": "allow_fp32_to_fp16" if half else "must_keep_origin_dtype"}
+    )
 
 
 def _name(device: torch.device) -> str:

@@ -1,8 +1,7 @@
 """The process that talks to the device: one call at a time, until its end of the pipe is closed.
 
-The host side of an operator may crash, hang or leave the device unusable, so all of it happens here, and nothing in this
-process is worth keeping. It needs numpy and ctypes only.
-"""
+The host side of an operator may crash, hang or leave the device unusable, so all of it happens
+here, and nothing in this process is worth keeping. It needs numpy and ctypes only."""
 
 from __future__ import annotations
 
@@ -30,7 +29,8 @@ class RuntimeFault(Exception):
 
 
 class Device:
-    """The device and the functions of its libraries. Raises DeviceError where one of them is not there."""
+    """The device and the functions of its libraries. Raises DeviceError where one of them is not
+    there."""
 
     def __init__(self, setup: Setup) -> None:
         self.libraries = Libraries()
@@ -39,7 +39,9 @@ class Device:
         abi.declare(self.functions, {**abi.RUNTIME, **abi.OPTIONAL})
         found, self.absent = self.libraries.operators(list(setup.apis))
         self.kinds = setup.apis
-        self.first = {api: abi.first_phase(first, setup.apis[api]) for api, (first, _) in found.items()}
+        self.first = {
+            api: abi.first_phase(first, setup.apis[api]) for api, (first, _) in found.items()
+        }
         self.second = {api: abi.second_phase(second) for api, (_, second) in found.items()}
         self._open(setup.index)
 
@@ -55,16 +57,23 @@ class Device:
         for name, arguments in (("aclrtSetDevice", (index,)), ("aclnnInit", (None,))):
             status = self.functions[name](*arguments) if self.functions[name] is not None else 0
             if status:
-                raise DeviceError(f"npu:{index}: {name} returned {status}: {self.error() or 'no text'}")
+                raise DeviceError(
+                    f"npu:{index}: {name} returned {status}: {self.error() or 'no text'}"
+                )
         self.stream = c_void_p()
         status = self.functions["aclrtCreateStream"](byref(self.stream))
         if status:
-            raise DeviceError(f"npu:{index}: aclrtCreateStream returned {status}: {self.error() or 'no text'}")
+            raise DeviceError(
+                f"npu:{index}: aclrtCreateStream returned {status}: {self.error() or 'no text'}"
+            )
 
     def facts(self) -> dict[str, str]:
         """SoC, versions and the libraries in use."""
         soc = self.functions["aclrtGetSocName"]
-        versions = {package: abi.version(self.functions["aclsysGetVersionStr"], package) for package in PACKAGES}
+        versions = {
+            package: abi.version(self.functions["aclsysGetVersionStr"], package)
+            for package in PACKAGES
+        }
         return {
             "soc": abi.text(soc()) if soc is not None else "",
             "versions": ", ".join(f"{name} {text}" for name, text in versions.items() if text),
@@ -93,35 +102,53 @@ class Memory:
     def __enter__(self) -> Memory:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         for pointer in self._pointers:
             self.device.functions["aclrtFree"](pointer)
 
     def hold(self, data: np.ndarray) -> c_void_p:
         """The bytes of an array on the device; at least one byte is allocated."""
         pointer = c_void_p()
-        self.device.runtime("aclrtMalloc", byref(pointer), max(data.nbytes, 1), abi.ACL_MEM_MALLOC_HUGE_FIRST)
+        self.device.runtime(
+            "aclrtMalloc", byref(pointer), max(data.nbytes, 1), abi.ACL_MEM_MALLOC_HUGE_FIRST
+        )
         self._pointers.append(pointer)
         if data.nbytes:
-            self.device.runtime("aclrtMemcpy", pointer, data.nbytes, data.ctypes.data, data.nbytes, abi.ACL_MEMCPY_HOST_TO_DEVICE)
+            self.device.runtime(
+                "aclrtMemcpy",
+                pointer,
+                data.nbytes,
+                data.ctypes.data,
+                data.nbytes,
+                abi.ACL_MEMCPY_HOST_TO_DEVICE,
+            )
         return pointer
 
     def fetch(self, pointer: c_void_p, size: int) -> np.ndarray:
         """(size,) uint8 from the device."""
         data = np.empty(size, dtype=np.uint8)
         if size:
-            self.device.runtime("aclrtMemcpy", data.ctypes.data, size, pointer, size, abi.ACL_MEMCPY_DEVICE_TO_HOST)
+            self.device.runtime(
+                "aclrtMemcpy", data.ctypes.data, size, pointer, size, abi.ACL_MEMCPY_DEVICE_TO_HOST
+            )
         return data
 
 
 def execute(device: Device, request: Request, tell: Connection) -> Second:
-    """Both phases of one call, or the first alone, whose end is told at once. Memory that the call has spoilt may show only when it is
-    given back: the end is the end of that."""
+    """Both phases of one call, or the first alone, whose end is told at once. Memory that the call
+    has spoilt may show only when it is given back: the end is the end of that."""
     with Memory(device) as memory, abi.Arguments(device.functions) as arguments:
         held = {at: memory.hold(buffer.data) for at, buffer in request.buffers.items()}
         values = [
             arguments.make(kind, value, held[at].value if at in held else None)
-            for at, (kind, value) in enumerate(zip(device.kinds[request.api], request.arguments, strict=True))
+            for at, (kind, value) in enumerate(
+                zip(device.kinds[request.api], request.arguments, strict=True)
+            )
         ]
         size, executor = c_uint64(), c_void_p()
         status = device.first[request.api](*values, byref(size), byref(executor))
@@ -138,9 +165,17 @@ def execute(device: Device, request: Request, tell: Connection) -> Second:
             what = f"aclrtSynchronizeStream returned {status}"
         if status:
             return Second(status, ": ".join(filter(None, (what, device.error()))))
-        back = {at: memory.fetch(held[at], buffer.data.nbytes) for at, buffer in request.buffers.items()}
-        changed = tuple(at for at, buffer in request.buffers.items() if not buffer.output and not np.array_equal(back[at], buffer.data))
-        return Second(0, "", {at: data for at, data in back.items() if request.buffers[at].output}, changed)
+        back = {
+            at: memory.fetch(held[at], buffer.data.nbytes) for at, buffer in request.buffers.items()
+        }
+        changed = tuple(
+            at
+            for at, buffer in request.buffers.items()
+            if not buffer.output and not np.array_equal(back[at], buffer.data)
+        )
+        return Second(
+            0, "", {at: data for at, data in back.items() if request.buffers[at].output}, changed
+        )
 
 
 def serve(connection: Connection) -> None:

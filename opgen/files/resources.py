@@ -28,6 +28,14 @@ def cases_folder() -> Path:
 
 
 def unlike(folder: Path, root: Path) -> list[Path]:
-    """The files that lie in another checkout, whose root is given, under the names of those of a folder here, and are not the same."""
-    pairs = [(file, root / folder.name / file.relative_to(folder)) for file in sorted(folder.rglob("*.yaml"))]
-    return [other for file, other in pairs if other.is_file() and other.read_bytes() != file.read_bytes()]
+    """The files that lie in another checkout, whose root is given, under the names of those of a
+    folder here, and are not the same."""
+    pairs = [
+        (file, root / folder.name / file.relative_to(folder))
+        for file in sorted(folder.rglob("*.yaml"))
+    ]
+    return [
+        other
+        for file, other in pairs
+        if other.is_file() and other.read_bytes() != file.read_bytes()
+    ]

@@ -1,4 +1,5 @@
-"""Text files that people and other programs give: read whole, with one message where that cannot be."""
+"""Text files that people and other programs give: read whole, with one message where that cannot
+be."""
 
 from __future__ import annotations
 
@@ -7,20 +8,34 @@ from pathlib import Path
 from opgen.model import FileError, Problem, size
 
 MOST = 1 << 28
-"""Bytes of a text that is read. An endless file, a device say, is noticed here, before it takes all memory."""
+"""Bytes of a text that is read. An endless file, a device say, is noticed here, before it takes all
+memory."""
 
 
 def read_text(path: str | Path, shown: str | None = None, most: int = MOST) -> str:
-    """The text of a file in UTF-8; raises FileError where it cannot be opened, is none, or has more than
-    ``most`` bytes. ``shown`` is what messages call the file."""
+    """The text of a file in UTF-8; raises FileError where it cannot be opened, is none, or has more
+    than ``most`` bytes. ``shown`` is what messages call the file."""
     file = shown or str(path)
     try:
         with open(path, "rb") as stream:
             content = stream.read(most + 1)
         if len(content) > most:
-            raise FileError([Problem(file, None, "", f"cannot be read: has more than {size(most)}")])
+            raise FileError(
+                [Problem(file, None, "", f"cannot be read: has more than {size(most)}")]
+            )
         return content.decode()
     except UnicodeDecodeError as error:
-        raise FileError([Problem(file, None, "", f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}")]) from None
+        raise FileError(
+            [
+                Problem(
+                    file,
+                    None,
+                    "",
+                    f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}",
+                )
+            ]
+        ) from None
     except OSError as error:
-        raise FileError([Problem(file, None, "", f"cannot be read: {error.strerror or error}")]) from None
+        raise FileError(
+            [Problem(file, None, "", f"cannot be read: {error.strerror or error}")]
+        ) from None

@@ -1,8 +1,9 @@
-"""Reading YAML that a person wrote: every value knows its line, and nothing is taken for something else.
+"""Reading YAML that a person wrote: every value knows its line, and nothing is taken for something
+else.
 
-PyYAML accepts duplicate keys, turns ``no`` into ``False``, ``1:30`` into 90 and ``010`` into 8. Here each of these is
-a problem with a line and a remedy. All problems of a file are collected and reported at once.
-"""
+PyYAML accepts duplicate keys, turns ``no`` into ``False``, ``1:30`` into 90 and ``010`` into 8.
+Here each of these is a problem with a line and a remedy. All problems of a file are collected and
+reported at once."""
 
 from __future__ import annotations
 
@@ -36,18 +37,20 @@ _PLAIN_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)\Z")
 _PLAIN_FLOAT = re.compile(r"[-+]?[0-9]+\.[0-9]*([eE][-+]?[0-9]+)?\Z|[-+]?[0-9]+[eE][-+]?[0-9]+\Z")
 _PLAIN_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _LAX = re.compile(r"[\t?\x85\u2028\u2029\ufeff]|!(?!=)|[|>][-+0-9]*#")
-"""Where libyaml and PyYAML may differ: a tab between tokens, ``[a?]``, what ends a line, tags, ``|#``. Rules have ``!=``."""
+"""Where libyaml and PyYAML may differ: a tab between tokens, ``[a?]``, what ends a line, tags,
+``|#``. Rules have ``!=``."""
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None}
 
 
 class Document:
     """One YAML file as plain data, the line of every value, and the problems found so far.
 
-    ``data`` holds dicts, lists, str, int, float, bool and None. A location is the path of keys from the top. ``digest`` is
-    the SHA-256 of the text, and so of the file that it was read from.
-    """
+    ``data`` holds dicts, lists, str, int, float, bool and None. A location is the path of keys from
+    the top. ``digest`` is the SHA-256 of the text, and so of the file that it was read from."""
 
-    def __init__(self, file: str, data: Any, lines: dict[Location, int], problems: list[Problem], digest: str) -> None:
+    def __init__(
+        self, file: str, data: Any, lines: dict[Location, int], problems: list[Problem], digest: str
+    ) -> None:
         self.file = file
         self.data = data
         self.lines = lines
@@ -66,18 +69,28 @@ class Document:
         self.problems.append(Problem(self.file, self.line(where), label, text))
 
     def raise_problems(self) -> None:
-        """Raise :class:`FileError` with every problem noted, in the order of lines; do nothing where there is none."""
+        """Raise :class:`FileError` with every problem noted, in the order of lines; do nothing
+        where there is none."""
         if self.problems:
-            raise FileError(sorted(set(self.problems), key=lambda p: (p.file, p.line or 0, p.where, p.text)))
+            raise FileError(
+                sorted(set(self.problems), key=lambda p: (p.file, p.line or 0, p.where, p.text))
+            )
 
-    # one field: what is something else than expected is noted, and reading goes on -------------------------------------
+    # one field: what is something else than expected is noted, and reading goes on ----------------
     def known(self, where: Location, value: Iterable[Any], words: Iterable[Any], what: str) -> None:
         """Note every key of a mapping, or item of a list, that is not one of ``words``."""
         words = tuple(words)
         for i, word in enumerate(value):
             if word not in words:
-                text = f"no such {what}{did_you_mean(word, words)}; known are {', '.join(map(str, words))}"
-                self.problem((*where, word if isinstance(value, dict) else i), text, ".".join(map(str, (*where, word))))
+                text = (
+                    f"no such {what}{did_you_mean(word, words)}; known are"
+                    f" {', '.join(map(str, words))}"
+                )
+                self.problem(
+                    (*where, word if isinstance(value, dict) else i),
+                    text,
+                    ".".join(map(str, (*where, word))),
+                )
 
     def need(self, where: Location, value: Any, kind: type[T], what: str) -> T | None:
         """``value`` where it is of that kind; else note it and give ``None``."""
@@ -86,8 +99,15 @@ class Document:
         self.problem(where, f"expects {what}, not {value!r}")
         return None
 
-    def mapping(self, where: Location, value: Any, what: str = "a mapping", keys: Iterable[Any] | None = None) -> dict[Any, Any]:
-        """``value`` where it is a mapping, with some of ``keys`` if these are given; else an empty one. ``None`` is an absent key."""
+    def mapping(
+        self,
+        where: Location,
+        value: Any,
+        what: str = "a mapping",
+        keys: Iterable[Any] | None = None,
+    ) -> dict[Any, Any]:
+        """``value`` where it is a mapping, with some of ``keys`` if these are given; else an empty
+        one. ``None`` is an absent key."""
         found: dict[Any, Any] = {} if value is None else self.need(where, value, dict, what) or {}
         if keys is not None:
             self.known(where, found, keys, "key")
@@ -106,7 +126,8 @@ class Document:
 
 
 def did_you_mean(word: object, known: Any) -> str:
-    """`` (did you mean 'padH'?)`` where one of ``known`` is close, whatever its case, else an empty string.
+    """`` (did you mean 'padH'?)`` where one of ``known`` is close, whatever its case, else an empty
+    string.
 
     >>> did_you_mean("float32", ["FLOAT16", "FLOAT"])
     " (did you mean 'FLOAT'?)"
@@ -117,30 +138,43 @@ def did_you_mean(word: object, known: Any) -> str:
 
 
 def read(path: Path, shown: str | None = None, days: bool = False) -> Document:
-    """Read one YAML file, ``days`` as :func:`parse` does; raises :class:`FileError` where it is no YAML at all or cannot be opened."""
+    """Read one YAML file, ``days`` as :func:`parse` does; raises :class:`FileError` where it is no
+    YAML at all or cannot be opened."""
     return parse(read_text(path, shown, MAX_BYTES), shown or str(path), days)
 
 
 def parse(text: str, file: str = "<text>", days: bool = False) -> Document:
-    """Parse YAML text; ``days``: a plain 2027-01-31 is a text. Raises :class:`FileError` where it is not well formed."""
+    """Parse YAML text; ``days``: a plain 2027-01-31 is a text. Raises :class:`FileError` where it
+    is not well formed."""
     try:
         root = _compose(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise FileError([Problem(file, line, "", f"not YAML: {error.problem or error.context}")]) from None
+        raise FileError(
+            [Problem(file, line, "", f"not YAML: {error.problem or error.context}")]
+        ) from None
     except (yaml.YAMLError, ValueError) as error:
-        raise FileError([Problem(file, None, "", f"not YAML: {str(error).splitlines()[0]}")]) from None
+        raise FileError(
+            [Problem(file, None, "", f"not YAML: {str(error).splitlines()[0]}")]
+        ) from None
     except RecursionError:
         raise FileError([Problem(file, None, "", "nested too deeply")]) from None
     reader = _Reader(file, days)
     data = reader.value(root, ()) if root is not None else None
-    return Document(file, data, reader.lines, reader.problems, sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
+    return Document(
+        file,
+        data,
+        reader.lines,
+        reader.problems,
+        sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+    )
 
 
 if yaml.__with_libyaml__:
 
     class _Quick(Composer, yaml.CSafeLoader):
-        """libyaml's parser below PyYAML's composer, which stops at Python's own limit of nesting and not in a crash."""
+        """libyaml's parser below PyYAML's composer, which stops at Python's own limit of nesting
+        and not in a crash."""
 
         def __init__(self, stream: str) -> None:
             yaml.CSafeLoader.__init__(self, stream)
@@ -148,7 +182,8 @@ if yaml.__with_libyaml__:
 
 
 def _compose(text: str) -> yaml.Node | None:
-    """The nodes of a text, four times as fast where libyaml is there. PyYAML tells what is wrong, and reads what libyaml is lax with."""
+    """The nodes of a text, four times as fast where libyaml is there. PyYAML tells what is wrong,
+    and reads what libyaml is lax with."""
     if yaml.__with_libyaml__ and not _LAX.search(text):
         try:
             return yaml.compose(text, Loader=_Quick)
@@ -166,15 +201,25 @@ class _Reader:
         self.count = 0
 
     def problem(self, node: yaml.Node, where: Location, text: str) -> None:
-        self.problems.append(Problem(self.file, node.start_mark.line + 1, ".".join(map(str, where)), text))
+        self.problems.append(
+            Problem(self.file, node.start_mark.line + 1, ".".join(map(str, where)), text)
+        )
 
     def value(self, node: yaml.Node, where: Location) -> Any:
         self.count += 1
         if self.count > MAX_VALUES or len(where) > MAX_LEVELS:
-            self.problem(node, where[:3], f"more than {MAX_VALUES} values or {MAX_LEVELS} levels: aliases that repeat each other?")
+            self.problem(
+                node,
+                where[:3],
+                f"more than {MAX_VALUES} values or {MAX_LEVELS} levels: aliases that repeat each"
+                " other?",
+            )
             raise FileError(self.problems)
         self.lines[where] = node.start_mark.line + 1
-        if isinstance(node, yaml.CollectionNode) and node.tag not in ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):
+        if isinstance(node, yaml.CollectionNode) and node.tag not in (
+            "tag:yaml.org,2002:map",
+            "tag:yaml.org,2002:seq",
+        ):
             self.problem(node, where, f"the tag {node.tag} means nothing here; leave it out")
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, where)
@@ -192,7 +237,11 @@ class _Reader:
             plain_null = not key_node.style and key_node.value == "null"
             key = "null" if plain_null else self.scalar(key_node, where)
             if not isinstance(key, (str, int)) or isinstance(key, bool):
-                self.problem(key_node, where, f"the key '{key_node.value}' must be a word or a number; quote it")
+                self.problem(
+                    key_node,
+                    where,
+                    f"the key '{key_node.value}' must be a word or a number; quote it",
+                )
                 continue
             if key in result:
                 self.problem(key_node, (*where, key), "the key stands twice; keep one")
@@ -214,12 +263,18 @@ class _Reader:
             return None
         if _PLAIN_INT.match(text) and taken == "int":
             if len(text) > MAX_DIGITS:
-                self.problem(node, where, f"a whole number of {len(text)} digits; at most {MAX_DIGITS}")
+                self.problem(
+                    node, where, f"a whole number of {len(text)} digits; at most {MAX_DIGITS}"
+                )
                 return 0
             return int(text)
         if _PLAIN_FLOAT.match(text):
             return float(text)
         if node.tag == "tag:yaml.org,2002:str" or (self.days and _PLAIN_DAY.match(text)):
             return text
-        self.problem(node, where, f"YAML 1.1 reads '{text}' as {taken}; quote it, or write true, false or a plain number")
+        self.problem(
+            node,
+            where,
+            f"YAML 1.1 reads '{text}' as {taken}; quote it, or write true, false or a plain number",
+        )
         return text

@@ -1,7 +1,8 @@
-"""Batches on a dask.distributed cluster: machines that share nothing but a network and this package.
+"""Batches on a dask.distributed cluster: machines that share nothing but a network and this
+package.
 
-Workers compute; this process writes. A batch that a lost worker held is computed again elsewhere, to the same bytes.
-"""
+Workers compute; this process writes. A batch that a lost worker held is computed again elsewhere,
+to the same bytes."""
 
 from __future__ import annotations
 
@@ -18,26 +19,57 @@ _AHEAD = 4
 
 
 def computed(
-    work: Callable[[list[Batch]], list[Any]], cut: Callable[[int], Iterable[list[Batch]]], address: str
+    work: Callable[[list[Batch]], list[Any]],
+    cut: Callable[[int], Iterable[list[Batch]]],
+    address: str,
 ) -> Iterator[tuple[list[Batch], list[Any]]]:
-    """Chunks and their arrays, in the order in which they are done. ``work`` is what a worker does with a chunk, ``cut`` gives the
-    chunks for a number of workers.
+    """Chunks and their arrays, in the order in which they are done. ``work`` is what a worker does
+    with a chunk, ``cut`` gives the chunks for a number of workers.
 
-    Raises FileError where dask is not installed, nobody answers at ``address``, or the cluster has no worker or keeps losing them.
-    """
+    Raises FileError where dask is not installed, nobody answers at ``address``, or the cluster has
+    no worker or keeps losing them."""
     try:
         from distributed import Client, KilledWorker, as_completed
         from distributed.comm import resolve_address
     except ImportError:
-        raise FileError([Problem("--dask", None, address, "needs dask.distributed: pip install 'opgen[distributed]'")]) from None
+        raise FileError(
+            [
+                Problem(
+                    "--dask",
+                    None,
+                    address,
+                    "needs dask.distributed: pip install 'opgen[distributed]'",
+                )
+            ]
+        ) from None
     try:
         client = Client(resolve_address(address), timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise FileError([Problem("--dask", None, address, f"no scheduler answers: {error or type(error).__name__}")]) from None
+        raise FileError(
+            [
+                Problem(
+                    "--dask",
+                    None,
+                    address,
+                    f"no scheduler answers: {error or type(error).__name__}",
+                )
+            ]
+        ) from None
     with client:
-        threads = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
+        threads = sum(
+            worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()
+        )
         if not threads:
-            raise FileError([Problem("--dask", None, address, "the cluster has no worker; start one with 'dask worker ADDRESS'")])
+            raise FileError(
+                [
+                    Problem(
+                        "--dask",
+                        None,
+                        address,
+                        "the cluster has no worker; start one with 'dask worker ADDRESS'",
+                    )
+                ]
+            )
         waiting = iter(cut(threads))
         under_way: dict[str, list[Batch]] = {}
 
@@ -49,12 +81,22 @@ def computed(
             under_way[future.key] = chunk
             return future
 
-        done = as_completed([future for future in (submit() for _ in range(_AHEAD * threads)) if future is not None], loop=client.loop)
+        done = as_completed(
+            [
+                future
+                for future in (submit() for _ in range(_AHEAD * threads))
+                if future is not None
+            ],
+            loop=client.loop,
+        )
         for future in done:
             try:
                 arrays = future.result()
             except KilledWorker:
-                text = "one worker after the other died of the same piece of work; give them more memory, or split the suite with --shard"
+                text = (
+                    "one worker after the other died of the same piece of work; give them more"
+                    " memory, or split the suite with --shard"
+                )
                 raise FileError([Problem("--dask", None, address, text)]) from None
             yield under_way.pop(future.key), arrays
             following = submit()

@@ -1,7 +1,7 @@
 """Batches -> arrays: inputs, goldens and bounds of many small batches at a time.
 
-What is done element by element (drawing, rounding, bounding) is done once for all batches that ask for the same; only the
-kernels run batch by batch. No bit depends on which batches come together.
+What is done element by element (drawing, rounding, bounding) is done once for all batches that ask
+for the same; only the kernels run batch by batch. No bit depends on which batches come together.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from opgen.suite.batch import Batch
 
 
 class _Output(NamedTuple):
-    """An output of a batch whose bound is to be found. ``free``: where an Inf comes in, anything goes."""
+    """An output of a batch whose bound is to be found. ``free``: where an Inf comes in, anything
+    goes."""
 
     arrays: Arrays
     name: str
@@ -42,18 +43,22 @@ class _Output(NamedTuple):
 _Tensors: TypeAlias = Mapping[str, "Array | None"]
 _Outputs: TypeAlias = Mapping[str, Array]
 _Groups: TypeAlias = dict[tuple[Any, ...], list[_Output]]
-"""Outputs that are bounded together, by dtype, by the dtype that they are rounded to before that, and by what tells them apart."""
+"""Outputs that are bounded together, by dtype, by the dtype that they are rounded to before that,
+and by what tells them apart."""
 
 
 def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
-    """The arrays of each batch, some large ones or many small ones; scratch memory is that of all together."""
+    """The arrays of each batch, some large ones or many small ones; scratch memory is that of all
+    together."""
     groups: _Groups = {}
     with np.errstate(all="ignore"):
         depths = [kernels.depths(batch) for batch in batches]
         deepest = [max(depth.values(), default=1) for depth in depths]
         found = fill(batches, deepest, seed)
         parts = {op: Parts.of(op) for op in {batch.op for batch in batches}}
-        order = sorted(range(len(batches)), key=lambda i: batches[i].op)  # a processor, too, is quicker at the same again
+        order = sorted(
+            range(len(batches)), key=lambda i: batches[i].op
+        )  # a processor, too, is quicker at the same again
         for i in order:
             _add_outputs(groups, found[i], parts[batches[i].op], depths[i], deepest[i])
         arrays = [inputs.arrays for inputs in found]
@@ -64,43 +69,86 @@ def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
     return arrays
 
 
-def _add_outputs(groups: _Groups, inputs: Inputs, parts: Parts, depths: Mapping[str, int], deepest: int) -> None:
-    """Goldens and sums of absolute terms; most from inputs as they are computed with, some as they are read."""
+def _add_outputs(
+    groups: _Groups, inputs: Inputs, parts: Parts, depths: Mapping[str, int], deepest: int
+) -> None:
+    """Goldens and sums of absolute terms; most from inputs as they are computed with, some as they
+    are read."""
     batch, seen, exact = inputs.batch, inputs.seen, inputs.batch.exact
     together, apart = batch.wanted, tuple[str, ...]()
     if exact and (inputs.rounded or not inputs.on_grid):
-        together, apart = tuple([out for out in together if out not in exact]), tuple([out for out in together if out in exact])
+        together, apart = (
+            tuple([out for out in together if out not in exact]),
+            tuple([out for out in together if out in exact]),
+        )
     gain = parts.gain(seen) if parts.gain else 1.0
-    for outputs, tensors, otherwise in ((together, seen, inputs.rounded if batch.optional else {}), (apart, inputs.values, {})):
+    for outputs, tensors, otherwise in (
+        (together, seen, inputs.rounded if batch.optional else {}),
+        (apart, inputs.values, {}),
+    ):
         if not outputs:
             continue
         goldens, magnitudes = _evaluate(inputs, parts, tensors, outputs, deepest)
-        shares = _shares(inputs, parts, tensors, otherwise, magnitudes, outputs, deepest) if inputs.subnormal or otherwise else {}
+        shares = (
+            _shares(inputs, parts, tensors, otherwise, magnitudes, outputs, deepest)
+            if inputs.subnormal or otherwise
+            else {}
+        )
         for out in outputs:
-            dtype, golden, moved, quantum = batch.tensors[out].dtype, goldens[out], shares.get(out), _quantum(inputs, parts, out)
+            dtype, golden, moved, quantum = (
+                batch.tensors[out].dtype,
+                goldens[out],
+                shares.get(out),
+                _quantum(inputs, parts, out),
+            )
             rounded_to = None if out in exact else kept_in(batch.compute, dtype)
-            key = dtype, rounded_to, moved is None, quantum is None, id(golden) if golden.size > SMALL else 0
-            output = _Output(inputs.arrays, out, golden, magnitudes[out], moved, depths[out], quantum, gain, out in parts.differences)
+            key = (
+                dtype,
+                rounded_to,
+                moved is None,
+                quantum is None,
+                id(golden) if golden.size > SMALL else 0,
+            )
+            output = _Output(
+                inputs.arrays,
+                out,
+                golden,
+                magnitudes[out],
+                moved,
+                depths[out],
+                quantum,
+                gain,
+                out in parts.differences,
+            )
             groups.setdefault(key, []).append(output)
 
 
 def _shares(
-    inputs: Inputs, parts: Parts, tensors: _Tensors, otherwise: _Tensors, magnitudes: _Outputs, outputs: Sequence[str], depth: int
+    inputs: Inputs,
+    parts: Parts,
+    tensors: _Tensors,
+    otherwise: _Tensors,
+    magnitudes: _Outputs,
+    outputs: Sequence[str],
+    depth: int,
 ) -> dict[str, Array]:
-    """How far outputs of these magnitudes may move where a device may read ``tensors`` in two ways: subnormals as zeros, and any as
-    those of ``otherwise``."""
+    """How far outputs of these magnitudes may move where a device may read ``tensors`` in two ways:
+    subnormals as zeros, and any as those of ``otherwise``."""
     batch, most, kept = inputs.batch, magnitudes, magnitudes
     if otherwise:
         _, most = _evaluate(inputs, parts, as_far_apart(tensors, otherwise), outputs, depth)
     if inputs.subnormal:
-        _, kept = _evaluate(inputs, parts, without_subnormals(tensors, batch.inputs, batch.compute), outputs, depth)
+        _, kept = _evaluate(
+            inputs, parts, without_subnormals(tensors, batch.inputs, batch.compute), outputs, depth
+        )
     return {out: share(most[out], kept[out]) for out in outputs}
 
 
 def _evaluate(
     inputs: Inputs, parts: Parts, seen: _Tensors, outputs: Collection[str], depth: int
 ) -> tuple[_Outputs, _Outputs]:
-    """(goldens, sums of absolute terms), with the same bits on every machine. FileError where the kernel is wrong."""
+    """(goldens, sums of absolute terms), with the same bits on every machine. FileError where the
+    kernel is wrong."""
     batch = inputs.batch
     try:
         goldens, magnitudes = _evaluated(inputs, parts, seen, outputs, depth)
@@ -113,12 +161,17 @@ def _evaluate(
 def _evaluated(
     inputs: Inputs, parts: Parts, seen: _Tensors, outputs: Collection[str], depth: int
 ) -> tuple[_Outputs, _Outputs]:
-    """(goldens, sums of absolute terms) as the kernel gives them; for small data one call gives both."""
+    """(goldens, sums of absolute terms) as the kernel gives them; for small data one call gives
+    both."""
     batch = inputs.batch
     if parts.partners is not None and not inputs.on_grid:
         return (
-            golden_exact(parts.golden, seen, batch.names, outputs, depth, parts.partners, batch.gradient),
-            magnitude_exact(parts.golden, seen, batch.names, outputs, depth, parts.partners, batch.gradient),
+            golden_exact(
+                parts.golden, seen, batch.names, outputs, depth, parts.partners, batch.gradient
+            ),
+            magnitude_exact(
+                parts.golden, seen, batch.names, outputs, depth, parts.partners, batch.gradient
+            ),
         )
     if parts.both is not None and inputs.small:
         found: tuple[dict[str, Array], dict[str, Array]] = parts.both(seen, batch.names, outputs)
@@ -127,7 +180,8 @@ def _evaluated(
 
 
 def _quantum(inputs: Inputs, parts: Parts, out: str) -> float | None:
-    """What all terms of an output's sums, if these are plain sums of products, are multiples of; None where nothing is known."""
+    """What all terms of an output's sums, if these are plain sums of products, are multiples of;
+    None where nothing is known."""
     if inputs.batch.given:
         return None
     factors = parts.factors.get(out)
@@ -158,16 +212,25 @@ def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> No
         kept[place], found[place] = values + 0.0, limit  # never -0
         finite = finite and bool(np.isfinite(values).all())
     over = np.zeros(len(goldens), dtype=bool)
-    if dtype == "FLOAT16" and (np.abs(goldens) > 60000).any():  # whether what is only kept in FLOAT16 overflows, nobody says
-        over = certain_overflows(chain, sums, Limits.of(sizes, depth, [None] * len(sizes), [1.0] * len(sizes)))
+    if (
+        dtype == "FLOAT16" and (np.abs(goldens) > 60000).any()
+    ):  # whether what is only kept in FLOAT16 overflows, nobody says
+        over = certain_overflows(
+            chain, sums, Limits.of(sizes, depth, [None] * len(sizes), [1.0] * len(sizes))
+        )
         goldens[over], limits[over] = np.copysign(np.inf, goldens[over]), 0
     if not finite or over.any():
-        lost = (over | ~np.isfinite(joined(golden))) & ~np.isnan(joined(magnitude))  # what a NaN comes into is NaN, however computed
+        lost = (over | ~np.isfinite(joined(golden))) & ~np.isnan(
+            joined(magnitude)
+        )  # what a NaN comes into is NaN, however computed
         limits[lost & np.repeat(free, sizes)] = np.inf
     at = 0
     for to, name, one, size in zip(arrays, names, golden, sizes, strict=True):
         shape, cut = one.shape, slice(at, at := at + size)
-        to[name, "golden"], to[name, "bound"] = goldens[cut].reshape(shape), limits[cut].reshape(shape)
+        to[name, "golden"], to[name, "bound"] = (
+            goldens[cut].reshape(shape),
+            limits[cut].reshape(shape),
+        )
 
 
 def _reals(array: Array) -> Array:

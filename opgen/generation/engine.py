@@ -1,8 +1,7 @@
 """Batches -> arrays -> bundle, in this process or in several.
 
-A batch is a pure function of itself and the seed. Workers compute batches and write them into the places that the layout
-has given them; the bytes are the same for any number of workers.
-"""
+A batch is a pure function of itself and the seed. Workers compute batches and write them into the
+places that the layout has given them; the bytes are the same for any number of workers."""
 
 from __future__ import annotations
 
@@ -25,9 +24,11 @@ from opgen.suite.batch import Batch
 from opgen.suite.suite import Suite
 
 TOGETHER = 1 << 19
-"""Elements of the tensors of batches that are computed together, at most: the more, the less numpy asks per tensor."""
+"""Elements of the tensors of batches that are computed together, at most: the more, the less numpy
+asks per tensor."""
 SHARE = 3
-"""A chunk is at most one part in so many of what is left for each of several workers: chunks shrink, and all end together."""
+"""A chunk is at most one part in so many of what is left for each of several workers: chunks
+shrink, and all end together."""
 LEAST = 1 << 16
 """Elements of a chunk that is worth a message, and is cut no smaller."""
 BESIDE = 64
@@ -37,11 +38,12 @@ KEPT = 30 << 20
 
 
 def _keep_memory() -> None:
-    """Has the C library keep what is freed, since new pages for every block of scratch take longer than what is done in them.
+    """Has the C library keep what is freed, since new pages for every block of scratch take longer
+    than what is done in them.
 
-    glibc takes the largest block that went back to the system for a sign of what comes and goes. The second one lies in what it
-    keeps, and numpy asks for large pages for it, of which each comes at once.
-    """
+    glibc takes the largest block that went back to the system for a sign of what comes and goes.
+    The second one lies in what it keeps, and numpy asks for large pages for it, of which each comes
+    at once."""
     for _ in range(2):
         np.empty(KEPT, dtype=np.uint8)
 
@@ -52,8 +54,8 @@ def compute(batch: Batch, seed: int) -> Arrays:
 
 
 def together(batches: Sequence[Batch], workers: int = 1) -> Iterator[list[Batch]]:
-    """Neighbouring batches that are computed and written in one go; a large one stays alone. The more ``workers`` and the less is
-    left, the smaller a chunk."""
+    """Neighbouring batches that are computed and written in one go; a large one stays alone. The
+    more ``workers`` and the less is left, the smaller a chunk."""
     sizes = list(map(_size, batches))
     left = sum([min(size, TOGETHER) for size in sizes])
     some: list[Batch] = []
@@ -78,7 +80,7 @@ def _size(batch: Batch) -> int:
     return len(batch.ids) * (batch.elements + BESIDE)
 
 
-# writing --------------------------------------------------------------------------------------------------------------
+# writing ------------------------------------------------------------------------------------------
 def layout(suite: Suite) -> Layout:
     """Where everything of a suite will lie, before any of it exists."""
     stored = suite.stored
@@ -86,27 +88,48 @@ def layout(suite: Suite) -> Layout:
 
 
 def write(
-    suite: Suite, path: str | Path, header: Mapping[str, Any], *, seed: int = 0, workers: int = 1, dask: str = "", force: bool = False,
-    resume: bool = False, progress: Callable[[int], None] | None = None,
+    suite: Suite,
+    path: str | Path,
+    header: Mapping[str, Any],
+    *,
+    seed: int = 0,
+    workers: int = 1,
+    dask: str = "",
+    force: bool = False,
+    resume: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> str:
-    """Compute every batch and write the bundle; returns its root digest. The bytes do not depend on who computes.
+    """Compute every batch and write the bundle; returns its root digest. The bytes do not depend on
+    who computes.
 
-    ``workers`` processes, this one among them, compute and write side by side; ``dask`` is the address of a cluster that computes instead.
-    ``progress`` is told of cases that are done. Whatever stops this leaves ``<path>.partial``, which ``resume`` goes on from.
-    """
+    ``workers`` processes, this one among them, compute and write side by side; ``dask`` is the
+    address of a cluster that computes instead. ``progress`` is told of cases that are done.
+    Whatever stops this leaves ``<path>.partial``, which ``resume`` goes on from."""
     _keep_memory()
     with Writer(
-        path, header, suite.cases, layout(suite), force=force, outputs=suite.outputs, keep=True, resume=resume, late=True
+        path,
+        header,
+        suite.cases,
+        layout(suite),
+        force=force,
+        outputs=suite.outputs,
+        keep=True,
+        resume=resume,
+        late=True,
     ) as writer:
         tell = progress or (lambda cases: None)
         waiting = _waiting(suite.batches, writer.written)
         tell(len(suite.cases) - _cases(waiting))
         if dask:
-            for some, arrays in cluster.computed(partial(computing.compute, seed=seed), partial(together, waiting), dask):
+            for some, arrays in cluster.computed(
+                partial(computing.compute, seed=seed), partial(together, waiting), dask
+            ):
                 writer.write_batches(zip([batch.rows for batch in some], arrays, strict=True))
                 tell(_cases(some))
         else:
-            for some, rows, digests in _in_processes(writer.port(), list(together(waiting, workers)), seed, workers):
+            for some, rows, digests in _in_processes(
+                writer.port(), list(together(waiting, workers)), seed, workers
+            ):
                 writer.accept(rows, digests)
                 tell(_cases(some))
     return str(writer.digest)
@@ -126,21 +149,30 @@ def _cases(batches: Sequence[Batch]) -> int:
     return sum(len(batch.rows) for batch in batches)
 
 
-# workers --------------------------------------------------------------------------------------------------------------
+# workers ------------------------------------------------------------------------------------------
 def _in_processes(
     port: Blocks, chunks: Sequence[list[Batch]], seed: int, workers: int
 ) -> Iterator[tuple[list[Batch], Array, Array]]:
-    """Chunks that local processes, this one among them, have computed and written, with layout rows and digests; no process
-    outlives this."""
+    """Chunks that local processes, this one among them, have computed and written, with layout rows
+    and digests; no process outlives this."""
 
     def work(at: int) -> tuple[int, Array, Array]:
         some = chunks[at]
-        return at, *port.write_all(zip([batch.rows for batch in some], computing.compute(some, seed), strict=True))
+        return at, *port.write_all(
+            zip([batch.rows for batch in some], computing.compute(some, seed), strict=True)
+        )
 
-    large_first = sorted(range(len(chunks)), key=lambda at: -sum(map(_size, chunks[at])).bit_length())
+    large_first = sorted(
+        range(len(chunks)), key=lambda at: -sum(map(_size, chunks[at])).bit_length()
+    )
     try:
         with port, one_line(port.path):
-            for at, rows, digests in processes.answers(work, large_first, min(workers, len(chunks))):
+            for at, rows, digests in processes.answers(
+                work, large_first, min(workers, len(chunks))
+            ):
                 yield chunks[at], rows, digests
     except processes.Killed:
-        raise BundleError(f"{port.path}: a worker process was killed, perhaps for want of memory; try fewer --workers") from None
+        raise BundleError(
+            f"{port.path}: a worker process was killed, perhaps for want of memory; try fewer"
+            " --workers"
+        ) from None

@@ -1,8 +1,7 @@
 """The inputs of many batches: drawn, rounded to storage, and as they are computed with.
 
-Tensors whose numbers are alike are drawn and rounded together, whatever their shapes and operators: for small ones, what
-numpy asks per call is more than what it asks per element.
-"""
+Tensors whose numbers are alike are drawn and rounded together, whatever their shapes and operators:
+for small ones, what numpy asks per call is more than what it asks per element."""
 
 from __future__ import annotations
 
@@ -33,11 +32,11 @@ SMALL = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What the numbers of inputs are like, whatever their shapes: a slot without one, and what its recipe says of it.
+    """What the numbers of inputs are like, whatever their shapes: a slot without one, and what its
+    recipe says of it.
 
-    Those with the same object are ``alike`` and can be drawn together; None where values depend on where they stand.
-    ``normal``: none can be subnormal in the compute dtype.
-    """
+    Those with the same object are ``alike`` and can be drawn together; None where values depend on
+    where they stand. ``normal``: none can be subnormal in the compute dtype."""
 
     slot: Slot
     alike: object
@@ -47,13 +46,13 @@ class Numbers:
 
 @dataclass(slots=True)
 class Inputs:
-    """The inputs of a batch: ``arrays`` (B, elements) as they lie in storage, ``values`` (B, *shape) as they are read, None for
-    null pointers, and those that are ``rounded`` before they are computed with, or may be. ``keys`` (B,) are those of the cases'
-    streams.
+    """The inputs of a batch: ``arrays`` (B, elements) as they lie in storage, ``values`` (B,
+    *shape) as they are read, None for null pointers, and those that are ``rounded`` before they are
+    computed with, or may be. ``keys`` (B,) are those of the cases' streams.
 
-    ``on_grid``: all data are, so that all sums are exact as they are. ``small``: no tensor has more than ``SMALL`` elements, all cases
-    together. ``subnormal``: some may be subnormal in the compute dtype.
-    """
+    ``on_grid``: all data are, so that all sums are exact as they are. ``small``: no tensor has more
+    than ``SMALL`` elements, all cases together. ``subnormal``: some may be subnormal in the compute
+    dtype."""
 
     batch: Batch
     keys: Array
@@ -68,7 +67,11 @@ class Inputs:
     @property
     def seen(self) -> dict[str, Array | None]:
         """What is computed with; values as they are where rounding is optional."""
-        return {**self.values, **self.rounded} if self.rounded and not self.batch.optional else self.values
+        return (
+            {**self.values, **self.rounded}
+            if self.rounded and not self.batch.optional
+            else self.values
+        )
 
 
 _Tensor: TypeAlias = tuple[Inputs, str, TensorDesc, int, int]
@@ -81,21 +84,32 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inp
     found = []
     for batch in batches:
         on_grid = RECIPES[batch.recipe].on_grid and not batch.given
-        found.append(Inputs(batch, known[end : (end := end + len(batch.ids))], dict.fromkeys(batch.roles), on_grid))
+        found.append(
+            Inputs(
+                batch,
+                known[end : (end := end + len(batch.ids))],
+                dict.fromkeys(batch.roles),
+                on_grid,
+            )
+        )
     groups: dict[object, list[_Tensor]] = {}
     for inputs, depth in zip(found, depths, strict=True):
         batch = inputs.batch
         recipe, roles, tensors, cases = batch.recipe, batch.roles, batch.tensors, len(batch.ids)
         for name in batch.inputs:
             desc = tensors[name]
-            numbers = _numbers(recipe, roles[name], desc.dtype, batch.compute, depth, batch.factors, desc.range)
+            numbers = _numbers(
+                recipe, roles[name], desc.dtype, batch.compute, depth, batch.factors, desc.range
+            )
             inputs.numbers[name] = numbers
             size = prod(desc.shape)
             small = cases * size <= SMALL
             if not small:
                 inputs.small = False
             together = small and numbers.alike is not None and name not in batch.given
-            groups.setdefault(numbers.alike if together else (id(inputs), name), []).append((inputs, name, desc, cases, size))
+            groups.setdefault(numbers.alike if together else (id(inputs), name), []).append(
+                (inputs, name, desc, cases, size)
+            )
     for alike in groups.values():
         _keep(alike, _values(alike))
     return found
@@ -103,9 +117,24 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inp
 
 @lru_cache(maxsize=1 << 14)
 def _numbers(
-    recipe: str, role: Any, dtype: str, compute: str, depth: int, factors: int, range: tuple[float, float] | None
+    recipe: str,
+    role: Any,
+    dtype: str,
+    compute: str,
+    depth: int,
+    factors: int,
+    range: tuple[float, float] | None,
 ) -> Numbers:
-    slot = Slot("", (), dtype, compute if compute in FORMATS else DTYPES[dtype].part.name, max(depth, 1), role, factors, range=range)
+    slot = Slot(
+        "",
+        (),
+        dtype,
+        compute if compute in FORMATS else DTYPES[dtype].part.name,
+        max(depth, 1),
+        role,
+        factors,
+        range=range,
+    )
     way, step = RECIPES[recipe].draw(role), quantum(recipe, slot)
     alike = None if way.key is None else _kind(recipe, role, compute, *way.key(slot))
     return Numbers(slot, alike, step, step is not None and step >= format_of(compute).min_normal)
@@ -113,7 +142,8 @@ def _numbers(
 
 @cache
 def _kind(*what: object) -> object:
-    """One object for each kind of numbers: what they are like is hashed when it is first met, and no more."""
+    """One object for each kind of numbers: what they are like is hashed when it is first met, and
+    no more."""
     return object()
 
 
@@ -125,8 +155,15 @@ def _values(tensors: Sequence[_Tensor]) -> Array:
         parts = 2 if DTYPES[numbers.slot.dtype].complex else 1
         wanted = [(inputs.keys, name, size * parts) for inputs, name, _, _, size in tensors]
         return draw_alike(batch.recipe, numbers.slot, wanted)
-    slot = replace(numbers.slot, tensor=name, shape=batch.tensors[name].shape, places=_places(batch, numbers.slot.role))
-    return (given(batch, slot) if name in batch.given else draw(batch.recipe, first.keys, slot)).reshape(-1)
+    slot = replace(
+        numbers.slot,
+        tensor=name,
+        shape=batch.tensors[name].shape,
+        places=_places(batch, numbers.slot.role),
+    )
+    return (
+        given(batch, slot) if name in batch.given else draw(batch.recipe, first.keys, slot)
+    ).reshape(-1)
 
 
 def _places(batch: Batch, role: Role) -> Array | None:
@@ -135,28 +172,41 @@ def _places(batch: Batch, role: Role) -> Array | None:
     if places is None or role != "gradient" or not way.sparse:
         return None
     try:
-        found: Array = places(batch.names, {name: desc.shape for name, desc in batch.tensors.items()}, batch.wanted, way.planted)
+        found: Array = places(
+            batch.names,
+            {name: desc.shape for name, desc in batch.tensors.items()},
+            batch.wanted,
+            way.planted,
+        )
         return found
     except Exception as error:
         raise blamed(batch, "places", error) from error
 
 
 def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
-    """Hand out values that were drawn together: as stored, as they are read, and as they are computed with."""
+    """Hand out values that were drawn together: as stored, as they are read, and as they are
+    computed with."""
     first, name, *_ = tensors[0]
     numbers, compute = first.numbers[name], first.batch.compute
     dtype = numbers.slot.dtype
     storage = stored(flat, dtype)
     if name in first.batch.given or RECIPES[first.batch.recipe].draw(numbers.slot.role).planted:
-        flat = storage.astype(DTYPES[dtype].wide)  # a value too large for storage is Inf there; all others that are drawn are exact
+        flat = storage.astype(
+            DTYPES[dtype].wide
+        )  # a value too large for storage is Inf there; all others that are drawn are exact
     seen = in_compute(flat, dtype, compute)
-    subnormal = not (numbers.normal and name not in first.batch.given) and has_subnormals(flat, compute)
+    subnormal = not (numbers.normal and name not in first.batch.given) and has_subnormals(
+        flat, compute
+    )
     at = 0
     for inputs, name, desc, cases, size in tensors:
         cut = slice(at, at := at + cases * size)
         if desc.plain:
             shape = cases, *desc.shape
-            inputs.arrays[name, "input"], inputs.values[name] = storage[cut].reshape(cases, size), flat[cut].reshape(shape)
+            inputs.arrays[name, "input"], inputs.values[name] = (
+                storage[cut].reshape(cases, size),
+                flat[cut].reshape(shape),
+            )
             if seen is not flat:
                 inputs.rounded[name] = seen[cut].reshape(shape)
         else:

@@ -20,7 +20,8 @@ NEEDED = ("golden", "magnitude", "depth")
 
 
 class Parts(NamedTuple):
-    """Everything that a kernel may have (:class:`opgen.golden.Kernel`); None, or nothing, where it leaves that out."""
+    """Everything that a kernel may have (:class:`opgen.golden.Kernel`); None, or nothing, where it
+    leaves that out."""
 
     golden: Any
     magnitude: Any
@@ -36,9 +37,15 @@ class Parts(NamedTuple):
         """Those of an operator's kernel."""
         found = vars(whole(op))
         return cls(
-            found["golden"], found["magnitude"], found.get("both"), found.get("gain"), found.get("places"), found.get("PARTNERS"),
-            found.get("FACTORS", {}), found.get("DIFFERENCES", ()),
-        )  # fmt: skip
+            found["golden"],
+            found["magnitude"],
+            found.get("both"),
+            found.get("gain"),
+            found.get("places"),
+            found.get("PARTNERS"),
+            found.get("FACTORS", {}),
+            found.get("DIFFERENCES", ()),
+        )
 
 
 def file_of(op: str) -> str:
@@ -48,20 +55,34 @@ def file_of(op: str) -> str:
 
 @cache
 def whole(op: str) -> Kernel:
-    """The kernel of an operator, with all that a kernel needs; FileError where there is none or it cannot be imported."""
+    """The kernel of an operator, with all that a kernel needs; FileError where there is none or it
+    cannot be imported."""
     try:
         found = kernel(op)
     except ModuleNotFoundError as error:
         there = error.name != f"opgen.golden.{op}"
-        text = str(error) if there else f"is missing: an operator needs a kernel with {', '.join(NEEDED)}"
+        text = (
+            str(error)
+            if there
+            else f"is missing: an operator needs a kernel with {', '.join(NEEDED)}"
+        )
         raise FileError([Problem(file_of(op), None, "", text)]) from None
     except SyntaxError as error:
-        raise FileError([Problem(file_of(op), error.lineno, "", f"is no Python: {error.msg}")]) from None
+        raise FileError(
+            [Problem(file_of(op), error.lineno, "", f"is no Python: {error.msg}")]
+        ) from None
     except Exception as error:
-        raise FileError([Problem(file_of(op), _line(error, op), "", f"cannot be imported: {_words(error)}")]) from error
+        raise FileError(
+            [Problem(file_of(op), _line(error, op), "", f"cannot be imported: {_words(error)}")]
+        ) from error
     missing = [name for name in NEEDED if not callable(getattr(found, name, None))]
     if missing:
-        raise FileError([Problem(file_of(op), None, name, "is missing: a kernel has this function") for name in missing])
+        raise FileError(
+            [
+                Problem(file_of(op), None, name, "is missing: a kernel has this function")
+                for name in missing
+            ]
+        )
     return found
 
 
@@ -75,7 +96,12 @@ def depths(batch: Batch) -> dict[str, int]:
         raise blamed(batch, "depth", error) from error
     for out, number in found.items():
         if not (type(number) is int and number > 0) and not _nothing(number, shapes):
-            raise fault(batch, "depth", f"returned {number!r} for '{out}'; expected a whole number from 1, or 0 where a tensor is empty")
+            raise fault(
+                batch,
+                "depth",
+                f"returned {number!r} for '{out}'; expected a whole number from 1, or 0 where a"
+                " tensor is empty",
+            )
     return found
 
 
@@ -86,34 +112,48 @@ def _nothing(depth: object, shapes: Mapping[str, tuple[int, ...]]) -> bool:
 
 
 def check(batch: Batch, found: Mapping[str, Mapping[str, Array]], outputs: Collection[str]) -> None:
-    """Raise FileError unless what the functions of a kernel returned (function -> output -> array) are the outputs, as stacks of
-    float64 (complex128) of the batch's extents.
+    """Raise FileError unless what the functions of a kernel returned (function -> output -> array)
+    are the outputs, as stacks of float64 (complex128) of the batch's extents.
 
-    Of shapes only the number of elements is looked at: a library may accept an output of another shape that holds as many.
-    """
+    Of shapes only the number of elements is looked at: a library may accept an output of another
+    shape that holds as many."""
     cases, tensors = len(batch.ids), batch.tensors
     for out in outputs:
         desc = tensors[out]
         dtype, size = DTYPES[desc.dtype].wide, cases * prod(desc.shape)
         for what, arrays in found.items():
             array = arrays.get(out) if type(arrays) is dict else None
-            if type(array) is not np.ndarray or array.size != size or array.dtype != dtype or len(array) != cases:
+            if (
+                type(array) is not np.ndarray
+                or array.size != size
+                or array.dtype != dtype
+                or len(array) != cases
+            ):
                 raise _other(batch, what, arrays, out)
 
 
 def _other(batch: Batch, what: str, arrays: object, out: str) -> FileError:
     """What is said of arrays that have not what a batch asks of an output."""
     if not isinstance(arrays, dict) or out not in arrays:
-        names = ", ".join(f"'{name}'" for name in arrays) or "nothing" if isinstance(arrays, dict) else type(arrays).__name__
+        names = (
+            ", ".join(f"'{name}'" for name in arrays) or "nothing"
+            if isinstance(arrays, dict)
+            else type(arrays).__name__
+        )
         return fault(batch, what, f"returned {names}; expected '{out}'")
     array, desc = arrays[out], batch.tensors[out]
     is_ = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-    return fault(batch, what, f"returned {is_} for '{out}'; expected {DTYPES[desc.dtype].wide} {(len(batch.ids), *desc.shape)}")
+    return fault(
+        batch,
+        what,
+        f"returned {is_} for '{out}'; expected {DTYPES[desc.dtype].wide}"
+        f" {(len(batch.ids), *desc.shape)}",
+    )
 
 
 def blamed(batch: Batch, what: str, error: Exception) -> Exception:
-    """What is raised in place of an exception from a batch's kernel, whose function ``what`` was called; too little memory is not
-    its fault."""
+    """What is raised in place of an exception from a batch's kernel, whose function ``what`` was
+    called; too little memory is not its fault."""
     if isinstance(error, (FileError, MemoryError)):
         return error
     return fault(batch, what, f"raised {_words(error)}", _line(error, batch.op))
@@ -130,5 +170,9 @@ def _words(error: Exception) -> str:
 
 def _line(error: Exception, op: str) -> int | None:
     """The innermost line of the kernel's own file that an error came through."""
-    own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(f"{op}.py")]
+    own = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename.endswith(f"{op}.py")
+    ]
     return own[-1] if own else None

@@ -1,8 +1,9 @@
-"""Joining the parts of a suite that machines generated apart, to the bytes that one machine would have written.
+"""Joining the parts of a suite that machines generated apart, to the bytes that one machine would
+have written.
 
-Part I of N holds every N-th case, beginning with the I-th. Where data lie follows from the cases alone, so a joined bundle
-is laid out like a whole one, and each part's data are copied into it, compared with their digests on the way.
-"""
+Part I of N holds every N-th case, beginning with the I-th. Where data lie follows from the cases
+alone, so a joined bundle is laid out like a whole one, and each part's data are copied into it,
+compared with their digests on the way."""
 
 from __future__ import annotations
 
@@ -45,8 +46,15 @@ class Part:
         return row * self.of + self.index - 1
 
 
-def merge(paths: Sequence[str | Path], output: str | Path, *, force: bool = False, progress: Callable[[int], None] | None = None) -> str:
-    """Write the bundle that the parts make together; returns its root digest. BundleError where they make none."""
+def merge(
+    paths: Sequence[str | Path],
+    output: str | Path,
+    *,
+    force: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> str:
+    """Write the bundle that the parts make together; returns its root digest. BundleError where
+    they make none."""
     parts = fitting([_part(Path(path)) for path in paths])
     total = sum(part.cases for part in parts)
     cases: list[Any] = [None] * total
@@ -69,7 +77,8 @@ def merge(paths: Sequence[str | Path], output: str | Path, *, force: bool = Fals
 
 
 def _copy(part: Part, bundle: Bundle, layout: Layout, writer: Writer) -> Iterator[int]:
-    """Copy a part's tensors to their places in the whole; yields numbers of cases, as far as bytes go, that add up to all."""
+    """Copy a part's tensors to their places in the whole; yields numbers of cases, as far as bytes
+    go, that add up to all."""
     tensors, begun, told = bundle.tables["tensors"], 0, 0
     held = np.flatnonzero(tensors["position"] >= 0)
     case = tensors["case"][held].astype(np.int64)
@@ -86,28 +95,45 @@ def _copy(part: Part, bundle: Bundle, layout: Layout, writer: Writer) -> Iterato
 
 def _part(path: Path) -> Part:
     with Bundle(path) as bundle:
-        index, of = (natural(part) for part in str(bundle.header.get("shard", "")).partition("/")[::2])
+        index, of = (
+            natural(part) for part in str(bundle.header.get("shard", "")).partition("/")[::2]
+        )
         if index is None or of is None:
-            raise BundleError(f"{path}: is no part of a suite; opgen generate --shard I/N writes one")
+            raise BundleError(
+                f"{path}: is no part of a suite; opgen generate --shard I/N writes one"
+            )
         return Part(path, index, of, bundle.header, len(bundle))
 
 
 def fitting(parts: Sequence[Part]) -> list[Part]:
-    """The parts in their order, if they are all of one request, each once; otherwise a BundleError."""
+    """The parts in their order, if they are all of one request, each once; otherwise a
+    BundleError."""
     first = parts[0]
     seen: dict[int, Part] = {}
     for part in parts:
         if part.of != first.of:
-            raise BundleError(f"{part.path}: is part {part.index}/{part.of}, and {first.path} is part {first.index}/{first.of}")
+            raise BundleError(
+                f"{part.path}: is part {part.index}/{part.of}, and {first.path} is part"
+                f" {first.index}/{first.of}"
+            )
         for key in (*first.header, *part.header):
             if key not in _OWN and part.header.get(key) != first.header.get(key):
-                raise BundleError(f"{part.path}: comes from another request than {first.path}: {_difference(key, part, first)}")
+                raise BundleError(
+                    f"{part.path}: comes from another request than {first.path}:"
+                    f" {_difference(key, part, first)}"
+                )
         if part.index in seen:
-            raise BundleError(f"{part.path}: is part {part.index}/{part.of}, and so is {seen[part.index].path}")
+            raise BundleError(
+                f"{part.path}: is part {part.index}/{part.of}, and so is {seen[part.index].path}"
+            )
         seen[part.index] = part
     missing = [f"{index}/{first.of}" for index in range(1, first.of + 1) if index not in seen]
     if missing:
-        which = f"part {missing[0]} is missing" if len(missing) == 1 else f"parts {', '.join(missing)} are missing"
+        which = (
+            f"part {missing[0]} is missing"
+            if len(missing) == 1
+            else f"parts {', '.join(missing)} are missing"
+        )
         raise BundleError(f"{which}; opgen generate --shard {missing[0]} makes it")
     total = sum(part.cases for part in parts)
     if any(part.cases != len(range(part.index - 1, total, part.of)) for part in parts):
@@ -119,7 +145,10 @@ def fitting(parts: Sequence[Part]) -> list[Part]:
 def _difference(key: str, part: Part, first: Part) -> str:
     mine, other = part.header.get(key), first.header.get(key)
     if isinstance(mine, Mapping) and isinstance(other, Mapping):
-        return f"{key} of {', '.join(sorted(k for k in {*mine, *other} if mine.get(k) != other.get(k)))}"
+        return (
+            f"{key} of"
+            f" {', '.join(sorted(k for k in {*mine, *other} if mine.get(k) != other.get(k)))}"
+        )
     return f"{key} {mine!r} and {other!r}"
 
 

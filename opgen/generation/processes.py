@@ -1,13 +1,16 @@
-"""Work for this process and for forked ones, of which each takes the next task when it has done one.
+"""Work for this process and for forked ones, of which each takes the next task when it has done
+one.
 
-What is next is told by the position of a file that all share. Answers lie in a file of each worker's own, and a pipe says where: they
-may be large, and a worker goes on while nobody reads, until the pipe is full of thousands of places. No thread of this process takes
-part, and no lock (a forked one has a thread that ends it with its parent), so that whatever ends the work, an interrupt or a worker
-that is killed, ends it at once. The pools of the standard library can wait for ever then: for a lock that the interrupted thread has
-left locked, or for the rest of an answer that a worker was killed in the middle of.
+What is next is told by the position of a file that all share. Answers lie in a file of each
+worker's own, and a pipe says where: they may be large, and a worker goes on while nobody reads,
+until the pipe is full of thousands of places. No thread of this process takes part, and no lock (a
+forked one has a thread that ends it with its parent), so that whatever ends the work, an interrupt
+or a worker that is killed, ends it at once. The pools of the standard library can wait for ever
+then: for a lock that the interrupted thread has left locked, or for the rest of an answer that a
+worker was killed in the middle of.
 
-This process works, too. One that only listened would share a core with those that work, and each fork is memory to copy.
-"""
+This process works, too. One that only listened would share a core with those that work, and each
+fork is memory to copy."""
 
 from __future__ import annotations
 
@@ -30,7 +33,8 @@ from opgen.generation.outcomes import Outcome, leave, outcome, portable, take
 from opgen.model import FileError, Problem
 
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
-"""Where Linux says what a container may use: microseconds of all cores, or ``max``, and in how many."""
+"""Where Linux says what a container may use: microseconds of all cores, or ``max``, and in how
+many."""
 
 ORPHANED = 3
 """What a worker ends with when the process that it works for is gone."""
@@ -43,7 +47,9 @@ class Killed(FileError):
     """A worker has ended before the work has."""
 
     def __init__(self) -> None:
-        super().__init__([Problem("opgen", None, "", "a worker process was killed, perhaps for want of memory")])
+        super().__init__(
+            [Problem("opgen", None, "", "a worker process was killed, perhaps for want of memory")]
+        )
 
 
 class _Worker(NamedTuple):
@@ -63,20 +69,24 @@ def cores() -> int:
 
 
 def in_order(work: Callable[[Task], Answer], tasks: Sequence[Task], workers: int) -> list[Answer]:
-    """What ``work`` returns for each task, in the order of the tasks; what it raises for the first of them is raised.
+    """What ``work`` returns for each task, in the order of the tasks; what it raises for the first
+    of them is raised.
 
     Says what ``list(map(work, tasks))`` says, sooner. Killed where a worker is gone.
     """
     return [done.get() for done in sorted(_all(work, tasks, workers), key=lambda done: done.at)]
 
 
-def answers(work: Callable[[Task], Answer], tasks: Sequence[Task], workers: int) -> Iterator[Answer]:
-    """What ``work`` returns for each task, in the order in which they are done; no worker does anything after this.
+def answers(
+    work: Callable[[Task], Answer], tasks: Sequence[Task], workers: int
+) -> Iterator[Answer]:
+    """What ``work`` returns for each task, in the order in which they are done; no worker does
+    anything after this.
 
-    Tasks are begun in their order: with the largest first, all end together. Answers are pickled; ``work`` and ``tasks``, with all
-    that they refer to, are there already where a process is forked. Where the system has none to give, fewer work. What ``work`` raises
-    is raised here; Killed where a worker is gone, and FileError where there is no room for what it says.
-    """
+    Tasks are begun in their order: with the largest first, all end together. Answers are pickled;
+    ``work`` and ``tasks``, with all that they refer to, are there already where a process is
+    forked. Where the system has none to give, fewer work. What ``work`` raises is raised here;
+    Killed where a worker is gone, and FileError where there is no room for what it says."""
     with closing(_all(work, tasks, workers)) as found:
         for done in found:
             yield done.get()
@@ -84,9 +94,13 @@ def answers(work: Callable[[Task], Answer], tasks: Sequence[Task], workers: int)
 
 def _all(work: Callable[[Task], Any], tasks: Sequence[Task], workers: int) -> Generator[Outcome]:
     """What came of each task; after one that has raised, none is begun."""
-    wanted = 0 if current_process().daemon else min(workers, len(tasks)) - 1  # a daemon may have no processes of its own
+    wanted = (
+        0 if current_process().daemon else min(workers, len(tasks)) - 1
+    )  # a daemon may have no processes of its own
     with ExitStack() as files:
-        gc.freeze()  # what is there stays: to look through it for garbage takes time, and copies every page that workers share
+        # what is there stays: to look through it for garbage takes time, and copies every page that
+        # workers share
+        gc.freeze()
         files.callback(gc.unfreeze)
         shared = _file(files) if wanted > 0 else None
         if shared is None:
@@ -103,13 +117,21 @@ def _alone(work: Callable[[Task], Any], tasks: Sequence[Task]) -> Iterator[Outco
             return
 
 
-def _together(work: Callable[[Task], Any], tasks: Sequence[Task], wanted: int, shared: IO[bytes], files: ExitStack) -> Iterator[Outcome]:
-    """By this process and up to so many others; ``shared`` is the file whose position tells what is next."""
+def _together(
+    work: Callable[[Task], Any],
+    tasks: Sequence[Task],
+    wanted: int,
+    shared: IO[bytes],
+    files: ExitStack,
+) -> Iterator[Outcome]:
+    """By this process and up to so many others; ``shared`` is the file whose position tells what is
+    next."""
     team: dict[Any, _Worker] = {}
     busy: set[Any] = set()
 
     def heard(patience: float | None) -> Iterator[Outcome]:
-        """What came of the others' tasks until nothing has come for so many seconds, or until all has."""
+        """What came of the others' tasks until nothing has come for so many seconds, or until all
+        has."""
         while busy and (ready := wait(busy, patience)):
             for connection in ready:
                 place = _heard(connection)
@@ -120,7 +142,9 @@ def _together(work: Callable[[Task], Any], tasks: Sequence[Task], wanted: int, s
 
     try:
         with held_back():
-            while len(team) < wanted and (member := _member(work, tasks, shared, files)) is not None:
+            while (
+                len(team) < wanted and (member := _member(work, tasks, shared, files)) is not None
+            ):
                 connection, team[connection] = member
         busy.update(team)
         for at in _taken(tasks, shared.fileno()):
@@ -135,13 +159,18 @@ def _together(work: Callable[[Task], Any], tasks: Sequence[Task], wanted: int, s
             for worker in team.values():
                 worker.process.kill()
             for connection, worker in team.items():
-                if busy:  # else all have done their work, and that they give back their memory is not waited for
+                # Where nobody is busy, all have done their work; that they give back their memory
+                # is not waited for.
+                if busy:
                     worker.process.join()
                 connection.close()
 
 
-def _member(work: Callable[[Task], Any], tasks: Sequence[Task], shared: IO[bytes], files: ExitStack) -> tuple[Any, _Worker] | None:
-    """One more worker, and the pipe that it speaks through; None where the system has no process or no file for it."""
+def _member(
+    work: Callable[[Task], Any], tasks: Sequence[Task], shared: IO[bytes], files: ExitStack
+) -> tuple[Any, _Worker] | None:
+    """One more worker, and the pipe that it speaks through; None where the system has no process or
+    no file for it."""
     file, fork = _file(files), get_context("fork")
     if file is None:
         return None
@@ -150,7 +179,11 @@ def _member(work: Callable[[Task], Any], tasks: Sequence[Task], shared: IO[bytes
     except OSError:
         return None
     with there:
-        process = fork.Process(target=_serve, args=(there, file, work, tasks, shared.fileno(), os.getpid()), daemon=True)
+        process = fork.Process(
+            target=_serve,
+            args=(there, file, work, tasks, shared.fileno(), os.getpid()),
+            daemon=True,
+        )
         try:
             process.start()
         except OSError:
@@ -167,7 +200,8 @@ def _file(files: ExitStack) -> IO[bytes] | None:
 
 
 def _taken(tasks: Sequence[Any], shared: int) -> Iterator[int]:
-    """Places of tasks that nobody else takes. To move a position and to tell it is one step for all who share an open file."""
+    """Places of tasks that nobody else takes. To move a position and to tell it is one step for all
+    who share an open file."""
     while (at := os.lseek(shared, 1, os.SEEK_CUR) - 1) < len(tasks):
         yield at
 
@@ -178,15 +212,24 @@ def _take_all(tasks: Sequence[Any], shared: int) -> None:
 
 
 def _heard(connection: Any) -> Any:
-    """Where the next answer of a worker begins and ends in its file; None where there are no more."""
+    """Where the next answer of a worker begins and ends in its file; None where there are no
+    more."""
     try:
         return connection.recv()
     except (EOFError, OSError):
         raise Killed from None
 
 
-def _serve(connection: Any, file: IO[bytes], work: Callable[[Any], Any], tasks: Sequence[Any], shared: int, parent: int) -> None:
-    """What a worker does. Ctrl-C is for the process that it works for, and without that one, now or later, it ends."""
+def _serve(
+    connection: Any,
+    file: IO[bytes],
+    work: Callable[[Any], Any],
+    tasks: Sequence[Any],
+    shared: int,
+    parent: int,
+) -> None:
+    """What a worker does. Ctrl-C is for the process that it works for, and without that one, now or
+    later, it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     with suppress(BrokenPipeError):  # nobody is there to hear it

@@ -17,15 +17,21 @@ GAP = -512.0
 
 
 def given(batch: Batch, slot: Slot) -> Array:
-    """Values that a plan or a user gives, rounded once to storage, the same for every case: (B, *shape)."""
+    """Values that a plan or a user gives, rounded once to storage, the same for every case: (B,
+    *shape)."""
     wide = DTYPES[slot.dtype].wide
-    values = stored(np.array(batch.given[slot.tensor], dtype=wide).reshape(slot.shape), slot.dtype).astype(wide)
+    values = stored(
+        np.array(batch.given[slot.tensor], dtype=wide).reshape(slot.shape), slot.dtype
+    ).astype(wide)
     return np.repeat(values[None], len(batch.ids), axis=0)
 
 
 def through(flat: Array, desc: TensorDesc) -> tuple[Array, Array]:
-    """(storage (B, elements) that holds a view, the values as they are read back through the view)."""
+    """(storage (B, elements) that holds a view, the values as they are read back through the
+    view)."""
     places = index(desc.shape, desc.steps, desc.offset)
     storage = np.full((len(flat), desc.storage_elements), GAP, dtype=flat.dtype)
     storage[:, places] = flat
-    return storage, storage[:, places].astype(DTYPES[desc.dtype].wide).reshape(len(flat), *desc.shape)
+    return storage, storage[:, places].astype(DTYPES[desc.dtype].wide).reshape(
+        len(flat), *desc.shape
+    )

@@ -1,10 +1,11 @@
 """What a correct device returns: one kernel per operator, found by the name of its spec.
 
-A new operator is a new file: ``opgen/golden/<op>.py`` with ``golden``, ``magnitude`` and ``depth``. Kernels compute in
-float64 (complex128) on stacks of cases that share every shape and attribute, and never check arguments. ``tensors`` holds every input
-of the operator, (B, *shape), perhaps as a view that is not contiguous, or None for a null pointer; ``names`` what the spec binds in this
-call, all whole numbers: letters of shapes, slots of arrays, scalars. The same case must have the same bits in every stack.
-"""
+A new operator is a new file: ``opgen/golden/<op>.py`` with ``golden``, ``magnitude`` and ``depth``.
+Kernels compute in float64 (complex128) on stacks of cases that share every shape and attribute, and
+never check arguments. ``tensors`` holds every input of the operator, (B, *shape), perhaps as a view
+that is not contiguous, or None for a null pointer; ``names`` what the spec binds in this call, all
+whole numbers: letters of shapes, slots of arrays, scalars. The same case must have the same bits in
+every stack."""
 
 from __future__ import annotations
 
@@ -22,36 +23,45 @@ Tensors = Mapping[str, Array | None]
 class Kernel(Protocol):
     """The three functions of a kernel module.
 
-    A module whose sums a BLAS may order, or whose terms are plain products, says so by ``PARTNERS``: output -> the
-    tensor that it is linear in beside the plan's ``gradient`` (no entry: in that alone). Without it, the kernel itself adds in an
-    order that depends on nothing but the shapes.
+    A module whose sums a BLAS may order, or whose terms are plain products, says so by
+    ``PARTNERS``: output -> the tensor that it is linear in beside the plan's ``gradient`` (no
+    entry: in that alone). Without it, the kernel itself adds in an order that depends on nothing
+    but the shapes.
 
     A module may have more:
 
-    * ``both``, of the arguments of ``golden``: the golden and the magnitude in one call, which for small data is faster, with
-      more scratch memory;
-    * ``gain``, of the tensors: the largest factor that an intermediate value is multiplied by after the sums, at least 1;
-    * ``places``, of names, shapes, the wanted outputs, and whether the values are ``foreign`` (Inf, NaN): flat positions of the
-      incoming gradient on which these outputs depend, all of them where one can; of foreign values those that no device multiplies by
-      padding;
-    * ``FACTORS``, beside or without ``PARTNERS``: output -> the tensors whose product each of its terms is, so that its sum of data on
-      a grid is known to be exact;
-    * ``DIFFERENCES``: outputs that are differences of sums; where an Inf comes in, any value is right in them.
+    * ``both``, of the arguments of ``golden``: the golden and the magnitude in one call, which for
+      small data is faster, with more scratch memory;
+    * ``gain``, of the tensors: the largest factor that an intermediate value is multiplied by after
+      the sums, at least 1;
+    * ``places``, of names, shapes, the wanted outputs, and whether the values are ``foreign`` (Inf,
+      NaN): flat positions of the incoming gradient on which these outputs depend, all of them where
+      one can; of foreign values those that no device multiplies by padding;
+    * ``FACTORS``, beside or without ``PARTNERS``: output -> the tensors whose product each of its
+      terms is, so that its sum of data on a grid is known to be exact;
+    * ``DIFFERENCES``: outputs that are differences of sums; where an Inf comes in, any value is
+      right in them.
 
     Inf, NaN and overflows are meant: who calls holds numpy's warnings back, once for many calls.
     """
 
-    def golden(self, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+    def golden(
+        self, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+    ) -> dict[str, Array]:
         """The wanted outputs of every case: output name -> (B, *output shape)."""
         ...
 
-    def magnitude(self, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+    def magnitude(
+        self, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+    ) -> dict[str, Array]:
         """The sum of the absolute terms of every output element; for complex outputs by parts."""
         ...
 
-    def depth(self, names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:
-        """An upper bound of the roundings in a chain that ends in one element of the output. ``shapes`` are those of one case, of all
-        tensors that are no null pointers."""
+    def depth(
+        self, names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str
+    ) -> int:
+        """An upper bound of the roundings in a chain that ends in one element of the output.
+        ``shapes`` are those of one case, of all tensors that are no null pointers."""
         ...
 
 
@@ -59,9 +69,8 @@ class Kernel(Protocol):
 def kernel(op: str) -> Kernel:
     """The kernel of an operator, by the name of its spec; ModuleNotFoundError if there is none.
 
-    >>> kernel("avg_pool2d_backward").depth({"kH": 2, "kW": 2, "sH": 2, "sW": 2, "Hout": 4, "Wout": 4}, {}, "gradInput")
+    >>> names = {"kH": 2, "kW": 2, "sH": 2, "sW": 2, "Hout": 4, "Wout": 4}
+    >>> kernel("avg_pool2d_backward").depth(names, {}, "gradInput")
     3
     """
     return cast(Kernel, import_module(f"{__name__}.{op}"))
-
-

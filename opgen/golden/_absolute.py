@@ -1,4 +1,5 @@
-"""Goldens and magnitudes by the same code: alone, or in one call, which costs small data less than two."""
+"""Goldens and magnitudes by the same code: alone, or in one call, which costs small data less than
+two."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from opgen.golden import Array
 
 
 class Copies(NamedTuple):
-    """What a call computes of every case: a number of copies, the last from absolute terms or not."""
+    """What a call computes of every case: a number of copies, the last from absolute terms or
+    not."""
 
     number: int
     absolute: bool
@@ -31,11 +33,16 @@ def copied(array: Array, copies: Copies) -> Array:
 
 
 def stacked(array: Array, copies: Copies) -> Array:
-    """(copies * B, ...): the cases as they are, their absolute values, or both; by parts where they are complex: ``|re| + i |im|``."""
+    """(copies * B, ...): the cases as they are, their absolute values, or both; by parts where they
+    are complex: ``|re| + i |im|``."""
     if not copies.absolute:
         return array
     complex_ = array.dtype.kind == "c"
-    sizes = np.abs(np.ascontiguousarray(array).view(np.float64)).view(array.dtype) if complex_ else np.abs(array)
+    sizes = (
+        np.abs(np.ascontiguousarray(array).view(np.float64)).view(array.dtype)
+        if complex_
+        else np.abs(array)
+    )
     return np.concatenate((array, sizes)) if copies.number > 1 else sizes
 
 

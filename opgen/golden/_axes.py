@@ -1,7 +1,7 @@
 """One axis at a time: sliding windows and pooled extents, shared by the kernels.
 
-Everything spatial that the kernels do is separable, so a kernel of another rank needs these functions and a loop.
-"""
+Everything spatial that the kernels do is separable, so a kernel of another rank needs these
+functions and a loop."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ BLOCK = 1 << 17  # elements of float64 that are worked on at a time: 1 MiB
 
 
 class Windows(NamedTuple):
-    """Windows that slide along one axis: window ``o`` meets index ``o*stride + r*dilation - pad`` with its tap ``r``.
+    """Windows that slide along one axis: window ``o`` meets index ``o*stride + r*dilation - pad``
+    with its tap ``r``.
 
-    ``number`` windows of ``kernel`` taps over an axis of ``extent`` elements, ``pad`` elements before its first.
-    """
+    ``number`` windows of ``kernel`` taps over an axis of ``extent`` elements, ``pad`` elements
+    before its first."""
 
     extent: int
     number: int
@@ -31,7 +32,8 @@ class Windows(NamedTuple):
     pad: int = 0
 
     def tap(self, r: int, begin: int = 0, end: int | None = None) -> tuple[slice, slice]:
-        """Where tap ``r`` of some windows lies on the axis: the windows, counted from ``begin``, and what they meet."""
+        """Where tap ``r`` of some windows lies on the axis: the windows, counted from ``begin``,
+        and what they meet."""
         end = self.number if end is None else end
         first = r * self.dilation - self.pad
         low = max(begin, -(first // self.stride))
@@ -39,28 +41,50 @@ class Windows(NamedTuple):
         if high < low:
             return slice(0, 0), slice(0, 0)
         start = low * self.stride + first
-        return slice(low - begin, high + 1 - begin), slice(start, start + (high - low) * self.stride + 1, self.stride)
+        return slice(low - begin, high + 1 - begin), slice(
+            start, start + (high - low) * self.stride + 1, self.stride
+        )
 
     def within(self, begin: int, end: int) -> tuple[slice, Windows]:
         """The windows that meet a piece of the axis, and how they meet it."""
-        first = max(0, (begin + self.pad - (self.kernel - 1) * self.dilation - 1) // self.stride + 1)
+        first = max(
+            0, (begin + self.pad - (self.kernel - 1) * self.dilation - 1) // self.stride + 1
+        )
         last = max(first, min(self.number, (end - 1 + self.pad) // self.stride + 1))
         pad = self.pad + begin - first * self.stride
-        return slice(first, last), Windows(end - begin, last - first, self.kernel, self.stride, self.dilation, pad)
+        return slice(first, last), Windows(
+            end - begin, last - first, self.kernel, self.stride, self.dilation, pad
+        )
 
     def phases(self) -> Iterator[tuple[slice, slice, Windows]]:
-        """Splits the indices by phase of the stride: the indices, the taps that meet them, and windows the other way.
+        """Splits the indices by phase of the stride: the indices, the taps that meet them, and
+        windows the other way.
 
-        Those slide with stride 1, a window per index of the phase and an index per window of this axis.
-        """
+        Those slide with stride 1, a window per index of the phase and an index per window of this
+        axis."""
         step = self.stride // gcd(self.stride, self.dilation)
         for phase in range(min(self.stride, self.extent)):
-            first = next((r for r in range(min(step, self.kernel))
-                          if (phase + self.pad - r * self.dilation) % self.stride == 0), self.kernel)
+            first = next(
+                (
+                    r
+                    for r in range(min(step, self.kernel))
+                    if (phase + self.pad - r * self.dilation) % self.stride == 0
+                ),
+                self.kernel,
+            )
             indices, kept = slice(phase, None, self.stride), slice(first, None, step)
-            yield indices, kept, Windows(
-                self.number, len(range(phase, self.extent, self.stride)), len(range(first, self.kernel, step)), 1,
-                -self.dilation * step // self.stride, (first * self.dilation - phase - self.pad) // self.stride)
+            yield (
+                indices,
+                kept,
+                Windows(
+                    self.number,
+                    len(range(phase, self.extent, self.stride)),
+                    len(range(first, self.kernel, step)),
+                    1,
+                    -self.dilation * step // self.stride,
+                    (first * self.dilation - phase - self.pad) // self.stride,
+                ),
+            )
 
     @property
     def overlap(self) -> int:
@@ -70,11 +94,11 @@ class Windows(NamedTuple):
 
 @lru_cache(maxsize=256)
 def window_sizes(windows: Windows) -> tuple[Array, Array]:
-    """The elements that each pooling window covers, padding included and without it: two (number,) float64 arrays.
+    """The elements that each pooling window covers, padding included and without it: two (number,)
+    float64 arrays.
 
-    The padding behind the axis ends a window, also where the ceiling of the output size lets it hang over. A window
-    that meets nothing counts 1, so that it can be divided by.
-    """
+    The padding behind the axis ends a window, also where the ceiling of the output size lets it
+    hang over. A window that meets nothing counts 1, so that it can be divided by."""
     start = np.arange(windows.number) * windows.stride - windows.pad
     end = np.minimum(start + windows.kernel, windows.extent + windows.pad)
     valid = np.minimum(end, windows.extent) - np.maximum(start, 0)
@@ -83,10 +107,11 @@ def window_sizes(windows: Windows) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=4096)
 def steps(windows: Windows) -> tuple[tuple[slice | None, slice, bool], ...]:
-    """How to spread windows over their axis: the windows of a step, or None for zeros, the indices, whether to add.
+    """How to spread windows over their axis: the windows of a step, or None for zeros, the indices,
+    whether to add.
 
-    The taps that meet the same phase of the stride meet the same indices: the first writes, the others add.
-    """
+    The taps that meet the same phase of the stride meet the same indices: the first writes, the
+    others add."""
     stride = windows.stride
     result: list[tuple[slice | None, slice, bool]] = []
     fresh = set(range(min(stride, windows.extent)))
@@ -98,14 +123,20 @@ def steps(windows: Windows) -> tuple[tuple[slice | None, slice, bool], ...]:
         result.append((outer, inner, phase not in fresh))
         if phase in fresh:
             fresh.remove(phase)
-            result += [(None, rest, False) for rest in (slice(phase, inner.start, stride),
-                                                        slice(inner.stop - 1 + stride, windows.extent, stride))
-                       if rest.start < rest.stop]
+            result += [
+                (None, rest, False)
+                for rest in (
+                    slice(phase, inner.start, stride),
+                    slice(inner.stop - 1 + stride, windows.extent, stride),
+                )
+                if rest.start < rest.stop
+            ]
     return (*result, *((None, slice(phase, None, stride), False) for phase in sorted(fresh)))
 
 
 def spread(values: Array, axis: int, windows: Windows, out: Array) -> Array:
-    """Adds each window's value to every index that it meets, tap by tap: (..., count, ...) -> (..., extent, ...)."""
+    """Adds each window's value to every index that it meets, tap by tap: (..., count, ...) -> (...,
+    extent, ...)."""
     lead = (slice(None),) * axis
     for outer, inner, add in steps(windows):
         target = out[(*lead, inner)]

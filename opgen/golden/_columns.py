@@ -1,4 +1,5 @@
-"""Columns: what each tap of a sliding window meets, laid out for matrix products, in blocks of bounded memory."""
+"""Columns: what each tap of a sliding window meets, laid out for matrix products, in blocks of
+bounded memory."""
 
 from __future__ import annotations
 
@@ -16,9 +17,11 @@ from opgen.golden._axes import Windows
 Block: TypeAlias = tuple[tuple[int, int], ...]
 """The beginning and the end of a block on every axis."""
 Tap: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
-"""A kernel index, the windows of a block in which it lies on the tensor, and the elements that it meets there."""
+"""A kernel index, the windows of a block in which it lies on the tensor, and the elements that it
+meets there."""
 FAR = 1 << 20
-"""An index behind the end of every small tensor, also when it is multiplied by the extents of the axes that follow."""
+"""An index behind the end of every small tensor, also when it is multiplied by the extents of the
+axes that follow."""
 
 
 def pieces(total: int, size: int) -> Iterator[slice]:
@@ -33,7 +36,8 @@ def pieces(total: int, size: int) -> Iterator[slice]:
 
 @lru_cache(maxsize=256)
 def blocks(extents: tuple[int, ...], room: int) -> tuple[Block, ...]:
-    """Cuts an array into contiguous blocks of at most ``room`` elements, alike in size: whole trailing axes, one cut, ones.
+    """Cuts an array into contiguous blocks of at most ``room`` elements, alike in size: whole
+    trailing axes, one cut, ones.
 
     >>> blocks((3, 4), 8)
     (((0, 2), (0, 4)), ((2, 3), (0, 4)))
@@ -43,18 +47,34 @@ def blocks(extents: tuple[int, ...], room: int) -> tuple[Block, ...]:
         size = max(1, min(extent, room))
         sizes.append(-(-extent // -(-extent // size)) if extent else 1)
         room = room // max(1, extent) if room >= extent else 1
-    return tuple(product(*([(s.start, s.stop) for s in pieces(extent, size)]
-                           for extent, size in zip(extents, reversed(sizes), strict=True))))
+    return tuple(
+        product(
+            *(
+                [(s.start, s.stop) for s in pieces(extent, size)]
+                for extent, size in zip(extents, reversed(sizes), strict=True)
+            )
+        )
+    )
 
 
 @lru_cache(maxsize=1024)
 def taps(windows: tuple[Windows, ...], block: Block | None = None) -> tuple[Tap, ...]:
-    """The taps that meet anything in a block of windows; window slices count from the block's beginning."""
+    """The taps that meet anything in a block of windows; window slices count from the block's
+    beginning."""
     spans = block or tuple((0, w.number) for w in windows)
-    axes = [[(r, *w.tap(r, *span)) for r in range(w.kernel)] for w, span in zip(windows, spans, strict=True)]
-    return tuple((tuple(r for r, _, _ in choice), tuple(outer for _, outer, _ in choice),
-                  tuple(inner for _, _, inner in choice))
-                 for choice in product(*axes) if all(outer.stop > outer.start for _, outer, _ in choice))
+    axes = [
+        [(r, *w.tap(r, *span)) for r in range(w.kernel)]
+        for w, span in zip(windows, spans, strict=True)
+    ]
+    return tuple(
+        (
+            tuple(r for r, _, _ in choice),
+            tuple(outer for _, outer, _ in choice),
+            tuple(inner for _, _, inner in choice),
+        )
+        for choice in product(*axes)
+        if all(outer.stop > outer.start for _, outer, _ in choice)
+    )
 
 
 class Scratch:
@@ -72,7 +92,8 @@ class Scratch:
 
 
 class Columns:
-    """Between tensors (groups, channels, *extents) and matrices (groups, channels * taps, windows), block after block.
+    """Between tensors (groups, channels, *extents) and matrices (groups, channels * taps, windows),
+    block after block.
 
     Windows that meet their own index alone need no columns.
     """
@@ -98,11 +119,16 @@ class Columns:
         return columns.reshape(groups, channels * prod(self.kernel), volume(block))
 
     def place(self, target: Array, block: Block, add: bool) -> Array:
-        """Where to write a matrix that :meth:`scatter` takes: the tensor itself where it is contiguous, else an array."""
+        """Where to write a matrix that :meth:`scatter` takes: the tensor itself where it is
+        contiguous, else an array."""
         groups, channels = target.shape[:2]
         shape = groups, channels * prod(self.kernel), volume(block)
         part = target[(..., *within(block))] if self.plain and not add else None
-        return part.reshape(shape) if part is not None and part[0, 0].flags.c_contiguous else self.product.shaped(*shape)
+        return (
+            part.reshape(shape)
+            if part is not None and part[0, 0].flags.c_contiguous
+            else self.product.shaped(*shape)
+        )
 
     def scatter(self, matrix: Array, target: Array, block: Block, add: bool) -> None:
         """Writes a matrix to the tensor, or adds it; what several taps meet must be added."""
@@ -133,20 +159,28 @@ def within(block: Block) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=128)
 def index_plan(windows: tuple[Windows, ...]) -> Array:
-    """Where the taps find their elements, (taps, windows) flat; what lies off the tensor is found far behind its end."""
+    """Where the taps find their elements, (taps, windows) flat; what lies off the tensor is found
+    far behind its end."""
     flat = axis_plan(windows[0])
     for w in windows[1:]:
         at, (kernel, number) = axis_plan(w), flat.shape
-        flat = (flat[:, None, :, None] * w.extent + at[:, None, :]).reshape(kernel * w.kernel, number * w.number)
+        flat = (flat[:, None, :, None] * w.extent + at[:, None, :]).reshape(
+            kernel * w.kernel, number * w.number
+        )
     return flat
 
 
 @lru_cache(maxsize=1024)
 def axis_plan(w: Windows) -> Array:
-    """Where the taps of windows find their elements on one axis, (taps, windows); what lies off it is found at ``FAR``.
+    """Where the taps of windows find their elements on one axis, (taps, windows); what lies off it
+    is found at ``FAR``.
 
-    Windows of stride 1/s, written as a negative stride -s, meet ``(o - r*dilation + pad) / s`` where that is whole.
-    """
+    Windows of stride 1/s, written as a negative stride -s, meet ``(o - r*dilation + pad) / s``
+    where that is whole."""
     r, o = np.arange(w.kernel)[:, None], np.arange(w.number)
-    at, rest = (o * w.stride + r * w.dilation - w.pad, 0) if w.stride > 0 else np.divmod(o - r * w.dilation + w.pad, -w.stride)
+    at, rest = (
+        (o * w.stride + r * w.dilation - w.pad, 0)
+        if w.stride > 0
+        else np.divmod(o - r * w.dilation + w.pad, -w.stride)
+    )
     return np.where((rest == 0) & (at >= 0) & (at < w.extent), at, FAR)

@@ -1,4 +1,5 @@
-"""The forms that compute the gradients of small and of non-finite convolutions, and what is shared with that of large ones."""
+"""The forms that compute the gradients of small and of non-finite convolutions, and what is shared
+with that of large ones."""
 
 from __future__ import annotations
 
@@ -14,13 +15,16 @@ from opgen.golden._absolute import Copies, copied
 from opgen.golden._axes import Windows
 from opgen.golden._columns import blocks, index_plan, pieces, taps
 
-SMALL = 1 << 16  # elements of a case's columns and products up to which cases are stacked, and of a stack of them
+SMALL = (
+    1 << 16
+)  # elements of a case's columns and products up to which cases are stacked, and of a stack of them
 COLUMNS = 1 << 19  # elements of what taps meet at a time: 4 MiB
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The geometry of a call: ``down`` slides over the wide tensor, ``up`` over gradOutput with a window per input."""
+    """The geometry of a call: ``down`` slides over the wide tensor, ``up`` over gradOutput with a
+    window per input."""
 
     transposed: bool
     groups: int
@@ -30,18 +34,31 @@ class Plan:
 
 @lru_cache(maxsize=4096)
 def plan_of(transposed: int, groups: int, axes: tuple[tuple[int, ...], ...]) -> Plan:
-    """The plan of a call whose axes are (wide, narrow, kernel, stride, dilation, padding before)."""
-    down = tuple(Windows(wide, narrow, kernel, stride, dilation, pad)
-                 for wide, narrow, kernel, stride, dilation, pad in axes)
-    up = down if transposed else tuple(
-        Windows(w.number, w.extent, w.kernel, 1, -w.dilation, -w.pad) if w.stride == 1 else
-        Windows(w.number, w.extent, w.kernel, -w.stride, w.dilation, w.pad) for w in down)
+    """The plan of a call whose axes are (wide, narrow, kernel, stride, dilation, padding
+    before)."""
+    down = tuple(
+        Windows(wide, narrow, kernel, stride, dilation, pad)
+        for wide, narrow, kernel, stride, dilation, pad in axes
+    )
+    up = (
+        down
+        if transposed
+        else tuple(
+            (
+                Windows(w.number, w.extent, w.kernel, 1, -w.dilation, -w.pad)
+                if w.stride == 1
+                else Windows(w.number, w.extent, w.kernel, -w.stride, w.dilation, w.pad)
+            )
+            for w in down
+        )
+    )
     return Plan(bool(transposed), groups, down, up)
 
 
 @dataclass(slots=True)
 class Operands:
-    """A batch: dy and x (B, N, channels, ...) and w as it comes; by groups (B, N, G, C, ...), (B, N, G, M, ...), (B, G, M, C, *kernel).
+    """A batch: dy and x (B, N, channels, ...) and w as it comes; by groups (B, N, G, C, ...), (B,
+    N, G, M, ...), (B, G, M, C, *kernel).
 
     gx and gw are to be written, shaped like x and w; None if not wanted.
     """
@@ -61,13 +78,24 @@ def nothing(t: Operands, plan: Plan) -> None:
 
 
 def stacked(t: Operands, plan: Plan, copies: Copies) -> None:
-    """Small convolutions, several cases at once, not by groups: columns of gradOutput by an index plan, batched products.
+    """Small convolutions, several cases at once, not by groups: columns of gradOutput by an index
+    plan, batched products.
 
     dy, x and w have B cases, gx and gw all copies of them.
     """
     index = index_plan(plan.up)
-    (batch, n, channels, *wide), (k, inputs), groups, times = t.dy.shape, index.shape, plan.groups, copies.number
-    c, m, extent, weights = channels // groups, t.x.shape[2] // groups, prod(wide), prod(t.w.shape[1:])
+    (batch, n, channels, *wide), (k, inputs), groups, times = (
+        t.dy.shape,
+        index.shape,
+        plan.groups,
+        copies.number,
+    )
+    c, m, extent, weights = (
+        channels // groups,
+        t.x.shape[2] // groups,
+        prod(wide),
+        prod(t.w.shape[1:]),
+    )
     aligned = plan.transposed or m == 1 or c == 1
     forth, back = (None, None) if aligned else (order(groups, c, m, k), order(groups, m, c, k))
     w = t.w.reshape(batch, weights)
@@ -86,14 +114,23 @@ def stacked(t: Operands, plan: Plan, copies: Copies) -> None:
         if t.gw is not None:
             x = t.x[cases].reshape(b, n, groups, m, inputs)
             products = np.matmul(copied(x, copies), columns.swapaxes(-1, -2))
-            products = (np.add.reduce(products, axis=2) if n > 1 else products).reshape(times, b, weights)
-            t.gw.reshape(times, batch, weights)[:, cases] = products if back is None else products.take(back, axis=2, mode="clip")
+            products = (np.add.reduce(products, axis=2) if n > 1 else products).reshape(
+                times, b, weights
+            )
+            t.gw.reshape(times, batch, weights)[:, cases] = (
+                products if back is None else products.take(back, axis=2, mode="clip")
+            )
 
 
 @lru_cache(maxsize=256)
 def order(groups: int, first: int, second: int, k: int) -> Array:
     """The flat indices that exchange the two axes of channels of a weight."""
-    return np.arange(groups * first * second * k).reshape(groups, first, second, k).swapaxes(1, 2).reshape(-1)
+    return (
+        np.arange(groups * first * second * k)
+        .reshape(groups, first, second, k)
+        .swapaxes(1, 2)
+        .reshape(-1)
+    )
 
 
 def by_taps(t: Operands, plan: Plan) -> None:
@@ -104,12 +141,19 @@ def by_taps(t: Operands, plan: Plan) -> None:
     for b, n in np.ndindex(*t.x.shape[:2]):
         for block in blocks(narrow.shape[4:], room):
             for index, outer, inner in taps(plan.down, block):
-                at = tuple(slice(s + o.start, s + o.stop) for (s, _), o in zip(block, outer, strict=True))
-                here, there = (b, n, slice(None), slice(None), *at), (b, n, slice(None), slice(None), *inner)
+                at = tuple(
+                    slice(s + o.start, s + o.stop) for (s, _), o in zip(block, outer, strict=True)
+                )
+                here, there = (
+                    (b, n, slice(None), slice(None), *at),
+                    (b, n, slice(None), slice(None), *inner),
+                )
                 tap(t, b, index, *((there, here) if plan.transposed else (here, there)))
 
 
-def tap(t: Operands, b: int, index: tuple[Any, ...], upstream: tuple[Any, ...], source: tuple[Any, ...]) -> None:
+def tap(
+    t: Operands, b: int, index: tuple[Any, ...], upstream: tuple[Any, ...], source: tuple[Any, ...]
+) -> None:
     """Adds what one tap joins: elements of gradOutput and as many of input."""
     dy, x, w = t.dy[upstream], t.x[source], np.ascontiguousarray(t.w[(b, ..., *index)])
     shape, size = x.shape, prod(x.shape[2:])

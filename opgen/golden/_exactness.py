@@ -1,9 +1,10 @@
-"""Whether a convolution is exact however it is summed: a certificate from the sizes of the data and the grid that they lie on.
+"""Whether a convolution is exact however it is summed: a certificate from the sizes of the data and
+the grid that they lie on.
 
-A level of tiles at most doubles what sums reach, counted in units of their terms. It adds two elements of a tensor, which
-doubles the largest and multiplies a norm by the root of two; of the input it may subtract two even elements, which doubles
-a norm, but then takes those of gradOutput as they are; where it halves a sum of weights, it halves their unit too.
-"""
+A level of tiles at most doubles what sums reach, counted in units of their terms. It adds two
+elements of a tensor, which doubles the largest and multiplies a norm by the root of two; of the
+input it may subtract two even elements, which doubles a norm, but then takes those of gradOutput as
+they are; where it halves a sum of weights, it halves their unit too."""
 
 from __future__ import annotations
 
@@ -21,30 +22,42 @@ SLACK = 1 + 2.0**-20  # for the roundings of the certificate itself
 
 
 def room(t: Operands) -> float:
-    """How many times larger than now all sums of the gradients that are wanted could be and stay exact; 0 where that is unknown.
+    """How many times larger than now all sums of the gradients that are wanted could be and stay
+    exact; 0 where that is unknown.
 
-    Partial sums of gradInput stay below the largest gradOutput times a sum of absolute weights, those of gradWeight below
-    the product of two norms (Cauchy and Schwarz). All are multiples of a unit; float64 has every multiple up to 2**53.
-    """
+    Partial sums of gradInput stay below the largest gradOutput times a sum of absolute weights,
+    those of gradWeight below the product of two norms (Cauchy and Schwarz). All are multiples of a
+    unit; float64 has every multiple up to 2**53."""
     size, step = norm(t.dy), unit_of(t.dy)
     needs = [(4 * size, step)]
     if t.gx is not None:
-        largest, weights, unit = max(float(t.dy.max()), -float(t.dy.min())), absolute(t.w), unit_of(t.w)
+        largest, weights, unit = (
+            max(float(t.dy.max()), -float(t.dy.min())),
+            absolute(t.w),
+            unit_of(t.w),
+        )
         needs += [(4 * weights, unit), (largest * weights, step * unit)]
     if t.gw is not None:
         inputs, unit = norm(t.x), unit_of(t.x)
         needs += [(4 * inputs, unit), (size * inputs, step * unit)]
-    return min([ldexp(unit, 53) / max(bound * SLACK, unit) if bound < inf and unit else 0.0 for bound, unit in needs])
+    return min(
+        [
+            ldexp(unit, 53) / max(bound * SLACK, unit) if bound < inf and unit else 0.0
+            for bound, unit in needs
+        ]
+    )
 
 
 def norm(values: Array) -> float:
-    """The largest Euclidean norm of a channel of a case, all samples together: (B, N, groups, channels, *extents)."""
+    """The largest Euclidean norm of a channel of a case, all samples together: (B, N, groups,
+    channels, *extents)."""
     flat = values.reshape(*values.shape[:4], 1, -1)
     return sqrt(float(np.matmul(flat, flat.swapaxes(-1, -2)).sum(axis=1).max()))
 
 
 def absolute(weight: Array) -> float:
-    """The largest sum of absolute weights of a channel of input: (B, groups, channels of input, of gradOutput, *taps)."""
+    """The largest sum of absolute weights of a channel of input: (B, groups, channels of input, of
+    gradOutput, *taps)."""
     sums = np.zeros(weight.shape[:3])
     for c in pieces(weight.shape[3], PIECE // (weight.size // weight.shape[3])):
         sums += np.abs(weight[:, :, :, c]).sum(axis=3).reshape(*sums.shape, -1).sum(axis=3)
@@ -52,17 +65,20 @@ def absolute(weight: Array) -> float:
 
 
 def unit_of(values: Array) -> float:
-    """A power of two of which all values are multiples: that of the first ones; 0 if it is not that of all.
+    """A power of two of which all values are multiples: that of the first ones; 0 if it is not that
+    of all.
 
     Only of values below 2**51 times that it can tell.
     """
     flat = values.ravel(order="K")
     cuts = list(pieces(flat.size, PIECE))
-    step = next((found for cut in cuts if (found := quantum(flat[cut][:SAMPLE]) or quantum(flat[cut]))), 1.0)
+    step = next(
+        (found for cut in cuts if (found := quantum(flat[cut][:SAMPLE]) or quantum(flat[cut]))), 1.0
+    )
     constant, memory = ldexp(step, 52) * 1.5, np.empty(PIECE)
     for cut in cuts:
         piece = flat[cut]
-        lost = memory[:piece.size]
+        lost = memory[: piece.size]
         np.add(piece, constant, out=lost)
         lost -= constant
         lost -= piece
@@ -72,7 +88,8 @@ def unit_of(values: Array) -> float:
 
 
 def quantum(values: Array) -> float:
-    """The largest power of two of which all values are multiples; 0 if all are 0, or some are not finite."""
+    """The largest power of two of which all values are multiples; 0 if all are 0, or some are not
+    finite."""
     fractions, exponents = np.frexp(values[values != 0])
     if not fractions.size or not np.isfinite(fractions).all():
         return 0.0

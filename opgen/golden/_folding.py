@@ -1,9 +1,9 @@
 """Reflection padding over any number of axes, backward.
 
-Borders fold back axis by axis, the first axis first, by slices, in a fixed order of additions: the result depends neither
-on the batch nor on a BLAS, whatever the data. Small planes are multiplied by matrices of zeros and ones instead, but only
-where no order of additions can matter: where at most two values meet in a sum, or where all sums are exact.
-"""
+Borders fold back axis by axis, the first axis first, by slices, in a fixed order of additions: the
+result depends neither on the batch nor on a BLAS, whatever the data. Small planes are multiplied by
+matrices of zeros and ones instead, but only where no order of additions can matter: where at most
+two values meet in a sum, or where all sums are exact."""
 
 from __future__ import annotations
 
@@ -25,15 +25,19 @@ LEAD: list[tuple[Any, ...]] = [(slice(None),) * axis for axis in range(8)]
 
 
 class Plan(NamedTuple):
-    """The extents inside of the borders; for small planes a matrix per axis, in whose products so many terms meet."""
+    """The extents inside of the borders; for small planes a matrix per axis, in whose products so
+    many terms meet."""
 
     extents: tuple[int, ...]
     matrices: tuple[Array, ...] = ()
     terms: int = 0
 
 
-def folded(tensors: Tensors, wanted: Collection[str], borders: tuple[tuple[int, int], ...], copies: Copies) -> dict[str, Array]:
-    """The outputs of a kernel that folds (before, after) of the last axes, of all copies of all cases."""
+def folded(
+    tensors: Tensors, wanted: Collection[str], borders: tuple[tuple[int, int], ...], copies: Copies
+) -> dict[str, Array]:
+    """The outputs of a kernel that folds (before, after) of the last axes, of all copies of all
+    cases."""
     gradient = tensors["gradOutput"]
     assert gradient is not None
     return {"gradInput": fold(gradient, borders, copies)} if "gradInput" in wanted else {}
@@ -42,16 +46,22 @@ def folded(tensors: Tensors, wanted: Collection[str], borders: tuple[tuple[int, 
 @lru_cache(maxsize=256)
 def plan_of(padded: tuple[int, ...], borders: tuple[tuple[int, int], ...]) -> Plan:
     """The plan of planes."""
-    extents = tuple([extent - before - after for extent, (before, after) in zip(padded, borders, strict=True)])
+    extents = tuple(
+        [extent - before - after for extent, (before, after) in zip(padded, borders, strict=True)]
+    )
     if not all([0 < outer * inner <= SMALL for outer, inner in zip(padded, extents, strict=True)]):
         return Plan(extents)
-    matrices, terms = zip(*[matrix_of(extent, *border) for extent, border in zip(padded, borders, strict=True)], strict=True)
+    matrices, terms = zip(
+        *[matrix_of(extent, *border) for extent, border in zip(padded, borders, strict=True)],
+        strict=True,
+    )
     return Plan(extents, matrices, prod(terms) if max(terms) > 2 else 2)
 
 
 @lru_cache(maxsize=1024)
 def matrix_of(padded: int, before: int, after: int) -> tuple[Array, int]:
-    """Which elements of an axis fold back onto which, (padded, inside) of 0 and 1, and how many can meet in one."""
+    """Which elements of an axis fold back onto which, (padded, inside) of 0 and 1, and how many can
+    meet in one."""
     last = padded - before - after - 1
     at = last - np.abs(last - np.abs(np.arange(-before, last + after + 1)))
     terms = 3 if before and after and before + after >= last else 2
@@ -59,16 +69,21 @@ def matrix_of(padded: int, before: int, after: int) -> tuple[Array, int]:
 
 
 def fold(gradient: Array, borders: tuple[tuple[int, int], ...], copies: Copies) -> Array:
-    """Adds the reflected borders of the last axes back onto their inside: (B, ..., before + n + after) -> (copies * B, ..., n).
+    """Adds the reflected borders of the last axes back onto their inside: (B, ..., before + n +
+    after) -> (copies * B, ..., n).
 
-    ``borders`` holds (before, after) of every folded axis. The order of additions is fixed: axis by axis, the inside,
-    the border before, the border behind.
-    """
+    ``borders`` holds (before, after) of every folded axis. The order of additions is fixed: axis by
+    axis, the inside, the border before, the border behind."""
     rank = len(borders)
     plan = plan_of(gradient.shape[-rank:], borders)
     stack = stacked(gradient, copies)
     result = np.empty((*stack.shape[:-rank], *plan.extents), gradient.dtype)
-    if plan.matrices and 0 < stack.size <= FEW and gradient.dtype.kind == "f" and orderless(gradient.reshape(-1), plan.terms):
+    if (
+        plan.matrices
+        and 0 < stack.size <= FEW
+        and gradient.dtype.kind == "f"
+        and orderless(gradient.reshape(-1), plan.terms)
+    ):
         multiply(stack[None], plan.matrices, range(rank), result[None])
     else:
         slices(stack, borders, result)
@@ -86,13 +101,17 @@ def slices(gradient: Array, borders: tuple[tuple[int, int], ...], result: Array)
     step = max(1, BLOCK // max(1, rows * width))
     for first in range(0, count, step):
         for row in range(0, extents[0], rows):
-            part, span = planes[first:first + step], (row, min(row + rows, extents[0]))
+            part, span = planes[first : first + step], (row, min(row + rows, extents[0]))
             for axis, (before, after) in enumerate(borders, 1):
-                target = inside[first:first + step, span[0]:span[1]] if axis == rank else None
-                part = fold_axis(part, axis, before, after, span if axis == 1 else (0, extents[axis - 1]), target)
+                target = inside[first : first + step, span[0] : span[1]] if axis == rank else None
+                part = fold_axis(
+                    part, axis, before, after, span if axis == 1 else (0, extents[axis - 1]), target
+                )
 
 
-def fold_axis(source: Array, axis: int, before: int, after: int, span: tuple[int, int], out: Array | None) -> Array:
+def fold_axis(
+    source: Array, axis: int, before: int, after: int, span: tuple[int, int], out: Array | None
+) -> Array:
     """Some elements of an axis with what its borders mirror onto them."""
     (begin, end), lead = span, LEAD[axis]
     inside = source[(*lead, slice(before + begin, before + end))]

@@ -1,4 +1,5 @@
-"""Planes: the factors of the products that minimal filtering algorithms need, and the gradients that come back from them."""
+"""Planes: the factors of the products that minimal filtering algorithms need, and the gradients
+that come back from them."""
 
 from __future__ import annotations
 
@@ -13,9 +14,10 @@ from opgen.golden import Array
 from opgen.golden._columns import Scratch
 from opgen.golden._tiles import Part, blocks, copies, grid
 
-# The factors of the products, by the taps of a level. Those of the tensors are sums and differences of even and odd
-# blocks (E, O) and of the next ones of their kind (e, o). For three taps, the four products add up to
-# narrow E * (wide E * w0 + O * w1 + e * w2) + narrow O * (O * w0 + e * w1 + o * w2); the three for two taps, to that without w2.
+# The factors of the products, by the taps of a level. Those of the tensors are sums and differences
+# of even and odd blocks (E, O) and of the next ones of their kind (e, o). For three taps, the four
+# products add up to narrow E * (wide E * w0 + O * w1 + e * w2) + narrow O * (O * w0 + e * w1 + o *
+# w2); the three for two taps, to that without w2.
 WIDE = {2: ("E-O", "O", "e-O"), 3: ("E-e", "O+e", "e-O", "o-O")}
 NARROW = {2: ("E", "E+O", "O"), 3: ("E", "E+O", "E-O", "O")}
 TAPS = {2: ((1, 0), (1, 1), (0, 1)), 3: ((1, 0, 0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0, 0, 1))}
@@ -24,7 +26,8 @@ ORDER = {2: (1, 0, 2), 3: (1, 2, 0, 3)}
 
 
 class Level(NamedTuple):
-    """A level: its taps, how many blocks it takes in twos, and how far on the grid the next tile is."""
+    """A level: its taps, how many blocks it takes in twos, and how far on the grid the next tile
+    is."""
 
     taps: int
     blocks: int
@@ -32,14 +35,16 @@ class Level(NamedTuple):
 
 
 class Memory(threading.local):
-    """Arrays by name and level, in memory that a thread keeps for calls like the last: new pages cost as much as what is done in them."""
+    """Arrays by name and level, in memory that a thread keeps for calls like the last: new pages
+    cost as much as what is done in them."""
 
     def __init__(self) -> None:
         self.kept: dict[tuple[str, int], Scratch] = {}
         self.last: object = None
 
     def keep_for(self, call: object) -> None:
-        """Lets go of the memory if the call is unlike the last one, so that it is never more than one call needs."""
+        """Lets go of the memory if the call is unlike the last one, so that it is never more than
+        one call needs."""
         if call != self.last:
             self.kept.clear()
             self.last = call
@@ -56,23 +61,36 @@ MEMORY = Memory()
 
 
 class Planes:
-    """The planes of a piece: ``weight`` and the ``sums`` of its gradient, (*products, groups, narrow channels, wide channels).
+    """The planes of a piece: ``weight`` and the ``sums`` of its gradient, (*products, groups,
+    narrow channels, wide channels).
 
-    A level takes the blocks of both tensors in twos, (blocks, elements), and makes one plane of half as many after the other,
-    which the next level takes; the last are multiplied. ``sums`` are not wanted if None.
-    """
+    A level takes the blocks of both tensors in twos, (blocks, elements), and makes one plane of
+    half as many after the other, which the next level takes; the last are multiplied. ``sums`` are
+    not wanted if None."""
 
     def __init__(self, weight: Array, sums: Array | None, transposed: bool) -> None:
         self.weight, self.sums, self.transposed = weight, sums, transposed
         self.filled: Any = None
 
-    def run(self, part: Part, narrow: Array, wide: Array, gradient: Array | None, add: bool) -> None:
-        """Adds what a part gives to the sums, and writes or adds it to the gradient: (samples, groups, channels, *extents)."""
-        self.levels = [Level(taps, axis.blocks >> level, axis.unit * prod(grid(part)[i + 1:]))
-                       for i, axis in enumerate(part) for level, taps in enumerate(axis.levels)]
-        self.unit, self.used, self.lead = prod(grid(part)), part[0].used * prod(grid(part)[1:]), narrow.shape[:2]
-        n, w = (MEMORY.shaped(name, 0, *blocks(part), *tensor.shape[:3], *grid(part))
-                for name, tensor in (("narrow", narrow), ("wide", wide)))
+    def run(
+        self, part: Part, narrow: Array, wide: Array, gradient: Array | None, add: bool
+    ) -> None:
+        """Adds what a part gives to the sums, and writes or adds it to the gradient: (samples,
+        groups, channels, *extents)."""
+        self.levels = [
+            Level(taps, axis.blocks >> level, axis.unit * prod(grid(part)[i + 1 :]))
+            for i, axis in enumerate(part)
+            for level, taps in enumerate(axis.levels)
+        ]
+        self.unit, self.used, self.lead = (
+            prod(grid(part)),
+            part[0].used * prod(grid(part)[1:]),
+            narrow.shape[:2],
+        )
+        n, w = (
+            MEMORY.shaped(name, 0, *blocks(part), *tensor.shape[:3], *grid(part))
+            for name, tensor in (("narrow", narrow), ("wide", wide))
+        )
         places = copies(part, False), copies(part, True)
         filled = n.shape, [[on_blocks for on_blocks, _ in some] for some in places]
         if self.filled != filled:
@@ -91,7 +109,15 @@ class Planes:
             else:
                 gradient[on_tensor] = g[on_blocks]
 
-    def level(self, at: int, narrow: Array, wide: Array, weight: Array, sums: Array | None, gradient: Array | None) -> None:
+    def level(
+        self,
+        at: int,
+        narrow: Array,
+        wide: Array,
+        weight: Array,
+        sums: Array | None,
+        gradient: Array | None,
+    ) -> None:
         """Adds to the sums, and writes the gradient, from the blocks of both tensors."""
         if at == len(self.levels):
             self.multiply(narrow, wide, weight, sums, gradient)
@@ -114,17 +140,24 @@ class Planes:
         """Memory for half of the blocks of a tensor."""
         return MEMORY.shaped(name, level, len(tensor) // 2, tensor.shape[1])
 
-    def multiply(self, narrow: Array, wide: Array, weight: Array, sums: Array | None, gradient: Array | None) -> None:
-        """One product: of its planes with each other, and of the weight's with that of gradOutput."""
-        n, w = (plane.reshape(*self.lead, -1, self.unit)[..., :self.used] for plane in (narrow, wide))
+    def multiply(
+        self, narrow: Array, wide: Array, weight: Array, sums: Array | None, gradient: Array | None
+    ) -> None:
+        """One product: of its planes with each other, and of the weight's with that of
+        gradOutput."""
+        n, w = (
+            plane.reshape(*self.lead, -1, self.unit)[..., : self.used] for plane in (narrow, wide)
+        )
         if sums is not None:
-            for product in np.matmul(n, w.swapaxes(-1, -2), out=MEMORY.shaped("products", 0, len(n), *sums.shape)):
+            for product in np.matmul(
+                n, w.swapaxes(-1, -2), out=MEMORY.shaped("products", 0, len(n), *sums.shape)
+            ):
                 sums += product
         if gradient is not None:
             g = gradient.reshape(*self.lead, -1, self.unit)
-            used = g[..., :self.used]
+            used = g[..., : self.used]
             np.matmul(*((weight, w) if self.transposed else (weight.swapaxes(-1, -2), n)), out=used)
-            g[..., self.used:] = 0.0
+            g[..., self.used :] = 0.0
 
 
 def factor(formula: str, values: Array, far: int, out: Array) -> Array:
@@ -139,13 +172,18 @@ def factor(formula: str, values: Array, far: int, out: Array) -> Array:
     near = values.shape[1] - far
     if len(out) > 1:
         combine(*[some[1:] if next_ else some[:-1] for some, next_ in terms], out=out[:-1])
-    combine(*[some[0, far:] if next_ else some[-1, :near] for some, next_ in terms], out=out[-1, :near])
+    combine(
+        *[some[0, far:] if next_ else some[-1, :near] for some, next_ in terms], out=out[-1, :near]
+    )
     out[-1, near:] = 0.0
     return out
 
 
-def target_of(level: Level, k: int, gradient: Array, first: Array, second: Array, transposed: bool) -> Array:
-    """Where the gradient of a plane is written: to its blocks themselves if it is the first there."""
+def target_of(
+    level: Level, k: int, gradient: Array, first: Array, second: Array, transposed: bool
+) -> Array:
+    """Where the gradient of a plane is written: to its blocks themselves if it is the first
+    there."""
     even, odd = gradient[::2], gradient[1::2]
     if level.taps == 3:
         return (even, first, second, second)[k]
@@ -188,4 +226,4 @@ def narrow_gradient(level: Level, k: int, gradient: Array, first: Array, second:
 def add_to_next(blocks: Array, values: Array, far: int) -> None:
     """Adds to the next block of the same kind; from the last one to the first, a tile further."""
     blocks[1:] += values[:-1]
-    blocks[0, far:] += values[-1, :values.shape[1] - far]
+    blocks[0, far:] += values[-1, : values.shape[1] - far]

@@ -1,10 +1,9 @@
 """Average pooling over any number of axes, backward.
 
-Windows spread axis by axis, the last first, by slices, in a fixed order of additions: the result depends neither on the
-batch nor on a BLAS, whatever the data. Small planes are gathered by an index or multiplied by matrices of zeros and ones
-instead, but only where no order of additions can matter: where at most two values meet in a sum, or where all sums are
-exact.
-"""
+Windows spread axis by axis, the last first, by slices, in a fixed order of additions: the result
+depends neither on the batch nor on a BLAS, whatever the data. Small planes are gathered by an index
+or multiplied by matrices of zeros and ones instead, but only where no order of additions can
+matter: where at most two values meet in a sum, or where all sums are exact."""
 
 from __future__ import annotations
 
@@ -24,11 +23,11 @@ WHOLE = 1 << 10  # elements of the matrix of a plane up to which it is faster th
 
 
 class Axis(NamedTuple):
-    """One axis of a pooling: its windows, and the elements that each covers, with the padding and without it.
+    """One axis of a pooling: its windows, and the elements that each covers, with the padding and
+    without it.
 
-    If it is small, also whether a window meets an index, (number, extent) of 0 and 1, and if every index has exactly one window,
-    which.
-    """
+    If it is small, also whether a window meets an index, (number, extent) of 0 and 1, and if every
+    index has exactly one window, which."""
 
     windows: Windows
     sizes: tuple[Array, Array]
@@ -37,11 +36,11 @@ class Axis(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The geometry of a call: windows per axis, what they are divided by, and how many elements a plane has on the way.
+    """The geometry of a call: windows per axis, what they are divided by, and how many elements a
+    plane has on the way.
 
-    Small planes have an index, the window of every element, or a matrix per axis or for all axes together, in whose
-    products so many ``terms`` meet, at most.
-    """
+    Small planes have an index, the window of every element, or a matrix per axis or for all axes
+    together, in whose products so many ``terms`` meet, at most."""
 
     axes: tuple[Windows, ...]
     divisors: Array
@@ -51,13 +50,24 @@ class Plan(NamedTuple):
     terms: int = 0
 
 
-def pooled(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], letters: str, copies: Copies) -> list[dict[str, Array]]:
+def pooled(
+    tensors: Tensors,
+    names: Mapping[str, int],
+    wanted: Collection[str],
+    letters: str,
+    copies: Copies,
+) -> list[dict[str, Array]]:
     """The outputs of a kernel over the axes of some letters, once per copy."""
     gradient = tensors["gradOutput"]
     assert gradient is not None
     if "gradInput" not in wanted:
         return [{}] * copies.number
-    sizes = tuple([(names[a + "in"], names[a + "out"], names["k" + a], names["s" + a], 1, names["pad" + a]) for a in letters])
+    sizes = tuple(
+        [
+            (names[a + "in"], names[a + "out"], names["k" + a], names["s" + a], 1, names["pad" + a])
+            for a in letters
+        ]
+    )
     plan = plan_of(sizes, names["divisorOverride"], names["countIncludePad"])
     return [{"gradInput": copy} for copy in pool(gradient, plan, copies)]
 
@@ -66,8 +76,8 @@ def pooled(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], 
 def plan_of(sizes: tuple[tuple[int, ...], ...], override: int, padded: int) -> Plan:
     """The plan of a call, from the fields of the :class:`Windows` of its axes.
 
-    Windows are divided by ``override`` if it is not 0, else by what they cover, with the padding or without it.
-    """
+    Windows are divided by ``override`` if it is not 0, else by what they cover, with the padding or
+    without it."""
     axes = [axis_of(size) for size in sizes]
     windows = tuple([axis.windows for axis in axes])
     if override:
@@ -86,8 +96,17 @@ def plan_of(sizes: tuple[tuple[int, ...], ...], override: int, padded: int) -> P
         return Plan(windows, divisors, elements, source)
     overlaps = [w.overlap for w in windows]
     if prod([matrix.size for matrix in matrices]) <= WHOLE:
-        return Plan(windows, divisors, elements, None, (reduce(kronecker, matrices),), prod(overlaps))
-    return Plan(windows, divisors, elements, None, tuple(matrices), prod(overlaps) if max(overlaps) > 2 else 2)
+        return Plan(
+            windows, divisors, elements, None, (reduce(kronecker, matrices),), prod(overlaps)
+        )
+    return Plan(
+        windows,
+        divisors,
+        elements,
+        None,
+        tuple(matrices),
+        prod(overlaps) if max(overlaps) > 2 else 2,
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -113,12 +132,18 @@ def pool(gradient: Array, plan: Plan, copies: Copies) -> Array:
     cuts = [(slice(None), slice(None), plan)] if plan.elements <= 4 * BLOCK else list(cut(plan))
     for first in range(0, len(planes), step):
         for windows, rows, part in cuts:
-            pool_planes(planes[first:first + step, windows], result[:, first:first + step, rows], part, copies)
+            pool_planes(
+                planes[first : first + step, windows],
+                result[:, first : first + step, rows],
+                part,
+                copies,
+            )
     return result.reshape(copies.number, *lead, *extents)
 
 
 def cut(plan: Plan) -> Iterator[tuple[slice, slice, Plan]]:
-    """Cuts large planes: the rows of windows, the rows that they meet, and the plan between the two."""
+    """Cuts large planes: the rows of windows, the rows that they meet, and the plan between the
+    two."""
     number, extent = plan.axes[0].number, plan.axes[0].extent
     rows = max(1, BLOCK * max(number, extent) // plan.elements)
     for begin in range(0, extent, rows):
@@ -129,18 +154,21 @@ def cut(plan: Plan) -> Iterator[tuple[slice, slice, Plan]]:
 
 
 def pool_planes(gradient: Array, result: Array, plan: Plan, copies: Copies) -> None:
-    """Writes the gradients of some planes: (planes, *numbers of windows) -> (copies, planes, *extents)."""
+    """Writes the gradients of some planes: (planes, *numbers of windows) -> (copies, planes,
+    *extents)."""
     values = np.empty((copies.number, *gradient.shape))
     np.divide(gradient, plan.divisors, out=values[0])
     if copies.absolute:
         np.abs(values[0], values[-1])
     if plan.source is not None:
         out = result.reshape(copies.number, len(gradient), len(plan.source))
-        values.reshape(copies.number, len(gradient), -1).take(plan.source, axis=2, mode="clip", out=out)
+        values.reshape(copies.number, len(gradient), -1).take(
+            plan.source, axis=2, mode="clip", out=out
+        )
     elif plan.matrices and orderless(values[-1].reshape(-1), plan.terms):
         multiply(values, plan.matrices, range(len(plan.matrices) - 1, -1, -1), result)
     else:
         for axis in range(len(plan.axes) - 1, -1, -1):
             windows = plan.axes[axis]
-            shape = (*values.shape[:axis + 2], windows.extent, *values.shape[axis + 3:])
+            shape = (*values.shape[: axis + 2], windows.extent, *values.shape[axis + 3 :])
             values = spread(values, axis + 2, windows, result if axis == 0 else np.empty(shape))

@@ -1,12 +1,13 @@
-"""Large convolutions: two matrix products of columns give both gradients; or those of tiles, where that is exact.
+"""Large convolutions: two matrix products of columns give both gradients; or those of tiles, where
+that is exact.
 
-A product joins columns of gradOutput with columns of input, position by position. On each axis, the positions are the
-elements of one of the two tensors and the taps meet elements of the other, whose columns have a row per channel and tap:
-gradWeight is the product of both columns, gradInput the product of the weight with those of gradOutput, added back where
-the columns of input were read. With all taps on one side, its columns are large and the other side's products thin; with
-the first axes' taps at input and the last's at gradOutput both are small. Where the positions are those of the tensor
-over which windows slide with a stride, they are taken by phases of it.
-"""
+A product joins columns of gradOutput with columns of input, position by position. On each axis, the
+positions are the elements of one of the two tensors and the taps meet elements of the other, whose
+columns have a row per channel and tap: gradWeight is the product of both columns, gradInput the
+product of the weight with those of gradOutput, added back where the columns of input were read.
+With all taps on one side, its columns are large and the other side's products thin; with the first
+axes' taps at input and the last's at gradOutput both are small. Where the positions are those of
+the tensor over which windows slide with a stride, they are taken by phases of it."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ from opgen.golden._exactness import room
 from opgen.golden._tiles import choices
 from opgen.golden._winograd import tiled
 
-COLUMNS = 1 << 20  # elements of a block of columns, 8 MiB; up to twice as many where it would be narrow
+COLUMNS = (
+    1 << 20
+)  # elements of a block of columns, 8 MiB; up to twice as many where it would be narrow
 NARROW = 1024  # positions
 WEIGHT = 5 << 17  # elements of a piece of the weight: 5 MiB
 BUFFER = 1024  # elements of a buffer of ufuncs
@@ -36,7 +39,8 @@ BUFFER = 1024  # elements of a buffer of ufuncs
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Elements of both tensors and the taps that join them, by windows over both that share their positions."""
+    """Elements of both tensors and the taps that join them, by windows over both that share their
+    positions."""
 
     dy: tuple[slice, ...]
     x: tuple[slice, ...]
@@ -56,17 +60,24 @@ class Phase:
 
 @lru_cache(maxsize=1024)
 def phases(plan: Plan, split: int) -> tuple[Phase, ...]:
-    """All that have taps, with those of the axes before ``split`` at input and the others at gradOutput."""
+    """All that have taps, with those of the axes before ``split`` at input and the others at
+    gradOutput."""
     all_, axes = slice(None), []
     for axis, w in enumerate(plan.down):
         by_phase = (axis < split) == plan.transposed
-        axes.append([(indices, taps, alone(up.number), up) for indices, taps, up in w.phases() if up.kernel] if by_phase
-                    else [(all_, all_, w, alone(w.number))])
+        axes.append(
+            [(indices, taps, alone(up.number), up) for indices, taps, up in w.phases() if up.kernel]
+            if by_phase
+            else [(all_, all_, w, alone(w.number))]
+        )
     result, every = [], (all_,) * len(axes)
     for choice in product(*axes):
         wide, taps, over_wide, over_narrow = zip(*choice, strict=True)
-        result.append(Phase(wide, every, taps, over_wide, over_narrow) if plan.transposed else
-                      Phase(every, wide, taps, over_narrow, over_wide))
+        result.append(
+            Phase(wide, every, taps, over_wide, over_narrow)
+            if plan.transposed
+            else Phase(every, wide, taps, over_narrow, over_wide)
+        )
     return tuple(result)
 
 
@@ -77,7 +88,8 @@ def alone(extent: int) -> Windows:
 
 @lru_cache(maxsize=1024)
 def best_split(plan: Plan, c: int, m: int) -> int:
-    """The split with the fewest rows of columns, where those of input count twice: they are read and added back.
+    """The split with the fewest rows of columns, where those of input count twice: they are read
+    and added back.
 
     A single row costs nothing: products with a vector are quick.
     """
@@ -93,10 +105,11 @@ def best_split(plan: Plan, c: int, m: int) -> int:
 
 
 def large(t: Operands, plan: Plan) -> None:
-    """With tiles where they are quicker and exact, else from columns, or tap by tap where their zeros may have met Inf or NaN.
+    """With tiles where they are quicker and exact, else from columns, or tap by tap where their
+    zeros may have met Inf or NaN.
 
-    In gradInput they meet the weight; in gradWeight the other two, whose Inf and NaN remain in its sums.
-    """
+    In gradInput they meet the weight; in gradWeight the other two, whose Inf and NaN remain in its
+    sums."""
     axes = fewest_products(t, plan)
     if axes is not None:
         with small_buffers():
@@ -108,7 +121,8 @@ def large(t: Operands, plan: Plan) -> None:
 
 
 def fewest_products(t: Operands, plan: Plan) -> tuple[bool, ...] | None:
-    """The axes that should have tiles and can, since all sums stay exact, of which each level doubles some; None if there are none."""
+    """The axes that should have tiles and can, since all sums stay exact, of which each level
+    doubles some; None if there are none."""
     some = choices(plan, t.dy.shape[1], t.dy.shape[3], t.x.shape[3])
     left = room(t) if some else 0.0
     return next((axes for axes, levels in some if 2**levels <= left), None)
@@ -120,7 +134,9 @@ def from_columns(t: Operands, plan: Plan) -> None:
     m, k = t.x.shape[3], prod(t.w.shape[4:])
     split = best_split(plan, c, m)
     some = phases(plan, split)
-    if t.gx is not None and (split or sum([prod(phase.positions) for phase in some]) < prod(t.x.shape[4:])):
+    if t.gx is not None and (
+        split or sum([prod(phase.positions) for phase in some]) < prod(t.x.shape[4:])
+    ):
         t.gx[...] = 0.0
     if t.gw is not None and any(w.extent < w.stride for w in plan.down):
         t.gw[...] = 0.0  # of the taps that meet no phase
@@ -129,8 +145,12 @@ def from_columns(t: Operands, plan: Plan) -> None:
     c_step = min(c, max(1, WEIGHT // k))
     m_step = min(m, max(1, WEIGHT // (k * c_step)))
     rows = sum([right + 2 * left for right, left in [phase.rows(c_step, m_step) for phase in some]])
-    positions = tuple([max(extents) for extents in zip(*[phase.positions for phase in some], strict=True)])
-    g_step = min(groups, max(1, min(COLUMNS // (rows * prod(positions)), WEIGHT // (m_step * c_step * k))))
+    positions = tuple(
+        [max(extents) for extents in zip(*[phase.positions for phase in some], strict=True)]
+    )
+    g_step = min(
+        groups, max(1, min(COLUMNS // (rows * prod(positions)), WEIGHT // (m_step * c_step * k)))
+    )
     cuts = blocks(positions, max(1, COLUMNS // rows, min(NARROW, 2 * COLUMNS // rows)))
     sides = [(phase, Columns(phase.over_dy), Columns(phase.over_x)) for phase in some]
     with small_buffers():
@@ -141,27 +161,49 @@ def from_columns(t: Operands, plan: Plan) -> None:
                         piece(t, split, sides, (b, g, mm, cc), cuts)
 
 
-def piece(t: Operands, split: int, sides: list[tuple[Phase, Columns, Columns]], where: tuple[Any, ...],
-          cuts: tuple[Block, ...]) -> None:
+def piece(
+    t: Operands,
+    split: int,
+    sides: list[tuple[Phase, Columns, Columns]],
+    where: tuple[Any, ...],
+    cuts: tuple[Block, ...],
+) -> None:
     """What some channels of gradOutput give to the gradients of some channels of input."""
     b, g, mm, cc = where
     at: tuple[Any, ...]
     weights = [by_sides(t.w[(*where, *phase.taps)], split) for phase, _, _ in sides]
-    weights = [w.reshape(len(w), prod(w.shape[1:2 + split]), prod(w.shape[2 + split:])) for w in weights]
+    weights = [
+        w.reshape(len(w), prod(w.shape[1 : 2 + split]), prod(w.shape[2 + split :])) for w in weights
+    ]
     sums = [Sum(turned=xs.plain) for _, _, xs in sides]
     add = split > 0 or cc.start > 0
     for block in cuts:
         for n in range(t.dy.shape[1]):
             products = []
             for (phase, dys, xs), w, total in zip(sides, weights, sums, strict=True):
-                part = tuple([(start, min(stop, end)) for (start, stop), end in zip(block, phase.positions, strict=True)])
-                right, at = dys.gather(t.dy[(b, n, g, cc, *phase.dy)], part), (b, n, g, mm, *phase.x)
+                part = tuple(
+                    [
+                        (start, min(stop, end))
+                        for (start, stop), end in zip(block, phase.positions, strict=True)
+                    ]
+                )
+                right, at = (
+                    dys.gather(t.dy[(b, n, g, cc, *phase.dy)], part),
+                    (b, n, g, mm, *phase.x),
+                )
                 if t.gw is not None:
                     total.add(xs.gather(t.x[at], part), right)
                 if t.gx is not None:
                     gx = t.gx[at]
-                    products.append((xs, np.matmul(w, right, out=xs.place(gx, part, add)), gx, part))
-            for xs, product_, gx, part in products:  # at once, since those of several phases lie side by side
+                    products.append(
+                        (xs, np.matmul(w, right, out=xs.place(gx, part, add)), gx, part)
+                    )
+            for (
+                xs,
+                product_,
+                gx,
+                part,
+            ) in products:  # at once, since those of several phases lie side by side
                 xs.scatter(product_, gx, part, add)
     if t.gw is not None:
         for (phase, _, _), total in zip(sides, sums, strict=True):
@@ -170,15 +212,16 @@ def piece(t: Operands, split: int, sides: list[tuple[Phase, Columns, Columns]], 
 
 
 def by_sides(weight: Array, split: int) -> Array:
-    """(groups, channels of input, of gradOutput, *taps) to (groups, channels of input, *its taps, of gradOutput, *its)."""
+    """(groups, channels of input, of gradOutput, *taps) to (groups, channels of input, *its taps,
+    of gradOutput, *its)."""
     return np.moveaxis(weight, 2, 2 + split)
 
 
 class Sum:
     """A sum of products of rows with rows, (groups, left, right).
 
-    ``turned``: as right by left, which BLAS finds easier where neither has the columns of several taps.
-    """
+    ``turned``: as right by left, which BLAS finds easier where neither has the columns of several
+    taps."""
 
     def __init__(self, turned: bool) -> None:
         self.turned = turned
@@ -200,7 +243,8 @@ class Sum:
 
 @contextmanager
 def small_buffers() -> Iterator[None]:
-    """Ufuncs copy short rows to buffers with room for several, which takes three times as long as adding them in place."""
+    """Ufuncs copy short rows to buffers with room for several, which takes three times as long as
+    adding them in place."""
     size = np.setbufsize(BUFFER)
     try:
         yield

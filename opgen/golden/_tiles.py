@@ -1,9 +1,10 @@
-"""Tiles: how a convolution is cut into parts that algorithms for several outputs at a time can do, axis by axis.
+"""Tiles: how a convolution is cut into parts that algorithms for several outputs at a time can do,
+axis by axis.
 
-A part has the taps of one phase of the stride, so that it slides with stride 1. An axis with tiles has levels: each takes
-the outputs in twos, and the taps in twos, or in threes at the last. The elements of a tensor lie in blocks, one for every
-place in a tile, all on one grid, where what is one tile further is a fixed distance away, also in flat memory.
-"""
+A part has the taps of one phase of the stride, so that it slides with stride 1. An axis with tiles
+has levels: each takes the outputs in twos, and the taps in twos, or in threes at the last. The
+elements of a tensor lie in blocks, one for every place in a tile, all on one grid, where what is
+one tile further is a fixed distance away, also in flat memory."""
 
 from __future__ import annotations
 
@@ -23,15 +24,17 @@ FEW = 8
 GAIN = 0.9
 """What tiles may cost, beside columns, to be worth it."""
 Copy: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...]]
-"""Where elements lie among the blocks, (*blocks, ..., *grid), and where on the tensor, (..., *extents)."""
+"""Where elements lie among the blocks, (*blocks, ..., *grid), and where on the tensor, (...,
+*extents)."""
 
 
 class Axis(NamedTuple):
-    """One axis of a part: narrow element ``o`` and tap ``j`` meet element ``o + j*dilation + offset`` of the wide tensor's phase.
+    """One axis of a part: narrow element ``o`` and tap ``j`` meet element ``o + j*dilation +
+    offset`` of the wide tensor's phase.
 
-    The phase has ``extent`` elements, ``stride`` apart; the part has ``number`` narrow elements from ``first`` on, and taps
-    ``tap``, ``tap + step``, ... ``levels`` are empty where there is one tap and no tiles.
-    """
+    The phase has ``extent`` elements, ``stride`` apart; the part has ``number`` narrow elements
+    from ``first`` on, and taps ``tap``, ``tap + step``, ... ``levels`` are empty where there is one
+    tap and no tiles."""
 
     first: int
     number: int
@@ -71,20 +74,33 @@ class Axis(NamedTuple):
 
     def narrowed(self, start: int, stop: int) -> Axis:
         """The same with some of the narrow elements."""
-        return self._replace(first=self.first + start, number=stop - start, offset=self.offset + start)
+        return self._replace(
+            first=self.first + start, number=stop - start, offset=self.offset + start
+        )
 
     def slices(self, wide: bool) -> list[tuple[int, slice, slice]]:
-        """Where the elements of a tensor lie: the block, where on the grid, and where on the tensor."""
+        """Where the elements of a tensor lie: the block, where on the grid, and where on the
+        tensor."""
         offset, extent, length, origin, stride = (
-            (self.offset, self.extent, self.length, self.phase, self.stride) if wide else (0, self.number, self.used, self.first, 1))
+            (self.offset, self.extent, self.length, self.phase, self.stride)
+            if wide
+            else (0, self.number, self.used, self.first, 1)
+        )
         found, apart = [], self.blocks * self.unit
         for block, place in product(range(self.blocks), range(self.unit)):
             at = block * self.unit + place + offset
             low, high = max(0, -(at // apart)), min(length // self.unit, -(-(extent - at) // apart))
             if low < high:
                 start = origin + (low * apart + at) * stride
-                found.append((block, slice(low * self.unit + place, (high - 1) * self.unit + place + 1, self.unit),
-                              slice(start, start + (high - low - 1) * apart * stride + 1, apart * stride)))
+                found.append(
+                    (
+                        block,
+                        slice(
+                            low * self.unit + place, (high - 1) * self.unit + place + 1, self.unit
+                        ),
+                        slice(start, start + (high - low - 1) * apart * stride + 1, apart * stride),
+                    )
+                )
         return found
 
 
@@ -115,8 +131,21 @@ def parts(plan: Plan, tiled: tuple[bool, ...]) -> tuple[Part, ...]:
         for indices, taps, up in w.phases():
             for some in pieces(up.kernel, up.kernel if tiles else 1):
                 number, offset = some.stop - some.start, up.pad - some.start * up.dilation
-                axes[-1].append(Axis(0, up.extent, up.number, indices.start, w.stride, taps.start + some.start * taps.step, taps.step,
-                                     number, -up.dilation, offset, levels(number)))
+                axes[-1].append(
+                    Axis(
+                        0,
+                        up.extent,
+                        up.number,
+                        indices.start,
+                        w.stride,
+                        taps.start + some.start * taps.step,
+                        taps.step,
+                        number,
+                        -up.dilation,
+                        offset,
+                        levels(number),
+                    )
+                )
     return tuple(product(*axes))
 
 
@@ -133,13 +162,22 @@ def levels(taps: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=512)
 def fitting(part: Part, room: int) -> tuple[Part, ...]:
-    """Cuts a part by whole tiles, the first axes first, until its grid has no more positions than there is room."""
+    """Cuts a part by whole tiles, the first axes first, until its grid has no more positions than
+    there is room."""
     cut: list[list[Axis]] = []
     for i, axis in enumerate(part):
-        rest, tile = prod([c[0].length for c in cut]) * prod(grid(part[i + 1:])), axis.blocks * axis.unit
+        rest, tile = (
+            prod([c[0].length for c in cut]) * prod(grid(part[i + 1 :])),
+            axis.blocks * axis.unit,
+        )
         most = max(1, room // (rest * axis.unit) - len(axis.levels))
         tiles = -(-axis.number // tile)
-        cut.append([axis.narrowed(s.start * tile, min(s.stop * tile, axis.number)) for s in pieces(tiles, -(-tiles // -(-tiles // most)))])
+        cut.append(
+            [
+                axis.narrowed(s.start * tile, min(s.stop * tile, axis.number))
+                for s in pieces(tiles, -(-tiles // -(-tiles // most)))
+            ]
+        )
     return tuple(product(*cut))
 
 
@@ -154,11 +192,11 @@ def copies(part: Part, wide: bool) -> tuple[Copy, ...]:
 
 
 def cost(plan: Plan, tiled: tuple[bool, ...], samples: int, c: int, m: int) -> float:
-    """About the nanoseconds per group of some samples with ``c`` and ``m`` channels, as measured with OpenBLAS on a Zen 4 core.
+    """About the nanoseconds per group of some samples with ``c`` and ``m`` channels, as measured
+    with OpenBLAS on a Zen 4 core.
 
-    Products, which are slower for few channels, copies to and fro, sums of blocks, planes of weights, and calls. What moves
-    memory counts double, since other cores may move some too.
-    """
+    Products, which are slower for few channels, copies to and fro, sums of blocks, planes of
+    weights, and calls. What moves memory counts double, since other cores may move some too."""
     total, some = 0.0, parts(plan, tiled)
     for part in some:
         unit, live, several = prod(grid(part)) * samples, 1, prod(blocks(part))
@@ -181,14 +219,21 @@ def cost_of_columns(plan: Plan, samples: int, c: int, m: int) -> float:
 
 @lru_cache(maxsize=1024)
 def choices(plan: Plan, samples: int, c: int, m: int) -> tuple[tuple[tuple[bool, ...], int], ...]:
-    """The axes that should have tiles, and their levels, the best choice first; none where columns do as well."""
+    """The axes that should have tiles, and their levels, the best choice first; none where columns
+    do as well."""
     able = [(False, True) if worth(w) and min(c, m) >= FEW else (False,) for w in plan.down]
-    costs = sorted((cost(plan, tiled, samples, c, m), tiled) for tiled in product(*able) if any(tiled))
+    costs = sorted(
+        (cost(plan, tiled, samples, c, m), tiled) for tiled in product(*able) if any(tiled)
+    )
     most = GAIN * cost_of_columns(plan, samples, c, m)
     chosen = [tiled for estimate, tiled in costs if estimate < most]
-    return tuple((tiled, max([len(planes(part)) for part in parts(plan, tiled)], default=0)) for tiled in chosen)
+    return tuple(
+        (tiled, max([len(planes(part)) for part in parts(plan, tiled)], default=0))
+        for tiled in chosen
+    )
 
 
 def worth(w: Windows) -> bool:
-    """Whether an axis can have tiles: several taps in some phase, and room for two outputs; not many copies of few elements."""
+    """Whether an axis can have tiles: several taps in some phase, and room for two outputs; not
+    many copies of few elements."""
     return w.kernel > 1 and w.number > 1 and w.dilation <= 4

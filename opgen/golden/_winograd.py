@@ -1,12 +1,14 @@
-"""Large convolutions with fewer multiplications: two outputs of three taps from four products, of two taps from three.
+"""Large convolutions with fewer multiplications: two outputs of three taps from four products, of
+two taps from three.
 
-A convolution is a sum of products narrow * wide * weight, and minimal filtering algorithms (Winograd, *Arithmetic Complexity
-of Computations*, 1980; Lavin and Gray, *Fast Algorithms for Convolutional Neural Networks*, 2016) write that sum with fewer
-terms, whose factors are sums of elements. The gradients follow by transposition: of the products' sums over positions for the
-weight, over channels for the input. The terms are larger than those of the definition, and some are halves, so that sums of
-floating-point numbers would differ in their last bits: only data that :mod:`opgen.golden._exactness` has found to
-leave room for all of them come here, and the result is exact.
-"""
+A convolution is a sum of products narrow * wide * weight, and minimal filtering algorithms
+(Winograd, *Arithmetic Complexity of Computations*, 1980; Lavin and Gray, *Fast Algorithms for
+Convolutional Neural Networks*, 2016) write that sum with fewer terms, whose factors are sums of
+elements. The gradients follow by transposition: of the products' sums over positions for the
+weight, over channels for the input. The terms are larger than those of the definition, and some are
+halves, so that sums of floating-point numbers would differ in their last bits: only data that
+:mod:`opgen.golden._exactness` has found to leave room for all of them come here, and the result is
+exact."""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from opgen.golden._convolution import Operands, Plan
 from opgen.golden._planes import MEMORY, TAPS, Planes
 from opgen.golden._tiles import Axis, Part, blocks, copies, fitting, grid, parts, planes
 
-WEIGHT = 1 << 20  # elements of the planes of a piece of the weight: 8 MiB, and as many of its gradient
+WEIGHT = (
+    1 << 20
+)  # elements of the planes of a piece of the weight: 8 MiB, and as many of its gradient
 PIECE = 1 << 16  # elements of the taps that become planes, or come from them, at a time
 PLANES = 7 << 18  # elements of the planes of a piece of the tensors: 14 MiB
 
@@ -45,7 +49,8 @@ def tiled(t: Operands, plan: Plan, axes: tuple[bool, ...]) -> None:
 
 
 def once(some: Sequence[Sequence[Share]], extents: tuple[int, ...], plan: Plan) -> bool:
-    """Whether each element of gradInput is written exactly once, so that nothing needs to be added to it."""
+    """Whether each element of gradInput is written exactly once, so that nothing needs to be added
+    to it."""
     written = np.zeros(extents, dtype=np.uint8)
     for several in some:
         for share in several:
@@ -57,7 +62,8 @@ def once(some: Sequence[Sequence[Share]], extents: tuple[int, ...], plan: Plan) 
 
 
 class Share(NamedTuple):
-    """Channels (of groups, input, gradOutput) that are worked on together, how many samples are, and by which parts."""
+    """Channels (of groups, input, gradOutput) that are worked on together, how many samples are,
+    and by which parts."""
 
     where: tuple[slice, slice, slice]
     samples: int
@@ -65,13 +71,16 @@ class Share(NamedTuple):
 
 
 def shares(part: Part, t: Operands) -> Iterator[Share]:
-    """Cuts the channels until the planes of the weight fit into their memory, then the positions, then joins samples."""
+    """Cuts the channels until the planes of the weight fit into their memory, then the positions,
+    then joins samples."""
     samples, groups, c = t.dy.shape[1:4]
     m, room = t.x.shape[3], max(1, WEIGHT // prod(planes(part)))
     c_step = c if c * m <= room else min(c, max(room // m, isqrt(room)))
     m_step = min(m, max(1, room // c_step))
     g_step = min(groups, max(1, room // (c_step * m_step)))
-    number = prod(blocks(part))  # a level has half as many as the one before; the gradient has two memories of such planes
+    number = prod(
+        blocks(part)
+    )  # a level has half as many as the one before; the gradient has two memories of such planes
     elements = g_step * ((2 * number - 1) * (c_step + m_step) + (3 * number - 2) * m_step)
     cuts = fitting(part, PLANES // elements)
     size = elements * prod(grid(cuts[0])) + g_step * c_step * m_step
@@ -80,12 +89,16 @@ def shares(part: Part, t: Operands) -> Iterator[Share]:
 
 
 def _piece(t: Operands, plan: Plan, b: int, share: Share, add: bool) -> None:
-    """What some channels of gradOutput give to the gradients of some channels of input, by a part of the taps."""
+    """What some channels of gradOutput give to the gradients of some channels of input, by a part
+    of the taps."""
     (g, mm, cc), samples, cuts = share
     part = cuts[0]
     at: tuple[Any, ...] = (b, g, mm, cc, *[axis.chosen for axis in part])
     weight, matrix = narrow_first(t.w[at], plan), matrix_of(part)
-    shape, rows = (*planes(part), *weight.shape[:3]), list(pieces(weight.shape[1], PIECE // prod(weight.shape[2:])))
+    shape, rows = (
+        (*planes(part), *weight.shape[:3]),
+        list(pieces(weight.shape[1], PIECE // prod(weight.shape[2:]))),
+    )
     of_weight = MEMORY.shaped("weight", 0, *shape)
     for some in rows:
         taps = weight[:, some].reshape(-1, matrix.shape[1])
@@ -96,16 +109,23 @@ def _piece(t: Operands, plan: Plan, b: int, share: Share, add: bool) -> None:
     work = Planes(of_weight, sums, plan.transposed)
     for cut in cuts:
         for n in pieces(t.dy.shape[1], samples):
-            dy, x, gx = t.dy[b, n, g, cc], t.x[b, n, g, mm], None if t.gx is None else t.gx[b, n, g, mm]
+            dy, x, gx = (
+                t.dy[b, n, g, cc],
+                t.x[b, n, g, mm],
+                None if t.gx is None else t.gx[b, n, g, mm],
+            )
             work.run(cut, *((x, dy) if plan.transposed else (dy, x)), gx, add)
     if t.gw is not None and sums is not None:
         gw, axes = narrow_first(t.gw[at], plan), range(len(part))
         for some in rows:
-            gw[:, some] = np.moveaxis(taps_of(part, sums[..., some, :]), axes, [3 + axis for axis in axes])
+            gw[:, some] = np.moveaxis(
+                taps_of(part, sums[..., some, :]), axes, [3 + axis for axis in axes]
+            )
 
 
 def narrow_first(weight: Array, plan: Plan) -> Array:
-    """(groups, channels of input, of gradOutput, *taps) to (groups, channels of the narrow tensor, of the wide, *taps)."""
+    """(groups, channels of input, of gradOutput, *taps) to (groups, channels of the narrow tensor,
+    of the wide, *taps)."""
     return weight if plan.transposed else weight.swapaxes(1, 2)
 
 
@@ -126,7 +146,8 @@ def matrix_of_axis(axis: Axis) -> Array:
 
 
 def taps_of(part: Part, sums: Array) -> Array:
-    """The gradient of the taps from that of the planes, (*planes, ...) to (*taps, ...); halves of sums, so that no half remains."""
+    """The gradient of the taps from that of the planes, (*planes, ...) to (*taps, ...); halves of
+    sums, so that no half remains."""
     level = 0
     for axis in part:
         for taps in axis.levels:
@@ -140,5 +161,7 @@ def taps_of(part: Part, sums: Array) -> Array:
     for i, axis in enumerate(part):  # the first level has the lowest digit of a tap
         digits = list(range(i, i + len(axis.levels)))
         sums = np.moveaxis(sums, digits, digits[::-1])
-        sums = sums.reshape(*sums.shape[:i], -1, *sums.shape[i + len(digits):])[(slice(None),) * i + (slice(axis.taps),)]
+        sums = sums.reshape(*sums.shape[:i], -1, *sums.shape[i + len(digits) :])[
+            (slice(None),) * i + (slice(axis.taps),)
+        ]
     return sums

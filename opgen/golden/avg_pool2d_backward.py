@@ -1,4 +1,5 @@
-"""The gradient of 2-D average pooling: every window spreads its quotient over the elements that it covered."""
+"""The gradient of 2-D average pooling: every window spreads its quotient over the elements that it
+covered."""
 
 from __future__ import annotations
 
@@ -12,18 +13,21 @@ from opgen.golden._pooling import pooled
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
     """gradInput (B, ..., Hin, Win) from gradOutput (B, ..., Hout, Wout).
 
-    The same bits in every batch and under every BLAS, whatever the data; exact if gradOutput is in multiples of the
-    divisors.
-    """
+    The same bits in every batch and under every BLAS, whatever the data; exact if gradOutput is in
+    multiples of the divisors."""
     return pooled(tensors, names, wanted, "HW", GOLDEN)[0]
 
 
-def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+def magnitude(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+) -> dict[str, Array]:
     """The pooling of absolute values, whatever the sign of the divisor."""
     return pooled(tensors, names, wanted, "HW", MAGNITUDE)[0]
 
 
-def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+def both(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+) -> tuple[dict[str, Array], dict[str, Array]]:
     """The golden and the magnitude."""
     goldens, sizes = pooled(tensors, names, wanted, "HW", BOTH)
     return goldens, sizes

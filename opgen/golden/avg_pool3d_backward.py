@@ -1,4 +1,5 @@
-"""The gradient of 3-D average pooling: every window spreads its quotient over the elements that it covered."""
+"""The gradient of 3-D average pooling: every window spreads its quotient over the elements that it
+covered."""
 
 from __future__ import annotations
 
@@ -15,12 +16,16 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     return pooled(tensors, names, wanted, "DHW", GOLDEN)[0]
 
 
-def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+def magnitude(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+) -> dict[str, Array]:
     """The pooling of absolute values, whatever the sign of the divisor."""
     return pooled(tensors, names, wanted, "DHW", MAGNITUDE)[0]
 
 
-def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+def both(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+) -> tuple[dict[str, Array], dict[str, Array]]:
     """The golden and the magnitude."""
     goldens, sizes = pooled(tensors, names, wanted, "DHW", BOTH)
     return goldens, sizes

@@ -1,17 +1,19 @@
 """The gradients of 1-D, 2-D and 3-D convolutions, transposed or not.
 
-A convolution joins a wide tensor, over which windows slide, with a narrow one that has an element per window: input and
-gradOutput, or gradOutput and input where the convolution is transposed. The weight is (groups * narrow channels, wide
-channels, *kernel) in both. Three forms compute the same sums:
+A convolution joins a wide tensor, over which windows slide, with a narrow one that has an element
+per window: input and gradOutput, or gradOutput and input where the convolution is transposed. The
+weight is (groups * narrow channels, wide channels, *kernel) in both. Three forms compute the same
+sums:
 
-* small convolutions are stacked: columns of gradOutput, one per element of input, come by an index plan, and two batched
-  products give both gradients;
-* others take columns of gradOutput, of input or of both, whatever has the fewest, in blocks of bounded memory;
-* tap by tap, by slices, for data with Inf or NaN, since the columns hold zeros that nobody should multiply them by.
+* small convolutions are stacked: columns of gradOutput, one per element of input, come by an index
+  plan, and two batched products give both gradients;
+* others take columns of gradOutput, of input or of both, whatever has the fewest, in blocks of
+  bounded memory;
+* tap by tap, by slices, for data with Inf or NaN, since the columns hold zeros that nobody should
+  multiply them by.
 
-The sums are exact, and so the same in every form, batch and BLAS, for data on a grid with room for ``depth`` terms. The
-form depends on the shapes of one call alone.
-"""
+The sums are exact, and so the same in every form, batch and BLAS, for data on a grid with room for
+``depth`` terms. The form depends on the shapes of one call alone."""
 
 from __future__ import annotations
 
@@ -31,21 +33,28 @@ PADDING = {"D": "padFront", "H": "padTop", "W": "padLeft"}
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """gradInput (B, *input shape), gradWeight (B, *weight shape) and gradBias (B, channels of gradOutput)."""
+    """gradInput (B, *input shape), gradWeight (B, *weight shape) and gradBias (B, channels of
+    gradOutput)."""
     return computed(tensors, names, wanted, GOLDEN)
 
 
-def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+def magnitude(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+) -> dict[str, Array]:
     """The gradients of absolute values."""
     return computed(tensors, names, wanted, MAGNITUDE)
 
 
-def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+def both(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+) -> tuple[dict[str, Array], dict[str, Array]]:
     """The golden and the magnitude."""
     return halves(computed(tensors, names, wanted, BOTH))
 
 
-def computed(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies) -> dict[str, Array]:
+def computed(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies
+) -> dict[str, Array]:
     """The outputs of all copies of all cases."""
     dy, x, w = tensors["gradOutput"], tensors["input"], tensors["weight"]
     assert dy is not None
@@ -62,15 +71,20 @@ def computed(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
         if chosen is forms.stacked:
             forms.stacked(operands, plan, copies)
         else:
-            operands = Operands(stack, stacked(x, copies), stacked(w, copies), operands.gx, operands.gw)
+            operands = Operands(
+                stack, stacked(x, copies), stacked(w, copies), operands.gx, operands.gw
+            )
             chosen(by_groups(operands, plan.groups, plan.transposed), plan)
     if "gradBias" in wanted:
-        outputs["gradBias"] = np.add.reduce(stack.reshape(*stack.shape[:3], prod(stack.shape[3:])), axis=(1, 3))
+        outputs["gradBias"] = np.add.reduce(
+            stack.reshape(*stack.shape[:3], prod(stack.shape[3:])), axis=(1, 3)
+        )
     return outputs
 
 
 def by_groups(t: Operands, groups: int, transposed: bool) -> Operands:
-    """Splits the channels of all tensors by groups; the weight's axes become (groups, of input, of gradOutput)."""
+    """Splits the channels of all tensors by groups; the weight's axes become (groups, of input, of
+    gradOutput)."""
 
     def channels(array: Array) -> Array:
         batch, n, c, *rest = array.shape
@@ -81,22 +95,46 @@ def by_groups(t: Operands, groups: int, transposed: bool) -> Operands:
         split = array.reshape(batch, groups, c // groups, *rest)
         return split if transposed else split.swapaxes(2, 3)
 
-    return Operands(channels(t.dy), channels(t.x), weights(t.w), None if t.gx is None else channels(t.gx),
-                    None if t.gw is None else weights(t.gw))
+    return Operands(
+        channels(t.dy),
+        channels(t.x),
+        weights(t.w),
+        None if t.gx is None else channels(t.gx),
+        None if t.gw is None else weights(t.gw),
+    )
 
 
-def planned(names: Mapping[str, int], upstream: tuple[int, ...], source: tuple[int, ...],
-            weight: tuple[int, ...]) -> Plan:
+def planned(
+    names: Mapping[str, int],
+    upstream: tuple[int, ...],
+    source: tuple[int, ...],
+    weight: tuple[int, ...],
+) -> Plan:
     """The plan of a call, from the shapes of one case."""
     wide, narrow = (upstream, source) if names["transposed"] else (source, upstream)
-    letters = "DHW"[5 - len(wide):]
-    return plan_of(names["transposed"], names["groups"], tuple([
-        (wide[i + 2], narrow[i + 2], weight[i + 2], names["s" + a], names["d" + a], names[PADDING[a]])
-        for i, a in enumerate(letters)]))
+    letters = "DHW"[5 - len(wide) :]
+    return plan_of(
+        names["transposed"],
+        names["groups"],
+        tuple(
+            [
+                (
+                    wide[i + 2],
+                    narrow[i + 2],
+                    weight[i + 2],
+                    names["s" + a],
+                    names["d" + a],
+                    names[PADDING[a]],
+                )
+                for i, a in enumerate(letters)
+            ]
+        ),
+    )
 
 
 def form(t: Operands, plan: Plan) -> Callable[..., None]:
-    """Chooses how to compute, from the shapes of one case and, where it is small, the data's finiteness."""
+    """Chooses how to compute, from the shapes of one case and, where it is small, the data's
+    finiteness."""
     flats = [t.dy.reshape(-1), t.x.reshape(-1), t.w.reshape(-1)]
     if not all([flat.size for flat in flats]):
         return forms.nothing
@@ -121,20 +159,29 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
     return weight[0] // names["groups"] * prod(w.overlap for w in plan.down)
 
 
-def places(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], wanted: Collection[str], foreign: bool) -> Array:
-    """Flat positions of gradOutput that meet an element of input; of ``foreign`` values only those that meet no padding instead
-    where gradWeight is wanted.
+def places(
+    names: Mapping[str, int],
+    shapes: Mapping[str, tuple[int, ...]],
+    wanted: Collection[str],
+    foreign: bool,
+) -> Array:
+    """Flat positions of gradOutput that meet an element of input; of ``foreign`` values only those
+    that meet no padding instead where gradWeight is wanted.
 
-    A device that lays zeros around the input multiplies by them, one that skips them does not; 0 times Inf tells the two apart.
-    """
+    A device that lays zeros around the input multiplies by them, one that skips them does not; 0
+    times Inf tells the two apart."""
     upstream = shapes["gradOutput"]
     found = np.ones(upstream, dtype=bool)
     if "gradInput" in wanted or "gradWeight" in wanted:
-        for axis, windows in enumerate(planned(names, upstream, shapes["input"], shapes["weight"]).down, 2):
+        for axis, windows in enumerate(
+            planned(names, upstream, shapes["input"], shapes["weight"]).down, 2
+        ):
             met = np.zeros(upstream[axis], dtype=np.int64)
             for tap in range(windows.kernel):
                 outer, inner = windows.tap(tap)
                 met[inner if names["transposed"] else outer] += 1
             whole = foreign and "gradWeight" in wanted and not names["transposed"]
-            found &= (met >= (windows.kernel if whole else 1)).reshape(-1, *(1,) * (len(upstream) - axis - 1))
+            found &= (met >= (windows.kernel if whole else 1)).reshape(
+                -1, *(1,) * (len(upstream) - axis - 1)
+            )
     return np.flatnonzero(found)

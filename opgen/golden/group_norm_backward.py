@@ -1,15 +1,16 @@
 """The gradients of group normalisation, from the supplied mean and rstd.
 
-With xhat = (x - mean) * rstd and h = gradOut * gamma, gradInput = rstd * (h - S(h) / M - xhat * S(h xhat) / M), where S
-adds the M elements of a group; gradGammaOut and gradBetaOut add gradOut * xhat and gradOut over samples and space.
+With xhat = (x - mean) * rstd and h = gradOut * gamma, gradInput = rstd * (h - S(h) / M - xhat * S(h
+xhat) / M), where S adds the M elements of a group; gradGammaOut and gradBetaOut add gradOut * xhat
+and gradOut over samples and space.
 
-The data are summed before anything is divided: gradOut and gradOut * x over space, exactly on a grid. What follows is a
-few elementwise operations in a fixed order. Other data are summed by numpy's own loops in an order that depends on the
-shape of one case alone, neither on the batch nor on a BLAS.
+The data are summed before anything is divided: gradOut and gradOut * x over space, exactly on a
+grid. What follows is a few elementwise operations in a fixed order. Other data are summed by
+numpy's own loops in an order that depends on the shape of one case alone, neither on the batch nor
+on a BLAS.
 
-The sums of absolute terms are the same formulas of absolute values, with plus for minus: of a mean below zero, and with
-the sign of M changed.
-"""
+The sums of absolute terms are the same formulas of absolute values, with plus for minus: of a mean
+below zero, and with the sign of M changed."""
 
 from __future__ import annotations
 
@@ -25,14 +26,16 @@ from opgen.golden._absolute import BOTH, MAGNITUDE, Copies, halves, stacked
 from opgen.golden._columns import blocks
 
 DIFFERENCES = ("gradInput", "gradGammaOut")
-"""Outputs that are differences of sums: where an Inf comes in, the form of the sums decides between Inf and NaN."""
+"""Outputs that are differences of sums: where an Inf comes in, the form of the sums decides between
+Inf and NaN."""
 FACTORS = {"gradBetaOut": ("gradOut",)}
 ROOM = 1 << 18  # elements that are worked on at a time: 2 MiB
 AS_IS = nullcontext()
 
 
 class Groups(NamedTuple):
-    """Groups of a batch: x, dy and the gradient to be written, or None, are (B, N, group, D, HxW), mean and rstd (B, N, group).
+    """Groups of a batch: x, dy and the gradient to be written, or None, are (B, N, group, D, HxW),
+    mean and rstd (B, N, group).
 
     gamma is (B, group, D). The arrays have these elements, but any shapes.
     """
@@ -47,16 +50,21 @@ class Groups(NamedTuple):
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """gradInput (B, *input shape), gradGammaOut and gradBetaOut (B, *gamma shape), or (B, C) where gamma is null."""
+    """gradInput (B, *input shape), gradGammaOut and gradBetaOut (B, *gamma shape), or (B, C) where
+    gamma is null."""
     return evaluated(tensors, names, wanted, range(0))
 
 
-def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+def magnitude(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+) -> dict[str, Array]:
     """The same sums with every term positive: |x| + |mean| for x - mean, and plus for minus."""
     return evaluated(positive(tensors, MAGNITUDE), names, wanted, range(cases(tensors)))
 
 
-def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+def both(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+) -> tuple[dict[str, Array], dict[str, Array]]:
     """The golden and the magnitude."""
     batch = cases(tensors)
     return halves(evaluated(positive(tensors, BOTH), names, wanted, range(batch, 2 * batch)))
@@ -70,29 +78,44 @@ def cases(tensors: Tensors) -> int:
 
 
 def positive(tensors: Tensors, copies: Copies) -> dict[str, Array | None]:
-    """The tensors and their absolute values, or these alone; but a mean below zero, since it is subtracted."""
-    stacks = {name: None if array is None else stacked(array, copies) for name, array in tensors.items()}
+    """The tensors and their absolute values, or these alone; but a mean below zero, since it is
+    subtracted."""
+    stacks = {
+        name: None if array is None else stacked(array, copies) for name, array in tensors.items()
+    }
     mean = stacks["mean"]
     assert mean is not None
-    sizes = mean[len(mean) - cases(tensors):]
+    sizes = mean[len(mean) - cases(tensors) :]
     np.negative(sizes, sizes)
     return stacks
 
 
-def evaluated(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], added: range) -> dict[str, Array]:
+def evaluated(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], added: range
+) -> dict[str, Array]:
     """The wanted outputs; of the cases ``added`` with plus for minus."""
-    x, dy, mean, rstd, gamma = tensors["input"], tensors["gradOut"], tensors["mean"], tensors["rstd"], tensors["gamma"]
+    x, dy, mean, rstd, gamma = (
+        tensors["input"],
+        tensors["gradOut"],
+        tensors["mean"],
+        tensors["rstd"],
+        tensors["gamma"],
+    )
     assert x is not None and dy is not None and mean is not None and rstd is not None
     batch, groups, channels = len(x), names["group"], names["C"]
     shape = batch, names["N"], groups, channels // groups, names["HxW"]
     gradient = np.empty(x.shape) if "gradInput" in wanted else None
-    g = Groups(shape, x, dy, gradient, mean, rstd, np.ones((batch, channels)) if gamma is None else gamma)
+    g = Groups(
+        shape, x, dy, gradient, mean, rstd, np.ones((batch, channels)) if gamma is None else gamma
+    )
     if not x.size:
         parameters, lost = np.zeros((2, batch, channels)), set[int]()
     else:
         with np.errstate() if g.shape[4] >= 256 else AS_IS:  # puts the size of the buffer back
             if g.shape[4] >= 256:
-                np.setbufsize(16)  # else numpy expands a factor per row into it, which costs more than it saves
+                np.setbufsize(
+                    16
+                )  # else numpy expands a factor per row into it, which costs more than it saves
             parameters, lost = (part if x.size <= ROOM else parts)(g, added)
     parameters = parameters.reshape(2, *g.gamma.shape)
     for case in lost:
@@ -106,9 +129,15 @@ def evaluated(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str
 
 
 def part(g: Groups, added: range) -> tuple[Array, set[int]]:
-    """Writes the gradients of groups; returns those of gamma and beta (2, B, group * D), and the cases to repair."""
+    """Writes the gradients of groups; returns those of gamma and beta (2, B, group * D), and the
+    cases to repair."""
     batch, n, groups, d, space = g.shape
-    dy, x, mean, rstd = g.dy.reshape(-1, space), g.x.reshape(-1, space), g.mean.reshape(-1), g.rstd.reshape(-1)
+    dy, x, mean, rstd = (
+        g.dy.reshape(-1, space),
+        g.x.reshape(-1, space),
+        g.mean.reshape(-1),
+        g.rstd.reshape(-1),
+    )
     sums = np.empty((2, len(dy)))
     moment, total = sums[0], sums[1]
     np.einsum("ij,ij->i", dy, x, out=moment)
@@ -116,11 +145,13 @@ def part(g: Groups, added: range) -> tuple[Array, set[int]]:
     scale = rstd.repeat(d)
     moment -= total * mean.repeat(d)
     moment *= scale
-    factor = (scale.reshape(batch, n, groups * d) * g.gamma.reshape(batch, 1, groups * d)).reshape(-1)
+    factor = (scale.reshape(batch, n, groups * d) * g.gamma.reshape(batch, 1, groups * d)).reshape(
+        -1
+    )
     folded = np.add.reduce((sums * factor).reshape(2, -1, d), 2)
     folded /= d * space
     if added:
-        negative = folded.reshape(2, batch, n * groups)[:, added.start:added.stop]
+        negative = folded.reshape(2, batch, n * groups)[:, added.start : added.stop]
         np.negative(negative, negative)
     slope = folded[0] * rstd
     if g.gradient is not None:
@@ -136,18 +167,35 @@ def part(g: Groups, added: range) -> tuple[Array, set[int]]:
 
 
 def parts(g: Groups, added: range) -> tuple[Array, set[int]]:
-    """What :func:`part` does, of whole cases, some samples of one, or some groups of a sample at a time."""
+    """What :func:`part` does, of whole cases, some samples of one, or some groups of a sample at a
+    time."""
     batch, _, groups, d, space = g.shape
     rows = g.shape[:3]
-    x, dy, gradient = g.x.reshape(g.shape), g.dy.reshape(g.shape), None if g.gradient is None else g.gradient.reshape(g.shape)
-    mean, rstd, gamma = g.mean.reshape(rows), g.rstd.reshape(rows), g.gamma.reshape(batch, groups, d)
+    x, dy, gradient = (
+        g.x.reshape(g.shape),
+        g.dy.reshape(g.shape),
+        None if g.gradient is None else g.gradient.reshape(g.shape),
+    )
+    mean, rstd, gamma = (
+        g.mean.reshape(rows),
+        g.rstd.reshape(rows),
+        g.gamma.reshape(batch, groups, d),
+    )
     parameters = np.zeros((2, batch, groups, d))
     lost: set[int] = set()
     for block in blocks(rows, max(1, ROOM // (d * space))):
         (first, last), (start, stop), (low, high) = block
         at = cases, _, which = slice(first, last), slice(start, stop), slice(low, high)
         shape = last - first, stop - start, high - low, d, space
-        some = Groups(shape, x[at], dy[at], None if gradient is None else gradient[at], mean[at], rstd[at], gamma[cases, which])
+        some = Groups(
+            shape,
+            x[at],
+            dy[at],
+            None if gradient is None else gradient[at],
+            mean[at],
+            rstd[at],
+            gamma[cases, which],
+        )
         sums, found = part(some, range(max(added.start - first, 0), max(added.stop - first, 0)))
         parameters[:, cases, which] += sums.reshape(2, last - first, high - low, d)
         lost |= {first + case for case in found}
@@ -157,8 +205,8 @@ def parts(g: Groups, added: range) -> tuple[Array, set[int]]:
 def combine(dy: Array, x: Array, out: Array, factor: Array, slope: Array, constant: Array) -> None:
     """Writes dy * factor + (constant - x * slope), by pieces if a group is larger than a block.
 
-    dy, x and out are (rows, HxW), factor (rows,), slope and constant are of so many rows as a group has.
-    """
+    dy, x and out are (rows, HxW), factor (rows,), slope and constant are of so many rows as a group
+    has."""
     d, space = len(dy) // len(slope), dy.shape[1]
     a, b, c = factor[:, None], slope[:, None], constant[:, None]
     if d * space <= ROOM:
@@ -179,14 +227,21 @@ def repair(g: Groups, case: int, sign: int, parameters: Array) -> None:
     """Replaces the gradients of a case that holds Inf or NaN, term by term as in the definition."""
     n, groups, d, space = g.shape[1:]
     whole, rows, m = (n, groups, d, space), (n, groups, 1, 1), sign * d * space
-    x, dy, mean, rstd = g.x[case].reshape(whole), g.dy[case].reshape(whole), g.mean[case].reshape(rows), g.rstd[case].reshape(rows)
+    x, dy, mean, rstd = (
+        g.x[case].reshape(whole),
+        g.dy[case].reshape(whole),
+        g.mean[case].reshape(rows),
+        g.rstd[case].reshape(rows),
+    )
     xhat = (x - mean) * rstd
     h = dy * g.gamma[case].reshape(groups, d, 1)
     slope = (h * xhat).sum((2, 3), keepdims=True) / m
     parameters[0, case] = (dy * xhat).sum((0, 3)).reshape(g.gamma.shape[1:])
     parameters[1, case] = dy.sum((0, 3)).reshape(g.gamma.shape[1:])
     if g.gradient is not None:
-        g.gradient[case] = (rstd * (h - h.sum((2, 3), keepdims=True) / m - xhat * slope)).reshape(g.gradient.shape[1:])
+        g.gradient[case] = (rstd * (h - h.sum((2, 3), keepdims=True) / m - xhat * slope)).reshape(
+            g.gradient.shape[1:]
+        )
 
 
 def gain(tensors: Tensors) -> float:

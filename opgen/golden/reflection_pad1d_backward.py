@@ -1,4 +1,5 @@
-"""The gradient of 1-D reflection padding: every border element returns to the element that it mirrored.
+"""The gradient of 1-D reflection padding: every border element returns to the element that it
+mirrored.
 
 One fold of the last axis, at most three terms in an element, added in a fixed order.
 """
@@ -19,17 +20,23 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     return computed(tensors, names, wanted, GOLDEN)
 
 
-def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+def magnitude(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+) -> dict[str, Array]:
     """The fold of absolute values, of the real and the imaginary part by themselves."""
     return computed(tensors, names, wanted, MAGNITUDE)
 
 
-def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+def both(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+) -> tuple[dict[str, Array], dict[str, Array]]:
     """The golden and the magnitude."""
     return halves(computed(tensors, names, wanted, BOTH))
 
 
-def computed(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies) -> dict[str, Array]:
+def computed(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies
+) -> dict[str, Array]:
     """The outputs of all copies of all cases."""
     return folded(tensors, wanted, ((names["padLeft"], names["padRight"]),), copies)
 

@@ -1,8 +1,8 @@
 """The gradient of reflection padding: every border element returns to the element that it mirrored.
 
-Per axis the border folds back onto the inside, so the golden is two folds (H, then W). At most nine terms meet in an
-element; they are added in a fixed order, so the result does not depend on the batch, whatever the data.
-"""
+Per axis the border folds back onto the inside, so the golden is two folds (H, then W). At most nine
+terms meet in an element; they are added in a fixed order, so the result does not depend on the
+batch, whatever the data."""
 
 from __future__ import annotations
 
@@ -16,21 +16,28 @@ PARTNERS: dict[str, str] = {}
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """gradInput (B, ..., H, W) from gradOutput (B, ..., H + padTop + padBottom, W + padLeft + padRight)."""
+    """gradInput (B, ..., H, W) from gradOutput (B, ..., H + padTop + padBottom, W + padLeft +
+    padRight)."""
     return computed(tensors, names, wanted, GOLDEN)
 
 
-def magnitude(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+def magnitude(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+) -> dict[str, Array]:
     """The fold of absolute values, of the real and the imaginary part by themselves."""
     return computed(tensors, names, wanted, MAGNITUDE)
 
 
-def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+def both(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+) -> tuple[dict[str, Array], dict[str, Array]]:
     """The golden and the magnitude."""
     return halves(computed(tensors, names, wanted, BOTH))
 
 
-def computed(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies) -> dict[str, Array]:
+def computed(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies
+) -> dict[str, Array]:
     """The outputs of all copies of all cases."""
     borders = (names["padTop"], names["padBottom"]), (names["padLeft"], names["padRight"])
     return folded(tensors, wanted, borders, copies)

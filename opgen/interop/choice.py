@@ -15,7 +15,8 @@ from opgen.spec.spec import Spec
 
 @dataclass
 class Exported:
-    """What became of a bundle's cases: how many were written, and reason -> ids of those that were not."""
+    """What became of a bundle's cases: how many were written, and reason -> ids of those that were
+    not."""
 
     written: int = 0
     left_out: dict[str, list[str]] = field(default_factory=dict)
@@ -33,7 +34,11 @@ def spec_of(case: CaseView) -> Spec:
 def unknown(case: CaseView) -> str:
     """Why a case's prototype is not known, or an empty text."""
     pages = book().of(case.op)
-    return "" if pages and list(pages[0].kinds) == list(case.call["args"]) else f"{case.op} has no page here, or another prototype"
+    return (
+        ""
+        if pages and list(pages[0].kinds) == list(case.call["args"])
+        else f"{case.op} has no page here, or another prototype"
+    )
 
 
 def positive(case: CaseView) -> str:
@@ -45,8 +50,11 @@ def positive(case: CaseView) -> str:
     return "" if case.phase == 2 else "valid, but without data in the bundle"
 
 
-def choose(bundle: Bundle, ids: Iterable[str], refuse: Callable[[CaseView], str], done: Exported) -> list[CaseView]:
-    """The cases that ``refuse`` has no reason against; the others are noted. Raises FileError where none is left."""
+def choose(
+    bundle: Bundle, ids: Iterable[str], refuse: Callable[[CaseView], str], done: Exported
+) -> list[CaseView]:
+    """The cases that ``refuse`` has no reason against; the others are noted. Raises FileError where
+    none is left."""
     chosen = []
     for case in map(bundle.__getitem__, ids):
         reason = refuse(case)
@@ -56,7 +64,16 @@ def choose(bundle: Bundle, ids: Iterable[str], refuse: Callable[[CaseView], str]
             chosen.append(case)
     if not chosen:
         reasons = "; ".join(f"{reason} ({len(some)})" for reason, some in done.left_out.items())
-        raise FileError([Problem(str(bundle.path), None, "", f"holds no case for this export: {reasons or 'it is empty'}")])
+        raise FileError(
+            [
+                Problem(
+                    str(bundle.path),
+                    None,
+                    "",
+                    f"holds no case for this export: {reasons or 'it is empty'}",
+                )
+            ]
+        )
     done.written = len(chosen)
     return chosen
 
@@ -64,6 +81,10 @@ def choose(bundle: Bundle, ids: Iterable[str], refuse: Callable[[CaseView], str]
 def manifest(bundle: Bundle, kind: str, done: Exported) -> dict[str, Any]:
     """What an exported folder says of itself."""
     return {
-        "format": f"opgen export {kind}", "opgen_version": bundle.header.get("opgen_version"), "bundle": bundle.path.name,
-        "digest": bundle.digest, "cases": done.written, "left_out": done.left_out,
-    }  # fmt: skip
+        "format": f"opgen export {kind}",
+        "opgen_version": bundle.header.get("opgen_version"),
+        "bundle": bundle.path.name,
+        "digest": bundle.digest,
+        "cases": done.written,
+        "left_out": done.left_out,
+    }

@@ -1,8 +1,9 @@
-"""What another tool's case leaves unsaid, said by the page: shapes, dtypes and formats that its equalities define.
+"""What another tool's case leaves unsaid, said by the page: shapes, dtypes and formats that its
+equalities define.
 
-``gradInput.shape == self.shape`` holds a call against the page, and also says what a missing gradInput is; so does a list of a
-single dtype. Works on whole columns and knows no operator. What nothing defines stays open, and the case is named with that reason.
-"""
+``gradInput.shape == self.shape`` holds a call against the page, and also says what a missing
+gradInput is; so does a list of a single dtype. Works on whole columns and knows no operator. What
+nothing defines stays open, and the case is named with that reason."""
 
 from __future__ import annotations
 
@@ -27,11 +28,11 @@ _UNDEFINED = "UNDEFINED"
 
 @dataclass
 class Partial:
-    """A call that may lack whole outputs, and single facts of its tensors: ``open`` are the references still to be found.
+    """A call that may lack whole outputs, and single facts of its tensors: ``open`` are the
+    references still to be found.
 
-    A tensor whose shape is open is null in ``call``; one whose dtype or format is open has UNDEFINED there. ``ranks`` are
-    those that are known before their shapes.
-    """
+    A tensor whose shape is open is null in ``call``; one whose dtype or format is open has
+    UNDEFINED there. ``ranks`` are those that are known before their shapes."""
 
     call: Call
     open: set[Reference] = field(default_factory=set)
@@ -43,7 +44,8 @@ class Partial:
 
 
 def complete(spec: Spec, partials: Sequence[Partial]) -> list[str]:
-    """Find what is open in calls of one page, in place; per call an empty text, or why it cannot be completed."""
+    """Find what is open in calls of one page, in place; per call an empty text, or why it cannot be
+    completed."""
     waiting = [one for one in partials if one.open]
     _leave_out(spec, waiting)
     while waiting and _round(spec, waiting):
@@ -56,7 +58,10 @@ def _reason(spec: Spec, one: Partial) -> str:
     for name in spec.kinds:
         facts = [fact for fact in _FACTS if (name, fact) in one.open]
         if facts:
-            return f"{name} is missing, and the page does not say its {' or '.join(facts)} for these inputs; write it into the file"
+            return (
+                f"{name} is missing, and the page does not say its {' or '.join(facts)} for these"
+                " inputs; write it into the file"
+            )
     return ""
 
 
@@ -65,7 +70,8 @@ def _view(spec: Spec, calls: list[Call]) -> TableView:
 
 
 def _leave_out(spec: Spec, waiting: list[Partial]) -> None:
-    """Missing outputs that the mask switches off stay null, where the page admits a null pointer for them."""
+    """Missing outputs that the mask switches off stay null, where the page admits a null pointer
+    for them."""
     if not waiting:
         return
     view, rows = _view(spec, [one.call for one in waiting]), len(waiting)
@@ -85,11 +91,18 @@ def _round(spec: Spec, waiting: list[Partial]) -> bool:
     """Read every open fact off those that are known; whether anything was found."""
     rows = len(waiting)
     base = _view(spec, [one.call for one in waiting])
-    ranked = _view(spec, [_with_ranks(one) for one in waiting])  # only a condition may ask for the rank of an open tensor
+    ranked = _view(
+        spec, [_with_ranks(one) for one in waiting]
+    )  # only a condition may ask for the rank of an open tensor
     found: list[dict[Reference, Any]] = [{} for _ in waiting]
     names = {name for one in waiting for name, fact in one.open if fact == "shape"}
-    for reference in [*{r: 0 for one in waiting for r in sorted(one.open)}, *((name, "rank") for name in sorted(names))]:
-        only = [guard for guard in spec.memberships.get(reference, ()) if len(guard.require.right) == 1]
+    for reference in [
+        *{r: 0 for one in waiting for r in sorted(one.open)},
+        *((name, "rank") for name in sorted(names)),
+    ]:
+        only = [
+            guard for guard in spec.memberships.get(reference, ()) if len(guard.require.right) == 1
+        ]
         for guard in (*spec.equalities.get(reference, ()), *only):
             needs = set(guard.require.right[0].refs)
             needs |= set(guard.when.refs if guard.when else ()) - {(reference[0], "rank")}
@@ -102,7 +115,11 @@ def _round(spec: Spec, waiting: list[Partial]) -> bool:
 
 
 def _with_ranks(one: Partial) -> Call:
-    placed = {name: TensorDesc((1,) * rank, _UNDEFINED, _UNDEFINED) for name, rank in one.ranks.items() if one.call.args[name] is None}
+    placed = {
+        name: TensorDesc((1,) * rank, _UNDEFINED, _UNDEFINED)
+        for name, rank in one.ranks.items()
+        if one.call.args[name] is None
+    }
     return replace(one.call, args={**one.call.args, **placed})
 
 
@@ -125,7 +142,11 @@ def _settle(one: Partial, news: dict[Reference, Any]) -> bool:
             changed |= one.ranks.get(name) != value
             one.ranks[name] = value
         elif (name, fact) in one.open and (fact == "shape" or isinstance(desc, TensorDesc)):
-            args[name] = replace(desc, **{fact: value}) if isinstance(desc, TensorDesc) else TensorDesc(value, _UNDEFINED, _UNDEFINED)
+            args[name] = (
+                replace(desc, **{fact: value})
+                if isinstance(desc, TensorDesc)
+                else TensorDesc(value, _UNDEFINED, _UNDEFINED)
+            )
             one.open.discard((name, fact))
             changed = True
     one.call = replace(one.call, args=args)
@@ -149,4 +170,6 @@ def _first_formats(spec: Spec, waiting: list[Partial]) -> None:
             desc = one.call.args[p.name]
             if (p.name, "format") in one.open and isinstance(desc, TensorDesc):
                 one.open.discard((p.name, "format"))
-                one.call = replace(one.call, args={**one.call.args, p.name: replace(desc, format=names[number])})
+                one.call = replace(
+                    one.call, args={**one.call.args, p.name: replace(desc, format=names[number])}
+                )

@@ -1,8 +1,7 @@
 """A folder that an export writes, and that is named only when it is whole.
 
-A folder of an earlier export is known by its ``opgen.json``, which lists what is in it. It may be replaced as long as nothing
-else has been put there; any other folder is left alone.
-"""
+A folder of an earlier export is known by its ``opgen.json``, which lists what is in it. It may be
+replaced as long as nothing else has been put there; any other folder is left alone."""
 
 from __future__ import annotations
 
@@ -25,7 +24,8 @@ _PLAIN = re.compile(r"(?!.*-[0-9a-f]{12}$)[A-Za-z0-9_.-]{1,120}")
 
 
 def file_name(case: str) -> str:
-    """The name of a case's file or folder: its id where that is plain and ends in no digest, else what is plain of it and a digest.
+    """The name of a case's file or folder: its id where that is plain and ends in no digest, else
+    what is plain of it and a digest.
 
     >>> file_name("pool/1")
     'pool_1-101a2a9cc845'
@@ -38,10 +38,11 @@ def file_name(case: str) -> str:
 
 @contextmanager
 def new_folder(path: str | Path, manifest: Mapping[str, Any], force: bool) -> Iterator[Path]:
-    """A folder to fill, which gets its name and its manifest when the block ends well; else nothing is left.
+    """A folder to fill, which gets its name and its manifest when the block ends well; else nothing
+    is left.
 
-    Raises FileError where ``path`` is there already, unless it is empty, or ``force`` and an earlier export.
-    """
+    Raises FileError where ``path`` is there already, unless it is empty, or ``force`` and an
+    earlier export."""
     target = Path(path).resolve()
     check(target, force)
     made = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -69,7 +70,10 @@ def check(target: Path, force: bool) -> None:
         if not own:
             reason = "is not empty and no export of opgen; name another folder"
         elif others:
-            reason = f"holds what is no part of an export ({', '.join(others[:3])}); move it away or name another folder"
+            reason = (
+                f"holds what is no part of an export ({', '.join(others[:3])}); move it away or"
+                " name another folder"
+            )
         elif not force:
             reason = "exists already; --force replaces it"
     if reason:

@@ -1,7 +1,8 @@
-"""A bundle as one C++ file of gtest: every case, those that must be refused among them, by status of both phases.
+"""A bundle as one C++ file of gtest: every case, those that must be refused among them, by status
+of both phases.
 
-The file declares the prototypes that the pages' kinds give and needs only ``acl/acl.h``, ``aclnn/acl_meta.h`` and gtest.
-"""
+The file declares the prototypes that the pages' kinds give and needs only ``acl/acl.h``,
+``aclnn/acl_meta.h`` and gtest."""
 
 from __future__ import annotations
 
@@ -43,14 +44,29 @@ def source(bundle: Bundle, cases: Sequence[CaseView]) -> str:
     """The whole file."""
     specs = {case.op: choice.spec_of(case) for case in cases}
     index = words()
-    constants = [f"constexpr auto k{word} = static_cast<aclDataType>({facts['acl']});" for word, facts in index.dtypes.items()]
-    constants += [f"constexpr auto kFormat{word} = static_cast<aclFormat>({number});" for word, number in index.formats.items()]
+    constants = [
+        f"constexpr auto k{word} = static_cast<aclDataType>({facts['acl']});"
+        for word, facts in index.dtypes.items()
+    ]
+    constants += [
+        f"constexpr auto kFormat{word} = static_cast<aclFormat>({number});"
+        for word, number in index.formats.items()
+    ]
     used: set[tuple[str, str]] = set()
     parts = [
-        f"// {len(cases)} cases of {bundle.path.name}, sha256 {bundle.digest}. Written by opgen export gtest.\n",
-        _HEAD.read_text(encoding="utf-8"), 'extern "C" {', *(prototype(spec) for spec in specs.values()), "}\n",
-        "namespace {", *constants, "}\n", *(test(case, specs[case.op], used) for case in cases),
-    ]  # fmt: skip
+        (
+            f"// {len(cases)} cases of {bundle.path.name}, sha256 {bundle.digest}. Written by opgen"
+            " export gtest.\n"
+        ),
+        _HEAD.read_text(encoding="utf-8"),
+        'extern "C" {',
+        *(prototype(spec) for spec in specs.values()),
+        "}\n",
+        "namespace {",
+        *constants,
+        "}\n",
+        *(test(case, specs[case.op], used) for case in cases),
+    ]
     return "\n".join(parts)
 
 
@@ -58,13 +74,15 @@ def prototype(spec: Spec) -> str:
     """Both phases of one operator, as C declares them."""
     first = ", ".join(f"{C_TYPES[p.kind]} {_local(p.name)}" for p in spec.parameters.values())
     return (
-        f"aclnnStatus {spec.api}GetWorkspaceSize({first}, uint64_t* workspaceSize, aclOpExecutor** executor);\n"
-        f"aclnnStatus {spec.api}(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);"
+        f"aclnnStatus {spec.api}GetWorkspaceSize({first}, uint64_t* workspaceSize, aclOpExecutor**"
+        f" executor);\naclnnStatus {spec.api}(void* workspace, uint64_t workspaceSize,"
+        " aclOpExecutor* executor, aclrtStream stream);"
     )
 
 
 def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
-    """One test: the call of the first phase, the statuses that the page admits, and the second phase where there are data."""
+    """One test: the call of the first phase, the statuses that the page admits, and the second
+    phase where there are data."""
     library = case.library
     dies = library is not None and CRASH in library.codes
     label = name = ("DISABLED_" if dies else "") + re.sub(r"\W", "_", case.id, flags=re.ASCII)
@@ -76,21 +94,46 @@ def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
     for p in spec.parameters.values():
         holder = _HOLDERS.get(spec.kinds[p.name])
         if holder is not None and args[p.name] is not None:
-            lines.append(f"{holder} {_local(p.name)}{_made(spec.kinds[p.name], args[p.name], case.phase == 2)};")
+            lines.append(
+                f"{holder}"
+                f" {_local(p.name)}{_made(spec.kinds[p.name], args[p.name], case.phase == 2)};"
+            )
     passed = [_passed(spec.kinds[p.name], p.name, args[p.name]) for p in spec.parameters.values()]
     codes = ", ".join(str(code) for code in case.expect.codes if isinstance(code, int))
     any_error = "true" if ANY_ERROR in case.expect.codes else "false"
     broken = ", ".join(one.rule for one in case.expect.breaks)
-    said = " ".join(f"{case.id}: {case.intent or case.kind}; {case.expect.bucket}{f': {broken}' if broken else ''}".split())
-    ran = f"ExpectRun(status, {case.op}, workspaceSize, executor);" if case.phase == 2 else "(void)status;"
+    said = " ".join(
+        f"{case.id}: {case.intent or case.kind};"
+        f" {case.expect.bucket}{f': {broken}' if broken else ''}".split()
+    )
+    ran = (
+        f"ExpectRun(status, {case.op}, workspaceSize, executor);"
+        if case.phase == 2
+        else "(void)status;"
+    )
     body = [
-        f"if (!OnProduct({_string(words().products[case.product]['socs'])})) {{ GTEST_SKIP() << \"a case of another product\"; }}", *lines,
-        "uint64_t workspaceSize = 0;", "aclOpExecutor* executor = nullptr;",
-        f"const aclnnStatus status = {case.op}GetWorkspaceSize({', '.join(passed)}, &workspaceSize, &executor);",
-        f"ExpectStatus(status, {{{codes}}}, {any_error});", ran,
-    ]  # fmt: skip
-    comment = f"// {_comment(said)}" + ("\n// The published library is known to die here." if dies else "")
-    return f"{comment}\nTEST({case.op}, {label})\n{{\n" + "".join(f"    {line}\n" for line in body) + "}\n"
+        (
+            f"if (!OnProduct({_string(words().products[case.product]['socs'])})) {{ GTEST_SKIP() <<"
+            ' "a case of another product"; }'
+        ),
+        *lines,
+        "uint64_t workspaceSize = 0;",
+        "aclOpExecutor* executor = nullptr;",
+        (
+            f"const aclnnStatus status = {case.op}GetWorkspaceSize({', '.join(passed)},"
+            " &workspaceSize, &executor);"
+        ),
+        f"ExpectStatus(status, {{{codes}}}, {any_error});",
+        ran,
+    ]
+    comment = f"// {_comment(said)}" + (
+        "\n// The published library is known to die here." if dies else ""
+    )
+    return (
+        f"{comment}\nTEST({case.op}, {label})\n{{\n"
+        + "".join(f"    {line}\n" for line in body)
+        + "}\n"
+    )
 
 
 def _local(name: str) -> str:
@@ -111,7 +154,9 @@ def _number(value: int) -> str:
 
 
 def _list(values: Iterable[Any]) -> str:
-    return "{" + ", ".join(str(v).lower() if isinstance(v, bool) else _number(v) for v in values) + "}"
+    return (
+        "{" + ", ".join(str(v).lower() if isinstance(v, bool) else _number(v) for v in values) + "}"
+    )
 
 
 def _made(kind: str, value: Argument, with_data: bool) -> str:
@@ -124,13 +169,17 @@ def _made(kind: str, value: Argument, with_data: bool) -> str:
         strides = "std::nullopt" if value.strides is None else f"Dims{_list(value.strides)}"
         made += [strides, _number(value.offset), f"Dims{_list(value.storage_extents)}"]
     if with_data:
-        made.insert(0, f"Bytes{{{value.storage_elements * words().dtypes[value.dtype]['bits'] // 8}}}")
+        made.insert(
+            0, f"Bytes{{{value.storage_elements * words().dtypes[value.dtype]['bits'] // 8}}}"
+        )
     return f"({', '.join(made)})"
 
 
 def _string(text: str) -> str:
     """A C string; what is not plain ASCII by its bytes, in octal."""
-    escaped = re.sub(r'[^ -~]|["\\?]', lambda found: "".join(f"\\{byte:03o}" for byte in found[0].encode()), text)
+    escaped = re.sub(
+        r'[^ -~]|["\\?]', lambda found: "".join(f"\\{byte:03o}" for byte in found[0].encode()), text
+    )
     return f'"{escaped}"'
 
 

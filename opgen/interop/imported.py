@@ -1,7 +1,7 @@
 """What comes of another tool's file: calls, and by name everything that did not become one.
 
-A reader yields a :class:`Found` per case; :func:`gather` checks it, completes it, and says for each what became of it.
-"""
+A reader yields a :class:`Found` per case; :func:`gather` checks it, completes it, and says for each
+what became of it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from opgen.spec.book import Book
 class Found:
     """One case as a reader understood it.
 
-    ``args`` is in the form of a call, without the outputs that the file does not name; a tensor without ``format`` has its
-    format open. ``notes`` say what was chosen or left behind, ``origin`` where the case came from. ``skip`` is a reason to
-    leave out a case that can be read, ``fault`` why this one cannot.
-    """
+    ``args`` is in the form of a call, without the outputs that the file does not name; a tensor
+    without ``format`` has its format open. ``notes`` say what was chosen or left behind, ``origin``
+    where the case came from. ``skip`` is a reason to leave out a case that can be read, ``fault``
+    why this one cannot."""
 
     id: str
     line: int | None = None
@@ -40,7 +40,8 @@ class Found:
 
 @dataclass
 class Imported:
-    """The calls of a file, as lines of a call file; what could not be read, and what was left out on purpose.
+    """The calls of a file, as lines of a call file; what could not be read, and what was left out
+    on purpose.
 
     ``ignored``: key of the file -> how many cases had one that a call cannot carry.
     """
@@ -89,7 +90,9 @@ def _cut(text: str, most: int = 300) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def _partials(found: Found, book: Book, seen: dict[str, str]) -> Iterator[tuple[Found, str, Partial]]:
+def _partials(
+    found: Found, book: Book, seen: dict[str, str]
+) -> Iterator[tuple[Found, str, Partial]]:
     if not found.products:
         raise Unreadable("names no product; say for which with --product")
     made = []
@@ -97,7 +100,9 @@ def _partials(found: Found, book: Book, seen: dict[str, str]) -> Iterator[tuple[
         one = found.id if len(found.products) == 1 else f"{found.id}-{product}"
         if one in seen:
             raise Unreadable(f"the id {one} stands in {seen[one]} already; ids must differ")
-        made.append((found, one, _partial(found, product, book.by_page[found.api, product].kinds, book)))
+        made.append(
+            (found, one, _partial(found, product, book.by_page[found.api, product].kinds, book))
+        )
     place = f"line {found.line}" if found.line else "the file"
     seen |= dict.fromkeys((one for _, one, _ in made), place)
     yield from made
@@ -125,19 +130,33 @@ def _partial(found: Found, product: str, kinds: Mapping[str, str], book: Book) -
 def _finish(result: Imported, ready: list[tuple[Found, str, Partial]], book: Book) -> None:
     by_page: dict[str, list[Partial]] = {}
     for _, _, partial in ready:
-        by_page.setdefault(book.by_page[partial.call.api, partial.call.product].name, []).append(partial)
+        by_page.setdefault(book.by_page[partial.call.api, partial.call.product].name, []).append(
+            partial
+        )
     specs = {spec.name: spec for spec in book.specs}
-    reasons = {id(p): reason for name, some in by_page.items() for p, reason in zip(some, complete(specs[name], some), strict=True)}
+    reasons = {
+        id(p): reason
+        for name, some in by_page.items()
+        for p, reason in zip(some, complete(specs[name], some), strict=True)
+    }
     refused: dict[int, None] = {}
     for found, one, partial in ready:
         reason = reasons[id(partial)]
         if reason:
             if id(found) not in refused:
-                result.unreadable.append(Problem(result.file, found.line, f"case {found.id}", reason))
+                result.unreadable.append(
+                    Problem(result.file, found.line, f"case {found.id}", reason)
+                )
             refused[id(found)] = None
             continue
         call = partial.call
-        line: dict[str, Any] = {"id": one, "op": call.api, "product": call.product, "args": to_plain(call), "origin": found.origin}
+        line: dict[str, Any] = {
+            "id": one,
+            "op": call.api,
+            "product": call.product,
+            "args": to_plain(call),
+            "origin": found.origin,
+        }
         if found.notes:
             line["notes"] = found.notes
         result.noted += bool(found.notes)

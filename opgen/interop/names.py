@@ -17,9 +17,20 @@ from opgen.files.yamlfile import did_you_mean
 from opgen.spec.book import Book
 
 _DTYPES = {
-    "fp16": "FLOAT16", "half": "FLOAT16", "fp32": "FLOAT", "float32": "FLOAT", "fp64": "DOUBLE", "float64": "DOUBLE", "bf16": "BFLOAT16",
-    "int": "INT64", "long": "INT64", "bool_": "BOOL", "fp8_e4m3fn": "FLOAT8_E4M3FN", "fp8_e5m2": "FLOAT8_E5M2", "hif8": "HIFLOAT8",
-}  # fmt: skip
+    "fp16": "FLOAT16",
+    "half": "FLOAT16",
+    "fp32": "FLOAT",
+    "float32": "FLOAT",
+    "fp64": "DOUBLE",
+    "float64": "DOUBLE",
+    "bf16": "BFLOAT16",
+    "int": "INT64",
+    "long": "INT64",
+    "bool_": "BOOL",
+    "fp8_e4m3fn": "FLOAT8_E4M3FN",
+    "fp8_e5m2": "FLOAT8_E5M2",
+    "hif8": "HIFLOAT8",
+}
 """The words that are not the vendor's own in small letters."""
 NUMPY = {"FLOAT": "float32", "DOUBLE": "float64"}
 """What numpy calls those dtypes that it does not spell like the vendor."""
@@ -35,7 +46,10 @@ def shown(value: Any, most: int = 80) -> str:
     """A value of a file in a message: one line of printable characters, cut where it is long."""
     try:
         text = ascii(value)
-    except (ValueError, RecursionError):  # a number of more digits than Python prints, or a nest of lists
+    except (
+        ValueError,
+        RecursionError,
+    ):  # a number of more digits than Python prints, or a nest of lists
         text = f"<{type(value).__name__}>"
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
@@ -46,7 +60,8 @@ def plain(name: str) -> str:
 
 
 def match(name: str, known: Iterable[str]) -> str | None:
-    """The one of ``known`` that ``name`` means, whatever its case and underscores; ``None`` where there is none."""
+    """The one of ``known`` that ``name`` means, whatever its case and underscores; ``None`` where
+    there is none."""
     return next((one for one in known if plain(one) == plain(name)), None)
 
 
@@ -58,7 +73,9 @@ def dtype(word: Any) -> str:
         found = _DTYPES.get(bare, bare.upper())
         if found in index:
             return found
-    raise Unreadable(f"no such dtype {shown(word)}{did_you_mean(str(word)[:40], [*_DTYPES, *index])}")
+    raise Unreadable(
+        f"no such dtype {shown(word)}{did_you_mean(str(word)[:40], [*_DTYPES, *index])}"
+    )
 
 
 def numpy_word(vendor: str) -> str:
@@ -87,10 +104,14 @@ def soc(known: str) -> str:
 
 
 def api(name: Any, book: Book) -> str:
-    """The vendor's name of an operator, given with or without ``aclnn`` and ``GetWorkspaceSize``; raises :class:`Unreadable`."""
+    """The vendor's name of an operator, given with or without ``aclnn`` and ``GetWorkspaceSize``;
+    raises :class:`Unreadable`."""
     if isinstance(name, str):
         bare = name.strip().removesuffix("GetWorkspaceSize")
         for op, known in book.operators.items():
             if plain(bare) in (plain(known), plain(known.removeprefix("aclnn")), plain(op)):
                 return known
-    raise Unreadable(f"no such operator {shown(name)}{did_you_mean(str(name)[:60], book.kinds)}; known are {', '.join(book.kinds)}")
+    raise Unreadable(
+        f"no such operator {shown(name)}{did_you_mean(str(name)[:60], book.kinds)}; known are"
+        f" {', '.join(book.kinds)}"
+    )

@@ -1,4 +1,5 @@
-"""A bundle as a folder of numpy's own files: ``cases.jsonl`` with a line per case, ``data/<case>.npz`` where there are data."""
+"""A bundle as a folder of numpy's own files: ``cases.jsonl`` with a line per case,
+``data/<case>.npz`` where there are data."""
 
 from __future__ import annotations
 
@@ -45,16 +46,28 @@ def describe(case: CaseView) -> dict[str, Any]:
     """The call of a case, and beside it what is expected; a line of a call file, too."""
     page, library = case.expect, case.library
     return case.call | {
-        "expect": {"codes": list(page.codes), "bucket": page.bucket, "breaks": [one.rule for one in page.breaks]},
-        "library": None if library is None else {"release": library.release, "codes": list(library.codes), "basis": library.basis},
-        "kind": case.kind, "intent": case.intent, "recipe": case.recipe, "compute": case.compute, "mistrusted": case.mistrusted,
+        "expect": {
+            "codes": list(page.codes),
+            "bucket": page.bucket,
+            "breaks": [one.rule for one in page.breaks],
+        },
+        "library": (
+            None
+            if library is None
+            else {"release": library.release, "codes": list(library.codes), "basis": library.basis}
+        ),
+        "kind": case.kind,
+        "intent": case.intent,
+        "recipe": case.recipe,
+        "compute": case.compute,
+        "mistrusted": case.mistrusted,
         "file": None,
-    }  # fmt: skip
+    }
 
 
 def arrays(case: CaseView) -> Iterator[tuple[str, np.ndarray]]:
-    """Every array of a case under its key: ``input.X`` the logical view, ``storage.X`` the buffer of a view that is not its own,
-    ``golden.Y`` and ``bound.Y``. BFLOAT16 becomes its bits."""
+    """Every array of a case under its key: ``input.X`` the logical view, ``storage.X`` the buffer
+    of a view that is not its own, ``golden.Y`` and ``bound.Y``. BFLOAT16 becomes its bits."""
     args = case.args
     for name, array in case.inputs.items():
         yield f"input.{name}", plain(array)

@@ -1,7 +1,8 @@
-"""TTK's case files: CSV whose cells are Python literals, a row per case; the aclnn mode here, the kernel mode in its own room.
+"""TTK's case files: CSV whose cells are Python literals, a row per case; the aclnn mode here, the
+kernel mode in its own room.
 
-``tensor_view_shapes`` holds all tensors in the order of the prototype, outputs among them, None for a null pointer.
-"""
+``tensor_view_shapes`` holds all tensors in the order of the prototype, outputs among them, None for
+a null pointer."""
 
 from __future__ import annotations
 
@@ -22,18 +23,53 @@ from opgen.spec.book import Book
 from opgen.spec.spec import Spec
 
 COLUMNS = (
-    "testcase_name", "network_name", "api_name", "tensor_view_shapes", "tensor_dtypes", "tensor_formats", "tensor_storage_shapes",
-    "tensor_view_offsets", "tensor_view_strides", "output_tensor_indexes", "output_inplace_indexes", "attributes", "scalar_dtypes",
-    "scalar_data_ranges", "input_data_ranges", "precision_tolerances", "absolute_precision", "is_enabled", "remark", "soc_series",
-    "priority", "dump_file_prefix", "manual_tensor_binaries", "manual_golden_binaries", "batch_seed", "batch_axis", "batch_slice_info",
-)  # fmt: skip
+    "testcase_name",
+    "network_name",
+    "api_name",
+    "tensor_view_shapes",
+    "tensor_dtypes",
+    "tensor_formats",
+    "tensor_storage_shapes",
+    "tensor_view_offsets",
+    "tensor_view_strides",
+    "output_tensor_indexes",
+    "output_inplace_indexes",
+    "attributes",
+    "scalar_dtypes",
+    "scalar_data_ranges",
+    "input_data_ranges",
+    "precision_tolerances",
+    "absolute_precision",
+    "is_enabled",
+    "remark",
+    "soc_series",
+    "priority",
+    "dump_file_prefix",
+    "manual_tensor_binaries",
+    "manual_golden_binaries",
+    "batch_seed",
+    "batch_axis",
+    "batch_slice_info",
+)
 """The columns of the aclnn mode, in their order."""
 NEEDED = ("testcase_name", "api_name", "tensor_view_shapes", "tensor_dtypes")
 _READ = {
-    "testcase_name", "api_name", "op_name", "is_enabled", "soc_series", "attributes", "tensor_view_shapes", "tensor_dtypes",
-    "tensor_formats", "tensor_storage_shapes", "tensor_view_offsets", "tensor_view_strides", "output_tensor_indexes",
-    "input_data_ranges", *kernel.COLUMNS,
-}  # fmt: skip
+    "testcase_name",
+    "api_name",
+    "op_name",
+    "is_enabled",
+    "soc_series",
+    "attributes",
+    "tensor_view_shapes",
+    "tensor_dtypes",
+    "tensor_formats",
+    "tensor_storage_shapes",
+    "tensor_view_offsets",
+    "tensor_view_strides",
+    "output_tensor_indexes",
+    "input_data_ranges",
+    *kernel.COLUMNS,
+}
 
 Row = Mapping[str, str]
 
@@ -57,17 +93,33 @@ def _header(file: str, reader: Any) -> list[str]:
         raise FileError([Problem(file, 1, "", f"is no CSV: {error}")]) from None
     needed = kernel.NEEDED if "op_name" in header and "api_name" not in header else NEEDED
     problems = [
-        Problem(file, 1, name, f"the column is missing{did_you_mean(name, header)}; a first line names the columns")
+        Problem(
+            file,
+            1,
+            name,
+            f"the column is missing{did_you_mean(name, header)}; a first line names the columns",
+        )
         for name in needed
         if name not in header
     ]
-    problems += [Problem(file, 1, name, "stands twice among the columns") for name, times in Counter(header).items() if name and times > 1]
+    problems += [
+        Problem(file, 1, name, "stands twice among the columns")
+        for name, times in Counter(header).items()
+        if name and times > 1
+    ]
     if problems:
         raise FileError(problems)
     return header
 
 
-def _rows(file: str, reader: Any, header: list[str], book: Book, products: Sequence[str], ignored: Counter[str]) -> Iterator[Found]:
+def _rows(
+    file: str,
+    reader: Any,
+    header: list[str],
+    book: Book,
+    products: Sequence[str],
+    ignored: Counter[str],
+) -> Iterator[Found]:
     first = reader.line_num
     while True:
         line = reader.line_num + 1
@@ -82,13 +134,20 @@ def _rows(file: str, reader: Any, header: list[str], book: Book, products: Seque
             continue
         if not any(cell.strip() for cell in cells):
             continue
-        row = dict.fromkeys(header, "") | {name: cell.strip() for name, cell in zip(header, cells, strict=False)}
+        row = dict.fromkeys(header, "") | {
+            name: cell.strip() for name, cell in zip(header, cells, strict=False)
+        }
         name = row.get("testcase_name", "")
         found = Found(name if 0 < len(name) <= 200 and name.isprintable() else f"line {line}", line)
         if len(cells) > len(header) or len(cells) < len(header) and len(cells) < len(NEEDED):
-            found.fault = f"has {len(cells)} cells and the header {len(header)}; quote cells that hold a comma"
+            found.fault = (
+                f"has {len(cells)} cells and the header {len(header)}; quote cells that hold a"
+                " comma"
+            )
         elif found.id != name:
-            found.fault = f"testcase_name {shown(name)}: expects a name of 1 to 200 printable characters"
+            found.fault = (
+                f"testcase_name {shown(name)}: expects a name of 1 to 200 printable characters"
+            )
         else:
             ignored.update(key for key, cell in row.items() if cell and key and key not in _READ)
             attempt(found, _reader(row, found, book, products))
@@ -97,7 +156,11 @@ def _rows(file: str, reader: Any, header: list[str], book: Book, products: Seque
 
 def _reader(row: Row, found: Found, book: Book, products: Sequence[str]) -> Callable[[], None]:
     def work() -> None:
-        found.origin = {"format": "ttk", "line": found.line, "mode": "aclnn" if "api_name" in row else "kernel"}
+        found.origin = {
+            "format": "ttk",
+            "line": found.line,
+            "mode": "aclnn" if "api_name" in row else "kernel",
+        }
         if row.get("is_enabled", "").lower() in ("false", "0", "no"):
             found.skip = f"is_enabled is {row['is_enabled']}"
             return
@@ -123,7 +186,9 @@ def _products(cell: str) -> list[str]:
     refused = {product_of(one[1:].strip()) for one in series if one.startswith("-")}
     known = [one for one in wanted if one and one not in refused]
     if not known:
-        raise Unreadable(f"soc_series {shown(series)} names no known product; say for which with --product")
+        raise Unreadable(
+            f"soc_series {shown(series)} names no known product; say for which with --product"
+        )
     return known
 
 
@@ -150,16 +215,29 @@ def _aclnn(row: Row, found: Found, book: Book) -> None:
         found.notes.append(f"{', '.join(outputs)}: not in the file; made from the page")
         tensors = inputs
     elif len(shapes) != len(tensors):
-        raise Unreadable(f"tensor_view_shapes: {len(shapes)} tensors; {found.api} has {len(tensors)}: {', '.join(tensors)}")
+        raise Unreadable(
+            f"tensor_view_shapes: {len(shapes)} tensors; {found.api} has {len(tensors)}:"
+            f" {', '.join(tensors)}"
+        )
     _check_outputs(row, tensors, outputs)
     facts = {column: _per_tensor(row, column, tensors) for column in _FACTS}
     for i, name in enumerate(tensors):
-        found.args[name] = None if shapes[i] is None else _tensor(name, shapes[i], {column: cells[i] for column, cells in facts.items()})
+        found.args[name] = (
+            None
+            if shapes[i] is None
+            else _tensor(name, shapes[i], {column: cells[i] for column, cells in facts.items()})
+        )
     _ranges(row, inputs, found)
     _attributes(row, spec, found)
 
 
-_FACTS = ("tensor_dtypes", "tensor_formats", "tensor_storage_shapes", "tensor_view_offsets", "tensor_view_strides")
+_FACTS = (
+    "tensor_dtypes",
+    "tensor_formats",
+    "tensor_storage_shapes",
+    "tensor_view_offsets",
+    "tensor_view_strides",
+)
 
 
 def _per_tensor(row: Row, column: str, tensors: Sequence[str]) -> Sequence[Any]:
@@ -181,12 +259,23 @@ def _per_tensor(row: Row, column: str, tensors: Sequence[str]) -> Sequence[Any]:
 def _tensor(name: str, shape: Any, facts: Mapping[str, Any]) -> dict[str, Any]:
     try:
         dtype, format = names.dtype(facts["tensor_dtypes"]), facts["tensor_formats"]
-        desc = {"shape": values.listed(shape), "dtype": dtype, "format": "ND" if format is None else names.layout(format)}
+        desc = {
+            "shape": values.listed(shape),
+            "dtype": dtype,
+            "format": "ND" if format is None else names.layout(format),
+        }
     except Unreadable as reason:
         raise Unreadable(f"{name}: {reason}") from None
-    strides, offset, storage = (values.listed(facts[f"tensor_{key}"]) for key in ("view_strides", "view_offsets", "storage_shapes"))
+    strides, offset, storage = (
+        values.listed(facts[f"tensor_{key}"])
+        for key in ("view_strides", "view_offsets", "storage_shapes")
+    )
     contiguous = strides is None and not offset and (storage is None or storage == desc["shape"])
-    return desc if contiguous else desc | {"strides": strides, "offset": offset or 0, "storage_shape": storage}
+    return (
+        desc
+        if contiguous
+        else desc | {"strides": strides, "offset": offset or 0, "storage_shape": storage}
+    )
 
 
 def _check_outputs(row: Row, tensors: list[str], outputs: list[str]) -> None:
@@ -197,7 +286,10 @@ def _check_outputs(row: Row, tensors: list[str], outputs: list[str]) -> None:
     if not listed:
         return
     if not isinstance(listed, (list, tuple)) or sorted(listed, key=str) != places:
-        raise Unreadable(f"output_tensor_indexes: {shown(indexes)}; the outputs {', '.join(outputs)} stand at {places}")
+        raise Unreadable(
+            f"output_tensor_indexes: {shown(indexes)}; the outputs {', '.join(outputs)} stand at"
+            f" {places}"
+        )
 
 
 def _ranges(row: Row, inputs: Sequence[str], found: Found) -> None:
@@ -206,20 +298,28 @@ def _ranges(row: Row, inputs: Sequence[str], found: Found) -> None:
     if not ranges:
         return
     if not isinstance(ranges, (list, tuple)):
-        raise Unreadable(f"input_data_ranges: expects (lowest, highest) per input, not {shown(ranges)}")
+        raise Unreadable(
+            f"input_data_ranges: expects (lowest, highest) per input, not {shown(ranges)}"
+        )
     pairs = [ranges] if values.limits(ranges) is not None else list(ranges)
     if len(pairs) not in (1, len(inputs)):
-        raise Unreadable(f"input_data_ranges: {len(pairs)} ranges for the inputs {', '.join(inputs)}")
+        raise Unreadable(
+            f"input_data_ranges: {len(pairs)} ranges for the inputs {', '.join(inputs)}"
+        )
     for name, pair in zip(inputs, pairs * len(inputs) if len(pairs) == 1 else pairs, strict=False):
         desc, limits = found.args.get(name), values.limits(pair)
         if desc is None or pair is None:
             continue
         if limits is None:
-            found.notes.append(f"{name}: values {shown(pair)} are not (lowest, highest); opgen draws its own")
+            found.notes.append(
+                f"{name}: values {shown(pair)} are not (lowest, highest); opgen draws its own"
+            )
             continue
         desc["range"] = limits
         if len(pair) > 2:
-            found.notes.append(f"{name}: the values {shown(pair[2:])} that must appear are not carried over")
+            found.notes.append(
+                f"{name}: the values {shown(pair[2:])} that must appear are not carried over"
+            )
 
 
 def _attributes(row: Row, spec: Spec, found: Found) -> None:
@@ -231,11 +331,17 @@ def _attributes(row: Row, spec: Spec, found: Found) -> None:
     for key, value in attributes.items():
         name = names.match(key, kinds) if isinstance(key, str) else None
         if name is None:
-            raise Unreadable(f"attributes: {spec.api} has no {shown(key)}; it takes {', '.join(kinds)}")
+            raise Unreadable(
+                f"attributes: {spec.api} has no {shown(key)}; it takes {', '.join(kinds)}"
+            )
         if name in found.args:
             raise Unreadable(f"attributes: {name} is there already")
         kind, plain = kinds[name], values.listed(value)
-        found.args[name] = [values.scalar(kind, v) for v in plain] if isinstance(plain, list) else values.scalar(kind, plain)
+        found.args[name] = (
+            [values.scalar(kind, v) for v in plain]
+            if isinstance(plain, list)
+            else values.scalar(kind, plain)
+        )
     missing = [name for name in kinds if name not in found.args]
     if missing:
         raise Unreadable(f"attributes: {', '.join(missing)} missing; a null array is None")

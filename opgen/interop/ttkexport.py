@@ -1,4 +1,5 @@
-"""A bundle for TTK: ``cases.csv`` of the aclnn mode, and ``manual/<case>/`` with the data of its prepare and replay protocol.
+"""A bundle for TTK: ``cases.csv`` of the aclnn mode, and ``manual/<case>/`` with the data of its
+prepare and replay protocol.
 
 Positive cases only: TTK knows no expected status, so that any refusal would count as a failure.
 """
@@ -25,7 +26,8 @@ TABLE, DATA = "cases.csv", "manual"
 
 
 def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool = False) -> Exported:
-    """Write the positive cases of ``ids`` to the folder ``target``; raises FileError, BundleError."""
+    """Write the positive cases of ``ids`` to the folder ``target``; raises FileError,
+    BundleError."""
     done = Exported()
     cases = choice.choose(bundle, ids, _refuse, done)
     with new_folder(target, choice.manifest(bundle, "ttk", done), force) as folder:
@@ -44,48 +46,78 @@ def _refuse(case: CaseView) -> str:
     reason = choice.positive(case)
     if reason:
         return reason
-    return "" if case.id.isprintable() and len(case.id) <= 200 else "its id is no name that a table can hold"
+    return (
+        ""
+        if case.id.isprintable() and len(case.id) <= 200
+        else "its id is no name that a table can hold"
+    )
 
 
 def row(case: CaseView, spec: Spec) -> dict[str, str]:
     """One line of the table: cells that are Python literals."""
     args, outputs = case.call["args"], {p.name for p in spec.outputs}
-    tensors: dict[str, dict[str, Any] | None] = {name: args[name] for name, kind in spec.kinds.items() if kind == "tensor"}
+    tensors: dict[str, dict[str, Any] | None] = {
+        name: args[name] for name, kind in spec.kinds.items() if kind == "tensor"
+    }
     there = [desc for desc in tensors.values() if desc is not None]
     first = there[0]["dtype"] if there else "FLOAT"
     cells: dict[str, Any] = {
         "tensor_view_shapes": _each(tensors, "shape"),
-        "tensor_dtypes": tuple(names.numpy_word(desc["dtype"] if desc else first) for desc in tensors.values()),
+        "tensor_dtypes": tuple(
+            names.numpy_word(desc["dtype"] if desc else first) for desc in tensors.values()
+        ),
         "tensor_formats": tuple(desc["format"] if desc else "ND" for desc in tensors.values()),
         "output_tensor_indexes": tuple(i for i, name in enumerate(tensors) if name in outputs),
         "attributes": {name: value for name, value in args.items() if name not in tensors},
         "soc_series": (names.soc(case.product),),
     }
-    if any(desc["strides"] is not None or desc["offset"] or desc["storage_shape"] is not None for desc in there):
+    if any(
+        desc["strides"] is not None or desc["offset"] or desc["storage_shape"] is not None
+        for desc in there
+    ):
         cells["tensor_storage_shapes"] = _each(tensors, "storage_shape")
-        cells["tensor_view_offsets"] = tuple(desc["offset"] if desc else 0 for desc in tensors.values())
+        cells["tensor_view_offsets"] = tuple(
+            desc["offset"] if desc else 0 for desc in tensors.values()
+        )
         cells["tensor_view_strides"] = _each(tensors, "strides")
     if any("range" in desc for desc in there):
         drawn = (desc for name, desc in tensors.items() if name not in outputs)
-        cells["input_data_ranges"] = tuple(tuple(desc["range"]) if desc and "range" in desc else None for desc in drawn)
-    text = {"testcase_name": case.id, "api_name": case.op, "is_enabled": "True", "remark": " ".join(case.intent.split())}
+        cells["input_data_ranges"] = tuple(
+            tuple(desc["range"]) if desc and "range" in desc else None for desc in drawn
+        )
+    text = {
+        "testcase_name": case.id,
+        "api_name": case.op,
+        "is_enabled": "True",
+        "remark": " ".join(case.intent.split()),
+    }
     return text | {column: repr(value) for column, value in cells.items()}
 
 
-def _each(tensors: Mapping[str, dict[str, Any] | None], key: str) -> tuple[tuple[int, ...] | None, ...]:
-    return tuple(None if desc is None or desc[key] is None else tuple(desc[key]) for desc in tensors.values())
+def _each(
+    tensors: Mapping[str, dict[str, Any] | None], key: str
+) -> tuple[tuple[int, ...] | None, ...]:
+    return tuple(
+        None if desc is None or desc[key] is None else tuple(desc[key]) for desc in tensors.values()
+    )
 
 
 def write_data(folder: Path, case: CaseView, spec: Spec) -> None:
-    """The case's folder: each input's whole storage, each output's golden; nothing else may lie in it."""
+    """The case's folder: each input's whole storage, each output's golden; nothing else may lie in
+    it."""
     folder.mkdir()
     storage, golden, args = case.storage, case.golden, case.call["args"]
     for place, p in enumerate(spec.inputs):
         array = storage.get(p.name)
-        _write(folder / f"input_{place}_{'none' if array is None else names.numpy_word(args[p.name]['dtype'])}.bin", array)
+        word = "none" if array is None else names.numpy_word(args[p.name]["dtype"])
+        _write(folder / f"input_{place}_{word}.bin", array)
     for place, p in enumerate(spec.outputs):
         array = golden.get(p.name)
-        tail = "none" if array is None else f"{array.dtype.name}__shape_{'x'.join(map(str, array.shape)) or 'scalar'}"
+        tail = (
+            "none"
+            if array is None
+            else f"{array.dtype.name}__shape_{'x'.join(map(str, array.shape)) or 'scalar'}"
+        )
         _write(folder / f"golden_{place}_{tail}.bin", array)
 
 

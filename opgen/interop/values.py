@@ -1,4 +1,5 @@
-"""What a file of another tool says, as Python values: JSON documents and cells of Python literals, with limits.
+"""What a file of another tool says, as Python values: JSON documents and cells of Python literals,
+with limits.
 
 Nothing is ever executed; every document that cannot be read gives one message.
 """
@@ -30,13 +31,26 @@ def text_of(path: str | Path) -> str:
         with open(path, "rb") as stream:
             data = stream.read(MOST_BYTES + 1)
     except OSError as error:
-        raise FileError([Problem(str(path), None, "", f"cannot be read: {error.strerror or error}")]) from None
+        raise FileError(
+            [Problem(str(path), None, "", f"cannot be read: {error.strerror or error}")]
+        ) from None
     if len(data) > MOST_BYTES:
-        raise FileError([Problem(str(path), None, "", f"more than {MOST_BYTES >> 20} MiB; split it")])
+        raise FileError(
+            [Problem(str(path), None, "", f"more than {MOST_BYTES >> 20} MiB; split it")]
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileError([Problem(str(path), None, "", f"is no UTF-8 text: byte {error.start} is {data[error.start]:#04x}")]) from None
+        raise FileError(
+            [
+                Problem(
+                    str(path),
+                    None,
+                    "",
+                    f"is no UTF-8 text: byte {error.start} is {data[error.start]:#04x}",
+                )
+            ]
+        ) from None
 
 
 def json_document(path: str | Path) -> Any:
@@ -45,15 +59,30 @@ def json_document(path: str | Path) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise FileError([Problem(str(path), error.lineno, "", f"is no JSON: {error.msg} (column {error.colno})")]) from None
+        raise FileError(
+            [
+                Problem(
+                    str(path), error.lineno, "", f"is no JSON: {error.msg} (column {error.colno})"
+                )
+            ]
+        ) from None
     except RecursionError:
-        raise FileError([Problem(str(path), None, "", "is nested too deeply to be a case file")]) from None
+        raise FileError(
+            [Problem(str(path), None, "", "is nested too deeply to be a case file")]
+        ) from None
     except ValueError as error:  # a number of thousands of digits
-        raise FileError([Problem(str(path), None, "", f"is no JSON that can be read: {str(error).split(';')[0]}")]) from None
+        raise FileError(
+            [
+                Problem(
+                    str(path), None, "", f"is no JSON that can be read: {str(error).split(';')[0]}"
+                )
+            ]
+        ) from None
 
 
 def literal(cell: str) -> Any:
-    """The Python literal in a cell: numbers, strings, True, False, None, tuples, lists, dicts; raises :class:`Unreadable`.
+    """The Python literal in a cell: numbers, strings, True, False, None, tuples, lists, dicts;
+    raises :class:`Unreadable`.
 
     >>> literal("((2, 3), None)")
     ((2, 3), None)
@@ -71,19 +100,28 @@ def literal(cell: str) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             value = ast.literal_eval(text)
-        repr(value)  # a hexadecimal number may have more digits than Python prints, and no message could show it
+        # A hexadecimal number may have more digits than Python prints; no message could show it.
+        repr(value)
         return value
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise Unreadable(f"is no Python literal: {shown(text)}; expects numbers, strings, None and tuples of them") from None
+        raise Unreadable(
+            f"is no Python literal: {shown(text)}; expects numbers, strings, None and tuples of"
+            " them"
+        ) from None
 
 
 def whole(value: Any) -> Any:
     """A whole number that was written as a float, as a whole number; anything else as it is."""
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+    return (
+        int(value)
+        if isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+        else value
+    )
 
 
 def scalar(kind: str, value: Any) -> Any:
-    """A scalar for a parameter of a kind: 0 and 1 are also bools, 2.0 is also 2. What does not fit stays as it is."""
+    """A scalar for a parameter of a kind: 0 and 1 are also bools, 2.0 is also 2. What does not fit
+    stays as it is."""
     value = whole(value)
     if kind.startswith("bool"):
         return bool(value) if type(value) is int and value in (0, 1) else value
@@ -93,7 +131,11 @@ def scalar(kind: str, value: Any) -> Any:
 def limits(value: Any) -> list[float] | None:
     """[lowest, highest] where a value is two finite numbers in order, or one; else ``None``."""
     pair = value if isinstance(value, (list, tuple)) else [value, value]
-    if len(pair) < 2 or not all(type(v) in (int, float) and abs(v) < 2**1000 and isfinite(v) for v in pair[:2]) or pair[0] > pair[1]:
+    if (
+        len(pair) < 2
+        or not all(type(v) in (int, float) and abs(v) < 2**1000 and isfinite(v) for v in pair[:2])
+        or pair[0] > pair[1]
+    ):
         return None
     return [float(pair[0]), float(pair[1])]
 

@@ -1,9 +1,9 @@
 """Holding specs against the pages that they were transcribed from.
 
-A spec keeps the sha256 of its page and a short digest of every line that a fact cites; the page's sentences are not
-copied. With a folder of pages at hand this says which facts stand on lines that changed, and, by the sha256, whether
-anything else did: what a new release adds stands on lines that no fact cites yet.
-"""
+A spec keeps the sha256 of its page and a short digest of every line that a fact cites; the page's
+sentences are not copied. With a folder of pages at hand this says which facts stand on lines that
+changed, and, by the sha256, whether anything else did: what a new release adds stands on lines that
+no fact cites yet."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of a page on which facts stand and that is no longer what it was, and the cases that rely on it.
+    """One line of a page on which facts stand and that is no longer what it was, and the cases that
+    rely on it.
 
-    A line has ``vanished`` where another one that is cited, or none, stands in its place now: ``changed`` where an unknown one does.
-    ``differs``, without a line and last of its page: the text is not the one that was transcribed, so that lines may be new.
-    """
+    A line has ``vanished`` where another one that is cited, or none, stands in its place now:
+    ``changed`` where an unknown one does. ``differs``, without a line and last of its page: the
+    text is not the one that was transcribed, so that lines may be new."""
 
     spec: str
     line: int | None
@@ -44,7 +45,8 @@ def line_digest(line: str) -> str:
 
 
 def facts_by_line(spec: Spec) -> dict[int, list[str]]:
-    """Line of the page -> the rules, parameters, products and modes that cite it, in the page's order."""
+    """Line of the page -> the rules, parameters, products and modes that cite it, in the page's
+    order."""
     facts: dict[int, list[str]] = {}
     for rule in spec.rules:
         for line in rule.at:
@@ -62,15 +64,19 @@ def facts_by_line(spec: Spec) -> dict[int, list[str]]:
 
 
 def read_page(spec: Spec, folder: Path) -> tuple[list[str], str]:
-    """The lines of a spec's page in ``folder`` and the sha256 of its bytes; raises FileError where it is not there, or no UTF-8."""
+    """The lines of a spec's page in ``folder`` and the sha256 of its bytes; raises FileError where
+    it is not there, or no UTF-8."""
     content = _content(spec, folder)
     return content.decode("utf-8-sig").split("\n"), hashlib.sha256(content).hexdigest()
 
 
 def is_text_of(content: bytes, sha256: str) -> bool:
-    """Whether a page is the one with this digest, but for a byte order mark, the ends of its lines, and that of the last."""
+    """Whether a page is the one with this digest, but for a byte order mark, the ends of its lines,
+    and that of the last."""
     plain = b"\n".join(line.removesuffix(b"\r") for line in content.removeprefix(BOM).split(b"\n"))
-    for mark, ended, end in product((b"", BOM), (plain, plain.removesuffix(b"\n"), plain + b"\n"), (b"\n", b"\r\n")):
+    for mark, ended, end in product(
+        (b"", BOM), (plain, plain.removesuffix(b"\n"), plain + b"\n"), (b"\n", b"\r\n")
+    ):
         if hashlib.sha256(mark + ended.replace(b"\n", end)).hexdigest() == sha256:
             return True
     return False
@@ -83,10 +89,14 @@ def _content(spec: Spec, folder: Path) -> bytes:
         content = path.read_bytes()
         content.decode()
     except OSError as error:
-        raise FileError([Problem(str(path), None, "", f"cannot be read: {error.strerror}")]) from None
+        raise FileError(
+            [Problem(str(path), None, "", f"cannot be read: {error.strerror}")]
+        ) from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise FileError([Problem(str(path), line, "", "is not UTF-8; convert the page first, iconv does")]) from None
+        raise FileError(
+            [Problem(str(path), line, "", "is not UTF-8; convert the page first, iconv does")]
+        ) from None
     return content
 
 
@@ -103,7 +113,8 @@ def readable(specs: Iterable[Spec], folder: Path) -> tuple[list[Spec], list[Prob
 
 
 def audit(spec: Spec, folder: Path) -> list[Finding]:
-    """What changed on the lines that a spec cites, and whether the page is another; empty where its text is the one transcribed."""
+    """What changed on the lines that a spec cites, and whether the page is another; empty where its
+    text is the one transcribed."""
     if spec.page is None:
         return []
     lines, _ = read_page(spec, folder)
@@ -127,26 +138,38 @@ def audit(spec: Spec, folder: Path) -> list[Finding]:
     return findings
 
 
-def touched(findings: Iterable[Finding], rules: Mapping[str, Mapping[str, frozenset[str]]]) -> list[Finding]:
-    """The findings with the cases that they touch: those that break a rule that stands on the line, or aim to, those for a product
-    that the line lists, and those that compute as it says.
+def touched(
+    findings: Iterable[Finding], rules: Mapping[str, Mapping[str, frozenset[str]]]
+) -> list[Finding]:
+    """The findings with the cases that they touch: those that break a rule that stands on the line,
+    or aim to, those for a product that the line lists, and those that compute as it says.
 
-    ``rules`` maps each spec's name to its cases and the rules that these name: :func:`rules_of`, :func:`rules_in`.
-    """
+    ``rules`` maps each spec's name to its cases and the rules that these name: :func:`rules_of`,
+    :func:`rules_in`."""
     return [
-        replace(finding, cases=tuple(one for one, named in rules.get(finding.spec, {}).items() if named & set(finding.facts)))
+        replace(
+            finding,
+            cases=tuple(
+                one
+                for one, named in rules.get(finding.spec, {}).items()
+                if named & set(finding.facts)
+            ),
+        )
         for finding in findings
     ]
 
 
 def rules_of(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
-    """Case id -> the rules of a spec that it aims at or breaks, its product, and its compute mode."""
+    """Case id -> the rules of a spec that it aims at or breaks, its product, and its compute
+    mode."""
     found = {}
     for case, aims in zip(suite.cases, suite.aims, strict=True):
         if case.call.api == spec.api and case.call.product in spec.judges:
             named = {rule for aim in aims for rule in aim.rules}
             broken = (b.rule for b in case.page.breaks)
-            found[case.id] = frozenset({*named, *broken, f"product {case.call.product}", f"compute {case.compute}"})
+            found[case.id] = frozenset(
+                {*named, *broken, f"product {case.call.product}", f"compute {case.compute}"}
+            )
     return found
 
 

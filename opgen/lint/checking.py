@@ -38,13 +38,18 @@ class Checked:
 
     @property
     def differences(self) -> dict[str, tuple[list[Spec], list[Difference]]]:
-        """Operator -> its pages and where they differ, for operators with several pages among those checked."""
-        pages = {spec.api: [other for other in self.specs if other.api == spec.api] for spec in self.specs}
+        """Operator -> its pages and where they differ, for operators with several pages among those
+        checked."""
+        pages = {
+            spec.api: [other for other in self.specs if other.api == spec.api]
+            for spec in self.specs
+        }
         return {api: (specs, differences(specs)) for api, specs in pages.items() if len(specs) > 1}
 
 
 def check(paths: Iterable[Path] = ()) -> Checked:
-    """Read the given files, or everything that opgen ships; plans and errata are held against the specs.
+    """Read the given files, or everything that opgen ships; plans and errata are held against the
+    specs.
 
     Specs among ``paths`` take the place of shipped ones of the same name.
     """
@@ -71,9 +76,14 @@ def check(paths: Iterable[Path] = ()) -> Checked:
             except FileError as error:
                 found.problems += error.problems
     if not paths:
-        planned = {Path(plan.file).stem for plan in found.plans} | {Path(problem.file).stem for problem in found.problems}
+        planned = {Path(plan.file).stem for plan in found.plans} | {
+            Path(problem.file).stem for problem in found.problems
+        }
         missing = {spec.op: None for spec in found.specs if spec.op not in planned}
-        found.problems += [Problem(f"cases/{op}.yaml", None, "", "is missing: a spec needs a plan of what to try") for op in missing]
+        found.problems += [
+            Problem(f"cases/{op}.yaml", None, "", "is missing: a spec needs a plan of what to try")
+            for op in missing
+        ]
         for op in {spec.op: None for spec in found.specs}:
             try:
                 whole(op)
@@ -85,7 +95,9 @@ def check(paths: Iterable[Path] = ()) -> Checked:
 def _shipped() -> list[tuple[Path, str]]:
     specs, cases = specs_folder(), cases_folder()
     files = [(path, f"specs/{path.name}") for path in spec_files(specs)]
-    files += [(path, f"specs/errata/{path.name}") for path in sorted((specs / "errata").glob("*.yaml"))]
+    files += [
+        (path, f"specs/errata/{path.name}") for path in sorted((specs / "errata").glob("*.yaml"))
+    ]
     return files + [(path, f"cases/{path.name}") for path in sorted(cases.glob("*.yaml"))]
 
 
@@ -102,12 +114,21 @@ def _what(path: Path, shown: str) -> str:
 
 
 def _book(found: Checked, paths: Sequence[Path]) -> Book | None:
-    """The specs to hold plans and errata against; None where a spec is broken, so that no problem is said twice."""
+    """The specs to hold plans and errata against; None where a spec is broken, so that no problem
+    is said twice."""
     names, given = {spec.name for spec in found.specs}, {path.resolve() for path in paths}
     try:
-        shipped = [spec for spec in load_book(specs_folder()).specs if spec.name not in names] if paths else []
+        shipped = (
+            [spec for spec in load_book(specs_folder()).specs if spec.name not in names]
+            if paths
+            else []
+        )
     except FileError as error:
-        found.problems += [one for one in error.problems if (specs_folder() / Path(one.file).name).resolve() not in given]
+        found.problems += [
+            one
+            for one in error.problems
+            if (specs_folder() / Path(one.file).name).resolve() not in given
+        ]
         return None
     specs = sorted([*found.specs, *shipped], key=lambda spec: spec.name)
     found.problems += disagreements(specs)
@@ -117,6 +138,8 @@ def _book(found: Checked, paths: Sequence[Path]) -> Book | None:
 def _plan(path: Path, shown: str, book: Book | None, found: Checked) -> None:
     """A plan, and whether every tier of it fits every page of its operator."""
     try:
-        found.plans.append(load_plan(path, shown) if book is None else fitting_plan(path, book, shown))
+        found.plans.append(
+            load_plan(path, shown) if book is None else fitting_plan(path, book, shown)
+        )
     except FileError as error:
         found.problems += error.problems

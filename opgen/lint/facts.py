@@ -1,4 +1,5 @@
-"""Pages as people read them: every fact of a spec in the order of its page, and where two pages of one operator differ."""
+"""Pages as people read them: every fact of a spec in the order of its page, and where two pages of
+one operator differ."""
 
 from __future__ import annotations
 
@@ -18,10 +19,11 @@ from opgen.spec.spec import Parameter, Spec
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that a spec says: an id, the lines of the page, what it says, and what the page answers to a call that breaks it.
+    """One thing that a spec says: an id, the lines of the page, what it says, and what the page
+    answers to a call that breaks it.
 
-    ``answer`` is a clause (``161002.7``), a code, or a bucket; empty where nothing can be broken. ``note`` is our reading.
-    """
+    ``answer`` is a clause (``161002.7``), a code, or a bucket; empty where nothing can be broken.
+    ``note`` is our reading."""
 
     id: str
     at: tuple[int, ...]
@@ -32,7 +34,8 @@ class Fact:
 
 @dataclass(frozen=True)
 class PageLine:
-    """What stands on one line of a page: the facts told there, and the ids of those told at another of their lines."""
+    """What stands on one line of a page: the facts told there, and the ids of those told at another
+    of their lines."""
 
     line: int
     facts: tuple[Fact, ...]
@@ -41,10 +44,11 @@ class PageLine:
 
 @dataclass(frozen=True)
 class Difference:
-    """A fact that the pages of one operator do not share; ``sides`` follow the pages, ``None`` where a page lacks it.
+    """A fact that the pages of one operator do not share; ``sides`` follow the pages, ``None``
+    where a page lacks it.
 
-    ``kind``: ``says`` (the constraint differs), ``missing`` (a page lacks it), ``answer`` (only what a breach is answered differs).
-    """
+    ``kind``: ``says`` (the constraint differs), ``missing`` (a page lacks it), ``answer`` (only
+    what a breach is answered differs)."""
 
     fact: str
     kind: str
@@ -52,23 +56,32 @@ class Difference:
 
 
 def facts(spec: Spec) -> list[Fact]:
-    """Everything that a spec says, in the order of the page; what has no line comes last, in the order of the spec."""
+    """Everything that a spec says, in the order of the page; what has no line comes last, in the
+    order of the spec."""
     found = [_parameter(parameter) for parameter in spec.parameters.values()]
     found += [Fact(rule.id, rule.at, rule.text, answer(rule), rule.note) for rule in spec.rules]
     found += _modes(spec)
     if spec.exact:
-        found.append(Fact("compute.exact", (), f"computed from unrounded inputs: {', '.join(spec.exact)}"))
+        found.append(
+            Fact("compute.exact", (), f"computed from unrounded inputs: {', '.join(spec.exact)}")
+        )
     for clause, line in spec.clauses.items():
-        found.append(Fact(clause, (line,), ", ".join(rule.id for rule in spec.rules if rule.clause == clause), clause))
+        found.append(
+            Fact(
+                clause,
+                (line,),
+                ", ".join(rule.id for rule in spec.rules if rule.clause == clause),
+                clause,
+            )
+        )
     return sorted(found, key=lambda fact: (not fact.at, fact.at[0] if fact.at else 0))
 
 
 def by_line(spec: Spec) -> tuple[list[PageLine], list[Fact]]:
     """The cited lines of a page, each with its facts, and the facts without a line.
 
-    A fact is told at the first line that it names; at its others it is mentioned, except at the line of its own clause,
-    which lists its rules anyway.
-    """
+    A fact is told at the first line that it names; at its others it is mentioned, except at the
+    line of its own clause, which lists its rules anyway."""
     told: dict[int, list[Fact]] = {}
     also: dict[int, list[str]] = {}
     for fact in facts(spec):
@@ -83,13 +96,17 @@ def by_line(spec: Spec) -> tuple[list[PageLine], list[Fact]]:
 
 
 def answer(rule: Rule) -> str:
-    """Where the page says what a breach is answered: a clause, a code without a clause, or the bucket."""
+    """Where the page says what a breach is answered: a clause, a code without a clause, or the
+    bucket."""
     return rule.clause or (str(rule.code) if rule.code is not None else rule.bucket)
 
 
 def differences(pages: Sequence[Spec]) -> list[Difference]:
-    """Every fact that the pages of one operator do not all state in the same way; line numbers and notes do not count."""
-    sides = [{fact.id: fact for fact in facts(page) if fact.id not in page.clauses} for page in pages]
+    """Every fact that the pages of one operator do not all state in the same way; line numbers and
+    notes do not count."""
+    sides = [
+        {fact.id: fact for fact in facts(page) if fact.id not in page.clauses} for page in pages
+    ]
     for side in sides[1:]:
         _pair_modes(sides[0], side)
     found = []
@@ -106,9 +123,14 @@ def differences(pages: Sequence[Spec]) -> list[Difference]:
 
 
 def _pair_modes(first: Mapping[str, Fact], side: dict[str, Fact]) -> None:
-    """Put the roundings of a page under the ids of those of the first page that say the same: their numbers mean nothing there."""
+    """Put the roundings of a page under the ids of those of the first page that say the same: their
+    numbers mean nothing there."""
     for name, fact in first.items():
-        same = [other for other in side if other.startswith("compute.") and side[other].says == fact.says]
+        same = [
+            other
+            for other in side
+            if other.startswith("compute.") and side[other].says == fact.says
+        ]
         if same and name not in same:
             displaced = side.pop(name, None)
             side[name] = side.pop(same[0])
@@ -123,23 +145,30 @@ def buckets(spec: Spec) -> dict[str, int]:
 
 
 def dtypes(spec: Spec, product: str) -> dict[str, tuple[str, ...]]:
-    """Tensor parameter -> the dtypes that its page lists for a product, found by holding every dtype against its rule.
+    """Tensor parameter -> the dtypes that its page lists for a product, found by holding every
+    dtype against its rule.
 
     Conditions that a call without arrays leaves open, such as a mask of outputs, count as met."""
     names = words().names["dtype"]
     parameters = spec.parameters.values()
-    calls = [Call(spec.api, product, {p.name: _anything(p, dtype) for p in parameters}) for dtype in names]
+    calls = [
+        Call(spec.api, product, {p.name: _anything(p, dtype) for p in parameters})
+        for dtype in names
+    ]
     view = TableView(spec, from_calls(spec.api, spec.kinds, calls))
     result: dict[str, tuple[str, ...]] = {}
     for parameter in parameters:
         rule = spec.rule.get(f"{parameter.name}.dtype")
         if rule is not None:
-            result[parameter.name] = tuple(names[i] for i in np.flatnonzero(rule.allows(view, len(names))))
+            result[parameter.name] = tuple(
+                names[i] for i in np.flatnonzero(rule.allows(view, len(names)))
+            )
     return result
 
 
 def shared(listed: Mapping[str, tuple[str, ...]]) -> list[tuple[list[str], tuple[str, ...]]]:
-    """Parameters that list the same dtypes together: (parameters, dtypes), in the order of the prototype."""
+    """Parameters that list the same dtypes together: (parameters, dtypes), in the order of the
+    prototype."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for name, allowed in listed.items():
         groups.setdefault(allowed, []).append(name)
@@ -154,13 +183,18 @@ def _anything(parameter: Parameter, dtype: str) -> Argument:
 
 
 def _modes(spec: Spec) -> list[Fact]:
-    """The roundings of inputs; a second one to the same dtype is numbered, so that the first that holds stays first."""
+    """The roundings of inputs; a second one to the same dtype is numbered, so that the first that
+    holds stays first."""
     found: list[Fact] = []
     for i, mode in enumerate(spec.modes):
         before = sum(other.dtype == mode.dtype for other in spec.modes[:i])
         name = f"compute.{mode.dtype}" + (f".{before + 1}" if before else "")
         are = "may be" if mode.optional else "are"
-        found.append(Fact(name, mode.at, f"inputs {are} rounded to {mode.dtype} when {plain(mode.when.text)}"))
+        found.append(
+            Fact(
+                name, mode.at, f"inputs {are} rounded to {mode.dtype} when {plain(mode.when.text)}"
+            )
+        )
     return found
 
 
@@ -169,9 +203,15 @@ def _parameter(parameter: Parameter) -> Fact:
     parts = [parameter.kind]
     parts += [f"axes {_word(letters)}" for letters in parameter.shapes.values()]
     for length, slots in parameter.items.items():
-        parts.append(f"{length} items: {' '.join('='.join(names) for names in slots)}" if length != 1 else f"1 item: {'='.join(slots[0])}")
+        parts.append(
+            f"{length} items: {' '.join('='.join(names) for names in slots)}"
+            if length != 1
+            else f"1 item: {'='.join(slots[0])}"
+        )
     for length, names in parameter.otherwise.items():
-        parts.append(f"{length} items: " + ", ".join(f"{name} = {other}" for name, other in names.items()))
+        parts.append(
+            f"{length} items: " + ", ".join(f"{name} = {other}" for name, other in names.items())
+        )
     if parameter.enum:
         parts.append(", ".join(f"{number} {word}" for number, word in parameter.enum.items()))
     if parameter.strided is not None:

@@ -1,8 +1,9 @@
-"""JSON Schemas of what people write: specs, plans and calls, for editors that check and complete as one types.
+"""JSON Schemas of what people write: specs, plans and calls, for editors that check and complete as
+one types.
 
-Words, kinds and limits are those of the tables that the readers use, and tests hold the two together. A schema
-tells the form; what only a reader can tell (names that exist, rules that stand in ``returns``) stays with the reader.
-"""
+Words, kinds and limits are those of the tables that the readers use, and tests hold the two
+together. A schema tells the form; what only a reader can tell (names that exist, rules that stand
+in ``returns``) stays with the reader."""
 
 from __future__ import annotations
 
@@ -21,7 +22,14 @@ from opgen.spec.rulefields import WITHOUT_CODE
 from opgen.spec.spec import KINDS
 from opgen.spec.specfile import PAGE, ROUNDINGS
 from opgen.spec.specfile import TOP as SPEC_TOP
-from opgen.suite.planning.plan import MOST_FACTORS, PIN_KEYS, ROLES, STRONGEST, TIER_KEYS, VACUOUS_KEYS
+from opgen.suite.planning.plan import (
+    MOST_FACTORS,
+    PIN_KEYS,
+    ROLES,
+    STRONGEST,
+    TIER_KEYS,
+    VACUOUS_KEYS,
+)
 from opgen.suite.planning.plan import TOP as PLAN_TOP
 
 Schema = dict[str, Any]
@@ -31,20 +39,36 @@ WORDS: Schema = {"type": "string", "pattern": r"\S"}
 DIGEST: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 NUMBER: Schema = {"type": "integer"}
 FLAG: Schema = {"type": "boolean"}
-LINES: Schema = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "array", "items": {"type": "integer", "minimum": 1}}]}
+LINES: Schema = {
+    "anyOf": [
+        {"type": "integer", "minimum": 1},
+        {"type": "array", "items": {"type": "integer", "minimum": 1}},
+    ]
+}
 TERM: Schema = {"type": "string", "description": "an expression of the rule language"}
 MODE: Schema = {"at": LINES, "when": TERM, "dtype": {"enum": list(ROUNDINGS)}, "optional": FLAG}
-NUMBERS: Schema = {"anyOf": [NUMBER, TERM, {"type": "array", "items": {"anyOf": [NUMBER, TERM]}, "minItems": 1}]}
+NUMBERS: Schema = {
+    "anyOf": [NUMBER, TERM, {"type": "array", "items": {"anyOf": [NUMBER, TERM]}, "minItems": 1}]
+}
 
 
 def schema(what: str) -> Schema:
     """The schema of ``spec``, ``plan`` or ``call``; KeyError for anything else."""
-    return {"$schema": DIALECT, "title": f"opgen {what}", **{"spec": spec, "plan": plan, "call": call}[what]()}
+    return {
+        "$schema": DIALECT,
+        "title": f"opgen {what}",
+        **{"spec": spec, "plan": plan, "call": call}[what](),
+    }
 
 
 def closed(properties: Schema, required: tuple[str, ...] = ()) -> Schema:
     """An object with these properties and no others."""
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
 
 
 def mapping(values: Schema, pattern: str = "") -> Schema:
@@ -66,17 +90,30 @@ def lists_of(kind: str) -> Schema:
     return {"type": "array", "items": words_of(kind), "minItems": 1}
 
 
-# spec -----------------------------------------------------------------------------------------------------------------
+# spec ---------------------------------------------------------------------------------------------
 def spec() -> Schema:
     """A transcribed page."""
-    products = {"anyOf": [{"type": "array", "items": words_of("product")}, mapping(LINES, f"^({'|'.join(words().products)})$")]}
+    products = {
+        "anyOf": [
+            {"type": "array", "items": words_of("product")},
+            mapping(LINES, f"^({'|'.join(words().products)})$"),
+        ]
+    }
     properties: Schema = {
         "api": TEXT,
-        "page": {"anyOf": [{"const": "none"}, {"type": "null"}, closed({**dict.fromkeys(PAGE, WORDS), "sha256": DIGEST}, PAGE)]},
+        "page": {
+            "anyOf": [
+                {"const": "none"},
+                {"type": "null"},
+                closed({**dict.fromkeys(PAGE, WORDS), "sha256": DIGEST}, PAGE),
+            ]
+        },
         "products": products,
         "judges": {"type": "array", "items": words_of("product")},
         "parameters": mapping({"oneOf": [parameter(kind) for kind in KINDS]}),
-        "rules": mapping(closed({"at": LINES, "when": TERM, "require": TERM, "note": TEXT}, ("require",))),
+        "rules": mapping(
+            closed({"at": LINES, "when": TERM, "require": TERM, "note": TEXT}, ("require",))
+        ),
         "compute": closed(
             {
                 "exact": {"type": "array", "items": TEXT},
@@ -84,7 +121,15 @@ def spec() -> Schema:
             }
         ),
         "clauses": mapping({"type": "object"}),
-        "returns": mapping({"anyOf": [{"type": "array", "items": TEXT}, mapping({"type": "array", "items": TEXT})]}, returns_keys()),
+        "returns": mapping(
+            {
+                "anyOf": [
+                    {"type": "array", "items": TEXT},
+                    mapping({"type": "array", "items": TEXT}),
+                ]
+            },
+            returns_keys(),
+        ),
     }
     assert set(properties) == set(SPEC_TOP)
     return closed(properties, ("api", "page", "products", "parameters", "returns"))
@@ -98,7 +143,12 @@ def parameter(kind: str) -> Schema:
     """A parameter of one kind: its plain keys, and those that yield rules."""
     by_key = {
         "null": {"anyOf": [FLAG, TERM]},
-        "dtype": {"anyOf": [lists_of("dtype"), mapping(lists_of("dtype"), "^(any|" + "|".join(words().products) + ")$")]},
+        "dtype": {
+            "anyOf": [
+                lists_of("dtype"),
+                mapping(lists_of("dtype"), "^(any|" + "|".join(words().products) + ")$"),
+            ]
+        },
         "format": {"anyOf": [lists_of("format"), mapping(lists_of("format"), "^[0-9]+$")]},
         "rank": NUMBERS,
         "shape": mapping({"type": "array", "items": {"anyOf": [TEXT, NUMBER]}}, "^[0-9]+$"),
@@ -124,19 +174,31 @@ def parameter(kind: str) -> Schema:
     }
     assert set(plain) == set(PLAIN)
     yielding = [key for key, (kinds, _) in KEYS.items() if kind in kinds]
-    return closed({key: {**plain, **by_key}[key] for key in (*plain_keys(kind), *yielding)}, ("kind",))
+    return closed(
+        {key: {**plain, **by_key}[key] for key in (*plain_keys(kind), *yielding)}, ("kind",)
+    )
 
 
-# plan -----------------------------------------------------------------------------------------------------------------
+# plan ---------------------------------------------------------------------------------------------
 def plan() -> Schema:
     """What to try of an operator."""
     values: Schema = {"type": "array", "minItems": 1}
     sets = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
-    axis = closed({"sets": sets, "values": values, "why": TEXT, **dict.fromkeys(TIERS, values)}, ("values",))
+    axis = closed(
+        {"sets": sets, "values": values, "why": TEXT, **dict.fromkeys(TIERS, values)}, ("values",)
+    )
     strength = {"type": "integer", "minimum": 1, "maximum": STRONGEST}
-    group = closed({"axes": {"type": "array", "items": TEXT, "minItems": 1}, "strength": strength}, ("axes",))
+    group = closed(
+        {"axes": {"type": "array", "items": TEXT, "minItems": 1}, "strength": strength}, ("axes",)
+    )
     numbers = dict.fromkeys(TIER_KEYS, {"type": "integer", "minimum": 0})
-    tier = closed({**numbers, "groups": {"type": "array", "items": group}, "strength": {**strength, "minimum": 0}})
+    tier = closed(
+        {
+            **numbers,
+            "groups": {"type": "array", "items": group},
+            "strength": {**strength, "minimum": 0},
+        }
+    )
     pin: Schema = {
         "id": WORDS,
         "why": WORDS,
@@ -146,26 +208,49 @@ def plan() -> Schema:
         "data": {"type": "object"},
         "tiers": {"type": "array", "items": {"enum": list(TIERS)}, "minItems": 1},
     }
-    entry: Schema = {"when": TERM, "why": WORDS, "rules": {"type": "array", "items": TEXT, "minItems": 1}}
-    let: Schema = {"anyOf": [TERM, NUMBER, {"type": "array", "items": closed({"when": TERM, "is": {"anyOf": [TERM, NUMBER]}}, ("is",))}]}
+    entry: Schema = {
+        "when": TERM,
+        "why": WORDS,
+        "rules": {"type": "array", "items": TEXT, "minItems": 1},
+    }
+    let: Schema = {
+        "anyOf": [
+            TERM,
+            NUMBER,
+            {
+                "type": "array",
+                "items": closed({"when": TERM, "is": {"anyOf": [TERM, NUMBER]}}, ("is",)),
+            },
+        ]
+    }
     properties: Schema = {
         "op": {"enum": [*book().kinds]},
         "axes": {**mapping({"anyOf": [values, axis]}), "minProperties": 1},
         "let": mapping(let),
         "roles": mapping({"enum": list(ROLES)}),
         "factors": {"type": "integer", "minimum": 1, "maximum": MOST_FACTORS},
-        "vacuous": {"type": "array", "items": closed({key: entry[key] for key in VACUOUS_KEYS}, ("when", "why"))},
+        "vacuous": {
+            "type": "array",
+            "items": closed({key: entry[key] for key in VACUOUS_KEYS}, ("when", "why")),
+        },
         "tiers": {**mapping(tier, "^(" + "|".join(TIERS) + ")$"), "minProperties": 1},
-        "pinned": {"type": "array", "items": closed({key: pin[key] for key in PIN_KEYS}, ("id", "why", "args"))},
+        "pinned": {
+            "type": "array",
+            "items": closed({key: pin[key] for key in PIN_KEYS}, ("id", "why", "args")),
+        },
     }
     assert set(properties) == set(PLAN_TOP)
     return closed(properties, ("op", "axes", "tiers"))
 
 
-# call -----------------------------------------------------------------------------------------------------------------
+# call ---------------------------------------------------------------------------------------------
 def call() -> Schema:
     """One line of a call file; top-level keys that opgen does not know are ignored."""
-    whole: Schema = {"type": "integer", "minimum": SCALARS["int64"][0], "maximum": SCALARS["int64"][1]}
+    whole: Schema = {
+        "type": "integer",
+        "minimum": SCALARS["int64"][0],
+        "maximum": SCALARS["int64"][1],
+    }
     integers: Schema = {"type": "array", "items": whole, "maxItems": MAX_ITEMS}
     axes: Schema = {**integers, "maxItems": MAX_RANK}
     number: Schema = {"type": "number", "minimum": -float_info.max, "maximum": float_info.max}
@@ -186,20 +271,29 @@ def call() -> Schema:
         "int_array": or_null(integers),
         "bool_array": or_null({"type": "array", "items": FLAG, "maxItems": MAX_ITEMS}),
         "bool": FLAG,
-        **{kind: {"type": "integer", "minimum": low, "maximum": high} for kind, (low, high) in SCALARS.items() if kind != "bool"},
+        **{
+            kind: {"type": "integer", "minimum": low, "maximum": high}
+            for kind, (low, high) in SCALARS.items()
+            if kind != "bool"
+        },
     }
     common: Schema = {"id": {"type": "string", "minLength": 1}, "product": words_of("product")}
     return {
         "description": (
-            "One line of a call file. No schema can say, and opgen judge does: a whole number is written without a point (2, not 2.0), "
-            "a tensor has as many strides as axes, its range begins with the lowest, and no id or key stands twice."
+            "One line of a call file. No schema can say, and opgen judge does: a whole number is"
+            " written without a point (2, not 2.0), a tensor has as many strides as axes, its range"
+            " begins with the lowest, and no id or key stands twice."
         ),
         "oneOf": [
             {
                 "type": "object",
-                "properties": {**common, "op": {"const": api}, "args": closed({n: kinds[kind] for n, kind in names.items()}, tuple(names))},
+                "properties": {
+                    **common,
+                    "op": {"const": api},
+                    "args": closed({n: kinds[kind] for n, kind in names.items()}, tuple(names)),
+                },
                 "required": ["id", "op", "product", "args"],
             }
             for api, names in book().kinds.items()
-        ]
+        ],
     }

@@ -1,9 +1,8 @@
 """Locks: what a plan produced when somebody last looked, one line per case, small enough to commit.
 
-A lock is text. Its head says what the cases were made from, page by page, with a digest of the case lines that follow; a
-case line holds an id, a key (a digest of everything that its data depend on), digests of its inputs, goldens and bounds, and its
-expectations in words.
-"""
+A lock is text. Its head says what the cases were made from, page by page, with a digest of the case
+lines that follow; a case line holds an id, a key (a digest of everything that its data depend on),
+digests of its inputs, goldens and bounds, and its expectations in words."""
 
 from __future__ import annotations
 
@@ -38,7 +37,8 @@ _DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST}}}\Z|-\Z")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One case of a lock. ``expectation`` reads ``bucket:codes:rules``, then ``|release:codes`` of the library."""
+    """One case of a lock. ``expectation`` reads ``bucket:codes:rules``, then ``|release:codes`` of
+    the library."""
 
     id: str
     key: str
@@ -49,19 +49,25 @@ class Entry:
 
     @property
     def rules(self) -> frozenset[str]:
-        """The rules that the case breaks, as :func:`expectation_text` wrote them; the empty text alone where it breaks none."""
+        """The rules that the case breaks, as :func:`expectation_text` wrote them; the empty text
+        alone where it breaks none."""
         return frozenset(self.expectation.split("|")[0].split(":")[-1].split(","))
 
     @property
     def line(self) -> str:
         """The line of the lock. Blanks, and ends of lines, stand there as they do in an address."""
-        return " ".join(map(_word, (self.id, self.key, self.inputs, self.goldens, self.bounds, self.expectation)))
+        return " ".join(
+            map(
+                _word, (self.id, self.key, self.inputs, self.goldens, self.bounds, self.expectation)
+            )
+        )
 
 
 @dataclass
 class Lock:
-    """``sources`` are the digests of what the cases of each page are made from: page -> what -> digest. ``altered`` are pages whose
-    lines are not those that were written, edited by hand or lost by a merge, with the digest of those that were."""
+    """``sources`` are the digests of what the cases of each page are made from: page -> what ->
+    digest. ``altered`` are pages whose lines are not those that were written, edited by hand or
+    lost by a merge, with the digest of those that were."""
 
     sources: dict[str, dict[str, str]] = field(default_factory=dict)
     entries: dict[str, dict[str, Entry]] = field(default_factory=dict)
@@ -78,22 +84,34 @@ class Lock:
     def beside(self, other: Lock) -> Lock:
         """This lock, and what another says of pages that this one does not know."""
         rest = other.some(set(other.sources) - set(self.sources))
-        return Lock(self.sources | rest.sources, self.entries | rest.entries, self.altered | rest.altered)
+        return Lock(
+            self.sources | rest.sources, self.entries | rest.entries, self.altered | rest.altered
+        )
 
     def write(self, path: Path) -> None:
-        """Write in a fixed order, so that a change of one case is a change of one line. What is altered stays known as such."""
+        """Write in a fixed order, so that a change of one case is a change of one line. What is
+        altered stays known as such."""
         lines = [HEAD]
         for page in sorted(self.sources):
-            sources = {**self.sources[page], LINES: self.altered.get(page, _digest(self.entries[page].values()))}
-            lines.append(f"page {page} " + " ".join(f"{what}={digest}" for what, digest in sources.items()))
+            sources = {
+                **self.sources[page],
+                LINES: self.altered.get(page, _digest(self.entries[page].values())),
+            }
+            lines.append(
+                f"page {page} " + " ".join(f"{what}={digest}" for what, digest in sources.items())
+            )
             lines += [self.entries[page][one].line for one in sorted(self.entries[page])]
         write_text(path, "\n".join(lines) + "\n", force=True)
 
 
 def expectation_text(case: Case) -> str:
     """A case's expectations in one word without blanks."""
-    page = f"{case.page.bucket}:{_codes(case.page.codes)}:{','.join(b.rule for b in case.page.breaks)}"
-    library = f"|{case.library.release}:{_codes(case.library.codes)}" if case.library is not None else ""
+    page = (
+        f"{case.page.bucket}:{_codes(case.page.codes)}:{','.join(b.rule for b in case.page.breaks)}"
+    )
+    library = (
+        f"|{case.library.release}:{_codes(case.library.codes)}" if case.library is not None else ""
+    )
     return page + library
 
 
@@ -111,11 +129,15 @@ def read_lock(path: Path) -> Lock:
     for number, line in enumerate(lines[1:], 2):
         words = line.split(" ")
         if words[0].startswith(CONFLICT):
-            problems.append(Problem(str(path), number, "", f"is a conflict that a merge left. {ANEW}"))
+            problems.append(
+                Problem(str(path), number, "", f"is a conflict that a merge left. {ANEW}")
+            )
         elif words[0] == "page" and len(words) >= 2:
             page = words[1]
             if page in lock.sources:
-                problems.append(Problem(str(path), number, "", f"the page {page} stands twice. {ANEW}"))
+                problems.append(
+                    Problem(str(path), number, "", f"the page {page} stands twice. {ANEW}")
+                )
             lock.sources[page] = dict(word.split("=", 1) for word in words[2:] if "=" in word)
             lock.entries[page] = {}
         elif fault := _add(lock, page, words):
@@ -123,12 +145,18 @@ def read_lock(path: Path) -> Lock:
     if problems:
         raise FileError(problems[:MOST_PROBLEMS])
     written = {page: words.pop(LINES, "") for page, words in lock.sources.items()}
-    lock.altered = {page: digest for page, digest in written.items() if digest != _digest(lock.entries[page].values())}
+    lock.altered = {
+        page: digest
+        for page, digest in written.items()
+        if digest != _digest(lock.entries[page].values())
+    }
     return lock
 
 
 def _digest(entries: Iterable[Entry]) -> str:
-    return hashlib.blake2b("\n".join(sorted(entry.line for entry in entries)).encode()).hexdigest()[:DIGEST]
+    return hashlib.blake2b("\n".join(sorted(entry.line for entry in entries)).encode()).hexdigest()[
+        :DIGEST
+    ]
 
 
 def _word(text: str) -> str:

@@ -1,8 +1,8 @@
 """A plan against its lock: which cases came, went or changed, by how much, and why.
 
-Only what changed is computed again: a page whose sources are what they were is not even enumerated, and a case whose key is
-what it was keeps its digests. Of a page whose lines were altered since, everything is.
-"""
+Only what changed is computed again: a page whose sources are what they were is not even enumerated,
+and a case whose key is what it was keeps its digests. Of a page whose lines were altered since,
+everything is."""
 
 from __future__ import annotations
 
@@ -26,15 +26,19 @@ from opgen.suite.suite import Batch, Each, Suite, plan_suite
 
 _NUMBERS = ("spec", "plan", "kernel", "data", "numpy", "seed")
 CAUSES = {
-    "inputs": ("data", _NUMBERS), "goldens": ("golden", _NUMBERS), "bounds": ("bound", _NUMBERS),
+    "inputs": ("data", _NUMBERS),
+    "goldens": ("golden", _NUMBERS),
+    "bounds": ("bound", _NUMBERS),
     "expectation": ("expectation", ("spec", "errata", "code")),
-}  # fmt: skip
-"""What an entry of a lock says -> what its change is called, and the sources that it can come from."""
+}
+"""What an entry of a lock says -> what its change is called, and the sources that it can come
+from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One case that is not as the lock has it. ``what`` is added, removed, data, golden, bound or expectation."""
+    """One case that is not as the lock has it. ``what`` is added, removed, data, golden, bound or
+    expectation."""
 
     case: str
     what: str
@@ -55,13 +59,21 @@ class Refreshed:
 
 
 def refresh(
-    pages: Sequence[tuple[Spec, Plan]], tier: str, old: Lock, *, seed: int = 0, everything: bool = False, bundle: Bundle | None = None,
-    progress: Callable[[int], None] | None = None, each: Each = map,
+    pages: Sequence[tuple[Spec, Plan]],
+    tier: str,
+    old: Lock,
+    *,
+    seed: int = 0,
+    everything: bool = False,
+    bundle: Bundle | None = None,
+    progress: Callable[[int], None] | None = None,
+    each: Each = map,
 ) -> Refreshed:
-    """Hold a tier of some pages against a lock. ``everything`` trusts no key and computes all cases again.
+    """Hold a tier of some pages against a lock. ``everything`` trusts no key and computes all cases
+    again.
 
-    ``bundle`` is one that was written before: then a changed golden is given in units in the last place. ``each`` enumerates pages.
-    """
+    ``bundle`` is one that was written before: then a changed golden is given in units in the last
+    place. ``each`` enumerates pages."""
     result = Refreshed(Lock({spec.name: sources(spec, plan, tier, seed) for spec, plan in pages}))
     stale: list[tuple[Spec, Plan]] = []
     trusted: dict[str, Entry] = {}
@@ -75,27 +87,40 @@ def refresh(
     found = _entries(suite, seed, trusted, result, progress)
     for spec, _ in stale:
         known = result.lock.entries[spec.name]
-        mine = {case.id: found[case.id] for case in suite.cases if case.call.api == spec.api and case.call.product in spec.judges}
+        mine = {
+            case.id: found[case.id]
+            for case in suite.cases
+            if case.call.api == spec.api and case.call.product in spec.judges
+        }
         result.lock.entries[spec.name] = mine
-        result.changes += _changes(known, mine, _differ(spec.name, result.lock, old) or ("environment",))
+        result.changes += _changes(
+            known, mine, _differ(spec.name, result.lock, old) or ("environment",)
+        )
     result.cases = sum(map(len, result.lock.entries.values()))
     gone = set(old.sources) - set(result.lock.sources)
-    result.changes += [Change(one, "removed", ("page",)) for page in sorted(gone) for one in sorted(old.entries[page])]
+    result.changes += [
+        Change(one, "removed", ("page",))
+        for page in sorted(gone)
+        for one in sorted(old.entries[page])
+    ]
     if bundle is not None:
         result.changes = _measured(result, suite, seed, bundle)
     return result
 
 
 def _differ(page: str, new: Lock, old: Lock) -> tuple[str, ...]:
-    """What the cases of a page can be different by: its sources that are, and lines of its lock that somebody wrote."""
+    """What the cases of a page can be different by: its sources that are, and lines of its lock
+    that somebody wrote."""
     now, before = new.sources[page], old.sources.get(page, {})
-    differ = [what for what, digest in now.items() if before.get(what) != digest] if before else ["page"]
+    differ = (
+        [what for what, digest in now.items() if before.get(what) != digest] if before else ["page"]
+    )
     return (*differ, *(["lock"] if page in old.altered else []))
 
 
 def sources(spec: Spec, plan: Plan, tier: str, seed: int) -> dict[str, str]:
-    """What the cases of a page are made from, files and programs as digests: spec, plan and its tier, errata, kernel, data, code,
-    numpy, seed."""
+    """What the cases of a page are made from, files and programs as digests: spec, plan and its
+    tier, errata, kernel, data, code, numpy, seed."""
     return {
         "spec": made_from.of_spec(spec),
         "plan": plan.digest[:DIGEST],
@@ -110,10 +135,22 @@ def sources(spec: Spec, plan: Plan, tier: str, seed: int) -> dict[str, str]:
 
 
 def keys_of(batch: Batch, seed: int) -> list[str]:
-    """For each case of a batch a digest of everything that its data depend on: all that the computation is given, and programs."""
-    given = {one.name: getattr(batch, one.name) for one in fields(batch) if one.name not in ("rows", "ids")}
-    given |= {"exact": sorted(batch.exact), "given": {name: np.asarray(values).tolist() for name, values in batch.given.items()}}
-    common = hashlib.blake2b(repr((given, seed, made_from.of_kernel(batch.op), made_from.of_data(), np.__version__)).encode())
+    """For each case of a batch a digest of everything that its data depend on: all that the
+    computation is given, and programs."""
+    given = {
+        one.name: getattr(batch, one.name)
+        for one in fields(batch)
+        if one.name not in ("rows", "ids")
+    }
+    given |= {
+        "exact": sorted(batch.exact),
+        "given": {name: np.asarray(values).tolist() for name, values in batch.given.items()},
+    }
+    common = hashlib.blake2b(
+        repr(
+            (given, seed, made_from.of_kernel(batch.op), made_from.of_data(), np.__version__)
+        ).encode()
+    )
     found = []
     for one in batch.ids:
         digest = common.copy()
@@ -123,9 +160,16 @@ def keys_of(batch: Batch, seed: int) -> list[str]:
 
 
 def _entries(
-    suite: Suite, seed: int, known: Mapping[str, Entry], result: Refreshed, progress: Callable[[int], None] | None
+    suite: Suite,
+    seed: int,
+    known: Mapping[str, Entry],
+    result: Refreshed,
+    progress: Callable[[int], None] | None,
 ) -> dict[str, Entry]:
-    entries = {case.id: Entry(case.id, NOTHING, NOTHING, NOTHING, NOTHING, expectation_text(case)) for case in suite.cases}
+    entries = {
+        case.id: Entry(case.id, NOTHING, NOTHING, NOTHING, NOTHING, expectation_text(case))
+        for case in suite.cases
+    }
     stale: set[int] = set()
     for batch in suite.batches:
         for row, one, key in zip(batch.rows.tolist(), batch.ids, keys_of(batch, seed), strict=True):
@@ -136,7 +180,9 @@ def _entries(
                 entries[one] = replace(entries[one], key=key)
                 stale.add(row)
     for some in _of(suite, stale):
-        for one, digests in zip(some.ids, _digests(engine.compute(some, seed), len(some.ids)), strict=True):
+        for one, digests in zip(
+            some.ids, _digests(engine.compute(some, seed), len(some.ids)), strict=True
+        ):
             entries[one] = replace(entries[one], **digests)
         result.computed += len(some.ids)
         if progress is not None:
@@ -145,7 +191,8 @@ def _entries(
 
 
 def _of(suite: Suite, rows: Collection[int]) -> Iterator[Batch]:
-    """The batches of a suite, each with those of its cases that stand at such rows; no empty ones."""
+    """The batches of a suite, each with those of its cases that stand at such rows; no empty
+    ones."""
     for batch in suite.batches:
         kept = [i for i, row in enumerate(batch.rows.tolist()) if row in rows]
         if kept:
@@ -153,12 +200,15 @@ def _of(suite: Suite, rows: Collection[int]) -> Iterator[Batch]:
 
 
 def _digests(arrays: Arrays, count: int) -> list[dict[str, str]]:
-    """Per case of a batch: inputs, goldens and bounds, each as one digest over its tensors in a fixed order."""
+    """Per case of a batch: inputs, goldens and bounds, each as one digest over its tensors in a
+    fixed order."""
     found: list[dict[str, str]] = []
     for i in range(count):
         one = {}
         for what, role in (("inputs", "input"), ("goldens", "golden"), ("bounds", "bound")):
-            one[what] = digest_of({name: stack[i] for (name, kind), stack in arrays.items() if kind == role})
+            one[what] = digest_of(
+                {name: stack[i] for (name, kind), stack in arrays.items() if kind == role}
+            )
         found.append(one)
     return found
 
@@ -167,11 +217,18 @@ def digest_of(tensors: Mapping[str, Any]) -> str:
     """One digest over the tensors that a case has of a kind, in the order of their names."""
     digest = hashlib.blake2b()
     for name, array in sorted(tensors.items()):
-        digest.update(name.encode() + b"\0" + str(array.dtype).encode() + np.ascontiguousarray(array).tobytes())
+        digest.update(
+            name.encode()
+            + b"\0"
+            + str(array.dtype).encode()
+            + np.ascontiguousarray(array).tobytes()
+        )
     return digest.hexdigest()[:DIGEST] if tensors else NOTHING
 
 
-def _changes(before: Mapping[str, Entry], after: Mapping[str, Entry], why: tuple[str, ...]) -> list[Change]:
+def _changes(
+    before: Mapping[str, Entry], after: Mapping[str, Entry], why: tuple[str, ...]
+) -> list[Change]:
     found = [Change(one, "removed", why) for one in sorted(set(before) - set(after))]
     found += [Change(one, "added", why) for one in sorted(set(after) - set(before))]
     for one in sorted(set(after) & set(before)):
@@ -184,12 +241,16 @@ def _changes(before: Mapping[str, Entry], after: Mapping[str, Entry], why: tuple
 
 
 def _measured(result: Refreshed, suite: Suite, seed: int, bundle: Bundle) -> list[Change]:
-    """The same changes, with the largest distance of a changed golden from the one in an older bundle, where that is the lock's."""
+    """The same changes, with the largest distance of a changed golden from the one in an older
+    bundle, where that is the lock's."""
     held = set(bundle.ids)
     wanted = {
-        change.case for change in result.changes
-        if change.what == "golden" and change.case in held and digest_of(bundle[change.case].golden) == change.before
-    }  # fmt: skip
+        change.case
+        for change in result.changes
+        if change.what == "golden"
+        and change.case in held
+        and digest_of(bundle[change.case].golden) == change.before
+    }
     far: dict[str, int] = {}
     if wanted:
         rows = {row for row, case in enumerate(suite.cases) if case.id in wanted}
@@ -197,7 +258,11 @@ def _measured(result: Refreshed, suite: Suite, seed: int, bundle: Bundle) -> lis
             arrays = engine.compute(some, seed)
             for i, one in enumerate(some.ids):
                 old = bundle[one].golden
-                pairs = [(stack[i], old[name]) for (name, role), stack in arrays.items() if role == "golden" and name in old]
+                pairs = [
+                    (stack[i], old[name])
+                    for (name, role), stack in arrays.items()
+                    if role == "golden" and name in old
+                ]
                 if len(pairs) == len(old) and all(new.shape == was.shape for new, was in pairs):
                     far[one] = max((_ulps(new, was) for new, was in pairs), default=0)
     return [replace(c, ulp=far.get(c.case)) if c.what == "golden" else c for c in result.changes]

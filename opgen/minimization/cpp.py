@@ -1,4 +1,5 @@
-"""A failing call as one C++ file on the vendor's C ABI: both phases, data inline, no header of the vendor's needed."""
+"""A failing call as one C++ file on the vendor's C ABI: both phases, data inline, no header of the
+vendor's needed."""
 
 from __future__ import annotations
 
@@ -10,7 +11,12 @@ from opgen.model import ANY_ERROR, TensorDesc
 from opgen.numerics.formats import DTYPES
 from opgen.spec.spec import C_TYPES
 
-_DECODE = {"FLOAT16": "half", "BFLOAT16": "bfloat", "FLOAT": "plain<float>", "DOUBLE": "plain<double>"}
+_DECODE = {
+    "FLOAT16": "half",
+    "BFLOAT16": "bfloat",
+    "FLOAT": "plain<float>",
+    "DOUBLE": "plain<double>",
+}
 
 _HEAD = """\
 // {summary}
@@ -84,7 +90,9 @@ def program(failing: Failing) -> str:
     """The whole file."""
     kind, held = kinds(failing), tensors(failing)
     signature = ", ".join(C_TYPES[one] for one in kind.values())
-    head = _HEAD.format(summary="\n// ".join(summary(failing)), api=failing.call.api, signature=signature)
+    head = _HEAD.format(
+        summary="\n// ".join(summary(failing)), api=failing.call.api, signature=signature
+    )
     data = "".join(_data(tensor) for tensor in held.values())
     return f"{head}\n{data}\nint main() {{\n{_main(failing, kind, held)}}}\n"
 
@@ -93,15 +101,24 @@ def _data(tensor: Tensor) -> str:
     if tensor.bits is None or not len(tensor.bits):
         return ""
     digits = 2 * tensor.bits.itemsize
-    literals = folded((f"0x{int(word):0{digits}X}{'ull' if digits == 16 else ''}" for word in tensor.bits), "    ")
+    literals = folded(
+        (f"0x{int(word):0{digits}X}{'ull' if digits == 16 else ''}" for word in tensor.bits), "    "
+    )
     what = f"{tensor.desc.dtype} {list(tensor.desc.shape)}"
-    return f"static const uint{8 * tensor.bits.itemsize}_t {tensor.name}_data[] = {{  // {what}\n{literals}\n}};\n"
+    return (
+        f"static const uint{8 * tensor.bits.itemsize}_t {tensor.name}_data[] = {{  //"
+        f" {what}\n{literals}\n}};\n"
+    )
 
 
 def _main(failing: Failing, kind: dict[str, str], held: dict[str, Tensor]) -> str:
     api, data = failing.call.api, bool(failing.storage)
-    lines = ['ok(aclInit(nullptr), "aclInit");', 'ok(aclrtSetDevice(0), "aclrtSetDevice");', "void* stream = nullptr;",
-             'ok(aclrtCreateStream(&stream), "aclrtCreateStream");']  # fmt: skip
+    lines = [
+        'ok(aclInit(nullptr), "aclInit");',
+        'ok(aclrtSetDevice(0), "aclrtSetDevice");',
+        "void* stream = nullptr;",
+        'ok(aclrtCreateStream(&stream), "aclrtCreateStream");',
+    ]
     arguments = []
     for name, value in failing.call.args.items():
         if isinstance(value, TensorDesc):
@@ -113,22 +130,37 @@ def _main(failing: Failing, kind: dict[str, str], held: dict[str, Tensor]) -> st
             boolean = kind[name] == "bool_array"
             items = ", ".join(str(v).lower() for v in value) or "0"
             lines.append(f"const {'bool' if boolean else 'int64_t'} {name}_values[] = {{{items}}};")
-            lines.append(f"auto* {name}_array = aclCreate{'Bool' if boolean else 'Int'}Array({name}_values, {len(value)});")
+            lines.append(
+                f"auto* {name}_array = aclCreate{'Bool' if boolean else 'Int'}Array({name}_values,"
+                f" {len(value)});"
+            )
             arguments.append(f"{name}_array")
         else:
             arguments.append(str(value).lower() if kind[name] == "bool" else f"{value}")
     lines += ["uint64_t size = 0;", "aclOpExecutor* executor = nullptr;"]
-    lines.append(f"int status = {api}GetWorkspaceSize(\n{folded(arguments, '        ')}\n        &size, &executor);")
-    lines.append('std::printf("first phase: %d %s\\n", status, status ? aclGetRecentErrMsg() : "");')
-    admitted = " || ".join("status != 0" if code == ANY_ERROR else f"status == {code}" for code in failing.codes)
+    lines.append(
+        f"int status = {api}GetWorkspaceSize(\n{folded(arguments, '        ')}\n        &size,"
+        " &executor);"
+    )
+    lines.append(
+        'std::printf("first phase: %d %s\\n", status, status ? aclGetRecentErrMsg() : "");'
+    )
+    admitted = " || ".join(
+        "status != 0" if code == ANY_ERROR else f"status == {code}" for code in failing.codes
+    )
     lines.append(f"if (!({admitted})) return 1;")
     if not data:
         return _indented([*lines, "return 0;"])
-    lines += ["if (status) return 0;", "std::vector<char> noise(size, char(0xA5));",
-              "void* workspace = size ? upload(noise.data(), size) : nullptr;",
-              f"status = {api}(workspace, size, executor, stream);", "if (!status) status = aclrtSynchronizeStream(stream);",
-              'std::printf("second phase: %d %s\\n", status, status ? aclGetRecentErrMsg() : "");', "if (status) return 1;",
-              "int wrong = 0;"]  # fmt: skip
+    lines += [
+        "if (status) return 0;",
+        "std::vector<char> noise(size, char(0xA5));",
+        "void* workspace = size ? upload(noise.data(), size) : nullptr;",
+        f"status = {api}(workspace, size, executor, stream);",
+        "if (!status) status = aclrtSynchronizeStream(stream);",
+        'std::printf("second phase: %d %s\\n", status, status ? aclGetRecentErrMsg() : "");',
+        "if (status) return 1;",
+        "int wrong = 0;",
+    ]
     for name in failing.golden:
         lines += _comparison(held[name], parts(failing.golden[name]), parts(failing.bound[name]))
     return _indented([*lines, "return wrong != 0;"])
@@ -138,30 +170,50 @@ def _tensor(tensor: Tensor, data: bool) -> list[str]:
     name, size = tensor.name, tensor.desc.storage_elements * tensor.itemsize
     lines = []
     if data and tensor.bits is not None:
-        lines.append(f"void* {name} = upload({f'{name}_data' if len(tensor.bits) else 'nullptr'}, {size});")
+        lines.append(
+            f"void* {name} = upload({f'{name}_data' if len(tensor.bits) else 'nullptr'}, {size});"
+        )
     elif data:
-        lines.append(f"void* {name} = upload(std::vector<char>({size + 1}, char(0xFF)).data(), {size});  // NaN until it is written")
+        lines.append(
+            f"void* {name} = upload(std::vector<char>({size + 1}, char(0xFF)).data(), {size});  //"
+            " NaN until it is written"
+        )
     else:
         lines.append(f"void* {name} = nullptr;  // the first phase looks at descriptors only")
     steps = "nullptr" if tensor.desc.strides is None else f"{name}_strides"
-    for what, values in (("shape", tensor.desc.shape), ("strides", tensor.desc.strides), ("storage", tensor.desc.storage_extents)):
+    for what, values in (
+        ("shape", tensor.desc.shape),
+        ("strides", tensor.desc.strides),
+        ("storage", tensor.desc.storage_extents),
+    ):
         if values is not None:
-            lines.append(f"const int64_t {name}_{what}[] = {{{', '.join(map(str, values)) or '0'}}};")
+            lines.append(
+                f"const int64_t {name}_{what}[] = {{{', '.join(map(str, values)) or '0'}}};"
+            )
     lines.append(
-        f"auto* {name}_tensor = aclCreateTensor({name}_shape, {len(tensor.desc.shape)}, {tensor.dtype}, {steps}, {tensor.desc.offset}, "
-        f"{tensor.format}, {name}_storage, {len(tensor.desc.storage_extents)}, {name});"
+        f"auto* {name}_tensor = aclCreateTensor({name}_shape, {len(tensor.desc.shape)},"
+        f" {tensor.dtype}, {steps}, {tensor.desc.offset}, {tensor.format}, {name}_storage,"
+        f" {len(tensor.desc.storage_extents)}, {name});"
     )
     return lines
 
 
 def _comparison(tensor: Tensor, golden: list[float], bound: list[float]) -> list[str]:
     name, complex_ = tensor.name, 2 if tensor.desc.dtype.startswith("COMPLEX") else 1
-    shape, strides = (", ".join(map(str, values)) for values in (tensor.desc.shape, tensor.desc.steps))
+    shape, strides = (
+        ", ".join(map(str, values)) for values in (tensor.desc.shape, tensor.desc.steps)
+    )
     view = f"{{{{{shape}}}, {{{strides}}}, {tensor.desc.offset}, {tensor.itemsize}}}"
-    expected = [f"const std::vector<double> {name}_{what} = {{\n{folded(map(_literal, values), '        ')}\n    }};"
-                for what, values in (("golden", golden), ("bound", bound))]  # fmt: skip
+    expected = [
+        f"const std::vector<double> {name}_{what} ="
+        f" {{\n{folded(map(_literal, values), '        ')}\n    }};"
+        for what, values in (("golden", golden), ("bound", bound))
+    ]
     decode = _DECODE[DTYPES[tensor.desc.dtype].part.name]
-    where = f'"{name}", {name}, {tensor.desc.storage_elements * tensor.itemsize}, {view}, {complex_}, {decode}'
+    where = (
+        f'"{name}", {name}, {tensor.desc.storage_elements * tensor.itemsize}, {view}, {complex_},'
+        f" {decode}"
+    )
     return [*expected, f"wrong += compare({where}, {name}_golden, {name}_bound);"]
 
 

@@ -1,4 +1,5 @@
-"""What every program that reproduces a call says: numbers of the ABI, data as literals, and what to expect."""
+"""What every program that reproduces a call says: numbers of the ABI, data as literals, and what to
+expect."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ sys.excepthook = no_answer
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor as the ABI sees it. ``bits`` are the words of its storage, unsigned; None for an output or without data."""
+    """A tensor as the ABI sees it. ``bits`` are the words of its storage, unsigned; None for an
+    output or without data."""
 
     name: str
     desc: TensorDesc
@@ -45,7 +47,10 @@ class Tensor:
 def kinds(failing: Failing) -> dict[str, str]:
     """Parameter -> kind, with ``output`` for tensors that are written."""
     spec = book().by_page[failing.call.api, failing.call.product]
-    return {name: "output" if spec.parameters[name].kind == "output" else kind for name, kind in spec.kinds.items()}
+    return {
+        name: "output" if spec.parameters[name].kind == "output" else kind
+        for name, kind in spec.kinds.items()
+    }
 
 
 def tensors(failing: Failing) -> dict[str, Tensor]:
@@ -56,9 +61,13 @@ def tensors(failing: Failing) -> dict[str, Tensor]:
             continue
         size = max(words().dtypes[desc.dtype]["bits"] // 8, 1)
         found[name] = Tensor(
-            name, desc, words().dtypes[desc.dtype]["acl"], words().formats[desc.format], size,
+            name,
+            desc,
+            words().dtypes[desc.dtype]["acl"],
+            words().formats[desc.format],
+            size,
             unsigned(failing.storage[name]) if name in failing.storage else None,
-        )  # fmt: skip
+        )
     return found
 
 
@@ -71,7 +80,11 @@ def unsigned(values: Array) -> Array:
 def parts(values: Array) -> list[float]:
     """Numbers as doubles; real and imaginary parts one after the other."""
     flat = np.ascontiguousarray(values).reshape(-1)
-    wide = flat.astype(np.complex128).view(np.float64) if np.iscomplexobj(flat) else flat.astype(np.float64)
+    wide = (
+        flat.astype(np.complex128).view(np.float64)
+        if np.iscomplexobj(flat)
+        else flat.astype(np.float64)
+    )
     return [float(x) for x in wide]
 
 
@@ -96,7 +109,11 @@ def summary(failing: Failing) -> list[str]:
     """The first lines of every program: what is called, what came of it, what was expected."""
     lines = [f"{failing.call.api}, for {failing.call.product}: {failing.detail or failing.verdict}"]
     expected = written(failing.codes)
-    data = "The data are those of the case" if failing.own else f"Recipe of the data: {failing.recipe}, seed {failing.seed}"
+    data = (
+        "The data are those of the case"
+        if failing.own
+        else f"Recipe of the data: {failing.recipe}, seed {failing.seed}"
+    )
     lines.append(f"Expected of the first phase: {expected}. {data}, case {failing.id}.")
     return [line.replace("*/", "* /") for text in lines for line in _wrapped(text)]
 

@@ -15,7 +15,8 @@ from opgen.numerics.recipes import DEFAULT
 
 @dataclass(frozen=True)
 class Failing:
-    """A call that fails, with everything that shows it: storages of the inputs, goldens, bounds, what the device answered.
+    """A call that fails, with everything that shows it: storages of the inputs, goldens, bounds,
+    what the device answered.
 
     ``own``: its data are those of the case that the search began with, and no recipe draws them.
     """
@@ -43,7 +44,8 @@ class Failing:
 
     @property
     def options(self) -> str:
-        """What ``opgen generate --calls`` is to be told so that it draws these data; empty where it does of itself."""
+        """What ``opgen generate --calls`` is to be told so that it draws these data; empty where it
+        does of itself."""
         recipe = f"--recipe {self.recipe}" if self.recipe != DEFAULT else ""
         return f"{recipe} --seed {self.seed}".strip() if self.seed else recipe
 
@@ -54,7 +56,12 @@ class Failing:
 
     def plain(self) -> dict[str, Any]:
         """The call as contracts spell it."""
-        return {"id": self.id, "op": self.call.api, "product": self.call.product, "args": to_plain(self.call)}
+        return {
+            "id": self.id,
+            "op": self.call.api,
+            "product": self.call.product,
+            "args": to_plain(self.call),
+        }
 
 
 def elements_of(call: Call) -> int:

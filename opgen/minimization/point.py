@@ -1,8 +1,8 @@
 """A call taken apart into the choices that it follows from, and put together again.
 
-Choices are letters, scalars, dtypes, views and masks; what the page's own equalities define is left to them, so that an output's
-extents follow from a smaller input's. Nothing here says whether a call is legal.
-"""
+Choices are letters, scalars, dtypes, views and masks; what the page's own equalities define is left
+to them, so that an output's extents follow from a smaller input's. Nothing here says whether a call
+is legal."""
 
 from __future__ import annotations
 
@@ -53,11 +53,17 @@ class Point:
 
 
 def complexity(call: Call) -> int:
-    """A number that is smaller for a simpler call: elements first, then views, dtypes, masks and the size of numbers."""
+    """A number that is smaller for a simpler call: elements first, then views, dtypes, masks and
+    the size of numbers."""
     total = 0
     for value in call.args.values():
         if isinstance(value, TensorDesc):
-            total += 8 * abs(prod(value.storage_extents)) + 16 * (not value.plain) + 2 * (value.dtype != "FLOAT") + len(value.shape)
+            total += (
+                8 * abs(prod(value.storage_extents))
+                + 16 * (not value.plain)
+                + 2 * (value.dtype != "FLOAT")
+                + len(value.shape)
+            )
         elif isinstance(value, tuple):
             total += sum(4 if item is True else abs(int(item)) for item in value)
         elif value is not None:
@@ -65,17 +71,22 @@ def complexity(call: Call) -> int:
     return total
 
 
-# a call taken apart ----------------------------------------------------------------------------------------------------
+# a call taken apart -------------------------------------------------------------------------------
 def point_of(spec: Spec, call: Call, view: int = 0) -> Point:
-    """Take a call apart. Extents that contradict each other are chosen whole; strides that are no named view become ``view``
-    (a position in :data:`opgen.suite.planning.strides.VIEWS`), so the point's call may be another one."""
+    """Take a call apart. Extents that contradict each other are chosen whole; strides that are no
+    named view become ``view`` (a position in :data:`opgen.suite.planning.strides.VIEWS`), so the
+    point's call may be another one."""
     table = from_calls(spec.api, spec.kinds, [call])
     chosen = dict(_attributes(spec, table, view))
     made = assemble(spec, [chosen])[0]
     for parameter in spec.parameters.values():
         if parameter.is_tensor or parameter.is_array:
             given, got = call.args[parameter.name], made.args[parameter.name]
-            if isinstance(given, TensorDesc) and isinstance(got, TensorDesc) and given.shape != got.shape:
+            if (
+                isinstance(given, TensorDesc)
+                and isinstance(got, TensorDesc)
+                and given.shape != got.shape
+            ):
                 chosen[parameter.name, "shape"] = given.shape
             elif isinstance(given, tuple) and given != got:
                 chosen[parameter.name, "values"] = given
@@ -107,7 +118,11 @@ def _attributes(spec: Spec, table: CallTable, unnamed: int) -> Iterator[tuple[Re
         if isinstance(value, TensorDesc):
             yield from (((name, what), read((name, what))) for what in ("dtype", "format"))
             yield (name, "view"), _view(value, unnamed)
-            yield ((name, "rank"), len(value.shape)) if len(value.shape) in parameter.shapes else ((name, "shape"), value.shape)
+            yield (
+                ((name, "rank"), len(value.shape))
+                if len(value.shape) in parameter.shapes
+                else ((name, "shape"), value.shape)
+            )
         elif isinstance(value, tuple):
             yield (name, "len"), len(value)
             if len(value) not in parameter.items:
@@ -121,26 +136,41 @@ def _view(desc: TensorDesc, unnamed: int) -> int:
     rank, shape = np.array([len(desc.shape)]), np.array([desc.shape or (1,)])
     for number in range(1, len(VIEWS)):
         lain = lay_out(rank, shape, np.array([number]))
-        if lain.strided[0] and tuple(lain.strides[0, : rank[0]].tolist()) == desc.strides and int(lain.offset[0]) == desc.offset:
+        if (
+            lain.strided[0]
+            and tuple(lain.strides[0, : rank[0]].tolist()) == desc.strides
+            and int(lain.offset[0]) == desc.offset
+        ):
             return number
     return unnamed
 
 
 def _defined(spec: Spec) -> list[Reference]:
     """What the page's equalities may define, and formats, which follow from ranks."""
-    return list(dict.fromkeys([*((p.name, "format") for p in spec.parameters.values() if p.is_tensor), *spec.equalities]))
+    return list(
+        dict.fromkeys(
+            [
+                *((p.name, "format") for p in spec.parameters.values() if p.is_tensor),
+                *spec.equalities,
+            ]
+        )
+    )
 
 
-# and put together again -------------------------------------------------------------------------------------------------
+# and put together again ---------------------------------------------------------------------------
 def assemble(spec: Spec, points: list[Chosen]) -> list[Call]:
     """The calls that follow from choices."""
     groups: dict[tuple[tuple[Reference, Any], ...], list[int]] = {}
     for i, chosen in enumerate(points):
-        key = tuple((ref, value if isinstance(value, Flat) else None) for ref, value in chosen.items())
+        key = tuple(
+            (ref, value if isinstance(value, Flat) else None) for ref, value in chosen.items()
+        )
         groups.setdefault(key, []).append(i)
     tables, order = [], []
     for rows in groups.values():
-        columns: dict[Reference, Choice] = {ref: _column([points[i][ref] for i in rows]) for ref in points[rows[0]]}
+        columns: dict[Reference, Choice] = {
+            ref: _column([points[i][ref] for i in rows]) for ref in points[rows[0]]
+        }
         tables.append(Draft(spec, len(rows), columns, {}).table())
         order += rows
     calls = concatenate(tables).calls()
@@ -152,6 +182,8 @@ def _column(values: list[Any]) -> Choice:
         return values[0]
     if isinstance(values[0], tuple):
         width = max(1, *(len(v) for v in values))
-        matrix = np.array([[*v, *[1] * (width - len(v))] for v in values]).reshape(len(values), width)
+        matrix = np.array([[*v, *[1] * (width - len(v))] for v in values]).reshape(
+            len(values), width
+        )
         return Value((np.array([len(v) for v in values]), matrix))
     return Value(np.array(values))

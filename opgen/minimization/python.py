@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from opgen.minimization.described import NO_ANSWER, Tensor, folded, kinds, numpy_name, summary, tensors
+from opgen.minimization.described import (
+    NO_ANSWER,
+    Tensor,
+    folded,
+    kinds,
+    numpy_name,
+    summary,
+    tensors,
+)
 from opgen.minimization.failing import Failing
 from opgen.model import ANY_ERROR, TensorDesc
 
@@ -117,8 +125,13 @@ def program(failing: Failing) -> str:
 
 def _body(failing: Failing, held: dict[str, Tensor]) -> str:
     data = bool(failing.storage)
-    lines = ['ok(acl.aclInit(None), "aclInit")', 'ok(acl.aclrtSetDevice(0), "aclrtSetDevice")', "stream = c_void_p()",
-             'ok(acl.aclrtCreateStream(byref(stream)), "aclrtCreateStream")', ""]  # fmt: skip
+    lines = [
+        'ok(acl.aclInit(None), "aclInit")',
+        'ok(acl.aclrtSetDevice(0), "aclrtSetDevice")',
+        "stream = c_void_p()",
+        'ok(acl.aclrtCreateStream(byref(stream)), "aclrtCreateStream")',
+        "",
+    ]
     arguments = []
     for name, value in failing.call.args.items():
         if isinstance(value, TensorDesc):
@@ -128,23 +141,46 @@ def _body(failing: Failing, held: dict[str, Tensor]) -> str:
             arguments.append(f"    {kinds(failing)[name]}({', '.join(map(str, value))}),  # {name}")
         else:
             arguments.append(f"    {value},  # {name}")
-    lines += ["", "size, executor = c_uint64(), c_void_p()", "status = FIRST(", *arguments, "    byref(size), byref(executor),", ")"]
-    lines.append('print("first phase:", status, acl.aclGetRecentErrMsg().decode() if status else "")')
-    admitted = " or ".join("status != 0" if code == ANY_ERROR else f"status == {code}" for code in failing.codes)
+    lines += [
+        "",
+        "size, executor = c_uint64(), c_void_p()",
+        "status = FIRST(",
+        *arguments,
+        "    byref(size), byref(executor),",
+        ")",
+    ]
+    lines.append(
+        'print("first phase:", status, acl.aclGetRecentErrMsg().decode() if status else "")'
+    )
+    admitted = " or ".join(
+        "status != 0" if code == ANY_ERROR else f"status == {code}" for code in failing.codes
+    )
     lines += [f"if not ({admitted}):", "    sys.exit(1)"]
     if not data:
         return "\n".join(lines) + "\n"
-    lines += ["if status:", "    sys.exit(0)", "workspace = upload(np.full(size.value, 0xA5, np.uint8)) if size.value else None",
-              "status = SECOND(workspace, size, executor, stream) or acl.aclrtSynchronizeStream(stream)",
-              'print("second phase:", status, acl.aclGetRecentErrMsg().decode() if status else "")', "if status:", "    sys.exit(1)",
-              "wrong = 0"]  # fmt: skip
+    lines += [
+        "if status:",
+        "    sys.exit(0)",
+        "workspace = upload(np.full(size.value, 0xA5, np.uint8)) if size.value else None",
+        "status = SECOND(workspace, size, executor, stream) or acl.aclrtSynchronizeStream(stream)",
+        'print("second phase:", status, acl.aclGetRecentErrMsg().decode() if status else "")',
+        "if status:",
+        "    sys.exit(1)",
+        "wrong = 0",
+    ]
     for name, golden in failing.golden.items():
-        tensor = held[name]
-        lines += [f"golden = np.array([\n{folded(map(_plain, golden.reshape(-1).tolist()), '    ')}\n])",
-                  f"bound = np.array([\n{folded(map(_plain, failing.bound[name].reshape(-1).tolist()), '    ')}\n])",
-                  f"storage = download({name}_device, np.{numpy_name(tensor.desc.dtype)}, {tensor.desc.storage_elements})",
-                  f'wrong += compare("{name}", storage, {tensor.desc.shape}, {tensor.desc.steps}, {tensor.desc.offset}, golden, bound'
-                  + (", bfloat16=True)" if tensor.desc.dtype == "BFLOAT16" else ")")]  # fmt: skip
+        tensor, bound = held[name], failing.bound[name]
+        lines += [
+            f"golden = np.array([\n{folded(map(_plain, golden.reshape(-1).tolist()), '    ')}\n])",
+            f"bound = np.array([\n{folded(map(_plain, bound.reshape(-1).tolist()), '    ')}\n])",
+            (
+                f"storage = download({name}_device, np.{numpy_name(tensor.desc.dtype)},"
+                f" {tensor.desc.storage_elements})"
+            ),
+            f'wrong += compare("{name}", storage, {tensor.desc.shape}, {tensor.desc.steps},'
+            f" {tensor.desc.offset}, golden, bound"
+            + (", bfloat16=True)" if tensor.desc.dtype == "BFLOAT16" else ")"),
+        ]
     return "\n".join([*lines, "sys.exit(wrong != 0)"]) + "\n"
 
 
@@ -154,12 +190,20 @@ def _tensor(tensor: Tensor, data: bool) -> list[str]:
     if data and tensor.bits is not None:
         word = f"np.uint{8 * tensor.bits.itemsize}"
         literals = folded((hex(int(one)) for one in tensor.bits), "    ")
-        lines.append(f"{name}_device = upload(np.array([  # the bits of {desc.dtype} {list(desc.shape)}\n{literals}\n], {word}))")
+        lines.append(
+            f"{name}_device = upload(np.array([  # the bits of {desc.dtype}"
+            f" {list(desc.shape)}\n{literals}\n], {word}))"
+        )
     elif data:
         size = desc.storage_elements * tensor.itemsize
-        lines.append(f"{name}_device = upload(np.full({size}, 0xFF, np.uint8))  # NaN until it is written")
+        lines.append(
+            f"{name}_device = upload(np.full({size}, 0xFF, np.uint8))  # NaN until it is written"
+        )
     device = f"{name}_device" if data else "None"
-    view = f"{desc.shape}, {tensor.dtype}, {tensor.format}, {desc.strides}, {desc.offset}, {desc.storage_extents}"
+    view = (
+        f"{desc.shape}, {tensor.dtype}, {tensor.format}, {desc.strides}, {desc.offset},"
+        f" {desc.storage_extents}"
+    )
     lines.append(f"{name} = tensor({view}, {device})")
     return lines
 

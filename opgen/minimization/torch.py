@@ -68,14 +68,28 @@ def program(failing: Failing) -> str:
         if failing.compute in FORMATS:
             wide = in_compute(wide, desc.dtype, failing.compute)
         dtype = WIDE.get(desc.dtype, "float32")
-        lines.append(f"{name} = tensor({desc.shape}, torch.{dtype}, [\n{folded(map(repr, parts(wide)), '    ')}\n])")
-    lines += ["sys.excepthook = sys.__excepthook__  # what is raised from here on is the device's answer", expression, "wrong = 0"]
+        lines.append(
+            f"{name} = tensor({desc.shape}, torch.{dtype},"
+            f" [\n{folded(map(repr, parts(wide)), '    ')}\n])"
+        )
+    lines += [
+        "sys.excepthook = sys.__excepthook__  # what is raised from here on is the device's answer",
+        expression,
+        "wrong = 0",
+    ]
     for name, golden in failing.golden.items():
         dtype = NATIVE[held[name].desc.dtype]
-        expected = (f"[\n{folded(map(repr, parts(values)), '    ')}\n]" for values in (golden, failing.bound[name]))
+        expected = (
+            f"[\n{folded(map(repr, parts(values)), '    ')}\n]"
+            for values in (golden, failing.bound[name])
+        )
         lines.append(f'wrong += compare("{name}", {name}, torch.{dtype}, {", ".join(expected)})')
     summed = "\n".join(summary(failing)).replace("\\", "\\\\").replace('"""', "'''")
-    return _HEAD.format(summary=summed, no_answer=NO_ANSWER) + "\n".join([*lines, "sys.exit(wrong != 0)"]) + "\n"
+    return (
+        _HEAD.format(summary=summed, no_answer=NO_ANSWER)
+        + "\n".join([*lines, "sys.exit(wrong != 0)"])
+        + "\n"
+    )
 
 
 def why_not(failing: Failing) -> str:
@@ -84,7 +98,9 @@ def why_not(failing: Failing) -> str:
         return f"opgen/repro/torch.py has no entry for {failing.call.api}"
     if not failing.storage or failing.codes != (0,):
         return "torch makes valid calls with data only"
-    return "" if _CALLS[failing.call.api](failing.call.args) else "torch has no way to make this call"
+    return (
+        "" if _CALLS[failing.call.api](failing.call.args) else "torch has no way to make this call"
+    )
 
 
 def _convolution(args: Mapping[str, Any]) -> str:
@@ -94,10 +110,10 @@ def _convolution(args: Mapping[str, Any]) -> str:
             return ""
         padding = padding[::2]
     return (
-        "gradInput, gradWeight, gradBias = torch.ops.aten.convolution_backward(\n"
-        f"    gradOutput, input, weight, {_list(args['biasSizes'])}, {_list(args['stride'])}, {_list(padding)},\n"
-        f"    {_list(args['dilation'])}, {args['transposed']}, {_list(args['outputPadding'])}, {args['groups']},\n"
-        f"    {_list(args['outputMask'])},\n)"
+        "gradInput, gradWeight, gradBias = torch.ops.aten.convolution_backward(\n    gradOutput,"
+        f" input, weight, {_list(args['biasSizes'])}, {_list(args['stride'])}, {_list(padding)},\n "
+        f"   {_list(args['dilation'])}, {args['transposed']}, {_list(args['outputPadding'])},"
+        f" {args['groups']},\n    {_list(args['outputMask'])},\n)"
     )
 
 
@@ -111,7 +127,9 @@ def _avg_pool(args: Mapping[str, Any], axes: int = 2) -> str:
 
 def _avg_pool_3d(args: Mapping[str, Any]) -> str:
     window = args["kernelSize"] * (3 // len(args["kernelSize"]))
-    small = any(extent < kernel for extent, kernel in zip(args["self"].shape[-3:], window, strict=True))
+    small = any(
+        extent < kernel for extent, kernel in zip(args["self"].shape[-3:], window, strict=True)
+    )
     return "" if small else _avg_pool(args, 3)  # torch refuses an image smaller than its window
 
 
@@ -119,14 +137,18 @@ def _group_norm(args: Mapping[str, Any]) -> str:
     n, c, area, group = (args[name] for name in ("N", "C", "HxW", "group"))
     gamma = f"gamma.reshape({c})" if isinstance(args["gamma"], TensorDesc) else "None"
     return (
-        "gradInput, gradGammaOut, gradBetaOut = torch.ops.aten.native_group_norm_backward(\n"
-        f"    gradOut.reshape({n}, {c}, {area}), input.reshape({n}, {c}, {area}), mean.reshape({n}, {group}), rstd.reshape({n}, {group}),\n"
-        f"    {gamma}, {n}, {c}, {area}, {group}, {_list(args['outputMask'])},\n)"
+        "gradInput, gradGammaOut, gradBetaOut = torch.ops.aten.native_group_norm_backward(\n   "
+        f" gradOut.reshape({n}, {c}, {area}), input.reshape({n}, {c}, {area}), mean.reshape({n},"
+        f" {group}), rstd.reshape({n}, {group}),\n    {gamma}, {n}, {c}, {area}, {group},"
+        f" {_list(args['outputMask'])},\n)"
     )
 
 
 def _reflection_pad(args: Mapping[str, Any], axes: int = 2) -> str:
-    return f"gradInput = torch.ops.aten.reflection_pad{axes}d_backward(gradOutput, self, {_list(args['padding'])})"
+    return (
+        f"gradInput = torch.ops.aten.reflection_pad{axes}d_backward(gradOutput, self,"
+        f" {_list(args['padding'])})"
+    )
 
 
 def _list(values: Any) -> str:

@@ -15,7 +15,8 @@ BLOCK = 1 << 15
 
 
 def by_parts(function: Callable[..., Array], *values: Array) -> Array:
-    """Apply a function of real arrays to the real and to the imaginary parts; real arrays go straight through.
+    """Apply a function of real arrays to the real and to the imaginary parts; real arrays go
+    straight through.
 
     The result is complex when the first array is.
     """
@@ -29,11 +30,14 @@ def by_parts(function: Callable[..., Array], *values: Array) -> Array:
 
 
 def joined(arrays: Sequence[Array]) -> Array:
-    """The elements of arrays of one dtype, flat, one after the other; not to be written to. A single one is not copied."""
+    """The elements of arrays of one dtype, flat, one after the other; not to be written to. A
+    single one is not copied."""
     if len(arrays) == 1:
         return np.ascontiguousarray(arrays[0]).reshape(-1)
     parts: list[Any] = [np.ascontiguousarray(array) for array in arrays]
-    return np.frombuffer(b"".join(parts), dtype=arrays[0].dtype)  # takes a third of what np.concatenate does
+    return np.frombuffer(
+        b"".join(parts), dtype=arrays[0].dtype
+    )  # takes a third of what np.concatenate does
 
 
 def blocks(total: int) -> Iterator[slice]:
@@ -43,7 +47,8 @@ def blocks(total: int) -> Iterator[slice]:
 
 
 def in_blocks(function: Callable[[Array], Array], kind: npt.DTypeLike, values: Array) -> Array:
-    """Apply a function of 1-D arrays of float64 a block at a time; the result has the shape of ``values``."""
+    """Apply a function of 1-D arrays of float64 a block at a time; the result has the shape of
+    ``values``."""
     flat = np.asarray(values, dtype=np.float64).reshape(-1)
     result = np.empty(flat.size, dtype=kind)
     for piece in blocks(result.size):

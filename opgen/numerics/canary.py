@@ -1,8 +1,7 @@
 """What outputs hold before a device writes them, and what is left of it afterwards.
 
-The pattern is a NaN that no operation produces, so an element that was never written fails every comparison, and bytes that
-nobody may write are known again.
-"""
+The pattern is a NaN that no operation produces, so an element that was never written fails every
+comparison, and bytes that nobody may write are known again."""
 
 from __future__ import annotations
 
@@ -25,7 +24,9 @@ def pattern(dtype: str, itemsize: int) -> np.ndarray:
     if part not in _NANS:
         return np.full(itemsize, _OTHER, dtype=np.uint8)
     parts = 2 if dtype in _COMPLEX else 1
-    return np.tile(np.frombuffer(_NANS[part].to_bytes(itemsize // parts, "little"), dtype=np.uint8), parts)
+    return np.tile(
+        np.frombuffer(_NANS[part].to_bytes(itemsize // parts, "little"), dtype=np.uint8), parts
+    )
 
 
 def prefilled(dtype: str, itemsize: int, elements: int) -> np.ndarray:
@@ -35,7 +36,9 @@ def prefilled(dtype: str, itemsize: int, elements: int) -> np.ndarray:
     return result
 
 
-def in_view(shape: tuple[int, ...], strides: tuple[int, ...] | None, offset: int, elements: int) -> np.ndarray:
+def in_view(
+    shape: tuple[int, ...], strides: tuple[int, ...] | None, offset: int, elements: int
+) -> np.ndarray:
     """(elements,) bool: which elements of a storage belong to a view."""
     inside = np.zeros(elements, dtype=bool)
     if strides is None:
@@ -45,8 +48,11 @@ def in_view(shape: tuple[int, ...], strides: tuple[int, ...] | None, offset: int
     return inside
 
 
-def inspect(name: str, raw: np.ndarray, dtype: str, itemsize: int, inside: np.ndarray, asked: bool) -> tuple[list[str], bool]:
-    """(what is noteworthy about an output after a run, whether the device wrote where nothing is its to write)."""
+def inspect(
+    name: str, raw: np.ndarray, dtype: str, itemsize: int, inside: np.ndarray, asked: bool
+) -> tuple[list[str], bool]:
+    """(what is noteworthy about an output after a run, whether the device wrote where nothing is
+    its to write)."""
     elements = len(inside)
     body = raw[: elements * itemsize].reshape(elements, itemsize)
     untouched = (body == pattern(dtype, itemsize)).all(axis=1)
@@ -58,7 +64,9 @@ def inspect(name: str, raw: np.ndarray, dtype: str, itemsize: int, inside: np.nd
     if asked and left:
         notes.append(f"{name}: {left} of {view} elements were not written")
     if not asked and left < view:
-        notes.append(f"{name}: {view - left} of {view} elements were written though the output is masked out")
+        notes.append(
+            f"{name}: {view - left} of {view} elements were written though the output is masked out"
+        )
     if gaps:
         notes.append(f"{name}: {gaps} elements of its storage outside the view were overwritten")
     if beyond:

@@ -1,7 +1,8 @@
-"""What a device's value can be after the formats that it passes through: summed in one, rounded to others after that.
+"""What a device's value can be after the formats that it passes through: summed in one, rounded to
+others after that.
 
-Evaluates blocks of real numbers. Every step is rounded up, so that what comes out is never too small.
-"""
+Evaluates blocks of real numbers. Every step is rounded up, so that what comes out is never too
+small."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ UP = 1.0 + 2.0**-40
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """What is known of a device's value: within ``radius`` of ``centre``, or flushed to zero, or beyond all bounds."""
+    """What is known of a device's value: within ``radius`` of ``centre``, or flushed to zero, or
+    beyond all bounds."""
 
     centre: Array
     radius: Array
@@ -31,20 +33,25 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The formats that a result passes through: where a sum is accumulated, those it is rounded to after that, one after the other, and
-    the one that the golden is kept in. ``numbers`` are those of :meth:`opgen.numerics.bounds.Limits.numbers`."""
+    """The formats that a result passes through: where a sum is accumulated, those it is rounded to
+    after that, one after the other, and the one that the golden is kept in. ``numbers`` are those
+    of :meth:`opgen.numerics.bounds.Limits.numbers`."""
 
     sum: Format
     written: tuple[Format, ...]
     kept: str
 
-    def _summed(self, golden: Array, magnitude: Array, share: Array, numbers: tuple[Array, ...]) -> _Sum:
+    def _summed(
+        self, golden: Array, magnitude: Array, share: Array, numbers: tuple[Array, ...]
+    ) -> _Sum:
         scale, own, grown, flush, exact, ours, unflushed = numbers
         magnitude = magnitude * scale  # itself a float64 sum
         flush = np.where(magnitude > unflushed, flush, 0.0)
         radius = np.where(magnitude <= exact, 0.0, grown * magnitude)
         error = np.where(magnitude <= ours, 0.0, own * magnitude)
-        unbounded = ~(magnitude * (1.0 + grown) * UP + flush < self.sum.max)  # also where the magnitude is Inf or NaN
+        unbounded = ~(
+            magnitude * (1.0 + grown) * UP + flush < self.sum.max
+        )  # also where the magnitude is Inf or NaN
         radius = (radius + error + flush + share) * UP
         return _Sum(golden, radius, np.zeros(golden.shape, dtype=bool), unbounded)
 
@@ -60,14 +67,15 @@ class Chain:
         return _up(total)
 
     def keeps(self, numbers: Sequence[Array]) -> bool:
-        """Whether the sum is the output, the golden is kept as it is, no error is larger than what is summed, and whatever
-        the device sums exactly is so although it flushes."""
+        """Whether the sum is the output, the golden is kept as it is, no error is larger than what
+        is summed, and whatever the device sums exactly is so although it flushes."""
         _, _, grown, flush, exact, _, unflushed = numbers
         small = (grown <= 1.0) & (flush < self.sum.max / 4) & (exact == unflushed)
         return not self.written and self.kept == "DOUBLE" and bool(small.all())
 
     def bound_of_sum(self, golden: Array, magnitude: Array, share: Array, *numbers: Array) -> Array:
-        """The same with fewer steps where :meth:`keeps` holds, for values that are finite and far from overflow."""
+        """The same with fewer steps where :meth:`keeps` holds, for values that are finite and far
+        from overflow."""
         if not (magnitude.max() < self.sum.max / 4 and share.max() < np.inf):
             return self.bound(golden, magnitude, share, *numbers)
         scale, own, grown, flush, exact, ours, _ = numbers
@@ -83,7 +91,9 @@ class Chain:
         total *= UP
         return _up(total)
 
-    def certain_overflow(self, golden: Array, magnitude: Array, share: Array, *numbers: Array) -> Array:
+    def certain_overflow(
+        self, golden: Array, magnitude: Array, share: Array, *numbers: Array
+    ) -> Array:
         state = self._summed(golden, magnitude, share, numbers)
         certain = np.zeros(golden.shape, dtype=bool)
         for form in self.written:
@@ -117,15 +127,17 @@ def chain_of(output: str, accumulator: str | None, through: str | None) -> Chain
 def _rounded_to(form: Format, state: _Sum) -> _Sum:
     """Round to nearest, or flush to zero what lies below the smallest normal.
 
-    An exact sum rounds to a known value. Otherwise the error is half a unit in the last place of the largest value that
-    the sum may have, which may lie in the next binade; and never more than the value, since 0 is representable.
-    """
+    An exact sum rounds to a known value. Otherwise the error is half a unit in the last place of
+    the largest value that the sum may have, which may lie in the next binade; and never more than
+    the value, since 0 is representable."""
     size = np.abs(state.centre)
     largest = (size + state.radius) * UP
     half = np.minimum(binade(largest, form.low) * 2.0**-form.digits, largest)
     exact = state.radius == 0
     centre = np.where(exact, rounded(state.centre, form.name), state.centre)
     radius = np.where(exact, 0.0, (state.radius + half) * UP)
-    vanishes = state.vanishes | (size < np.where(exact, form.min_normal, (form.min_normal + state.radius) * UP))
+    vanishes = state.vanishes | (
+        size < np.where(exact, form.min_normal, (form.min_normal + state.radius) * UP)
+    )
     unbounded = state.unbounded | (largest >= form.max + form.half_ulp_at_max)
     return _Sum(centre, radius, vanishes, unbounded)

@@ -1,8 +1,7 @@
 """Ways to draw the numbers of a tensor from random bits.
 
-A way turns lanes of 32 random bits into float64 by integer operations and exact scaling only, so that numpy's releases cannot
-change a value.
-"""
+A way turns lanes of 32 random bits into float64 by integer operations and exact scaling only, so
+that numpy's releases cannot change a value."""
 
 from __future__ import annotations
 
@@ -22,22 +21,30 @@ Values: TypeAlias = Callable[[Array, Array, Slot], Array]
 """(lanes (lanes, B, count) and one choice (B,), both uint64, slot) -> float64 (B, count)."""
 
 _EXACT_SUM = {"FLOAT16": 2**15, "DOUBLE": 2**52}  # largest |sum| of integers; 2**24 elsewhere
-_SCALE = 2  # a scale is 2**-2 ... 2**2; up to 1 where FLOAT16 takes part, since the cube of a larger one would leave its range
+# a scale is 2**-2 ... 2**2; up to 1 where FLOAT16 takes part, since the cube of a larger one would
+# leave its range
+_SCALE = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A way to draw one tensor: its 32-bit lanes per value, and what all its finite values are multiples of.
+    """A way to draw one tensor: its 32-bit lanes per value, and what all its finite values are
+    multiples of.
 
-    Tensors whose slots have the same ``key`` are drawn alike, each value from its own lanes alone, whatever the shape; without
-    a key, values depend on where they stand. ``sparse``: few of them say anything, at places that a kernel may restrict; ``planted``:
-    because they are or become Inf or NaN.
-    """
+    Tensors whose slots have the same ``key`` are drawn alike, each value from its own lanes alone,
+    whatever the shape; without a key, values depend on where they stand. ``sparse``: few of them
+    say anything, at places that a kernel may restrict; ``planted``: because they are or become Inf
+    or NaN."""
 
     lanes: int
     values: Values
     quantum: Callable[[Slot], float] | None = None
-    key: Callable[[Slot], tuple[object, ...]] | None = lambda slot: (slot.dtype, slot.compute, slot.bits, slot.range)
+    key: Callable[[Slot], tuple[object, ...]] | None = lambda slot: (
+        slot.dtype,
+        slot.compute,
+        slot.bits,
+        slot.range,
+    )
     sparse: bool = False
     planted: bool = False
 
@@ -72,7 +79,8 @@ def _grid(lanes: Array, choice: Array, slot: Slot) -> Array:
 
 
 def _small(slot: Slot) -> tuple[int, int]:
-    """The least and the largest of the integers whose sums are exact; no integer lies between where the slot's range holds none."""
+    """The least and the largest of the integers whose sums are exact; no integer lies between where
+    the slot's range holds none."""
     total = min(_EXACT_SUM.get(format_of(name).name, 2**24) for name in (slot.dtype, slot.compute))
     most = min(2**slot.bits, 255)
     while most > 1 and max(slot.depth, 1) * most**slot.factors > total:
@@ -94,7 +102,8 @@ def _integer_quantum(slot: Slot) -> float:
 
 
 def _normal(lanes: Array, choice: Array, slot: Slot) -> Array:
-    """Twelve uniform halves of six lanes have variance 1 and reach 6; the seventh lane fills the digits below."""
+    """Twelve uniform halves of six lanes have variance 1 and reach 6; the seventh lane fills the
+    digits below."""
     total = np.zeros(lanes[0].shape, dtype=np.int64)
     for lane in range(6):
         halves = lanes[lane].view(np.int64)
@@ -118,7 +127,9 @@ def _wide(lanes: Array, choice: Array, slot: Slot) -> Array:
     whole = _between(lanes[0], 2 ** (digits - 1), 2**digits - 1)
     exponents = _between(lanes[1] >> np.uint64(1) << np.uint64(1), low, high) - (digits - 1)
     negative = (lanes[1] & np.uint64(1)).astype(bool)
-    return np.ldexp(np.where(negative, -whole, whole).astype(np.float64), exponents.astype(np.int32))
+    return np.ldexp(
+        np.where(negative, -whole, whole).astype(np.float64), exponents.astype(np.int32)
+    )
 
 
 def _near_one(lanes: Array, choice: Array, slot: Slot) -> Array:
@@ -141,7 +152,9 @@ def _subnormal_quantum(slot: Slot) -> float:
 
 def _subnormals(lanes: Array, choice: Array, slot: Slot) -> Array:
     """Below the smallest normal of the narrower range of storage and compute dtype."""
-    narrower = min(format_of(slot.dtype), format_of(slot.compute), key=lambda form: (-form.low, form.digits))
+    narrower = min(
+        format_of(slot.dtype), format_of(slot.compute), key=lambda form: (-form.low, form.digits)
+    )
     most = 2 ** min(narrower.digits - 1, slot.bits) - 1
     return _nonzero(lanes[0], -most, most).astype(np.float64) * _subnormal_quantum(slot)
 
@@ -179,7 +192,11 @@ def _one_hot(lanes: Array, choice: Array, slot: Slot) -> Array:
     values = np.zeros((len(choice), slot.count))
     if slot.count:
         parts = slot.parts
-        places = slot.places if slot.places is not None and len(slot.places) else np.arange(slot.count // parts)
+        places = (
+            slot.places
+            if slot.places is not None and len(slot.places)
+            else np.arange(slot.count // parts)
+        )
         which, part = np.divmod((choice % np.uint64(len(places) * parts)).astype(np.int64), parts)
         values[np.arange(len(choice)), places[which] * parts + part] = 1.0
     return values
@@ -192,7 +209,9 @@ def _planted(lanes: Array, choice: Array, slot: Slot, kinds: tuple[float, ...]) 
     number = min(len(kinds), len(places))
     rows = np.arange(len(choice))
     for k in range(number):
-        place = (choice % np.uint64(len(places)) + np.uint64(k * (len(places) // number))) % np.uint64(len(places))
+        place = (
+            choice % np.uint64(len(places)) + np.uint64(k * (len(places) // number))
+        ) % np.uint64(len(places))
         kind = ((choice >> np.uint64(32)) + np.uint64(k)) % np.uint64(len(kinds))
         values[rows, places[place.astype(np.int64)]] = np.array(kinds)[kind.astype(np.int64)]
     return values
@@ -211,7 +230,12 @@ def _step(slot: Slot) -> float:
 
 
 GRID = Draw(1, _grid, _step)
-INTEGERS = Draw(1, _integers, _integer_quantum, lambda slot: (slot.dtype, slot.compute, slot.depth, slot.factors, slot.range))
+INTEGERS = Draw(
+    1,
+    _integers,
+    _integer_quantum,
+    lambda slot: (slot.dtype, slot.compute, slot.depth, slot.factors, slot.range),
+)
 NORMAL = Draw(7, _normal)
 WIDE = Draw(2, _wide)
 ALTERNATING = Draw(1, _alternating, lambda slot: 2.0**-slot.bits, None)

@@ -1,9 +1,9 @@
 """Goldens whose bits do not depend on the order of summation, for data that keep to no grid.
 
-Each operand is cut into slices on fixed-point grids so coarse that the kernel, run on one slice of each, makes no
-rounding error at all: then no BLAS, thread count or batch can change a bit. The exact partial results are added in a
-fixed order in twofold precision (Ozaki, Ogita, Oishi, Rump 2012; Knuth's two-sum). Data on a grid pass in one call.
-"""
+Each operand is cut into slices on fixed-point grids so coarse that the kernel, run on one slice of
+each, makes no rounding error at all: then no BLAS, thread count or batch can change a bit. The
+exact partial results are added in a fixed order in twofold precision (Ozaki, Ogita, Oishi, Rump
+2012; Knuth's two-sum). Data on a grid pass in one call."""
 
 from __future__ import annotations
 
@@ -29,18 +29,25 @@ def golden_exact(
     partners: Mapping[str, str],
     gradient: str,
 ) -> dict[str, Array]:
-    """Run a golden that is linear in the tensor ``gradient`` and in each output's partner, with no rounding but the last.
+    """Run a golden that is linear in the tensor ``gradient`` and in each output's partner, with no
+    rounding but the last.
 
-    ``tensors`` carry a leading batch axis; ``depth`` is the largest number of terms in a sum. A case's result is the same in
-    every batch, and never -0. Cases with Inf, NaN or ``|x| >= 2**900`` run once, unsplit.
+    ``tensors`` carry a leading batch axis; ``depth`` is the largest number of terms in a sum. A
+    case's result is the same in every batch, and never -0. Cases with Inf, NaN or ``|x| >= 2**900``
+    run once, unsplit.
 
-    The cost is one call for data on a grid, else one per pair of slices: an operand whose bits span s binades has
-    about ``s / (w + 1)`` slices, where ``w = (53 - log2 depth) / 2``. FLOAT at depth 4096 has 2 for the recipe normal
-    and 3 for wide_exponent.
-    """
+    The cost is one call for data on a grid, else one per pair of slices: an operand whose bits span
+    s binades has about ``s / (w + 1)`` slices, where ``w = (53 - log2 depth) / 2``. FLOAT at depth
+    4096 has 2 for the recipe normal and 3 for wide_exponent."""
     wanted = list(wanted)
-    used = {out: name for out, name in partners.items() if out in wanted and tensors.get(name) is not None}
-    operands = {name: value for name in (gradient, *used.values()) if (value := tensors[name]) is not None}
+    used = {
+        out: name
+        for out, name in partners.items()
+        if out in wanted and tensors.get(name) is not None
+    }
+    operands = {
+        name: value for name in (gradient, *used.values()) if (value := tensors[name]) is not None
+    }
     tame = np.logical_and.reduce([_largest(value) < _HUGE for value in operands.values()])
     if not tame.all():
         return _apart(tame, kernel, tensors, names, wanted, depth, partners, gradient)
@@ -48,31 +55,45 @@ def golden_exact(
     width = min(room // 2 if used else room, 50)
     if width < 1:
         raise ValueError(f"a sum of {depth} terms leaves no bits to split")
-    if all(_on_grid(value, width) for value in operands.values()) or _fits(operands, used, room, gradient):
+    if all(_on_grid(value, width) for value in operands.values()) or _fits(
+        operands, used, room, gradient
+    ):
         return {out: value + 0.0 for out, value in kernel(tensors, names, wanted).items()}
     slices = {name: sliced(value, width) for name, value in operands.items()}
     totals: dict[str, tuple[Array, Array]] = {}
     for left in slices[gradient]:
         for index in range(max((len(slices[name]) for name in used.values()), default=1)):
-            right = {name: slices[name][index] for name in set(used.values()) if index < len(slices[name])}
+            right = {
+                name: slices[name][index]
+                for name in set(used.values())
+                if index < len(slices[name])
+            }
             now = [out for out in wanted if (used[out] in right if out in used else index == 0)]
             for out, value in kernel({**tensors, gradient: left, **right}, names, now).items():
-                totals[out] = _added(*totals[out], value) if out in totals else (value, np.zeros_like(value))
+                totals[out] = (
+                    _added(*totals[out], value) if out in totals else (value, np.zeros_like(value))
+                )
     return {out: high + low + 0.0 for out, (high, low) in totals.items()}
 
 
-def magnitude_exact(kernel: Kernel, tensors: Tensors, *arguments: Any, **options: Any) -> dict[str, Array]:
-    """The sum of ``|term|`` with the same guarantee: the golden kernel on absolute values, by parts for complex.
+def magnitude_exact(
+    kernel: Kernel, tensors: Tensors, *arguments: Any, **options: Any
+) -> dict[str, Array]:
+    """The sum of ``|term|`` with the same guarantee: the golden kernel on absolute values, by parts
+    for complex.
 
-    Takes what :func:`golden_exact` takes. Right for operators whose other factors all have one sign.
-    """
-    sizes = {name: None if value is None else by_parts(np.abs, value) for name, value in tensors.items()}
+    Takes what :func:`golden_exact` takes. Right for operators whose other factors all have one
+    sign."""
+    sizes = {
+        name: None if value is None else by_parts(np.abs, value) for name, value in tensors.items()
+    }
     results = golden_exact(kernel, sizes, *arguments, **options)
     return {out: by_parts(np.abs, value) for out, value in results.items()}
 
 
 def sliced(values: Array, width: int) -> list[Array]:
-    """Cut each case of (B, ...) into arrays that add up to it exactly, each of ``width`` bits below a power of two.
+    """Cut each case of (B, ...) into arrays that add up to it exactly, each of ``width`` bits below
+    a power of two.
 
     The largest come first. The scale is each case's own, so its slices are the same in every batch.
 
@@ -91,7 +112,11 @@ def sliced(values: Array, width: int) -> list[Array]:
 
 
 def _real(values: Array) -> Array:
-    return np.ascontiguousarray(values).view(np.float64) if np.iscomplexobj(values) else np.asarray(values)
+    return (
+        np.ascontiguousarray(values).view(np.float64)
+        if np.iscomplexobj(values)
+        else np.asarray(values)
+    )
 
 
 def _largest(values: Array) -> Array:
@@ -102,7 +127,8 @@ def _largest(values: Array) -> Array:
 
 
 def _constant(values: Array, width: int) -> Array:
-    """What leaves the sum ``values + constant`` no room below ``2**-width`` of each case's largest, (B, 1, ...)."""
+    """What leaves the sum ``values + constant`` no room below ``2**-width`` of each case's largest,
+    (B, 1, ...)."""
     fraction, exponent = np.frexp(_largest(values))
     exponent -= fraction == 0.5  # the largest is at most 2**exponent
     constant: Array = np.ldexp(1.5, exponent + (52 - width))
@@ -116,7 +142,8 @@ def _on_grid(values: Array, width: int) -> bool:
 
 
 def _span(values: Array) -> Array:
-    """How many bits lie from each case's largest value down to the lowest set bit of any of its values, (B,)."""
+    """How many bits lie from each case's largest value down to the lowest set bit of any of its
+    values, (B,)."""
     real = _real(values).reshape(len(values), -1)
     fraction, exponent = np.frexp(real)
     whole = (fraction * 2.0**53).astype(np.int64)
@@ -142,15 +169,26 @@ def _added(high: Array, low: Array, value: Array) -> tuple[Array, Array]:
 
 
 def _apart(
-    tame: Array, kernel: Kernel, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], *options: Any
+    tame: Array,
+    kernel: Kernel,
+    tensors: Tensors,
+    names: Mapping[str, int],
+    wanted: Collection[str],
+    *options: Any,
 ) -> dict[str, Array]:
     """Cases that can be split and cases that cannot, each on their own."""
     result: dict[str, Array] = {}
     for mask, split in ((tame, True), (~tame, False)):
         if mask.any():
             some = {name: None if value is None else value[mask] for name, value in tensors.items()}
-            part = golden_exact(kernel, some, names, wanted, *options) if split else kernel(some, names, wanted)
+            part = (
+                golden_exact(kernel, some, names, wanted, *options)
+                if split
+                else kernel(some, names, wanted)
+            )
             for out, value in part.items():
-                whole = result.setdefault(out, np.empty((len(tame), *value.shape[1:]), dtype=value.dtype))
+                whole = result.setdefault(
+                    out, np.empty((len(tame), *value.shape[1:]), dtype=value.dtype)
+                )
                 whole[mask] = value + 0.0
     return result

@@ -1,8 +1,9 @@
-"""Input arrays of a case from (seed, case id, tensor name), the same on every machine and in every order.
+"""Input arrays of a case from (seed, case id, tensor name), the same on every machine and in every
+order.
 
-The bits are those of SplitMix64, one stream per tensor, seeded by digests of the three. A counter that is hashed can be hashed
-by the array, for tensors of many cases at once: a generator of numpy costs more to seed than a small tensor to draw.
-"""
+The bits are those of SplitMix64, one stream per tensor, seeded by digests of the three. A counter
+that is hashed can be hashed by the array, for tensors of many cases at once: a generator of numpy
+costs more to seed than a small tensor to draw."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def _steps(bits: int) -> Array:
 
 
 class Streams:
-    """The random words of tensors that stand one after the other, ``lanes`` of 32 bits to each of their real numbers.
+    """The random words of tensors that stand one after the other, ``lanes`` of 32 bits to each of
+    their real numbers.
 
     The first word of a stream is a ``choice``, those behind it belong to the numbers, in turn.
 
@@ -61,7 +63,9 @@ class Streams:
 
     def __init__(self, tensors: Collection[Tensor], lanes: int) -> None:
         cases = [len(known) for known, _, _ in tensors]
-        names = np.fromiter((_key_of_tensor(name) for _, name, _ in tensors), dtype=np.uint64, count=len(tensors))
+        names = np.fromiter(
+            (_key_of_tensor(name) for _, name, _ in tensors), dtype=np.uint64, count=len(tensors)
+        )
         counts = np.fromiter((count for _, _, count in tensors), dtype=np.int64, count=len(tensors))
         self._words, self._lanes = -(-lanes // 2), lanes
         starts: Array = np.concatenate([known for known, _, _ in tensors])
@@ -79,32 +83,42 @@ class Streams:
         return hashed(self._starts.copy())
 
     def lanes(self, piece: slice) -> Array:
-        """(lanes, numbers) uint64 below 2**32, for some of all numbers: the high half of a word and then the low one."""
+        """(lanes, numbers) uint64 below 2**32, for some of all numbers: the high half of a word and
+        then the low one."""
         first, end, words = piece.start, piece.stop, self._words
         some = slice(*np.searchsorted(self._edges, (first, end - 1), side="right") - (1, 0))
         edges = np.clip(self._edges[some.start : some.stop + 1], first, end)
-        behind = (self._edges[some] - first) * words - 1  # where each stream begins, before the first of these words
-        counters = np.repeat(self._starts[some] - behind.astype(np.uint64) * _STEP, np.diff(edges) * words)
+        behind = (
+            self._edges[some] - first
+        ) * words - 1  # where each stream begins, before the first of these words
+        counters = np.repeat(
+            self._starts[some] - behind.astype(np.uint64) * _STEP, np.diff(edges) * words
+        )
         counters += _steps(len(counters).bit_length())[: len(counters)]
         found = hashed(counters)
         if self._lanes == 1:
             return np.right_shift(found, _HALF, out=found)[None]
         halves = found.reshape(end - first, words).T
-        return np.stack([halves >> _HALF, halves & _LOW], axis=1).reshape(2 * words, end - first)[: self._lanes]
+        return np.stack([halves >> _HALF, halves & _LOW], axis=1).reshape(2 * words, end - first)[
+            : self._lanes
+        ]
 
 
 def draw(recipe: str, known: Array, slot: Slot) -> Array:
-    """Fill one tensor of every case of a batch, by their :func:`keys`: (B, *slot.shape), float64, or complex128 for complex dtypes.
+    """Fill one tensor of every case of a batch, by their :func:`keys`: (B, *slot.shape), float64,
+    or complex128 for complex dtypes.
 
-    Values are exact in the storage dtype; those of grid recipes in the compute dtype too. No case depends on which
-    others share its batch. Under HFLOAT32 no value is a tie of the rounding, on which public sources disagree.
-    """
+    Values are exact in the storage dtype; those of grid recipes in the compute dtype too. No case
+    depends on which others share its batch. Under HFLOAT32 no value is a tie of the rounding, on
+    which public sources disagree."""
     way, shape = RECIPES[recipe].draw(slot.role), (len(known), *slot.shape)
     tensor = (known, slot.tensor, slot.count)
     if way.key is not None:
         return draw_alike(recipe, slot, [tensor]).reshape(shape)
     streams = Streams([tensor], way.lanes)
-    lanes = np.empty((way.lanes, streams.total), dtype=np.uint32)  # which is half of what pieces come in
+    lanes = np.empty(
+        (way.lanes, streams.total), dtype=np.uint32
+    )  # which is half of what pieces come in
     for piece in blocks(streams.total):
         lanes[:, piece] = streams.lanes(piece)
     values = way.values(lanes.reshape(way.lanes, len(known), slot.count), streams.choices, slot)
@@ -117,12 +131,16 @@ def draw_alike(recipe: str, slot: Slot, tensors: Collection[Tensor]) -> Array:
     streams = Streams(tensors, way.lanes)
     nothing, values = np.zeros(1, dtype=np.uint64), np.empty(streams.total)
     for piece in blocks(len(values)):
-        values[piece] = _finished(way.values(streams.lanes(piece)[:, None], nothing, slot), way, slot)
+        values[piece] = _finished(
+            way.values(streams.lanes(piece)[:, None], nothing, slot), way, slot
+        )
     return values.view(DTYPES[slot.dtype].wide)
 
 
 def _finished(values: Array, way: Draw, slot: Slot) -> Array:
     if slot.compute == "HFLOAT32" and way.quantum is None:
         ties = is_tie(values) | is_tie(values, mantissa=10)
-        values = np.where(ties, values - np.copysign(ulp(values, DTYPES[slot.dtype].part.name), values), values)
+        values = np.where(
+            ties, values - np.copysign(ulp(values, DTYPES[slot.dtype].part.name), values), values
+        )
     return values

@@ -13,7 +13,8 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A binary floating-point format: ``digits`` significant bits (the hidden one counted), normal from ``2**low``."""
+    """A binary floating-point format: ``digits`` significant bits (the hidden one counted), normal
+    from ``2**low``."""
 
     name: str
     digits: int
@@ -59,10 +60,11 @@ _REAL, _COMPLEX = np.dtype(np.float64), np.dtype(np.complex128)
 
 @dataclass(frozen=True, slots=True)
 class Dtype:
-    """A vendor dtype that can hold data. ``part`` is the format of a value, or of each part of a complex one.
+    """A vendor dtype that can hold data. ``part`` is the format of a value, or of each part of a
+    complex one.
 
-    ``golden`` is the dtype that goldens of an output are kept in, one precision wider where there is one.
-    """
+    ``golden`` is the dtype that goldens of an output are kept in, one precision wider where there
+    is one."""
 
     name: str
     numpy: np.dtype[Any]
@@ -72,7 +74,8 @@ class Dtype:
 
     @property
     def bound(self) -> str:
-        """The dtype that bounds of an output are kept in: FLOAT, and two of them (real, imaginary) for a complex one."""
+        """The dtype that bounds of an output are kept in: FLOAT, and two of them (real, imaginary)
+        for a complex one."""
         return "COMPLEX64" if self.complex else "FLOAT"
 
     @property
@@ -87,8 +90,12 @@ DTYPES: Mapping[str, Dtype] = MappingProxyType(
         "BFLOAT16": Dtype("BFLOAT16", np.dtype(ml_dtypes.bfloat16), FORMATS["BFLOAT16"], "FLOAT"),
         "FLOAT": Dtype("FLOAT", np.dtype(np.float32), FORMATS["FLOAT"], "DOUBLE"),
         "DOUBLE": Dtype("DOUBLE", np.dtype(np.float64), FORMATS["DOUBLE"], "DOUBLE"),
-        "COMPLEX64": Dtype("COMPLEX64", np.dtype(np.complex64), FORMATS["FLOAT"], "COMPLEX128", complex=True),
-        "COMPLEX128": Dtype("COMPLEX128", np.dtype(np.complex128), FORMATS["DOUBLE"], "COMPLEX128", complex=True),
+        "COMPLEX64": Dtype(
+            "COMPLEX64", np.dtype(np.complex64), FORMATS["FLOAT"], "COMPLEX128", complex=True
+        ),
+        "COMPLEX128": Dtype(
+            "COMPLEX128", np.dtype(np.complex128), FORMATS["DOUBLE"], "COMPLEX128", complex=True
+        ),
     }
 )
 

@@ -1,9 +1,9 @@
 """Inputs that a device may read in two ways: what its outputs differ by at most.
 
-It may flush subnormals to zero, and may round or leave what a page allows to be rounded. With any subset of the elements read the other
-way no output moves by more than its sums of absolute terms are apart, since it is a polynomial in its inputs; an output that never
-reads an input does not change by it.
-"""
+It may flush subnormals to zero, and may round or leave what a page allows to be rounded. With any
+subset of the elements read the other way no output moves by more than its sums of absolute terms
+are apart, since it is a polynomial in its inputs; an output that never reads an input does not
+change by it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,27 @@ from opgen.numerics.formats import Format, format_of
 _DIFFERENCE = 2.0**-50  # two sums of absolute terms and their difference, each rounded to float64
 
 
-def without_subnormals(tensors: Mapping[str, Array | None], read: Collection[str], dtype: str) -> dict[str, Array | None]:
-    """Tensors as a device sees them that flushes every subnormal of the inputs ``read``; ``dtype`` is what they are read in."""
+def without_subnormals(
+    tensors: Mapping[str, Array | None], read: Collection[str], dtype: str
+) -> dict[str, Array | None]:
+    """Tensors as a device sees them that flushes every subnormal of the inputs ``read``; ``dtype``
+    is what they are read in."""
     form = format_of(dtype)
     return {
-        name: values if values is None or name not in read else by_parts(lambda x: np.where(_subnormal(x, form), 0.0, x), values)
+        name: (
+            values
+            if values is None or name not in read
+            else by_parts(lambda x: np.where(_subnormal(x, form), 0.0, x), values)
+        )
         for name, values in tensors.items()
     }
 
 
-def as_far_apart(tensors: Mapping[str, Array | None], otherwise: Mapping[str, Array | None]) -> dict[str, Array | None]:
-    """The size of each element and of what it is apart from its other reading, added up; tensors that have one reading as they are."""
+def as_far_apart(
+    tensors: Mapping[str, Array | None], otherwise: Mapping[str, Array | None]
+) -> dict[str, Array | None]:
+    """The size of each element and of what it is apart from its other reading, added up; tensors
+    that have one reading as they are."""
     result = dict(tensors)
     for name, other in otherwise.items():
         one = tensors[name]
@@ -44,13 +54,16 @@ def _size_and_step(one: Array, other: Array) -> Array:
 
 
 def share(whole: Array, kept: Array) -> Array:
-    """How far two sums of absolute terms are apart, of which ``whole`` has all that ``kept`` has; rounded up."""
+    """How far two sums of absolute terms are apart, of which ``whole`` has all that ``kept`` has;
+    rounded up."""
     return by_parts(_share, whole, kept)
 
 
 def _share(whole: Array, kept: Array) -> Array:
     with np.errstate(invalid="ignore"):
-        lost = np.fmax(whole - kept, 0.0)  # Inf less Inf is nothing: where a sum is not finite, no bound speaks
+        lost = np.fmax(
+            whole - kept, 0.0
+        )  # Inf less Inf is nothing: where a sum is not finite, no bound speaks
     return np.asarray(np.where(lost > 0, lost + _DIFFERENCE * whole, 0.0))
 
 

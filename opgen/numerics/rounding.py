@@ -1,10 +1,9 @@
 """Roundings to the vendor's formats, units in the last place, and how far two values are apart.
 
-Every rounding starts from float64 and happens once. Going through float32 on the way to BFLOAT16 would round twice:
-``1 + 2**-8 + 2**-40`` must become ``1 + 2**-7``, but float32 first drops the last term and leaves a tie, which goes
-to 1.
-All functions are element by element, so their bits depend on nothing but the values.
-"""
+Every rounding starts from float64 and happens once. Going through float32 on the way to BFLOAT16
+would round twice: ``1 + 2**-8 + 2**-40`` must become ``1 + 2**-7``, but float32 first drops the
+last term and leaves a tie, which goes to 1. All functions are element by element, so their bits
+depend on nothing but the values."""
 
 from __future__ import annotations
 
@@ -25,11 +24,12 @@ def binade(values: Array, low: int) -> Array:
 
 
 def rounded(values: Array, to: str, mantissa: int = 11) -> Array:
-    """Round float64 values once to a format of :data:`FORMATS` or a dtype of :data:`DTYPES`; the result is float64.
+    """Round float64 values once to a format of :data:`FORMATS` or a dtype of :data:`DTYPES`; the
+    result is float64.
 
-    FLOAT16, BFLOAT16 and FLOAT round to nearest, ties to even, overflow to Inf. HFLOAT32 keeps ``mantissa`` explicit
-    bits (11 on Atlas A2 and A3) and rounds ties away from zero; Inf and NaN stay what they are.
-    Complex values are rounded by parts.
+    FLOAT16, BFLOAT16 and FLOAT round to nearest, ties to even, overflow to Inf. HFLOAT32 keeps
+    ``mantissa`` explicit bits (11 on Atlas A2 and A3) and rounds ties away from zero; Inf and NaN
+    stay what they are. Complex values are rounded by parts.
 
     >>> float(rounded(np.array(1 + 2.0**-8 + 2.0**-40), "BFLOAT16"))
     1.0078125
@@ -44,23 +44,31 @@ def rounded(values: Array, to: str, mantissa: int = 11) -> Array:
         return in_blocks(lambda block: _away(block, part, mantissa + 1), np.float64, values)
     if part.name == "BFLOAT16":
         return in_blocks(lambda block: _even(block, part), np.float64, values)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # numpy rounds float64 to these two directly
+    with np.errstate(
+        over="ignore", under="ignore", invalid="ignore"
+    ):  # numpy rounds float64 to these two directly
         return values.astype(DTYPES[part.name].numpy).astype(np.float64)
 
 
 def in_compute(values: Array, storage: str, to: str) -> Array:
-    """What is computed with of values of a storage dtype: one rounding to the compute dtype, none where that holds them all.
+    """What is computed with of values of a storage dtype: one rounding to the compute dtype, none
+    where that holds them all.
 
     Those of DOUBLE and complex dtypes are computed with as they are.
     """
     held, form = DTYPES[storage].part, format_of(to)
-    if DTYPES[storage].complex or held.name == "DOUBLE" or (form.digits >= held.digits and form.low <= held.low and form.high >= held.high):
+    if (
+        DTYPES[storage].complex
+        or held.name == "DOUBLE"
+        or (form.digits >= held.digits and form.low <= held.low and form.high >= held.high)
+    ):
         return values
     return rounded(values, to)
 
 
 def kept_in(compute: str, output: str) -> str | None:
-    """The dtype that a result is stored in before it is cast to that of its output: the compute dtype, if anything is stored in it.
+    """The dtype that a result is stored in before it is cast to that of its output: the compute
+    dtype, if anything is stored in it.
 
     >>> kept_in("FLOAT16", "FLOAT"), kept_in("FLOAT16", "FLOAT16"), kept_in("HFLOAT32", "FLOAT")
     ('FLOAT16', None, None)
@@ -69,7 +77,8 @@ def kept_in(compute: str, output: str) -> str | None:
 
 
 def _even(values: Array, to: Format) -> Array:
-    """Nearest, ties to even: adding ``1.5 * 2**52`` quanta leaves the hardware no room below one quantum."""
+    """Nearest, ties to even: adding ``1.5 * 2**52`` quanta leaves the hardware no room below one
+    quantum."""
     inside = np.clip(values, -2 * to.max, 2 * to.max)
     shift = binade(inside, to.low)
     shift *= 1.5 * 2.0 ** (53 - to.digits)
@@ -94,7 +103,8 @@ def _away(values: Array, to: Format, digits: int) -> Array:
 
 
 def is_tie(values: Array, mantissa: int = 11) -> Array:
-    """Which values lie exactly between two neighbours of HFLOAT32 with so many explicit bits; there public sources disagree."""
+    """Which values lie exactly between two neighbours of HFLOAT32 with so many explicit bits; there
+    public sources disagree."""
     values = np.asarray(values, dtype=np.float64)
     with np.errstate(invalid="ignore"):
         steps = np.abs(values) / (binade(values, FORMATS["HFLOAT32"].low) * 2.0**-mantissa)
@@ -105,11 +115,14 @@ def stored(values: Array, dtype: str) -> Array:
     """Round float64 (complex128) values once to a storage dtype, as an array of that dtype."""
     kind = DTYPES[dtype].numpy
     with np.errstate(over="ignore", under="ignore"):
-        return np.asarray(values if kind.kind in "fc" else rounded(values, dtype)).astype(kind)  # numpy rounds to its own types once
+        return np.asarray(values if kind.kind in "fc" else rounded(values, dtype)).astype(
+            kind
+        )  # numpy rounds to its own types once
 
 
 def ulp(values: Array, dtype: str) -> Array:
-    """The unit in the last place at each value: the gap to the next value away from zero, as float64.
+    """The unit in the last place at each value: the gap to the next value away from zero, as
+    float64.
 
     Subnormals have the gap of the smallest normal; Inf and NaN have NaN. Real values only.
 
@@ -125,13 +138,14 @@ def ulp(values: Array, dtype: str) -> Array:
 def ulp_distance(one: Array, other: Array, dtype: str) -> Array:
     """How many representable steps lie between two arrays of a dtype, as uint64; real dtypes only.
 
-    Both zeros are one value, Inf is one step beyond the largest finite. NaN against NaN is 0, NaN against a number
-    2**64 - 1.
-    """
+    Both zeros are one value, Inf is one step beyond the largest finite. NaN against NaN is 0, NaN
+    against a number 2**64 - 1."""
     kind = DTYPES[dtype].numpy
     one, other = np.asarray(one).astype(kind), np.asarray(other).astype(kind)
     a, b = _ordered(one), _ordered(other)
-    distance = np.where(a > b, a, b).view(np.uint64) - np.where(a > b, b, a).view(np.uint64)  # may exceed int64: wraps
+    distance = np.where(a > b, a, b).view(np.uint64) - np.where(a > b, b, a).view(
+        np.uint64
+    )  # may exceed int64: wraps
     nan_a, nan_b = np.isnan(one), np.isnan(other)
     distance = np.where(nan_a | nan_b, np.uint64(2**64 - 1), distance)
     return np.where(nan_a & nan_b, np.uint64(0), distance)

@@ -14,19 +14,24 @@ from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES, format_of
 
 Role: TypeAlias = Literal["gradient", "operand", "centre", "scale"]
-"""What a tensor is to its operator: the incoming gradient; a factor; group norm's ``mean``; its positive ``rstd``."""
+"""What a tensor is to its operator: the incoming gradient; a factor; group norm's ``mean``; its
+positive ``rstd``."""
 
 
 @lru_cache(maxsize=4096)
 def grid_bits(depth: int, storage: str, compute: str, factors: int = 2) -> int:
-    """Significant bits of grid data, so that sums of ``depth`` products of ``factors`` values are exact in float64.
+    """Significant bits of grid data, so that sums of ``depth`` products of ``factors`` values are
+    exact in float64.
 
-    ``depth * 2**(factors * bits) <= 2**53``, and no more bits than storage and compute dtype hold (nor than 30, which
-    the 32-bit lanes of the random stream can fill). The four factors of group norm, ``dy * gamma * (x - mean) * rstd``,
-    fit from 5 bits on: rstd is a power of two and leaves room for the carry of the difference.
+    ``depth * 2**(factors * bits) <= 2**53``, and no more bits than storage and compute dtype hold
+    (nor than 30, which the 32-bit lanes of the random stream can fill). The four factors of group
+    norm, ``dy * gamma * (x - mean) * rstd``, fit from 5 bits on: rstd is a power of two and leaves
+    room for the carry of the difference.
 
-    >>> grid_bits(4096, "FLOAT", "FLOAT"), grid_bits(4096, "BFLOAT16", "BFLOAT16"), grid_bits(4096, "FLOAT", "FLOAT", 4)
-    (20, 8, 10)
+    >>> grid_bits(4096, "FLOAT", "FLOAT"), grid_bits(4096, "FLOAT", "FLOAT", factors=4)
+    (20, 10)
+    >>> grid_bits(4096, "BFLOAT16", "BFLOAT16")
+    8
     """
     room = (53 - (max(depth, 1) - 1).bit_length()) // factors
     return max(1, min(room, 30, format_of(storage).digits, format_of(compute).digits))
@@ -36,11 +41,11 @@ def grid_bits(depth: int, storage: str, compute: str, factors: int = 2) -> int:
 class Slot:
     """One tensor to be filled, the same for every case of a batch.
 
-    ``tensor`` is the vendor's name and keys the random stream. ``depth`` is the largest accumulation depth of the case,
-    ``factors`` how many tensors are multiplied in one term. ``range`` bounds grid, integers, normal and scales. ``places`` are the
-    flat positions of what stands alone: the one of ``one_hot``, by default anywhere, or what is or becomes non-finite, by default in the
-    middle of all spatial axes, far from padding.
-    """
+    ``tensor`` is the vendor's name and keys the random stream. ``depth`` is the largest
+    accumulation depth of the case, ``factors`` how many tensors are multiplied in one term.
+    ``range`` bounds grid, integers, normal and scales. ``places`` are the flat positions of what
+    stands alone: the one of ``one_hot``, by default anywhere, or what is or becomes non-finite, by
+    default in the middle of all spatial axes, far from padding."""
 
     tensor: str
     shape: tuple[int, ...]
@@ -72,16 +77,17 @@ class Slot:
             return self.places
         if 0 in self.shape:
             return np.empty(0, dtype=np.int64)
-        middle = tuple(slice(None) if axis < 2 else extent // 2 for axis, extent in enumerate(self.shape))
+        middle = tuple(
+            slice(None) if axis < 2 else extent // 2 for axis, extent in enumerate(self.shape)
+        )
         return np.asarray(np.arange(prod(self.shape)).reshape(self.shape)[middle]).reshape(-1)
 
 
 def grid(slot: Slot) -> tuple[int, int, int]:
     """(low, high, exponent): grid values are ``step * 2**exponent`` for a step low..high.
 
-    Spans ``slot.range``, by default -1..1. A range narrower than the grid makes the grid finer, up to the digits that
-    the dtypes hold; a sum may then need splitting.
-    """
+    Spans ``slot.range``, by default -1..1. A range narrower than the grid makes the grid finer, up
+    to the digits that the dtypes hold; a sum may then need splitting."""
     return _grid(slot.dtype, slot.compute, slot.bits, *(slot.range or (-1.0, 1.0)))
 
 
@@ -104,7 +110,9 @@ def _grid(dtype: str, to: str, bits: int, low: float, high: float) -> tuple[int,
 
 
 def _ceil_log2(value: Fraction) -> int:
-    exponent = value.numerator.bit_length() - value.denominator.bit_length()  # off by one at most, either way
+    exponent = (
+        value.numerator.bit_length() - value.denominator.bit_length()
+    )  # off by one at most, either way
     while Fraction(2) ** exponent < value:
         exponent += 1
     while Fraction(2) ** (exponent - 1) >= value:

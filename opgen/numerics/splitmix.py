@@ -1,4 +1,5 @@
-"""SplitMix64 (Steele, Lea, Flood 2014): a counter, hashed. The same on every machine and in every numpy, and made by the array."""
+"""SplitMix64 (Steele, Lea, Flood 2014): a counter, hashed. The same on every machine and in every
+numpy, and made by the array."""
 
 from __future__ import annotations
 
@@ -12,7 +13,10 @@ STEP = 0x9E3779B97F4A7C15
 BLOCK = 1 << 14
 """Numbers that are made at a time: most draws are of a few."""
 
-_ROUNDS = [(np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB))]
+_ROUNDS = [
+    (np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
+    (np.uint64(27), np.uint64(0x94D049BB133111EB)),
+]
 _LAST = np.uint64(31)
 
 

@@ -11,7 +11,8 @@ from opgen.numerics.arrays import Array
 
 @lru_cache(maxsize=32)
 def index(shape: tuple[int, ...], steps: tuple[int, ...], offset: int) -> Array:
-    """(elements,) int64, read-only: position in storage of every element of a view, in row-major order of the view.
+    """(elements,) int64, read-only: position in storage of every element of a view, in row-major
+    order of the view.
 
     >>> index((2, 3), (10, 1), 4).tolist()
     [4, 5, 6, 14, 15, 16]

@@ -1,8 +1,8 @@
 """Back-test: the two sources held against statuses that the published library really returned.
 
-A file of the call form with ``status`` (null where the host died) and ``firm`` per line goes in; agreement per operator,
-product, stage of the library and broken rule of the page comes out, with every disagreement. :mod:`opgen.report.backtest` writes it.
-"""
+A file of the call form with ``status`` (null where the host died) and ``firm`` per line goes in;
+agreement per operator, product, stage of the library and broken rule of the page comes out, with
+every disagreement. :mod:`opgen.report.backtest` writes it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ KINDS = ("operator", "product", "stage", "rule")
 
 @dataclass
 class Count:
-    """How many rows there are, and on how many the library side and the page side agree with the run."""
+    """How many rows there are, and on how many the library side and the page side agree with the
+    run."""
 
     rows: int = 0
     library: int = 0
@@ -48,7 +49,8 @@ class Count:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """One call that the library side gets wrong, or one difference between page and library that no entry explains."""
+    """One call that the library side gets wrong, or one difference between page and library that no
+    entry explains."""
 
     id: str
     api: str
@@ -77,7 +79,11 @@ class Report:
 
     def operators(self, firm: bool) -> dict[str, Count]:
         """Api -> agreement on the firm rows, or on the others."""
-        return {api: count for (f, kind, api, _), count in self.counts.items() if f == firm and kind == "operator"}
+        return {
+            api: count
+            for (f, kind, api, _), count in self.counts.items()
+            if f == firm and kind == "operator"
+        }
 
     def below(self, percent: float) -> list[str]:
         """The operators whose library side agrees on fewer of the firm rows than that."""
@@ -85,7 +91,8 @@ class Report:
 
 
 def load(source: str | Path, pages: Book) -> list[NamedCall]:
-    """Read a file of calls with statuses; raises FileError naming each line that has none, or says no clear thing of it."""
+    """Read a file of calls with statuses; raises FileError naming each line that has none, or says
+    no clear thing of it."""
     named = read_calls(source, pages.kinds)
     known = {None, *words().status}
     problems = []
@@ -95,7 +102,14 @@ def load(source: str | Path, pages: Book) -> list[NamedCall]:
             text = "the key 'status' must be a status code, or null where the host died"
             problems.append(Problem(str(source), one.line, one.id, text))
         if not isinstance(firm, bool):
-            problems.append(Problem(str(source), one.line, one.id, f"the key 'firm' must be true or false, not {firm!r}"))
+            problems.append(
+                Problem(
+                    str(source),
+                    one.line,
+                    one.id,
+                    f"the key 'firm' must be true or false, not {firm!r}",
+                )
+            )
     if problems:
         raise FileError(problems)
     return named
@@ -110,7 +124,9 @@ def backtest(named: Sequence[NamedCall], pages: Book, errata: Mapping[str, Errat
     for spec in pages.specs:
         if spec.name in by_page:
             calls = by_page[spec.name]
-            judgement = oracle.judge(spec, from_calls(spec.api, spec.kinds, [one.call for one in calls]))
+            judgement = oracle.judge(
+                spec, from_calls(spec.api, spec.kinds, [one.call for one in calls])
+            )
             _one_page(report, calls, judgement, library.answer(judgement, errata.get(spec.api)))
     return report
 
@@ -121,7 +137,12 @@ def status_of(one: NamedCall) -> Code:
     return CRASH if status is None else status
 
 
-def _one_page(report: Report, calls: list[NamedCall], judgement: oracle.Judgement, answers: library.Answers | None) -> None:
+def _one_page(
+    report: Report,
+    calls: list[NamedCall],
+    judgement: oracle.Judgement,
+    answers: library.Answers | None,
+) -> None:
     differences = None if answers is None else library.differences(answers)
     rules = judgement.spec.rules
     for row, one in enumerate(calls):
@@ -129,7 +150,9 @@ def _one_page(report: Report, calls: list[NamedCall], judgement: oracle.Judgemen
         codes = () if answers is None else answers.codes(row)
         stage = "unknown" if answers is None else answers.name(row)
         right = admits(codes, status)
-        amount = Count(1, int(right), int(admits(judgement.codes(row), status)), int(len(codes) > 1))
+        amount = Count(
+            1, int(right), int(admits(judgement.codes(row), status)), int(len(codes) > 1)
+        )
         report.count(firm, "operator", api, "", amount)
         report.count(firm, "product", api, one.call.product, amount)
         report.count(firm, "stage", api, stage, amount)
@@ -144,7 +167,9 @@ def _one_page(report: Report, calls: list[NamedCall], judgement: oracle.Judgemen
                 report.explained[api, entry] = report.explained.get((api, entry), 0) + 1
 
 
-def _disagreement(one: NamedCall, row: int, judgement: oracle.Judgement, stage: str, codes: tuple[Code, ...]) -> Disagreement:
+def _disagreement(
+    one: NamedCall, row: int, judgement: oracle.Judgement, stage: str, codes: tuple[Code, ...]
+) -> Disagreement:
     expectation = judgement.expectation(row)
     return Disagreement(
         id=one.id,

@@ -1,9 +1,9 @@
 """Errata: what one release of the published library does instead of what its pages say.
 
-The library is a list of checks; the first that fails gives the answer. An errata file is that list, in the rule language of
-the specs, plus what the library lets pass and how its numbers differ. This module is what errata are;
-:mod:`opgen.oracle.erratafile` reads them, :mod:`opgen.oracle.library` answers with them.
-"""
+The library is a list of checks; the first that fails gives the answer. An errata file is that list,
+in the rule language of the specs, plus what the library lets pass and how its numbers differ. This
+module is what errata are; :mod:`opgen.oracle.erratafile` reads them, :mod:`opgen.oracle.library`
+answers with them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ WRITTEN = ("untouched", "zeros")
 
 @dataclass(frozen=True)
 class Entry:
-    """What all errata have: an id, the place in the published sources, and whether that was read there or inferred."""
+    """What all errata have: an id, the place in the published sources, and whether that was read
+    there or inferred."""
 
     id: str
     where: tuple[str, ...]
@@ -43,12 +44,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Stage(Entry):
-    """One check of the library: where ``when`` holds and a page rule or a guard of its own is broken, it answers ``codes``.
+    """One check of the library: where ``when`` holds and a page rule or a guard of its own is
+    broken, it answers ``codes``.
 
-    ``rules`` are rules of the page, held as they stand; ``guards`` are checks that the page does not have. A stage without
-    either answers wherever ``when`` holds: an early success, a crash. ``instead_of`` names the page rules in whose place
-    the library makes these checks, and which it does not hold as they stand.
-    """
+    ``rules`` are rules of the page, held as they stand; ``guards`` are checks that the page does
+    not have. A stage without either answers wherever ``when`` holds: an early success, a crash.
+    ``instead_of`` names the page rules in whose place the library makes these checks, and which it
+    does not hold as they stand."""
 
     rules: tuple[Rule, ...]
     guards: tuple[Guard, ...]
@@ -56,12 +58,19 @@ class Stage(Entry):
     instead_of: tuple[str, ...]
 
     def fires(self, view: View, rows: int, broken: Mapping[str, np.ndarray]) -> np.ndarray:
-        """(rows,) bool: where this stage answers, were it asked. ``broken``: id -> (rows,) bool, of the rules that some row breaks."""
+        """(rows,) bool: where this stage answers, were it asked. ``broken``: id -> (rows,) bool, of
+        the rules that some row breaks."""
         reached = self.reached(view, rows)
         if not (self.rules or self.guards) or not np.count_nonzero(reached):
             return reached
-        fails = [broken[rule.id] for rule in self.rules if rule.id in broken] + [guard.broken(view, rows) for guard in self.guards]
-        return np.asarray(reached & reduce(np.logical_or, fails)) if fails else np.zeros(rows, dtype=bool)
+        fails = [broken[rule.id] for rule in self.rules if rule.id in broken] + [
+            guard.broken(view, rows) for guard in self.guards
+        ]
+        return (
+            np.asarray(reached & reduce(np.logical_or, fails))
+            if fails
+            else np.zeros(rows, dtype=bool)
+        )
 
 
 @dataclass(frozen=True)
@@ -73,15 +82,15 @@ class Tolerance(Entry):
 
 @dataclass(frozen=True)
 class Numeric(Entry):
-    """Where the library's numbers are not those of the page. Exactly one of ``bound``, ``through``, ``compute``, ``reference`` and
-    ``written`` says how.
+    """Where the library's numbers are not those of the page. Exactly one of ``bound``, ``through``,
+    ``compute``, ``reference`` and ``written`` says how.
 
-    ``bound``: results are only as good as this dtype; ``roundings``: how often each term is rounded to it, where that is not once
-    with each of its factors. ``through``: results are rounded to this dtype before they are cast to that of their output, so that
-    they are values of it. ``compute``: they are those of this compute dtype, whatever the mode. ``reference``: the golden of the
-    same call with other values of these names. ``written``: the outputs hold what :data:`WRITTEN` says. ``outputs`` are those
-    concerned.
-    """
+    ``bound``: results are only as good as this dtype; ``roundings``: how often each term is rounded
+    to it, where that is not once with each of its factors. ``through``: results are rounded to this
+    dtype before they are cast to that of their output, so that they are values of it. ``compute``:
+    they are those of this compute dtype, whatever the mode. ``reference``: the golden of the same
+    call with other values of these names. ``written``: the outputs hold what :data:`WRITTEN` says.
+    ``outputs`` are those concerned."""
 
     outputs: tuple[str, ...]
     bound: str = ""

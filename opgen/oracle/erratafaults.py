@@ -1,4 +1,5 @@
-"""What is wrong with errata that read well: entries that change nothing, rules of the page that nothing speaks of."""
+"""What is wrong with errata that read well: entries that change nothing, rules of the page that
+nothing speaks of."""
 
 from __future__ import annotations
 
@@ -24,12 +25,21 @@ def faults(pages: Sequence[PageErrata]) -> Iterator[Fault]:
 
 
 def _pointless(page: PageErrata) -> Iterator[Fault]:
-    """A stage whose rules are all held before; a tolerance of a rule that is held whatever the call."""
+    """A stage whose rules are all held before; a tolerance of a rule that is held whatever the
+    call."""
     held: dict[str, str] = {}
     for stage in page.stages:
         repeated = [rule.id for rule in stage.rules if rule.id in held]
-        if repeated and len(repeated) == len(stage.rules) and not [g for g in stage.guards if g not in NEVER]:
-            yield ("stages", stage.id), stage.id, f"changes nothing: {repeated[0]} is held by {held[repeated[0]]} before"
+        if (
+            repeated
+            and len(repeated) == len(stage.rules)
+            and not [g for g in stage.guards if g not in NEVER]
+        ):
+            yield (
+                ("stages", stage.id),
+                stage.id,
+                f"changes nothing: {repeated[0]} is held by {held[repeated[0]]} before",
+            )
         if stage.when is None:
             held.update({rule.id: stage.id for rule in stage.rules if rule.id not in held})
     for kind, name, rules in [
@@ -38,7 +48,11 @@ def _pointless(page: PageErrata) -> Iterator[Fault]:
     ]:
         for rule in rules:
             if rule in held:
-                yield (kind, name), name, f"changes nothing: {rule} is held by {held[rule]} whatever the call"
+                yield (
+                    (kind, name),
+                    name,
+                    f"changes nothing: {rule} is held by {held[rule]} whatever the call",
+                )
 
 
 def _unused(page: PageErrata) -> Iterator[Fault]:
@@ -46,7 +60,9 @@ def _unused(page: PageErrata) -> Iterator[Fault]:
     read: list[Term] = [*page.names.values()]
     for stage in page.stages:
         read += [stage.when] if stage.when else []
-        read += [part for guard in stage.guards for part in (guard.require.left, *guard.require.right)]
+        read += [
+            part for guard in stage.guards for part in (guard.require.left, *guard.require.right)
+        ]
     read += [tolerance.when for tolerance in page.tolerated if tolerance.when]
     read += [entry.when for entry in page.numeric if entry.when]
     read += [term for entry in page.numeric for term in entry.reference.values()]
@@ -63,7 +79,11 @@ def _tolerated_already(pages: Sequence[PageErrata]) -> Iterator[Fault]:
         known = {rule.id for page in pages for rule in page.spec.rules}
         silent = [rule for rule in tolerance.rules if rule in known and rule not in forbidden]
         if silent:
-            yield ("tolerates", tolerance.id), tolerance.id, f"changes nothing: no page forbids a call by {', '.join(silent)}"
+            yield (
+                ("tolerates", tolerance.id),
+                tolerance.id,
+                f"changes nothing: no page forbids a call by {', '.join(silent)}",
+            )
 
 
 def _unspoken(pages: Sequence[PageErrata]) -> Iterator[Fault]:
@@ -75,7 +95,11 @@ def _unspoken(pages: Sequence[PageErrata]) -> Iterator[Fault]:
         for tolerance in page.tolerated:
             spoken |= {*tolerance.rules}
     for rule in sorted(_forbidden(pages) - spoken):
-        yield ("stages",), rule, "no stage holds or replaces this rule of the page, and no entry tolerates it"
+        yield (
+            ("stages",),
+            rule,
+            "no stage holds or replaces this rule of the page, and no entry tolerates it",
+        )
 
 
 def _forbidden(pages: Sequence[PageErrata]) -> set[str]:

@@ -1,4 +1,5 @@
-"""Reading one errata file: every problem of the file at once, each with its line, the value and the remedy."""
+"""Reading one errata file: every problem of the file at once, each with its line, the value and the
+remedy."""
 
 from __future__ import annotations
 
@@ -11,7 +12,17 @@ from opgen.calls.words import words
 from opgen.files.resources import specs_folder
 from opgen.files.yamlfile import Document, Location, did_you_mean, parse, read
 from opgen.model import CRASH, Code, FileError, Problem
-from opgen.oracle.errata import NEVER, WRITTEN, Basis, Errata, NamedScope, Numeric, PageErrata, Stage, Tolerance
+from opgen.oracle.errata import (
+    NEVER,
+    WRITTEN,
+    Basis,
+    Errata,
+    NamedScope,
+    Numeric,
+    PageErrata,
+    Stage,
+    Tolerance,
+)
 from opgen.oracle.erratafaults import faults
 from opgen.spec.book import Book, book
 from opgen.spec.fields import Fields
@@ -32,7 +43,8 @@ BASES: tuple[Basis, ...] = ("read", "inferred")
 
 
 def load(path: Path, pages: Book, shown: str | None = None) -> Errata:
-    """Read an errata file against the pages of its operator; raises FileError with all its problems."""
+    """Read an errata file against the pages of its operator; raises FileError with all its
+    problems."""
     return _Loader(read(path, shown), pages).errata()
 
 
@@ -53,7 +65,9 @@ def load_folder(folder: Path, pages: Book) -> dict[str, Errata]:
             problems += error.problems
             continue
         if errata.api in found:
-            problems.append(Problem(shown, None, errata.api, f"{found[errata.api].file} has its errata already"))
+            problems.append(
+                Problem(shown, None, errata.api, f"{found[errata.api].file} has its errata already")
+            )
         found[errata.api] = errata
     if problems:
         raise FileError(problems)
@@ -80,11 +94,17 @@ class _Loader(Fields):
         pages = self.book.of(api) if isinstance(api, str) else []
         if not pages:
             known = ", ".join(self.book.kinds)
-            self.doc.problem(("api",), f"no page of {api!r}{did_you_mean(api, self.book.kinds)}; known are {known}")
+            self.doc.problem(
+                ("api",),
+                f"no page of {api!r}{did_you_mean(api, self.book.kinds)}; known are {known}",
+            )
         if not isinstance(release, str):
             self.doc.problem(("release",), f"expects the release in quotes, not {release!r}")
         for name, place in self.section("sources").items():
-            self.sources[name] = self.doc.need(("sources", name), place, str, "a place among the published sources") or ""
+            self.sources[name] = (
+                self.doc.need(("sources", name), place, str, "a place among the published sources")
+                or ""
+            )
         self.rules = {rule.id: None for page in pages for rule in page.rules}
         read_pages = {page.name: self.page(page) for page in pages}
         for where, name, text in faults(tuple(read_pages.values())):
@@ -92,11 +112,13 @@ class _Loader(Fields):
         self.doc.raise_problems()
         return Errata(self.doc.file, str(api), str(release), read_pages)
 
-    # small helpers ----------------------------------------------------------------------------------------------------
+    # small helpers --------------------------------------------------------------------------------
     def section(self, key: str) -> dict[str, Any]:
         return self.doc.mapping((key,), self.data.get(key), "a mapping of id to entry")
 
-    def entries(self, key: str, keys: Sequence[str]) -> Iterable[tuple[Location, str, dict[str, Any]]]:
+    def entries(
+        self, key: str, keys: Sequence[str]
+    ) -> Iterable[tuple[Location, str, dict[str, Any]]]:
         for name, body in self.section(key).items():
             where = (key, name)
             if not isinstance(body, dict):
@@ -118,37 +140,59 @@ class _Loader(Fields):
         """(places spelled out, basis, note). ``NAME:LINES`` is a file of ``sources``."""
         basis = body.get("basis", "read")
         if basis not in BASES:
-            self.doc.problem((*where, "basis"), f"no such basis {basis!r}; known are {', '.join(BASES)}")
+            self.doc.problem(
+                (*where, "basis"), f"no such basis {basis!r}; known are {', '.join(BASES)}"
+            )
         places = []
         if not body.get("where"):
-            self.doc.problem(where, "the key 'where' is missing: the file and lines of the published sources")
+            self.doc.problem(
+                where, "the key 'where' is missing: the file and lines of the published sources"
+            )
         for place in self.strings((*where, "where"), body.get("where", "-"), "a place, NAME:LINES"):
             name, _, lines = place.partition(":")
             if name != "-" and name not in self.sources:
-                self.doc.problem((*where, "where"), f"no such source '{name}'{did_you_mean(name, self.sources)}; name it under sources")
-            places.append(f"{self.sources.get(name, name)}:{lines}" if lines else self.sources.get(name, name))
-        return tuple(places), basis, self.doc.need((*where, "note"), body.get("note", ""), str, "a sentence") or ""
+                self.doc.problem(
+                    (*where, "where"),
+                    f"no such source '{name}'{did_you_mean(name, self.sources)}; name it under"
+                    " sources",
+                )
+            places.append(
+                f"{self.sources.get(name, name)}:{lines}" if lines else self.sources.get(name, name)
+            )
+        return (
+            tuple(places),
+            basis,
+            self.doc.need((*where, "note"), body.get("note", ""), str, "a sentence") or "",
+        )
 
     def rule_ids(self, where: Location, value: Any) -> tuple[str, ...]:
         found = self.strings(where, value, "a rule of the page")
         for rule in found:
             if rule not in self.rules:
-                self.doc.problem(where, f"no such rule '{rule}'{did_you_mean(rule, self.rules)}", ".".join(map(str, where[:2])))
+                self.doc.problem(
+                    where,
+                    f"no such rule '{rule}'{did_you_mean(rule, self.rules)}",
+                    ".".join(map(str, where[:2])),
+                )
         return found
 
-    # one page ---------------------------------------------------------------------------------------------------------
+    # one page -------------------------------------------------------------------------------------
     def page(self, spec: Spec) -> PageErrata:
         self.ids = {}
         added: dict[str, terms.Term] = {}
         self.scope = NamedScope(spec.scope, added)
         for name, text in self.section("names").items():
             if name in spec.scope.names():
-                self.doc.problem(("names", name), "is a name of the page already; choose another", name)
+                self.doc.problem(
+                    ("names", name), "is a name of the page already; choose another", name
+                )
             made = self.attempt(("names", name), name, terms.either, text, self.scope)
             if made is not None:
                 added[name] = made
         stages = tuple(self.stage(spec, *entry) for entry in self.entries("stages", STAGE))
-        tolerated = tuple(self.tolerance(*entry) for entry in self.entries("tolerates", (*COMMON, "rules")))
+        tolerated = tuple(
+            self.tolerance(*entry) for entry in self.entries("tolerates", (*COMMON, "rules"))
+        )
         numeric = tuple(self.numeric(spec, *entry) for entry in self.entries("numeric", NUMERIC))
         return PageErrata(spec, added, stages, tolerated, numeric)
 
@@ -160,7 +204,10 @@ class _Loader(Fields):
     def stage(self, spec: Spec, where: Location, name: str, body: dict[str, Any]) -> Stage:
         ids = self.rule_ids((*where, "rules"), body.get("rules", []))
         required = self.strings((*where, "require"), body.get("require", []), "a comparison")
-        made = [self.attempt((*where, "require"), name, terms.relation, text, self.scope) for text in required]
+        made = [
+            self.attempt((*where, "require"), name, terms.relation, text, self.scope)
+            for text in required
+        ]
         if not ids and not required and "when" not in body:
             self.doc.problem(where, "answers for every call; give it rules, require or when", name)
         rules: tuple[Rule, ...] = tuple(spec.rule[rule] for rule in ids if rule in spec.rule)
@@ -170,7 +217,8 @@ class _Loader(Fields):
             when=self.when(where, name, body),
             rules=rules,
             # rules of another page of the operator leave a stage that never answers here
-            guards=tuple(Guard(None, relation) for relation in made if relation) or (NEVER if ids and not rules else ()),
+            guards=tuple(Guard(None, relation) for relation in made if relation)
+            or (NEVER if ids and not rules else ()),
             codes=self.codes((*where, "code"), name, body.get("code")),
             instead_of=self.rule_ids((*where, "instead_of"), body.get("instead_of", [])),
         )
@@ -181,41 +229,81 @@ class _Loader(Fields):
         for code in found:
             if isinstance(code, bool) or code not in (*words().status, CRASH):
                 known = ", ".join(map(str, words().status))
-                self.doc.problem(where, f"no such status code {code!r}; known are {known} and {CRASH}", name)
+                self.doc.problem(
+                    where, f"no such status code {code!r}; known are {known} and {CRASH}", name
+                )
                 return ()
         if len(set(found)) != len(found) or not 1 <= len(found) <= 2:
-            self.doc.problem(where, "expects one code, or two where the first phase cannot tell", name)
-        return tuple(sorted((c for c in found if c != CRASH), key=int)) + ((CRASH,) if CRASH in found else ())
+            self.doc.problem(
+                where, "expects one code, or two where the first phase cannot tell", name
+            )
+        return tuple(sorted((c for c in found if c != CRASH), key=int)) + (
+            (CRASH,) if CRASH in found else ()
+        )
 
     def tolerance(self, where: Location, name: str, body: dict[str, Any]) -> Tolerance:
         ids = self.rule_ids((*where, "rules"), body.get("rules", []))
         if not ids:
             self.doc.problem(where, "changes nothing: it names no rule", name)
-        return Tolerance(name, *self.common(where, body), when=self.when(where, name, body), rules=ids)
+        return Tolerance(
+            name, *self.common(where, body), when=self.when(where, name, body), rules=ids
+        )
 
     def numeric(self, spec: Spec, where: Location, name: str, body: dict[str, Any]) -> Numeric:
         outputs = tuple(p.name for p in spec.outputs)
         if len([key for key in CHANGES if key in body]) != 1:
-            self.doc.problem(where, f"changes nothing, or too much: give exactly one of {', '.join(CHANGES)}", name)
+            self.doc.problem(
+                where,
+                f"changes nothing, or too much: give exactly one of {', '.join(CHANGES)}",
+                name,
+            )
         chosen = self.strings((*where, "outputs"), body.get("outputs", list(outputs)), "an output")
         self.doc.known((*where, "outputs"), chosen, outputs, "output")
         for key in ("bound", "through", "compute"):
             if key in body:
                 self.doc.known((*where, key), [body[key]], ROUNDINGS, "dtype to compute in")
         roundings = body.get("roundings", 0)
-        if "roundings" in body and ("bound" not in body or isinstance(roundings, bool) or not isinstance(roundings, int) or roundings < 1):
-            self.doc.problem((*where, "roundings"), f"expects how often terms are rounded to the dtype of bound, not {roundings!r}", name)
+        if "roundings" in body and (
+            "bound" not in body
+            or isinstance(roundings, bool)
+            or not isinstance(roundings, int)
+            or roundings < 1
+        ):
+            self.doc.problem(
+                (*where, "roundings"),
+                f"expects how often terms are rounded to the dtype of bound, not {roundings!r}",
+                name,
+            )
             roundings = 0
         written = body.get("written", "")
         if "written" in body and written not in WRITTEN:
-            self.doc.problem((*where, "written"), f"expects one of {', '.join(WRITTEN)}, not {written!r}", name)
+            self.doc.problem(
+                (*where, "written"), f"expects one of {', '.join(WRITTEN)}, not {written!r}", name
+            )
         values = {}
-        for key, text in self.doc.mapping((*where, "reference"), body.get("reference"), "a mapping of name to term").items():
+        for key, text in self.doc.mapping(
+            (*where, "reference"), body.get("reference"), "a mapping of name to term"
+        ).items():
             if spec.scope.kind((key, "")) is None:
-                self.doc.problem((*where, "reference", key), f"no such name{did_you_mean(key, spec.scope.names())}", name)
-            values[key] = self.attempt((*where, "reference", key), name, terms.either, str(text), self.scope)
+                self.doc.problem(
+                    (*where, "reference", key),
+                    f"no such name{did_you_mean(key, spec.scope.names())}",
+                    name,
+                )
+            values[key] = self.attempt(
+                (*where, "reference", key), name, terms.either, str(text), self.scope
+            )
         terms_of = {key: value for key, value in values.items() if value is not None}
         when = self.when(where, name, body)
-        return Numeric(name, *self.common(where, body), when=when, outputs=chosen, bound=str(body.get("bound", "")),
-                       roundings=roundings, through=str(body.get("through", "")), compute=str(body.get("compute", "")),
-                       reference=terms_of, written=written)
+        return Numeric(
+            name,
+            *self.common(where, body),
+            when=when,
+            outputs=chosen,
+            bound=str(body.get("bound", "")),
+            roundings=roundings,
+            through=str(body.get("through", "")),
+            compute=str(body.get("compute", "")),
+            reference=terms_of,
+            written=written,
+        )

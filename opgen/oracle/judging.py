@@ -1,10 +1,13 @@
-"""What page and library say of calls that people bring: an answer per call, in the order of the calls.
+"""What page and library say of calls that people bring: an answer per call, in the order of the
+calls.
 
 >>> from opgen.spec.book import book
 >>> from opgen.calls.jsonl import parse_call
 >>> tensor = {"dtype": "FLOAT", "format": "ND", "shape": [3, 4, 4]}
->>> args = {"gradOutput": {**tensor, "shape": [3, 6, 8]}, "self": tensor, "padding": [2, 2, 1], "gradInput": tensor}
->>> line = json.dumps({"id": "a", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args})
+>>> args = {"gradOutput": {**tensor, "shape": [3, 6, 8]}, "self": tensor, "padding": [2, 2, 1]}
+>>> args |= {"gradInput": tensor}
+>>> call = {"id": "a", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args}
+>>> line = json.dumps(call)
 >>> answer = judge_calls([parse_call(line, book().kinds)], book())[0]
 >>> answer.page.bucket, answer.page.codes, answer.page.breaks[0].found
 ('unstated', ('any_error',), 'len(padding)=3')
@@ -21,14 +24,24 @@ from opgen.calls.collection import no_collection
 from opgen.calls.distinct import numbered
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
-from opgen.model import Argument, Break, Code, Expectation, LibraryAnswer, TensorDesc, Truth, written
+from opgen.model import (
+    Argument,
+    Break,
+    Code,
+    Expectation,
+    LibraryAnswer,
+    TensorDesc,
+    Truth,
+    written,
+)
 from opgen.oracle import library
 from opgen.oracle.oracle import Judgement, judge
 from opgen.spec.book import Book
 from opgen.spec.spec import Spec
 
 ROWS = 16_384
-"""Calls that become one table: enough to make the work per column small, few enough to stay in memory."""
+"""Calls that become one table: enough to make the work per column small, few enough to stay in
+memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +68,15 @@ def judge_calls(calls: Sequence[NamedCall], pages: Book) -> list[Answer]:
             for start in range(0, len(places), ROWS):
                 here = places[start : start + ROWS]
                 of, first = numbered(id(calls[i].call) for i in here)
-                judgement = judge(spec, from_calls(spec.api, spec.kinds, [calls[here[j]].call for j in first.tolist()]))
+                judgement = judge(
+                    spec,
+                    from_calls(spec.api, spec.kinds, [calls[here[j]].call for j in first.tolist()]),
+                )
                 page, known = judgement.expectations(), library_answers(judgement)
-                answers.update((i, Answer(calls[i], page[j], known[j])) for i, j in zip(here, of.tolist(), strict=True))
+                answers.update(
+                    (i, Answer(calls[i], page[j], known[j]))
+                    for i, j in zip(here, of.tolist(), strict=True)
+                )
         return [answers[i] for i in range(len(calls))]
 
 
@@ -69,7 +88,7 @@ def library_answers(judgement: Judgement) -> list[LibraryAnswer | None]:
     return [*answers.answers()]
 
 
-# for programs ---------------------------------------------------------------------------------------------------------
+# for programs -------------------------------------------------------------------------------------
 def json_lines(answers: Sequence[Answer], truth: Truth = "both") -> Iterator[str]:
     """One line of JSON per answer; what many answers share is written once."""
     sides: dict[int, str] = {}  # by identity: the answers keep their parts alive
@@ -95,7 +114,9 @@ def _page(page: Expectation, sides: dict[int, str]) -> str:
     for one in page.breaks:
         text = sides.get(id(one))
         if text is None:
-            text = sides[id(one)] = json.dumps({"rule": one.rule, "clause": one.clause, "at": one.at, "found": one.found})
+            text = sides[id(one)] = json.dumps(
+                {"rule": one.rule, "clause": one.clause, "at": one.at, "found": one.found}
+            )
         breaks.append(text)
     codes = sides.get(id(page.codes))
     if codes is None:
@@ -104,10 +125,14 @@ def _page(page: Expectation, sides: dict[int, str]) -> str:
 
 
 def _library(known: LibraryAnswer | None) -> str:
-    return json.dumps(None if known is None else {"release": known.release, "codes": known.codes, "basis": known.basis})
+    return json.dumps(
+        None
+        if known is None
+        else {"release": known.release, "codes": known.codes, "basis": known.basis}
+    )
 
 
-# for people -----------------------------------------------------------------------------------------------------------
+# for people ---------------------------------------------------------------------------------------
 def as_text(answer: Answer, pages: Book, truth: Truth = "both") -> str:
     """The call, what it breaks and why, and what each source answers, as a few lines."""
     call = answer.call.call
@@ -120,7 +145,11 @@ def as_text(answer: Answer, pages: Book, truth: Truth = "both") -> str:
         lines += [f"    {_broken(one, spec)}" for one in answer.page.breaks]
     if truth != "page":
         known = answer.library
-        lines.append("  library: not known" if known is None else f"  library: {_either(known.codes)} ({known.release}, {known.basis})")
+        lines.append(
+            "  library: not known"
+            if known is None
+            else f"  library: {_either(known.codes)} ({known.release}, {known.basis})"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -128,7 +157,9 @@ def _broken(one: Break, spec: Spec) -> str:
     where = [f"clause {one.clause}"] if one.clause else []
     where += [f"line {one.at}"] if one.at else []
     rule = spec.rule[one.rule]
-    place = ", ".join(where) or {"assumed": "the page is silent"}.get(rule.bucket, "the page names no code")
+    place = ", ".join(where) or {"assumed": "the page is silent"}.get(
+        rule.bucket, "the page names no code"
+    )
     return f"{one.rule} ({place}): {rule.text}; found {one.found}"
 
 
@@ -146,4 +177,6 @@ def _written(value: Argument) -> str:
         text += f" strides {list(value.strides)}"
     if value.offset:
         text += f" offset {value.offset}"
-    return text + (f" of storage {list(value.storage_shape)}" if value.storage_shape is not None else "")
+    return text + (
+        f" of storage {list(value.storage_shape)}" if value.storage_shape is not None else ""
+    )

@@ -1,8 +1,8 @@
-"""The second source: what the published library answers to a table of calls, and why that is not what the page says.
+"""The second source: what the published library answers to a table of calls, and why that is not
+what the page says.
 
-The first stage of :mod:`opgen.oracle.errata` that fires gives the answer; a call that passes all of them is accepted.
-One pass per stage over whole columns.
-"""
+The first stage of :mod:`opgen.oracle.errata` that fires gives the answer; a call that passes all of
+them is accepted. One pass per stage over whole columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ ACCEPTED = -1
 
 @dataclass(frozen=True)
 class Answers:
-    """What the library answers to every row. ``stage`` is (rows,) int: position in ``page.stages``, or :data:`ACCEPTED`."""
+    """What the library answers to every row. ``stage`` is (rows,) int: position in ``page.stages``,
+    or :data:`ACCEPTED`."""
 
     release: str
     page: PageErrata
@@ -34,7 +35,8 @@ class Answers:
     stage: np.ndarray
 
     def codes(self, row: int) -> tuple[Code, ...]:
-        """One code, or two where the first phase cannot tell; numbers ascending, then ``"crash"``."""
+        """One code, or two where the first phase cannot tell; numbers ascending, then
+        ``"crash"``."""
         stage = int(self.stage[row])
         return (0,) if stage == ACCEPTED else self.page.stages[stage].codes
 
@@ -44,7 +46,8 @@ class Answers:
         return "accepted" if stage == ACCEPTED else self.page.stages[stage].id
 
     def answer(self, row: int) -> LibraryAnswer:
-        """One row whole. An acceptance is as firm as what lets it pass: inferred where one entry is (:attr:`guessed`)."""
+        """One row whole. An acceptance is as firm as what lets it pass: inferred where one entry is
+        (:attr:`guessed`)."""
         stage = int(self.stage[row])
         if stage != ACCEPTED:
             return LibraryAnswer(self.release, self.codes(row), self.page.stages[stage].basis)
@@ -52,7 +55,9 @@ class Answers:
 
     def answers(self) -> list[LibraryAnswer]:
         """Every row whole; equal answers are one object."""
-        _, first, kind = np.unique(2 * self.stage + self.guessed, return_index=True, return_inverse=True)
+        _, first, kind = np.unique(
+            2 * self.stage + self.guessed, return_index=True, return_inverse=True
+        )
         known = [self.answer(row) for row in first.tolist()]
         return [known[i] for i in kind.tolist()]
 
@@ -70,8 +75,8 @@ class Answers:
 
     @cached_property
     def guessed(self) -> np.ndarray:
-        """(rows,) bool: breaks a rule that an inferred entry lets pass, a tolerance or a check in the rule's place, or has a tensor
-        that lies as none should: nothing looks at that."""
+        """(rows,) bool: breaks a rule that an inferred entry lets pass, a tolerance or a check in
+        the rule's place, or has a tensor that lies as none should: nothing looks at that."""
         result = _stray(self.judgement)
         lets = [(entry.basis, entry.reached, entry.rules) for entry in self.page.tolerated]
         lets += [(stage.basis, stage.reached, stage.instead_of) for stage in self.page.stages]
@@ -88,11 +93,12 @@ class Answers:
 
 @dataclass(frozen=True)
 class Differences:
-    """Where page and library do not agree. ``explains`` is (entries, rows) bool in the order of ``page.entry``.
+    """Where page and library do not agree. ``explains`` is (entries, rows) bool in the order of
+    ``page.entry``.
 
-    A row differs where the library may answer what the page does not admit. It is explained where an entry stands behind
-    the answer: the stage that refuses it, or for every broken rule of an accepted call what lets it pass.
-    """
+    A row differs where the library may answer what the page does not admit. It is explained where
+    an entry stands behind the answer: the stage that refuses it, or for every broken rule of an
+    accepted call what lets it pass."""
 
     page: PageErrata
     differs: np.ndarray
@@ -106,8 +112,12 @@ class Differences:
 
 
 def _stray(judgement: Judgement) -> np.ndarray:
-    """(rows,) bool: a tensor leaves its storage or runs backwards in it, or elements of an output share a place."""
-    outputs, result = {p.name for p in judgement.spec.outputs}, np.zeros(len(judgement.table), dtype=bool)
+    """(rows,) bool: a tensor leaves its storage or runs backwards in it, or elements of an output
+    share a place."""
+    outputs, result = (
+        {p.name for p in judgement.spec.outputs},
+        np.zeros(len(judgement.table), dtype=bool),
+    )
     for name, column in judgement.table.columns.items():
         if isinstance(column, TensorColumn) and not column.plain().all():
             backwards = (column.offset < 0) | (column.strides < 0).any(axis=1)
@@ -123,7 +133,8 @@ def errata_of(api: str) -> Errata | None:
 
 
 def answer(judgement: Judgement, known: Errata | None = None) -> Answers | None:
-    """What the library answers to every row of a judged table; ``None`` where nothing is known of the operator."""
+    """What the library answers to every row of a judged table; ``None`` where nothing is known of
+    the operator."""
     known = known or errata_of(judgement.spec.api)
     if known is None or judgement.spec.name not in known.pages:
         return None
@@ -185,14 +196,19 @@ def _admitted(answers: Answers) -> np.ndarray:
             elif code == CRASH:
                 admits = np.zeros(rows, dtype=bool)
             else:
-                stated = (bits >> named.index(code) & 1).astype(bool) if code in named else np.zeros(rows, dtype=bool)
+                stated = (
+                    (bits >> named.index(code) & 1).astype(bool)
+                    if code in named
+                    else np.zeros(rows, dtype=bool)
+                )
                 admits = stated | any_error | free
             result &= ~here | admits
     return result
 
 
 def _what_lets_pass(answers: Answers) -> dict[str, dict[str, np.ndarray]]:
-    """Rule id -> entry id -> (rows,) bool: where the entry is why an accepted call may break the rule."""
+    """Rule id -> entry id -> (rows,) bool: where the entry is why an accepted call may break the
+    rule."""
     page, view, rows = answers.page, answers.view, len(answers.stage)
     lets: dict[str, dict[str, np.ndarray]] = {}
     for tolerance in page.tolerated:
@@ -203,21 +219,30 @@ def _what_lets_pass(answers: Answers) -> dict[str, dict[str, np.ndarray]]:
             lets.setdefault(rule, {})[stage.id] = np.ones(rows, dtype=bool)
         for held in stage.rules:
             # not asked for this call, or only after the stage that accepted it
-            missed = ~stage.reached(view, rows) | ((answers.stage != ACCEPTED) & (answers.stage < i))
+            missed = ~stage.reached(view, rows) | (
+                (answers.stage != ACCEPTED) & (answers.stage < i)
+            )
             others = lets.setdefault(held.id, {})
             others[stage.id] = missed | others.get(stage.id, np.zeros(rows, dtype=bool))
     return lets
 
 
 def applies(answers: Answers) -> np.ndarray:
-    """(numeric entries, rows) bool, in the order of ``page.numeric``: where the library's numbers differ."""
+    """(numeric entries, rows) bool, in the order of ``page.numeric``: where the library's numbers
+    differ."""
     rows = len(answers.stage)
-    return np.array([entry.reached(answers.view, rows) for entry in answers.page.numeric], dtype=bool).reshape(-1, rows)
+    return np.array(
+        [entry.reached(answers.view, rows) for entry in answers.page.numeric], dtype=bool
+    ).reshape(-1, rows)
 
 
 def reference(answers: Answers, entry: Numeric) -> dict[str, np.ndarray]:
-    """Name -> (rows,): the values that a ``reference`` entry puts in place of the call's own, where it applies."""
-    return {name: np.broadcast_to(term.read(answers.view).data, len(answers.stage)) for name, term in entry.reference.items()}
+    """Name -> (rows,): the values that a ``reference`` entry puts in place of the call's own, where
+    it applies."""
+    return {
+        name: np.broadcast_to(term.read(answers.view).data, len(answers.stage))
+        for name, term in entry.reference.items()
+    }
 
 
 def releases(known: Mapping[str, Errata] | None = None) -> tuple[str, ...]:

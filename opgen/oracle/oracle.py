@@ -18,7 +18,14 @@ from opgen.spec.language.terms import Reference
 from opgen.spec.rules import Rule
 from opgen.spec.spec import Spec
 
-ORDER: tuple[Bucket, ...] = ("unsupported_product", "stated", "unstated", "disputed", "assumed", "valid")
+ORDER: tuple[Bucket, ...] = (
+    "unsupported_product",
+    "stated",
+    "unstated",
+    "disputed",
+    "assumed",
+    "valid",
+)
 """The bucket of a call that breaks several rules is the first of these that occurs."""
 
 UNBOUND = "unbound"
@@ -27,7 +34,8 @@ UNBOUND = "unbound"
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a page says of every row of a table. ``broken`` is (rules, rows) bool, in the order of ``spec.rules``."""
+    """What a page says of every row of a table. ``broken`` is (rules, rows) bool, in the order of
+    ``spec.rules``."""
 
     spec: Spec
     table: CallTable
@@ -37,7 +45,10 @@ class Judgement:
     @cached_property
     def breaking(self) -> list[tuple[Rule, np.ndarray]]:
         """The rules that some row breaks, and the rows, as (rows,) bool."""
-        return [(self.spec.rules[i], self.broken[i]) for i in np.flatnonzero(self.broken.any(axis=1)).tolist()]
+        return [
+            (self.spec.rules[i], self.broken[i])
+            for i in np.flatnonzero(self.broken.any(axis=1)).tolist()
+        ]
 
     @cached_property
     def bucket(self) -> np.ndarray:
@@ -58,7 +69,11 @@ class Judgement:
         result = np.zeros(len(self.table), dtype=np.int64)
         for rule, rows in self.breaking:
             if rule.forbids:
-                result[rows] |= 1 << (self.spec.codes.index(rule.code) if rule.code is not None else len(self.spec.codes))
+                result[rows] |= 1 << (
+                    self.spec.codes.index(rule.code)
+                    if rule.code is not None
+                    else len(self.spec.codes)
+                )
         return result
 
     def codes(self, row: int) -> tuple[Code, ...]:
@@ -81,7 +96,12 @@ class Judgement:
         broken: dict[int, tuple[tuple[str, int | None, str], ...]] = {}
         for rule, here in self.breaking:
             places = np.flatnonzero(here[rows])
-            said = zip(places.tolist(), self.lines(rule, rows[places]), self.found(rule, rows[places]), strict=True)
+            said = zip(
+                places.tolist(),
+                self.lines(rule, rows[places]),
+                self.found(rule, rows[places]),
+                strict=True,
+            )
             for place, line, found in said:
                 broken[place] = (*broken.get(place, ()), (rule.id, line, found))
         result = [Expectation((0,), "valid")] * len(rows)
@@ -89,14 +109,19 @@ class Judgement:
         for place, ids in broken.items():
             one = known.get(ids)
             if one is None:
-                breaks = tuple(Break(rule, self.spec.rule[rule].clause, line, found) for rule, line, found in ids)
-                one = known[ids] = Expectation(self.codes(rows[place]), ORDER[self.bucket[rows[place]]], breaks)
+                breaks = tuple(
+                    Break(rule, self.spec.rule[rule].clause, line, found)
+                    for rule, line, found in ids
+                )
+                one = known[ids] = Expectation(
+                    self.codes(rows[place]), ORDER[self.bucket[rows[place]]], breaks
+                )
             result[place] = one
         return result
 
     def lines(self, rule: Rule, rows: np.ndarray) -> list[int | None]:
-        """The line of the page that ``rows`` break: the rule's first or, where guards have lines of their own, that of the broken guard,
-        None where it has none."""
+        """The line of the page that ``rows`` break: the rule's first or, where guards have lines of
+        their own, that of the broken guard, None where it has none."""
         telling = [guard for guard in rule.guards if guard.at]
         result: list[int | None] = [rule.at[0] if rule.at and not telling else None] * len(rows)
         for guard in reversed(telling):
@@ -105,28 +130,41 @@ class Judgement:
         return result
 
     def found(self, rule: Rule, rows: np.ndarray) -> list[str]:
-        """The values that a rule's relations read on ``rows``: ``padH=2, kH=2``. What a row lacks, such as the axes of other ranks,
-        is not among them: no relation that reads it is broken there."""
-        references = dict.fromkeys(reference for guard in rule.guards for reference in guard.require.refs)
+        """The values that a rule's relations read on ``rows``: ``padH=2, kH=2``. What a row lacks,
+        such as the axes of other ranks, is not among them: no relation that reads it is broken
+        there."""
+        references = dict.fromkeys(
+            reference for guard in rule.guards for reference in guard.require.refs
+        )
         values = [show(self.spec, self.view, reference, rows) for reference in references]
         labels = list(map(label, references))
         if not any(UNBOUND in column for column in values):
             text = ", ".join(f"{name}=%s" for name in labels)
             return [text % one for one in zip(*values, strict=True)]
         rows_of = zip(*values, strict=True)
-        return [", ".join(f"{name}={value}" for name, value in zip(labels, one, strict=True) if value != UNBOUND) for one in rows_of]
+        return [
+            ", ".join(
+                f"{name}={value}"
+                for name, value in zip(labels, one, strict=True)
+                if value != UNBOUND
+            )
+            for one in rows_of
+        ]
 
 
 def judge(spec: Spec, table: CallTable) -> Judgement:
     """Hold every row against every rule of the page."""
     view = TableView(spec, table)
     rows = len(table)
-    broken = np.array([rule.broken(view, rows) for rule in spec.rules], dtype=bool).reshape(len(spec.rules), rows)
+    broken = np.array([rule.broken(view, rows) for rule in spec.rules], dtype=bool).reshape(
+        len(spec.rules), rows
+    )
     return Judgement(spec, table, view, broken)
 
 
 def label(reference: Reference) -> str:
-    """How a person writes a reference: ``kH``, ``self.dtype``, ``len(padding)``, ``outputMask[2]``."""
+    """How a person writes a reference: ``kH``, ``self.dtype``, ``len(padding)``,
+    ``outputMask[2]``."""
     name, what = reference
     if what == "":
         return name
@@ -138,18 +176,30 @@ def label(reference: Reference) -> str:
 
 
 def show(spec: Spec, view: TableView, reference: Reference, rows: np.ndarray) -> list[str]:
-    """The values of a reference on ``rows``, in the words of calls; :data:`UNBOUND` where it has none."""
+    """The values of a reference on ``rows``, in the words of calls; :data:`UNBOUND` where it has
+    none."""
     value, total = view.get(reference), len(view.table)
     bound = np.broadcast_to(np.asarray(value.bound), total)[rows]
     kind = spec.scope.kind(reference)
     if kind == "shape":
         rank, extents = value.data
-        shown = [str(list(shape[:size])) for shape, size in zip(extents[rows].tolist(), rank[rows].tolist(), strict=True)]
+        shown = [
+            str(list(shape[:size]))
+            for shape, size in zip(extents[rows].tolist(), rank[rows].tolist(), strict=True)
+        ]
     else:
         numbers = np.broadcast_to(np.asarray(value.data), total)[rows].tolist()
         if kind in ("dtype", "format", "product"):
             names = words().names[kind]
             shown = [names[number] for number in numbers]
         else:
-            shown = [str(number).lower() for number in numbers] if kind == "bool" else list(map(str, numbers))
-    return shown if bound.all() else [text if known else UNBOUND for text, known in zip(shown, bound.tolist(), strict=True)]
+            shown = (
+                [str(number).lower() for number in numbers]
+                if kind == "bool"
+                else list(map(str, numbers))
+            )
+    return (
+        shown
+        if bound.all()
+        else [text if known else UNBOUND for text, known in zip(shown, bound.tolist(), strict=True)]
+    )

@@ -1,1 +1,2 @@
-"""How good a suite is: what it counts, what it covers, and which deliberately wrong devices it catches."""
+"""How good a suite is: what it counts, what it covers, and which deliberately wrong devices it
+catches."""

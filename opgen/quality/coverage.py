@@ -1,4 +1,5 @@
-"""What a set of calls covers: of every page the sides of every rule, of every plan the values of its axes and their tuples.
+"""What a set of calls covers: of every page the sides of every rule, of every plan the values of
+its axes and their tuples.
 
 Tuples are counted by :func:`opgen.suite.covering.count`, which shares no code with what makes them.
 """
@@ -43,15 +44,26 @@ def of_suite(suite: Suite) -> list[Called]:
     """The calls of a suite, page by page."""
     found = []
     for spec in suite.specs.values():
-        cases = [case for case in suite.cases if case.call.api == spec.api and case.call.product in spec.judges]
+        cases = [
+            case
+            for case in suite.cases
+            if case.call.api == spec.api and case.call.product in spec.judges
+        ]
         found.append(Called(spec, [case.call for case in cases], [case.recipe for case in cases]))
     return found
 
 
-def coverage(called: Iterable[Called], plans: Mapping[str, Plan], tier: str, reports: Mapping[str, Report] | None = None) -> dict[str, Any]:
-    """Everything as plain data. ``plans``: api -> plan whose axes are asked about; ``reports`` of a suite that was
-    enumerated from them say which values its calls were made from."""
-    pages = [_page(one, plans[one.spec.api], tier, (reports or {}).get(one.spec.name)) for one in called]
+def coverage(
+    called: Iterable[Called],
+    plans: Mapping[str, Plan],
+    tier: str,
+    reports: Mapping[str, Report] | None = None,
+) -> dict[str, Any]:
+    """Everything as plain data. ``plans``: api -> plan whose axes are asked about; ``reports`` of a
+    suite that was enumerated from them say which values its calls were made from."""
+    pages = [
+        _page(one, plans[one.spec.api], tier, (reports or {}).get(one.spec.name)) for one in called
+    ]
     tested = sum(page["sides"]["tested"] for page in pages)
     could = sum(page["sides"]["testable"] for page in pages)
     counted = [tuples for page in pages for tuples in page["tuples"]]
@@ -61,7 +73,14 @@ def coverage(called: Iterable[Called], plans: Mapping[str, Plan], tier: str, rep
         mine = [tuples for tuples in counted if tuples["t"] == t]
         rates[str(t)] = _percent(sum(x["covered"] for x in mine), sum(x["feasible"] for x in mine))
     lowest = min([_percent(tested, could), *(rates[str(t)] for t in STRENGTHS if t <= asked)])
-    return {"tier": tier, "sides": _percent(tested, could), "tuples": rates, "strength": asked, "lowest": lowest, "pages": pages}
+    return {
+        "tier": tier,
+        "sides": _percent(tested, could),
+        "tuples": rates,
+        "strength": asked,
+        "lowest": lowest,
+        "pages": pages,
+    }
 
 
 def _percent(part: int, whole: int) -> float:
@@ -92,7 +111,9 @@ def _rule(judged: Judgement, i: int) -> dict[str, Any]:
     spec, rule, broken = judged.spec, judged.spec.rules[i], judged.broken[i]
     found = list(sides.sides(rule, judged, unreachable(rule, spec)))
     tested, could = sides.count(found)
-    codes = sorted({str(code) for row in np.flatnonzero(broken)[:200] for code in judged.codes(int(row))})
+    codes = sorted(
+        {str(code) for row in np.flatnonzero(broken)[:200] for code in judged.codes(int(row))}
+    )
     return {
         "rule": rule.id,
         "bucket": rule.bucket,
@@ -110,35 +131,62 @@ def _rule(judged: Judgement, i: int) -> dict[str, Any]:
 
 
 def _clauses(spec: Spec, rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every numbered clause of the page's return codes, and the calls that break one of its rules."""
+    """Every numbered clause of the page's return codes, and the calls that break one of its
+    rules."""
     result = []
     for clause, line in spec.clauses.items():
         mine = [rule for rule in rules if rule["clause"] == clause]
         reached = [rule for rule in mine if rule["invalid"]]
         invalid = sum(rule["invalid"] for rule in reached)
-        result.append({"clause": clause, "at": line, "rules": len(mine), "broken": len(reached), "invalid": invalid})
+        result.append(
+            {
+                "clause": clause,
+                "at": line,
+                "rules": len(mine),
+                "broken": len(reached),
+                "invalid": invalid,
+            }
+        )
     return result
 
 
-def _axes(choices: Choices, judged: Judgement, recipes: Sequence[str], report: Report | None) -> dict[str, Any]:
+def _axes(
+    choices: Choices, judged: Judgement, recipes: Sequence[str], report: Report | None
+) -> dict[str, Any]:
     tables = choices.constraints.tables
     model = Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
     rows = report.levels if report is not None else levels_of(choices, judged, list(recipes))
     tuples = []
     impossible: list[Tuple] = []
     axes: list[dict[str, Any]] = [
-        {"axis": axis.name, "values": len(choices.levels[i]), "why": axis.why} for i, axis in enumerate(choices.axes)
+        {"axis": axis.name, "values": len(choices.levels[i]), "why": axis.why}
+        for i, axis in enumerate(choices.axes)
     ]
     for t in STRENGTHS:
         tally = count(model, rows, t, listed=True)[0]
         covered, feasible, infeasible = tally.totals()
         missing = [_named(choices, one) for one in (tally.missing or [])[:MOST_NAMED]]
-        tuples.append({"t": t, "covered": covered, "feasible": feasible, "infeasible": infeasible, "missing": missing})
+        tuples.append(
+            {
+                "t": t,
+                "covered": covered,
+                "feasible": feasible,
+                "infeasible": infeasible,
+                "missing": missing,
+            }
+        )
         impossible = (tally.impossible or [])[:MOST_NAMED] if t == 2 else impossible
         for i, axis in enumerate(axes):
-            axis[str(t)] = dict(zip(("covered", "feasible", "infeasible"), tally.of_factor(i), strict=True))
-    by = [sorted({rule for i in explain(model, one) for rule in tables[i][2]}) for one in impossible]
-    infeasible_pairs = [{"values": _named(choices, one), "by": rules} for one, rules in zip(impossible, by, strict=True)]
+            axis[str(t)] = dict(
+                zip(("covered", "feasible", "infeasible"), tally.of_factor(i), strict=True)
+            )
+    by = [
+        sorted({rule for i in explain(model, one) for rule in tables[i][2]}) for one in impossible
+    ]
+    infeasible_pairs = [
+        {"values": _named(choices, one), "by": rules}
+        for one, rules in zip(impossible, by, strict=True)
+    ]
     return {"tuples": tuples, "axes": axes, "infeasible": infeasible_pairs}
 
 

@@ -14,20 +14,32 @@ from opgen.suite.selection import Request, plans_of
 from opgen.suite.suite import Each
 
 
-def measured(operators: Sequence[str], plan: str, bundle: str = "", calls: str = "", each: Each = map) -> dict[str, Any]:
-    """The report of :func:`opgen.quality.coverage.coverage`; without a bundle or a file, of the suite that the plan makes,
-    ``each`` page by page."""
+def measured(
+    operators: Sequence[str], plan: str, bundle: str = "", calls: str = "", each: Each = map
+) -> dict[str, Any]:
+    """The report of :func:`opgen.quality.coverage.coverage`; without a bundle or a file, of the
+    suite that the plan makes, ``each`` page by page."""
     known = book()
     if not bundle and not calls:
         request = Request(operators=operators, plan=plan)
         found, tier = request.pages()
         suite = request.suite(each)
-        return coverage(of_suite(suite), {spec.api: one for spec, one in found}, tier, suite.reports)
+        return coverage(
+            of_suite(suite), {spec.api: one for spec, one in found}, tier, suite.reports
+        )
     apis = {known.api(name) for name in operators}
-    made = _of_bundle(bundle, known) if bundle else [(one.call, DEFAULT) for one in read_calls(calls, known.kinds)]
+    made = (
+        _of_bundle(bundle, known)
+        if bundle
+        else [(one.call, DEFAULT) for one in read_calls(calls, known.kinds)]
+    )
     pages: dict[str, Called] = {}
     for spec in known.specs:
-        mine = [(c, r) for c, r in made if c.api == spec.api and c.product in spec.judges and (not apis or c.api in apis)]
+        mine = [
+            (c, r)
+            for c, r in made
+            if c.api == spec.api and c.product in spec.judges and (not apis or c.api in apis)
+        ]
         if mine:
             pages[spec.name] = Called(spec, [c for c, _ in mine], [r for _, r in mine])
     if not pages:
@@ -35,7 +47,16 @@ def measured(operators: Sequence[str], plan: str, bundle: str = "", calls: str =
     counted = {page.spec.api for page in pages.values()}
     plans, tier = plans_of(plan, counted)
     if others := counted - plans.keys():
-        raise FileError([Problem("--plan", None, plan, f"is no plan of {', '.join(sorted(others))}; name the operator to count")])
+        raise FileError(
+            [
+                Problem(
+                    "--plan",
+                    None,
+                    plan,
+                    f"is no plan of {', '.join(sorted(others))}; name the operator to count",
+                )
+            ]
+        )
     return coverage(pages.values(), plans, tier)
 
 

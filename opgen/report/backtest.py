@@ -10,10 +10,18 @@ from opgen.oracle.backtest import KINDS, Count, Disagreement, Report
 def as_data(report: Report) -> dict[str, Any]:
     """Everything, as data for JSON."""
     operators: dict[str, Any] = {}
-    for (firm, kind, api, name), count in sorted(report.counts.items(), key=lambda item: (item[0][2], KINDS.index(item[0][1]), item[0][3])):
+    for (firm, kind, api, name), count in sorted(
+        report.counts.items(), key=lambda item: (item[0][2], KINDS.index(item[0][1]), item[0][3])
+    ):
         side = operators.setdefault(api, {}).setdefault("firm" if firm else "not_firm", {})
         agree, percent = count.library, round(count.percent, 2)
-        entry = {"rows": count.rows, "agree": agree, "percent": percent, "page_agree": count.page, "two_codes": count.two}
+        entry = {
+            "rows": count.rows,
+            "agree": agree,
+            "percent": percent,
+            "page_agree": count.page,
+            "two_codes": count.two,
+        }
         if kind == "operator":
             side.update(entry)
         else:
@@ -23,7 +31,10 @@ def as_data(report: Report) -> dict[str, Any]:
         "operators": operators,
         "disagreements": [_disagreement(one) for one in report.wrong],
         "differences": {
-            "explained": [{"op": api, "entry": entry, "rows": rows} for (api, entry), rows in sorted(report.explained.items())],
+            "explained": [
+                {"op": api, "entry": entry, "rows": rows}
+                for (api, entry), rows in sorted(report.explained.items())
+            ],
             "unexplained": [_disagreement(one) for one in report.unexplained],
         },
     }
@@ -31,9 +42,17 @@ def as_data(report: Report) -> dict[str, Any]:
 
 def _disagreement(one: Disagreement) -> dict[str, Any]:
     return {
-        "id": one.id, "op": one.api, "product": one.product, "firm": one.firm, "status": one.status, "stage": one.stage,
-        "library": list(one.library), "page": list(one.page), "breaks": list(one.breaks), "changed": list(one.changed),
-    }  # fmt: skip
+        "id": one.id,
+        "op": one.api,
+        "product": one.product,
+        "firm": one.firm,
+        "status": one.status,
+        "stage": one.stage,
+        "library": list(one.library),
+        "page": list(one.page),
+        "breaks": list(one.breaks),
+        "changed": list(one.changed),
+    }
 
 
 def as_text(report: Report) -> str:
@@ -43,19 +62,43 @@ def as_text(report: Report) -> str:
         counted = report.operators(firm)
         if not counted:
             continue
-        lines += ["", f"{'firm rows' if firm else 'rows that are not firm':<42}{'rows':>7}{'library':>9}{'page':>9}{'two codes':>11}"]
+        lines += [
+            "",
+            f"{'firm rows' if firm else 'rows that are not firm':<42}{'rows':>7}"
+            f"{'library':>9}{'page':>9}{'two codes':>11}",
+        ]
         for api, count in sorted(counted.items()):
             lines.append(_line(api, count))
-            products = [(name, c) for (f, kind, a, name), c in report.counts.items() if f == firm and kind == "product" and a == api]
+            products = [
+                (name, c)
+                for (f, kind, a, name), c in report.counts.items()
+                if f == firm and kind == "product" and a == api
+            ]
             lines += [_line("  " + name, c) for name, c in sorted(products)]
-    for kind, title in (("stage", "stages of the library that answered"), ("rule", "broken rules of the page")):
+    for kind, title in (
+        ("stage", "stages of the library that answered"),
+        ("rule", "broken rules of the page"),
+    ):
         lines += ["", f"{title:<60}{'rows':>7}{'library':>9}{'page':>9}{'two codes':>11}"]
         for firm in (True, False):
-            named = sorted((api, name, c) for (f, k, api, name), c in report.counts.items() if f == firm and k == kind)
-            lines += [_line(f"  {api} {name}{'' if firm else ' (not firm)'}", c, 60) for api, name, c in named]
+            named = sorted(
+                (api, name, c)
+                for (f, k, api, name), c in report.counts.items()
+                if f == firm and k == kind
+            )
+            lines += [
+                _line(f"  {api} {name}{'' if firm else ' (not firm)'}", c, 60)
+                for api, name, c in named
+            ]
     lines += ["", f"disagreements: {len(report.wrong)}", *map(_spelled, report.wrong)]
     entries = sum(report.explained.values())
-    lines += ["", f"page and library differ and no entry says why: {len(report.unexplained)} (entries behind the others: {entries})"]
+    lines += [
+        "",
+        (
+            f"page and library differ and no entry says why: {len(report.unexplained)} (entries"
+            f" behind the others: {entries})"
+        ),
+    ]
     lines += map(_spelled, report.unexplained)
     return "\n".join(lines) + "\n"
 
@@ -70,6 +113,7 @@ def _spelled(one: Disagreement) -> str:
     breaks = "; ".join(one.breaks) or "nothing"
     changed = f"; changed: {', '.join(one.changed)}" if one.changed else ""
     return (
-        f"  {one.id} ({one.api}, {one.product}{'' if one.firm else ', not firm'}): was {one.status}; library {side} by {one.stage}; "
-        f"page {' or '.join(map(str, one.page))}; breaks {breaks}{changed}"
+        f"  {one.id} ({one.api}, {one.product}{'' if one.firm else ', not firm'}): was"
+        f" {one.status}; library {side} by {one.stage}; page {' or '.join(map(str, one.page))};"
+        f" breaks {breaks}{changed}"
     )

@@ -23,7 +23,15 @@ def as_data(found: Refreshed) -> dict[str, Any]:
         "cases": found.cases,
         "computed": found.computed,
         "changes": [
-            {"case": c.case, "what": c.what, "why": list(c.why), "before": c.before, "after": c.after, "ulp": c.ulp} for c in found.changes
+            {
+                "case": c.case,
+                "what": c.what,
+                "why": list(c.why),
+                "before": c.before,
+                "after": c.after,
+                "ulp": c.ulp,
+            }
+            for c in found.changes
         ],
     }
 
@@ -52,7 +60,10 @@ def as_table(found: Refreshed) -> Table:
 def as_markdown(found: Refreshed) -> str:
     """A summary for a merge request."""
     counts = Counter(change.what for change in found.changes)
-    told = f"{counted(found.cases, 'case')}, {found.computed} computed again, {counted(len(found.changes), 'change')}."
+    told = (
+        f"{counted(found.cases, 'case')}, {found.computed} computed again,"
+        f" {counted(len(found.changes), 'change')}."
+    )
     lines = ["## Golden refresh", "", told, ""]
     if counts:
         lines += ["| what | cases | why |", "|---|---:|---|"]
@@ -64,7 +75,11 @@ def as_markdown(found: Refreshed) -> str:
     for kind in KINDS:
         some = [c for c in found.changes if c.what == kind]
         if some:
-            lines += [f"<details><summary>{kind}: {len(some)}</summary>", "", *(f"- `{c.case}` {detail(c)}".rstrip() for c in some[:MOST])]
+            lines += [
+                f"<details><summary>{kind}: {len(some)}</summary>",
+                "",
+                *(f"- `{c.case}` {detail(c)}".rstrip() for c in some[:MOST]),
+            ]
             lines += [f"- and {len(some) - MOST} more"] if len(some) > MOST else []
             lines += ["", "</details>", ""]
     return "\n".join(lines)

@@ -26,40 +26,94 @@ def html(report: dict[str, Any], title: str) -> str:
     head = f"<h1>{escape(title)}</h1><p>{escape(summary(report))}</p>"
     body = _overview(report["pages"]) + "".join(_page(page) for page in report["pages"])
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-    start = f'<!doctype html><html lang="en"><head>{meta}<title>{escape(title)}</title><style>{_STYLE}</style></head>'
+    start = (
+        "<!doctype html><html"
+        f' lang="en"><head>{meta}<title>{escape(title)}</title><style>{_STYLE}</style></head>'
+    )
     return f"{start}<body>{head}{body}</body></html>\n"
 
 
 def summary(report: dict[str, Any]) -> str:
     """One line: sides of rules, and tuples of values by strength."""
-    tuples = ", ".join(f"{rate:g} % of {name}" for rate, name in zip(report["tuples"].values(), TUPLES, strict=True))
+    tuples = ", ".join(
+        f"{rate:g} % of {name}"
+        for rate, name in zip(report["tuples"].values(), TUPLES, strict=True)
+    )
     return f"{report['sides']:g} % of the sides that calls can stand on; {tuples} that are feasible"
 
 
 def _overview(pages: list[dict[str, Any]]) -> str:
     """A row per page: sides and tuples covered."""
-    rows = [[page["page"], page["calls"], page["valid"], _of(page["sides"]), *(_of(one) for one in page["tuples"])] for page in pages]
+    rows = [
+        [
+            page["page"],
+            page["calls"],
+            page["valid"],
+            _of(page["sides"]),
+            *(_of(one) for one in page["tuples"]),
+        ]
+        for page in pages
+    ]
     return _table(("page", "calls", "valid", "sides", *TUPLES), rows)
 
 
 def _page(page: dict[str, Any]) -> str:
-    parts = [f"<h2>{escape(page['page'])}</h2><p>{escape(page['file'])}: {page['calls']} calls, {page['valid']} of them valid; "]
+    parts = [
+        f"<h2>{escape(page['page'])}</h2><p>{escape(page['file'])}: {page['calls']} calls,"
+        f" {page['valid']} of them valid; "
+    ]
     parts.append(f"{page['sides']['tested']} of {page['sides']['testable']} sides tested.</p>")
     if page["clauses"]:
-        clauses = ([clause[key] for key in ("clause", "at", "rules", "broken", "invalid")] for clause in page["clauses"])
+        clauses = (
+            [clause[key] for key in ("clause", "at", "rules", "broken", "invalid")]
+            for clause in page["clauses"]
+        )
         parts.append(_table(("clause", "line", "rules", "broken", "invalid calls"), clauses))
-    tuples = ([TUPLES[x["t"] - 1], x["covered"], x["feasible"], x["infeasible"]] for x in page["tuples"])
+    tuples = (
+        [TUPLES[x["t"] - 1], x["covered"], x["feasible"], x["infeasible"]] for x in page["tuples"]
+    )
     parts.append(_table(("", "covered", "feasible", "infeasible"), tuples))
-    axes = ([axis["axis"], axis["values"], *(_of(axis[t]) for t in ("1", "2", "3")), axis["why"]] for axis in page["axes"])
-    parts.append(_fold("axes", _table(("axis", "values", "alone", "pairs", "triples", "why"), axes)))
+    axes = (
+        [axis["axis"], axis["values"], *(_of(axis[t]) for t in ("1", "2", "3")), axis["why"]]
+        for axis in page["axes"]
+    )
+    parts.append(
+        _fold("axes", _table(("axis", "values", "alone", "pairs", "triples", "why"), axes))
+    )
     rules = (
-        [rule["rule"], rule["clause"] or rule["bucket"], rule["valid"], rule["invalid"], rule["alone"], " ".join(rule["codes"]), _of(rule)]
+        [
+            rule["rule"],
+            rule["clause"] or rule["bucket"],
+            rule["valid"],
+            rule["invalid"],
+            rule["alone"],
+            " ".join(rule["codes"]),
+            _of(rule),
+        ]
         for rule in page["rules"]
     )
-    parts.append(_fold("rules", _table(("rule", "clause", "valid", "invalid", "alone", "codes", "sides"), rules)))
-    untested = [(rule["rule"], side) for rule in page["rules"] for side in rule["sides"] if not side["calls"]]
-    rows = ([name, side["guard"], f"{side['where']}: {side['name']}", side["reason"]] for name, side in untested)
-    parts.append(_fold(f"{len(untested)} sides that no call stands on", _table(("rule", "relation", "side", "reason"), rows)))
+    parts.append(
+        _fold(
+            "rules",
+            _table(("rule", "clause", "valid", "invalid", "alone", "codes", "sides"), rules),
+        )
+    )
+    untested = [
+        (rule["rule"], side)
+        for rule in page["rules"]
+        for side in rule["sides"]
+        if not side["calls"]
+    ]
+    rows = (
+        [name, side["guard"], f"{side['where']}: {side['name']}", side["reason"]]
+        for name, side in untested
+    )
+    parts.append(
+        _fold(
+            f"{len(untested)} sides that no call stands on",
+            _table(("rule", "relation", "side", "reason"), rows),
+        )
+    )
     return "".join(parts)
 
 
@@ -74,11 +128,19 @@ def _fold(title: str, body: str) -> str:
 
 
 def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table; a column whose first value is a number is a column of numbers, and its heading stands above them."""
+    """A table; a column whose first value is a number is a column of numbers, and its heading
+    stands above them."""
     rows = list(rows)
     first = rows[0] if rows else names
-    head = "".join(f"<th{_number(value)}>{escape(name)}</th>" for name, value in zip(names, first, strict=True))
-    body = "".join("<tr>" + "".join(f"<td{_number(value)}>{escape(str(value))}</td>" for value in row) + "</tr>" for row in rows)
+    head = "".join(
+        f"<th{_number(value)}>{escape(name)}</th>" for name, value in zip(names, first, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{_number(value)}>{escape(str(value))}</td>" for value in row)
+        + "</tr>"
+        for row in rows
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

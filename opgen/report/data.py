@@ -16,18 +16,34 @@ FORMAT, VERSION = "opgen report", 1
 
 
 def plain(report: Report) -> dict[str, Any]:
-    """Everything that a report says, without numbers that JSON does not have: those are ``"inf"`` and ``"nan"``."""
+    """Everything that a report says, without numbers that JSON does not have: those are ``"inf"``
+    and ``"nan"``."""
     whole: dict[str, Any] = {
-        "format": FORMAT, "version": VERSION, **report.origin, "totals": report.totals,
-        "criteria": {name: {"met": met, "asked": asked} for name, (met, asked) in report.criteria.items()},
+        "format": FORMAT,
+        "version": VERSION,
+        **report.origin,
+        "totals": report.totals,
+        "criteria": {
+            name: {"met": met, "asked": asked} for name, (met, asked) in report.criteria.items()
+        },
         "distribution": dict(report.distribution),
         "shared": [
-            {"what": one.what, "text": one.text, "failures": [one.failures, one.of_failures], "passes": [one.passes, one.of_passes]}
+            {
+                "what": one.what,
+                "text": one.text,
+                "failures": [one.failures, one.of_failures],
+                "passes": [one.passes, one.of_passes],
+            }
             for one in report.findings
         ],
-        "groups": [asdict(one) for one in report.groups], "notes": report.notes, "waived": report.waived,
-        "verdicts": [{"case": one.case, "verdict": one.verdict, "detail": one.detail, **one.metrics} for one in report],
-    }  # fmt: skip
+        "groups": [asdict(one) for one in report.groups],
+        "notes": report.notes,
+        "waived": report.waived,
+        "verdicts": [
+            {"case": one.case, "verdict": one.verdict, "detail": one.detail, **one.metrics}
+            for one in report
+        ],
+    }
     return {key: _finite(value) for key, value in whole.items()}
 
 
@@ -46,27 +62,54 @@ def read(path: str | Path) -> Report:
     except (ValueError, RecursionError) as error:
         raise FileError([Problem(str(path), None, "", f"is no JSON: {error}")]) from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise FileError([Problem(str(path), None, "", "is no report: opgen diff --json writes one")])
+        raise FileError(
+            [Problem(str(path), None, "", "is no report: opgen diff --json writes one")]
+        )
     version = data.get("version", 0)
     if isinstance(version, int) and version > VERSION:
-        raise FileError([Problem(str(path), None, "", f"is a report of version {version}, newer than this opgen: update opgen")])
+        raise FileError(
+            [
+                Problem(
+                    str(path),
+                    None,
+                    "",
+                    f"is a report of version {version}, newer than this opgen: update opgen",
+                )
+            ]
+        )
     try:
         if version != VERSION:
             raise ValueError(f"version {version!r}")
         return _report(data)
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise FileError([Problem(str(path), None, "", f"is a damaged report: {type(error).__name__}: {error}")]) from None
+        raise FileError(
+            [Problem(str(path), None, "", f"is a damaged report: {type(error).__name__}: {error}")]
+        ) from None
 
 
 def _report(data: dict[str, Any]) -> Report:
     own = {"case", "verdict", "detail"}
     verdicts = [
-        Verdict(str(one["case"]), str(one["verdict"]), str(one["detail"]), {k: _number(v) for k, v in one.items() if k not in own})
+        Verdict(
+            str(one["case"]),
+            str(one["verdict"]),
+            str(one["detail"]),
+            {k: _number(v) for k, v in one.items() if k not in own},
+        )
         for one in data.pop("verdicts")
     ]
-    criteria = {name: (int(one["met"]), int(one["asked"])) for name, one in data.pop("criteria").items()}
-    findings = [Finding(one["what"], one["text"], *one["failures"], *one["passes"]) for one in data.pop("shared")]
-    distribution, notes, waived = dict(data.pop("distribution")), list(data.pop("notes")), dict(data.pop("waived"))
+    criteria = {
+        name: (int(one["met"]), int(one["asked"])) for name, one in data.pop("criteria").items()
+    }
+    findings = [
+        Finding(one["what"], one["text"], *one["failures"], *one["passes"])
+        for one in data.pop("shared")
+    ]
+    distribution, notes, waived = (
+        dict(data.pop("distribution")),
+        list(data.pop("notes")),
+        dict(data.pop("waived")),
+    )
     for key in ("format", "version", "totals"):
         data.pop(key)
     data.pop("groups", None)

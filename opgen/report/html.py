@@ -29,9 +29,13 @@ ACCEPTED = {LENIENT: "Lenient", KNOWN: "Known deviations"}
 
 
 def text(report: Report, strict: bool = False) -> str:
-    """The whole page. Pictures of failing cases are drawn where the bundle and the results are still where the report says."""
+    """The whole page. Pictures of failing cases are drawn where the bundle and the results are
+    still where the report says."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("opgen.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.PackageLoader("opgen.report", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     bad = varied(report.bad(strict))
     pictures: dict[str, dict[str, Any]] = {}
@@ -39,34 +43,65 @@ def text(report: Report, strict: bool = False) -> str:
         pictures = dict(_pictures(report, bad))
     verdicts, groups = [name for name in VERDICTS if name in report.totals], report.groups
     return environment.get_template("page.html.j2").render(
-        report=report, bad=bad, verdicts=verdicts, pictures=pictures, criteria=CRITERIA, notes=report.notes,
+        report=report,
+        bad=bad,
+        verdicts=verdicts,
+        pictures=pictures,
+        criteria=CRITERIA,
+        notes=report.notes,
         shared=[*(one for one in groups if one.verdict in BAD), *report.findings],
-        accepted=[(title, [one for one in groups if one.verdict == name]) for name, title in ACCEPTED.items()],
-        places=[(op.removeprefix("aclnn"), dtype, counts) for (op, dtype), counts in report.by("op", "dtype").items()],
-        distribution=maps.distribution(report.distribution) if report.distribution else "", legend=maps.legend(),
-        repro=_repro(report), quote=quote, rows=_script(list(_rows(report))), failed=len(report.bad(strict)),
-    )  # fmt: skip
+        accepted=[
+            (title, [one for one in groups if one.verdict == name])
+            for name, title in ACCEPTED.items()
+        ],
+        places=[
+            (op.removeprefix("aclnn"), dtype, counts)
+            for (op, dtype), counts in report.by("op", "dtype").items()
+        ],
+        distribution=maps.distribution(report.distribution) if report.distribution else "",
+        legend=maps.legend(),
+        repro=_repro(report),
+        quote=quote,
+        rows=_script(list(_rows(report))),
+        failed=len(report.bad(strict)),
+    )
 
 
 def _pictures(report: Report, bad: list[Verdict]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Case -> its call, and an error map per wrong output."""
-    with Bundle(report.origin["bundle"]) as bundle, ResultsFile(report.origin["results"]) as results:
+    with (
+        Bundle(report.origin["bundle"]) as bundle,
+        ResultsFile(report.origin["results"]) as results,
+    ):
         outputs = outputs_of(bundle)
         answers = align(bundle, outputs, results)
-        places = {(int(case), bundle.names[int(name)]): i for i, (case, name) in enumerate(zip(outputs.case, outputs.name, strict=True))}
+        places = {
+            (int(case), bundle.names[int(name)]): i
+            for i, (case, name) in enumerate(zip(outputs.case, outputs.name, strict=True))
+        }
         for verdict in bad[:MAPS]:
             case = bundle[verdict.case]
             found = []
-            wrong = [name for name, one in verdict.metrics.get("outputs", {}).items() if one["beyond"]]
+            wrong = [
+                name for name, one in verdict.metrics.get("outputs", {}).items() if one["beyond"]
+            ]
             for name in wrong:
                 device = answers.tensor(places[case.row, name])
                 found.append((name, maps.error_map(compared(case, name, device))))
-            yield verdict.case, {"call": call_line(case.call), "json": json.dumps(case.call), "maps": found, "intent": case.intent}
+            yield (
+                verdict.case,
+                {
+                    "call": call_line(case.call),
+                    "json": json.dumps(case.call),
+                    "maps": found,
+                    "intent": case.intent,
+                },
+            )
 
 
 def _repro(report: Report) -> list[str]:
-    """The command that runs a case again, in the pieces that the case's id, in the words of a shell, stands between; none where no
-    backend of opgen's ran it."""
+    """The command that runs a case again, in the pieces that the case's id, in the words of a
+    shell, stands between; none where no backend of opgen's ran it."""
     device = report.origin.get("device", {})
     if not device.get("backend"):
         return []
@@ -80,7 +115,9 @@ def _repro(report: Report) -> list[str]:
 def _rows(report: Report) -> Iterator[list[Any]]:
     """What the table of verdicts shows, a short list per case."""
     for one in report:
-        ratio = max((output["ratio"] for output in one.metrics.get("outputs", {}).values()), default=None)
+        ratio = max(
+            (output["ratio"] for output in one.metrics.get("outputs", {}).values()), default=None
+        )
         shown = None if ratio is None else "Inf" if isinf(ratio) else float(f"{ratio:.4g}")
         facts = [one.metrics.get(name, "") for name in ("op", "product", "dtype", "kind")]
         yield [
@@ -96,4 +133,9 @@ def _rows(report: Report) -> Iterator[list[Any]]:
 
 def _script(value: Any) -> str:
     """JSON that may stand inside a script element."""
-    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return (
+        json.dumps(value, ensure_ascii=False)
+        .replace("<", "\\u003c")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+    )

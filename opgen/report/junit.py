@@ -1,4 +1,5 @@
-"""A report as JUnit XML, which continuous integration systems show: a suite per operator, a test per case."""
+"""A report as JUnit XML, which continuous integration systems show: a suite per operator, a test
+per case."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def text(report: Report, strict: bool = False) -> str:
-    """The XML. Bad verdicts are failures, crashes errors; what neither passes nor fails is skipped, with its reason."""
+    """The XML. Bad verdicts are failures, crashes errors; what neither passes nor fails is skipped,
+    with its reason."""
     bad = {verdict.case for verdict in report.bad(strict)}
     root = ElementTree.Element("testsuites", name="opgen")
     suites: dict[str, ElementTree.Element] = {}
@@ -22,22 +24,39 @@ def text(report: Report, strict: bool = False) -> str:
             suites[op] = ElementTree.SubElement(root, "testsuite", name=_clean(op))
         seconds = verdict.metrics.get("seconds")
         test = ElementTree.SubElement(
-            suites[op], "testcase", classname=_clean(f"opgen.{op}"), name=_clean(verdict.case), time=f"{seconds or 0.0:.6f}"
+            suites[op],
+            "testcase",
+            classname=_clean(f"opgen.{op}"),
+            name=_clean(verdict.case),
+            time=f"{seconds or 0.0:.6f}",
         )
         message = _clean(verdict.detail)
         if verdict.case in bad:
             kind = "error" if verdict.verdict == CRASHED else "failure"
-            ElementTree.SubElement(test, kind, type=_clean(verdict.verdict), message=message).text = message
+            ElementTree.SubElement(
+                test, kind, type=_clean(verdict.verdict), message=message
+            ).text = message
         elif verdict.verdict != PASSED:
             reason = report.waived.get(verdict.case)
             said = f"{verdict.verdict}: {message}" if message else verdict.verdict
-            ElementTree.SubElement(test, "skipped", message=_clean(f"{said} (waived: {reason})" if reason else said))
+            ElementTree.SubElement(
+                test, "skipped", message=_clean(f"{said} (waived: {reason})" if reason else said)
+            )
     for suite in suites.values():
-        counts = {"tests": "testcase", "failures": "testcase/failure", "errors": "testcase/error", "skipped": "testcase/skipped"}
+        counts = {
+            "tests": "testcase",
+            "failures": "testcase/failure",
+            "errors": "testcase/error",
+            "skipped": "testcase/skipped",
+        }
         for name, path in counts.items():
             suite.set(name, str(len(suite.findall(path))))
     ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        + ElementTree.tostring(root, encoding="unicode")
+        + "\n"
+    )
 
 
 def _clean(words: str) -> str:

@@ -15,8 +15,8 @@ SHOWN = 2
 
 
 def as_tables(score: Score, rules: bool = False) -> Iterator[Table]:
-    """Per operator what is caught and by what; then what is not, and why; then the wrong checkers of single rules that are missed, with
-    ``rules`` all that are not caught.
+    """Per operator what is caught and by what; then what is not, and why; then the wrong checkers
+    of single rules that are missed, with ``rules`` all that are not caught.
 
     Cases are named without their operator.
     """
@@ -42,11 +42,23 @@ def as_tables(score: Score, rules: bool = False) -> Iterator[Table]:
         yield single
     if not score.fates:
         return
-    totals = table("operator", "mutants", *OUTCOMES, "score", title="score", right=("mutants", *OUTCOMES, "score"))
+    totals = table(
+        "operator",
+        "mutants",
+        *OUTCOMES,
+        "score",
+        title="score",
+        right=("mutants", *OUTCOMES, "score"),
+    )
     for op in score.operators:
         outcomes = [fate.outcome for fate in score.of(op)]
         caught_, of = score.counts(op)
-        totals.add_row(op, str(len(outcomes)), *(str(outcomes.count(one)) for one in OUTCOMES), _percent(caught_, of))
+        totals.add_row(
+            op,
+            str(len(outcomes)),
+            *(str(outcomes.count(one)) for one in OUTCOMES),
+            _percent(caught_, of),
+        )
     yield totals
 
 
@@ -58,13 +70,20 @@ def summary(score: Score, plan: str) -> str:
     """The score in a line or two."""
     caught, of = score.counts()
     rules = score.rules()
-    said = f"{caught} of {of} mutants caught, {_percent(caught, of)}" if of else "none of these mutants can be caught here"
+    said = (
+        f"{caught} of {of} mutants caught, {_percent(caught, of)}"
+        if of
+        else "none of these mutants can be caught here"
+    )
     lines = [f"{plan}: {said}"]
     if total := sum(rules.values()):
         each = ", ".join(f"{count} {outcome}" for outcome, count in rules.items() if count)
         lines.append(f"{total} wrong checkers of single rules: {each}")
     if score.control:
-        lines.append(f"void: a correct device fails {len(score.control)} cases, {score.control[0]} among them")
+        lines.append(
+            f"void: a correct device fails {len(score.control)} cases, {score.control[0]} among"
+            " them"
+        )
     return "\n".join(lines)
 
 
@@ -72,17 +91,29 @@ def as_data(score: Score) -> dict[str, Any]:
     """Everything, as plain data."""
     caught, of = score.counts()
     return {
-        "score": round(score.percent, 2), "caught": caught, "of": of, "rules": score.rules(), "control": score.control,
-        "operators": {op: dict(zip(("caught", "of"), score.counts(op), strict=True)) for op in score.operators},
+        "score": round(score.percent, 2),
+        "caught": caught,
+        "of": of,
+        "rules": score.rules(),
+        "control": score.control,
+        "operators": {
+            op: dict(zip(("caught", "of"), score.counts(op), strict=True)) for op in score.operators
+        },
         "mutants": [_fate(fate) for fate in score.fates],
-    }  # fmt: skip
+    }
 
 
 def _fate(fate: Fate) -> dict[str, Any]:
     plain: dict[str, Any] = {
-        "mutant": fate.mutant, "wrong": fate.wrong, "op": fate.op, "outcome": fate.outcome, "cases": fate.catching,
-        "noticed": fate.noticed, "differs": fate.differs, "why": fate.why,
-    }  # fmt: skip
+        "mutant": fate.mutant,
+        "wrong": fate.wrong,
+        "op": fate.op,
+        "outcome": fate.outcome,
+        "cases": fate.catching,
+        "noticed": fate.noticed,
+        "differs": fate.differs,
+        "why": fate.why,
+    }
     if fate.members:
         plain["rules"] = [_fate(one) for one in fate.members]
     return plain

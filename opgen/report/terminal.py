@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.table import Table
 
-_CONTROLS = {code: rf"\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
-_CONTROLS |= {code: rf"\u{code:04x}" for code in range(0xD800, 0xE000)}  # halves of pairs, which no encoding has
+_CONTROLS = {
+    code: rf"\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"
+}
+_CONTROLS |= {
+    code: rf"\u{code:04x}" for code in range(0xD800, 0xE000)
+}  # halves of pairs, which no encoding has
 
 
 def visible(text: str) -> str:
-    """A text whose control characters do nothing to a terminal: whoever wrote an id may have chosen them.
+    """A text whose control characters do nothing to a terminal: whoever wrote an id may have chosen
+    them.
 
     >>> print(visible("red \\x1b[31m"))
     red \\x1b[31m
@@ -56,7 +61,14 @@ def table(*columns: str, title: str = "", right: tuple[str, ...] = ()) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    result = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False, show_edge=False)
+    result = Table(
+        box=SIMPLE_HEAD,
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        pad_edge=False,
+        show_edge=False,
+    )
     for name in columns:
         result.add_column(name, justify="right" if name in right else "left", overflow="fold")
     return result

@@ -1,8 +1,9 @@
-"""Reading names off a table: which column a letter, a slot or an attribute means, and where it is bound.
+"""Reading names off a table: which column a letter, a slot or an attribute means, and where it is
+bound.
 
-A letter is read from the first parameter, in prototype order, whose row has it: a null pointer, a rank that the page does
-not know or an array of another length leaves its names to the next place, or unbound.
-"""
+A letter is read from the first parameter, in prototype order, whose row has it: a null pointer, a
+rank that the page does not know or an array of another length leaves its names to the next place,
+or unbound."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from opgen.spec.spec import Spec
 
 
 class TableView(Columns):
-    """The names of a spec over the rows of a table; values are computed once, and one that is bound everywhere says so with ``True``."""
+    """The names of a spec over the rows of a table; values are computed once, and one that is bound
+    everywhere says so with ``True``."""
 
     def __init__(self, spec: Spec, table: CallTable) -> None:
         super().__init__()
@@ -61,7 +63,9 @@ class TableView(Columns):
             if not np.count_nonzero(here):
                 continue
             column = self.table.columns[occurrence.parameter]
-            items = (column.shape if isinstance(column, TensorColumn) else column.values)[:, occurrence.index]
+            items = (column.shape if isinstance(column, TensorColumn) else column.values)[
+                :, occurrence.index
+            ]
             data, bound = (np.where(bound, data, items), bound | here) if found else (items, here)
             found = int(np.count_nonzero(bound))
             if found == rows:
@@ -77,13 +81,15 @@ class TableView(Columns):
         return Value(data, bound)
 
     def has(self, parameter: str, size: int) -> np.ndarray:
-        """(rows,) bool: where a parameter has so many axes or items that mean something: those of an array whose own length rule
-        is broken do not."""
+        """(rows,) bool: where a parameter has so many axes or items that mean something: those of
+        an array whose own length rule is broken do not."""
         here = self.sized.get((parameter, size))
         if here is None:
             column, rule = self.table.columns[parameter], self.spec.rule.get(f"{parameter}.length")
             assert not isinstance(column, ScalarColumn)
-            here = ~column.null & ((column.rank if isinstance(column, TensorColumn) else column.length) == size)
+            here = ~column.null & (
+                (column.rank if isinstance(column, TensorColumn) else column.length) == size
+            )
             if rule is not None and np.count_nonzero(here):
                 here &= ~rule.broken(self, len(self.table))
             self.sized[parameter, size] = here
@@ -122,12 +128,15 @@ def _there(column: TensorColumn | ArrayColumn) -> Any:
 
 
 def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: Any) -> Value:
-    """One of each row's first ``sizes`` values, a negative index from their end; unbound where there is none."""
+    """One of each row's first ``sizes`` values, a negative index from their end; unbound where
+    there is none."""
     last = matrix.shape[1] - 1
     if index >= 0:
         return Value(matrix[:, min(index, last)], there & (sizes > index))
     position = sizes + index
-    return Value(matrix[np.arange(len(matrix)), np.clip(position, 0, last)], there & (position >= 0))
+    return Value(
+        matrix[np.arange(len(matrix)), np.clip(position, 0, last)], there & (position >= 0)
+    )
 
 
 def _extreme(matrix: np.ndarray, sizes: np.ndarray, there: Any, lowest: bool) -> Value:

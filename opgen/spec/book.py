@@ -37,13 +37,23 @@ class Book:
         return {spec.op: spec.api for spec in self.specs}
 
     def api(self, name: str) -> str:
-        """The vendor's name of an operator given by either of its names; raises FileError with a suggestion."""
+        """The vendor's name of an operator given by either of its names; raises FileError with a
+        suggestion."""
         if name in self.kinds:
             return name
         if name in self.operators:
             return self.operators[name]
         known = [*self.operators, *self.kinds]
-        raise FileError([Problem("OP", None, name, f"no such operator{did_you_mean(name, known)}; opgen ops lists them")])
+        raise FileError(
+            [
+                Problem(
+                    "OP",
+                    None,
+                    name,
+                    f"no such operator{did_you_mean(name, known)}; opgen ops lists them",
+                )
+            ]
+        )
 
     def of(self, api: str) -> list[Spec]:
         """The pages of one operator."""
@@ -56,7 +66,8 @@ def spec_files(folder: Path) -> Iterable[Path]:
 
 
 def load_book(folder: Path, digests: bool = True) -> Book:
-    """Read every spec of a folder, ``digests`` as :func:`opgen.spec.specfile.load` does; FileError with all problems of all files."""
+    """Read every spec of a folder, ``digests`` as :func:`opgen.spec.specfile.load` does; FileError
+    with all problems of all files."""
     specs: list[Spec] = []
     problems: list[Problem] = []
     for path in spec_files(folder):
@@ -88,4 +99,9 @@ def disagreements(specs: list[Spec]) -> Iterable[Problem]:
             judges = [spec.file for spec in pages if product in spec.judges]
             if len(judges) != 1:
                 found = ", ".join(judges) or "no page"
-                yield Problem(pages[0].file, None, api, f"{product} is judged by {found}; needed is exactly one (key 'judges')")
+                yield Problem(
+                    pages[0].file,
+                    None,
+                    api,
+                    f"{product} is judged by {found}; needed is exactly one (key 'judges')",
+                )

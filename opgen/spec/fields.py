@@ -14,13 +14,17 @@ T = TypeVar("T")
 
 
 class Fields:
-    """A document whose fields are read one by one; every problem is noted in it and reading goes on."""
+    """A document whose fields are read one by one; every problem is noted in it and reading goes
+    on."""
 
     def __init__(self, document: Document) -> None:
         self.doc = document
 
-    def attempt(self, where: Location, name: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-        """The result of ``work``, or ``None`` where it fails for a reason that is noted under ``name``."""
+    def attempt(
+        self, where: Location, name: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T | None:
+        """The result of ``work``, or ``None`` where it fails for a reason that is noted under
+        ``name``."""
         try:
             return work(*args, **kwargs)
         except (TermError, KeyFault) as error:

@@ -1,7 +1,7 @@
 """Keys of parameters: short ways to write relations.
 
-:data:`KEYS` holds the longhand of each (``null dtype format rank shape dims empty length min max range enum``).
-"""
+:data:`KEYS` holds the longhand of each (``null dtype format rank shape dims empty length min max
+range enum``)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def _null(name: str, kind: str, value: Any) -> Iterator[Pair]:
     if value is True:
         return
     if value is not False and not isinstance(value, str):
-        raise KeyFault("expects false (never), true (always allowed), or the condition under which null is allowed")
+        raise KeyFault(
+            "expects false (never), true (always allowed), or the condition under which null is"
+            " allowed"
+        )
     yield (f"not ({value})" if isinstance(value, str) else None), f"{name}.null == False"
 
 
@@ -89,7 +92,11 @@ def _length(name: str, kind: str, value: Any) -> Iterator[Pair]:
 
 
 def _bounds(name: str, kind: str) -> tuple[str, str]:
-    return (name, name) if kind in ("int8", "int32", "int64") else (f"lowest({name})", f"highest({name})")
+    return (
+        (name, name)
+        if kind in ("int8", "int32", "int64")
+        else (f"lowest({name})", f"highest({name})")
+    )
 
 
 def _min(name: str, kind: str, value: Any) -> Iterator[Pair]:
@@ -112,7 +119,11 @@ def _range(name: str, kind: str, value: Any) -> Iterator[Pair]:
 
 
 def _enum(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    if not isinstance(value, dict) or not value or not all(type(n) is int and isinstance(word, str) for n, word in value.items()):
+    if (
+        not isinstance(value, dict)
+        or not value
+        or not all(type(n) is int and isinstance(word, str) for n, word in value.items())
+    ):
         raise KeyFault("expects a mapping of number to name")
     yield None, f"{name} in {_numbers(list(value))}"
 

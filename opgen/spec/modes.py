@@ -13,7 +13,8 @@ from opgen.spec.spec import Spec
 
 
 class Computed(NamedTuple):
-    """(rows,) each: the ``dtype`` that inputs are rounded to (object array of names), and where that is ``optional`` (bool)."""
+    """(rows,) each: the ``dtype`` that inputs are rounded to (object array of names), and where
+    that is ``optional`` (bool)."""
 
     dtype: np.ndarray
     optional: np.ndarray
@@ -22,7 +23,10 @@ class Computed(NamedTuple):
 def computed(spec: Spec, view: View, rows: int) -> Computed:
     """The first mode of the page that holds, else what the first tensor is stored in."""
     first = view.get((spec.inputs[0].name, "dtype"))
-    result = Computed(np.array(words().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)], np.zeros(rows, dtype=bool))
+    result = Computed(
+        np.array(words().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)],
+        np.zeros(rows, dtype=bool),
+    )
     for mode in reversed(spec.modes):
         here = holds(mode.when, view, rows)
         result.dtype[here], result.optional[here] = mode.dtype, mode.optional

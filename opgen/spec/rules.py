@@ -1,8 +1,8 @@
-"""Rules: what a page says about one parameter, or about several, as relations that columns can be held against.
+"""Rules: what a page says about one parameter, or about several, as relations that columns can be
+held against.
 
-There is one mechanism for all rules: guarded relations. A key of a parameter is a short way to write some
-(:mod:`opgen.spec.keys`).
-"""
+There is one mechanism for all rules: guarded relations. A key of a parameter is a short way to
+write some (:mod:`opgen.spec.keys`)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ from opgen.spec.language.terms import Columns, Reference, Relation, Term, View
 
 @dataclass(frozen=True)
 class Guard:
-    """One relation, the condition under which it must hold, and its own lines of the page where the rule's are not all its lines."""
+    """One relation, the condition under which it must hold, and its own lines of the page where the
+    rule's are not all its lines."""
 
     when: Term | None
     require: Relation
     at: tuple[int, ...] = ()
 
     def broken(self, view: View, rows: int) -> np.ndarray:
-        """(rows,) bool: where it applies, everything it names is bound, and its relation does not hold."""
+        """(rows,) bool: where it applies, everything it names is bound, and its relation does not
+        hold."""
         return self._where(refuted, view, rows)
 
     def applies(self, view: View, rows: int) -> np.ndarray:
@@ -36,13 +38,14 @@ class Guard:
         return self._where(lambda held: np.asarray(held.bound), view, rows)
 
     def allows(self, view: View, rows: int) -> np.ndarray:
-        """(rows,) bool: where its relation holds, unless its condition is known not to; one that names something unbound may hold."""
+        """(rows,) bool: where its relation holds, unless its condition is known not to; one that
+        names something unbound may hold."""
         held = wide.broadcast(certain(self.require.read(view)), rows)
         return held if self.when is None else np.asarray(held & ~refuted(self.when.read(view)))
 
     def _where(self, what: Callable[[Value], np.ndarray], view: View, rows: int) -> np.ndarray:
-        """(rows,) bool: what is asked of the relation, where the condition holds; where it holds nowhere, nothing is read, and of
-        columns nothing where a name is bound nowhere."""
+        """(rows,) bool: what is asked of the relation, where the condition holds; where it holds
+        nowhere, nothing is read, and of columns nothing where a name is bound nowhere."""
         asked = None if self.when is None else holds(self.when, view, rows)
         if asked is not None and not np.count_nonzero(asked):
             return asked
@@ -57,10 +60,11 @@ class Guard:
 
 @dataclass(frozen=True)
 class Rule:
-    """A constraint: ``id``, the page's lines, its guarded relations, and what the page says happens when it is broken.
+    """A constraint: ``id``, the page's lines, its guarded relations, and what the page says happens
+    when it is broken.
 
-    ``code`` and ``clause`` are ``None`` where the page names none. ``note`` is our reading, in our words.
-    """
+    ``code`` and ``clause`` are ``None`` where the page names none. ``note`` is our reading, in our
+    words."""
 
     id: str
     at: tuple[int, ...]
@@ -73,7 +77,8 @@ class Rule:
     key: str | None = None
 
     def broken(self, view: View, rows: int) -> np.ndarray:
-        """(rows,) bool: where a guard applies, everything it names is bound, and its relation does not hold."""
+        """(rows,) bool: where a guard applies, everything it names is bound, and its relation does
+        not hold."""
         return _anywhere([guard.broken(view, rows) for guard in self.guards], rows)
 
     def applies(self, view: View, rows: int) -> np.ndarray:
@@ -81,13 +86,15 @@ class Rule:
         return _anywhere([guard.applies(view, rows) for guard in self.guards], rows)
 
     def allows(self, view: View, rows: int) -> np.ndarray:
-        """(rows,) bool: where a guard that applies, or may once all is bound, is met, and none that applies is broken."""
+        """(rows,) bool: where a guard that applies, or may once all is bound, is met, and none that
+        applies is broken."""
         met = _anywhere([guard.allows(view, rows) for guard in self.guards], rows)
         return np.asarray(met & ~self.broken(view, rows))
 
     @property
     def forbids(self) -> bool:
-        """Whether the page forbids a call that breaks it; it does not where it is silent or contradicts itself."""
+        """Whether the page forbids a call that breaks it; it does not where it is silent or
+        contradicts itself."""
         return self.bucket in ("unsupported_product", "stated", "unstated")
 
     @property
@@ -102,11 +109,17 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The rule on one line, as a person would write it: comparisons with the same condition together."""
+        """The rule on one line, as a person would write it: comparisons with the same condition
+        together."""
         together: dict[str, list[str]] = {}
         for guard in self.guards:
-            together.setdefault("" if guard.when is None else plain(guard.when.text), []).append(plain(guard.require.text))
-        return "; ".join(" and ".join(texts) + (f" when {when}" if when else "") for when, texts in together.items())
+            together.setdefault("" if guard.when is None else plain(guard.when.text), []).append(
+                plain(guard.require.text)
+            )
+        return "; ".join(
+            " and ".join(texts) + (f" when {when}" if when else "")
+            for when, texts in together.items()
+        )
 
 
 def plain(text: str) -> str:

@@ -1,4 +1,5 @@
-"""A spec: one vendor page, transcribed. This module is what a spec is; :mod:`opgen.spec.specfile` reads one."""
+"""A spec: one vendor page, transcribed. This module is what a spec is; :mod:`opgen.spec.specfile`
+reads one."""
 
 from __future__ import annotations
 
@@ -11,14 +12,27 @@ from opgen.spec.language.terms import Reference, Term
 from opgen.spec.rules import Guard, Rule
 
 C_TYPES = {
-    "tensor": "const aclTensor*", "output": "aclTensor*", "int_array": "const aclIntArray*", "bool_array": "const aclBoolArray*",
+    "tensor": "const aclTensor*",
+    "output": "aclTensor*",
+    "int_array": "const aclIntArray*",
+    "bool_array": "const aclBoolArray*",
     **{kind: kind if kind == "bool" else f"{kind}_t" for kind in SCALARS},
-}  # fmt: skip
-"""What a parameter can be, and what that is in C; an ``output`` is a tensor that the operator writes."""
+}
+"""What a parameter can be, and what that is in C; an ``output`` is a tensor that the operator
+writes."""
 KINDS = tuple(C_TYPES)
 
-_TENSOR_KINDS = {"dtype": "dtype", "format": "format", "rank": "int", "shape": "shape", "numel": "int", "null": "bool",
-                 "strided": "bool", "lowest": "int", "highest": "int"}  # fmt: skip
+_TENSOR_KINDS = {
+    "dtype": "dtype",
+    "format": "format",
+    "rank": "int",
+    "shape": "shape",
+    "numel": "int",
+    "null": "bool",
+    "strided": "bool",
+    "lowest": "int",
+    "highest": "int",
+}
 _ARRAY_KINDS = {"null": "bool", "len": "int", "lowest": "int", "highest": "int"}
 
 
@@ -28,7 +42,8 @@ LINE_DIGEST = 12
 
 @dataclass(frozen=True)
 class Page:
-    """The vendor's document: its file name, its sha256, and a digest of every line that a fact cites."""
+    """The vendor's document: its file name, its sha256, and a digest of every line that a fact
+    cites."""
 
     file: str
     sha256: str
@@ -39,9 +54,9 @@ class Page:
 class Parameter:
     """One parameter of the first phase, as the prototype spells it.
 
-    ``shapes``: rank -> letter (or number) of each axis. ``items``: length of an array -> the names that each slot binds.
-    ``otherwise``: length -> name -> the name it falls back to. ``mask``: the condition under which an output is written.
-    """
+    ``shapes``: rank -> letter (or number) of each axis. ``items``: length of an array -> the names
+    that each slot binds. ``otherwise``: length -> name -> the name it falls back to. ``mask``: the
+    condition under which an output is written."""
 
     name: str
     kind: str
@@ -64,7 +79,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Occurrence:
-    """One place where a letter or slot name can be read: position ``index`` where the parameter has ``size`` axes or items."""
+    """One place where a letter or slot name can be read: position ``index`` where the parameter has
+    ``size`` axes or items."""
 
     parameter: str
     size: int
@@ -73,10 +89,11 @@ class Occurrence:
 
 @dataclass(frozen=True)
 class Mode:
-    """Inputs are rounded to ``dtype`` before the sum wherever ``when`` holds; the first mode that holds wins.
+    """Inputs are rounded to ``dtype`` before the sum wherever ``when`` holds; the first mode that
+    holds wins.
 
-    ``optional``: the page allows it and does not ask for it, so a device that leaves inputs as they are is right too.
-    """
+    ``optional``: the page allows it and does not ask for it, so a device that leaves inputs as they
+    are is right too."""
 
     at: tuple[int, ...]
     when: Term
@@ -88,9 +105,9 @@ class Mode:
 class Spec:
     """Everything one page says about one operator.
 
-    ``products`` are those the page lists, on the lines that ``listed`` says, ``judges`` those whose calls are held against this page.
-    ``clauses``: the numbered clauses of the page's return codes (``161002.7``) and their lines.
-    """
+    ``products`` are those the page lists, on the lines that ``listed`` says, ``judges`` those whose
+    calls are held against this page. ``clauses``: the numbered clauses of the page's return codes
+    (``161002.7``) and their lines."""
 
     name: str
     file: str
@@ -124,12 +141,14 @@ class Spec:
 
     @cached_property
     def equalities(self) -> dict[Reference, list[Guard]]:
-        """Reference -> the relations ``reference == term``, which say what it is, in the order of the rules."""
+        """Reference -> the relations ``reference == term``, which say what it is, in the order of
+        the rules."""
         return self._defining("==")
 
     @cached_property
     def memberships(self) -> dict[Reference, list[Guard]]:
-        """Reference -> the relations ``reference in (term, ...)``, which say what it may be, in the order of the rules."""
+        """Reference -> the relations ``reference in (term, ...)``, which say what it may be, in the
+        order of the rules."""
         return self._defining("in")
 
     def _defining(self, operator: str) -> dict[Reference, list[Guard]]:
@@ -155,7 +174,8 @@ class Spec:
 
 
 class SpecScope:
-    """The names of a spec: its parameters, the letters of its shapes, the slots of its arrays, the words of its enums."""
+    """The names of a spec: its parameters, the letters of its shapes, the slots of its arrays, the
+    words of its enums."""
 
     def __init__(self, parameters: Mapping[str, Parameter]) -> None:
         self.parameters = parameters

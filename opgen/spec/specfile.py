@@ -1,4 +1,5 @@
-"""Reading one spec file: every problem of the file at once, each with its line, the value and the remedy."""
+"""Reading one spec file: every problem of the file at once, each with its line, the value and the
+remedy."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ ROUNDINGS = ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
 
 
 def load(path: Path, shown: str | None = None, digests: bool = True) -> Spec:
-    """Read a spec; raises :class:`opgen.model.FileError` with all its problems. Without ``digests`` those of its page are neither
-    asked for nor read, for they are about to be made."""
+    """Read a spec; raises :class:`opgen.model.FileError` with all its problems. Without ``digests``
+    those of its page are neither asked for nor read, for they are about to be made."""
     return _SpecFields(read(path, shown), digests).spec(path.stem)
 
 
@@ -49,7 +50,12 @@ class _SpecFields(Fields):
         for key in ("api", "page", "products", "parameters", "returns"):
             if key not in self.data:
                 self.doc.problem((), f"the key '{key}' is missing")
-        api = self.doc.need(("api",), self.data.get("api", ""), str, "the vendor's name of the operator") or ""
+        api = (
+            self.doc.need(
+                ("api",), self.data.get("api", ""), str, "the vendor's name of the operator"
+            )
+            or ""
+        )
         page = self.page()
         products = self.products("products")
         judges = self.products("judges") if "judges" in self.data else tuple(words().products)
@@ -65,9 +71,21 @@ class _SpecFields(Fields):
         self.doc.raise_problems()
         op = name.split(".")[0]
         return Spec(
-            name, self.doc.file, api, op, page, products, judges, parameters, rules, modes, exact, reader.clauses, reader.listed,
+            name,
+            self.doc.file,
+            api,
+            op,
+            page,
+            products,
+            judges,
+            parameters,
+            rules,
+            modes,
+            exact,
+            reader.clauses,
+            reader.listed,
             self.doc.digest,
-        )  # fmt: skip
+        )
 
     def page(self) -> Page | None:
         value = self.data.get("page")
@@ -89,7 +107,10 @@ class _SpecFields(Fields):
                 if line is not None and len(digest) == LINE_DIGEST:
                     lines[line] = digest
                 else:
-                    text = f"expects line numbers and digests of {LINE_DIGEST} characters, not '{number} {digest}'"
+                    text = (
+                        f"expects line numbers and digests of {LINE_DIGEST} characters, not"
+                        f" '{number} {digest}'"
+                    )
                     self.doc.problem(("page", "lines"), text)
         return Page(file, sha256, lines)
 
@@ -97,34 +118,70 @@ class _SpecFields(Fields):
         """A list of products, or a mapping of product to its line."""
         value, known = self.data.get(key, []), words().products
         if not isinstance(value, (list, dict)):
-            self.doc.problem((key,), f"expects a list of products or a mapping of product to line, not {value!r}")
+            self.doc.problem(
+                (key,), f"expects a list of products or a mapping of product to line, not {value!r}"
+            )
             return ()
         for product in value:
             if product not in tuple(known):
-                self.doc.problem((key,), f"no such product {product!r}{did_you_mean(product, known)}; known are {', '.join(known)}")
+                self.doc.problem(
+                    (key,),
+                    f"no such product {product!r}{did_you_mean(product, known)}; known are"
+                    f" {', '.join(known)}",
+                )
         return tuple(p for p in value if p in tuple(known))
 
-    def compute(self, scope: SpecScope, parameters: dict[str, Parameter]) -> tuple[tuple[Mode, ...], tuple[str, ...]]:
-        value = self.doc.mapping(("compute",), self.data.get("compute"), "modes and exact", ("modes", "exact"))
-        exact = self.doc.need(("compute", "exact"), value.get("exact", []), list, "a list of outputs") or []
+    def compute(
+        self, scope: SpecScope, parameters: dict[str, Parameter]
+    ) -> tuple[tuple[Mode, ...], tuple[str, ...]]:
+        value = self.doc.mapping(
+            ("compute",), self.data.get("compute"), "modes and exact", ("modes", "exact")
+        )
+        exact = (
+            self.doc.need(("compute", "exact"), value.get("exact", []), list, "a list of outputs")
+            or []
+        )
         outputs = [p.name for p in parameters.values() if p.kind == "output"]
         self.doc.known(("compute", "exact"), exact, outputs, "output")
         modes = []
-        for i, body in enumerate(self.doc.need(("compute", "modes"), value.get("modes", []), list, "a list of modes") or []):
+        for i, body in enumerate(
+            self.doc.need(("compute", "modes"), value.get("modes", []), list, "a list of modes")
+            or []
+        ):
             where = ("compute", "modes", i)
             mode = self.doc.mapping(where, body, "at, when, dtype and optional")
             self.doc.known(where, mode, ("at", "when", "dtype", "optional"), "key of a mode")
-            optional = self.doc.need((*where, "optional"), mode.get("optional", False), bool, "true or false")
+            optional = self.doc.need(
+                (*where, "optional"), mode.get("optional", False), bool, "true or false"
+            )
             self.doc.known((*where, "dtype"), [mode.get("dtype")], ROUNDINGS, "dtype to compute in")
-            when = self.attempt(where, f"compute.modes.{i}", terms.condition, mode.get("when", ""), scope)
+            when = self.attempt(
+                where, f"compute.modes.{i}", terms.condition, mode.get("when", ""), scope
+            )
             if when is not None:
-                modes.append(Mode(self.lines((*where, "at"), mode.get("at", [])), when, mode.get("dtype", ""), bool(optional)))
+                modes.append(
+                    Mode(
+                        self.lines((*where, "at"), mode.get("at", [])),
+                        when,
+                        mode.get("dtype", ""),
+                        bool(optional),
+                    )
+                )
         return tuple(modes), tuple(exact)
 
-    def cited(self, page: Page, rules: tuple[Rule, ...], parameters: dict[str, Parameter], modes: tuple[Mode, ...]) -> None:
+    def cited(
+        self,
+        page: Page,
+        rules: tuple[Rule, ...],
+        parameters: dict[str, Parameter],
+        modes: tuple[Mode, ...],
+    ) -> None:
         """Every line that a fact cites has a digest."""
         facts: list[Rule | Parameter | Mode] = [*rules, *parameters.values(), *modes]
         missing = sorted({line for fact in facts for line in fact.at} - set(page.lines))
         if missing:
             numbers = ", ".join(map(str, missing))
-            self.doc.problem(("page", "lines"), f"no digest of lines {numbers}; opgen audit --pages DIR --digests prints the block")
+            self.doc.problem(
+                ("page", "lines"),
+                f"no digest of lines {numbers}; opgen audit --pages DIR --digests prints the block",
+            )

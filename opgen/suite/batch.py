@@ -23,20 +23,22 @@ from opgen.spec.modes import Computed
 from opgen.suite.planning.plan import Plan
 
 BATCH_ELEMENTS = 1 << 16
-"""Elements of one batch's tensors beyond which it is cut: small enough for the cache, large enough for numpy."""
+"""Elements of one batch's tensors beyond which it is cut: small enough for the cache, large enough
+for numpy."""
 BATCH_CASES = 64
 """Cases of one batch, at most."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """Cases of one operator that share every shape, stride and attribute; ``elements`` are those that all tensors of a case hold.
+    """Cases of one operator that share every shape, stride and attribute; ``elements`` are those
+    that all tensors of a case hold.
 
-    ``tensors`` are the call's descriptors, ``names`` the spec's bound names, ``wanted`` the outputs to compute, ``exact`` those
-    that no compute mode rounds; ``optional``: to round inputs to ``compute`` is allowed, and not asked for. ``roles`` names every
-    input of the operator, ``gradient`` the one that it is linear in, ``inputs`` those that are no null pointer here. ``given`` are
-    values of inputs that no recipe draws, row-major.
-    """
+    ``tensors`` are the call's descriptors, ``names`` the spec's bound names, ``wanted`` the outputs
+    to compute, ``exact`` those that no compute mode rounds; ``optional``: to round inputs to
+    ``compute`` is allowed, and not asked for. ``roles`` names every input of the operator,
+    ``gradient`` the one that it is linear in, ``inputs`` those that are no null pointer here.
+    ``given`` are values of inputs that no recipe draws, row-major."""
 
     op: str
     rows: np.ndarray
@@ -62,7 +64,8 @@ class Batch:
 
 @dataclass(frozen=True)
 class WithData:
-    """Cases that have data: each makes call ``used[position[i]]`` of a judged table and stands in the suite at ``places[i]``."""
+    """Cases that have data: each makes call ``used[position[i]]`` of a judged table and stands in
+    the suite at ``places[i]``."""
 
     used: np.ndarray
     position: np.ndarray
@@ -73,15 +76,27 @@ class WithData:
 
 
 def batches(
-    plan: Plan, judged: Judgement, calls: Sequence[Call], compute: Computed, wanted: Mapping[str, np.ndarray], data: WithData
+    plan: Plan,
+    judged: Judgement,
+    calls: Sequence[Call],
+    compute: Computed,
+    wanted: Mapping[str, np.ndarray],
+    data: WithData,
 ) -> Iterator[Batch]:
-    """Cases with data, grouped by everything that shapes their computation. ``calls``, the dtypes that they are computed in and
-    their outputs (name -> (calls,) bool) are those of a judged table."""
+    """Cases with data, grouped by everything that shapes their computation. ``calls``, the dtypes
+    that they are computed in and their outputs (name -> (calls,) bool) are those of a judged
+    table."""
     spec, used = judged.spec, data.used
-    tensors = {p.name: ~judged.view.get((p.name, "null")).data for p in spec.parameters.values() if p.is_tensor}
+    tensors = {
+        p.name: ~judged.view.get((p.name, "null")).data
+        for p in spec.parameters.values()
+        if p.is_tensor
+    }
     described = list(map(itemgetter(*tensors), [calls[i].args for i in used.tolist()]))
     modes = [column[used].tolist() for column in compute]
-    alike, _ = numbered(zip(_written(judged.table, used).tolist(), *modes, _ranges(described), strict=True))
+    alike, _ = numbered(
+        zip(_written(judged.table, used).tolist(), *modes, _ranges(described), strict=True)
+    )
     digests = map(_digest, data.given) if any(data.given) else repeat("")
     group, first = numbered(zip(alike[data.position].tolist(), data.recipe, digests, strict=False))
     order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group)).tolist()
@@ -92,22 +107,64 @@ def batches(
     descs = [dict(zip(tensors, described[i], strict=False)) for i in data.position[first].tolist()]
     for i in np.flatnonzero(~np.logical_and.reduce(list(there.values()))).tolist():
         descs[i] = {name: desc for name, desc in descs[i].items() if desc is not None}
-    steps, cases = np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist(), first.tolist()
+    steps, cases = (
+        np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist(),
+        first.tolist(),
+    )
     columns = zip(
-        [0, *ends], ends, steps, descs, size.tolist(), names_that_hold({p.name: there[p.name] for p in spec.inputs}), _names(judged, rows),
-        names_that_hold({name: asked[rows] for name, asked in wanted.items()}), *[column[rows].tolist() for column in compute],
-        [data.recipe[i] for i in cases], [data.given[i] for i in cases], strict=False,
-    )  # fmt: skip
-    roles, exact = {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs}, frozenset(spec.exact)
+        [0, *ends],
+        ends,
+        steps,
+        descs,
+        size.tolist(),
+        names_that_hold({p.name: there[p.name] for p in spec.inputs}),
+        _names(judged, rows),
+        names_that_hold({name: asked[rows] for name, asked in wanted.items()}),
+        *[column[rows].tolist() for column in compute],
+        [data.recipe[i] for i in cases],
+        [data.given[i] for i in cases],
+        strict=False,
+    )
+    roles, exact = (
+        {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs},
+        frozenset(spec.exact),
+    )
     gradient = next((name for name, role in roles.items() if role == "gradient"), next(iter(roles)))
     op, factors = spec.op, plan.factors
-    for start, end, step, by_name, held, inputs, names, outputs, dtype, optional, recipe, given in columns:
+    for (
+        start,
+        end,
+        step,
+        by_name,
+        held,
+        inputs,
+        names,
+        outputs,
+        dtype,
+        optional,
+        recipe,
+        given,
+    ) in columns:
         for at in range(start, end, step):
             some = slice(at, min(at + step, end))
             yield Batch(
-                op, places[some], ids[some], by_name, held, inputs, names, outputs, exact, dtype, optional, recipe, roles, gradient,
-                factors, given,
-            )  # fmt: skip
+                op,
+                places[some],
+                ids[some],
+                by_name,
+                held,
+                inputs,
+                names,
+                outputs,
+                exact,
+                dtype,
+                optional,
+                recipe,
+                roles,
+                gradient,
+                factors,
+                given,
+            )
 
 
 def _ranges(described: Sequence[tuple[TensorDesc | None, ...]]) -> list[str]:
@@ -128,11 +185,18 @@ def _digest(given: Mapping[str, Any]) -> str:
 
 def _names(judged: Judgement, rows: np.ndarray) -> list[dict[str, int]]:
     """The bound names of each row."""
-    scalars = [name for name, column in judged.table.columns.items() if isinstance(column, ScalarColumn)]
+    scalars = [
+        name for name, column in judged.table.columns.items() if isinstance(column, ScalarColumn)
+    ]
     names = np.array([*scalars, *judged.spec.scope.occurrences], dtype=object)
-    values, everywhere = [judged.view.get((name, "")) for name in names], np.ones(len(rows), dtype=bool)
+    values, everywhere = (
+        [judged.view.get((name, "")) for name in names],
+        np.ones(len(rows), dtype=bool),
+    )
     numbers = np.array([value.data[rows] for value in values]).astype(np.int64).T
-    bound = np.array([everywhere if value.bound is True else value.bound[rows] for value in values]).T
+    bound = np.array(
+        [everywhere if value.bound is True else value.bound[rows] for value in values]
+    ).T
     found: list[dict[str, int]] = [{}] * len(rows)
     alike, first = numbered_rows(bound)
     for number, there in enumerate(bound[first]):
@@ -148,6 +212,8 @@ def _written(table: CallTable, rows: np.ndarray) -> np.ndarray:
     for column in table.columns.values():
         plain = isinstance(column, TensorColumn) and column.plain().all()
         parts = [part for name, part in vars(column).items() if not (plain and name in LAYOUT)]
-        some = (part if whole else part[rows] for part in parts)  # other rows may hold numbers that no int64 does
+        some = (
+            part if whole else part[rows] for part in parts
+        )  # other rows may hold numbers that no int64 does
         blocks += [part if part.ndim == 2 else part[:, None] for part in some]
     return numbered_rows(np.concatenate(blocks, axis=1, dtype=np.int64, casting="unsafe"))[0]

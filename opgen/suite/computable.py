@@ -1,9 +1,10 @@
-"""Which calls have an answer that can be computed: those the page allows, and those the library accepts, or may accept, all the same.
+"""Which calls have an answer that can be computed: those the page allows, and those the library
+accepts, or may accept, all the same.
 
-A call that the library may accept and the page forbids has data and goldens too, as long as what it breaks leaves the
-mathematics alone: a dtype, a format, a product, a pointer or an array that nobody reads, an upper limit, an extent of 0, the range
-of a scalar that says nothing of extents, an output that is not asked for.
-"""
+A call that the library may accept and the page forbids has data and goldens too, as long as what it
+breaks leaves the mathematics alone: a dtype, a format, a product, a pointer or an array that nobody
+reads, an upper limit, an extent of 0, the range of a scalar that says nothing of extents, an output
+that is not asked for."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ _SHAPING = ("==", ">=", ">")
 
 
 def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
-    """Whether a call that breaks this guard may have no defined answer: extents, lengths and ranks that do not fit."""
+    """Whether a call that breaks this guard may have no defined answer: extents, lengths and ranks
+    that do not fit."""
     if rule.key in ("dtype", "format", "null", "enum"):
         return False
     if rule.key == "length":
@@ -36,11 +38,14 @@ def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
         return False
     if rule.key == "range" and rule.parameter not in _shaping(judged.spec):
         return False
-    return guard.require.left.kind in ("int", "shape", "bool") and guard.require.operator in _SHAPING
+    return (
+        guard.require.left.kind in ("int", "shape", "bool") and guard.require.operator in _SHAPING
+    )
 
 
 def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
-    """(rows,) bool: legal by the page; or accepted by the library, for all that is known, with every rule that shapes the answer obeyed."""
+    """(rows,) bool: legal by the page; or accepted by the library, for all that is known, with
+    every rule that shapes the answer obeyed."""
     asked = answers.may_succeed & ~judged.valid if answers is not None else np.zeros(0, dtype=bool)
     if not asked.any():
         return judged.valid
@@ -48,22 +53,35 @@ def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
     for rule, _ in judged.breaking:
         for guard in rule.guards:
             if shapes_the_answer(rule, guard, judged):
-                spoilt |= guard.broken(judged.view, len(judged.table)) & _asked_for(guard, judged) & ~_of_nothing(guard, judged)
+                spoilt |= (
+                    guard.broken(judged.view, len(judged.table))
+                    & _asked_for(guard, judged)
+                    & ~_of_nothing(guard, judged)
+                )
     required = np.ones(len(judged.table), dtype=bool)
     for parameter in judged.spec.parameters.values():
         column = judged.table.columns[parameter.name]
         name = parameter.name
-        needed = not _optional(judged, name) if parameter.kind == "tensor" else name in _extents_follow_from(judged.spec)
+        needed = (
+            not _optional(judged, name)
+            if parameter.kind == "tensor"
+            else name in _extents_follow_from(judged.spec)
+        )
         if needed and not isinstance(column, ScalarColumn):
             required &= ~column.null
     return np.asarray(judged.valid | (asked & required & ~spoilt))
 
 
 def _of_nothing(guard: Guard, judged: Judgement) -> np.ndarray:
-    """(rows,) bool: whether an extent of 0 is what breaks a guard that asks for 1 or more: sums over nothing are 0."""
+    """(rows,) bool: whether an extent of 0 is what breaks a guard that asks for 1 or more: sums
+    over nothing are 0."""
     relation, rows = guard.require, len(judged.table)
     least = [term.read(NOTHING).data for term in relation.right if not term.refs]
-    if relation.operator != ">=" or least != [1] or not {str(name) for name, _ in relation.left.refs} <= _extents(judged.spec):
+    if (
+        relation.operator != ">="
+        or least != [1]
+        or not {str(name) for name, _ in relation.left.refs} <= _extents(judged.spec)
+    ):
         return np.zeros(rows, dtype=bool)
     return np.broadcast_to(np.asarray(relation.left.read(judged.view).data == 0), rows)
 
@@ -79,43 +97,76 @@ def _asked_for(guard: Guard, judged: Judgement) -> np.ndarray:
 
 
 def _extents(spec: Spec) -> set[str]:
-    """Names whose numbers are extents: tensors, letters of shapes, and what a number of elements is told by."""
-    told = [guard for (_, what), guards in spec.equalities.items() if what == "numel" for guard in guards]
+    """Names whose numbers are extents: tensors, letters of shapes, and what a number of elements is
+    told by."""
+    told = [
+        guard
+        for (_, what), guards in spec.equalities.items()
+        if what == "numel"
+        for guard in guards
+    ]
     tensors = {p.name for p in spec.parameters.values() if p.is_tensor}
-    return _letters(spec) | tensors | {str(name) for guard in told for name, _ in guard.require.refs}
+    return (
+        _letters(spec) | tensors | {str(name) for guard in told for name, _ in guard.require.refs}
+    )
 
 
 def _letters(spec: Spec) -> set[str]:
-    return {str(letter) for p in spec.parameters.values() for shape in p.shapes.values() for letter in shape}
+    return {
+        str(letter)
+        for p in spec.parameters.values()
+        for shape in p.shapes.values()
+        for letter in shape
+    }
 
 
 def _shaping(spec: Spec) -> set[str]:
-    """What no extent of a tensor can be told without: letters, and what stands in an equality that defines one."""
+    """What no extent of a tensor can be told without: letters, and what stands in an equality that
+    defines one."""
     letters = _letters(spec)
-    defining = [guard for (name, _), guards in spec.equalities.items() if name in letters for guard in guards]
+    defining = [
+        guard
+        for (name, _), guards in spec.equalities.items()
+        if name in letters
+        for guard in guards
+    ]
     return letters | {str(name) for guard in defining for name, _ in guard.require.refs}
 
 
 def _extents_follow_from(spec: Spec) -> set[str]:
     """Arrays without which no extent of a tensor can be told, by their items."""
     read = _shaping(spec)
-    return {p.name for p in spec.parameters.values() for slots in p.items.values() for slot in slots for name in slot if name in read}
+    return {
+        p.name
+        for p in spec.parameters.values()
+        for slots in p.items.values()
+        for slot in slots
+        for name in slot
+        if name in read
+    }
 
 
 def _items_that_shape_nothing(spec: Spec) -> set[str]:
-    """The names of the items of int arrays from which no extent follows: they are compared with extents, and no more."""
-    idle = [p for p in spec.parameters.values() if p.kind == "int_array" and p.name not in _extents_follow_from(spec)]
+    """The names of the items of int arrays from which no extent follows: they are compared with
+    extents, and no more."""
+    idle = [
+        p
+        for p in spec.parameters.values()
+        if p.kind == "int_array" and p.name not in _extents_follow_from(spec)
+    ]
     return {name for p in idle for slots in p.items.values() for slot in slots for name in slot}
 
 
 def _optional(judged: Judgement, name: str) -> bool:
-    """Whether the page is silent about a null pointer here; where it forbids one, there is nothing to compute with."""
+    """Whether the page is silent about a null pointer here; where it forbids one, there is nothing
+    to compute with."""
     rule = judged.spec.rule.get(f"{name}.null")
     return rule is None or rule.bucket == "assumed"
 
 
 def holdable(table: CallTable) -> np.ndarray:
-    """(rows,) bool: whether data can be made for every dtype of the call, and every view lies inside its storage."""
+    """(rows,) bool: whether data can be made for every dtype of the call, and every view lies
+    inside its storage."""
     known = np.array([name in DTYPES for name in words().names["dtype"]])
     result = np.ones(len(table), dtype=bool)
     for column in table.columns.values():
@@ -125,8 +176,9 @@ def holdable(table: CallTable) -> np.ndarray:
 
 
 def sized(table: CallTable, wanted: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(rows,) bool: no extent is negative of an input, or of an output where it is ``wanted``. A page, or a spec that has none, may
-    say nothing of such tensors; there is no array of that size all the same."""
+    """(rows,) bool: no extent is negative of an input, or of an output where it is ``wanted``. A
+    page, or a spec that has none, may say nothing of such tensors; there is no array of that size
+    all the same."""
     result = np.ones(len(table), dtype=bool)
     for name, column in table.columns.items():
         if isinstance(column, TensorColumn):
@@ -136,8 +188,9 @@ def sized(table: CallTable, wanted: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def single(table: CallTable, outputs: Iterable[str]) -> np.ndarray:
-    """(rows,) bool: no two elements of an output share a place. A device writes such a place several times, and what it then holds is
-    no golden: the last of several values, in an order that nobody promises. Inputs may repeat theirs, they are only read."""
+    """(rows,) bool: no two elements of an output share a place. A device writes such a place
+    several times, and what it then holds is no golden: the last of several values, in an order that
+    nobody promises. Inputs may repeat theirs, they are only read."""
     result = np.ones(len(table), dtype=bool)
     for name in outputs:
         column = table.columns[name]

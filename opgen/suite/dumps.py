@@ -1,8 +1,9 @@
-"""A user's own tensors: arrays that stand beside a call file, so that a call is computed with the data that went wrong.
+"""A user's own tensors: arrays that stand beside a call file, so that a call is computed with the
+data that went wrong.
 
-A call names a ``.npz`` file under the key ``data``; its arrays are the logical views of the call's inputs, by name. BFLOAT16
-lies there as uint16 bits or as any float type. What the file does not hold is drawn as always.
-"""
+A call names a ``.npz`` file under the key ``data``; its arrays are the logical views of the call's
+inputs, by name. BFLOAT16 lies there as uint16 bits or as any float type. What the file does not
+hold is drawn as always."""
 
 from __future__ import annotations
 
@@ -26,17 +27,22 @@ class DumpFault(Exception):
     """What is wrong with a dump of one call."""
 
 
-def read_dumps(calls: Sequence[NamedCall], beside: str | Path, outputs: Mapping[str, Collection[str]]) -> list[Mapping[str, Array]]:
-    """Given arrays of every call, empty where it names no file; raises FileError with every call whose dump does not fit.
+def read_dumps(
+    calls: Sequence[NamedCall], beside: str | Path, outputs: Mapping[str, Collection[str]]
+) -> list[Mapping[str, Array]]:
+    """Given arrays of every call, empty where it names no file; raises FileError with every call
+    whose dump does not fit.
 
-    Names of files are taken from the folder of the call file ``beside``. ``outputs`` names those of every API.
-    """
+    Names of files are taken from the folder of the call file ``beside``. ``outputs`` names those of
+    every API."""
     folder = Path() if str(beside) == "-" else Path(beside).parent
     found: list[Mapping[str, Array]] = []
     problems = []
     for one in calls:
         try:
-            found.append(read_dump(one, folder, outputs[one.call.api]) if "data" in one.extra else {})
+            found.append(
+                read_dump(one, folder, outputs[one.call.api]) if "data" in one.extra else {}
+            )
         except DumpFault as fault:
             problems.append(Problem(str(beside), one.line, one.id, str(fault)))
     if problems:
@@ -52,15 +58,28 @@ def read_dump(one: NamedCall, folder: Path, outputs: Collection[str]) -> dict[st
     try:
         archive = np.load(folder / name, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise DumpFault(f"data: {name}: is a single array, not an archive of named ones; numpy.savez writes one")
+            raise DumpFault(
+                f"data: {name}: is a single array, not an archive of named ones; numpy.savez"
+                " writes one"
+            )
         with archive as file:
             return {key: _fitting(one, key, file[key], outputs) for key in file.files}
-    except (OSError, ValueError, EOFError, KeyError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+    except (
+        OSError,
+        ValueError,
+        EOFError,
+        KeyError,
+        RuntimeError,
+        MemoryError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise DumpFault(f"data: {name}: {_reason(error, folder / name)}") from None
 
 
 def _reason(error: Exception, path: Path) -> str:
-    """Why an archive cannot be read; where numpy would have it unpickled, in other words: a pickle may run anything."""
+    """Why an archive cannot be read; where numpy would have it unpickled, in other words: a pickle
+    may run anything."""
     if isinstance(error, (ValueError, EOFError)) and not zipfile.is_zipfile(path):
         return "is no .npz file; numpy.savez writes one"
     if "pickle" in str(error):
@@ -74,9 +93,13 @@ def _fitting(one: NamedCall, key: str, array: Any, outputs: Collection[str]) -> 
     if desc is None:
         raise DumpFault(f"data: {key}: the call has no such tensor{did_you_mean(key, known)}")
     if key in outputs:
-        raise DumpFault(f"data: {key}: is an output, whose values are computed; save the inputs alone")
+        raise DumpFault(
+            f"data: {key}: is an output, whose values are computed; save the inputs alone"
+        )
     if array.shape != desc.shape:
-        raise DumpFault(f"data: {key}: has the shape {list(array.shape)}, the call says {list(desc.shape)}")
+        raise DumpFault(
+            f"data: {key}: has the shape {list(array.shape)}, the call says {list(desc.shape)}"
+        )
     if desc.dtype not in DTYPES:
         raise DumpFault(f"data: {key}: opgen holds no data of {desc.dtype}")
     if desc.dtype == "BFLOAT16" and array.dtype == np.uint16:

@@ -1,4 +1,5 @@
-"""What a bundle says of where its cases come from: what was asked for, and digests of everything they are made from."""
+"""What a bundle says of where its cases come from: what was asked for, and digests of everything
+they are made from."""
 
 from __future__ import annotations
 
@@ -11,22 +12,43 @@ if TYPE_CHECKING:
     from opgen.suite.selection import Request
     from opgen.suite.suite import Suite
 
-KEYS = ("operators", "products", "specs", "plans", "errata", "kernels", "programs", "plan", "chosen", "shard", "seed", "recipe", "given")
+KEYS = (
+    "operators",
+    "products",
+    "specs",
+    "plans",
+    "errata",
+    "kernels",
+    "programs",
+    "plan",
+    "chosen",
+    "shard",
+    "seed",
+    "recipe",
+    "given",
+)
 """What :func:`header` may say, in the order in which a file keeps it: its bytes depend on that."""
 
 
 def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
-    """The header of the bundle of a request; ``recipe`` and ``given`` stand in it where one was asked for and calls were given."""
+    """The header of the bundle of a request; ``recipe`` and ``given`` stand in it where one was
+    asked for and calls were given."""
     said = {
         "operators": sorted({spec.api for spec in suite.specs.values()}),
-        "products": [p for p in words().products if any(case.call.product == p for case in suite.cases)],
+        "products": [
+            p for p in words().products if any(case.call.product == p for case in suite.cases)
+        ],
         "specs": {spec.name: spec.digest for spec in suite.specs.values()},
         "plans": {} if request.calls else {plan.op: plan.digest for plan in suite.plans.values()},
         "errata": {spec.op: sources.of_errata(spec) for spec in suite.specs.values()},
         "kernels": {spec.op: sources.of_kernel(spec.op) for spec in suite.specs.values()},
         "programs": {"data": sources.of_data(), "cases": sources.of_cases()},
         "plan": "calls" if request.calls else request.plan,
-        "chosen": [*request.products, *request.patterns, *([f"seeded by {request.seed_calls}"] if request.seed_calls else [])],
+        "chosen": [
+            *request.products,
+            *request.patterns,
+            *([f"seeded by {request.seed_calls}"] if request.seed_calls else []),
+        ],
         "shard": request.shard,
         "seed": seed,
         **({"recipe": request.recipe} if request.recipe else {}),

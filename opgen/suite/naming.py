@@ -1,4 +1,5 @@
-"""Names of cases: an id says what a case is, so that it stays the same when a plan grows around it."""
+"""Names of cases: an id says what a case is, so that it stays the same when a plan grows around
+it."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ class Purpose:
 
     def take(self, rows: np.ndarray) -> Purpose:
         """The same of the rows at ``rows``, in that order."""
-        return Purpose(*(list(map(getattr(self, one.name).__getitem__, rows.tolist())) for one in fields(self)))
+        return Purpose(
+            *(list(map(getattr(self, one.name).__getitem__, rows.tolist())) for one in fields(self))
+        )
 
 
 def product_in(one: str) -> str:
@@ -42,7 +45,8 @@ def product_in(one: str) -> str:
 
 
 def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
-    """Ids for drafted calls: operator, product, kind and a digest of the call and its recipe; equal calls are one case."""
+    """Ids for drafted calls: operator, product, kind and a digest of the call and its recipe; equal
+    calls are one case."""
     order: dict[str, int] = {}
     texts: dict[str, str] = {}
     aims: list[Aims] = []
@@ -56,7 +60,11 @@ def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
         text = json.dumps(what, separators=(",", ":"))
         for size in (DIGEST, LONG_DIGEST):
             digest = hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
-            one = "-".join(part for part in (drafted.spec.op, call.product, kind, mine[0].label, digest) if part)
+            one = "-".join(
+                part
+                for part in (drafted.spec.op, call.product, kind, mine[0].label, digest)
+                if part
+            )
             if texts.setdefault(one, text) == text:
                 break
         if one not in order:

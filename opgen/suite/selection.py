@@ -1,4 +1,5 @@
-"""What a person asks for on a command line, found: pages, plans, a tier, calls; and the suite that comes of it."""
+"""What a person asks for on a command line, found: pages, plans, a tier, calls; and the suite that
+comes of it."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ from opgen.suite.suite import Each, Suite, call_suite, plan_suite
 
 @dataclass(frozen=True)
 class Request:
-    """A suite as it is asked for: all operators and products of the smoke tier, unless something else is said."""
+    """A suite as it is asked for: all operators and products of the smoke tier, unless something
+    else is said."""
 
     operators: Sequence[str] = ()
     products: Sequence[str] = ()
@@ -40,25 +42,48 @@ class Request:
 
     @property
     def name(self) -> str:
-        """What a file of this suite is called by default: the tier, the plan file's stem, or ``calls``."""
+        """What a file of this suite is called by default: the tier, the plan file's stem, or
+        ``calls``."""
         return "calls" if self.calls else Path(self.plan.partition("::")[0]).stem
 
     def suite(self, each: Each = map) -> Suite:
-        """Find everything and enumerate, ``each`` page by page; raises FileError where something does not exist or nothing is left."""
+        """Find everything and enumerate, ``each`` page by page; raises FileError where something
+        does not exist or nothing is left."""
         known = book()
         known_products(self.products)
         if self.calls and self.seed_calls:
-            raise FileError([Problem("--seed-calls", None, self.seed_calls, "seeds a plan, and --calls takes none; leave one of them out")])
+            raise FileError(
+                [
+                    Problem(
+                        "--seed-calls",
+                        None,
+                        self.seed_calls,
+                        "seeds a plan, and --calls takes none; leave one of them out",
+                    )
+                ]
+            )
         if self.recipe:
             self._recipe()
         if self.calls:
-            plans_of(self.plan, ())  # is not used here, but refused where there is none of that name
+            plans_of(
+                self.plan, ()
+            )  # is not used here, but refused where there is none of that name
             found = self._of_calls(known)
         else:
             pages, tier = self.pages()
-            found = plan_suite(pages, tier, self.products, self.patterns, [one.call for one, _ in self.given], each)
+            found = plan_suite(
+                pages, tier, self.products, self.patterns, [one.call for one, _ in self.given], each
+            )
         text = "no case matches what was asked for; opgen cases lists what there is"
-        unmet = [] if self.calls else [one for one, at in matching([case.id for case in found.cases], self.patterns).items() if not at]
+        unmet = (
+            []
+            if self.calls
+            else [
+                one
+                for one, at in matching([case.id for case in found.cases], self.patterns).items()
+                if not at
+            ]
+        )
         if unmet:
             raise FileError([Problem("--case", None, one, text) for one in unmet])
         if not found.cases:
@@ -72,7 +97,16 @@ class Request:
         plans, tier = plans_of(self.plan, apis)
         others = ", ".join(api for api in apis if api not in plans) if self.operators else ""
         if others and self.plan in TIERS:
-            raise FileError([Problem("--plan", None, self.plan, f"no such tier in the plan of {others}; leave these operators out")])
+            raise FileError(
+                [
+                    Problem(
+                        "--plan",
+                        None,
+                        self.plan,
+                        f"no such tier in the plan of {others}; leave these operators out",
+                    )
+                ]
+            )
         for plan in plans.values() if others else ():
             text = f"is a plan of one operator; leave out {others}"
             raise FileError([Problem(plan.file, None, plan.op, text)])
@@ -80,19 +114,31 @@ class Request:
 
     @cached_property
     def given(self) -> list[tuple[NamedCall, Mapping[str, Array]]]:
-        """The calls that are asked for or that exist already, with their own tensors; none where a plan alone says what is tried."""
+        """The calls that are asked for or that exist already, with their own tensors; none where a
+        plan alone says what is tried."""
         known = book()
         if not self.calls:
-            return [(one, {}) for one in read_calls(self.seed_calls, known.kinds)] if self.seed_calls else []
+            return (
+                [(one, {}) for one in read_calls(self.seed_calls, known.kinds)]
+                if self.seed_calls
+                else []
+            )
         apis = {known.api(name) for name in self.operators}
         calls = read_calls(self.calls, known.kinds)
         if not calls:
             raise FileError([Problem(self.calls, None, "", "holds no call")])
         named = [calls[place] for place in chosen([one.id for one in calls], self.patterns)]
         some = [
-            one for one in named if (not apis or one.call.api in apis) and (not self.products or one.call.product in self.products)
+            one
+            for one in named
+            if (not apis or one.call.api in apis)
+            and (not self.products or one.call.product in self.products)
         ]
-        unnamed = [Problem(self.calls, one.line, "", f"the id {one.id[:60]!r} {why}") for one in some if (why := _unkept(one.id))]
+        unnamed = [
+            Problem(self.calls, one.line, "", f"the id {one.id[:60]!r} {why}")
+            for one in some
+            if (why := _unkept(one.id))
+        ]
         if unnamed:
             raise FileError(unnamed)
         outputs = {spec.api: [p.name for p in spec.outputs] for spec in known.specs}
@@ -103,7 +149,10 @@ class Request:
         """SHA-256 over :attr:`given`, ids, arguments and tensors; empty where nothing is given."""
         digest = sha256()
         for one, arrays in self.given:
-            digest.update(json.dumps([one.id, one.call.api, one.call.product, to_plain(one.call)]).encode() + b"\n")
+            digest.update(
+                json.dumps([one.id, one.call.api, one.call.product, to_plain(one.call)]).encode()
+                + b"\n"
+            )
             for name, array in sorted(arrays.items()):
                 digest.update(name.encode() + array.tobytes())
         return digest.hexdigest() if self.given else ""
@@ -111,63 +160,103 @@ class Request:
     def _of_calls(self, known: Book) -> Suite:
         given = {one.id: arrays for one, arrays in self.given}
         calls = [one for one, _ in self.given]
-        page, plan = lambda call: known.by_page[call.api, call.product], lambda spec: shipped_plan(known.of(spec.api))
+        page, plan = (
+            lambda call: known.by_page[call.api, call.product],
+            lambda spec: shipped_plan(known.of(spec.api)),
+        )
         return call_suite(calls, page, plan, given=given, recipe=self.recipe or DEFAULT)
 
     def _recipe(self) -> None:
         """FileError unless the recipe exists and is for calls."""
         if self.recipe not in RECIPES:
-            text = f"no such recipe{did_you_mean(self.recipe, RECIPES)}; known are {', '.join(RECIPES)}"
+            text = (
+                f"no such recipe{did_you_mean(self.recipe, RECIPES)}; known are"
+                f" {', '.join(RECIPES)}"
+            )
             raise FileError([Problem("--recipe", None, self.recipe, text)])
         if not self.calls:
-            raise FileError([Problem("--recipe", None, self.recipe, "is for --calls; a plan names the recipes of its cases")])
+            raise FileError(
+                [
+                    Problem(
+                        "--recipe",
+                        None,
+                        self.recipe,
+                        "is for --calls; a plan names the recipes of its cases",
+                    )
+                ]
+            )
 
 
 def _unkept(name: str) -> str:
     """Why no bundle can keep a case of this id; an empty text where it can."""
-    reason = unkept(name) or (f"has more than {LONGEST_ID} bytes" if len(name.encode()) > LONGEST_ID else "")
+    reason = unkept(name) or (
+        f"has more than {LONGEST_ID} bytes" if len(name.encode()) > LONGEST_ID else ""
+    )
     return reason and f"{reason}, and no bundle can keep it"
 
 
 def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
-    """Api -> plan, and the tier, that a text means: a tier those plans of ``apis`` that have it, ``FILE`` or ``FILE::TIER`` the
-    file's own, whatever its operator. FileError where there is no such tier or file."""
+    """Api -> plan, and the tier, that a text means: a tier those plans of ``apis`` that have it,
+    ``FILE`` or ``FILE::TIER`` the file's own, whatever its operator. FileError where there is no
+    such tier or file."""
     known = book()
     if text in TIERS:
         plans = {api: shipped_plan(known.of(api)) for api in apis}
         return {api: plan for api, plan in plans.items() if text in plan.tiers}, text
     path, _, tier = text.partition("::")
     if not Path(path).exists():
-        reason = f"no such tier or file{did_you_mean(text, TIERS)}; tiers are {', '.join(TIERS)}, or FILE::TIER"
+        reason = (
+            f"no such tier or file{did_you_mean(text, TIERS)}; tiers are {', '.join(TIERS)}, or"
+            " FILE::TIER"
+        )
         raise FileError([Problem("--plan", None, text, reason)])
     plan = fitting_plan(Path(path), known)
     tier = tier or next(iter(plan.tiers), "")
     if tier not in plan.tiers:
-        raise FileError([Problem(path, None, tier, f"no such tier in this plan; it has {', '.join(plan.tiers)}")])
+        raise FileError(
+            [
+                Problem(
+                    path, None, tier, f"no such tier in this plan; it has {', '.join(plan.tiers)}"
+                )
+            ]
+        )
     return {known.api(plan.op): plan}, tier
 
 
 def shard(suite: Suite, text: str) -> Suite:
-    """Part ``I/N`` of a suite, 1 <= I <= N: every N-th case. The parts share no case and lose none."""
+    """Part ``I/N`` of a suite, 1 <= I <= N: every N-th case. The parts share no case and lose
+    none."""
     first, parts = (natural(part) or 0 for part in text.partition("/")[::2])
     if not 1 <= first <= parts:
-        raise FileError([Problem("--shard", None, text, "expects I/N with 1 <= I <= N, for example 1/4")])
+        raise FileError(
+            [Problem("--shard", None, text, "expects I/N with 1 <= I <= N, for example 1/4")]
+        )
     return suite.some(range(first - 1, len(suite.cases), parts))
 
 
 def remarks(request: Request, suite: Suite) -> list[str]:
-    """What is to be known of a suite: that a plan beside given calls is not used; where calls seed a plan, how many of each page count,
-    and how many more the tier needs beside them; and the values of a plan that stand in no call of any page."""
+    """What is to be known of a suite: that a plan beside given calls is not used; where calls seed
+    a plan, how many of each page count, and how many more the tier needs beside them; and the
+    values of a plan that stand in no call of any page."""
     if request.calls:
         unused = request.plan != Request.plan
-        return [f"--plan {request.plan}: is not used; with --calls there is one case per call"] if unused else []
+        return (
+            [f"--plan {request.plan}: is not used; with --calls there is one case per call"]
+            if unused
+            else []
+        )
     found = [
-        f"{name}: {report.given} legal calls given, {len(report.cover.rows)} more cover all tuples of the tier"
+        f"{name}: {report.given} legal calls given, {len(report.cover.rows)} more cover all tuples"
+        " of the tier"
         for name, report in suite.reports.items()
         if report.given and report.cover is not None
     ]
     for plan in {plan.file: plan for plan in suite.plans.values()}.values():
         pages = [suite.reports[name].untried for name in suite.reports if suite.plans[name] is plan]
-        values = [value for value in (pages[0] if pages else ()) if all(value in page for page in pages)]
-        found += [f"{plan.file}: no call has {value}: forbidden by {pages[0][value]}" for value in values]
+        values = [
+            value for value in (pages[0] if pages else ()) if all(value in page for page in pages)
+        ]
+        found += [
+            f"{plan.file}: no call has {value}: forbidden by {pages[0][value]}" for value in values
+        ]
     return found

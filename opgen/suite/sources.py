@@ -1,8 +1,9 @@
-"""What cases and their data are made from, as digests: specs, plans, errata, and the programs that compute.
+"""What cases and their data are made from, as digests: specs, plans, errata, and the programs that
+compute.
 
-Locks compare them to know what must be computed again; headers of bundles hold them, so that parts of a suite are joined, and an
-unfinished file is gone on with, only where both were made from the same.
-"""
+Locks compare them to know what must be computed again; headers of bundles hold them, so that parts
+of a suite are joined, and an unfinished file is gone on with, only where both were made from the
+same."""
 
 from __future__ import annotations
 
@@ -32,14 +33,18 @@ def of_spec(spec: Spec) -> str:
 
 
 def of_errata(spec: Spec) -> str:
-    """A digest of the errata of an operator, whatever their file is called; of nothing where it has none."""
+    """A digest of the errata of an operator, whatever their file is called; of nothing where it has
+    none."""
     known = errata().get(spec.api)
-    return of_files([specs_folder() / "errata" / Path(known.file).name] if known is not None else [])
+    return of_files(
+        [specs_folder() / "errata" / Path(known.file).name] if known is not None else []
+    )
 
 
 @cache
 def of_kernel(op: str) -> str:
-    """A digest of the source of an operator's golden kernel and of all that it imports of the package of kernels."""
+    """A digest of the source of an operator's golden kernel and of all that it imports of the
+    package of kernels."""
     return of_files(sorted(_imported(_PACKAGE / "golden", op)))
 
 
@@ -66,11 +71,16 @@ def of_files(paths: Iterable[Path]) -> str:
 def _programs(names: Iterable[str]) -> list[Path]:
     """The source files of some packages and modules of opgen, in a fixed order."""
     places = [_PACKAGE / name for name in sorted(names)]
-    return [path for place in places for path in ([place] if place.is_file() else sorted(place.rglob("*.py")))]
+    return [
+        path
+        for place in places
+        for path in ([place] if place.is_file() else sorted(place.rglob("*.py")))
+    ]
 
 
 def _imported(folder: Path, module: str) -> set[Path]:
-    """The files of a module in the package of kernels, and of all modules there that it imports, and so on."""
+    """The files of a module in the package of kernels, and of all modules there that it imports,
+    and so on."""
     found: set[Path] = set()
     todo = [module]
     while todo:
@@ -84,13 +94,18 @@ def _imported(folder: Path, module: str) -> set[Path]:
 
 
 def _imports(source: str) -> Iterator[str]:
-    """What a file of the package of kernels may import of it: names below ``opgen.golden``, which need not be modules."""
+    """What a file of the package of kernels may import of it: names below ``opgen.golden``, which
+    need not be modules."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except SyntaxError:  # which is said where the kernel is needed
         return
     for node in nodes:
-        names = [one.name for one in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+        names = (
+            [one.name for one in node.names]
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+            else []
+        )
         module = f"{node.module or ''}." if isinstance(node, ast.ImportFrom) else ""
         relative = isinstance(node, ast.ImportFrom) and node.level
         for name in names:

@@ -36,14 +36,16 @@ MOST_ELEMENTS = 2**20
 """Elements of all tensors of a given call up to which it has data."""
 
 Each: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
-"""How some work is done for each of several things, in their order: ``map``, or something that has other processes help."""
+"""How some work is done for each of several things, in their order: ``map``, or something that has
+other processes help."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass
 class Suite:
-    """Everything that a bundle holds, but the data. ``stored`` are the tensors of ``cases``, ``aims[i]`` is what ``cases[i]`` is for.
+    """Everything that a bundle holds, but the data. ``stored`` are the tensors of ``cases``,
+    ``aims[i]`` is what ``cases[i]`` is for.
 
     ``without_data``: id -> why a case has none although its call is accepted.
     """
@@ -72,23 +74,43 @@ class Suite:
             if kept:
                 batches.append(replace(batch.some(kept), rows=place[batch.rows[kept]]))
         cases = [self.cases[i] for i in rows]
-        without = {case.id: self.without_data[case.id] for case in cases if case.id in self.without_data}
+        without = {
+            case.id: self.without_data[case.id] for case in cases if case.id in self.without_data
+        }
         aims = [self.aims[i] for i in rows]
-        return replace(self, cases=cases, stored=self.stored.take(rows), aims=aims, batches=batches, without_data=without)
+        return replace(
+            self,
+            cases=cases,
+            stored=self.stored.take(rows),
+            aims=aims,
+            batches=batches,
+            without_data=without,
+        )
 
 
 def plan_suite(
-    pages: Sequence[tuple[Spec, Plan]], tier: str, products: Sequence[str] = (), patterns: Sequence[str] = (), given: Sequence[Call] = (),
+    pages: Sequence[tuple[Spec, Plan]],
+    tier: str,
+    products: Sequence[str] = (),
+    patterns: Sequence[str] = (),
+    given: Sequence[Call] = (),
     each: Each = map,
 ) -> Suite:
-    """The suite of a tier for some pages: enumerated calls, then pinned ones; only ``products`` and ids that match.
+    """The suite of a tier for some pages: enumerated calls, then pinned ones; only ``products`` and
+    ids that match.
 
-    ``given`` calls exist already: what they cover is not made again. ``each`` enumerates the calls of every page.
-    """
+    ``given`` calls exist already: what they cover is not made again. ``each`` enumerates the calls
+    of every page."""
     suite = Suite()
-    asked = [(spec, plan) for spec, plan in pages if plan.speaks_of(spec.judges) and (not products or set(products) & set(spec.judges))]
+    asked = [
+        (spec, plan)
+        for spec, plan in pages
+        if plan.speaks_of(spec.judges) and (not products or set(products) & set(spec.judges))
+    ]
     longest_first = sorted(asked, key=lambda page: -len(page[0].rules))
-    drafts = each(lambda page: _draft(page[0], page[1], tier, products, patterns, given), longest_first)
+    drafts = each(
+        lambda page: _draft(page[0], page[1], tier, products, patterns, given), longest_first
+    )
     found = dict(zip([spec.name for spec, _ in longest_first], drafts, strict=True))
     for spec, plan in asked:
         table, purpose, suite.reports[spec.name] = found[spec.name]
@@ -98,15 +120,25 @@ def plan_suite(
 
 
 def _draft(
-    spec: Spec, plan: Plan, tier: str, products: Sequence[str], patterns: Sequence[str], given: Sequence[Call]
+    spec: Spec,
+    plan: Plan,
+    tier: str,
+    products: Sequence[str],
+    patterns: Sequence[str],
+    given: Sequence[Call],
 ) -> tuple[CallTable, Purpose, Report]:
-    """The calls of one page that are asked for, what each is for, and what enumerating found out."""
+    """The calls of one page that are asked for, what each is for, and what enumerating found
+    out."""
     drafted = with_pinned(enumerate_calls(spec, plan, tier, given), plan, tier)
     report = drafted.report
     table, purpose = named(drafted)
     within = affordable(table, purpose.kind, purpose.twin, purpose.ids, plan.tiers[tier])
     report.left_out = int((~within).sum())
-    keep = within & (np.isin(table.product, [words().index["product"][product] for product in products]) if products else True)
+    keep = within & (
+        np.isin(table.product, [words().index["product"][product] for product in products])
+        if products
+        else True
+    )
     if patterns:
         asked = [place for places in matching(purpose.ids, patterns).values() for place in places]
         keep &= np.isin(np.arange(len(keep)), asked)
@@ -119,11 +151,15 @@ def _draft(
 
 
 def call_suite(
-    calls: Sequence[NamedCall], page: Callable[[Call], Spec], plan: Callable[[Spec], Plan], elements: int = MOST_ELEMENTS,
-    given: Mapping[str, Mapping[str, Any]] = _NOTHING, recipe: str = DEFAULT,
+    calls: Sequence[NamedCall],
+    page: Callable[[Call], Spec],
+    plan: Callable[[Spec], Plan],
+    elements: int = MOST_ELEMENTS,
+    given: Mapping[str, Mapping[str, Any]] = _NOTHING,
+    recipe: str = DEFAULT,
 ) -> Suite:
-    """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id -> the arrays of its tensors, ``recipe``
-    draws the others."""
+    """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id ->
+    the arrays of its tensors, ``recipe`` draws the others."""
     suite = Suite()
     number, first = numbered([id(one.call) for one in calls])
     distinct = [calls[i].call for i in first.tolist()]
@@ -133,10 +169,26 @@ def call_suite(
     for i, places in enumerate(pages):
         mine, spec = np.flatnonzero(of_page == i), specs[starts[i]]
         some, ids = [distinct[j] for j in mine.tolist()], [calls[j].id for j in places.tolist()]
-        nothing, aims, arrays = [""] * len(ids), [()] * len(ids), [given.get(one, _NOTHING) for one in ids]
+        nothing, aims, arrays = (
+            [""] * len(ids),
+            [()] * len(ids),
+            [given.get(one, _NOTHING) for one in ids],
+        )
         purpose = Purpose(["call"] * len(ids), aims, [recipe] * len(ids), nothing, ids, arrays)
         of = np.searchsorted(mine, number[places])
-        _add(suite, Asked(spec, plan(spec), some, from_calls(spec.api, spec.kinds, some), of, purpose, elements, places))
+        _add(
+            suite,
+            Asked(
+                spec,
+                plan(spec),
+                some,
+                from_calls(spec.api, spec.kinds, some),
+                of,
+                purpose,
+                elements,
+                places,
+            ),
+        )
     order = np.argsort(np.concatenate([*pages, np.zeros(0, dtype=np.intp)])).tolist()
     cases, stored = [suite.cases[i] for i in order], suite.stored.take(order)
     return replace(suite, cases=cases, stored=stored, aims=[suite.aims[i] for i in order])

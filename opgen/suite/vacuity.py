@@ -1,4 +1,5 @@
-"""Why a pass would prove nothing: no output, nothing in it, all zeros, or what a plan says of its own parameters."""
+"""Why a pass would prove nothing: no output, nothing in it, all zeros, or what a plan says of its
+own parameters."""
 
 from __future__ import annotations
 
@@ -16,18 +17,29 @@ from opgen.spec.spec import SpecScope
 from opgen.suite.enumeration.aims import Aims
 from opgen.suite.planning.plan import Plan
 
-ZERO = frozenset(name for name, recipe in RECIPES.items() if recipe.gradient is RECIPES["zeros"].gradient)
+ZERO = frozenset(
+    name for name, recipe in RECIPES.items() if recipe.gradient is RECIPES["zeros"].gradient
+)
 """Recipes whose incoming gradient is zero everywhere."""
 
 
 def mistrusted(
-    judged: Judgement, plan: Plan, wanted: Mapping[str, np.ndarray], of: np.ndarray, recipe: Sequence[str], aims: Sequence[Aims]
+    judged: Judgement,
+    plan: Plan,
+    wanted: Mapping[str, np.ndarray],
+    of: np.ndarray,
+    recipe: Sequence[str],
+    aims: Sequence[Aims],
 ) -> list[str]:
-    """A reason for every case whose golden would not change if what it tests were ignored, else an empty text. ``wanted`` are
-    the outputs that are computed, as (calls,) bool; case ``i`` makes call ``of[i]``."""
+    """A reason for every case whose golden would not change if what it tests were ignored, else an
+    empty text. ``wanted`` are the outputs that are computed, as (calls,) bool; case ``i`` makes
+    call ``of[i]``."""
     calls = len(judged.table)
     found = np.full(len(of), "", dtype=object)
-    limits = {some: {rule for aim in some if aim.verb == "limits" for rule in aim.rules} for some in set(aims)}
+    limits = {
+        some: {rule for aim in some if aim.verb == "limits" for rule in aim.rules}
+        for some in set(aims)
+    }
     for entry in reversed(plan.vacuous):
         told = holds(_condition(entry.when, judged.spec.scope), judged.view, calls)[of]
         if entry.rules:

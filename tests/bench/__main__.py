@@ -1,4 +1,5 @@
-"""Runs a benchmark by name: ``python -m tests.bench goldens``. Every module of this folder with ``main`` is one."""
+"""Runs a benchmark by name: ``python -m tests.bench goldens``. Every module of this folder with
+``main`` is one."""
 
 from __future__ import annotations
 
@@ -22,22 +23,35 @@ print(min(times))
 
 
 def fastest_core() -> str:
-    """The kernel of OpenBLAS that multiplies fastest here, which is not always the one it chooses."""
+    """The kernel of OpenBLAS that multiplies fastest here, which is not always the one it
+    chooses."""
     wide = "avx512f" in Path("/proc/cpuinfo").read_text()
     times: dict[str, float] = {}
-    for core in ("HASWELL", "ZEN", *(["SKYLAKEX"] if wide else [])) * 5:  # in turn, since other processes slow down some
+    for core in (
+        "HASWELL",
+        "ZEN",
+        *(["SKYLAKEX"] if wide else []),
+    ) * 5:  # in turn, since other processes slow down some
         command = [sys.executable, "-c", PROBE]
         environment = {**os.environ, "OPENBLAS_CORETYPE": core}
-        time = float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+        time = float(
+            subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=True
+            ).stdout
+        )
         times[core] = min(time, times.get(core, time))
     return min(times, key=lambda core: times[core])
 
 
 def main() -> None:
     """One thread, the fastest kernel, then the benchmark; numpy must not be imported before."""
-    names = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if not path.stem.startswith("_"))
+    names = sorted(
+        path.stem for path in Path(__file__).parent.glob("*.py") if not path.stem.startswith("_")
+    )
     if len(sys.argv) < 2 or sys.argv[1] not in names:
-        sys.exit(f"usage: python -m tests.bench {{{','.join(names)}}} [words that a row must contain]")
+        sys.exit(
+            f"usage: python -m tests.bench {{{','.join(names)}}} [words that a row must contain]"
+        )
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = "1"
     if Path("/proc/cpuinfo").exists():

@@ -1,13 +1,13 @@
 """The golden kernels against torch's backward operators in float64, one thread each.
 
-Rounds of both are interleaved and the medians of process CPU time compared, so that other processes disturb little.
-A ratio above 1 means that the kernel is faster than torch. Scratch is what a kernel allocates beyond its outputs. Peak is
-the speed of a convolution, the multiplications and additions of its definition alone, as a share of numpy's for square
-matrices; above 100 % where an algorithm needs fewer.
+Rounds of both are interleaved and the medians of process CPU time compared, so that other processes
+disturb little. A ratio above 1 means that the kernel is faster than torch. Scratch is what a kernel
+allocates beyond its outputs. Peak is the speed of a convolution, the multiplications and additions
+of its definition alone, as a share of numpy's for square matrices; above 100 % where an algorithm
+needs fewer.
 
-Then single calls of the suites' benchmark, no two of one shape: what a golden and its magnitude cost when the shape is
-met for the first time, and when it comes again.
-"""
+Then single calls of the suites' benchmark, no two of one shape: what a golden and its magnitude
+cost when the shape is met for the first time, and when it comes again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,17 @@ from typing import Any
 import numpy as np
 
 from opgen.calls.collection import no_collection
-from opgen.golden import _axes, _columns, _convolution, _folding, _pooling, _products, _tiles, _winograd, kernel
+from opgen.golden import (
+    _axes,
+    _columns,
+    _convolution,
+    _folding,
+    _pooling,
+    _products,
+    _tiles,
+    _winograd,
+    kernel,
+)
 from opgen.golden._planes import MEMORY
 from tests.bench._calls import mixed
 from tests.bench._shapes import Row, draw, rows
@@ -33,9 +43,11 @@ from tests.bench.suite import enumerated
 ROUNDS = 7
 SLICE = 0.03  # seconds of each in a round
 
+
 @dataclass
 class Result:
-    """The CPU seconds of one case by torch and by the kernel, and the kernel's scratch memory in MiB."""
+    """The CPU seconds of one case by torch and by the kernel, and the kernel's scratch memory in
+    MiB."""
 
     row: Row
     torch: float
@@ -63,7 +75,8 @@ def seconds(call: Callable[[], Any], count: int) -> float:
 
 
 def scratch(call: Callable[[], Any]) -> float:
-    """The most memory beyond the outputs that a call of the kernel holds, in MiB; a warm call, so plans are cached, but no memory."""
+    """The most memory beyond the outputs that a call of the kernel holds, in MiB; a warm call, so
+    plans are cached, but no memory."""
     call()
     MEMORY.kept.clear()
     tracemalloc.start()
@@ -74,12 +87,17 @@ def scratch(call: Callable[[], Any]) -> float:
 
 
 def peaks(torch: Any) -> tuple[float, float]:
-    """The flops per second of numpy and of torch in a product of square matrices: what no convolution can exceed."""
+    """The flops per second of numpy and of torch in a product of square matrices: what no
+    convolution can exceed."""
     size = 2048
     ours = np.ones((size, size))
     theirs = torch.from_numpy(ours)
-    times = [(seconds(lambda: ours @ ours, 1), seconds(lambda: theirs @ theirs, 1)) for _ in range(5)]
-    return 2 * size**3 / min(mine for mine, _ in times), 2 * size**3 / min(other for _, other in times)
+    times = [
+        (seconds(lambda: ours @ ours, 1), seconds(lambda: theirs @ theirs, 1)) for _ in range(5)
+    ]
+    return 2 * size**3 / min(mine for mine, _ in times), 2 * size**3 / min(
+        other for _, other in times
+    )
 
 
 def measure(row: Row, torch: Any) -> Result:
@@ -93,10 +111,21 @@ def measure(row: Row, torch: Any) -> Result:
 
 
 GOALS = {
-    "convolution": 1.6, "pooling": 1.2, "group norm in cache": 0.5, "group norm out of cache": 1.0,
-    "reflection real": 1.0, "reflection complex": 0.75, "tiny convolution x64": 3.0, "tiny pooling x64": 5.0,
-    "tiny group norm x64": 2.0, "tiny reflection x64": 1.7, "tiny complex reflection x64": None, "tiny": 0.29,
-    "small": None, "small x64": None}
+    "convolution": 1.6,
+    "pooling": 1.2,
+    "group norm in cache": 0.5,
+    "group norm out of cache": 1.0,
+    "reflection real": 1.0,
+    "reflection complex": 0.75,
+    "tiny convolution x64": 3.0,
+    "tiny pooling x64": 5.0,
+    "tiny group norm x64": 2.0,
+    "tiny reflection x64": 1.7,
+    "tiny complex reflection x64": None,
+    "tiny": 0.29,
+    "small": None,
+    "small x64": None,
+}
 
 
 def forget() -> None:
@@ -108,12 +137,15 @@ def forget() -> None:
 
 
 def new_shapes(words: Sequence[str], count: int = 2000) -> list[str]:
-    """A line per operator: microseconds of a call whose shape is new, and of the same call once more."""
+    """A line per operator: microseconds of a call whose shape is new, and of the same call once
+    more."""
     lines = [f"{'single calls, a shape each':34}{'new us':>10}{'again us':>10}"]
     calls: dict[str, list[Callable[[], Any]]] = {}
     for batch in enumerated(mixed(count)).batches:
         tensors = {name: draw(1, *batch.tensors[name].shape) for name in batch.inputs}
-        calls.setdefault(batch.op, []).append(partial(kernel(batch.op).both, tensors, batch.names, batch.wanted))
+        calls.setdefault(batch.op, []).append(
+            partial(kernel(batch.op).both, tensors, batch.names, batch.wanted)
+        )
     for op, some in calls.items():
         if words and not any(word in op for word in words):
             continue
@@ -121,7 +153,9 @@ def new_shapes(words: Sequence[str], count: int = 2000) -> list[str]:
         for _ in range(ROUNDS):
             forget()
             with no_collection():
-                rounds.append(np.array([(seconds(call, 1), seconds(call, 1)) for call in some]).mean(0) * 1e6)
+                rounds.append(
+                    np.array([(seconds(call, 1), seconds(call, 1)) for call in some]).mean(0) * 1e6
+                )
         new, again = np.median(rounds, axis=0)
         lines.append(f"{op:34}{new:10.1f}{again:10.1f}")
     return lines
@@ -147,11 +181,15 @@ def main(words: Sequence[str]) -> None:
         raise SystemExit("this benchmark compares with torch: pip install torch") from None
     torch.set_num_threads(1)
     core = os.environ.get("OPENBLAS_CORETYPE", "default")
-    print(f"numpy {np.__version__} ({core} kernel), torch {torch.__version__}; CPU time per case, one thread; "
-          "ratio = torch / opgen")
+    print(
+        f"numpy {np.__version__} ({core} kernel), torch {torch.__version__}; CPU time per case, one"
+        " thread; ratio = torch / opgen"
+    )
     peak, other = peaks(torch)
-    print(f"products of float64 matrices of 2048 x 2048: numpy {peak / 1e9:.1f} GF/s, torch {other / 1e9:.1f}; "
-          f"ratio {peak / other:.2f}")
+    print(
+        f"products of float64 matrices of 2048 x 2048: numpy {peak / 1e9:.1f} GF/s, torch"
+        f" {other / 1e9:.1f}; ratio {peak / other:.2f}"
+    )
     print(f"{'':34}{'torch us':>10}{'opgen us':>10}{'ratio':>8}{'scratch MiB':>13}{'peak':>7}")
     results = []
     for row in rows():

@@ -54,11 +54,15 @@ def test_every_case_is_read_as_it_was_written(path: Path) -> None:
             assert list(found.call["args"]) == list(case.call.args)
             assert found.expect == case.page and found.library == case.library
             for side in (found.expect, found.library):
-                assert side is None or (side.codes and side.bucket and all(one.rule for one in side.breaks))
+                assert side is None or (
+                    side.codes and side.bucket and all(one.rule for one in side.breaks)
+                )
             for name in ("kind", "intent", "recipe", "phase", "twin", "compute", "mistrusted"):
                 assert getattr(found, name) == getattr(case, name)
             for role in ("input", "golden", "bound"):
-                stored = {"input": found.storage, "golden": found.golden, "bound": found.bound}[role]
+                stored = {"input": found.storage, "golden": found.golden, "bound": found.bound}[
+                    role
+                ]
                 wanted = {name: array for (name, r), array in arrays.items() if r == role}
                 assert list(stored) == list(wanted)
                 for name, array in wanted.items():
@@ -70,12 +74,19 @@ def test_cases_are_recalled_as_they_were(path: Path) -> None:
         cases, stored = recall(bundle)
         assert cases == SAMPLE.cases
         assert [[tuple(one)[:3] for one in some] for some in stored] == [
-            [(name, role, dtype) for name, role, dtype, _ in map(row, arrays.items())] for arrays in SAMPLE.arrays
+            [(name, role, dtype) for name, role, dtype, _ in map(row, arrays.items())]
+            for arrays in SAMPLE.arrays
         ]
         assert outputs(bundle) == {"aclnnOne": {"gradInput"}, "aclnnTwo": {"gradInput"}}
-        found = {int(at): bytes(piece) for rows, some in pieces(bundle, 100) for at, piece in zip(rows, some, strict=True)}
+        found = {
+            int(at): bytes(piece)
+            for rows, some in pieces(bundle, 100)
+            for at, piece in zip(rows, some, strict=True)
+        }
         tensors = map(TensorRow._make, bundle.tables["tensors"].tolist())
-        assert found == {at: bundle.tensor(one).tobytes() for at, one in enumerate(tensors) if one.has_data}
+        assert found == {
+            at: bundle.tensor(one).tobytes() for at, one in enumerate(tensors) if one.has_data
+        }
 
 
 def test_rows_of_tensors_have_the_columns_of_the_table(path: Path) -> None:
@@ -87,7 +98,9 @@ def test_a_batch_of_data_that_lie_before_the_file_is_refused(path: Path) -> None
     with opgen.open(path) as bundle:
         bundle.data.check = False
         tensors = bundle.tables["tensors"] = bundle.tables["tensors"].copy()
-        tensors["position"][np.flatnonzero(tensors["elements"] * (tensors["position"] >= 0))[0]] = -7
+        tensors["position"][
+            np.flatnonzero(tensors["elements"] * (tensors["position"] >= 0))[0]
+        ] = -7
         with pytest.raises(BundleError, match="lies outside the data"):
             list(bundle.batches())
 
@@ -108,7 +121,9 @@ def test_inputs_are_logical_views(path: Path) -> None:
         assert buffer.dtype == BFLOAT16 and moved.inputs["input"].dtype == BFLOAT16
         wanted = np.array([[buffer[5 + i + 4 * j] for j in range(3)] for i in range(2)])
         assert same_bits(np.ascontiguousarray(moved.inputs["input"]), wanted)
-        assert same_bits(np.ascontiguousarray(back.inputs["input"]), back.storage["input"].reshape(3, 2)[::-1])
+        assert same_bits(
+            np.ascontiguousarray(back.inputs["input"]), back.storage["input"].reshape(3, 2)[::-1]
+        )
         assert empty.inputs["input"].shape == (0, 3) and scalar.inputs["input"].shape == ()
         assert not bundle["one/invalid"].inputs and not bundle["one/invalid"].golden
 
@@ -116,9 +131,13 @@ def test_inputs_are_logical_views(path: Path) -> None:
 def test_a_view_outside_its_storage_is_refused(tmp_path: Path) -> None:
     desc = TensorDesc((2, 2), "FLOAT", "ND", (3, 1), 0, (4,))
     case = Case("bad", Call("aclnnOne", "ascend910b", {"self": desc}), "call", "", VALID)
-    with Writer(tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "FLOAT", 4)]])) as writer:
+    with Writer(
+        tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "FLOAT", 4)]])
+    ) as writer:
         writer.write(0, "self", "input", np.zeros(4, np.float32))
-    with pytest.raises(BundleError, match="b.h5: not a bundle that opgen wrote: a view leaves its data"):
+    with pytest.raises(
+        BundleError, match="b.h5: not a bundle that opgen wrote: a view leaves its data"
+    ):
         opgen.open(tmp_path / "b.h5")
 
 
@@ -127,7 +146,9 @@ def test_batches_hold_what_the_cases_hold(path: Path, tmp_path: Path, limit: int
     cases, layout = many(20)
     with Writer(tmp_path / "many.h5", {}, cases, layout) as writer:
         for (name, role), dtype in MANY.items():
-            writer.write_batch(np.arange(20), {(name, role): bits(np.random.default_rng(0), dtype, (20, 3, 5))})
+            writer.write_batch(
+                np.arange(20), {(name, role): bits(np.random.default_rng(0), dtype, (20, 3, 5))}
+            )
     for file in (path, tmp_path / "many.h5"):
         with opgen.open(file) as bundle:
             rows = []
@@ -136,15 +157,23 @@ def test_batches_hold_what_the_cases_hold(path: Path, tmp_path: Path, limit: int
                 for (name, role), stack in batch.arrays.items():
                     for array, row in zip(stack, batch.rows, strict=True):
                         case = bundle[row]
-                        wanted = {"input": case.storage, "golden": case.golden, "bound": case.bound}[role][name]
+                        wanted = {
+                            "input": case.storage,
+                            "golden": case.golden,
+                            "bound": case.bound,
+                        }[role][name]
                         assert array.tobytes() == wanted.tobytes() and array.dtype == wanted.dtype
                 one = bundle[batch.rows[0]]
                 found = {"input": one.inputs, "golden": one.golden, "bound": one.bound}
-                assert set(batch.arrays) == {(name, role) for role, tensors in found.items() for name in tensors}
+                assert set(batch.arrays) == {
+                    (name, role) for role, tensors in found.items() for name in tensors
+                }
             assert rows == list(range(len(bundle)))
 
 
-@pytest.mark.parametrize("header", [{"digest": "x"}, {"a": None}, {"a": "{"}, {"a": "\0"}, {"a": {"b": {1}}}])
+@pytest.mark.parametrize(
+    "header", [{"digest": "x"}, {"a": None}, {"a": "{"}, {"a": "\0"}, {"a": {"b": {1}}}]
+)
 def test_a_header_that_cannot_be_kept(tmp_path: Path, header: dict[str, object]) -> None:
     with pytest.raises(BundleError, match="header|NUL"):
         Writer(tmp_path / "b.h5", header, [], Layout.plan([], []))
@@ -155,7 +184,12 @@ def test_an_empty_bundle(tmp_path: Path) -> None:
     with Writer(tmp_path / "b.h5", {"products": [], "seeds": [1, 2]}, [], Layout.plan([], [])):
         pass
     with opgen.open(tmp_path / "b.h5") as bundle:
-        assert (len(bundle), len(bundle.cases), list(bundle), list(bundle.batches())) == (0, 0, [], [])
+        assert (len(bundle), len(bundle.cases), list(bundle), list(bundle.batches())) == (
+            0,
+            0,
+            [],
+            [],
+        )
         assert bundle.header["products"] == [] and bundle.header["seeds"] == ["1", "2"]
     assert verify(tmp_path / "b.h5") == []
 
@@ -169,19 +203,33 @@ def test_cases_as_a_structured_array(path: Path) -> None:
     assert set(cases["product"]) == {"ascend910b", "ascend910"}
 
 
-def test_two_writes_and_any_order_of_writing_give_the_same_bytes(path: Path, tmp_path: Path) -> None:
+def test_two_writes_and_any_order_of_writing_give_the_same_bytes(
+    path: Path, tmp_path: Path
+) -> None:
     first = path.read_bytes()
     assert SAMPLE.write(tmp_path / "again.h5").read_bytes() == first
-    assert SAMPLE.write(tmp_path / "backwards.h5", rows=range(len(SAMPLE.cases) - 1, -1, -1)).read_bytes() == first
+    assert (
+        SAMPLE.write(
+            tmp_path / "backwards.h5", rows=range(len(SAMPLE.cases) - 1, -1, -1)
+        ).read_bytes()
+        == first
+    )
 
 
-MANY = {("gradOutput", "input"): "FLOAT16", ("gradInput", "golden"): "FLOAT", ("gradInput", "bound"): "FLOAT"}
+MANY = {
+    ("gradOutput", "input"): "FLOAT16",
+    ("gradInput", "golden"): "FLOAT",
+    ("gradInput", "bound"): "FLOAT",
+}
 
 
 def many(count: int) -> tuple[list[Case], Layout]:
     desc = TensorDesc((3, 5), "FLOAT16")
     args = {"gradOutput": desc, "padding": (1, 1), "gradInput": desc}
-    cases = [Case(f"many/{n}", Call("aclnnOne", "ascend910b", args), "valid", "many", VALID) for n in range(count)]
+    cases = [
+        Case(f"many/{n}", Call("aclnnOne", "ascend910b", args), "valid", "many", VALID)
+        for n in range(count)
+    ]
     tensors = [(name, role, dtype, (3, 5)) for (name, role), dtype in MANY.items()]
     return cases, Layout.plan(cases, [tensors] * count)
 
@@ -212,26 +260,48 @@ def test_blocks_write_the_same_bytes_as_single_tensors(tmp_path: Path, step: int
 
 def test_large_tensors_beside_small_ones_have_their_own_digests(tmp_path: Path) -> None:
     sizes = {"a": 1 << 18, "b": 3, "c": 0, "d": (1 << 17) + 1, "e": 1 << 16}
-    call = Call("aclnnOne", "ascend910b", {name: TensorDesc((size,), "DOUBLE") for name, size in sizes.items()})
+    call = Call(
+        "aclnnOne",
+        "ascend910b",
+        {name: TensorDesc((size,), "DOUBLE") for name, size in sizes.items()},
+    )
     cases = [Case(name, call, "call", "", VALID) for name in ("one", "two")]
-    layout = Layout.plan(cases, [[(name, "input", "DOUBLE", size) for name, size in sizes.items()]] * 2)
-    arrays = {name: bits(np.random.default_rng(size), "DOUBLE", (2, size)) for name, size in sizes.items()}
+    layout = Layout.plan(
+        cases, [[(name, "input", "DOUBLE", size) for name, size in sizes.items()]] * 2
+    )
+    arrays = {
+        name: bits(np.random.default_rng(size), "DOUBLE", (2, size)) for name, size in sizes.items()
+    }
     with Writer(tmp_path / "b.h5", {}, cases, layout) as writer:
         writer.write_batch([1, 0], {(name, "input"): stack for name, stack in arrays.items()})
     with opgen.open(tmp_path / "b.h5") as bundle:
         digests = bundle.tables["tensors"]["digest"].reshape(2, len(sizes))
         for row, at in ((1, 0), (0, 1)):
-            assert digests[row].tolist() == [xxh3_128(stack[at].tobytes()).digest() for stack in arrays.values()]
-            assert all(same_bits(bundle[row].inputs[name], stack[at]) for name, stack in arrays.items())
+            assert digests[row].tolist() == [
+                xxh3_128(stack[at].tobytes()).digest() for stack in arrays.values()
+            ]
+            assert all(
+                same_bits(bundle[row].inputs[name], stack[at]) for name, stack in arrays.items()
+            )
 
 
-def test_what_an_unfinished_file_holds_is_room_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_unfinished_file_holds_is_room_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cases, layout = many(10_000)
-    with pytest.raises(KeyboardInterrupt), Writer(tmp_path / "b.h5", {}, cases, layout, keep=True) as writer:
-        writer.write_batch(range(10_000), {key: np.zeros((10_000, 3, 5), numpy_dtype(word)) for key, word in MANY.items()})
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Writer(tmp_path / "b.h5", {}, cases, layout, keep=True) as writer,
+    ):
+        writer.write_batch(
+            range(10_000),
+            {key: np.zeros((10_000, 3, 5), numpy_dtype(word)) for key, word in MANY.items()},
+        )
         raise KeyboardInterrupt
     held = (tmp_path / "b.h5.partial").stat().st_blocks * 512
-    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=layout.bytes - held // 2))
+    monkeypatch.setattr(
+        "shutil.disk_usage", lambda folder: SimpleNamespace(free=layout.bytes - held // 2)
+    )
     with Writer(tmp_path / "b.h5", {}, cases, layout, keep=True, resume=True) as writer:
         assert writer.written.all()
     with pytest.raises(BundleError, match=r"other\.h5: needs"):
@@ -259,21 +329,30 @@ def test_readable_with_h5py_alone(path: Path) -> None:
         assert same_bits(found, SAMPLE.arrays[4]["gradInput", "golden"].reshape(-1))
         assert file["strings"].asstr()[cases["intent"][0]] == "各轴两两组合"
         number = file["data/BFLOAT16"][0]
-        assert np.float32(SAMPLE.arrays[1]["gradOutput", "input"].flat[0]).tobytes() == np.float32(number).tobytes()
+        assert (
+            np.float32(SAMPLE.arrays[1]["gradOutput", "input"].flat[0]).tobytes()
+            == np.float32(number).tobytes()
+        )
 
 
 def test_not_a_time_in_the_file(path: Path) -> None:
     with h5py.File(path) as file:
         found: list[h5py.Dataset] = []
-        file.visititems(lambda _, item: found.append(item) if isinstance(item, h5py.Dataset) else None)
-        assert len(found) > 10 and not any(item.id.get_create_plist().get_obj_track_times() for item in found)
+        file.visititems(
+            lambda _, item: found.append(item) if isinstance(item, h5py.Dataset) else None
+        )
+        assert len(found) > 10 and not any(
+            item.id.get_create_plist().get_obj_track_times() for item in found
+        )
 
 
 @pytest.mark.parametrize("far", [2**62, 2**63 - 1, -(2**63)])
 def test_a_stride_along_an_axis_of_extent_1_leads_nowhere(tmp_path: Path, far: int) -> None:
     desc = TensorDesc((1, 2, 1, 2), "DOUBLE", "NCHW", (far, 1, far, 2), 0, (4,))
     case = Case("b", Call("aclnnOne", "ascend910b", {"self": desc}), "call", "", VALID)
-    with Writer(tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "DOUBLE", 4)]])) as writer:
+    with Writer(
+        tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "DOUBLE", 4)]])
+    ) as writer:
         writer.write(0, "self", "input", np.arange(4.0))
     with opgen.open(tmp_path / "b.h5") as bundle:
         assert bundle["b"].inputs["self"].tolist() == [[[[0, 2]], [[1, 3]]]]
@@ -283,10 +362,15 @@ def test_a_stride_along_an_axis_of_extent_1_leads_nowhere(tmp_path: Path, far: i
 def test_h5dump_prints_bfloat16_numbers(tmp_path: Path) -> None:
     desc = TensorDesc((4,), "BFLOAT16")
     case = Case("b", Call("aclnnOne", "ascend910b", {"self": desc}), "call", "", VALID)
-    with Writer(tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "BFLOAT16", 4)]])) as writer:
+    with Writer(
+        tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "BFLOAT16", 4)]])
+    ) as writer:
         writer.write(0, "self", "input", np.array([1.5, -0.15625, 3e38, 2**-130], BFLOAT16))
     printed = subprocess.run(
-        ["h5dump", "-d", "/data/BFLOAT16", "-c", "4", tmp_path / "b.h5"], capture_output=True, text=True, check=True
+        ["h5dump", "-d", "/data/BFLOAT16", "-c", "4", tmp_path / "b.h5"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     assert "(0): 1.5, -0.15625, 3.00406e+38, 7.34684e-40" in printed
 
@@ -312,10 +396,21 @@ def test_an_existing_file_is_refused_and_stays(path: Path, tmp_path: Path) -> No
     [
         (lambda: SAMPLE.write(Path("/nowhere/at/all.h5")), "there is no folder /nowhere/at"),
         (lambda: SAMPLE.write(Path("/")), "is a folder"),
-        (lambda: Layout.plan([1], [[("x", "input", "HIFLOAT8", 1)]]), "no data can be stored as HIFLOAT8"),
+        (
+            lambda: Layout.plan([1], [[("x", "input", "HIFLOAT8", 1)]]),
+            "no data can be stored as HIFLOAT8",
+        ),
         (lambda: Layout.plan([1], [[("x", "input", "FLOAT", 2**60)]]), "cannot be stored"),
-        (lambda: Layout.plan([1, 2], [[("x", "input", "FLOAT", 2**46), ("y", "input", "FLOAT", 8)]] * 2), "more than a file can hold"),
-        (lambda: Layout.plan(range(1 << 17), [[("x", "input", "FLOAT", 2**46)] * 2] * (1 << 17)), "more than a file can hold"),
+        (
+            lambda: Layout.plan(
+                [1, 2], [[("x", "input", "FLOAT", 2**46), ("y", "input", "FLOAT", 8)]] * 2
+            ),
+            "more than a file can hold",
+        ),
+        (
+            lambda: Layout.plan(range(1 << 17), [[("x", "input", "FLOAT", 2**46)] * 2] * (1 << 17)),
+            "more than a file can hold",
+        ),
         (lambda: Layout.plan([1, 2], [[]]), "2 cases, 1 lists"),
     ],
 )
@@ -328,14 +423,19 @@ def test_what_cannot_be_written_is_said_in_one_line(change: object, message: str
 @pytest.mark.parametrize(
     ("field", "message"),
     [
-        ({"id": "a\0b"}, "NUL"), ({"id": "\ud800"}, "not Unicode"), ({"id": "x" * 2000}, "at most 1024"),
+        ({"id": "a\0b"}, "NUL"),
+        ({"id": "\ud800"}, "not Unicode"),
+        ({"id": "x" * 2000}, "at most 1024"),
         ({"args": {"self": TensorDesc((1,), "FLOAT7")}}, "'FLOAT7' is none of"),
         ({"args": {"self": TensorDesc((1,), "FLOAT", "CHWN")}}, "'CHWN' is none of"),
-        ({"args": {"self": TensorDesc((2**70,), "FLOAT")}}, "64 bits"), ({"args": {"groups": 2**64}}, "64 bits"),
+        ({"args": {"self": TensorDesc((2**70,), "FLOAT")}}, "64 bits"),
+        ({"args": {"groups": 2**64}}, "64 bits"),
         ({"args": {"name": "text"}}, "no argument that a bundle knows"),
     ],
-)  # fmt: skip
-def test_a_case_that_no_bundle_can_keep(tmp_path: Path, field: dict[str, object], message: str) -> None:
+)
+def test_a_case_that_no_bundle_can_keep(
+    tmp_path: Path, field: dict[str, object], message: str
+) -> None:
     call = Call("aclnnOne", "ascend910b", field.get("args", {}))  # type: ignore[arg-type]
     case = Case(str(field.get("id", "a")), call, "call", "", VALID)
     with pytest.raises(BundleError, match=message):
@@ -352,11 +452,18 @@ def test_a_case_that_no_bundle_can_keep(tmp_path: Path, field: dict[str, object]
         ([("self", "input", "INT8", 3)], "a: self is FLOAT, its data are not"),
     ],
 )
-def test_data_that_no_call_describes(tmp_path: Path, tensors: list[tuple[str, str, str, int]], message: str) -> None:
+def test_data_that_no_call_describes(
+    tmp_path: Path, tensors: list[tuple[str, str, str, int]], message: str
+) -> None:
     call = Call("aclnnOne", "ascend910b", {"self": TensorDesc((3,), "FLOAT"), "none": None})
     cases = [Case(name, call, "call", "", VALID) for name in ("fine", "a", "b")]
     with pytest.raises(BundleError, match=message):
-        Writer(tmp_path / "b.h5", {}, cases, Layout.plan(cases, [[("self", "input", "FLOAT", 3)], tensors, tensors]))
+        Writer(
+            tmp_path / "b.h5",
+            {},
+            cases,
+            Layout.plan(cases, [[("self", "input", "FLOAT", 3)], tensors, tensors]),
+        )
 
 
 @pytest.mark.parametrize(
@@ -371,7 +478,10 @@ def test_data_that_no_call_describes(tmp_path: Path, tensors: list[tuple[str, st
 def test_calls_of_one_operator_have_the_same_parameters(
     tmp_path: Path, first: dict[str, object], second: dict[str, object], message: str
 ) -> None:
-    cases = [Case(name, Call("aclnnOne", "ascend910b", args), "call", "", VALID) for name, args in (("a", first), ("b", second))]  # type: ignore[arg-type]
+    cases = [
+        Case(name, Call("aclnnOne", "ascend910b", args), "call", "", VALID)
+        for name, args in (("a", first), ("b", second))
+    ]  # type: ignore[arg-type]
     with pytest.raises(BundleError, match=message):
         Writer(tmp_path / "b.h5", {}, cases, Layout.plan(cases, [[], []]))
 
@@ -381,9 +491,10 @@ def test_two_cases_of_one_id(tmp_path: Path, late: bool) -> None:
     cases, layout = many(3)
     cases[2] = cases[2]._replace(id=cases[0].id)
     arrays = {("gradOutput", "input"): np.zeros((3, 15), np.float16)}
-    with pytest.raises(BundleError, match="two cases have the id 'many/0'"), Writer(
-        tmp_path / "b.h5", {}, cases, layout, keep=True, late=late
-    ) as writer:
+    with (
+        pytest.raises(BundleError, match="two cases have the id 'many/0'"),
+        Writer(tmp_path / "b.h5", {}, cases, layout, keep=True, late=late) as writer,
+    ):
         writer.write_batch([0, 1, 2], arrays)
     assert os.listdir(tmp_path) == []
 
@@ -391,12 +502,18 @@ def test_two_cases_of_one_id(tmp_path: Path, late: bool) -> None:
 def test_wrong_arrays_and_missing_ones(tmp_path: Path) -> None:
     target = tmp_path / "b.h5"
     cases, layout = many(3)
-    with pytest.raises(BundleError, match="9 tensors were never written, the first is gradOutput of many/0"), Writer(
-        target, {}, cases, layout
+    with (
+        pytest.raises(
+            BundleError, match="9 tensors were never written, the first is gradOutput of many/0"
+        ),
+        Writer(target, {}, cases, layout),
     ):
         pass
     for arrays, message in (
-        ({("gradOutput", "input"): np.zeros((3, 15), np.float32)}, "an array of float32 where FLOAT16 is planned"),
+        (
+            {("gradOutput", "input"): np.zeros((3, 15), np.float32)},
+            "an array of float32 where FLOAT16 is planned",
+        ),
         ({("gradOutput", "input"): np.zeros((3, 14), np.float16)}, "are not as planned"),
         ({("gradOutput", "input"): np.zeros((2, 15), np.float16)}, "2 arrays for 3 cases"),
         ({("weight", "input"): np.zeros((3, 15), np.float16)}, "no input weight"),
@@ -422,9 +539,13 @@ def test_two_writers_of_one_file(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize(("needed", "free", "told"), [
-    (3_204_608, 200_000, "needs 3.2 MB, and {} has 200.0 kB left"), (5_000_000_000, 0, "needs 5.0 GB, and {} has 0 B left"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("needed", "free", "told"),
+    [
+        (3_204_608, 200_000, "needs 3.2 MB, and {} has 200.0 kB left"),
+        (5_000_000_000, 0, "needs 5.0 GB, and {} has 0 B left"),
+    ],
+)
 def test_a_disk_without_room_is_told_in_units_that_show_the_numbers(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, needed: int, free: int, told: str
 ) -> None:
@@ -441,17 +562,31 @@ def refusing(code: int) -> Callable[[int, int, int], None]:
     return keep
 
 
-@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="this system keeps no room for files")
-def test_room_for_all_data_is_taken_before_any_are_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    not hasattr(os, "posix_fallocate"), reason="this system keeps no room for files"
+)
+def test_room_for_all_data_is_taken_before_any_are_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     cases, layout = many(10_000)
     taken, keep = [], os.posix_fallocate
-    monkeypatch.setattr(os, "posix_fallocate", lambda fd, start, size: (taken.append((start, size)), keep(fd, start, size)))
-    with pytest.raises(KeyboardInterrupt), Writer(tmp_path / "b.h5", {}, cases, layout, keep=True) as writer:
+    monkeypatch.setattr(
+        os,
+        "posix_fallocate",
+        lambda fd, start, size: (taken.append((start, size)), keep(fd, start, size)),
+    )
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Writer(tmp_path / "b.h5", {}, cases, layout, keep=True) as writer,
+    ):
         assert taken[0][0] < layout.data_bytes <= taken[0][1]
         writer.write(0, *next(iter(MANY)), np.zeros((3, 5), dtype=np.float16))
         raise KeyboardInterrupt
     taken.clear()
-    with pytest.raises(KeyboardInterrupt), Writer(tmp_path / "b.h5", {}, cases, layout, keep=True, resume=True):
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Writer(tmp_path / "b.h5", {}, cases, layout, keep=True, resume=True),
+    ):
         assert min(taken)[0] > layout.data_bytes  # room for tables alone: what is begun has its own
         raise KeyboardInterrupt
     (tmp_path / "b.h5.partial").unlink(missing_ok=True)
@@ -494,14 +629,19 @@ print("done", sorted(path.name for path in folder.iterdir()))
 def test_a_file_that_may_not_grow_is_refused_before_hdf5_writes(tmp_path: Path) -> None:
     """HDF5 writes late: a failure there would end the program."""
     command = [sys.executable, "-c", BEYOND_A_LIMIT, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=unmeasured.ENVIRONMENT)
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, env=unmeasured.ENVIRONMENT
+    )
     assert (done.returncode, done.stdout.strip()) == (0, "done ['whole.h5']"), done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("force", [True, False])
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_writer_that_ends_while_another_begins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kept: bool, force: bool) -> None:
-    """Between the second writer's opening of the unfinished file and its lock the first one gives it its name, or removes it."""
+def test_a_writer_that_ends_while_another_begins(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kept: bool, force: bool
+) -> None:
+    """Between the second writer's opening of the unfinished file and its lock the first one gives
+    it its name, or removes it."""
     target = tmp_path / "x"
     first = Claim(target, 0, False)
     os.write(first.fd, b"the first's")
@@ -527,7 +667,10 @@ def test_a_writer_that_ends_while_another_begins(monkeypatch: pytest.MonkeyPatch
     assert os.listdir(tmp_path) == ["x"]
 
 
-@pytest.mark.parametrize(("error", "reason"), [(OSError(), "OSError"), (OSError("a\nb"), "a"), (OSError(13, ""), "Permission denied")])
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(OSError(), "OSError"), (OSError("a\nb"), "a"), (OSError(13, ""), "Permission denied")],
+)
 def test_a_write_that_fails_has_one_reason(error: OSError, reason: str) -> None:
     with pytest.raises(BundleError, match=f"^x: cannot write: {reason}$"), one_line(Path("x")):
         raise error
@@ -547,7 +690,9 @@ def test_what_is_read_after_the_end_says_that_the_file_is_closed(tmp_path: Path)
         case = bundle["one/FLOAT16/0"]
         (before,) = list(case.inputs.values())[:1]
     kept = before.copy()
-    with pytest.raises(BundleError, match="suite.h5: is closed; read what you need before the file is$"):
+    with pytest.raises(
+        BundleError, match="suite.h5: is closed; read what you need before the file is$"
+    ):
         list(case.golden.values())
     assert same_bits(before, kept)
 
@@ -587,8 +732,14 @@ def test_unpacked_for_people(path: Path, tmp_path: Path) -> None:
     with h5py.File(tmp_path / "tree.h5") as file:
         group = file["one/COMPLEX64/4"]
         assert same_bits(group["golden/gradInput"][:], SAMPLE.arrays[4]["gradInput", "golden"])
-        assert group["arguments"].attrs["transposed"] and file["one/invalid"].attrs["codes"] == "161002 any_error"
-        assert file["two 0/storage/input"].shape == (20,) and file["two 0/inputs/input"].shape == (2, 3)
+        assert (
+            group["arguments"].attrs["transposed"]
+            and file["one/invalid"].attrs["codes"] == "161002 any_error"
+        )
+        assert file["two 0/storage/input"].shape == (20,) and file["two 0/inputs/input"].shape == (
+            2,
+            3,
+        )
     assert os.listdir(tmp_path) == ["tree.h5"]
 
 
@@ -602,18 +753,33 @@ def test_every_case_is_unpacked_into_a_group_of_its_own(tmp_path: Path) -> None:
         assert unpack(bundle, tmp_path / "tree.h5") == len(ids)
     found = []
     with h5py.File(tmp_path / "tree.h5") as file:
-        file.visititems(lambda _, item: found.append(item.attrs["id"]) if "id" in item.attrs else None)
+        file.visititems(
+            lambda _, item: found.append(item.attrs["id"]) if "id" in item.attrs else None
+        )
     assert sorted(found) == sorted(ids)
 
 
 def test_importing_opgen_is_cheap() -> None:
-    script = "import sys, opgen; print(opgen.__version__, 'numpy' in sys.modules or 'h5py' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    script = (
+        "import sys, opgen; print(opgen.__version__, 'numpy' in sys.modules or 'h5py' in"
+        " sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert done.stdout == f"{opgen.__version__} False\n"
 
 
 @pytest.mark.parametrize("number", [(), (27,)])
-def test_what_hdf5_says_of_a_failed_write_is_one_reason(number: tuple[int, ...], tmp_path: Path) -> None:
-    said = "Unable to write (file write failed: time = Sun\n, filename = 'x', errno = 27, error message = 'File too large', buf = 0x5)"
-    with pytest.raises(BundleError, match=r"x.h5: cannot write: File too large$"), one_line(tmp_path / "x.h5"):
+def test_what_hdf5_says_of_a_failed_write_is_one_reason(
+    number: tuple[int, ...], tmp_path: Path
+) -> None:
+    said = (
+        "Unable to write (file write failed: time = Sun\n, filename = 'x', errno = 27, error"
+        " message = 'File too large', buf = 0x5)"
+    )
+    with (
+        pytest.raises(BundleError, match=r"x.h5: cannot write: File too large$"),
+        one_line(tmp_path / "x.h5"),
+    ):
         raise OSError(*number, said)

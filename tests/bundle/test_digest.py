@@ -1,4 +1,5 @@
-"""Digests of tensors: those of XXH3 that any other program computes, of whatever holds the bytes, in one piece or in several."""
+"""Digests of tensors: those of XXH3 that any other program computes, of whatever holds the bytes,
+in one piece or in several."""
 
 from __future__ import annotations
 
@@ -8,18 +9,30 @@ from xxhash import xxh3_128
 
 from opgen.bundle.digest import DIGEST_SIZE, DIGEST_TYPE, Digest, digest_of
 
-PUBLISHED = {b"": "99aa06d3014798d86001c324468d497f", b"a": "a96faf705af16834e6c632b61e964e1f", b"abc": "06b05ab6733a618578af5f94892f3950"}
+PUBLISHED = {
+    b"": "99aa06d3014798d86001c324468d497f",
+    b"a": "a96faf705af16834e6c632b61e964e1f",
+    b"abc": "06b05ab6733a618578af5f94892f3950",
+}
 """As ``xxhsum -H2`` of xxHash prints them."""
 
 
 @pytest.mark.parametrize("data", PUBLISHED)
 def test_they_are_those_of_xxhsum(data: bytes) -> None:
-    assert digest_of(data).hex() == PUBLISHED[data] and len(digest_of(data)) == DIGEST_SIZE == np.dtype(DIGEST_TYPE).itemsize
+    assert (
+        digest_of(data).hex() == PUBLISHED[data]
+        and len(digest_of(data)) == DIGEST_SIZE == np.dtype(DIGEST_TYPE).itemsize
+    )
 
 
 def test_an_array_has_the_digest_of_its_bytes() -> None:
     array = np.random.default_rng(0).random((3, 5, 7), dtype=np.float32)
-    assert digest_of(array) == digest_of(array[:]) == digest_of(memoryview(array).cast("B")) == digest_of(array.tobytes())
+    assert (
+        digest_of(array)
+        == digest_of(array[:])
+        == digest_of(memoryview(array).cast("B"))
+        == digest_of(array.tobytes())
+    )
     assert digest_of(array.astype(">f4")) != digest_of(array)
     with pytest.raises((ValueError, BufferError)):
         digest_of(array[:, ::2])

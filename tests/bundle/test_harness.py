@@ -1,4 +1,5 @@
-"""The harness of the manual runs as it stands there, with a device that does everything that devices do."""
+"""The harness of the manual runs as it stands there, with a device that does everything that
+devices do."""
 
 from __future__ import annotations
 
@@ -43,15 +44,22 @@ def call(call, storage, outputs):
 def harness(folder: Path) -> None:
     """Run it; its process for the device leaves no word behind, whenever it ends."""
     done = subprocess.run(
-        [sys.executable, "harness.py"], cwd=folder, capture_output=True, text=True, timeout=120,
+        [sys.executable, "harness.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
         env={**os.environ, "PYTHONPATH": f"{ROOT}"},
-    )  # fmt: skip
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_harness_of_the_manual(tmp_path: Path) -> None:
     names = ["first", "dies", "hangs", "raises", "last"]
-    suite = device_sample.write(tmp_path / "suite.h5", {**{name: device_sample.pad() for name in names}, "pool": device_sample.pool()})
+    suite = device_sample.write(
+        tmp_path / "suite.h5",
+        {**{name: device_sample.pad() for name in names}, "pool": device_sample.pool()},
+    )
     (code,) = re.findall(r"```python\n(.*?)```", MANUAL, re.DOTALL)
     assert "SECONDS = 60 " in code
     (tmp_path / "harness.py").write_text(code.replace("SECONDS = 60 ", "SECONDS = 3 "))
@@ -59,10 +67,17 @@ def test_the_harness_of_the_manual(tmp_path: Path) -> None:
     harness(tmp_path)
     report = opgen.diff(suite, tmp_path / "results.h5")
     assert {verdict.case: (verdict.verdict, verdict.metrics["status"]) for verdict in report} == {
-        "first": ("passed", 0), "dies": ("crashed", "crash"), "hangs": ("crashed", "timeout"), "raises": ("failed", "unusable"),
-        "last": ("passed", 0), "pool": ("skipped", "skipped"),
-    }  # fmt: skip
-    assert report["raises"].detail.endswith(": RuntimeError('no memory')") and report["pool"].detail == "no aclnnAvgPool2dBackward"
+        "first": ("passed", 0),
+        "dies": ("crashed", "crash"),
+        "hangs": ("crashed", "timeout"),
+        "raises": ("failed", "unusable"),
+        "last": ("passed", 0),
+        "pool": ("skipped", "skipped"),
+    }
+    assert (
+        report["raises"].detail.endswith(": RuntimeError('no memory')")
+        and report["pool"].detail == "no aclnnAvgPool2dBackward"
+    )
     (tmp_path / "asked").unlink()
     for _ in range(2):  # where nothing is left to ask, the end comes at once
         harness(tmp_path)
@@ -73,7 +88,10 @@ def test_the_time_of_a_case_begins_when_the_device_is_there(tmp_path: Path) -> N
     suite = device_sample.write(tmp_path / "suite.h5", {"first": device_sample.pad()})
     (code,) = re.findall(r"```python\n(.*?)```", MANUAL, re.DOTALL)
     (tmp_path / "harness.py").write_text(code.replace("SECONDS = 60 ", "SECONDS = 2 "))
-    slow = "\nfrom multiprocessing import current_process\nif current_process().name != 'MainProcess':\n    time.sleep(3)\n"
+    slow = (
+        "\nfrom multiprocessing import current_process\nif current_process().name !="
+        " 'MainProcess':\n    time.sleep(3)\n"
+    )
     (tmp_path / "my_device.py").write_text(DEVICE + slow)
     harness(tmp_path)
     assert opgen.diff(suite, tmp_path / "results.h5").totals == {"passed": 1}

@@ -1,4 +1,5 @@
-"""Ctrl-C at the worst of moments: neither lost, nor taken for another error, nor the beginning of a wait without end."""
+"""Ctrl-C at the worst of moments: neither lost, nor taken for another error, nor the beginning of a
+wait without end."""
 
 from __future__ import annotations
 
@@ -30,11 +31,14 @@ def interrupt(process: int) -> None:
     time.sleep(0.05)
 
 
-def end(suite: engine.Suite, path: Path, prepare: Callable[[], object], workers: int = 2) -> int | None:
+def end(
+    suite: engine.Suite, path: Path, prepare: Callable[[], object], workers: int = 2
+) -> int | None:
     """How a process ends that writes after ``prepare``; None where it does not."""
 
     def write() -> None:
-        sys.settrace(None)  # what measures the tests takes a lock of its own, and an interrupt that comes then leaves it locked
+        # What measures the tests takes a lock of its own; an interrupt then leaves it locked.
+        sys.settrace(None)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         prepare()
         try:
@@ -109,18 +113,23 @@ def test_in_a_callback_that_drops_exceptions_while_the_file_is_made(
 
 
 def test_in_the_hooks_of_a_fork(small_suite: engine.Suite, tmp_path: Path) -> None:
-    """They drop exceptions too; and a progress bar has a thread that takes the signal where this one blocks it."""
+    """They drop exceptions too; and a progress bar has a thread that takes the signal where this
+    one blocks it."""
 
     def prepare() -> None:
         warnings.simplefilter("ignore")  # newer Pythons warn of a fork beside a thread
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
         writer = os.getpid()
-        os.register_at_fork(before=lambda: interrupt(writer), after_in_child=lambda: interrupt(os.getpid()))
+        os.register_at_fork(
+            before=lambda: interrupt(writer), after_in_child=lambda: interrupt(os.getpid())
+        )
 
     assert end(small_suite, tmp_path / "suite.h5", prepare) == INTERRUPTED
 
 
-def test_between_an_answer_and_the_word_of_it(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_between_an_answer_and_the_word_of_it(
+    small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     right, first = processes.leave, os.getpid()
 
     def slow(*answer: Any) -> Any:
@@ -137,6 +146,12 @@ def test_between_an_answer_and_the_word_of_it(small_suite: engine.Suite, tmp_pat
 def test_no_thread_takes_part(small_suite: engine.Suite, tmp_path: Path) -> None:
     """An interrupt can leave a lock behind that another thread waits for."""
     before, threads = threading.active_count(), set()
-    engine.write(small_suite, tmp_path / "suite.h5", {}, workers=2, progress=lambda cases: threads.add(threading.active_count()))
+    engine.write(
+        small_suite,
+        tmp_path / "suite.h5",
+        {},
+        workers=2,
+        progress=lambda cases: threads.add(threading.active_count()),
+    )
     assert threads == {before}
     assert not partial(tmp_path / "suite.h5").exists()

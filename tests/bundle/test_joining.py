@@ -1,4 +1,5 @@
-"""Results files joined are the file that one device would have written; what does not belong together is refused."""
+"""Results files joined are the file that one device would have written; what does not belong
+together is refused."""
 
 from __future__ import annotations
 
@@ -24,7 +25,12 @@ from tests.bundle.test_results import answers, bundle
 from tests.support.bundle_sample import sample
 
 __all__ = ["bundle"]
-HEADER = {"device": "npu:0", "backend": "mine", "environment": {"b": 1, "a": 2}, "drivers": ["x", "y"]}
+HEADER = {
+    "device": "npu:0",
+    "backend": "mine",
+    "environment": {"b": 1, "a": 2},
+    "drivers": ["x", "y"],
+}
 
 
 def write(path: Path, bundle: Bundle, names: list[str], **header: Any) -> Path:
@@ -42,7 +48,9 @@ def shares(bundle: Bundle, tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
-def test_joined_in_any_order_they_are_the_whole(bundle: Bundle, tmp_path: Path, shares: list[Path], order: tuple[int, ...]) -> None:
+def test_joined_in_any_order_they_are_the_whole(
+    bundle: Bundle, tmp_path: Path, shares: list[Path], order: tuple[int, ...]
+) -> None:
     told: list[int] = []
     expected = write(tmp_path / "whole.h5", bundle, list(answers(bundle)))
     digest = join([shares[at] for at in order], tmp_path / "joined.h5", progress=told.append)
@@ -52,16 +60,25 @@ def test_joined_in_any_order_they_are_the_whole(bundle: Bundle, tmp_path: Path, 
 
 
 def test_what_only_one_file_says_of_the_device_stays(bundle: Bundle, tmp_path: Path) -> None:
-    some = [write(tmp_path / "a.h5", bundle, ["one/call"], driver="1.2"), write(tmp_path / "b.h5", bundle, [], room=7)]
+    some = [
+        write(tmp_path / "a.h5", bundle, ["one/call"], driver="1.2"),
+        write(tmp_path / "b.h5", bundle, [], room=7),
+    ]
     join(some, tmp_path / "joined.h5")
     with ResultsFile(tmp_path / "joined.h5") as file:
-        assert {**HEADER, "driver": "1.2", "room": 7}.items() <= file.header.items() and file.ids == ["one/call"]
+        assert {
+            **HEADER,
+            "driver": "1.2",
+            "room": 7,
+        }.items() <= file.header.items() and file.ids == ["one/call"]
 
 
 def test_a_case_that_two_answer(bundle: Bundle, tmp_path: Path, shares: list[Path]) -> None:
     again = write(tmp_path / "again.h5", bundle, ["one/invalid"])
     refused([*shares, again], tmp_path, r"again.h5: answers 'one/invalid', and so does .*[012].h5$")
-    refused([shares[1], shares[1]], tmp_path, r"1.h5: answers 'one/BFLOAT16/1', and so does .*1.h5$")
+    refused(
+        [shares[1], shares[1]], tmp_path, r"1.h5: answers 'one/BFLOAT16/1', and so does .*1.h5$"
+    )
 
 
 def test_an_answer_with_a_status_goes_before_one_without(bundle: Bundle, tmp_path: Path) -> None:
@@ -73,20 +90,34 @@ def test_an_answer_with_a_status_goes_before_one_without(bundle: Bundle, tmp_pat
         join([paths[at] for at in order], tmp_path / "joined.h5", force=True)
         with ResultsFile(tmp_path / "joined.h5") as file:
             assert [one.status for one in file] == [found]
-    refused([paths[2], paths[0], paths[2]], tmp_path / "none", "c.h5: answers 'one/call', and so does .*c.h5$")
+    refused(
+        [paths[2], paths[0], paths[2]],
+        tmp_path / "none",
+        "c.h5: answers 'one/call', and so does .*c.h5$",
+    )
 
 
-def test_files_that_contradict_each_other(bundle: Bundle, tmp_path: Path, shares: list[Path]) -> None:
+def test_files_that_contradict_each_other(
+    bundle: Bundle, tmp_path: Path, shares: list[Path]
+) -> None:
     other = write(tmp_path / "other.h5", bundle, [], device="npu:1")
-    message = "other.h5: cannot be joined with .*0.h5: device 'npu:0' and 'npu:1' are not one; judge each by itself$"
+    message = (
+        "other.h5: cannot be joined with .*0.h5: device 'npu:0' and 'npu:1' are not one; judge each"
+        " by itself$"
+    )
     refused([*shares, other], tmp_path, message)
 
 
 def test_a_fact_that_is_no_number_contradicts_nothing(bundle: Bundle, tmp_path: Path) -> None:
     said = {"volts": np.nan, "room": {"b": [np.nan], "a": 1}}
-    paths = [write(tmp_path / "a.h5", bundle, ["one/call"], **said), write(tmp_path / "b.h5", bundle, ["one/pinned"], **said)]
+    paths = [
+        write(tmp_path / "a.h5", bundle, ["one/call"], **said),
+        write(tmp_path / "b.h5", bundle, ["one/pinned"], **said),
+    ]
     join(paths, tmp_path / "joined.h5")
-    with opgen.Results.create(tmp_path / "joined.h5", bundle, header={"volts": np.nan}, resume=True) as results:
+    with opgen.Results.create(
+        tmp_path / "joined.h5", bundle, header={"volts": np.nan}, resume=True
+    ) as results:
         assert len(results) == 2
     other = write(tmp_path / "other.h5", bundle, [], volts=5.0)
     refused([*paths, other], tmp_path / "none", "volts nan and 5.0 are not one")
@@ -95,12 +126,22 @@ def test_a_fact_that_is_no_number_contradicts_nothing(bundle: Bundle, tmp_path: 
 def test_results_of_another_bundle(bundle: Bundle, tmp_path: Path, shares: list[Path]) -> None:
     with opgen.open(sample(seed=1).write(tmp_path / "bundle.h5")) as another:
         other = write(tmp_path / "other.h5", another, [])
-    refused([*shares, other], tmp_path, "other.h5: results of another bundle than .*0.h5: cannot be joined")
+    refused(
+        [*shares, other],
+        tmp_path,
+        "other.h5: results of another bundle than .*0.h5: cannot be joined",
+    )
 
 
 @pytest.mark.parametrize("what", ["data", "shape", "position"])
-def test_a_damaged_file_ends_it(bundle: Bundle, tmp_path: Path, shares: list[Path], what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"data": "does not match its digest", "shape": "has 24 elements, which are not", "position": "lies outside the data"}
+def test_a_damaged_file_ends_it(
+    bundle: Bundle, tmp_path: Path, shares: list[Path], what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {
+        "data": "does not match its digest",
+        "shape": "has 24 elements, which are not",
+        "position": "lies outside the data",
+    }
     with h5py.File(shares[0]) as file:
         offset = file["data/FLOAT16"].id.get_offset()
     if what == "data":
@@ -114,7 +155,9 @@ def test_a_damaged_file_ends_it(bundle: Bundle, tmp_path: Path, shares: list[Pat
             made(file, *given)
             file.tables["tensors"] = np.array(file.tables["tensors"])
             file.tables["tensors"][what][0] = 1 if what == "shape" else 1 << 40
-            file.tables["tensors"]["elements"][0] = 24 if what == "shape" else file.tables["tensors"]["elements"][0]
+            file.tables["tensors"]["elements"][0] = (
+                24 if what == "shape" else file.tables["tensors"]["elements"][0]
+            )
 
         monkeypatch.setattr(ResultsFile, "__init__", forged)
     refused(shares, tmp_path, f"0.h5: damaged: .*: gradInput {said[what]}")
@@ -140,18 +183,37 @@ def test_bytes_that_come_in_pieces_or_not_at_all(
     refused(shares, tmp_path, "^.*[012].h5: cannot read: Input/output error$")
 
 
-def test_what_can_be_gone_on_from_is_not_dropped(bundle: Bundle, tmp_path: Path, shares: list[Path]) -> None:
+def test_what_can_be_gone_on_from_is_not_dropped(
+    bundle: Bundle, tmp_path: Path, shares: list[Path]
+) -> None:
     out, descriptors = tmp_path / "joined.h5", len(os.listdir("/proc/self/fd"))
     left, before = begun(out, bundle, ["one/call", "one/pinned"]), partial(out).read_bytes()
-    held = "joined.h5.partial: holds 2 answers of an unfinished run, which opgen run --resume goes on from; name another file, or --force"
-    for write_it in (lambda: join(shares, out), lambda: unpack(bundle, out), lambda: sample().write(out)):
+    held = (
+        "joined.h5.partial: holds 2 answers of an unfinished run, which opgen run --resume goes on"
+        " from; name another file, or --force"
+    )
+    for write_it in (
+        lambda: join(shares, out),
+        lambda: unpack(bundle, out),
+        lambda: sample().write(out),
+    ):
         with pytest.raises(BundleError, match=held):
             write_it()
         assert left.read_bytes() == before and not out.exists()
     left.write_bytes(b"opgen bundle 2\nrequest of somebody\n")
     create = opgen.Results.create
-    for write_it in (lambda: join(shares, out), lambda: create(out, bundle), lambda: create(out, bundle, resume=True)):
-        with pytest.raises(BundleError, match="joined.h5.partial: holds an unfinished bundle, which opgen generate --resume goes on from"):
+    for write_it in (
+        lambda: join(shares, out),
+        lambda: create(out, bundle),
+        lambda: create(out, bundle, resume=True),
+    ):
+        with pytest.raises(
+            BundleError,
+            match=(
+                "joined.h5.partial: holds an unfinished bundle, which opgen generate --resume goes"
+                " on from"
+            ),
+        ):
             write_it()
         assert left.read_bytes() == b"opgen bundle 2\nrequest of somebody\n" and not out.exists()
     assert len(os.listdir("/proc/self/fd")) == descriptors
@@ -175,10 +237,15 @@ def test_the_command(bundle: Bundle, tmp_path: Path, shares: list[Path]) -> None
 
     out = tmp_path / "joined.h5"
     code, said = merge(*shares, "-o", out)
-    assert code == 0 and said.startswith(f"{out}: 3 parts, ") and len(opgen.Results.open(out)) == len(answers(bundle))
+    assert (
+        code == 0
+        and said.startswith(f"{out}: 3 parts, ")
+        and len(opgen.Results.open(out)) == len(answers(bundle))
+    )
     assert merge(*shares, "-o", out) == (2, f"{out}: exists already; --force replaces it\n")
     os.unlink(shares[0])
     assert merge(*shares[1:], "-o", out, "--force", "--quiet") == (0, "")
     assert merge(bundle.path, shares[1], "-o", tmp_path / "no.h5") == (
-        2, f"{shares[1]}: is a results file, and {bundle.path} is none; join files of one kind\n",
-    )  # fmt: skip
+        2,
+        f"{shares[1]}: is a results file, and {bundle.path} is none; join files of one kind\n",
+    )

@@ -12,10 +12,19 @@ CASES = 40
 
 
 def some(seed: int) -> list[list[tuple[str, str, str, int]]]:
-    """The tensors of some cases: name, role, dtype, elements. Some cases have the same list, some an equal one, some nothing."""
+    """The tensors of some cases: name, role, dtype, elements. Some cases have the same list, some
+    an equal one, some nothing."""
     draw = np.random.default_rng(seed)
-    kinds = [(name, role, dtype) for name in "abc" for role in ("golden", "input") for dtype in UNITS]
-    sets = [[(*kinds[at], int(draw.integers(0, 90))) for at in draw.permutation(len(kinds))[: draw.integers(0, 5)]] for _ in range(6)]
+    kinds = [
+        (name, role, dtype) for name in "abc" for role in ("golden", "input") for dtype in UNITS
+    ]
+    sets = [
+        [
+            (*kinds[at], int(draw.integers(0, 90)))
+            for at in draw.permutation(len(kinds))[: draw.integers(0, 5)]
+        ]
+        for _ in range(6)
+    ]
     sets += [list(one) for one in sets]
     return [sets[at] for at in draw.integers(0, len(sets), CASES)]
 
@@ -39,29 +48,47 @@ def test_cases_that_are_alike_are_neighbours(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_columns_say_what_was_planned(seed: int) -> None:
     tensors = some(seed)
-    layout, rows = Layout.plan(tensors, tensors), [(case, *one) for case, rows in enumerate(tensors) for one in rows]
+    layout, rows = (
+        Layout.plan(tensors, tensors),
+        [(case, *one) for case, rows in enumerate(tensors) for one in rows],
+    )
     columns = layout.case, layout.name, layout.role, layout.dtype, layout.elements
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == [
-        (case, layout.names.index(name), ROLES[role], DTYPES[dtype], size) for case, name, role, dtype, size in rows
+        (case, layout.names.index(name), ROLES[role], DTYPES[dtype], size)
+        for case, name, role, dtype, size in rows
     ]
-    assert layout.starts.tolist() == [sum(case < at for case, *_ in rows) for at in range(CASES + 1)]
+    assert layout.starts.tolist() == [
+        sum(case < at for case, *_ in rows) for at in range(CASES + 1)
+    ]
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_tensor_is_found_where_it_is(seed: int) -> None:
     tensors = some(seed)
     layout, first = Layout.plan(tensors, tensors), dict[tuple[int, str, str], int]()
-    for at, (case, name, role) in enumerate((case, *one[:2]) for case, rows in enumerate(tensors) for one in rows):
+    for at, (case, name, role) in enumerate(
+        (case, *one[:2]) for case, rows in enumerate(tensors) for one in rows
+    ):
         first.setdefault((case, name, role), at)
-    asked = [(case, name, role) for case in range(-3, CASES + 3) for name in (*layout.names, "other") for role in ROLES]
+    asked = [
+        (case, name, role)
+        for case in range(-3, CASES + 3)
+        for name in (*layout.names, "other")
+        for role in ROLES
+    ]
     codes = [layout.codes.get((name, role), -1) for _, name, role in asked]
-    assert layout.rows(np.array([case for case, _, _ in asked]), np.array(codes)).tolist() == [first.get(one, -1) for one in asked]
+    assert layout.rows(np.array([case for case, _, _ in asked]), np.array(codes)).tolist() == [
+        first.get(one, -1) for one in asked
+    ]
 
 
 def test_nothing_lies_nowhere() -> None:
     for layout in (Layout.plan([], []), Layout.plan([1, 2], [[], []])):
         assert not layout.blobs and not len(layout.position)
-        assert layout.rows(np.zeros(layout.cases, dtype=np.int64), np.full(layout.cases, -1)).tolist() == [-1] * layout.cases
+        assert (
+            layout.rows(np.zeros(layout.cases, dtype=np.int64), np.full(layout.cases, -1)).tolist()
+            == [-1] * layout.cases
+        )
 
 
 @pytest.mark.parametrize("elements", [-100, 2**63 - 1])

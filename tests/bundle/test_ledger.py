@@ -1,4 +1,5 @@
-"""No answer is lost: an exception, a killed process and a full disk leave what was answered, to be gone on from."""
+"""No answer is lost: an exception, a killed process and a full disk leave what was answered, to be
+gone on from."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ __all__ = ["bundle"]
 ROOT = Path(__file__).parents[2]
 
 
-def begun(path: Path, bundle: Bundle, names: list[str], backend: str = "torch", **given: Any) -> Path:
+def begun(
+    path: Path, bundle: Bundle, names: list[str], backend: str = "torch", **given: Any
+) -> Path:
     """What a process leaves that is killed after some answers."""
     with pytest.raises(SystemExit), pytest.MonkeyPatch.context() as patch:
         patch.setattr(opgen.Results, "close", lambda results: results._let_go())
@@ -55,17 +58,26 @@ def complete(path: Path, bundle: Bundle, **given: Any) -> list[str]:
 
 @pytest.fixture(scope="module")
 def expected(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    return write(tmp_path_factory.mktemp("whole") / "r.h5", bundle, list(answers(bundle))).read_bytes()
+    return write(
+        tmp_path_factory.mktemp("whole") / "r.h5", bundle, list(answers(bundle))
+    ).read_bytes()
 
 
 @pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt, SystemExit])
-def test_an_exception_keeps_what_was_answered(bundle: Bundle, tmp_path: Path, expected: bytes, kind: type[BaseException]) -> None:
+def test_an_exception_keeps_what_was_answered(
+    bundle: Bundle, tmp_path: Path, expected: bytes, kind: type[BaseException]
+) -> None:
     path, names = tmp_path / "r.h5", list(answers(bundle))[:4]
-    with pytest.raises(kind) as raised, opgen.Results.create(path, bundle, header={"backend": "torch"}) as results:
+    with (
+        pytest.raises(kind) as raised,
+        opgen.Results.create(path, bundle, header={"backend": "torch"}) as results,
+    ):
         for name in names:
             results.add(name, **answers(bundle)[name])
         raise kind
-    assert raised.value.__notes__ == [f"{path}: has the 4 answers so far; --resume (resume=True) goes on from them"]
+    assert raised.value.__notes__ == [
+        f"{path}: has the 4 answers so far; --resume (resume=True) goes on from them"
+    ]
     assert os.listdir(tmp_path) == ["r.h5"] and verify(path) == []
     missing = [name for name in bundle.ids if name not in names]
     assert opgen.diff(bundle, path, cases=missing).totals == {"missing": len(missing)}
@@ -73,11 +85,16 @@ def test_an_exception_keeps_what_was_answered(bundle: Bundle, tmp_path: Path, ex
     assert path.read_bytes() == expected and os.listdir(tmp_path) == ["r.h5"]
 
 
-def test_an_exception_before_any_answer_leaves_what_was_there(bundle: Bundle, tmp_path: Path, expected: bytes) -> None:
+def test_an_exception_before_any_answer_leaves_what_was_there(
+    bundle: Bundle, tmp_path: Path, expected: bytes
+) -> None:
     path = tmp_path / "r.h5"
     ways: tuple[dict[str, Any], ...] = {}, {"force": True}, {"resume": True}
     for given in ways:
-        with pytest.raises(ValueError, match="no device"), opgen.Results.create(path, bundle, **given):
+        with (
+            pytest.raises(ValueError, match="no device"),
+            opgen.Results.create(path, bundle, **given),
+        ):
             raise ValueError("no device")
         assert os.listdir(tmp_path) == (["r.h5"] if given else [])
         path.write_bytes(expected)
@@ -103,7 +120,9 @@ def test_a_full_disk_at_the_end_keeps_what_was_answered(
     assert complete(path, bundle) == list(answers(bundle)) and path.read_bytes() == expected
 
 
-def test_without_a_place_for_answers_the_file_is_let_go_of(bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_place_for_answers_the_file_is_let_go_of(
+    bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = write(tmp_path / "r.h5", bundle, ["one/call"]).read_bytes()
     descriptors = len(os.listdir("/proc/self/fd"))
 
@@ -123,12 +142,16 @@ def test_without_a_place_for_answers_the_file_is_let_go_of(bundle: Bundle, tmp_p
     opgen.Results.create(tmp_path / "r.h5", bundle, force=True).abort()
 
 
-def test_a_killed_process_leaves_what_it_answered(bundle: Bundle, tmp_path: Path, expected: bytes) -> None:
+def test_a_killed_process_leaves_what_it_answered(
+    bundle: Bundle, tmp_path: Path, expected: bytes
+) -> None:
     script = """
         import sys, time
         import opgen
         from tests.bundle.test_results import answers
-        with opgen.open(sys.argv[1]) as bundle, opgen.Results.create(sys.argv[2], bundle, header={"backend": "torch"}) as results:
+        bundle = opgen.open(sys.argv[1])
+        header = {"backend": "torch"}
+        with bundle, opgen.Results.create(sys.argv[2], bundle, header=header) as results:
             for name, answer in list(answers(bundle).items())[:7]:
                 results.add(name, **answer)
             print("answered", flush=True)
@@ -150,7 +173,9 @@ def test_a_killed_process_leaves_what_it_answered(bundle: Bundle, tmp_path: Path
 
 def test_a_killed_run_goes_on_with_the_same_device_alone(bundle: Bundle, tmp_path: Path) -> None:
     def device(name: str) -> Run:
-        def answer(bundle: Bundle, results: opgen.Results, *, cases: Sequence[str], **given: object) -> None:
+        def answer(
+            bundle: Bundle, results: opgen.Results, *, cases: Sequence[str], **given: object
+        ) -> None:
             results.header.update({"backend": name})
             for case in cases:
                 results.add(case, 0)
@@ -159,7 +184,9 @@ def test_a_killed_run_goes_on_with_the_same_device_alone(bundle: Bundle, tmp_pat
 
     path = tmp_path / "r.h5"
     before = begun(path, bundle, ["one/call", "one/pinned"]).read_bytes()
-    with pytest.raises(BundleError, match="results of torch: cannot be resumed with mine; write another file$"):
+    with pytest.raises(
+        BundleError, match="results of torch: cannot be resumed with mine; write another file$"
+    ):
         run(bundle, device("mine"), path, resume=True)
     assert partial(path).read_bytes() == before and os.listdir(tmp_path) == ["r.h5.partial"]
     assert run(bundle, device("torch"), path, resume=True) == {"kept": 2, "ran": len(bundle) - 2}
@@ -192,15 +219,23 @@ def test_what_is_left_goes_before_what_is_there(bundle: Bundle, tmp_path: Path) 
         results.add("one/invalid", 8)
     begun(path, bundle, ["one/pinned"], resume=True)
     with opgen.Results.create(path, bundle, resume=True) as results:
-        assert [name for name in bundle.ids if name in results] == ["one/invalid", "one/pinned", "one/call"]
+        assert [name for name in bundle.ids if name in results] == [
+            "one/invalid",
+            "one/pinned",
+            "one/call",
+        ]
     begun(path, bundle, ["one/call"], force=True)
     with opgen.Results.create(path, bundle, resume=True) as results:
-        assert len(results) == 1 and "one/call" in results and 5 not in results  # the old file was to be replaced
+        assert (
+            len(results) == 1 and "one/call" in results and 5 not in results
+        )  # the old file was to be replaced
     with ResultsFile(path) as file:
         assert file["one/call"].status == -1
     begun(path, bundle, ["one/call"], force=True)
     opgen.Results.create(path, bundle, force=True).close()
-    assert len(opgen.Results.open(path)) == 0 and os.listdir(tmp_path) == ["r.h5"]  # without resume, anew
+    assert len(opgen.Results.open(path)) == 0 and os.listdir(tmp_path) == [
+        "r.h5"
+    ]  # without resume, anew
 
 
 def test_answers_without_a_status_are_asked_for_again(bundle: Bundle, tmp_path: Path) -> None:
@@ -218,7 +253,9 @@ def test_answers_without_a_status_are_asked_for_again(bundle: Bundle, tmp_path: 
 
 
 @pytest.mark.parametrize("left", [False, True], ids=["finished", "left"])
-def test_an_answer_without_a_status_stays_until_there_is_another(bundle: Bundle, tmp_path: Path, left: bool) -> None:
+def test_an_answer_without_a_status_stays_until_there_is_another(
+    bundle: Bundle, tmp_path: Path, left: bool
+) -> None:
     path = tmp_path / "r.h5"
     results = opgen.Results.create(path, bundle)
     results.add("two 0", None, {"gradInput": np.ones((2, 3))}, error="no status, and this is why")
@@ -228,17 +265,26 @@ def test_an_answer_without_a_status_stays_until_there_is_another(bundle: Bundle,
         assert len(results) == 1 and "one/call" in results
     with ResultsFile(path) as file:
         kept = file["two 0"]
-        assert (kept.status, kept.error, kept.outputs["gradInput"].sum()) == (None, "no status, and this is why", 6)
+        assert (kept.status, kept.error, kept.outputs["gradInput"].sum()) == (
+            None,
+            "no status, and this is why",
+            6,
+        )
     with opgen.Results.create(path, bundle, resume=True) as results:
         results.add("two 0", 5)
         assert len(results) == 2 and "two 0" in results
         with pytest.raises(BundleError, match="has been added already"):
             results.add("two 0", 6)
     with ResultsFile(path) as file:
-        assert [(one.status, one.error, len(one.outputs)) for one in file] == [(7, "", 0), (5, "", 0)]
+        assert [(one.status, one.error, len(one.outputs)) for one in file] == [
+            (7, "", 0),
+            (5, "", 0),
+        ]
 
 
-def test_a_status_that_is_there_goes_before_an_answer_without_one(bundle: Bundle, tmp_path: Path) -> None:
+def test_a_status_that_is_there_goes_before_an_answer_without_one(
+    bundle: Bundle, tmp_path: Path
+) -> None:
     path = tmp_path / "r.h5"
     opgen.Results.create(path, bundle, resume=True).close()
     results = opgen.Results.create(path, bundle, resume=True)
@@ -256,14 +302,25 @@ def test_what_is_not_gone_on_from(bundle: Bundle, tmp_path: Path, left: bool) ->
     path = tmp_path / "r.h5"
     kept = begun(path, bundle, ["one/call"]) if left else write(path, bundle, ["one/call"])
     before = kept.read_bytes()
-    with pytest.raises(BundleError, match=rf"{kept.name}: cannot be resumed: backend 'torch' and 'mine' are not one; write another file"):
+    with pytest.raises(
+        BundleError,
+        match=(
+            rf"{kept.name}: cannot be resumed: backend 'torch' and 'mine' are not one; write"
+            r" another file"
+        ),
+    ):
         opgen.Results.create(path, bundle, resume=True, header={"backend": "mine"})
     other = sample(seed=1).write(tmp_path / "other.h5")
-    with pytest.raises(BundleError, match=rf"{kept.name}: results of another bundle: cannot be resumed with .*other.h5"):
+    with pytest.raises(
+        BundleError,
+        match=rf"{kept.name}: results of another bundle: cannot be resumed with .*other.h5",
+    ):
         opgen.Results.create(path, other, resume=True)
     other.unlink()
     assert kept.read_bytes() == before and os.listdir(tmp_path) == [kept.name]
-    with opgen.Results.create(path, bundle, resume=True, header={"backend": "torch", "driver": 2}) as results:
+    with opgen.Results.create(
+        path, bundle, resume=True, header={"backend": "torch", "driver": 2}
+    ) as results:
         assert "one/call" in results
     with ResultsFile(path) as file:
         assert (file.header["backend"], file.header["driver"]) == ("torch", 2)
@@ -275,14 +332,21 @@ def test_two_devices_are_not_gone_on_from_as_one(bundle: Bundle, tmp_path: Path)
     left = begun(path, bundle, ["one/pinned"], resume=True, backend="mine")
     elsewhere.rename(path)
     before = left.read_bytes(), path.read_bytes()
-    message = "r.h5.partial: cannot be resumed: backend 'torch' and 'mine', as .*r.h5 says, are not one; move one of the two away$"
+    message = (
+        "r.h5.partial: cannot be resumed: backend 'torch' and 'mine', as .*r.h5 says, are not one;"
+        " move one of the two away$"
+    )
     with pytest.raises(BundleError, match=message):
         opgen.Results.create(path, bundle, resume=True)
     assert (left.read_bytes(), path.read_bytes()) == before
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"opgen bundle 1", bytes(5000), b"0" * 32 + b" {}\n"])
-def test_nothing_to_go_on_from_is_a_new_beginning(bundle: Bundle, tmp_path: Path, expected: bytes, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"opgen bundle 1", bytes(5000), b"0" * 32 + b" {}\n"]
+)
+def test_nothing_to_go_on_from_is_a_new_beginning(
+    bundle: Bundle, tmp_path: Path, expected: bytes, content: bytes
+) -> None:
     partial(tmp_path / "r.h5").write_bytes(content)
     assert complete(tmp_path / "r.h5", bundle, header={"backend": "torch"}) == []
     assert (tmp_path / "r.h5").read_bytes() == expected
@@ -290,7 +354,9 @@ def test_nothing_to_go_on_from_is_a_new_beginning(bundle: Bundle, tmp_path: Path
 
 def test_an_answer_that_changes_where_it_waits_is_noticed(bundle: Bundle, tmp_path: Path) -> None:
     with (
-        pytest.raises(BundleError, match="r.h5.partial: damaged: two 0: gradInput does not match its digest$"),
+        pytest.raises(
+            BundleError, match="r.h5.partial: damaged: two 0: gradInput does not match its digest$"
+        ),
         opgen.Results.create(tmp_path / "r.h5", bundle) as results,
     ):
         results.add("two 0", 0, {"gradInput": np.ones((2, 3))})

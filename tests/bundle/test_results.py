@@ -1,4 +1,5 @@
-"""Results files: what a device answered is read back, in the order of the bundle, and damage is found."""
+"""Results files: what a device answered is read back, in the order of the bundle, and damage is
+found."""
 
 from __future__ import annotations
 
@@ -33,14 +34,22 @@ def dtype_of(case: Any, name: str) -> str:
 def answers(bundle: Bundle) -> dict[str, dict[str, Any]]:
     draw = np.random.default_rng(3)
     found: dict[str, dict[str, Any]] = {
-        case.id: {"status": 0, "outputs": {name: bits(draw, dtype_of(case, name), a.shape) for name, a in case.golden.items()}}
+        case.id: {
+            "status": 0,
+            "outputs": {
+                name: bits(draw, dtype_of(case, name), a.shape) for name, a in case.golden.items()
+            },
+        }
         for case in bundle
         if case.golden
     }
     found["one/BFLOAT16/1"] = {
-        "status": 0, "run_status": 361001, "time": 0.25, "error": "超时",
+        "status": 0,
+        "run_status": 361001,
+        "time": 0.25,
+        "error": "超时",
         "outputs": {"gradInput": bits(draw, "BFLOAT16", (2, 3))},
-    }  # fmt: skip
+    }
     found["one/invalid"] = {"status": 161002}
     found["one/pinned"] = {"status": "crash", "error": "signal 11"}
     found["one/call"] = {"status": -1, "run_status": "skipped", "time": np.float32(0.5)}
@@ -64,9 +73,9 @@ def test_round_trip(bundle: Bundle, tmp_path: Path) -> None:
         for name, wanted in found.items():
             one = results[name]
             whole = {"run_status": None, "time": None, "error": "", "outputs": {}, **wanted}
-            assert {key: getattr(one, key) for key in ("status", "run_status", "time", "error")} == {
-                key: whole[key] for key in ("status", "run_status", "time", "error")
-            }
+            assert {
+                key: getattr(one, key) for key in ("status", "run_status", "time", "error")
+            } == {key: whole[key] for key in ("status", "run_status", "time", "error")}
             outputs = whole["outputs"]
             assert isinstance(outputs, dict) and list(one.outputs) == list(outputs)
             assert all(same_bits(one.outputs[key], array) for key, array in outputs.items())
@@ -77,18 +86,27 @@ def test_round_trip(bundle: Bundle, tmp_path: Path) -> None:
 
 
 def test_a_wider_dump_is_rounded_to_the_dtype_of_its_tensor(bundle: Bundle, tmp_path: Path) -> None:
-    case = next(case for case in bundle if case.golden and dtype_of(case, "gradInput") == "BFLOAT16")
-    values = np.linspace(-3, 3, case.golden["gradInput"].size).reshape(case.golden["gradInput"].shape)
+    case = next(
+        case for case in bundle if case.golden and dtype_of(case, "gradInput") == "BFLOAT16"
+    )
+    values = np.linspace(-3, 3, case.golden["gradInput"].size).reshape(
+        case.golden["gradInput"].shape
+    )
     for i, kind in enumerate((np.float32, np.float64)):
         with opgen.Results.create(tmp_path / f"{i}.h5", bundle) as results:
             results.add(case.id, 0, {"gradInput": values.astype(kind)})
         with ResultsFile(tmp_path / f"{i}.h5") as read:
             found = read[case.id].outputs["gradInput"]
-            assert found.dtype == BFLOAT16 and (found == values.astype(np.float32).astype(BFLOAT16)).all()
+            assert (
+                found.dtype == BFLOAT16
+                and (found == values.astype(np.float32).astype(BFLOAT16)).all()
+            )
     with opgen.Results.create(tmp_path / "narrow.h5", bundle) as results:
         results.add(case.id, 0, {"gradInput": values.astype(np.float16)})
     with ResultsFile(tmp_path / "narrow.h5") as read:
-        assert read[case.id].outputs["gradInput"].dtype == np.float16  # for the comparison to refuse
+        assert (
+            read[case.id].outputs["gradInput"].dtype == np.float16
+        )  # for the comparison to refuse
 
 
 @pytest.mark.parametrize("dtype", ["FLOAT16", "BFLOAT16", "FLOAT", "COMPLEX64"])
@@ -96,7 +114,9 @@ def test_a_wider_dump_is_rounded_once(bundle: Bundle, tmp_path: Path, dtype: str
     case = next(case for case in bundle if case.golden and dtype_of(case, "gradInput") == dtype)
     wide, part = np.complex128 if dtype == "COMPLEX64" else np.float64, DTYPES[dtype].part
     values = np.zeros(case.golden["gradInput"].shape, dtype=wide)
-    near_a_tie = 1 + part.unit + 2.0**-40  # float32 drops the last term, and what is left of BFLOAT16 is a tie that goes to 1
+    near_a_tie = (
+        1 + part.unit + 2.0**-40
+    )  # float32 drops the last term, and what is left of BFLOAT16 is a tie that goes to 1
     values.flat[:5] = near_a_tie, -near_a_tie, np.nan, np.inf, 2 * part.max
     values.view(np.uint64).flat[-1] = 0x7FF0_0000_0000_0001  # a signalling NaN
     with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
@@ -105,7 +125,11 @@ def test_a_wider_dump_is_rounded_once(bundle: Bundle, tmp_path: Path, dtype: str
         found = read[case.id].outputs["gradInput"]
         assert found.dtype == DTYPES[dtype].numpy
         first = found.astype(wide).flat[:5].real.tolist()
-        assert first[:2] == [1 + 2 * part.unit, -1 - 2 * part.unit] and np.isnan(first[2]) and first[3:] == [np.inf, np.inf]
+        assert (
+            first[:2] == [1 + 2 * part.unit, -1 - 2 * part.unit]
+            and np.isnan(first[2])
+            and first[3:] == [np.inf, np.inf]
+        )
         assert np.isnan(found.astype(wide).flat[-1])
 
 
@@ -125,30 +149,82 @@ def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
     [
         (("nobody", 0), "'nobody' is no case of"),
         (("one/call", 0), "has been added already"),
-        (("two 0", 0, {"gradInput": np.zeros(2, "S3")}), "two 0: gradInput of type |S3: no file keeps it"),
-        (("two 0", 0, {"gradMystery": np.zeros(2)}), "two 0: 'gradMystery' is no output of the call (outputs: gradInput)"),
-        (("two 0", 0, {"input": np.zeros(2)}), "two 0: 'input' is no output of the call (outputs: gradInput)"),
-        (("one/invalid", 0, {"gradInput": np.zeros(2)}), "'gradInput' is no output of the call (outputs: none)"),
-        *((("two 0", word), f"two 0: status {word!r} is no status: an integer, or one of crash, timeout, skipped, unusable, overrun")
-          for word in ("none", "", "crahs", "161002", True, 1.5, np.float64(1), np.bool_(True), [])),
-        *((("two 0", number), f"two 0: status {number} does not fit the 64 bits") for number in (2**63, 2**70, np.uint64(2**64 - 1))),
+        (
+            ("two 0", 0, {"gradInput": np.zeros(2, "S3")}),
+            "two 0: gradInput of type |S3: no file keeps it",
+        ),
+        (
+            ("two 0", 0, {"gradMystery": np.zeros(2)}),
+            "two 0: 'gradMystery' is no output of the call (outputs: gradInput)",
+        ),
+        (
+            ("two 0", 0, {"input": np.zeros(2)}),
+            "two 0: 'input' is no output of the call (outputs: gradInput)",
+        ),
+        (
+            ("one/invalid", 0, {"gradInput": np.zeros(2)}),
+            "'gradInput' is no output of the call (outputs: none)",
+        ),
+        *(
+            (
+                ("two 0", word),
+                (
+                    f"two 0: status {word!r} is no status: an integer, or one of crash, timeout,"
+                    " skipped, unusable, overrun"
+                ),
+            )
+            for word in (
+                "none",
+                "",
+                "crahs",
+                "161002",
+                True,
+                1.5,
+                np.float64(1),
+                np.bool_(True),
+                [],
+            )
+        ),
+        *(
+            (("two 0", number), f"two 0: status {number} does not fit the 64 bits")
+            for number in (2**63, 2**70, np.uint64(2**64 - 1))
+        ),
         (("two 0", 0, {}, 2**64 - 1), "two 0: run_status 18446744073709551615 does not fit"),
         (("two 0", 0, {}, "crahs"), "two 0: run_status 'crahs' is no status"),
         (("two 0", 0, {}, 0, "1 s"), "two 0: time '1 s' is no number of seconds"),
         (("two 0", 0, {}, 0, 10**400), "0 is no time that a case can take"),
         (("two 0", 0, {}, 0, -0.5), "two 0: time -0.5 is no time that a case can take"),
         (("two 0", 0, {}, 0, float("inf")), "two 0: time inf is no time that a case can take"),
-        (("two 0", 0, {}, 0, None, ValueError("no")), "two 0: error ValueError('no') is no text; str(error) makes one"),
+        (
+            ("two 0", 0, {}, 0, None, ValueError("no")),
+            "two 0: error ValueError('no') is no text; str(error) makes one",
+        ),
         (("two 0", 0, {}, 0, None, None), "two 0: error None is no text"),
         (("two 0", 0, {}, 0, None, "a\0"), "two 0: error 'a\\x00' holds a NUL character"),
-        *((("two 0", 0, outputs), f"two 0: outputs of type {type(outputs).__name__} are no mapping of names to arrays")
-          for outputs in ([], [np.zeros(2)], np.zeros(2), "gradInput")),
-        (("two 0", 0, {"gradInput": [[1], [2, 3]]}), "two 0: numpy makes no array of gradInput: setting an array element"),
-        (("two 0", 0, {"gradInput": object()}), "two 0: gradInput of type object: no file keeps it"),
+        *(
+            (
+                ("two 0", 0, outputs),
+                (
+                    f"two 0: outputs of type {type(outputs).__name__} are no mapping of names to"
+                    " arrays"
+                ),
+            )
+            for outputs in ([], [np.zeros(2)], np.zeros(2), "gradInput")
+        ),
+        (
+            ("two 0", 0, {"gradInput": [[1], [2, 3]]}),
+            "two 0: numpy makes no array of gradInput: setting an array element",
+        ),
+        (
+            ("two 0", 0, {"gradInput": object()}),
+            "two 0: gradInput of type object: no file keeps it",
+        ),
         ((["two 0"], 0), "['two 0'] is no case of"),
-    ],  # fmt: skip
+    ],
 )
-def test_what_cannot_be_added(bundle: Bundle, tmp_path: Path, arguments: tuple[Any, ...], message: str) -> None:
+def test_what_cannot_be_added(
+    bundle: Bundle, tmp_path: Path, arguments: tuple[Any, ...], message: str
+) -> None:
     with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
         results.add("one/call", 0)
         with pytest.raises(BundleError) as raised:
@@ -161,17 +237,24 @@ def test_an_existing_file_stays(bundle: Bundle, tmp_path: Path) -> None:
     write(tmp_path / "r.h5", bundle, [])
     with pytest.raises(BundleError, match="r.h5: exists already; force=True replaces it$"):
         opgen.Results.create(tmp_path / "r.h5", bundle)
-    with pytest.raises(BundleError, match="is an opgen results file, not a bundle file; opgen generate writes one$"):
+    with pytest.raises(
+        BundleError, match="is an opgen results file, not a bundle file; opgen generate writes one$"
+    ):
         opgen.open(tmp_path / "r.h5")
     (tmp_path / "other.h5").write_bytes(b"\x89HDF" * 2000)
-    with pytest.raises(BundleError, match="not an opgen results file, .*; opgen run writes one, and so does opgen.Results$"):
+    with pytest.raises(
+        BundleError,
+        match="not an opgen results file, .*; opgen run writes one, and so does opgen.Results$",
+    ):
         opgen.Results.open(tmp_path / "other.h5")
 
 
 def test_a_bundle_may_be_a_path(bundle: Bundle, tmp_path: Path) -> None:
     expected = write(tmp_path / "a.h5", bundle, list(answers(bundle))).read_bytes()
     for kind in (str, Path):
-        with opgen.Results.create(tmp_path / "b.h5", kind(bundle.path), header={"backend": "torch"}, force=True) as results:
+        with opgen.Results.create(
+            tmp_path / "b.h5", kind(bundle.path), header={"backend": "torch"}, force=True
+        ) as results:
             for name, answer in answers(bundle).items():
                 results.add(name, **answer)
         assert (tmp_path / "b.h5").read_bytes() == expected
@@ -186,12 +269,20 @@ def test_a_bundle_may_be_a_path(bundle: Bundle, tmp_path: Path) -> None:
         ({"header": {1: 2}}, "1: no name that a header can hold"),
         ({"header": {"": 2}}, "'': no name"),
         ({"header": {"a\0b": 2}}, r"'a\\x00b': no name"),
-        ({"header": {"bundle": "mine"}}, "bundle: is written by opgen itself; leave it out of the header"),
-        ({"header": {"driver": 1 << 70}}, "driver: 1180591620717411303424 is nothing that a header can hold"),
+        (
+            {"header": {"bundle": "mine"}},
+            "bundle: is written by opgen itself; leave it out of the header",
+        ),
+        (
+            {"header": {"driver": 1 << 70}},
+            "driver: 1180591620717411303424 is nothing that a header can hold",
+        ),
         ({"header": {"driver": {"name": "\ud800"}}}, "is not Unicode text"),
     ],
 )
-def test_what_cannot_be_begun(bundle: Bundle, tmp_path: Path, given: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_begun(
+    bundle: Bundle, tmp_path: Path, given: dict[str, Any], message: str
+) -> None:
     with pytest.raises(BundleError, match=message):
         opgen.Results.create(tmp_path / "r.h5", **{"bundle": bundle, **given})
     assert os.listdir(tmp_path) == []
@@ -231,14 +322,24 @@ def test_a_bundle_is_not_replaced_by_its_results(tmp_path: Path) -> None:
     link.symlink_to(path)
     with opgen.open(path) as bundle:
         for given, target in ((bundle, path), (path, link)):
-            with pytest.raises(BundleError, match="is the bundle that is answered; name another file$"):
+            with pytest.raises(
+                BundleError, match="is the bundle that is answered; name another file$"
+            ):
                 opgen.Results.create(target, given, force=True)
     assert path.read_bytes() == before and sorted(tmp_path.iterdir()) == [link, path]
 
 
-def test_numbers_of_the_other_byte_order_are_kept_as_numbers(tmp_path: Path, bundle: Bundle) -> None:
-    case = next(case for case in bundle if any(array.dtype == np.float64 for array in case.golden.values()))
-    name = next(name for name, array in case.golden.items() if array.dtype == np.float64 and case.call["args"][name]["dtype"] == "FLOAT")
+def test_numbers_of_the_other_byte_order_are_kept_as_numbers(
+    tmp_path: Path, bundle: Bundle
+) -> None:
+    case = next(
+        case for case in bundle if any(array.dtype == np.float64 for array in case.golden.values())
+    )
+    name = next(
+        name
+        for name, array in case.golden.items()
+        if array.dtype == np.float64 and case.call["args"][name]["dtype"] == "FLOAT"
+    )
     values = np.arange(case.golden[name].size, dtype=">f4").reshape(case.golden[name].shape)
     with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
         results.add(case.id, 0, {name: values})

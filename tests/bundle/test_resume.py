@@ -1,4 +1,5 @@
-"""A writer that is killed at any moment leaves the old file or something to go on from, and nothing that reads as good."""
+"""A writer that is killed at any moment leaves the old file or something to go on from, and nothing
+that reads as good."""
 
 from __future__ import annotations
 
@@ -33,7 +34,10 @@ HEADER = {"seed": 5}
 
 @pytest.fixture(scope="module")
 def suite() -> Suite:
-    return plan_suite([(spec, plan_for(spec.op)) for spec in book().specs if spec.op == "avg_pool2d_backward"], "standard")
+    return plan_suite(
+        [(spec, plan_for(spec.op)) for spec in book().specs if spec.op == "avg_pool2d_backward"],
+        "standard",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +69,8 @@ def stopped(suite: Suite, path: Path, after: int, **options: object) -> Path:
 
 
 def let_go(path: Path) -> None:
-    """Wait until nobody holds a partial file any more: workers of a killed writer notice that they are alone."""
+    """Wait until nobody holds a partial file any more: workers of a killed writer notice that they
+    are alone."""
     until = time.monotonic() + 60
     with open(partial(path), "rb") as file:
         while time.monotonic() < until:
@@ -82,7 +87,9 @@ def test_killed_at_any_moment(suite: Suite, expected: bytes, tmp_path: Path, wor
     path.write_bytes(b"the old file")
     while kills < KILLS // workers or not (went_on or kills > 100):
         child = get_context("fork").Process(
-            target=engine.write, args=(suite, path, HEADER), kwargs={"seed": 5, "workers": workers, "resume": True, "force": True}
+            target=engine.write,
+            args=(suite, path, HEADER),
+            kwargs={"seed": 5, "workers": workers, "resume": True, "force": True},
         )
         child.start()
         time.sleep(draw.uniform(0, longest))
@@ -98,7 +105,9 @@ def test_killed_at_any_moment(suite: Suite, expected: bytes, tmp_path: Path, wor
             longest *= 1.25
         if partial(path).exists():
             went_on += 1
-            if partial(path).read_bytes() != expected:  # else it died with everything done but the name
+            if (
+                partial(path).read_bytes() != expected
+            ):  # else it died with everything done but the name
                 with pytest.raises(BundleError):
                     opgen.open(partial(path))
                 assert verify(partial(path))
@@ -137,7 +146,9 @@ def test_damaged_data_are_computed_again(suite: Suite, expected: bytes, tmp_path
     assert told[0] > first_phase  # what is not damaged is kept
 
 
-def test_what_stands_between_tensors_is_zero_again(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+def test_what_stands_between_tensors_is_zero_again(
+    suite: Suite, expected: bytes, tmp_path: Path
+) -> None:
     (tmp_path / "whole.h5").write_bytes(expected)
     with opgen.open(tmp_path / "whole.h5") as whole:
         rows = [row for case in whole for row in case.tensor_rows if row.has_data and row.elements]
@@ -162,13 +173,20 @@ def test_a_link_is_no_file_to_go_on_with(suite: Suite, tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(b"somebody's")
     partial(tmp_path / "suite.h5").symlink_to(tmp_path / "other")
     for options in ({}, {"force": True}, {"resume": True}):
-        with pytest.raises(BundleError, match=r"suite.h5.partial: is no regular file, and nothing replaces it; name another"):
+        with pytest.raises(
+            BundleError,
+            match=r"suite.h5.partial: is no regular file, and nothing replaces it; name another",
+        ):
             engine.write(suite, tmp_path / "suite.h5", HEADER, **options)
     assert (tmp_path / "other").read_bytes() == b"somebody's"
 
 
-@pytest.mark.parametrize("content", [b"", b"opgen bundle", bytes(5000)], ids=["empty", "torn", "zeros"])
-def test_nothing_to_go_on_from_is_a_new_beginning(suite: Suite, expected: bytes, tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"opgen bundle", bytes(5000)], ids=["empty", "torn", "zeros"]
+)
+def test_nothing_to_go_on_from_is_a_new_beginning(
+    suite: Suite, expected: bytes, tmp_path: Path, content: bytes
+) -> None:
     partial(tmp_path / "suite.h5").write_bytes(content)
     engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5, resume=True)
     assert (tmp_path / "suite.h5").read_bytes() == expected
@@ -185,7 +203,9 @@ def test_another_request_is_refused_and_leaves_the_file(suite: Suite, tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == [left.name]
 
 
-def test_resuming_on_a_full_disk_leaves_what_was_there(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+def test_resuming_on_a_full_disk_leaves_what_was_there(
+    suite: Suite, expected: bytes, tmp_path: Path
+) -> None:
     left = stopped(suite, tmp_path / "suite.h5", 40)
     before = left.read_bytes()
 
@@ -201,20 +221,41 @@ def test_resuming_on_a_full_disk_leaves_what_was_there(suite: Suite, expected: b
     assert (tmp_path / "suite.h5").read_bytes() == expected
 
 
-def test_without_resume_a_partial_file_is_written_anew(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+def test_without_resume_a_partial_file_is_written_anew(
+    suite: Suite, expected: bytes, tmp_path: Path
+) -> None:
     stopped(suite, tmp_path / "suite.h5", 40)
     engine.write(suite, tmp_path / "suite.h5", HEADER, seed=5)
     assert (tmp_path / "suite.h5").read_bytes() == expected
 
 
 def after_ctrl_c(folder: Path, workers: str) -> tuple[subprocess.Popen[str], str, float]:
-    """A command that was interrupted while it wrote, as soon as its file was there; its messages, and the seconds that it took to end."""
-    command = [sys.executable, "-m", "opgen", "generate", "avg_pool2d_backward", "--plan", "full", "--workers", workers, "-o", "pool.h5"]
-    # Unmeasured: an interrupt that strikes inside coverage leaves its lock shut, and the command hangs.
+    """A command that was interrupted while it wrote, as soon as its file was there; its messages,
+    and the seconds that it took to end."""
+    command = [
+        sys.executable,
+        "-m",
+        "opgen",
+        "generate",
+        "avg_pool2d_backward",
+        "--plan",
+        "full",
+        "--workers",
+        workers,
+        "-o",
+        "pool.h5",
+    ]
+    # Unmeasured: an interrupt that strikes inside coverage leaves its lock shut, and the command
+    # hangs.
     process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
         env={**unmeasured.ENVIRONMENT, "PYTHONPATH": str(Path(opgen.__file__).parents[1])},
-    )  # fmt: skip
+    )
     while not (folder / "pool.h5.partial").exists() and process.poll() is None:
         time.sleep(0.01)
     begin = time.monotonic()

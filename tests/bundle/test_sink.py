@@ -40,7 +40,13 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_program_outlives_a_file_that_cannot_grow(path: Path, tmp_path: Path) -> None:
     tree = tmp_path / "tree.h5"
     command = [sys.executable, "-c", LIMITED, "unpack", str(path), "-o", str(tree)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], env=unmeasured.ENVIRONMENT)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        env=unmeasured.ENVIRONMENT,
+    )
     assert (done.returncode, done.stderr) == (2, f"{tree}: cannot write: File too large\n")
     assert os.listdir(tmp_path) == []
 
@@ -65,7 +71,12 @@ def test_a_disk_may_be_full_at_any_byte(path: Path, tmp_path: Path) -> None:
         unpack(bundle, whole)
         size = whole.stat().st_size
         for room in range(0, size, size // 29):
-            with limited(room), pytest.raises(opgen.BundleError, match="tree.h5: cannot write: No space left on device$"):
+            with (
+                limited(room),
+                pytest.raises(
+                    opgen.BundleError, match="tree.h5: cannot write: No space left on device$"
+                ),
+            ):
                 unpack(bundle, tree)
         with limited(size):
             unpack(bundle, tree)
@@ -74,7 +85,9 @@ def test_a_disk_may_be_full_at_any_byte(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", ["junk", "tree"])
-def test_what_a_killed_process_left_is_no_part_of_the_tree(path: Path, tmp_path: Path, left: str) -> None:
+def test_what_a_killed_process_left_is_no_part_of_the_tree(
+    path: Path, tmp_path: Path, left: str
+) -> None:
     tree, whole = tmp_path / "tree.h5", tmp_path / "whole.h5"
     with opgen.open(path) as bundle:
         unpack(bundle, whole, bundle.ids[:2])
@@ -87,8 +100,13 @@ def test_what_a_killed_process_left_is_no_part_of_the_tree(path: Path, tmp_path:
     assert sorted(os.listdir(tmp_path)) == ["tree.h5", "whole.h5"]
 
 
-@given(st.lists(st.tuples(st.integers(0, 40), st.binary(min_size=1, max_size=30)), max_size=8), st.integers(0, 70))
-def test_what_found_no_room_is_read_all_the_same(pieces: list[tuple[int, bytes]], room: int) -> None:
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.binary(min_size=1, max_size=30)), max_size=8),
+    st.integers(0, 70),
+)
+def test_what_found_no_room_is_read_all_the_same(
+    pieces: list[tuple[int, bytes]], room: int
+) -> None:
     with TemporaryFile() as file, limited(room):
         held, expected = Sink(file.fileno()), bytearray(80)
         for start, data in pieces:

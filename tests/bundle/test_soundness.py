@@ -1,4 +1,5 @@
-"""Tables whose numbers stand for nothing are told, each by its line; those that opgen writes stand for something."""
+"""Tables whose numbers stand for nothing are told, each by its line; those that opgen writes stand
+for something."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     view = sample.tensor([2, 4, 5, 6], "FLOAT", "NCHW")
     view |= {"strides": [120, 30, 1, 5], "offset": 3, "storage_shape": [250], "range": [0, 1]}
     path = tmp_path_factory.mktemp("sound") / "suite.h5"
-    return sample.write(path, {**sample.CALLS, "view": sample.convolution("FLOAT", gradOutput=view)})
+    return sample.write(
+        path, {**sample.CALLS, "view": sample.convolution("FLOAT", gradOutput=view)}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +43,23 @@ def results(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sound") / "results.h5"
     with opgen.open(bundle) as suite, opgen.Results.create(path, suite) as made:
         for case in suite:
-            made.add(case.id, 0 if case.golden else 161002, sample.right(case) if case.golden else {}, error="some")
+            made.add(
+                case.id,
+                0 if case.golden else 161002,
+                sample.right(case) if case.golden else {},
+                error="some",
+            )
     return path
 
 
 def test_what_opgen_writes_is_sound(bundle: Path, results: Path) -> None:
     for path, kind in ((bundle, "bundle"), (results, "results")):
         tables, strings = tables_of(path, kind)
-        assert len(tables["tensors"]) > 20 and list(unsound(tables, strings)) == [] and unsoundness(tables, strings) == ""
+        assert (
+            len(tables["tensors"]) > 20
+            and list(unsound(tables, strings)) == []
+            and unsoundness(tables, strings) == ""
+        )
 
 
 def cell(table: str, column: str, value: int, row: int = 0) -> Callable[[Tables], None]:
@@ -60,12 +72,18 @@ def cell(table: str, column: str, value: int, row: int = 0) -> Callable[[Tables]
 def where(tables: Tables, **of: int) -> int:
     """The first tensor with data and these values."""
     rows = tables["tensors"]
-    found = (rows["position"] != NO_DATA) & np.logical_and.reduce([rows[name] == value for name, value in of.items()])
+    found = (rows["position"] != NO_DATA) & np.logical_and.reduce(
+        [rows[name] == value for name, value in of.items()]
+    )
     return int(np.flatnonzero(found)[0])
 
 
 def view(tables: Tables) -> int:
-    return int(np.flatnonzero((tables["tensors"]["strides"] > 0) & (tables["tensors"]["position"] != NO_DATA))[0])
+    return int(
+        np.flatnonzero(
+            (tables["tensors"]["strides"] > 0) & (tables["tensors"]["position"] != NO_DATA)
+        )[0]
+    )
 
 
 def integer(tables: Tables, row: int, column: str, value: int, at: int = 0) -> None:
@@ -75,7 +93,9 @@ def integer(tables: Tables, row: int, column: str, value: int, at: int = 0) -> N
     end = len(tables["integers"]) - 4
     tables["integers"][end : end + length] = tables["integers"][start : start + length]
     tables["integers"][end + at] = value
-    tables["lists"] = np.append(tables["lists"], np.array([(end, length)], dtype=tables["lists"].dtype))
+    tables["lists"] = np.append(
+        tables["lists"], np.array([(end, length)], dtype=tables["lists"].dtype)
+    )
     tables["tensors"][column][row] = len(tables["lists"]) - 1
 
 
@@ -83,7 +103,11 @@ def other_name(tables: Tables) -> None:
     """A tensor of convolution in a case of pooling."""
     ops, rows = tables["cases"]["op"][tables["tensors"]["case"]], tables["tensors"]
     pool = int(np.flatnonzero(ops == ops[-1])[0])
-    rows["name"][pool] = next(name for name in rows["name"].tolist() if name not in rows["name"][ops == ops[pool]].tolist())
+    rows["name"][pool] = next(
+        name
+        for name in rows["name"].tolist()
+        if name not in rows["name"][ops == ops[pool]].tolist()
+    )
 
 
 CHANGES: list[tuple[Callable[[Tables], Any], str]] = [
@@ -103,48 +127,88 @@ CHANGES: list[tuple[Callable[[Tables], Any], str]] = [
     (cell("cases", "attributes_row", 10**6), "cases: attributes_row names none of the "),
     (cell("cases", "first_tensor", 1, 2), "the tensors do not follow their cases"),
     (cell("cases", "tensors", 1, -1), "the tensors do not follow their cases"),
-    (cell("tensors", "case", 1), "a row of tensors names another case than the one that it stands with"),
+    (
+        cell("tensors", "case", 1),
+        "a row of tensors names another case than the one that it stands with",
+    ),
     (cell("cases", "first_break", 9, 2), "the breaks do not follow their cases"),
-    (cell("breaks", "case", 0), "a row of breaks names another case than the one that it stands with"),
+    (
+        cell("breaks", "case", 0),
+        "a row of breaks names another case than the one that it stands with",
+    ),
     (other_name, "a tensor is no parameter of its case's API"),
     (lambda tables: tables["cases"]["id"].__setitem__(0, b"\xff"), "an id is no UTF-8"),
-    (lambda tables: integer(tables, where(tables, role=0), "shape", -1), "a tensor with data has fewer elements than none"),
-    (lambda tables: cell("tensors", "elements", -1, where(tables, role=2))(tables), "a tensor with data has fewer elements than none"),
-    (lambda tables: integer(tables, where(tables, role=2), "shape", 9), "a tensor has another number of elements than its shape"),
-    (lambda tables: integer(tables, where(tables, role=0), "shape", 9), "a tensor has another number of elements than its shape"),
-    (lambda tables: integer(tables, view(tables), "storage_shape", 251), "a tensor has another number of elements than its shape"),
-    (lambda tables: cell("tensors", "strides", int(tables["tensors"]["storage_shape"][view(tables)]), view(tables))(tables),
-     "a tensor with data has strides of another rank"),
+    (
+        lambda tables: integer(tables, where(tables, role=0), "shape", -1),
+        "a tensor with data has fewer elements than none",
+    ),
+    (
+        lambda tables: cell("tensors", "elements", -1, where(tables, role=2))(tables),
+        "a tensor with data has fewer elements than none",
+    ),
+    (
+        lambda tables: integer(tables, where(tables, role=2), "shape", 9),
+        "a tensor has another number of elements than its shape",
+    ),
+    (
+        lambda tables: integer(tables, where(tables, role=0), "shape", 9),
+        "a tensor has another number of elements than its shape",
+    ),
+    (
+        lambda tables: integer(tables, view(tables), "storage_shape", 251),
+        "a tensor has another number of elements than its shape",
+    ),
+    (
+        lambda tables: cell(
+            "tensors",
+            "strides",
+            int(tables["tensors"]["storage_shape"][view(tables)]),
+            view(tables),
+        )(tables),
+        "a tensor with data has strides of another rank",
+    ),
     (lambda tables: integer(tables, view(tables), "strides", -120), "a view leaves its data"),
     (lambda tables: integer(tables, view(tables), "strides", 128), "a view leaves its data"),
     (lambda tables: cell("tensors", "offset", 11, view(tables))(tables), "a view leaves its data"),
     (lambda tables: cell("tensors", "offset", -1, view(tables))(tables), "a view leaves its data"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("change", "message"), CHANGES)
-def test_a_number_that_stands_for_nothing_is_told(bundle: Path, change: Callable[[Tables], Any], message: str) -> None:
+def test_a_number_that_stands_for_nothing_is_told(
+    bundle: Path, change: Callable[[Tables], Any], message: str
+) -> None:
     tables, strings = tables_of(bundle, "bundle")
     change(tables)
     assert unsoundness(tables, strings).startswith(message)
 
 
-@pytest.mark.parametrize("change", [
-    lambda tables: cell("tensors", "offset", 10, view(tables))(tables), lambda tables: integer(tables, view(tables), "strides", 127),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tables: cell("tensors", "offset", 10, view(tables))(tables),
+        lambda tables: integer(tables, view(tables), "strides", 127),
+    ],
+)
 def test_a_view_may_reach_the_last_element(bundle: Path, change: Callable[[Tables], Any]) -> None:
     tables, strings = tables_of(bundle, "bundle")
     change(tables)
     assert unsoundness(tables, strings) == ""
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (cell("results", "status_word", 10**6), "results: status_word names none of the "),
-    (cell("results", "error", 10**6), "results: error names none of the "),
-    (cell("tensors", "result", 5), "a row of tensors names another result than the one that it stands with"),
-    (cell("tensors", "elements", 5), "a tensor has another number of elements than its shape"),
-    (cell("tensors", "dtype", 77), "tensors: 77 is no dtype"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (cell("results", "status_word", 10**6), "results: status_word names none of the "),
+        (cell("results", "error", 10**6), "results: error names none of the "),
+        (
+            cell("tensors", "result", 5),
+            "a row of tensors names another result than the one that it stands with",
+        ),
+        (cell("tensors", "elements", 5), "a tensor has another number of elements than its shape"),
+        (cell("tensors", "dtype", 77), "tensors: 77 is no dtype"),
+    ],
+)
 def test_the_same_of_results(results: Path, change: Callable[[Tables], Any], message: str) -> None:
     tables, strings = tables_of(results, "results")
     change(tables)
@@ -154,4 +218,6 @@ def test_the_same_of_results(results: Path, change: Callable[[Tables], Any], mes
 @pytest.mark.parametrize("name", ["cases", "tensors", "lists", "integers", "breaks", POOL])
 def test_a_table_that_is_missing_is_told(bundle: Path, name: str) -> None:
     tables, strings = tables_of(bundle, "bundle")
-    assert "KeyError" in unsoundness({key: table for key, table in tables.items() if key != name}, strings)
+    assert "KeyError" in unsoundness(
+        {key: table for key, table in tables.items() if key != name}, strings
+    )

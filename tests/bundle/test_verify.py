@@ -67,9 +67,12 @@ def test_a_flipped_bit_in_any_tensor_is_found_when_it_is_read(good: Path, tmp_pa
     target = tmp_path / "flipped.h5"
     with opgen.open(good) as bundle:
         spots = [
-            bundle.data.types[row.dtype][1] + row.position * bundle.data.types[row.dtype][0].itemsize
-            for case in bundle for row in case.tensor_rows if row.has_data and row.elements
-        ]  # fmt: skip
+            bundle.data.types[row.dtype][1]
+            + row.position * bundle.data.types[row.dtype][0].itemsize
+            for case in bundle
+            for row in case.tensor_rows
+            if row.has_data and row.elements
+        ]
     for at in spots:
         torn = bytearray(whole)
         torn[at] ^= 1
@@ -80,8 +83,11 @@ def test_a_flipped_bit_in_any_tensor_is_found_when_it_is_read(good: Path, tmp_pa
 
 
 @pytest.mark.parametrize("window", [1000, 4096])
-def test_a_blob_of_many_windows_is_read_to_its_end(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int) -> None:
-    """Every blob is larger than a window, and what is wrong in its last byte is found: the last tensor's, or one behind it."""
+def test_a_blob_of_many_windows_is_read_to_its_end(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int
+) -> None:
+    """Every blob is larger than a window, and what is wrong in its last byte is found: the last
+    tensor's, or one behind it."""
     monkeypatch.setattr(verifying, "_WINDOW", window)
     assert verify(good) == []
     whole = good.read_bytes()
@@ -92,7 +98,10 @@ def test_a_blob_of_many_windows_is_read_to_its_end(good: Path, tmp_path: Path, m
             for row in case.tensor_rows:
                 if row.has_data and row.elements:
                     kind, start, _ = bundle.data.types[row.dtype]
-                    last[row.dtype] = max(last.get(row.dtype, 0), start + (row.position + row.elements) * kind.itemsize)
+                    last[row.dtype] = max(
+                        last.get(row.dtype, 0),
+                        start + (row.position + row.elements) * kind.itemsize,
+                    )
     wrong = [(end, "does not match its digest") for end in last.values()]
     wrong += [(end, "bytes after the last tensor of") for _, end in data_ranges(whole)]
     for end, what in wrong:
@@ -103,8 +112,14 @@ def test_a_blob_of_many_windows_is_read_to_its_end(good: Path, tmp_path: Path, m
         assert what in found
 
 
-@pytest.mark.parametrize("args", [{"n": 1}, {"x": None}, {"x": TensorDesc((2, 3), "INT8")}, {"x": TensorDesc((), "INT8")}], ids=str)
-def test_a_file_without_tensors_or_without_their_data_is_whole(tmp_path: Path, args: dict[str, Argument]) -> None:
+@pytest.mark.parametrize(
+    "args",
+    [{"n": 1}, {"x": None}, {"x": TensorDesc((2, 3), "INT8")}, {"x": TensorDesc((), "INT8")}],
+    ids=str,
+)
+def test_a_file_without_tensors_or_without_their_data_is_whole(
+    tmp_path: Path, args: dict[str, Argument]
+) -> None:
     case = Case("one", Call("aclnnOne", "ascend910b", args), "valid", "", VALID, phase=1)
     path = Sample([case], [{}]).write(tmp_path / "calls.h5")
     assert verify(path) == []
@@ -115,7 +130,13 @@ def test_a_file_without_tensors_or_without_their_data_is_whole(tmp_path: Path, a
 def test_tensors_may_fill_their_blob_to_the_last_byte(tmp_path: Path, elements: int) -> None:
     """A blob is a multiple of 4096 bytes."""
     x = np.arange(elements, dtype=np.float32)
-    case = Case("one", Call("aclnnOne", "ascend910b", {"x": TensorDesc((elements,), "FLOAT")}), "valid", "", VALID)
+    case = Case(
+        "one",
+        Call("aclnnOne", "ascend910b", {"x": TensorDesc((elements,), "FLOAT")}),
+        "valid",
+        "",
+        VALID,
+    )
     path = Sample([case], [{("x", "input"): x}]).write(tmp_path / "full.h5")
     assert verify(path) == []
     with opgen.open(path) as bundle:
@@ -168,7 +189,9 @@ def test_two_tensors_swapped_are_found(good: Path, tmp_path: Path) -> None:
         lambda f: f["strings"].__setitem__(1, "another"),
     ],
 )
-def test_changed_tables_are_found_even_with_a_new_first_block(good: Path, tmp_path: Path, change: object) -> None:
+def test_changed_tables_are_found_even_with_a_new_first_block(
+    good: Path, tmp_path: Path, change: object
+) -> None:
     target = tmp_path / "changed.h5"
     target.write_bytes(good.read_bytes())
     with h5py.File(target, "r+") as file:
@@ -201,9 +224,15 @@ def cell(table: str, column: str, value: object, row: int = 0) -> Callable[[h5py
         (cell("tensors", "shape", 10**6), "tensors: shape names none of the "),
         (cell("tensors", "strides", 10**6), "tensors: strides names none of the "),
         (cell("cases", "first_tensor", 3, 1), "the tensors do not follow their cases"),
-        (cell("cases", "tensors", lambda rows: rows["tensors"][-1] - 1, -1), "the tensors do not follow their cases"),
+        (
+            cell("cases", "tensors", lambda rows: rows["tensors"][-1] - 1, -1),
+            "the tensors do not follow their cases",
+        ),
         (cell("cases", "id", lambda rows: rows["id"][0], 1), "two cases have the same id"),
-        (lambda file: file.create_dataset("more", data=np.zeros(3)), "the tables are not those that have digests"),
+        (
+            lambda file: file.create_dataset("more", data=np.zeros(3)),
+            "the tables are not those that have digests",
+        ),
         (texts_of_nothing, "does not hold the 60000000 rows of strings"),
         (cell("tensors", "position", 10**6, 0), "overlap or lie outside their data"),
         (cell("tensors", "position", -64, 0), "overlap or lie outside their data"),
@@ -229,7 +258,11 @@ def test_data_that_the_first_block_does_not_name_are_refused(good: Path, tmp_pat
     target = tmp_path / "unnamed.h5"
     assert len(data_ranges(whole)) > 1
     for start, end in data_ranges(whole):
-        for line in (b"", b"data %d %d\n" % (start, end - 4096), b"data %d %d\n" % (start + 4096, end)):
+        for line in (
+            b"",
+            b"data %d %d\n" % (start, end - 4096),
+            b"data %d %d\n" % (start + 4096, end),
+        ):
             block = whole[:4096].rstrip(b"\0").replace(b"data %d %d\n" % (start, end), line)
             target.write_bytes(block.ljust(4096, b"\0") + whole[4096:])
             resign(target)
@@ -253,7 +286,10 @@ def resign(path: Path) -> None:
 
 def data_ranges(whole: bytes | bytearray) -> list[tuple[int, int]]:
     lines = bytes(whole[:4096]).split(b"\n")
-    return [(int(a), int(b)) for _, a, b in (line.split() for line in lines if line.startswith(b"data "))]
+    return [
+        (int(a), int(b))
+        for _, a, b in (line.split() for line in lines if line.startswith(b"data "))
+    ]
 
 
 def first_block(line: bytes, digit: bytes = b"1") -> bytes:
@@ -267,17 +303,40 @@ def first_block(line: bytes, digit: bytes = b"1") -> bytes:
         (b"", "not an opgen bundle"),
         (b"\x89HDF\r\n\x1a\n" * 2000, "not an opgen bundle"),
         (first_block(b"opgen bundle 99"), "format 99 is newer than this opgen: update opgen"),
-        (first_block(b"opgen bundle 1"), "format 1 was never released, and opgen does not read it: write it again"),
+        (
+            first_block(b"opgen bundle 1"),
+            "format 1 was never released, and opgen does not read it: write it again",
+        ),
         (first_block(b"opgen bundle 2", b"0"), "was interrupted"),
         (first_block(b"opgen bundle 2"), "do not match their digest"),
         (first_block(b"opgen bundle 2") + b"more", "has 4100 bytes and was written with 4096"),
-        (first_block(b"opgen bundle 2").replace(b"bytes", b"data 9 8\nbytes"), "not an opgen bundle"),
-        *((first_block(b"opgen bundle 2").replace(b"bytes 4096\n", b"bytes 8192\n" + ranges).ljust(8192, b"\0"), "contradicts itself")
-          for ranges in (b"data 9 4096\n", b"data 8192 4096\n", b"data 4096 8193\n", b"data 4096 6000\ndata 5000 8192\n")),
-        (first_block(b"opgen results 2"), "is an opgen results file, not a bundle file; opgen generate writes one"),
+        (
+            first_block(b"opgen bundle 2").replace(b"bytes", b"data 9 8\nbytes"),
+            "not an opgen bundle",
+        ),
+        *(
+            (
+                first_block(b"opgen bundle 2")
+                .replace(b"bytes 4096\n", b"bytes 8192\n" + ranges)
+                .ljust(8192, b"\0"),
+                "contradicts itself",
+            )
+            for ranges in (
+                b"data 9 4096\n",
+                b"data 8192 4096\n",
+                b"data 4096 8193\n",
+                b"data 4096 6000\ndata 5000 8192\n",
+            )
+        ),
+        (
+            first_block(b"opgen results 2"),
+            "is an opgen results file, not a bundle file; opgen generate writes one",
+        ),
     ],
 )
-def test_other_files_are_refused_in_one_line(tmp_path: Path, content: bytes | None, message: str) -> None:
+def test_other_files_are_refused_in_one_line(
+    tmp_path: Path, content: bytes | None, message: str
+) -> None:
     target = tmp_path / "other.h5"
     if content is not None:
         target.write_bytes(content)
@@ -291,7 +350,12 @@ def test_a_file_that_is_refused_is_closed(good: Path, tmp_path: Path) -> None:
     whole = good.read_bytes()
     target = tmp_path / "bad.h5"
     descriptors = len(os.listdir("/proc/self/fd"))
-    for content in (b"", whole[:-1], whole.replace(b"opgen bundle ", b"opgen results"), whole[:5000] + b"?" + whole[5001:]):
+    for content in (
+        b"",
+        whole[:-1],
+        whole.replace(b"opgen bundle ", b"opgen results"),
+        whole[:5000] + b"?" + whole[5001:],
+    ):
         target.write_bytes(content)
         with pytest.raises(BundleError) as kept:
             opgen.open(target)
@@ -306,13 +370,19 @@ def test_a_file_that_is_refused_is_closed(good: Path, tmp_path: Path) -> None:
     assert verify(good) == [] and len(os.listdir("/proc/self/fd")) == descriptors
 
 
-def test_a_system_that_reads_less_than_it_is_asked_for_loses_nothing(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_that_reads_less_than_it_is_asked_for_loses_nothing(
+    good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with opgen.open(good) as bundle:
         tables = {name: table.tobytes() for name, table in bundle.tables.items()}
     assert max(map(len, tables.values())) > 3000
     read, readv = os.pread, os.preadv
-    monkeypatch.setattr(os, "pread", lambda fd, size, at: read(fd, min(size, 1000 if at else 4096), at))
-    monkeypatch.setattr(os, "preadv", lambda fd, views, at: readv(fd, [memoryview(views[0])[:100]], at))
+    monkeypatch.setattr(
+        os, "pread", lambda fd, size, at: read(fd, min(size, 1000 if at else 4096), at)
+    )
+    monkeypatch.setattr(
+        os, "preadv", lambda fd, views, at: readv(fd, [memoryview(views[0])[:100]], at)
+    )
     with opgen.open(good) as bundle:
         assert {name: table.tobytes() for name, table in bundle.tables.items()} == tables
     read_all(good)

@@ -19,19 +19,53 @@ from opgen.spec.book import book
 
 TENSOR = {"shape": [2, 3, 4, 4], "dtype": "FLOAT", "format": "ND"}
 PAD: dict[str, Any] = {
-    "id": "a", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b",
-    "args": {"gradOutput": {**TENSOR, "shape": [2, 3, 6, 8]}, "self": TENSOR, "padding": [2, 2, 1, 1], "gradInput": TENSOR},
-}  # fmt: skip
+    "id": "a",
+    "op": "aclnnReflectionPad2dBackward",
+    "product": "ascend910b",
+    "args": {
+        "gradOutput": {**TENSOR, "shape": [2, 3, 6, 8]},
+        "self": TENSOR,
+        "padding": [2, 2, 1, 1],
+        "gradInput": TENSOR,
+    },
+}
 NORM: dict[str, Any] = {
-    "id": "n", "op": "aclnnGroupNormBackward", "product": "ascend910",
-    "args": {"gradOut": TENSOR, "input": TENSOR, "mean": TENSOR, "rstd": TENSOR, "gamma": None, "N": 2, "C": 3, "HxW": 16, "group": 1,
-             "outputMask": [True, False, True], "gradInput": TENSOR, "gradGammaOut": None, "gradBetaOut": TENSOR},
-}  # fmt: skip
+    "id": "n",
+    "op": "aclnnGroupNormBackward",
+    "product": "ascend910",
+    "args": {
+        "gradOut": TENSOR,
+        "input": TENSOR,
+        "mean": TENSOR,
+        "rstd": TENSOR,
+        "gamma": None,
+        "N": 2,
+        "C": 3,
+        "HxW": 16,
+        "group": 1,
+        "outputMask": [True, False, True],
+        "gradInput": TENSOR,
+        "gradGammaOut": None,
+        "gradBetaOut": TENSOR,
+    },
+}
 POOL: dict[str, Any] = {
-    "id": "p", "op": "aclnnAvgPool2dBackward", "product": "ascend910",
-    "args": {"gradOutput": TENSOR, "self": TENSOR, "kernelSize": [2], "stride": [], "padding": [0], "ceilMode": False, "countIncludePad": True,  # noqa: E501
-             "divisorOverride": 0, "cubeMathType": 1, "gradInput": TENSOR},
-}  # fmt: skip
+    "id": "p",
+    "op": "aclnnAvgPool2dBackward",
+    "product": "ascend910",
+    "args": {
+        "gradOutput": TENSOR,
+        "self": TENSOR,
+        "kernelSize": [2],
+        "stride": [],
+        "padding": [0],
+        "ceilMode": False,
+        "countIncludePad": True,
+        "divisorOverride": 0,
+        "cubeMathType": 1,
+        "gradInput": TENSOR,
+    },
+}
 
 
 def with_(call: dict[str, Any], path: str, value: Any) -> str:
@@ -64,7 +98,10 @@ BAD = [
     (with_(PAD, "args", ...), "the key 'args' is missing"),
     (with_(PAD, "id", ""), "the id '' must be a string that is not empty"),
     (with_(PAD, "id", 3), "the id 3 must be a string that is not empty"),
-    (with_(PAD, "op", "aclnnReflectionPad2dBackwards"), "no such op 'aclnnReflectionPad2dBackwards' (did you mean 'aclnnReflectionPad2dBackward'?)"),  # noqa: E501
+    (
+        with_(PAD, "op", "aclnnReflectionPad2dBackwards"),
+        "no such op 'aclnnReflectionPad2dBackwards' (did you mean 'aclnnReflectionPad2dBackward'?)",
+    ),
     (with_(PAD, "op", ["a"]), "no such op ['a']"),
     (with_(PAD, "op", None), "no such op None"),
     (with_(PAD, "product", "ascend910c"), "no such product 'ascend910c' (did you mean 'ascend910"),
@@ -72,49 +109,118 @@ BAD = [
     (with_(PAD, "product", {"a": 1}), "no such product {'a': 1}"),
     (with_(PAD, "args", [1]), "args must be an object"),
     (with_(PAD, "args/padding", ...), "args.padding is missing; a null pointer is null"),
-    (with_(PAD, "args/paddings", [1]), "args.paddings: aclnnReflectionPad2dBackward has no such parameter (did you mean 'padding'?)"),
-    (with_(PAD, "args/self", 3), "args.self: expects a tensor (an object with shape, dtype, format) or null, not 3"),
+    (
+        with_(PAD, "args/paddings", [1]),
+        (
+            "args.paddings: aclnnReflectionPad2dBackward has no such parameter (did you mean"
+            " 'padding'?)"
+        ),
+    ),
+    (
+        with_(PAD, "args/self", 3),
+        "args.self: expects a tensor (an object with shape, dtype, format) or null, not 3",
+    ),
     (with_(PAD, "args/self", [2, 3]), "args.self: expects a tensor"),
-    (with_(PAD, "args/self/dtypes", "FLOAT"), "args.self.dtypes: no such key (did you mean 'dtype'?)"),
+    (
+        with_(PAD, "args/self/dtypes", "FLOAT"),
+        "args.self.dtypes: no such key (did you mean 'dtype'?)",
+    ),
     (with_(PAD, "args/self/shape", ...), "args.self.shape is missing"),
-    (with_(PAD, "args/self/shape", [2, True]), "args.self.shape: True is no whole number of 64 bits"),
+    (
+        with_(PAD, "args/self/shape", [2, True]),
+        "args.self.shape: True is no whole number of 64 bits",
+    ),
     (with_(PAD, "args/self/shape", [2, 1.0]), "args.self.shape: 1.0 is no whole number of 64 bits"),
     (with_(PAD, "args/self/shape", [2**63]), "is no whole number of 64 bits"),
-    (with_(PAD, "args/self/shape", [1] * 26), "args.self.shape: 26 axes; an aclTensor has at most 25"),
-    (with_(PAD, "args/self/dtype", "FLOAT32"), "args.self.dtype: no such dtype 'FLOAT32' (did you mean 'FLOAT"),
+    (
+        with_(PAD, "args/self/shape", [1] * 26),
+        "args.self.shape: 26 axes; an aclTensor has at most 25",
+    ),
+    (
+        with_(PAD, "args/self/dtype", "FLOAT32"),
+        "args.self.dtype: no such dtype 'FLOAT32' (did you mean 'FLOAT",
+    ),
     (with_(PAD, "args/self/dtype", ...), "args.self.dtype is missing"),
-    (with_(PAD, "args/self/shape", None), "args.self.shape: expects a list of whole numbers, not None"),
+    (
+        with_(PAD, "args/self/shape", None),
+        "args.self.shape: expects a list of whole numbers, not None",
+    ),
     (with_(PAD, "args/self/dtype", None), "args.self.dtype: no such dtype None"),
     (with_(PAD, "args/self/dtype", ["FLOAT"]), "args.self.dtype: no such dtype ['FLOAT']"),
-    (with_(PAD, "args/self/format", "NCWH"), "args.self.format: no such format 'NCWH' (did you mean 'NCHW'?)"),
+    (
+        with_(PAD, "args/self/format", "NCWH"),
+        "args.self.format: no such format 'NCWH' (did you mean 'NCHW'?)",
+    ),
     (with_(PAD, "args/self/format", None), "args.self.format: no such format None"),
     (with_(PAD, "args/self/strides", [1]), "args.self.strides: 1 strides for 4 axes"),
-    (with_(PAD, "args/self/strides", "x"), "args.self.strides: expects a list of whole numbers, not 'x'"),
+    (
+        with_(PAD, "args/self/strides", "x"),
+        "args.self.strides: expects a list of whole numbers, not 'x'",
+    ),
     (with_(PAD, "args/self/offset", True), "args.self.offset: True is no whole number of 64 bits"),
-    (with_(PAD, "args/self/storage_shape", 3), "args.self.storage_shape: expects a list of whole numbers, not 3"),
-    (with_(PAD, "args/self/range", [1]), "args.self.range: expects [lowest, highest], finite numbers, not [1]"),
-    (with_(PAD, "args/self/range", [2, 1]), "args.self.range: expects [lowest, highest], finite numbers, not [2, 1]"),
-    (with_(PAD, "args/self/range", [0, 10**400]), "args.self.range: expects [lowest, highest], finite numbers"),
-    (json.dumps(PAD).replace('"dtype"', '"range": [-1e400, 1], "dtype"', 1), "finite numbers, not [-inf, 1]"),
+    (
+        with_(PAD, "args/self/storage_shape", 3),
+        "args.self.storage_shape: expects a list of whole numbers, not 3",
+    ),
+    (
+        with_(PAD, "args/self/range", [1]),
+        "args.self.range: expects [lowest, highest], finite numbers, not [1]",
+    ),
+    (
+        with_(PAD, "args/self/range", [2, 1]),
+        "args.self.range: expects [lowest, highest], finite numbers, not [2, 1]",
+    ),
+    (
+        with_(PAD, "args/self/range", [0, 10**400]),
+        "args.self.range: expects [lowest, highest], finite numbers",
+    ),
+    (
+        json.dumps(PAD).replace('"dtype"', '"range": [-1e400, 1], "dtype"', 1),
+        "finite numbers, not [-inf, 1]",
+    ),
     (with_(PAD, "args/padding", 3), "args.padding: expects a list of whole numbers, not 3"),
     (with_(PAD, "args/padding", [1, None]), "args.padding: None is no whole number of 64 bits"),
-    (with_(PAD, "args/padding", [True, False, True, True]), "args.padding: True is no whole number of 64 bits"),
+    (
+        with_(PAD, "args/padding", [True, False, True, True]),
+        "args.padding: True is no whole number of 64 bits",
+    ),
     (with_(PAD, "args/padding", {"0": 1}), "args.padding: expects a list of whole numbers"),
     (with_(PAD, "args/padding", [0] * 1025), "args.padding: 1025 items; at most 1024"),
-    (with_(NORM, "args/outputMask", [1, 0, 1]), "args.outputMask: expects a list of true and false, or null, not [1, 0, 1]"),
+    (
+        with_(NORM, "args/outputMask", [1, 0, 1]),
+        "args.outputMask: expects a list of true and false, or null, not [1, 0, 1]",
+    ),
     (with_(NORM, "args/N", None), "args.N: expects a whole number of int64"),
     (with_(NORM, "args/N", True), "args.N: expects a whole number of int64"),
     (with_(NORM, "args/N", 2.0), "args.N: expects a whole number of int64"),
-    (with_(NORM, "args/N", 2**63), "args.N: expects a whole number of int64, -9223372036854775808 to 9223372036854775807"),
-    (with_(POOL, "args/cubeMathType", 128), "args.cubeMathType: expects a whole number of int8, -128 to 127, not 128"),
+    (
+        with_(NORM, "args/N", 2**63),
+        "args.N: expects a whole number of int64, -9223372036854775808 to 9223372036854775807",
+    ),
+    (
+        with_(POOL, "args/cubeMathType", 128),
+        "args.cubeMathType: expects a whole number of int8, -128 to 127, not 128",
+    ),
     (with_(POOL, "args/ceilMode", 1), "args.ceilMode: expects true or false, not 1"),
     (with_(POOL, "args/ceilMode", None), "args.ceilMode: expects true or false, not None"),
-    (json.dumps(PAD).replace('"dtype": "', '"dtype" : "FLOAT", "dtype": "', 1), "the key 'dtype' stands twice in one object"),
-    (json.dumps(PAD).replace('"padding"', '"padding": null, "padding"'), "the key 'padding' stands twice in one object"),
-    (json.dumps(PAD).replace('"op"', '"op": "", "op"'), "the key 'op' stands twice in one object of the call 'a'"),
-    (json.dumps({**PAD, "notes": 0}).replace("0}", '{"m": {"n": 1, "n": 1}}}'), "the key 'n' stands twice in one object"),
+    (
+        json.dumps(PAD).replace('"dtype": "', '"dtype" : "FLOAT", "dtype": "', 1),
+        "the key 'dtype' stands twice in one object",
+    ),
+    (
+        json.dumps(PAD).replace('"padding"', '"padding": null, "padding"'),
+        "the key 'padding' stands twice in one object",
+    ),
+    (
+        json.dumps(PAD).replace('"op"', '"op": "", "op"'),
+        "the key 'op' stands twice in one object of the call 'a'",
+    ),
+    (
+        json.dumps({**PAD, "notes": 0}).replace("0}", '{"m": {"n": 1, "n": 1}}}'),
+        "the key 'n' stands twice in one object",
+    ),
     (json.dumps(NORM).replace("16", "NaN"), "args.HxW: expects a whole number of int64"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("line", "message"), BAD, ids=range(len(BAD)))
@@ -132,12 +238,19 @@ def test_all_that_is_wrong_with_a_call_is_said_at_once() -> None:
     with pytest.raises(CallFault) as caught:
         read(json.dumps(call))
     assert str(caught.value).split("; ") == [
-        "args.padding is missing", "a null pointer is null",
+        "args.padding is missing",
+        "a null pointer is null",
         "args.paddin: aclnnReflectionPad2dBackward has no such parameter (did you mean 'padding'?)",
-        "args.self.shape is missing", "args.self.dtype is missing", "args.gradInput.dtype: no such dtype 'float' (did you mean 'FLOAT'?)",
-    ]  # fmt: skip
+        "args.self.shape is missing",
+        "args.self.dtype is missing",
+        "args.gradInput.dtype: no such dtype 'float' (did you mean 'FLOAT'?)",
+    ]
     with pytest.raises(CallFault, match=r"args.p6: .* no such parameter; and more$"):
-        read(json.dumps({**PAD, "args": PAD["args"] | {f"p{i}": 0 for i in range(9)} | {"padding": 1}}).replace('"p8"', '"q"'))
+        read(
+            json.dumps(
+                {**PAD, "args": PAD["args"] | {f"p{i}": 0 for i in range(9)} | {"padding": 1}}
+            ).replace('"p8"', '"q"')
+        )
 
 
 def test_what_was_written_once_does_not_hide_what_is_wrong_later(tmp_path: Path) -> None:
@@ -148,18 +261,29 @@ def test_what_was_written_once_does_not_hide_what_is_wrong_later(tmp_path: Path)
         with_(PAD, "args/padding", [2, 2, True, 1]),
         with_(PAD, "args/self/shape", [2.0, 3, 4, 4]),
     ]
-    path.write_text("\n".join([json.dumps(PAD), json.dumps(NORM), json.dumps({**POOL, "id": "q"}), *wrong]), encoding="utf-8")
+    path.write_text(
+        "\n".join([json.dumps(PAD), json.dumps(NORM), json.dumps({**POOL, "id": "q"}), *wrong]),
+        encoding="utf-8",
+    )
     with pytest.raises(FileError) as caught:
         read_calls(path, book().kinds)
     assert [problem.line for problem in caught.value.problems] == [4, 5, 6]
 
 
 def test_a_call_comes_back_as_it_was_written() -> None:
-    strided = {**TENSOR, "strides": [48, 16, 4, 1], "offset": 3, "storage_shape": [99], "range": [-1.0, 2.5]}
+    strided = {
+        **TENSOR,
+        "strides": [48, 16, 4, 1],
+        "offset": 3,
+        "storage_shape": [99],
+        "range": [-1.0, 2.5],
+    }
     line = with_(PAD, "args/self", strided)
     named = read(line)
     assert to_plain(named.call) == json.loads(line)["args"]
-    assert named.call.args["self"] == TensorDesc((2, 3, 4, 4), "FLOAT", "ND", (48, 16, 4, 1), 3, (99,), (-1.0, 2.5))
+    assert named.call.args["self"] == TensorDesc(
+        (2, 3, 4, 4), "FLOAT", "ND", (48, 16, 4, 1), 3, (99,), (-1.0, 2.5)
+    )
     assert read(json.dumps({**PAD, "args": to_plain(named.call)})) == named
 
 
@@ -183,7 +307,10 @@ def written(path: Path, lines: list[str]) -> Path:
 
 @pytest.mark.parametrize("name", ["calls.jsonl", "calls.jsonl.gz"])
 def test_a_file_is_read_in_its_order(name: str, tmp_path: Path) -> None:
-    path = written(tmp_path / name, ["", json.dumps(PAD), "   ", " " + json.dumps(POOL) + " ", json.dumps(NORM)])
+    path = written(
+        tmp_path / name,
+        ["", json.dumps(PAD), "   ", " " + json.dumps(POOL) + " ", json.dumps(NORM)],
+    )
     assert [named.id for named in read_calls(path, book().kinds)] == ["a", "p", "n"]
 
 
@@ -193,7 +320,9 @@ def test_an_id_with_colons_and_notes_of_any_form_are_no_keys() -> None:
 
 
 @pytest.mark.parametrize("name", ["calls.jsonl", "calls.jsonl.gz", "-"])
-def test_a_byte_order_mark_is_no_part_of_the_first_call(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_byte_order_mark_is_no_part_of_the_first_call(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = f"\ufeff{json.dumps(PAD)}\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     path = name if name == "-" else str(written(tmp_path / name, [text.strip()]))
@@ -207,7 +336,10 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_bad_lines_at_once_with_their_numbers(tmp_path: Path) -> None:
-    path = written(tmp_path / "c.jsonl", [json.dumps(PAD), "{", json.dumps(PAD), "", with_(POOL, "product", "x")])
+    path = written(
+        tmp_path / "c.jsonl",
+        [json.dumps(PAD), "{", json.dumps(PAD), "", with_(POOL, "product", "x")],
+    )
     with pytest.raises(FileError) as caught:
         read_calls(path, book().kinds)
     lines = str(caught.value).splitlines()
@@ -218,7 +350,10 @@ def test_all_bad_lines_at_once_with_their_numbers(tmp_path: Path) -> None:
 def test_a_flood_of_bad_lines_is_cut(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
         read_calls(written(tmp_path / "c.jsonl", ["{"] * 99), book().kinds)
-    assert len(caught.value.problems) == 51 and "50 bad lines; the rest was not read" in caught.value.problems[-1].text
+    assert (
+        len(caught.value.problems) == 51
+        and "50 bad lines; the rest was not read" in caught.value.problems[-1].text
+    )
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -228,7 +363,14 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     damaged[20:30] = b"\xff" * 10
     (tmp_path / "damaged.jsonl.gz").write_bytes(damaged)
     (tmp_path / "latin.jsonl").write_bytes(b'{"id": "\xe9"}')
-    for name in ("torn.jsonl.gz", "no.jsonl.gz", "damaged.jsonl.gz", "latin.jsonl", "missing.jsonl", "."):
+    for name in (
+        "torn.jsonl.gz",
+        "no.jsonl.gz",
+        "damaged.jsonl.gz",
+        "latin.jsonl",
+        "missing.jsonl",
+        ".",
+    ):
         with pytest.raises(FileError, match="cannot be read: "):
             read_calls(tmp_path / name, book().kinds)
 

@@ -27,6 +27,8 @@ def test_rows_of_a_matrix_are_numbered_like_their_tuples(rows: list[tuple[int, i
 def test_the_names_whose_columns_hold(rows: list[tuple[bool, ...]]) -> None:
     columns = np.array(rows, dtype=bool).reshape(-1, 3).T
     found = names_that_hold(dict(zip("abc", columns, strict=True)))
-    assert found == [tuple(name for name, there in zip("abc", row, strict=True) if there) for row in rows]
+    assert found == [
+        tuple(name for name, there in zip("abc", row, strict=True) if there) for row in rows
+    ]
     assert len(set(map(id, found))) == len(set(rows))
     assert names_that_hold({}) == []

@@ -1,4 +1,5 @@
-"""Ids are chosen by one rule, wherever they are: what is named exactly, else what a pattern matches."""
+"""Ids are chosen by one rule, wherever they are: what is named exactly, else what a pattern
+matches."""
 
 from __future__ import annotations
 
@@ -28,8 +29,14 @@ ODD = ("a b'c", "[a]*", "-x", "$(touch pwned)", "ab")
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    with opgen.open(device_sample.write(tmp_path / "b.h5", dict.fromkeys(ODD, device_sample.pad()))) as bundle:
-        device_sample.answer(bundle, tmp_path / "r.h5", lambda case, outputs: {name: array + 1 for name, array in outputs.items()})
+    with opgen.open(
+        device_sample.write(tmp_path / "b.h5", dict.fromkeys(ODD, device_sample.pad()))
+    ) as bundle:
+        device_sample.answer(
+            bundle,
+            tmp_path / "r.h5",
+            lambda case, outputs: {name: array + 1 for name, array in outputs.items()},
+        )
     return tmp_path
 
 
@@ -39,7 +46,14 @@ def run(*args: str) -> Result:
 
 @pytest.mark.parametrize(
     ("patterns", "places"),
-    [(["[a]*"], [1]), (["a*"], [0, 4]), (["[ax]*"], [0, 4]), (["ab", "[a]*"], [1, 4]), (["-x"], [2]), ([], [0, 1, 2, 3, 4])],
+    [
+        (["[a]*"], [1]),
+        (["a*"], [0, 4]),
+        (["[ax]*"], [0, 4]),
+        (["ab", "[a]*"], [1, 4]),
+        (["-x"], [2]),
+        ([], [0, 1, 2, 3, 4]),
+    ],
 )
 def test_an_id_before_a_pattern(patterns: list[str], places: list[int]) -> None:
     assert chosen(ODD, patterns) == places
@@ -52,9 +66,22 @@ def test_what_an_id_would_do_to_a_terminal_is_shown_instead(tmp_path: Path) -> N
     assert run("generate", "--calls", calls, "-o", bundle).exit_code == 0
     with opgen.open(bundle) as opened:
         assert opened.ids == [odd]
-        device_sample.answer(opened, Path(results), lambda case, outputs: {name: array + 1 for name, array in outputs.items()})
-    commands = [("judge", "--format", "text", calls), ("inspect", bundle), ("inspect", bundle, "a*"), ("diff", bundle, results)]
-    for told in (*(run(*command) for command in commands), run("diff", bundle, bundle), run("inspect", bundle, f"{odd}?")):
+        device_sample.answer(
+            opened,
+            Path(results),
+            lambda case, outputs: {name: array + 1 for name, array in outputs.items()},
+        )
+    commands = [
+        ("judge", "--format", "text", calls),
+        ("inspect", bundle),
+        ("inspect", bundle, "a*"),
+        ("diff", bundle, results),
+    ]
+    for told in (
+        *(run(*command) for command in commands),
+        run("diff", bundle, bundle),
+        run("inspect", bundle, f"{odd}?"),
+    ):
         assert "a\\x1b[31m\\x07\\x9b1m" in told.output or told.exit_code == 2
         assert not {"\x1b", "\x07", "\x9b"} & set(told.output)
 
@@ -62,7 +89,10 @@ def test_what_an_id_would_do_to_a_terminal_is_shown_instead(tmp_path: Path) -> N
 def test_every_pattern_without_a_case_is_named() -> None:
     with pytest.raises(FileError) as caught:
         chosen(ODD, ["ab", "b*", "abc"], "HERE")
-    assert str(caught.value).splitlines() == ["HERE: b*: matches no case", "HERE: abc: no such case among 5 (did you mean 'ab'?)"]
+    assert str(caught.value).splitlines() == [
+        "HERE: b*: matches no case",
+        "HERE: abc: no such case among 5 (did you mean 'ab'?)",
+    ]
     assert matching(["a", "a"], ["a", "b"]) == {"a": [0, 1], "b": []}
 
 
@@ -83,18 +113,27 @@ def test_commands_take_an_id_for_itself(files: Path) -> None:
 def test_calls_are_chosen_alike(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_text("".join(json.dumps({"id": one, **device_sample.pad()}) + "\n" for one in ODD))
-    assert [case.id for case in Request(calls=str(path), patterns=["[a]*"]).suite().cases] == ["[a]*"]
+    assert [case.id for case in Request(calls=str(path), patterns=["[a]*"]).suite().cases] == [
+        "[a]*"
+    ]
     with pytest.raises(FileError, match=r"--case: nothing-\*: matches no case"):
         Request(calls=str(path), patterns=["ab", "nothing-*"]).suite()
 
 
 def test_a_plan_names_the_patterns_that_match_nothing() -> None:
     with pytest.raises(FileError) as caught:
-        Request(operators=["reflection_pad2d_backward"], patterns=["*-valid-*", "nothing-*", "none"]).suite()
-    assert [str(problem).split(": no case")[0] for problem in caught.value.problems] == ["--case: nothing-*", "--case: none"]
+        Request(
+            operators=["reflection_pad2d_backward"], patterns=["*-valid-*", "nothing-*", "none"]
+        ).suite()
+    assert [str(problem).split(": no case")[0] for problem in caught.value.problems] == [
+        "--case: nothing-*",
+        "--case: none",
+    ]
 
 
-def test_a_report_quotes_ids_and_files_for_a_shell(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_quotes_ids_and_files_for_a_shell(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("matplotlib")
     html = pytest.importorskip("opgen.report.html")
     monkeypatch.chdir(files)
@@ -105,13 +144,17 @@ def test_a_report_quotes_ids_and_files_for_a_shell(files: Path, monkeypatch: pyt
     ran = set()
     for command in shown:
         shell = f"opgen() {{ printf '%s\\0' \"$@\"; }}\n{command}"
-        words = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True).stdout.split("\0")
+        words = subprocess.run(
+            ["bash", "-c", shell], capture_output=True, text=True, check=True
+        ).stdout.split("\0")
         cases = [word.removeprefix("--case=") for word in words if word.startswith("--case=")]
         assert words[:2] == ["run", f"./{bundle.name}"] and len(cases) == 2 and len(set(cases)) == 1
         ran.add(cases[0])
     assert ran == set(ODD) and not (files / "pwned").exists()
     found = re.search('<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None and [shlex.split(row[-1]) for row in json.loads(found[1])] == [[one] for one in ODD]
+    assert found is not None and [shlex.split(row[-1]) for row in json.loads(found[1])] == [
+        [one] for one in ODD
+    ]
 
 
 def test_an_id_leads_to_no_other_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,4 +166,6 @@ def test_an_id_leads_to_no_other_folder(tmp_path: Path, monkeypatch: pytest.Monk
     assert run("run", "b.h5", *mutant, "-o", "r.h5", "-q").exit_code == 0
     assert run("minimize", "b.h5", "r.h5", "../up", *mutant, "--most", "5", "-q").exit_code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
-    assert [path.name for path in here.iterdir() if path.is_dir()] == [f"{file_name('../up')}-minimal"]
+    assert [path.name for path in here.iterdir() if path.is_dir()] == [
+        f"{file_name('../up')}-minimal"
+    ]

@@ -1,4 +1,5 @@
-"""Calls become columns and come back as they were, whatever is null, strided, scalar or enormous."""
+"""Calls become columns and come back as they were, whatever is null, strided, scalar or
+enormous."""
 
 from __future__ import annotations
 
@@ -31,14 +32,26 @@ def some() -> list[Call]:
     calls = []
     for i in range(40):
         flags = [None, (), (True,), (False, True, False)][i % 4]
-        args: dict[str, Argument] = {"x": TENSORS[i % 8], "p": ARRAYS[i % 5], "m": flags, "n": 2**63 - 1 - i, "f": i % 2 == 0}
+        args: dict[str, Argument] = {
+            "x": TENSORS[i % 8],
+            "p": ARRAYS[i % 5],
+            "m": flags,
+            "n": 2**63 - 1 - i,
+            "f": i % 2 == 0,
+        }
         calls.append(Call("aclnnX", ["ascend910", "ascend910b"][i % 2], args))
     return calls
 
 
 def same(a: CallTable, b: CallTable) -> bool:
-    pairs = [(getattr(x, f.name), getattr(b.columns[name], f.name)) for name, x in a.columns.items() for f in fields(x)]
-    return np.array_equal(a.product, b.product) and all(x.dtype == y.dtype and np.array_equal(x, y) for x, y in pairs)
+    pairs = [
+        (getattr(x, f.name), getattr(b.columns[name], f.name))
+        for name, x in a.columns.items()
+        for f in fields(x)
+    ]
+    return np.array_equal(a.product, b.product) and all(
+        x.dtype == y.dtype and np.array_equal(x, y) for x, y in pairs
+    )
 
 
 def test_calls_come_back_as_they_were() -> None:
@@ -73,7 +86,9 @@ def test_rows_are_taken_in_the_order_asked() -> None:
 def test_tables_one_after_the_other() -> None:
     parts = [from_calls("aclnnX", KINDS, some()[a:b]) for a, b in ((0, 1), (1, 9), (9, 9), (9, 40))]
     assert concatenate(parts).calls() == some()
-    assert same(concatenate([from_calls("aclnnX", KINDS, some())]), from_calls("aclnnX", KINDS, some()))
+    assert same(
+        concatenate([from_calls("aclnnX", KINDS, some())]), from_calls("aclnnX", KINDS, some())
+    )
 
 
 def test_the_order_of_arguments_does_not_matter() -> None:
@@ -86,14 +101,22 @@ def test_beyond_a_row_stand_ones_and_zeros() -> None:
     x, p = table.columns["x"], table.columns["p"]
     assert isinstance(x, TensorColumn) and isinstance(p, ArrayColumn)
     assert (
-        x.shape.tolist() == [[1, 1, 1], [1, 1, 1], [2, 0, 3]] and x.rank.tolist() == [0, 0, 3] and x.null.tolist() == [True, False, False]
+        x.shape.tolist() == [[1, 1, 1], [1, 1, 1], [2, 0, 3]]
+        and x.rank.tolist() == [0, 0, 3]
+        and x.null.tolist() == [True, False, False]
     )
-    assert p.values.tolist() == [[0], [0], [0]] and p.length.tolist() == [0, 0, 1] and p.null.tolist() == [True, False, False]
+    assert (
+        p.values.tolist() == [[0], [0], [0]]
+        and p.length.tolist() == [0, 0, 1]
+        and p.null.tolist() == [True, False, False]
+    )
     assert x.numel().tolist() == [1, 1, 0]
 
 
 def test_numel_is_exact_beyond_int64() -> None:
-    x = from_calls("a", {"x": "tensor"}, [Call("a", "ascend910", {"x": TensorDesc((2**63 - 1,) * 3, "FLOAT")})]).columns["x"]
+    x = from_calls(
+        "a", {"x": "tensor"}, [Call("a", "ascend910", {"x": TensorDesc((2**63 - 1,) * 3, "FLOAT")})]
+    ).columns["x"]
     assert isinstance(x, TensorColumn) and x.numel().tolist() == [(2**63 - 1) ** 3]
 
 

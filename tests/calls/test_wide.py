@@ -14,14 +14,39 @@ from hypothesis import strategies as st
 
 from opgen.calls import wide
 
-EDGES = [0, 1, -1, 2, 3, -7, 2**31 - 1, 2**31, 2**32, 3037000499, 3037000500, 2**62, 2**63 - 1, -(2**63), -(2**62) - 1]
+EDGES = [
+    0,
+    1,
+    -1,
+    2,
+    3,
+    -7,
+    2**31 - 1,
+    2**31,
+    2**32,
+    3037000499,
+    3037000500,
+    2**62,
+    2**63 - 1,
+    -(2**63),
+    -(2**62) - 1,
+]
 OPERATIONS: list[tuple[Callable[..., np.ndarray], Callable[[int, int], int]]] = [
-    (wide.add, operator.add), (wide.subtract, operator.sub), (wide.multiply, operator.mul), (wide.smaller, min), (wide.larger, max),
-    (wide.floor_divide, lambda a, b: a // b if b else 0), (wide.remainder, lambda a, b: a % b if b else 0),
-]  # fmt: skip
+    (wide.add, operator.add),
+    (wide.subtract, operator.sub),
+    (wide.multiply, operator.mul),
+    (wide.smaller, min),
+    (wide.larger, max),
+    (wide.floor_divide, lambda a, b: a // b if b else 0),
+    (wide.remainder, lambda a, b: a % b if b else 0),
+]
 
 
-def agrees(operate: Callable[..., np.ndarray], plain: Callable[[int, int], int], pairs: list[tuple[int, int]]) -> bool:
+def agrees(
+    operate: Callable[..., np.ndarray],
+    plain: Callable[[int, int], int],
+    pairs: list[tuple[int, int]],
+) -> bool:
     a, b = wide.as_column([x for x, _ in pairs]), wide.as_column([y for _, y in pairs])
     return bool(operate(a, b).tolist() == [plain(x, y) for x, y in pairs])
 
@@ -35,7 +60,14 @@ def test_every_pair_of_edges_alone_and_together(operate: Any, plain: Any) -> Non
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.sampled_from(OPERATIONS), st.lists(st.tuples(st.integers(-(2**70), 2**70), st.integers(-(2**70), 2**70)), min_size=1, max_size=5))
+@given(
+    st.sampled_from(OPERATIONS),
+    st.lists(
+        st.tuples(st.integers(-(2**70), 2**70), st.integers(-(2**70), 2**70)),
+        min_size=1,
+        max_size=5,
+    ),
+)
 def test_numbers_beyond_int64_stay_exact(operation: Any, pairs: list[tuple[int, int]]) -> None:
     assert agrees(*operation, pairs)
 
@@ -65,7 +97,11 @@ def test_products_along_the_last_axis() -> None:
 def test_an_operation_that_wraps_is_seen() -> None:
     """What these tests are for: plain int64 arithmetic fails them."""
     with np.errstate(all="ignore"):
-        assert not agrees(lambda a, b: a.astype(np.int64) * b.astype(np.int64), operator.mul, [(3037000500, 3037000500)])
+        assert not agrees(
+            lambda a, b: a.astype(np.int64) * b.astype(np.int64),
+            operator.mul,
+            [(3037000500, 3037000500)],
+        )
         assert not agrees(lambda a, b: a + b, operator.add, [(2**63 - 1, 1)])
 
 
@@ -77,7 +113,10 @@ def test_extremes_are_those_of_the_first_of_each_row(lowest: bool) -> None:
     sizes = np.array([len(row) for row in rows])
     expected = [min(row) if lowest else max(row) for row in rows]
     assert wide.extreme(np.array(padded, dtype=object), sizes, lowest).tolist() == expected
-    assert wide.extreme(np.array(padded[:-1], dtype=np.int64), sizes[:-1], lowest).tolist() == expected[:-1]
+    assert (
+        wide.extreme(np.array(padded[:-1], dtype=np.int64), sizes[:-1], lowest).tolist()
+        == expected[:-1]
+    )
 
 
 @pytest.mark.parametrize("numbers", [[3, 4], [3, 2**70]])

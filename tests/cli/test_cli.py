@@ -42,7 +42,14 @@ def run(*args: str, stdin: str | None = None) -> Result:
 
 def spawn(*args: str, code: str = RUN, **options: object) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}  # type: ignore[dict-item]
-    return subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, env=environment, timeout=120, **options)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(
+        [sys.executable, "-c", code, *args],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=120,
+        **options,
+    )  # type: ignore[call-overload, no-any-return]
 
 
 @pytest.fixture(scope="module")
@@ -54,35 +61,86 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("given", "said"),
     [
         (("cases", "--ids", "--json"), "--ids and --json: only one of them can be meant"),
-        (("coverage", "--bundle", "{bundle}", "--calls", "{bundle}"), "--bundle and --calls: only one of them can be meant"),
-        (("coverage", "{bundle}", "--calls", "calls.jsonl"), "only one file of calls can be counted"),
-        (("run", "{bundle}", "--backend", "mutant:nan_lost", "--device", "inf_clipped", "-o", "{folder}/r.h5"),
-         "--device: 'inf_clipped', and --backend mutant:nan_lost names another"),
-        (("minimize", "{bundle}", "{results}", "*", "--backend", "mutant", "-o", "/dev/null"), "/dev/null: is a file; name a folder"),
-        (("minimize", "{bundle}", "{results}", "*", "--backend", "mutant", "-o", "{folder}/no/folder"), "there is no folder"),
-        (("audit", "--pages", "{folder}", "--plan", "smoke", "--lock", "{bundle}"), "--plan and --lock: only one of them can be meant"),
-        (("audit", "--pages", "{folder}", "--digests", "--json"), "--digests and --json: only one of them can be meant"),
+        (
+            ("coverage", "--bundle", "{bundle}", "--calls", "{bundle}"),
+            "--bundle and --calls: only one of them can be meant",
+        ),
+        (
+            ("coverage", "{bundle}", "--calls", "calls.jsonl"),
+            "only one file of calls can be counted",
+        ),
+        (
+            (
+                "run",
+                "{bundle}",
+                "--backend",
+                "mutant:nan_lost",
+                "--device",
+                "inf_clipped",
+                "-o",
+                "{folder}/r.h5",
+            ),
+            "--device: 'inf_clipped', and --backend mutant:nan_lost names another",
+        ),
+        (
+            ("minimize", "{bundle}", "{results}", "*", "--backend", "mutant", "-o", "/dev/null"),
+            "/dev/null: is a file; name a folder",
+        ),
+        (
+            (
+                "minimize",
+                "{bundle}",
+                "{results}",
+                "*",
+                "--backend",
+                "mutant",
+                "-o",
+                "{folder}/no/folder",
+            ),
+            "there is no folder",
+        ),
+        (
+            ("audit", "--pages", "{folder}", "--plan", "smoke", "--lock", "{bundle}"),
+            "--plan and --lock: only one of them can be meant",
+        ),
+        (
+            ("audit", "--pages", "{folder}", "--digests", "--json"),
+            "--digests and --json: only one of them can be meant",
+        ),
     ],
     ids=range(8),
-)  # fmt: skip
-def test_what_contradicts_or_cannot_be_written_is_refused_at_once(given: tuple[str, ...], said: str, tmp_path: Path) -> None:
+)
+def test_what_contradicts_or_cannot_be_written_is_refused_at_once(
+    given: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
     bundle, results = device_sample.write(tmp_path / "suite.h5"), tmp_path / "results.h5"
-    assert run("run", str(bundle), "--backend", "mutant:wrong_code", "-o", str(results)).exit_code == 0
+    assert (
+        run("run", str(bundle), "--backend", "mutant:wrong_code", "-o", str(results)).exit_code == 0
+    )
     before = sorted(tmp_path.iterdir())
     shown = run(*(word.format(bundle=bundle, results=results, folder=tmp_path) for word in given))
-    assert shown.exit_code == 2 and said in shown.stderr and sorted(tmp_path.iterdir()) == before, shown.stderr
+    assert shown.exit_code == 2 and said in shown.stderr and sorted(tmp_path.iterdir()) == before, (
+        shown.stderr
+    )
 
 
-# the group ------------------------------------------------------------------------------------------------------------
+# the group ----------------------------------------------------------------------------------------
 def test_help_names_every_command_in_full() -> None:
     text = run("--help").output
-    assert all(re.search(rf"^  {name} +{re.escape(title)}$", text, re.MULTILINE) for name, title in titles().items())
+    assert all(
+        re.search(rf"^  {name} +{re.escape(title)}$", text, re.MULTILINE)
+        for name, title in titles().items()
+    )
 
 
 def test_a_module_with_a_command_says_so_in_its_first_line() -> None:
     for path in sorted((ROOT / "opgen" / "cli").glob("*.py")):
-        has = re.search(r"^def command\(", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
-        assert has == (path.stem in titles()), f"{path.name} must begin with: \"\"\"``opgen {path.stem}``: ...\"\"\""
+        has = (
+            re.search(r"^def command\(", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+        )
+        assert has == (path.stem in titles()), (
+            f'{path.name} must begin with: """``opgen {path.stem}``: ..."""'
+        )
 
 
 @pytest.mark.parametrize("name", titles())
@@ -92,19 +150,26 @@ def test_every_command_has_help_examples_and_helpful_options(name: str) -> None:
     assert re.search(rf"^ *\$ opgen {name}\b", shown.output, re.MULTILINE), "no example"
     command = main.get_command(click.Context(main), name)  # type: ignore[attr-defined]
     for parameter in command.params:
-        assert not isinstance(parameter, click.Option) or parameter.help, f"--{parameter.name} has no help"
+        assert not isinstance(parameter, click.Option) or parameter.help, (
+            f"--{parameter.name} has no help"
+        )
     assert max(map(len, shown.output.splitlines())) <= 100
 
 
 @pytest.mark.parametrize("args", [["--help"], ["-h"], ["generate", "--help"], ["--version"]])
 def test_help_imports_nothing_heavy(args: list[str]) -> None:
-    probe = f"import sys, atexit; atexit.register(lambda: print(sorted(set(sys.modules) & set({HEAVY!r})), file=sys.stderr)); {RUN}"
+    probe = (
+        "import sys, atexit; atexit.register(lambda: print(sorted(set(sys.modules) &"
+        f" set({HEAVY!r})), file=sys.stderr)); {RUN}"
+    )
     shown = spawn(*args, code=probe)
     assert shown.returncode == 0 and shown.stderr.strip() == "[]"
 
 
 @pytest.mark.parametrize(("given", "threads"), [(None, "1"), ("4", "4")])
-def test_one_thread_of_blas_unless_asked_before_numpy_is_there(given: str | None, threads: str) -> None:
+def test_one_thread_of_blas_unless_asked_before_numpy_is_there(
+    given: str | None, threads: str
+) -> None:
     code = """
 import os, sys
 class Watch:
@@ -115,10 +180,14 @@ sys.meta_path.insert(0, Watch)
 from opgen.cli import main
 main(["ops"])
 """
-    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"
+    }
     if given is not None:
         environment["OPENBLAS_NUM_THREADS"] = given
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
     assert done.stderr.split() == [threads]
 
 
@@ -126,7 +195,10 @@ def test_version() -> None:
     assert run("--version").output == f"opgen {opgen.__version__}\n"
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("inspcet", "inspect"), ("generat", "generate"), ("gen", "generate"), ("list", None)])
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("inspcet", "inspect"), ("generat", "generate"), ("gen", "generate"), ("list", None)],
+)
 def test_misspelt_commands(typed: str, meant: str | None) -> None:
     shown = run(typed)
     assert shown.exit_code == 2
@@ -134,8 +206,10 @@ def test_misspelt_commands(typed: str, meant: str | None) -> None:
     assert (f"did you mean '{meant}'?" in shown.stderr) == (meant is not None)
 
 
-# errors ---------------------------------------------------------------------------------------------------------------
-PROBLEMS = FileError([Problem("a.yaml", 3, "pad", "no such name"), Problem("a.yaml", None, "", "not YAML")])
+# errors -------------------------------------------------------------------------------------------
+PROBLEMS = FileError(
+    [Problem("a.yaml", 3, "pad", "no such name"), Problem("a.yaml", None, "", "not YAML")]
+)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +218,11 @@ PROBLEMS = FileError([Problem("a.yaml", 3, "pad", "no such name"), Problem("a.ya
         (PROBLEMS, ["a.yaml:3: pad: no such name", "a.yaml: not YAML"], 2),
         (opgen.BundleError("x.h5: truncated"), ["x.h5: truncated"], 2),
         (PermissionError(13, "Permission denied", "here"), ["here: Permission denied"], 2),
-        (BrokenPipeError(32, "Broken pipe"), ["standard output: closed before everything was written"], 2),
+        (
+            BrokenPipeError(32, "Broken pipe"),
+            ["standard output: closed before everything was written"],
+            2,
+        ),
         (OSError(28, "No space left on device"), ["standard output: No space left on device"], 2),
         (KeyboardInterrupt(), ["interrupted"], 130),
         (EOFError(), ["interrupted"], 130),
@@ -159,14 +237,20 @@ def test_errors_become_lines(error: BaseException, lines: list[str], code: int) 
 
 @pytest.mark.parametrize(
     ("error", "lines"),
-    [(opgen.BundleError("x.h5: full"), ["x.h5: full", "go on"]), (KeyboardInterrupt(), ["go on", "interrupted"])],
+    [
+        (opgen.BundleError("x.h5: full"), ["x.h5: full", "go on"]),
+        (KeyboardInterrupt(), ["go on", "interrupted"]),
+    ],
 )
 def test_what_an_error_says_besides_is_shown(error: BaseException, lines: list[str]) -> None:
     error.add_note("go on")
     assert failing(error).stderr.splitlines() == lines
 
 
-@pytest.mark.parametrize("error", [PROBLEMS, NoDevice("--backend", "no such backend"), DeviceError("no library", where="aclnn")])
+@pytest.mark.parametrize(
+    "error",
+    [PROBLEMS, NoDevice("--backend", "no such backend"), DeviceError("no library", where="aclnn")],
+)
 def test_another_process_gets_the_problems(error: FileError) -> None:
     assert pickle.loads(pickle.dumps(error)).problems == error.problems
 
@@ -174,7 +258,11 @@ def test_another_process_gets_the_problems(error: FileError) -> None:
 def test_a_fault_of_opgen_keeps_its_traceback() -> None:
     shown = failing(ZeroDivisionError("ouch"))
     assert shown.exit_code == 2
-    assert "Traceback" in shown.stderr and "ZeroDivisionError: ouch" in shown.stderr and "a fault of opgen" in shown.stderr
+    assert (
+        "Traceback" in shown.stderr
+        and "ZeroDivisionError: ouch" in shown.stderr
+        and "a fault of opgen" in shown.stderr
+    )
 
 
 def failing(error: BaseException) -> Result:
@@ -190,7 +278,11 @@ def failing(error: BaseException) -> Result:
 def test_a_full_output_is_one_line(args: str) -> None:
     with open("/dev/full", "w") as full:
         shown = subprocess.run(
-            [sys.executable, "-c", RUN, args], stdout=full, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+            [sys.executable, "-c", RUN, args],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
     assert (shown.returncode, shown.stderr) == (2, "standard output: No space left on device\n")
 
@@ -199,32 +291,64 @@ def test_a_full_output_is_one_line(args: str) -> None:
 @pytest.mark.parametrize("args", ["judge missing.jsonl", "ops nothing", "frobnicate"])
 def test_messages_that_cannot_be_written_are_no_difference(args: str) -> None:
     with open("/dev/full", "w") as full:
-        shown = subprocess.run([sys.executable, "-c", RUN, *args.split()], stderr=full, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        shown = subprocess.run(
+            [sys.executable, "-c", RUN, *args.split()],
+            stderr=full,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
     assert shown.returncode == 2
 
 
-@pytest.mark.parametrize(("args", "closed", "code"), [
-    ("judge -", ">&-", 0), ("ops", ">&-", 0), ("judge missing.jsonl", ">&-", 2), ("judge -", "2>&-", 0), ("judge missing.jsonl", "2>&-", 2),
-    ("judge -", "<&-", 2),
-])  # fmt: skip
-def test_a_stream_that_is_closed_takes_nothing_and_gives_nothing(args: str, closed: str, code: int) -> None:
+@pytest.mark.parametrize(
+    ("args", "closed", "code"),
+    [
+        ("judge -", ">&-", 0),
+        ("ops", ">&-", 0),
+        ("judge missing.jsonl", ">&-", 2),
+        ("judge -", "2>&-", 0),
+        ("judge missing.jsonl", "2>&-", 2),
+        ("judge -", "<&-", 2),
+    ],
+)
+def test_a_stream_that_is_closed_takes_nothing_and_gives_nothing(
+    args: str, closed: str, code: int
+) -> None:
     command = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-c", RUN, *args.split()]
-    shown = subprocess.run(command, input="", capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    message = {"judge missing.jsonl": "missing.jsonl: cannot be read: No such file or directory\n", "ops": ""}.get(args, "")
+    shown = subprocess.run(
+        command,
+        input="",
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    message = {
+        "judge missing.jsonl": "missing.jsonl: cannot be read: No such file or directory\n",
+        "ops": "",
+    }.get(args, "")
     if closed == "<&-":
         message = "<stdin>: cannot be read: standard input is closed\n"
-    assert (shown.returncode, shown.stdout, shown.stderr) == (code, "", "" if closed == "2>&-" else message)
+    assert (shown.returncode, shown.stdout, shown.stderr) == (
+        code,
+        "",
+        "" if closed == "2>&-" else message,
+    )
 
 
 @pytest.mark.parametrize("args", ["check --json", "check", "ops", "--version", "--help"])
 def test_a_closed_pipe_is_one_line(args: str) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", RUN, *args.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-c", RUN, *args.split()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
-    assert (process.wait(60), process.stderr.read()) == (2, "standard output: closed before everything was written\n")
+    assert (process.wait(60), process.stderr.read()) == (
+        2,
+        "standard output: closed before everything was written\n",
+    )
     process.stderr.close()
 
 
@@ -234,10 +358,16 @@ def test_a_closed_pipe_is_one_line(args: str) -> None:
         (["inspect", "nowhere.h5"], "'nowhere.h5' does not exist"),
         (["inspect", "{here}"], "is a directory"),
         (["inspect", "{text}"], "not an opgen bundle"),
-        (["inspect", "{bundle}", "one/FLOT16/0"], "no such case among 19 (did you mean 'one/FLOAT16/0'?)"),
+        (
+            ["inspect", "{bundle}", "one/FLOT16/0"],
+            "no such case among 19 (did you mean 'one/FLOAT16/0'?)",
+        ),
         (["inspect", "{bundle}", "--case", "x*"], "--case: x*: matches no case"),
         (["unpack", "{bundle}", "-o", "{text}"], "exists already; --force replaces it"),
-        (["run", "{bundle}", "--backend", "mutant", "-o", "{text}"], "exists already; --force replaces it"),
+        (
+            ["run", "{bundle}", "--backend", "mutant", "-o", "{text}"],
+            "exists already; --force replaces it",
+        ),
         (["unpack", "{bundle}", "-o", "{here}/no/tree.h5"], "there is no folder"),
         (["unpack", "{bundle}"], "Missing option '-o'"),
         (["ops", "avg_pool2d"], "no such operator (did you mean 'avg_pool2d_backward'?)"),
@@ -249,12 +379,21 @@ def test_a_closed_pipe_is_one_line(args: str) -> None:
         (["generate", "--plan", "smok"], "did you mean 'smoke'?"),
         (["generate", "-o", "{bundle}"], "exists already"),
         (["generate", "--calls", "{empty}"], "empty.jsonl: holds no call"),
-        (["run", "{bundle}", "--backend", "torch", "-o", "r.h5", "--timeout", "nan"], "'--timeout': nan is no finite number"),
-        (["minimize", "{bundle}", "{bundle}", "x", "--backend", "torch", "--timeout", "inf"], "'--timeout': inf is no finite number"),
+        (
+            ["run", "{bundle}", "--backend", "torch", "-o", "r.h5", "--timeout", "nan"],
+            "'--timeout': nan is no finite number",
+        ),
+        (
+            ["minimize", "{bundle}", "{bundle}", "x", "--backend", "torch", "--timeout", "inf"],
+            "'--timeout': inf is no finite number",
+        ),
         (["coverage", "--fail-under", "nan"], "'--fail-under': nan is no finite number"),
         (["mutants", "--fail-under", "nan"], "'--fail-under': nan is no finite number"),
         (["backtest", "--fail-under", "nan", "{text}"], "'--fail-under': nan is no finite number"),
-        (["generate", "-o", "-"], "'-o' / '--output': names no file: what is written here does not go to standard output"),
+        (
+            ["generate", "-o", "-"],
+            "'-o' / '--output': names no file: what is written here does not go to standard output",
+        ),
         (["generate", "-o", "suite.h5/"], "'suite.h5/' names a folder: name a file"),
         (["diff", "{bundle}", "{bundle}", "--html", "-"], "'--html': names no file"),
         (["coverage", "absent.h5"], "OP: absent.h5: no such file"),
@@ -276,67 +415,109 @@ def test_bad_usage_exits_2_with_a_message(
     assert shown.stdout == "" and bundle.read_bytes() == before
 
 
-# commands -------------------------------------------------------------------------------------------------------------
+# commands -----------------------------------------------------------------------------------------
 def test_ops_lists_pages_products_and_dtypes() -> None:
     shown = run("ops")
     assert shown.exit_code == 0 and "aclnnConvolutionBackward.atlas.txt" in shown.output
     listed = {entry["spec"]: entry for entry in json.loads(run("ops", "--json").output)}
     pool = listed["specs/avg_pool2d_backward.yaml"]
-    assert pool["api"] == "aclnnAvgPool2dBackward" and pool["products"] == ["ascend310p", "ascend910", "ascend910b"]
+    assert pool["api"] == "aclnnAvgPool2dBackward" and pool["products"] == [
+        "ascend310p",
+        "ascend910",
+        "ascend910b",
+    ]
     assert pool["dtypes"]["ascend910"]["self"] == ["FLOAT", "FLOAT16"]
     assert pool["dtypes"]["ascend910b"]["gradOutput"] == ["FLOAT", "FLOAT16", "BFLOAT16"]
-    assert [entry["op"] for entry in json.loads(run("ops", "aclnnGroupNormBackward", "--json").output)] == ["group_norm_backward"]
+    assert [
+        entry["op"] for entry in json.loads(run("ops", "aclnnGroupNormBackward", "--json").output)
+    ] == ["group_norm_backward"]
 
 
 def test_check_counts_rules_and_compares_pages() -> None:
     shown = run("check")
     assert shown.exit_code == 0, shown.output
     assert "aclnnConvolutionBackward: said differently" in shown.output
-    specs, plans, errata = (list((ROOT / folder).glob("*_backward*.yaml")) for folder in ("specs", "cases", "specs/errata"))
-    assert shown.output.splitlines()[-1] == f"no problem in {len(specs)} specs, {len(plans)} plans, {len(errata)} errata files"
+    specs, plans, errata = (
+        list((ROOT / folder).glob("*_backward*.yaml"))
+        for folder in ("specs", "cases", "specs/errata")
+    )
+    assert (
+        shown.output.splitlines()[-1]
+        == f"no problem in {len(specs)} specs, {len(plans)} plans, {len(errata)} errata files"
+    )
     found = json.loads(run("check", "--json").output)
     assert found["problems"] == [] and len(found["specs"]) >= 5 and len(found["plans"]) >= 4
     assert all(sum(spec["buckets"].values()) == spec["rules"] for spec in found["specs"])
     differences = {d["fact"]: d for d in found["differences"]["aclnnConvolutionBackward"]}
     sides = differences["kernel_height"]["pages"]
-    assert sides["convolution_backward.ascend910b"]["at"] == [51, 96] and sides["convolution_backward.atlas"]["at"] == [22]
+    assert sides["convolution_backward.ascend910b"]["at"] == [51, 96] and sides[
+        "convolution_backward.atlas"
+    ]["at"] == [22]
 
 
 def test_check_says_every_problem_of_every_file(tmp_path: Path) -> None:
     spec = (ROOT / "specs" / "reflection_pad2d_backward.yaml").read_text(encoding="utf-8")
     first, second = tmp_path / "one.yaml", tmp_path / "two.yaml"
-    first.write_text(spec.replace("padLeft < W", "padLeft < Q").replace("products:", "product:"), encoding="utf-8")
-    second.write_text((ROOT / "cases" / "group_norm_backward.yaml").read_text(encoding="utf-8") + "\nextra: 1\n", encoding="utf-8")
+    first.write_text(
+        spec.replace("padLeft < W", "padLeft < Q").replace("products:", "product:"),
+        encoding="utf-8",
+    )
+    second.write_text(
+        (ROOT / "cases" / "group_norm_backward.yaml").read_text(encoding="utf-8") + "\nextra: 1\n",
+        encoding="utf-8",
+    )
     shown = run("check", str(first), str(second))
     assert shown.exit_code == 2 and "no problem" not in shown.stdout
     problems = shown.stderr.splitlines()
-    assert len(problems) >= 3 and all(line.startswith((f"{first}:", f"{second}:")) for line in problems)
+    assert len(problems) >= 3 and all(
+        line.startswith((f"{first}:", f"{second}:")) for line in problems
+    )
     assert any("did you mean 'products'?" in line for line in problems)
     assert any("no such key" in line and "extra" in line for line in problems)
 
 
-def test_check_says_the_problems_of_a_shipped_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_says_the_problems_of_a_shipped_file_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "specs"
     shutil.copytree(ROOT / "specs", folder)
     broken = folder / "avg_pool2d_backward.yaml"
-    broken.write_text(broken.read_text(encoding="utf-8").replace("range: [-255, 255]", "rnge: [-255, 255]"), encoding="utf-8")
+    broken.write_text(
+        broken.read_text(encoding="utf-8").replace("range: [-255, 255]", "rnge: [-255, 255]"),
+        encoding="utf-8",
+    )
     monkeypatch.setattr(checking, "specs_folder", lambda: folder)
     shown = run("check", str(broken))
-    assert shown.exit_code == 2 and sum("did you mean 'range'?" in line for line in shown.stderr.splitlines()) == 1
-    assert "did you mean 'range'?" in run("check", str(ROOT / "cases" / "avg_pool2d_backward.yaml")).stderr
+    assert (
+        shown.exit_code == 2
+        and sum("did you mean 'range'?" in line for line in shown.stderr.splitlines()) == 1
+    )
+    assert (
+        "did you mean 'range'?"
+        in run("check", str(ROOT / "cases" / "avg_pool2d_backward.yaml")).stderr
+    )
 
 
-def test_check_says_what_a_new_operator_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_says_what_a_new_operator_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "specs"
     shutil.copytree(ROOT / "specs", folder)
     shutil.copy(folder / "reflection_pad1d_backward.yaml", folder / "new_backward.yaml")
-    text = (folder / "new_backward.yaml").read_text(encoding="utf-8").replace("aclnnReflectionPad1dBackward", "aclnnNewBackward")
+    text = (
+        (folder / "new_backward.yaml")
+        .read_text(encoding="utf-8")
+        .replace("aclnnReflectionPad1dBackward", "aclnnNewBackward")
+    )
     (folder / "new_backward.yaml").write_text(text, encoding="utf-8")
     monkeypatch.setattr(checking, "specs_folder", lambda: folder)
     shown = run("check")
     assert shown.exit_code == 2 and shown.stderr.splitlines() == [
         "cases/new_backward.yaml: is missing: a spec needs a plan of what to try",
-        "opgen/golden/new_backward.py: is missing: an operator needs a kernel with golden, magnitude, depth",
+        (
+            "opgen/golden/new_backward.py: is missing: an operator needs a kernel with golden,"
+            " magnitude, depth"
+        ),
     ]
     assert "said differently" not in shown.stdout
 
@@ -344,28 +525,56 @@ def test_check_says_what_a_new_operator_lacks(tmp_path: Path, monkeypatch: pytes
 def test_check_reads_errata_against_their_pages(tmp_path: Path) -> None:
     path = tmp_path / "errata" / "pad.yaml"
     path.parent.mkdir()
-    shipped = (ROOT / "specs" / "errata" / "reflection_pad2d_backward.yaml").read_text(encoding="utf-8")
+    shipped = (ROOT / "specs" / "errata" / "reflection_pad2d_backward.yaml").read_text(
+        encoding="utf-8"
+    )
     path.write_text(shipped, encoding="utf-8")
     assert run("check", str(path)).stdout.splitlines()[-1] == "no problem in 1 errata file"
     path.write_text(shipped.replace("code: 161002", "code: 161999", 1), encoding="utf-8")
     shown = run("check", str(path))
-    assert shown.exit_code == 2 and shown.stderr.startswith(f"{path}:") and "no such status code 161999" in shown.stderr
+    assert (
+        shown.exit_code == 2
+        and shown.stderr.startswith(f"{path}:")
+        and "no such status code 161999" in shown.stderr
+    )
 
 
 def test_a_broken_spec_is_said_once_and_errata_are_not_held_against_it(tmp_path: Path) -> None:
     spec, errata = tmp_path / "reflection_pad2d_backward.yaml", tmp_path / "errata" / "pad.yaml"
     errata.parent.mkdir()
-    spec.write_text((ROOT / "specs" / spec.name).read_text(encoding="utf-8").replace("padLeft < W", "padLeft < Q"), encoding="utf-8")
+    spec.write_text(
+        (ROOT / "specs" / spec.name)
+        .read_text(encoding="utf-8")
+        .replace("padLeft < W", "padLeft < Q"),
+        encoding="utf-8",
+    )
     errata.write_text("release: 7\nstages: {}\ntolerates: {}\n", encoding="utf-8")
     shown = run("check", str(spec), str(errata))
-    assert shown.exit_code == 2 and "no such name 'Q'" in shown.stderr and str(errata) not in shown.stderr
+    assert (
+        shown.exit_code == 2
+        and "no such name 'Q'" in shown.stderr
+        and str(errata) not in shown.stderr
+    )
 
 
-@pytest.mark.parametrize(("old", "new", "said"), [
-    ("groups: {kind: int32", "groups: {kind: int64", "another prototype than in specs/convolution_backward.ascend910b.yaml"),
-    ("judges: [ascend310p, ascend910]", "judges: [ascend310p]", "ascend910 is judged by no page; needed is exactly one (key 'judges')"),
-])  # fmt: skip
-def test_pages_of_one_operator_that_contradict_each_other_are_told(tmp_path: Path, old: str, new: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "groups: {kind: int32",
+            "groups: {kind: int64",
+            "another prototype than in specs/convolution_backward.ascend910b.yaml",
+        ),
+        (
+            "judges: [ascend310p, ascend910]",
+            "judges: [ascend310p]",
+            "ascend910 is judged by no page; needed is exactly one (key 'judges')",
+        ),
+    ],
+)
+def test_pages_of_one_operator_that_contradict_each_other_are_told(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
     """A page that is given and the shipped one beside it."""
     path = tmp_path / "convolution_backward.atlas.yaml"
     text = (ROOT / "specs" / path.name).read_text(encoding="utf-8")
@@ -373,7 +582,10 @@ def test_pages_of_one_operator_that_contradict_each_other_are_told(tmp_path: Pat
     path.write_text(text.replace(old, new), encoding="utf-8")
     shown = run("check", str(path))
     assert shown.exit_code == 2 and "no problem" not in shown.stdout
-    assert any("aclnnConvolutionBackward" in line and line.endswith(said) for line in shown.stderr.splitlines()), shown.stderr
+    assert any(
+        "aclnnConvolutionBackward" in line and line.endswith(said)
+        for line in shown.stderr.splitlines()
+    ), shown.stderr
 
 
 def test_a_plan_is_held_against_its_spec(tmp_path: Path) -> None:
@@ -384,17 +596,33 @@ def test_a_plan_is_held_against_its_spec(tmp_path: Path) -> None:
     assert shown.exit_code == 2 and "self.ranks" in shown.stderr
     for old, new, said in [
         ("sets: [kH, kW]", "sets: [kH, kX]", "axes.kernel: nothing reads 'kX'"),
-        ("  self.view:", "  selv.view:", "axes.selv.view: nothing reads 'selv' (did you mean 'self'?)"),
+        (
+            "  self.view:",
+            "  selv.view:",
+            "axes.selv.view: nothing reads 'selv' (did you mean 'self'?)",
+        ),
         ("growW]", "growX]", "axes.size: nothing reads 'growX' (did you mean 'growW'?)"),
-        ("cubeMathType: {values: [0,", "cubeMathType: {values: [300,", "axes.cubeMathType.values: 300 does not fit -128 to 127"),
-        ("[13, 2]]", "[13, 99999999999999999999]]", "axes.size.values: 99999999999999999999 does not fit"),
+        (
+            "cubeMathType: {values: [0,",
+            "cubeMathType: {values: [300,",
+            "axes.cubeMathType.values: 300 does not fit -128 to 127",
+        ),
+        (
+            "[13, 2]]",
+            "[13, 99999999999999999999]]",
+            "axes.size.values: 99999999999999999999 does not fit",
+        ),
     ]:
         assert old in plan
         path.write_text(plan.replace(old, new, 1), encoding="utf-8")
         shown = run("check", str(path))
         assert shown.exit_code == 2 and said in shown.stderr, shown.stderr
-    path.write_text(plan.replace("op: aclnnAvgPool2dBackward", "op: aclnnAvgPool9dBackward"), encoding="utf-8")
-    assert "no such operator 'aclnnAvgPool9dBackward' (did you mean" in run("check", str(path)).stderr
+    path.write_text(
+        plan.replace("op: aclnnAvgPool2dBackward", "op: aclnnAvgPool9dBackward"), encoding="utf-8"
+    )
+    assert (
+        "no such operator 'aclnnAvgPool9dBackward' (did you mean" in run("check", str(path)).stderr
+    )
 
 
 def test_inspect_shows_a_bundle_and_a_case(bundle: Path) -> None:
@@ -404,18 +632,53 @@ def test_inspect_shows_a_bundle_and_a_case(bundle: Path) -> None:
     found = json.loads(run("inspect", str(bundle), "--json").output)
     assert found["cases"] == 19 and sum(entry["cases"] for entry in found["counts"]) == 19
     case = run("inspect", str(bundle), "one/invalid").output
-    for text in ("161002 or any_error", "pad_height", "161002.7", "padH=2, kH=2", "twin: one/FLOAT16/0", "mistrusted: no data", "null"):
+    for text in (
+        "161002 or any_error",
+        "pad_height",
+        "161002.7",
+        "padH=2, kH=2",
+        "twin: one/FLOAT16/0",
+        "mistrusted: no data",
+        "null",
+    ):
         assert text in case
 
 
 def test_inspect_shows_views_numbers_and_what_is_not_there(tmp_path: Path) -> None:
     pad = device_sample.pad("COMPLEX64")
-    small, large = device_sample.tensor([1, 2, 3, 4], "COMPLEX64"), device_sample.tensor([1, 2, 5, 6], "COMPLEX64")
-    view = {**small, "strides": [48, 24, 6, 1], "offset": 2, "storage_shape": [80], "range": [-2, 2.5]}
-    args = {**pad["args"], "gradOutput": large, "self": view, "padding": [1, 1, 1, 1], "gradInput": small}
-    nothing = {name: device_sample.tensor([0, 2, *extents]) for name, extents in {"self": (3, 4), "gradOutput": (5, 6)}.items()}
-    none = {**device_sample.pad("FLOAT")["args"], **nothing, "padding": [1, 1, 1, 1], "gradInput": nothing["self"]}
-    calls = {"view": {**pad, "args": args}, "none": {**pad, "args": none}, "masked": device_sample.CALLS["conv-masked"]}
+    small, large = (
+        device_sample.tensor([1, 2, 3, 4], "COMPLEX64"),
+        device_sample.tensor([1, 2, 5, 6], "COMPLEX64"),
+    )
+    view = {
+        **small,
+        "strides": [48, 24, 6, 1],
+        "offset": 2,
+        "storage_shape": [80],
+        "range": [-2, 2.5],
+    }
+    args = {
+        **pad["args"],
+        "gradOutput": large,
+        "self": view,
+        "padding": [1, 1, 1, 1],
+        "gradInput": small,
+    }
+    nothing = {
+        name: device_sample.tensor([0, 2, *extents])
+        for name, extents in {"self": (3, 4), "gradOutput": (5, 6)}.items()
+    }
+    none = {
+        **device_sample.pad("FLOAT")["args"],
+        **nothing,
+        "padding": [1, 1, 1, 1],
+        "gradInput": nothing["self"],
+    }
+    calls = {
+        "view": {**pad, "args": args},
+        "none": {**pad, "args": none},
+        "masked": device_sample.CALLS["conv-masked"],
+    }
     path = device_sample.write(tmp_path / "suite.h5", calls)
 
     def shown(case: str) -> str:
@@ -424,12 +687,17 @@ def test_inspect_shows_views_numbers_and_what_is_not_there(tmp_path: Path) -> No
         return " ".join(found.output.split())
 
     text = shown("view")
-    assert "self COMPLEX64 ND [1, 2, 3, 4] strides [48, 24, 6, 1] offset 2 storage [80] range [-2.0, 2.5]" in text
+    assert (
+        "self COMPLEX64 ND [1, 2, 3, 4] strides [48, 24, 6, 1] offset 2 storage [80] range [-2.0,"
+        " 2.5]" in text
+    )
     with opgen.open(path) as opened:
         golden = opened["view"].golden["gradInput"]
         assert opened["none"].golden["gradInput"].size == 0
     first = f"({golden.flat[0].real:.6g},{golden.flat[0].imag:.6g})"
-    assert f"COMPLEX128 [1, 2, 3, 4] {abs(golden).min():.6g} {abs(golden).max():.6g} {first}" in text
+    assert (
+        f"COMPLEX128 [1, 2, 3, 4] {abs(golden).min():.6g} {abs(golden).max():.6g} {first}" in text
+    )
     assert "gradInput golden DOUBLE [0, 2, 3, 4] - -" in shown("none")
     assert "outputMask [true, false, true]" in shown("masked")
 
@@ -437,33 +705,72 @@ def test_inspect_shows_views_numbers_and_what_is_not_there(tmp_path: Path) -> No
 def test_inspect_as_json_is_the_call_and_its_tensors(bundle: Path) -> None:
     whole = json.loads(run("inspect", str(bundle), "two 0", "--json").output)
     assert whole["args"]["input"] == {
-        "shape": [2, 3], "dtype": "BFLOAT16", "format": "ND", "strides": [1, 4], "offset": 5, "storage_shape": [4, 5],
-    }  # fmt: skip
+        "shape": [2, 3],
+        "dtype": "BFLOAT16",
+        "format": "ND",
+        "strides": [1, 4],
+        "offset": 5,
+        "storage_shape": [4, 5],
+    }
     tensors = {(t["name"], t["role"]): t for t in whole["tensors"]}
     with opgen.open(bundle) as opened:
         first = opened["two 0"].inputs["input"].reshape(-1)[:6].astype(float).tolist()
-    assert tensors["input", "input"]["first"] == [value if abs(value) < float("inf") else str(value) for value in first]
+    assert tensors["input", "input"]["first"] == [
+        value if abs(value) < float("inf") else str(value) for value in first
+    ]
     many = json.loads(run("inspect", str(bundle), "--case", "two *", "--json").output)
     assert [case["id"] for case in many] == ["two 0", "two 1", "two 2", "two 3"]
 
 
 def test_inspect_shows_a_results_file_and_an_answer(bundle: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.h5"
-    with opgen.open(bundle) as opened, opgen.Results.create(path, opened, header={"backend": "none", "device": "[bold]"}) as results:
-        results.add("two 0", 0, {"gradInput": np.array([[1.5, np.nan, 0], [-2, 3, 4]], np.float32)}, run_status=361001, time=0.25)
+    with (
+        opgen.open(bundle) as opened,
+        opgen.Results.create(
+            path, opened, header={"backend": "none", "device": "[bold]"}
+        ) as results,
+    ):
+        results.add(
+            "two 0",
+            0,
+            {"gradInput": np.array([[1.5, np.nan, 0], [-2, 3, 4]], np.float32)},
+            run_status=361001,
+            time=0.25,
+        )
         results.add("one/invalid", "skipped", error="no such device")
         results.add("two 1", 0)
     text = " ".join(run("inspect", str(path)).output.split())
-    for wanted in ("3 cases", "backend: none", "device: [bold]", "0 361001 1", "0 - 1", "skipped - 1"):
+    for wanted in (
+        "3 cases",
+        "backend: none",
+        "device: [bold]",
+        "0 361001 1",
+        "0 - 1",
+        "skipped - 1",
+    ):
         assert wanted in text
     found = json.loads(run("inspect", str(path), "--json").output)
-    assert found["header"]["device"] == "[bold]" and sum(one["cases"] for one in found["counts"]) == found["cases"] == 3
+    assert (
+        found["header"]["device"] == "[bold]"
+        and sum(one["cases"] for one in found["counts"]) == found["cases"] == 3
+    )
     text = " ".join(run("inspect", str(path), "two 0").output.split())
-    assert "two 0 first phase 0, second phase 361001, 0.25 s" in text and "gradInput output BFLOAT16 [2, 3] -2 4 1.5 nan 0 -2 3 4" in text
-    assert "one/invalid first phase skipped, second phase - no such device" in " ".join(run("inspect", str(path), "one/*").output.split())
+    assert (
+        "two 0 first phase 0, second phase 361001, 0.25 s" in text
+        and "gradInput output BFLOAT16 [2, 3] -2 4 1.5 nan 0 -2 3 4" in text
+    )
+    assert "one/invalid first phase skipped, second phase - no such device" in " ".join(
+        run("inspect", str(path), "one/*").output.split()
+    )
     answer = json.loads(run("inspect", str(path), "two 0", "--json").output)
-    assert (answer["status"], answer["run_status"], answer["tensors"][0]["not_finite"]) == (0, 361001, 1)
-    assert [one["id"] for one in json.loads(run("inspect", str(path), "two *", "--json").output)] == ["two 0", "two 1"]
+    assert (answer["status"], answer["run_status"], answer["tensors"][0]["not_finite"]) == (
+        0,
+        361001,
+        1,
+    )
+    assert [
+        one["id"] for one in json.loads(run("inspect", str(path), "two *", "--json").output)
+    ] == ["two 0", "two 1"]
     wrong = run("inspect", str(path), "two 3")
     assert wrong.exit_code == 2 and "no such case among 3" in wrong.stderr
 
@@ -481,7 +788,11 @@ def test_verify_finds_damage(bundle: Path, tmp_path: Path) -> None:
     torn = tmp_path / "torn.h5"
     torn.write_bytes(bundle.read_bytes()[:-100])
     shown = run("verify", str(bundle), str(torn), "--quiet")
-    assert shown.exit_code == 1 and shown.stderr.startswith(f"{torn}: has ") and shown.stderr.count("\n") == 1
+    assert (
+        shown.exit_code == 1
+        and shown.stderr.startswith(f"{torn}: has ")
+        and shown.stderr.count("\n") == 1
+    )
 
 
 def test_page_is_in_the_order_of_the_page() -> None:
@@ -490,26 +801,44 @@ def test_page_is_in_the_order_of_the_page() -> None:
     assert numbers == sorted(set(numbers)) and {17, 51, 79, 97} <= set(numbers)
     assert shown.count("pad_height  [161002.7]") == 1 and "no line of the page" in shown
     both = json.loads(run("page", "convolution_backward", "--json").output)
-    assert [page["spec"] for page in both] == ["specs/convolution_backward.ascend910b.yaml", "specs/convolution_backward.atlas.yaml"]
+    assert [page["spec"] for page in both] == [
+        "specs/convolution_backward.ascend910b.yaml",
+        "specs/convolution_backward.atlas.yaml",
+    ]
     assert run("page", "convolution_backward.atlas", "--json").output.count('"spec"') == 1
 
 
 def test_audit_says_what_stands_on_changed_lines(tmp_path: Path) -> None:
     (tmp_path / "aclnnReflectionPad2dBackward.txt").write_text("x\n" * 21, encoding="utf-8")
     shown = run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward")
-    assert shown.exit_code == 1 and "changed" in shown.output and "vanished" in shown.output and "padding" in shown.output
-    found = json.loads(run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward", "--json").output)
-    assert {finding["line"] for finding in found} >= {5, 20, 22} and all(finding["facts"] for finding in found if finding["line"])
+    assert (
+        shown.exit_code == 1
+        and "changed" in shown.output
+        and "vanished" in shown.output
+        and "padding" in shown.output
+    )
+    found = json.loads(
+        run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward", "--json").output
+    )
+    assert {finding["line"] for finding in found} >= {5, 20, 22} and all(
+        finding["facts"] for finding in found if finding["line"]
+    )
     assert [finding["state"] for finding in found if not finding["line"]] == ["differs"]
     assert "beside the lines above" in shown.output
     block = run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward", "--digests")
-    assert block.exit_code == 0 and "sha256: " in block.output and re.search(r"^    5 [0-9a-f]{12}", block.output, re.MULTILINE)
+    assert (
+        block.exit_code == 0
+        and "sha256: " in block.output
+        and re.search(r"^    5 [0-9a-f]{12}", block.output, re.MULTILINE)
+    )
 
 
 @pytest.mark.parametrize("more", [[], ["--digests"]])
 def test_audit_says_what_it_can_of_every_page(tmp_path: Path, more: list[str]) -> None:
     pages = [spec.page.file for spec in book().specs if spec.page]
-    said = "".join(f"{tmp_path / name}: cannot be read: No such file or directory\n" for name in pages)
+    said = "".join(
+        f"{tmp_path / name}: cannot be read: No such file or directory\n" for name in pages
+    )
     shown = run("audit", "--pages", str(tmp_path), *more)
     assert (shown.exit_code, shown.stdout, shown.stderr) == (2, "", said)
     (tmp_path / pages[0]).write_text("x\n" * 21, encoding="utf-8")
@@ -517,19 +846,35 @@ def test_audit_says_what_it_can_of_every_page(tmp_path: Path, more: list[str]) -
     assert (shown.exit_code, shown.stderr) == (2, said.partition("\n")[2]) and shown.stdout
     shutil.copy(tmp_path / pages[0], tmp_path / pages[1])
     found = json.loads(run("audit", "--pages", str(tmp_path), "--json").stdout)
-    assert {finding["spec"] for finding in found} == {spec.name for spec in book().specs if spec.page and spec.page.file in pages[:2]}
+    assert {finding["spec"] for finding in found} == {
+        spec.name for spec in book().specs if spec.page and spec.page.file in pages[:2]
+    }
 
 
 def test_audit_names_the_cases_of_a_lock_that_are_touched(tmp_path: Path) -> None:
     (tmp_path / "aclnnReflectionPad2dBackward.txt").write_text("x\n" * 21, encoding="utf-8")
     lock = tmp_path / "mine.lock"
-    assert run("refresh", "reflection_pad2d_backward", "--lock", str(lock), "--quiet").exit_code == 0
-    shown = run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward", "--lock", str(lock), "--json")
+    assert (
+        run("refresh", "reflection_pad2d_backward", "--lock", str(lock), "--quiet").exit_code == 0
+    )
+    shown = run(
+        "audit",
+        "--pages",
+        str(tmp_path),
+        "reflection_pad2d_backward",
+        "--lock",
+        str(lock),
+        "--json",
+    )
     found = json.loads(shown.output)
     named = {case for finding in found for case in finding["cases"]}
     assert shown.exit_code == 1 and any("-invalid-padding.length-" in case for case in named)
     assert named <= {line.split()[0] for line in lock.read_text(encoding="utf-8").splitlines()}
-    assert not [finding for finding in found if finding["facts"] == ["padding.length"] and not finding["cases"]]
+    assert not [
+        finding
+        for finding in found
+        if finding["facts"] == ["padding.length"] and not finding["cases"]
+    ]
 
 
 def test_accepted_calls_without_data_are_named_with_the_reason(tmp_path: Path) -> None:
@@ -537,38 +882,76 @@ def test_accepted_calls_without_data_are_named_with_the_reason(tmp_path: Path) -
         inside = {"shape": [1, 1, size, size], "dtype": "FLOAT", "format": "ND"}
         outside = {**inside, "shape": [1, 1, size + 2, size + 2], **more}
         args = {"gradOutput": outside, "self": inside, "padding": [1, 1, 1, 1], "gradInput": inside}
-        return json.dumps({"id": name, "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args}) + "\n"
+        return (
+            json.dumps(
+                {
+                    "id": name,
+                    "op": "aclnnReflectionPad2dBackward",
+                    "product": "ascend910b",
+                    "args": args,
+                }
+            )
+            + "\n"
+        )
 
     calls, path = tmp_path / "calls.jsonl", tmp_path / "calls.h5"
-    lines = [pad("small", 4), pad("wide", 700), pad("far", 4, offset=2**62), pad("outside", 4, storage_shape=[2])]
+    lines = [
+        pad("small", 4),
+        pad("wide", 700),
+        pad("far", 4, offset=2**62),
+        pad("outside", 4, storage_shape=[2]),
+    ]
     calls.write_text("".join(lines), encoding="utf-8")
     shown = run("generate", "--calls", str(calls), "-o", str(path))
     assert "4 cases, 1 with data" in shown.stderr
-    assert "no data for 2, since their tensors have more than 1,048,576 elements in all: wide, far" in shown.stderr
-    assert "no data for 1, since a view leaves its storage, or there are no data of a dtype: outside" in shown.stderr
+    assert (
+        "no data for 2, since their tensors have more than 1,048,576 elements in all: wide, far"
+        in shown.stderr
+    )
+    assert (
+        "no data for 1, since a view leaves its storage, or there are no data of a dtype: outside"
+        in shown.stderr
+    )
     with opgen.open(path) as bundle:
         assert [case.phase for case in bundle] == [2, 1, 1, 1]
 
 
 @pytest.mark.parametrize("command", ["generate", "cases"])
-def test_a_plan_beside_given_calls_is_none_the_less_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+def test_a_plan_beside_given_calls_is_none_the_less_to_be_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     call = {"id": "a", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b"}
     call["args"] = dict.fromkeys(("gradOutput", "self", "padding", "gradInput"))
     (tmp_path / "calls.jsonl").write_text(json.dumps(call), encoding="utf-8")
     asked = [command, "--calls", "calls.jsonl"]
     shown = run(*asked, "--plan", "nope")
-    assert shown.exit_code == 2 and "--plan: nope: no such tier or file; tiers are smoke, standard, full, crash, or" in shown.stderr
+    assert (
+        shown.exit_code == 2
+        and "--plan: nope: no such tier or file; tiers are smoke, standard, full, crash, or"
+        in shown.stderr
+    )
     assert os.listdir(tmp_path) == ["calls.jsonl"]
     shown = run(*asked, "--plan", "standard")
-    assert shown.exit_code == 0 and "--plan standard: is not used; with --calls there is one case per call\n" in shown.stderr
+    assert (
+        shown.exit_code == 0
+        and "--plan standard: is not used; with --calls there is one case per call\n"
+        in shown.stderr
+    )
     assert "is not used" not in run(*asked, *(["--force"] if command == "generate" else [])).stderr
 
 
 def test_an_id_is_one_line_that_does_nothing_to_a_terminal(tmp_path: Path) -> None:
     calls = tmp_path / "calls.jsonl"
-    call = {"id": "odd/../id\n\tx\x1b[31m", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b"}
-    calls.write_text(json.dumps({**call, "args": dict.fromkeys(("gradOutput", "self", "padding", "gradInput"))}), encoding="utf-8")
+    call = {
+        "id": "odd/../id\n\tx\x1b[31m",
+        "op": "aclnnReflectionPad2dBackward",
+        "product": "ascend910b",
+    }
+    calls.write_text(
+        json.dumps({**call, "args": dict.fromkeys(("gradOutput", "self", "padding", "gradInput"))}),
+        encoding="utf-8",
+    )
     shown = run("cases", "--calls", str(calls), "--ids")
     assert shown.stdout == "odd/../id\\x0a\\x09x\\x1b[31m\t\n"
 
@@ -577,21 +960,39 @@ def test_calls_that_seed_a_plan_are_counted_and_not_made_again(tmp_path: Path) -
     calls = tmp_path / "calls.jsonl"
     suite = Request(("reflection_pad2d_backward",), ("ascend910b",), plan="standard").suite()
     made = [case for case in suite.cases if case.kind == "valid"][::2]
-    lines = [{"id": c.id, "op": c.call.api, "product": c.call.product, "args": to_plain(c.call)} for c in made]
+    lines = [
+        {"id": c.id, "op": c.call.api, "product": c.call.product, "args": to_plain(c.call)}
+        for c in made
+    ]
     calls.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    asked = ("reflection_pad2d_backward", "--product", "ascend910b", "--plan", "standard", "--seed-calls", str(calls))
+    asked = (
+        "reflection_pad2d_backward",
+        "--product",
+        "ascend910b",
+        "--plan",
+        "standard",
+        "--seed-calls",
+        str(calls),
+    )
     shown = run("cases", *asked, "--ids")
-    said = re.fullmatch(r"reflection_pad2d_backward: (\d+) legal calls given, (\d+) more cover all tuples of the tier\n", shown.stderr)
+    said = re.fullmatch(
+        r"reflection_pad2d_backward: (\d+) legal calls given, (\d+) more cover all tuples of the"
+        r" tier\n",
+        shown.stderr,
+    )
     assert said and int(said[1]) == len(lines) and int(said[2]) > 0
     ids = {line.split("\t")[0] for line in shown.stdout.splitlines()}
     assert not ids & {case.id for case in made} and len(ids) < len(suite.cases)
     written = run("generate", *asked, "-o", str(tmp_path / "rest.h5"))
     assert written.exit_code == 0 and said[0] in written.stderr
     with opgen.open(tmp_path / "rest.h5") as bundle:
-        assert set(bundle.ids) == ids and bundle.header["chosen"] == ["ascend910b", f"seeded by {calls}"]
+        assert set(bundle.ids) == ids and bundle.header["chosen"] == [
+            "ascend910b",
+            f"seeded by {calls}",
+        ]
 
 
-# what several commands share -------------------------------------------------------------------------------------------
+# what several commands share ----------------------------------------------------------------------
 def test_choose_keeps_order_and_names_what_is_missing() -> None:
     ids = ["b/1", "a/1", "a/[2]"]
     assert choose(ids, []) == ids
@@ -600,8 +1001,9 @@ def test_choose_keeps_order_and_names_what_is_missing() -> None:
     with pytest.raises(FileError) as caught:
         choose(ids, ["a/2", "c*", "b/1"])
     assert [str(problem) for problem in caught.value.problems] == [
-        "--case: a/2: no such case among 3 (did you mean 'a/[2]'?)", "--case: c*: matches no case",
-    ]  # fmt: skip
+        "--case: a/2: no such case among 3 (did you mean 'a/[2]'?)",
+        "--case: c*: matches no case",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -624,9 +1026,15 @@ def test_completion(line: str, found: set[str], bundle: Path, tmp_path: Path) ->
     with opgen.open(bundle) as opened, opgen.Results.create(tmp_path / "r.h5", opened) as results:
         results.add("one/invalid", 161002)
     typed = line.format(bundle=bundle, results=tmp_path / "r.h5")
-    environment = {"_OPGEN_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    environment = {
+        "_OPGEN_COMPLETE": "bash_complete",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split()) - 1),
+    }
     shown = spawn(env=environment)
-    assert {item.split(",", 1)[1] for item in shown.stdout.splitlines() if item} == found and shown.stderr == ""
+    assert {
+        item.split(",", 1)[1] for item in shown.stdout.splitlines() if item
+    } == found and shown.stderr == ""
 
 
 def test_a_bar_moves_on_a_terminal_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -635,12 +1043,20 @@ def test_a_bar_moves_on_a_terminal_and_nowhere_else(monkeypatch: pytest.MonkeyPa
             return True
 
     monkeypatch.setenv("TERM", "xterm")
-    for stream, quiet, shown in ((Terminal(), False, True), (Terminal(), True, False), (io.StringIO(), False, False)):
+    for stream, quiet, shown in (
+        (Terminal(), False, True),
+        (Terminal(), True, False),
+        (io.StringIO(), False, False),
+    ):
         monkeypatch.setattr(sys, "stderr", stream)
         with console.progress("cases", 12, quiet) as advance:
             advance(5)
             advance(7)
-        assert ("cases" in stream.getvalue() and "12/12" in stream.getvalue()) == shown == bool(stream.getvalue())
+        assert (
+            ("cases" in stream.getvalue() and "12/12" in stream.getvalue())
+            == shown
+            == bool(stream.getvalue())
+        )
 
 
 def test_colour_only_where_it_is_wanted(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -656,7 +1072,10 @@ def test_a_quiet_diff_says_nothing_as_its_help_says(tmp_path: Path) -> None:
     suite = device_sample.write(tmp_path / "suite.h5", {"pad": device_sample.pad()})
     results = tmp_path / "results.h5"
     assert run("run", str(suite), "--backend", "mutant:nothing", "-o", str(results)).exit_code == 0
-    assert run("diff", str(suite), str(results)).stdout and run("diff", str(suite), str(results), "-q").output == ""
+    assert (
+        run("diff", str(suite), str(results)).stdout
+        and run("diff", str(suite), str(results), "-q").output == ""
+    )
     assert "-q, --quiet No report on the terminal" in " ".join(run("diff", "--help").output.split())
 
 
@@ -668,9 +1087,15 @@ def test_every_text_is_written_whatever_the_encoding(encoding: str, tmp_path: Pa
     calls.write_text(json.dumps({"id": odd, **device_sample.pad()}), encoding="utf-8")
     assert run("run", str(suite), "--backend", "mutant:nothing", "-o", str(results)).exit_code == 0
     compared = ("diff", str(suite), str(results), "--json", "-")
-    for command in (("judge", str(calls), "--format", "text"), compared, ("inspect", str(suite), odd)):
+    for command in (
+        ("judge", str(calls), "--format", "text"),
+        compared,
+        ("inspect", str(suite), odd),
+    ):
         utf8 = encoding == "ascii"  # click takes ASCII for a mistake, and writes UTF-8
-        shown = spawn(*command, env={"PYTHONIOENCODING": encoding}, encoding="utf-8" if utf8 else encoding)
+        shown = spawn(
+            *command, env={"PYTHONIOENCODING": encoding}, encoding="utf-8" if utf8 else encoding
+        )
         assert shown.returncode == 0, shown.stderr
         kept = "".join(c if encodes(c, encoding) else json.dumps(c)[1:-1] for c in odd)
         assert kept in shown.stdout or (utf8 and odd in shown.stdout)

@@ -1,4 +1,5 @@
-"""Files that commands write: nothing but a regular file is replaced, nothing that they read is lost, and a name is given at the end."""
+"""Files that commands write: nothing but a regular file is replaced, nothing that they read is
+lost, and a name is given at the end."""
 
 from __future__ import annotations
 
@@ -16,9 +17,10 @@ from opgen.cli import main
 from tests.support import device_sample
 
 CALL = (
-    '{"id": "one", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": {"gradOutput": {"shape": [1, 4, 4], '
-    '"dtype": "FLOAT", "format": "ND"}, "self": {"shape": [1, 2, 2], "dtype": "FLOAT", "format": "ND"}, "padding": [1, 1, 1, 1], '
-    '"gradInput": {"shape": [1, 2, 2], "dtype": "FLOAT", "format": "ND"}}}\n'
+    '{"id": "one", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args":'
+    ' {"gradOutput": {"shape": [1, 4, 4], "dtype": "FLOAT", "format": "ND"}, "self": {"shape": [1,'
+    ' 2, 2], "dtype": "FLOAT", "format": "ND"}, "padding": [1, 1, 1, 1], "gradInput": {"shape": [1,'
+    ' 2, 2], "dtype": "FLOAT", "format": "ND"}}}\n'
 )
 
 
@@ -44,7 +46,7 @@ def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-# what is there --------------------------------------------------------------------------------------------------------
+# what is there ------------------------------------------------------------------------------------
 WRITE = [
     "generate --calls c.jsonl --workers 1 -q --force -o {}",
     "unpack b.h5 -q --force -o {}",
@@ -65,7 +67,11 @@ def test_what_is_no_regular_file_stays(line: str, name: str, here: Path) -> None
     os.symlink("pipe", "link")
     told = run(*line.format(name).split())
     assert told.exit_code == 2 and f"{name}: is no regular file" in told.stderr
-    assert Path("pipe").is_fifo() and Path("link").is_symlink() and not Path(f"{name}.partial").exists()
+    assert (
+        Path("pipe").is_fifo()
+        and Path("link").is_symlink()
+        and not Path(f"{name}.partial").exists()
+    )
 
 
 def test_nor_does_anything_become_the_file_that_is_being_written(here: Path) -> None:
@@ -75,13 +81,19 @@ def test_nor_does_anything_become_the_file_that_is_being_written(here: Path) -> 
     assert Path("out.h5.partial").is_fifo() and not Path("out.h5").exists()
 
 
-# what is read ---------------------------------------------------------------------------------------------------------
+# what is read -------------------------------------------------------------------------------------
 SHARED = [
     ("diff b.h5 r.h5 --html r.h5", "--html: r.h5: is also given as RESULTS"),
     ("diff b.h5 r.h5 --json ./b.h5", "--json: ./b.h5: is also given as BUNDLE"),
     ("diff b.h5 r.h5 --junit link.h5", "--junit: link.h5: is also given as BUNDLE"),
-    ("diff b.h5 r.h5 --waivers w.yaml --junit w.yaml", "--junit: w.yaml: is also given as --waivers"),
-    ("diff b.h5 r.h5 --again r.h5 --again x.partial --html ./x.partial", "--html: ./x.partial: is also given as --again"),
+    (
+        "diff b.h5 r.h5 --waivers w.yaml --junit w.yaml",
+        "--junit: w.yaml: is also given as --waivers",
+    ),
+    (
+        "diff b.h5 r.h5 --again r.h5 --again x.partial --html ./x.partial",
+        "--html: ./x.partial: is also given as --again",
+    ),
     ("diff b.h5 r.h5 --html hard.h5", "--html: hard.h5: is also given as RESULTS"),
     ("diff b.h5 r.h5 --html new --json ./new", "--html: new: is also given as --json"),
     ("diff x.partial r.h5 --html x", "--html: x: is also given as BUNDLE"),
@@ -91,7 +103,10 @@ SHARED = [
     ("export gtest b.h5 --force -o b.h5", "-o: b.h5: is also given as FILE"),
     ("import ttk c.jsonl --force -o c.jsonl", "-o: c.jsonl: is also given as FILE"),
     ("generate --calls c.jsonl --force -o c.jsonl", "-o: c.jsonl: is also given as --calls"),
-    ("generate --seed-calls c.jsonl --force -o c.jsonl", "-o: c.jsonl: is also given as --seed-calls"),
+    (
+        "generate --seed-calls c.jsonl --force -o c.jsonl",
+        "-o: c.jsonl: is also given as --seed-calls",
+    ),
     ("generate --plan w.yaml::smoke --force -o w.yaml", "-o: w.yaml: is also given as --plan"),
     ("coverage b.h5 --html b.h5", "--html: b.h5: is also given as [OP]..."),
     ("coverage --calls c.jsonl --html c.jsonl", "--html: c.jsonl: is also given as --calls"),
@@ -113,7 +128,12 @@ def test_no_command_writes_over_what_it_reads(line: str, message: str, here: Pat
 
 def test_a_lock_is_written_over_itself(here: Path) -> None:
     for _ in range(2):
-        assert run("refresh", "reflection_pad2d_backward", "--lock", "new.lock", "-o", "new.lock", "-q").exit_code == 0
+        assert (
+            run(
+                "refresh", "reflection_pad2d_backward", "--lock", "new.lock", "-o", "new.lock", "-q"
+            ).exit_code
+            == 0
+        )
     assert Path("new.lock").read_text().startswith("opgen lock")
 
 
@@ -124,7 +144,7 @@ def test_an_empty_name_is_none(line: str, here: Path) -> None:
     assert sorted(path.name for path in here.iterdir()) == ["b.h5", "c.jsonl", "r.h5", "w.yaml"]
 
 
-# reports --------------------------------------------------------------------------------------------------------------
+# reports ------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("option", ["--html", "--junit", "--json"])
 def test_a_report_that_cannot_be_written_is_named_and_leaves_the_old_one(
     option: str, here: Path, monkeypatch: pytest.MonkeyPatch
@@ -136,7 +156,9 @@ def test_a_report_that_cannot_be_written_is_named_and_leaves_the_old_one(
 
     monkeypatch.setattr(Path, "write_text", full)
     told = run("diff", "b.h5", "r.h5", option, "old")
-    assert told.exit_code == 2 and told.stderr.endswith("old: cannot write: No space left on device\n")
+    assert told.exit_code == 2 and told.stderr.endswith(
+        "old: cannot write: No space left on device\n"
+    )
     assert Path("old").read_bytes() == b"as it was" and not Path("old.partial").exists()
 
 
@@ -156,9 +178,17 @@ def test_answers_are_dropped_only_where_that_is_asked_for_and_told(here: Path) -
     results._let_go()
     left = Path("new.h5.partial").read_bytes()
     done = run("run", "b.h5", "--backend", "mutant:nothing", "-o", "new.h5")
-    held = "new.h5.partial: holds 1 answer of an unfinished run, which opgen run --resume goes on from; name another file, or --force drops"
-    assert done.exit_code == 2 and done.stderr == f"{held} it\n" and Path("new.h5.partial").read_bytes() == left
+    held = (
+        "new.h5.partial: holds 1 answer of an unfinished run, which opgen run --resume goes on"
+        " from; name another file, or --force drops"
+    )
+    assert (
+        done.exit_code == 2
+        and done.stderr == f"{held} it\n"
+        and Path("new.h5.partial").read_bytes() == left
+    )
     done = run("run", "b.h5", "--backend", "mutant:nothing", "-o", "new.h5", "--force")
     assert done.exit_code == 0 and done.stderr.splitlines()[:2] == [
-        "new.h5: dropped 1 answer of an unfinished run, which --resume would have kept", "new.h5: 1 ran"
-    ]  # fmt: skip
+        "new.h5: dropped 1 answer of an unfinished run, which --resume would have kept",
+        "new.h5: 1 ran",
+    ]

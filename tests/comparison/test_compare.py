@@ -16,32 +16,47 @@ from opgen.report import data
 
 
 def report(digest: str = "d", waived: dict[str, str] | None = None, **verdicts: str) -> Report:
-    found = [Verdict(name, verdict.replace("_", " "), "why", {"ratio": 0.1}) for name, verdict in verdicts.items()]
+    found = [
+        Verdict(name, verdict.replace("_", " "), "why", {"ratio": 0.1})
+        for name, verdict in verdicts.items()
+    ]
     return Report(found, {"bundle_digest": digest}, waived=waived or {})
 
 
 @pytest.mark.parametrize(
     ("before", "after", "kind"),
     [
-        ("passed", "failed", "failing"), ("passed", "crashed", "failing"), ("passed", "missing", "failing"), ("failed", "passed", "fixed"),
-        ("crashed", "lenient", "fixed"), ("failed", "crashed", "other"), ("passed", "lenient", "other"), ("passed", "skipped", "other"),
+        ("passed", "failed", "failing"),
+        ("passed", "crashed", "failing"),
+        ("passed", "missing", "failing"),
+        ("failed", "passed", "fixed"),
+        ("crashed", "lenient", "fixed"),
+        ("failed", "crashed", "other"),
+        ("passed", "lenient", "other"),
+        ("passed", "skipped", "other"),
         ("known_deviation", "failed", "failing"),
     ],
-)  # fmt: skip
+)
 def test_changes_by_kind(before, after, kind):
     found = compare(report(a=before, same="passed"), report(a=after, same="passed"))
-    lists = {name: [one.case for one in getattr(found, name)] for name in ("failing", "fixed", "waived", "other", "added", "removed")}
+    lists = {
+        name: [one.case for one in getattr(found, name)]
+        for name in ("failing", "fixed", "waived", "other", "added", "removed")
+    }
     assert {name: cases for name, cases in lists.items() if cases} == {kind: ["a"]}
     assert found.unchanged == 1
 
 
 def test_strict_and_waived():
-    assert [one.case for one in compare(report(a="passed"), report(a="lenient"), strict=True).failing] == ["a"]
+    assert [
+        one.case for one in compare(report(a="passed"), report(a="lenient"), strict=True).failing
+    ] == ["a"]
     assert not compare(report(a="passed"), report(waived={"a": "known"}, a="failed")).failing
 
 
 def test_what_a_waiver_changes_is_said(tmp_path):
-    """A failure that is waived now, and one whose waiver is gone, have the same verdict before and after."""
+    """A failure that is waived now, and one whose waiver is gone, have the same verdict before and
+    after."""
     reports = report(a="failed"), report(waived={"a": "known"}, a="failed")
     waived, again = compare(*reports), compare(*reversed(reports))
     assert waived.fixed == []
@@ -51,7 +66,10 @@ def test_what_a_waiver_changes_is_said(tmp_path):
     for name, one in zip(names, reports, strict=True):
         name.write_text(data.text(one))
     plain = json.loads(CliRunner().invoke(command, [*map(str, names), "--json"]).stdout)
-    assert plain["newly waived"] == [{"case": "a", "before": "failed", "after": "failed, waived"}] and plain["fixed"] == []
+    assert (
+        plain["newly waived"] == [{"case": "a", "before": "failed", "after": "failed, waived"}]
+        and plain["fixed"] == []
+    )
 
 
 def test_cases_that_came_and_went():
@@ -65,24 +83,40 @@ def test_cases_that_came_and_went():
 
 def test_an_error_that_grew_is_mentioned():
     after = Report([Verdict("a", "passed", "", {"ratio": 0.9})])
-    assert list(map(str, compare(report(a="passed"), after).worse_ratio)) == ["a: passed, error/bound 0.1 -> 0.9"]
+    assert list(map(str, compare(report(a="passed"), after).worse_ratio)) == [
+        "a: passed, error/bound 0.1 -> 0.9"
+    ]
 
 
 @pytest.mark.parametrize(("ratio", "told"), [(0.05, False), (0.39, False), (0.41, True)])
 def test_an_error_is_mentioned_from_four_times_the_old_one_on(ratio, told):
     found = compare(report(a="passed"), Report([Verdict("a", "passed", "", {"ratio": ratio})]))
-    assert [one.case for one in found.worse_ratio] == (["a"] if told else []) and found.unchanged == 1
+    assert [one.case for one in found.worse_ratio] == (
+        ["a"] if told else []
+    ) and found.unchanged == 1
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[" * 100_000, "is no JSON"),
-        ('{"format": "opgen report", "version": "2"}', "is a damaged report: ValueError: version '2'"),
-        ('{"format": "opgen report", "version": null}', "is a damaged report: ValueError: version None"),
-        ('{"format": "opgen report", "version": 2}', "is a report of version 2, newer than this opgen: update opgen"),
+        (
+            '{"format": "opgen report", "version": "2"}',
+            "is a damaged report: ValueError: version '2'",
+        ),
+        (
+            '{"format": "opgen report", "version": null}',
+            "is a damaged report: ValueError: version None",
+        ),
+        (
+            '{"format": "opgen report", "version": 2}',
+            "is a report of version 2, newer than this opgen: update opgen",
+        ),
         ('{"format": "opgen report", "version": 1}', "is a damaged report: KeyError: 'verdicts'"),
-        (json.dumps({**data.plain(Report([])), "waived": None}), "is a damaged report: TypeError: "),
+        (
+            json.dumps({**data.plain(Report([])), "waived": None}),
+            "is a damaged report: TypeError: ",
+        ),
         (json.dumps({**data.plain(Report([])), "notes": None}), "is a damaged report: TypeError: "),
     ],
 )
@@ -95,7 +129,9 @@ def test_what_is_no_report(tmp_path, text, message):
 
 def test_command(tmp_path):
     names = [str(tmp_path / name) for name in ("before.json", "after.json")]
-    for name, one in zip(names, (report(a="passed", b="failed"), report(a="failed", b="passed")), strict=True):
+    for name, one in zip(
+        names, (report(a="passed", b="failed"), report(a="failed", b="passed")), strict=True
+    ):
         (tmp_path / name).write_text(data.text(one))
     result = CliRunner().invoke(command, names)
     assert result.exit_code == 1
@@ -107,9 +143,18 @@ def test_command(tmp_path):
 
 
 def test_many_changes_are_counted_unless_all_are_asked_for(tmp_path):
-    names, cases = [str(tmp_path / name) for name in ("before.json", "after.json")], [f"case{i}" + "x" * 150 for i in range(25)]
+    names, cases = (
+        [str(tmp_path / name) for name in ("before.json", "after.json")],
+        [f"case{i}" + "x" * 150 for i in range(25)],
+    )
     for name, verdict in zip(names, ("passed", "failed"), strict=True):
         Path(name).write_text(data.text(report(**dict.fromkeys(cases, verdict))))
-    few, every = (CliRunner().invoke(command, [*names, *more]).stdout.splitlines() for more in ((), ("--all",)))
+    few, every = (
+        CliRunner().invoke(command, [*names, *more]).stdout.splitlines()
+        for more in ((), ("--all",))
+    )
     assert len(few) == 22 and few[20].endswith("... and 5 more: --all lists them")
-    assert every[:25] == [f"newly failing    {one}: passed -> failed: why" for one in cases] and len(every) == 26
+    assert (
+        every[:25] == [f"newly failing    {one}: passed -> failed: why" for one in cases]
+        and len(every) == 26
+    )

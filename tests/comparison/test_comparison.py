@@ -1,4 +1,5 @@
-"""Verdicts: a right device passes, each wrong one is seen, hostile inputs are said, deviations are told apart."""
+"""Verdicts: a right device passes, each wrong one is seen, hostile inputs are said, deviations are
+told apart."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def bundle(path):
 
 
 def judged(bundle, tmp_path, spoil=None, options=None, **codes) -> Report:
-    return opgen.diff(bundle, sample.answer(bundle, tmp_path / "r.h5", spoil, **codes), **(options or {}))
+    return opgen.diff(
+        bundle, sample.answer(bundle, tmp_path / "r.h5", spoil, **codes), **(options or {})
+    )
 
 
 def only(name: str, change):
@@ -58,12 +61,21 @@ def test_a_right_device_passes(bundle, tmp_path):
     assert report.totals == {"mistrusted": 1, "passed": len(bundle) - 1}
     assert report["conv-nothing"].verdict == "mistrusted"
     assert not report.bad(strict=True)
-    assert all(met == asked for name, (met, asked) in report.criteria.items() if name in ("bound", "mixed", "mere_mare"))
+    assert all(
+        met == asked
+        for name, (met, asked) in report.criteria.items()
+        if name in ("bound", "mixed", "mere_mare")
+    )
     assert [verdict.case for verdict in report] == bundle.ids
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in sample.CALLS if name.split("-")[0] in ("pad", "pool", "norm", "conv") and name != "conv-nothing"]
+    "name",
+    [
+        name
+        for name in sample.CALLS
+        if name.split("-")[0] in ("pad", "pool", "norm", "conv") and name != "conv-nothing"
+    ],
 )
 def test_one_wrong_element_fails_its_case_alone(bundle, tmp_path, name):
     def spoil(outputs):
@@ -76,7 +88,10 @@ def test_one_wrong_element_fails_its_case_alone(bundle, tmp_path, name):
     assert [verdict.case for verdict in report.bad()] == [name]
     *others, (last, golden) = bundle[name].golden.items()
     beyond = {output: one["beyond"] for output, one in report[name].metrics["outputs"].items()}
-    assert beyond == {**{output: 0 for output, _ in others}, last: 2 if np.iscomplexobj(golden) else 1}  # parts
+    assert beyond == {
+        **{output: 0 for output, _ in others},
+        last: 2 if np.iscomplexobj(golden) else 1,
+    }  # parts
     assert f"{last}: 1 of {golden.size} elements beyond the bound, " in report[name].detail
 
 
@@ -85,23 +100,61 @@ def test_one_wrong_element_fails_its_case_alone(bundle, tmp_path, name):
     [
         (lambda o: {}, "gradInput: not returned"),
         (lambda o: {n: a for n, a in o.items() if n != "gradWeight"}, "gradWeight: not returned"),
-        (lambda o: {**o, "gradInput": o["gradInput"][..., :-1]}, "gradInput: has shape [2, 4, 5, 5], not [2, 4, 5, 6]"),
-        (lambda o: {**o, "gradInput": o["gradInput"].reshape(-1)}, "gradInput: has shape [240], not"),
-        (lambda o: {**o, "gradInput": o["gradInput"].astype(np.float16)}, "gradInput: has dtype FLOAT16, not FLOAT"),
-        (lambda o: {**o, "gradInput": o["gradInput"].astype(np.complex64)}, "gradInput: has dtype COMPLEX64, not FLOAT"),
+        (
+            lambda o: {**o, "gradInput": o["gradInput"][..., :-1]},
+            "gradInput: has shape [2, 4, 5, 5], not [2, 4, 5, 6]",
+        ),
+        (
+            lambda o: {**o, "gradInput": o["gradInput"].reshape(-1)},
+            "gradInput: has shape [240], not",
+        ),
+        (
+            lambda o: {**o, "gradInput": o["gradInput"].astype(np.float16)},
+            "gradInput: has dtype FLOAT16, not FLOAT",
+        ),
+        (
+            lambda o: {**o, "gradInput": o["gradInput"].astype(np.complex64)},
+            "gradInput: has dtype COMPLEX64, not FLOAT",
+        ),
         (lambda o: {**o, "gradInput": o["gradInput"] * np.nan}, "all NaN"),
         (lambda o: {**o, "gradInput": o["gradInput"] * 0}, "all zeros"),
         (lambda o: {**o, "gradInput": -o["gradInput"]}, "the sign is reversed"),
         (lambda o: {**o, "gradInput": o["gradInput"] * 3}, "3 times what is expected"),
         (lambda o: {**o, "gradWeight": np.flip(o["gradWeight"], 3)}, "reversed along axis 3"),
-        (lambda o: {**o, "gradInput": o["gradInput"].swapaxes(2, 3).reshape(o["gradInput"].shape)}, "the last two axes are exchanged"),
-        (lambda o: {**o, "gradInput": np.where(np.arange(6) == 5, np.float32(99), o["gradInput"])}, "all of the last column"),
-        (lambda o: {**o, "gradInput": np.where(np.arange(5)[:, None] % 2, np.float32(99), o["gradInput"])}, "every second row"),
         (
-            lambda o: {**o, "gradWeight": np.where(np.arange(4)[:, None, None, None] < 2, np.float32(99), o["gradWeight"])},
+            lambda o: {
+                **o,
+                "gradInput": o["gradInput"].swapaxes(2, 3).reshape(o["gradInput"].shape),
+            },
+            "the last two axes are exchanged",
+        ),
+        (
+            lambda o: {
+                **o,
+                "gradInput": np.where(np.arange(6) == 5, np.float32(99), o["gradInput"]),
+            },
+            "all of the last column",
+        ),
+        (
+            lambda o: {
+                **o,
+                "gradInput": np.where(np.arange(5)[:, None] % 2, np.float32(99), o["gradInput"]),
+            },
+            "every second row",
+        ),
+        (
+            lambda o: {
+                **o,
+                "gradWeight": np.where(
+                    np.arange(4)[:, None, None, None] < 2, np.float32(99), o["gradWeight"]
+                ),
+            },
             "the first group",
         ),
-        (lambda o: {**o, "gradBias": o["gradBias"] + np.float32([0, 0, 9, 0])}, "1 of 4 elements beyond the bound, the first channel in"),
+        (
+            lambda o: {**o, "gradBias": o["gradBias"] + np.float32([0, 0, 9, 0])},
+            "1 of 4 elements beyond the bound, the first channel in",
+        ),
     ],
 )
 def test_wrong_outputs_are_told_in_words(bundle, tmp_path, spoil, message):
@@ -115,9 +168,17 @@ def test_untouched_outputs_are_seen(bundle, tmp_path):
         values[...] = canary.pattern("FLOAT", 4).view(np.float32)[0]
         return outputs
 
-    assert "nothing was written" in judged(bundle, tmp_path, only("pool-plain", untouched))["pool-plain"].detail
+    assert (
+        "nothing was written"
+        in judged(bundle, tmp_path, only("pool-plain", untouched))["pool-plain"].detail
+    )
     half = only(
-        "pool-plain", lambda o: {"gradInput": np.where(np.arange(6) > 2, canary.pattern("FLOAT", 4).view(np.float32)[0], o["gradInput"])}
+        "pool-plain",
+        lambda o: {
+            "gradInput": np.where(
+                np.arange(6) > 2, canary.pattern("FLOAT", 4).view(np.float32)[0], o["gradInput"]
+            )
+        },
     )
     assert "108 elements were never written" in judged(bundle, tmp_path, half)["pool-plain"].detail
 
@@ -137,16 +198,26 @@ def test_a_vector_goes_by_channels(bundle, tmp_path):
 
 
 def test_a_device_that_saturates_is_told(tmp_path):
-    half = {name: sample.pad("FLOAT16", padding) for name, padding in (("a", (0, 0, 0, 0)), ("b", (1, 1, 1, 1)))}
-    given = {name: {"gradOutput": [np.inf] * int(np.prod(call["args"]["gradOutput"]["shape"]))} for name, call in half.items()}
+    half = {
+        name: sample.pad("FLOAT16", padding)
+        for name, padding in (("a", (0, 0, 0, 0)), ("b", (1, 1, 1, 1)))
+    }
+    given = {
+        name: {"gradOutput": [np.inf] * int(np.prod(call["args"]["gradOutput"]["shape"]))}
+        for name, call in half.items()
+    }
 
     def saturate(case, outputs):
         return {"gradInput": np.clip(outputs["gradInput"], np.float16(-65504), np.float16(65504))}
 
     with opgen.open(sample.write(tmp_path / "s.h5", half, given=given)) as bundle:
         report = judged(bundle, tmp_path, saturate)
-    assert report["a"].detail.endswith("; 65504 where Inf is expected: the device saturates FLOAT16")
-    assert list(map(str, report.groups)) == ["65504 where Inf is expected: the device saturates FLOAT16: 2 cases, such as a"]
+    assert report["a"].detail.endswith(
+        "; 65504 where Inf is expected: the device saturates FLOAT16"
+    )
+    assert list(map(str, report.groups)) == [
+        "65504 where Inf is expected: the device saturates FLOAT16: 2 cases, such as a"
+    ]
 
 
 def test_masked_outputs_may_hold_anything(bundle, tmp_path):
@@ -229,7 +300,9 @@ def test_what_a_device_answers_where_anything_may_be_answered_is_said(bucket, st
 def test_statuses_of_the_run(bundle, tmp_path, status, verdict):
     path = tmp_path / "r.h5"
     with opgen.Results.create(path, bundle) as results:
-        results.add("pad-FLOAT", 0, sample.right(bundle["pad-FLOAT"]), run_status=status, error="so it was")
+        results.add(
+            "pad-FLOAT", 0, sample.right(bundle["pad-FLOAT"]), run_status=status, error="so it was"
+        )
     verdict_of = opgen.diff(bundle, path)["pad-FLOAT"]
     assert verdict_of.verdict == verdict
     if verdict in ("failed", "crashed"):
@@ -237,8 +310,13 @@ def test_statuses_of_the_run(bundle, tmp_path, status, verdict):
 
 
 @pytest.mark.parametrize("case", ["unstated-padding", "stated-divisor"])
-@pytest.mark.parametrize(("status", "verdict"), [("crash", "crashed"), ("timeout", "crashed"), ("overrun", "failed"), (361001, "failed")])
-def test_a_run_that_ends_badly_is_no_leniency_and_no_known_deviation(bundle, tmp_path, case, status, verdict):
+@pytest.mark.parametrize(
+    ("status", "verdict"),
+    [("crash", "crashed"), ("timeout", "crashed"), ("overrun", "failed"), (361001, "failed")],
+)
+def test_a_run_that_ends_badly_is_no_leniency_and_no_known_deviation(
+    bundle, tmp_path, case, status, verdict
+):
     with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
         results.add(case, 0, {}, run_status=status)
     found = opgen.diff(bundle, tmp_path / "r.h5")[case]
@@ -263,9 +341,18 @@ def test_a_run_that_ends_badly_is_no_leniency_and_no_known_deviation(bundle, tmp
     ],
 )
 def test_statuses_in_a_bundle(bundle, tmp_path, case, status, verdict):
-    report = judged(bundle, tmp_path, lambda c, o: {} if c.id.replace("-", "_") == case and status != 0 else o, **{case: status})
+    report = judged(
+        bundle,
+        tmp_path,
+        lambda c, o: {} if c.id.replace("-", "_") == case and status != 0 else o,
+        **{case: status},
+    )
     assert report[case.replace("_", "-")].verdict == verdict
-    assert all(one.verdict in ("passed", "mistrusted") for one in report if one.case != case.replace("_", "-"))
+    assert all(
+        one.verdict in ("passed", "mistrusted")
+        for one in report
+        if one.case != case.replace("_", "-")
+    )
     if verdict == "failed" and case.startswith("stated"):
         assert "expected" in report[case.replace("_", "-")].detail
 
@@ -281,118 +368,239 @@ def test_a_crash_is_held_against_what_was_asked():
 
 
 @pytest.mark.parametrize("truth", ["both", "page"])
-def test_a_lenient_case_says_which_rule_it_breaks_and_what_the_library_does(bundle, tmp_path, truth):
+def test_a_lenient_case_says_which_rule_it_breaks_and_what_the_library_does(
+    bundle, tmp_path, truth
+):
     report = judged(bundle, tmp_path, options={"truth": truth}, unstated_padding=0)
     said = "accepted, although the page forbids it without naming a code; "
     library = "; the published library answers 161002" if truth == "both" else ""
-    assert report["unstated-padding"].detail == f"{said}padding.length (line 55): len(padding)=3{library}"
+    assert (
+        report["unstated-padding"].detail
+        == f"{said}padding.length (line 55): len(padding)=3{library}"
+    )
 
 
 def test_a_forbidden_case_without_data_is_lenient_or_passed(tmp_path):
-    """No output is asked for, so that no numbers prove anything; but the page forbids the call, and a refusal proves that it is held."""
+    """No output is asked for, so that no numbers prove anything; but the page forbids the call, and
+    a refusal proves that it is held."""
     call = sample.convolution(outputMask=[False, False, False], biasSizes=[5])
     with opgen.open(sample.write(tmp_path / "bias.h5", {"bias": call})) as bundle:
         assert bundle["bias"].expect.bucket == "unstated" and not bundle["bias"].golden
         report = judged(bundle, tmp_path, bias=0)
-        assert report["bias"].verdict == "lenient" and [one.case for one in report.bad(strict=True)] == ["bias"]
+        assert report["bias"].verdict == "lenient" and [
+            one.case for one in report.bad(strict=True)
+        ] == ["bias"]
         assert judged(bundle, tmp_path, bias=161002)["bias"].verdict == "passed"
 
 
 def test_strict_counts_lenient_and_known(bundle, tmp_path):
     report = judged(bundle, tmp_path, unstated_padding=0, stated_divisor=0)
     assert not report.bad()
-    assert {verdict.case for verdict in report.bad(strict=True)} == {"unstated-padding", "stated-divisor"}
+    assert {verdict.case for verdict in report.bad(strict=True)} == {
+        "unstated-padding",
+        "stated-divisor",
+    }
 
 
-# numeric errata -------------------------------------------------------------------------------------------------------
+# numeric errata -----------------------------------------------------------------------------------
 def test_a_pooling_in_half_precision_is_a_known_deviation(tmp_path):
     """Gradient, 1 / divisor and result each rounded to FLOAT16, where the page allows HFLOAT32."""
-    image, small = sample.tensor([2, 3, 9, 9], "FLOAT", "NCHW"), sample.tensor([2, 3, 3, 3], "FLOAT", "NCHW")
-    call = sample.pool(cubeMathType=1, kernelSize=[3, 3], stride=[3, 3], self=image, gradInput=image, gradOutput=small)
+    image, small = (
+        sample.tensor([2, 3, 9, 9], "FLOAT", "NCHW"),
+        sample.tensor([2, 3, 3, 3], "FLOAT", "NCHW"),
+    )
+    call = sample.pool(
+        cubeMathType=1,
+        kernelSize=[3, 3],
+        stride=[3, 3],
+        self=image,
+        gradInput=image,
+        gradOutput=small,
+    )
     with opgen.open(sample.write(tmp_path / "half.h5", {"half": call})) as bundle:
-        narrow = bundle["half"].inputs["gradOutput"].astype(np.float16).astype(np.float32) * np.float32(np.float16(1 / 9))
-        whole = np.repeat(np.repeat(narrow, 3, axis=2), 3, axis=3).astype(np.float16).astype(np.float32)
+        narrow = bundle["half"].inputs["gradOutput"].astype(np.float16).astype(
+            np.float32
+        ) * np.float32(np.float16(1 / 9))
+        whole = (
+            np.repeat(np.repeat(narrow, 3, axis=2), 3, axis=3).astype(np.float16).astype(np.float32)
+        )
         report = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": whole})
         assert report["half"].verdict == "known deviation"
         assert report["half"].detail.startswith("mode_1_is_half: ")
-        worse = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": whole * np.float32(1.003)})
+        worse = judged(
+            bundle, tmp_path, lambda case, outputs: {"gradInput": whole * np.float32(1.003)}
+        )
         assert worse["half"].verdict == "failed"
 
 
-@pytest.mark.parametrize(("value", "excused"), [(np.inf, True), (np.nan, True), (65504.0, True), (7.0, False), (11000.0, False)])
-def test_a_factor_beyond_a_dtype_excuses_what_overflow_leaves_and_no_other_number(tmp_path, value, excused):
+@pytest.mark.parametrize(
+    ("value", "excused"),
+    [(np.inf, True), (np.nan, True), (65504.0, True), (7.0, False), (11000.0, False)],
+)
+def test_a_factor_beyond_a_dtype_excuses_what_overflow_leaves_and_no_other_number(
+    tmp_path, value, excused
+):
     """Of 100000 FLOAT16 makes Inf, and 11111 in FLOAT is a ninth of it."""
-    image, small = sample.tensor([1, 1, 9, 9], "FLOAT", "NCHW"), sample.tensor([1, 1, 3, 3], "FLOAT", "NCHW")
-    call = sample.pool(cubeMathType=1, kernelSize=[3, 3], stride=[3, 3], self=image, gradInput=image, gradOutput=small)
+    image, small = (
+        sample.tensor([1, 1, 9, 9], "FLOAT", "NCHW"),
+        sample.tensor([1, 1, 3, 3], "FLOAT", "NCHW"),
+    )
+    call = sample.pool(
+        cubeMathType=1,
+        kernelSize=[3, 3],
+        stride=[3, 3],
+        self=image,
+        gradInput=image,
+        gradOutput=small,
+    )
     given = {"gradOutput": [1e5, *[9.0] * 8]}
-    with opgen.open(sample.write(tmp_path / "half.h5", {"half": call}, given={"half": given})) as bundle:
+    with opgen.open(
+        sample.write(tmp_path / "half.h5", {"half": call}, given={"half": given})
+    ) as bundle:
 
         def spoil(case, outputs):
             outputs["gradInput"][..., :3, :3] = value
             return outputs
 
         assert judged(bundle, tmp_path)["half"].verdict == "passed"
-        assert judged(bundle, tmp_path, spoil)["half"].verdict == ("known deviation" if excused else "failed")
+        assert judged(bundle, tmp_path, spoil)["half"].verdict == (
+            "known deviation" if excused else "failed"
+        )
 
 
 @pytest.mark.parametrize("mode", [0, 3])
 def test_a_shortcut_that_leaves_out_what_is_optional(tmp_path, mode):
-    """A kernel as large as the image, padding ignored, in FLOAT: known where HFLOAT32 is allowed as well as where it is not."""
-    image, one = sample.tensor([2, 3, 12, 12], "FLOAT", "NCHW"), sample.tensor([2, 3, 1, 1], "FLOAT", "NCHW")
-    call = sample.pool(cubeMathType=mode, kernelSize=[12, 12], stride=[9, 9], padding=[1, 1], self=image, gradInput=image, gradOutput=one)
-    given = {"whole": {"gradOutput": np.random.default_rng(1).standard_normal(6).astype(np.float32).tolist()}}
+    """A kernel as large as the image, padding ignored, in FLOAT: known where HFLOAT32 is allowed as
+    well as where it is not."""
+    image, one = (
+        sample.tensor([2, 3, 12, 12], "FLOAT", "NCHW"),
+        sample.tensor([2, 3, 1, 1], "FLOAT", "NCHW"),
+    )
+    call = sample.pool(
+        cubeMathType=mode,
+        kernelSize=[12, 12],
+        stride=[9, 9],
+        padding=[1, 1],
+        self=image,
+        gradInput=image,
+        gradOutput=one,
+    )
+    given = {
+        "whole": {
+            "gradOutput": np.random.default_rng(1).standard_normal(6).astype(np.float32).tolist()
+        }
+    }
     with opgen.open(sample.write(tmp_path / "whole.h5", {"whole": call}, given=given)) as bundle:
-        flat = np.broadcast_to(bundle["whole"].inputs["gradOutput"] / np.float32(144), (2, 3, 12, 12))
+        flat = np.broadcast_to(
+            bundle["whole"].inputs["gradOutput"] / np.float32(144), (2, 3, 12, 12)
+        )
         report = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": flat})
-        assert report["whole"].verdict == "known deviation" and report["whole"].detail.startswith("whole_image: ")
-        worse = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": flat * np.float32(1.001)})
+        assert report["whole"].verdict == "known deviation" and report["whole"].detail.startswith(
+            "whole_image: "
+        )
+        worse = judged(
+            bundle, tmp_path, lambda case, outputs: {"gradInput": flat * np.float32(1.001)}
+        )
         assert worse["whole"].verdict == "failed"
 
 
-@pytest.mark.parametrize(("mode", "verdict"), [(1, "passed"), (2, "known deviation"), (3, "passed")])
+@pytest.mark.parametrize(
+    ("mode", "verdict"), [(1, "passed"), (2, "known deviation"), (3, "passed")]
+)
 def test_a_mode_that_is_ignored(tmp_path, mode, verdict):
-    """Without padding counted the library's vector path computes in FLOAT; modes 1 and 3 allow HFLOAT32, mode 2 promises FLOAT16."""
-    image, small = sample.tensor([2, 3, 8, 8], "FLOAT", "NCHW"), sample.tensor([2, 3, 7, 7], "FLOAT", "NCHW")
-    call = sample.pool(cubeMathType=mode, countIncludePad=False, kernelSize=[2, 2], stride=[1, 1], padding=[0, 0], self=image,
-                       gradInput=image, gradOutput=small)  # fmt: skip
-    given = {"gradOutput": np.random.default_rng(0).standard_normal(294).astype(np.float32).tolist()}
-    with opgen.open(sample.write(tmp_path / "mode.h5", {"mode": call}, given={"mode": given})) as bundle:
-        parts = np.pad(bundle["mode"].inputs["gradOutput"].astype(np.float64) / 4, ((0, 0), (0, 0), (1, 1), (1, 1)))
-        plain = (parts[..., 1:, :] + parts[..., :-1, :])[..., 1:] + (parts[..., 1:, :] + parts[..., :-1, :])[..., :-1]
-        report = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": plain.astype(np.float32)})
+    """Without padding counted the library's vector path computes in FLOAT; modes 1 and 3 allow
+    HFLOAT32, mode 2 promises FLOAT16."""
+    image, small = (
+        sample.tensor([2, 3, 8, 8], "FLOAT", "NCHW"),
+        sample.tensor([2, 3, 7, 7], "FLOAT", "NCHW"),
+    )
+    call = sample.pool(
+        cubeMathType=mode,
+        countIncludePad=False,
+        kernelSize=[2, 2],
+        stride=[1, 1],
+        padding=[0, 0],
+        self=image,
+        gradInput=image,
+        gradOutput=small,
+    )
+    given = {
+        "gradOutput": np.random.default_rng(0).standard_normal(294).astype(np.float32).tolist()
+    }
+    with opgen.open(
+        sample.write(tmp_path / "mode.h5", {"mode": call}, given={"mode": given})
+    ) as bundle:
+        parts = np.pad(
+            bundle["mode"].inputs["gradOutput"].astype(np.float64) / 4,
+            ((0, 0), (0, 0), (1, 1), (1, 1)),
+        )
+        plain = (parts[..., 1:, :] + parts[..., :-1, :])[..., 1:] + (
+            parts[..., 1:, :] + parts[..., :-1, :]
+        )[..., :-1]
+        report = judged(
+            bundle, tmp_path, lambda case, outputs: {"gradInput": plain.astype(np.float32)}
+        )
         assert report["mode"].verdict == verdict
         assert report["mode"].detail.startswith("vector_in_float: " if mode == 2 else "")
         coarse = ((plain * 1024).round() / 1024).astype(np.float32)
-        assert judged(bundle, tmp_path, lambda case, outputs: {"gradInput": coarse})["mode"].verdict == "failed"
+        assert (
+            judged(bundle, tmp_path, lambda case, outputs: {"gradInput": coarse})["mode"].verdict
+            == "failed"
+        )
 
 
 def test_small_operators_round_each_term(tmp_path):
-    """The gradient of gamma on ascend910: differences, products and products again in FLOAT16, then a sum."""
+    """The gradient of gamma on ascend910: differences, products and products again in FLOAT16, then
+    a sum."""
     call, rng = sample.norm("FLOAT16", product="ascend910", group=2), np.random.default_rng(0)
     sizes = {"gradOut": 120, "input": 120, "mean": 4, "rstd": 4}
-    given = {name: stored(rng.standard_normal(size), "FLOAT16").astype(float).tolist() for name, size in sizes.items()}
-    with opgen.open(sample.write(tmp_path / "gamma.h5", {"gamma": call}, given={"gamma": given})) as bundle:
+    given = {
+        name: stored(rng.standard_normal(size), "FLOAT16").astype(float).tolist()
+        for name, size in sizes.items()
+    }
+    with opgen.open(
+        sample.write(tmp_path / "gamma.h5", {"gamma": call}, given={"gamma": given})
+    ) as bundle:
         inputs = bundle["gamma"].inputs
         x, dy = (inputs[name].reshape(2, 2, 3, 10) for name in ("input", "gradOut"))
         mean, rstd = (inputs[name].reshape(2, 2, 1, 1) for name in ("mean", "rstd"))
         terms = dy * ((x - mean) * rstd)
         assert terms.dtype == np.float16
         small = terms.astype(np.float32).sum((0, 3)).reshape(6).astype(np.float16)
-        assert (np.abs(small - bundle["gamma"].golden["gradGammaOut"]) > bundle["gamma"].bound["gradGammaOut"]).any()
+        assert (
+            np.abs(small - bundle["gamma"].golden["gradGammaOut"])
+            > bundle["gamma"].bound["gradGammaOut"]
+        ).any()
         report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradGammaOut": small})
         assert report["gamma"].verdict == "known deviation"
         assert report["gamma"].detail.startswith("gamma_by_small_operators: ")
         for name, factor in (("gradGammaOut", 1.05), ("gradBetaOut", 1.002)):
             far = {name: (bundle["gamma"].golden[name] * factor).astype(np.float16)}
-            assert judged(bundle, tmp_path, lambda case, outputs, far=far: {**outputs, **far})["gamma"].verdict == "failed"
+            assert (
+                judged(bundle, tmp_path, lambda case, outputs, far=far: {**outputs, **far})[
+                    "gamma"
+                ].verdict
+                == "failed"
+            )
 
 
-@pytest.mark.parametrize(("part", "verdict"), [(0.9, "known deviation"), (-0.9, "known deviation"), (1.15, "failed"), (-1.15, "failed")])
+@pytest.mark.parametrize(
+    ("part", "verdict"),
+    [(0.9, "known deviation"), (-0.9, "known deviation"), (1.15, "failed"), (-1.15, "failed")],
+)
 def test_terms_are_excused_as_many_roundings_as_the_erratum_says(tmp_path, part, verdict):
-    """Two terms of 1 cancel, so that all that is left is what three roundings of each to FLOAT16 may cost."""
+    """Two terms of 1 cancel, so that all that is left is what three roundings of each to FLOAT16
+    may cost."""
     call = sample.norm("FLOAT16", product="ascend910", group=2)
-    given = {"gradOut": [1.0, -1.0, *[0.0] * 118], "input": [1.0, 1.0, *[0.0] * 118], "mean": [0.0] * 4, "rstd": [1.0] * 4}
-    with opgen.open(sample.write(tmp_path / "terms.h5", {"terms": call}, given={"terms": given})) as bundle:
+    given = {
+        "gradOut": [1.0, -1.0, *[0.0] * 118],
+        "input": [1.0, 1.0, *[0.0] * 118],
+        "mean": [0.0] * 4,
+        "rstd": [1.0] * 4,
+    }
+    with opgen.open(
+        sample.write(tmp_path / "terms.h5", {"terms": call}, given={"terms": given})
+    ) as bundle:
         off = np.array([part * 2 * 3 * 2.0**-11, 0, 0, 0, 0, 0], np.float16)
         report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradGammaOut": off})
         assert report["terms"].verdict == verdict
@@ -400,10 +608,22 @@ def test_terms_are_excused_as_many_roundings_as_the_erratum_says(tmp_path, part,
 
 @pytest.mark.parametrize(("part", "verdict"), [(0.9, "known deviation"), (1.15, "failed")])
 def test_a_weight_is_excused_one_rounding(tmp_path, part, verdict):
-    """A quarter, from windows of 1 and of -1 that overlap: 1 / divisor is rounded to FLOAT16 in each."""
-    image, small = sample.tensor([1, 1, 3, 3], "FLOAT", "NCHW"), sample.tensor([1, 1, 2, 2], "FLOAT", "NCHW")
-    call = sample.pool(cubeMathType=2, kernelSize=[2, 2], stride=[1, 1], padding=[0, 0], countIncludePad=True, self=image, gradInput=image,
-                       gradOutput=small)  # fmt: skip
+    """A quarter, from windows of 1 and of -1 that overlap: 1 / divisor is rounded to FLOAT16 in
+    each."""
+    image, small = (
+        sample.tensor([1, 1, 3, 3], "FLOAT", "NCHW"),
+        sample.tensor([1, 1, 2, 2], "FLOAT", "NCHW"),
+    )
+    call = sample.pool(
+        cubeMathType=2,
+        kernelSize=[2, 2],
+        stride=[1, 1],
+        padding=[0, 0],
+        countIncludePad=True,
+        self=image,
+        gradInput=image,
+        gradOutput=small,
+    )
     given = {"weight": {"gradOutput": [1.0, -1.0, 0.0, 0.0]}}
     with opgen.open(sample.write(tmp_path / "weight.h5", {"weight": call}, given=given)) as bundle:
         assert bundle["weight"].golden["gradInput"].reshape(3, 3)[:, 1].tolist() == [0, 0, 0]
@@ -418,44 +638,91 @@ def test_a_weight_is_excused_one_rounding(tmp_path, part, verdict):
 @pytest.mark.parametrize(("large", "excused"), [(320.0, True), (100.0, False)])
 def test_a_rounded_term_may_overflow_where_the_sum_does_not(tmp_path, large, excused):
     call = sample.norm("FLOAT16", product="ascend910", group=2)
-    given = {"gradOut": [large, -large, *[0.0] * 118], "input": [large, large, *[0.0] * 118], "mean": [0.0] * 4, "rstd": [1.0] * 4}
-    with opgen.open(sample.write(tmp_path / "term.h5", {"term": call}, given={"term": given})) as bundle:
+    given = {
+        "gradOut": [large, -large, *[0.0] * 118],
+        "input": [large, large, *[0.0] * 118],
+        "mean": [0.0] * 4,
+        "rstd": [1.0] * 4,
+    }
+    with opgen.open(
+        sample.write(tmp_path / "term.h5", {"term": call}, given={"term": given})
+    ) as bundle:
         assert not bundle["term"].golden["gradGammaOut"].any()
         infinite = np.array([np.inf, 0, 0, 0, 0, 0], np.float16)
-        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradGammaOut": infinite})
+        report = judged(
+            bundle, tmp_path, lambda case, outputs: {**outputs, "gradGammaOut": infinite}
+        )
         assert report["term"].verdict == ("known deviation" if excused else "failed")
         moved = {"gradGammaOut": np.roll(infinite, 1)}
-        assert judged(bundle, tmp_path, lambda case, outputs: {**outputs, **moved})["term"].verdict == "failed"
+        assert (
+            judged(bundle, tmp_path, lambda case, outputs: {**outputs, **moved})["term"].verdict
+            == "failed"
+        )
 
 
-@pytest.mark.parametrize(("dtype", "mode"), [("FLOAT16", 0), ("BFLOAT16", 1), ("FLOAT", 2), ("FLOAT", 1)])
+@pytest.mark.parametrize(
+    ("dtype", "mode"), [("FLOAT16", 0), ("BFLOAT16", 1), ("FLOAT", 2), ("FLOAT", 1)]
+)
 def test_an_area_that_half_precision_does_not_hold(tmp_path, dtype, mode):
     """A kernel as large as an image of 256 by 256: gradOutput / Inf."""
-    image, one = sample.tensor([1, 1, 256, 256], dtype, "NCHW"), sample.tensor([1, 1, 1, 1], dtype, "NCHW")
-    call = sample.pool(cubeMathType=mode, kernelSize=[256, 256], stride=[1, 1], self=image, gradInput=image, gradOutput=one)
+    image, one = (
+        sample.tensor([1, 1, 256, 256], dtype, "NCHW"),
+        sample.tensor([1, 1, 1, 1], dtype, "NCHW"),
+    )
+    call = sample.pool(
+        cubeMathType=mode,
+        kernelSize=[256, 256],
+        stride=[1, 1],
+        self=image,
+        gradInput=image,
+        gradOutput=one,
+    )
     given = {"area": {"gradOutput": [40960.0]}}
     with opgen.open(sample.write(tmp_path / "area.h5", {"area": call}, given=given)) as bundle:
         nothing = np.zeros_like(sample.right(bundle["area"])["gradInput"])
         report = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": nothing})
         assert report["area"].verdict == "known deviation"
         assert "whole_image_beyond_half: " in report["area"].detail
-        assert judged(bundle, tmp_path, lambda case, outputs: {"gradInput": outputs["gradInput"] * 2})["area"].verdict == "failed"
+        assert (
+            judged(bundle, tmp_path, lambda case, outputs: {"gradInput": outputs["gradInput"] * 2})[
+                "area"
+            ].verdict
+            == "failed"
+        )
 
 
 def test_an_output_that_the_page_rounds_to_a_dtype_is_rounded_to_it_once(tmp_path):
-    """USE_FP16 computes in FLOAT16: that results pass through it is the page's, and no second rounding is excused."""
-    with opgen.open(sample.write(tmp_path / "once.h5", {"once": sample.convolution("FLOAT", groups=2, mode=2)})) as bundle:
+    """USE_FP16 computes in FLOAT16: that results pass through it is the page's, and no second
+    rounding is excused."""
+    with opgen.open(
+        sample.write(tmp_path / "once.h5", {"once": sample.convolution("FLOAT", groups=2, mode=2)})
+    ) as bundle:
         golden = bundle["once"].golden["gradWeight"]
         near = golden.astype(np.float16)
-        off = np.where(golden > near, np.nextafter(near, np.float16(np.inf)), np.nextafter(near, np.float16(-np.inf)))
-        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": near.astype(np.float32)})
+        off = np.where(
+            golden > near,
+            np.nextafter(near, np.float16(np.inf)),
+            np.nextafter(near, np.float16(-np.inf)),
+        )
+        report = judged(
+            bundle,
+            tmp_path,
+            lambda case, outputs: {**outputs, "gradWeight": near.astype(np.float32)},
+        )
         assert report["once"].verdict == "passed"
-        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": off.astype(np.float32)})
+        report = judged(
+            bundle,
+            tmp_path,
+            lambda case, outputs: {**outputs, "gradWeight": off.astype(np.float32)},
+        )
         assert report["once"].verdict == "failed"
 
 
 def test_a_numeric_erratum_is_a_known_deviation(bundle, tmp_path):
-    spoil = only("conv-groups", lambda o: {**o, "gradWeight": o["gradWeight"].astype(np.float16).astype(np.float32)})
+    spoil = only(
+        "conv-groups",
+        lambda o: {**o, "gradWeight": o["gradWeight"].astype(np.float16).astype(np.float32)},
+    )
     report = judged(bundle, tmp_path, spoil)
     assert report["conv-groups"].verdict == "known deviation"
     assert report["conv-groups"].detail.startswith("grouped_through_half: ")
@@ -471,15 +738,30 @@ def test_an_erratum_does_not_excuse_what_it_does_not_explain(bundle, tmp_path, f
     assert judged(bundle, tmp_path, only("conv-groups", spoil))["conv-groups"].verdict == "failed"
 
 
-@pytest.mark.parametrize(("value", "excused"), [(np.inf, True), (65504.0, True), (-np.inf, False), (np.nan, False), (0.0, False)])
+@pytest.mark.parametrize(
+    ("value", "excused"),
+    [(np.inf, True), (65504.0, True), (-np.inf, False), (np.nan, False), (0.0, False)],
+)
 def test_what_overflows_on_the_way_is_excused_on_its_own_side_alone(tmp_path, value, excused):
     """Rounded through FLOAT16, a large gradient is Inf of its sign, or the largest value."""
     call = sample.CALLS["conv-groups"]
-    given = {name: [value] * int(np.prod(call["args"][name]["shape"])) for name, value in (("gradOutput", 1000.0), ("input", 100.0))}
-    with opgen.open(sample.write(tmp_path / "wide.h5", {"wide": call}, given={"wide": given})) as bundle:
+    given = {
+        name: [value] * int(np.prod(call["args"][name]["shape"]))
+        for name, value in (("gradOutput", 1000.0), ("input", 100.0))
+    }
+    with opgen.open(
+        sample.write(tmp_path / "wide.h5", {"wide": call}, given={"wide": given})
+    ) as bundle:
         golden = bundle["wide"].golden["gradWeight"]
         assert (golden > 66000).all()
-        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": np.full_like(outputs["gradWeight"], value)})
+        report = judged(
+            bundle,
+            tmp_path,
+            lambda case, outputs: {
+                **outputs,
+                "gradWeight": np.full_like(outputs["gradWeight"], value),
+            },
+        )
         assert report["wide"].verdict == ("known deviation" if excused else "failed")
 
 
@@ -492,42 +774,97 @@ def test_what_overflows_on_the_way_is_excused_on_its_own_side_alone(tmp_path, va
     ],
 )
 @pytest.mark.parametrize("seed", [0, 1])
-def test_results_that_pass_through_a_dtype_are_values_of_it_all_of_them(tmp_path, name, dtype, output, seed):
+def test_results_that_pass_through_a_dtype_are_values_of_it_all_of_them(
+    tmp_path, name, dtype, output, seed
+):
     """One element that is none, though near enough, is no rounding of the whole."""
     plain = sample.convolution(dtype, groups=2 if dtype == "FLOAT" else 1)
-    whole = {**plain, "args": {**plain["args"], output: {**plain["args"][output], "dtype": "FLOAT"}}}
+    whole = {
+        **plain,
+        "args": {**plain["args"], output: {**plain["args"][output], "dtype": "FLOAT"}},
+    }
     gradient, rng = plain["args"]["gradOutput"], np.random.default_rng(seed)
-    given = {"gradOutput": stored(rng.standard_normal(int(np.prod(gradient["shape"]))), dtype).astype(float).tolist()}
-    with opgen.open(sample.write(tmp_path / "through.h5", {"whole": whole}, given={"whole": given})) as bundle:
+    given = {
+        "gradOutput": (
+            stored(rng.standard_normal(int(np.prod(gradient["shape"]))), dtype)
+            .astype(float)
+            .tolist()
+        )
+    }
+    with opgen.open(
+        sample.write(tmp_path / "through.h5", {"whole": whole}, given={"whole": given})
+    ) as bundle:
         golden = bundle["whole"].golden[output]
         narrow = stored(golden, "FLOAT16" if dtype == "FLOAT" else dtype).astype(np.float32)
-        report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, output: narrow}, whole=0)
-        assert report["whole"].verdict == "known deviation" and report["whole"].detail.startswith(f"{name}: ")
+        report = judged(
+            bundle, tmp_path, lambda case, outputs: {**outputs, output: narrow}, whole=0
+        )
+        assert report["whole"].verdict == "known deviation" and report["whole"].detail.startswith(
+            f"{name}: "
+        )
         one = golden.astype(np.float32)
-        at = np.unravel_index(np.argmax(np.abs(narrow - golden) / bundle["whole"].bound[output]), golden.shape)
+        at = np.unravel_index(
+            np.argmax(np.abs(narrow - golden) / bundle["whole"].bound[output]), golden.shape
+        )
         one[at] = narrow[at]
-        assert judged(bundle, tmp_path, lambda case, outputs: {**outputs, output: one}, whole=0)["whole"].verdict == "failed"
-        two = np.nextafter(narrow, np.float32(np.inf), where=np.arange(narrow.size).reshape(narrow.shape) == 0, out=narrow.copy())
-        assert judged(bundle, tmp_path, lambda case, outputs: {**outputs, output: two}, whole=0)["whole"].verdict == "failed"
+        assert (
+            judged(bundle, tmp_path, lambda case, outputs: {**outputs, output: one}, whole=0)[
+                "whole"
+            ].verdict
+            == "failed"
+        )
+        two = np.nextafter(
+            narrow,
+            np.float32(np.inf),
+            where=np.arange(narrow.size).reshape(narrow.shape) == 0,
+            out=narrow.copy(),
+        )
+        assert (
+            judged(bundle, tmp_path, lambda case, outputs: {**outputs, output: two}, whole=0)[
+                "whole"
+            ].verdict
+            == "failed"
+        )
 
 
 def test_a_result_that_passes_through_a_dtype_is_rounded_to_it_once(tmp_path):
     call = sample.CALLS["conv-groups"]
-    given = {"gradOutput": np.random.default_rng(0).standard_normal(int(np.prod(call["args"]["gradOutput"]["shape"]))).tolist()}
-    with opgen.open(sample.write(tmp_path / "once.h5", {"once": call}, given={"once": given})) as bundle:
+    given = {
+        "gradOutput": (
+            np.random.default_rng(0)
+            .standard_normal(int(np.prod(call["args"]["gradOutput"]["shape"])))
+            .tolist()
+        )
+    }
+    with opgen.open(
+        sample.write(tmp_path / "once.h5", {"once": call}, given={"once": given})
+    ) as bundle:
         golden = bundle["once"].golden["gradWeight"]
         near = golden.astype(np.float16)
-        off = np.where(golden > near, np.nextafter(near, np.float16(np.inf)), np.nextafter(near, np.float16(-np.inf)))
+        off = np.where(
+            golden > near,
+            np.nextafter(near, np.float16(np.inf)),
+            np.nextafter(near, np.float16(-np.inf)),
+        )
         for values, verdict in ((near, "known deviation"), (off, "failed")):
             found = {"gradWeight": values.astype(np.float32)}
-            assert judged(bundle, tmp_path, lambda case, outputs, found=found: {**outputs, **found})["once"].verdict == verdict
+            assert (
+                judged(bundle, tmp_path, lambda case, outputs, found=found: {**outputs, **found})[
+                    "once"
+                ].verdict
+                == verdict
+            )
 
 
 @pytest.mark.parametrize(("part", "excused"), [(0, True), (3, False), (2, False)])
 def test_what_is_subnormal_on_the_way_may_become_zero_and_no_other_number(tmp_path, part, excused):
     call = sample.CALLS["conv-groups"]
-    given = {name: [value, *[0.0] * 239] for name, value in (("gradOutput", 2.0**-16), ("input", 1.0))}
-    with opgen.open(sample.write(tmp_path / "tiny.h5", {"tiny": call}, given={"tiny": given})) as bundle:
+    given = {
+        name: [value, *[0.0] * 239] for name, value in (("gradOutput", 2.0**-16), ("input", 1.0))
+    }
+    with opgen.open(
+        sample.write(tmp_path / "tiny.h5", {"tiny": call}, given={"tiny": given})
+    ) as bundle:
         golden = bundle["tiny"].golden["gradWeight"]
         assert golden.max() == golden.sum() == 2.0**-16
         found = (golden * part).astype(np.float32)
@@ -535,8 +872,13 @@ def test_what_is_subnormal_on_the_way_may_become_zero_and_no_other_number(tmp_pa
         assert report["tiny"].verdict == ("known deviation" if excused else "failed")
 
 
-@pytest.mark.parametrize(("dtype", "near", "off"), [("FLOAT", "known deviation", "failed"), ("FLOAT16", "passed", "failed")])
-def test_a_coarser_dtype_that_inputs_and_output_have_already_excuses_no_rounding(tmp_path, monkeypatch, dtype, near, off):
+@pytest.mark.parametrize(
+    ("dtype", "near", "off"),
+    [("FLOAT", "known deviation", "failed"), ("FLOAT16", "passed", "failed")],
+)
+def test_a_coarser_dtype_that_inputs_and_output_have_already_excuses_no_rounding(
+    tmp_path, monkeypatch, dtype, near, off
+):
     shipped = (specs_folder() / "errata" / "convolution_backward.yaml").read_text(encoding="utf-8")
     entry = "when: gradOutput.dtype == 'FLOAT16'\n    outputs: gradBias\n    through: FLOAT16"
     assert entry in shipped
@@ -544,27 +886,52 @@ def test_a_coarser_dtype_that_inputs_and_output_have_already_excuses_no_rounding
     own = erratafile.loads(shipped.replace(entry, wider), book(), "own.yaml")
     monkeypatch.setattr(library, "errata", lambda: {own.api: own})
     draw = np.random.default_rng(1)
-    given = {name: stored(draw.standard_normal(240), "FLOAT16").astype(float).tolist() for name in ("gradOutput", "input")}
-    with opgen.open(sample.write(tmp_path / "own.h5", {"own": sample.convolution(dtype)}, given={"own": given})) as bundle:
+    given = {
+        name: stored(draw.standard_normal(240), "FLOAT16").astype(float).tolist()
+        for name in ("gradOutput", "input")
+    }
+    with opgen.open(
+        sample.write(tmp_path / "own.h5", {"own": sample.convolution(dtype)}, given={"own": given})
+    ) as bundle:
         golden = bundle["own"].golden["gradWeight"]
         best = golden.astype(np.float16)
-        other = np.where(golden > best, np.nextafter(best, np.float16(np.inf)), np.nextafter(best, np.float16(-np.inf)))
+        other = np.where(
+            golden > best,
+            np.nextafter(best, np.float16(np.inf)),
+            np.nextafter(best, np.float16(-np.inf)),
+        )
         for values, verdict in ((best, near), (other, off)):
             found = {"gradWeight": values.astype(DTYPES[dtype].numpy)}
-            assert judged(bundle, tmp_path, lambda case, outputs, found=found: {**outputs, **found})["own"].verdict == verdict
+            assert (
+                judged(bundle, tmp_path, lambda case, outputs, found=found: {**outputs, **found})[
+                    "own"
+                ].verdict
+                == verdict
+            )
 
 
-@pytest.mark.parametrize(("value", "excused"), [(np.inf, True), (65504.0, True), (203821.0, False), (-65504.0, False)])
+@pytest.mark.parametrize(
+    ("value", "excused"), [(np.inf, True), (65504.0, True), (203821.0, False), (-65504.0, False)]
+)
 def test_one_element_beyond_a_dtype_is_no_value_of_it(tmp_path, value, excused):
     call = sample.CALLS["conv-groups"]
     rng = np.random.default_rng(1)
-    given = {name: rng.integers(-3, 4, int(np.prod(call["args"][name]["shape"]))) for name in ("gradOutput", "input")}
+    given = {
+        name: rng.integers(-3, 4, int(np.prod(call["args"][name]["shape"])))
+        for name in ("gradOutput", "input")
+    }
     given["gradOutput"][0] = given["input"][0] = 2000
     lists = {name: values.tolist() for name, values in given.items()}
-    with opgen.open(sample.write(tmp_path / "wide.h5", {"wide": call}, given={"wide": lists})) as bundle:
+    with opgen.open(
+        sample.write(tmp_path / "wide.h5", {"wide": call}, given={"wide": lists})
+    ) as bundle:
         golden = bundle["wide"].golden["gradWeight"]
         assert (golden > 65520).any() and not (np.abs(golden) > 65504).all()
-        found = np.where(golden > 65520, value, stored(np.clip(golden, -60000, 60000), "FLOAT16").astype(np.float32)).astype(np.float32)
+        found = np.where(
+            golden > 65520,
+            value,
+            stored(np.clip(golden, -60000, 60000), "FLOAT16").astype(np.float32),
+        ).astype(np.float32)
         report = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": found})
         assert report["wide"].verdict == ("known deviation" if excused else "failed")
 
@@ -574,31 +941,61 @@ def test_no_erratum_excuses_another_infinity(bundle, tmp_path, factor):
     """An Inf that belongs there is the same Inf in every dtype."""
     plain = sample.CALLS["conv-groups"]
     size = int(np.prod(plain["args"]["gradOutput"]["shape"]))
-    given = {"gradOutput": [np.inf] + [1.0] * (size - 1), "input": [1.0] * int(np.prod(plain["args"]["input"]["shape"]))}
-    with opgen.open(sample.write(tmp_path / "inf.h5", {"inf": plain}, given={"inf": given})) as some:
+    given = {
+        "gradOutput": [np.inf] + [1.0] * (size - 1),
+        "input": [1.0] * int(np.prod(plain["args"]["input"]["shape"])),
+    }
+    with opgen.open(
+        sample.write(tmp_path / "inf.h5", {"inf": plain}, given={"inf": given})
+    ) as some:
         place = np.isinf(some["inf"].golden["gradWeight"])
         assert place.any() and not place.all()
 
         def spoil(case, outputs):
             with np.errstate(all="ignore"):
-                return {**outputs, "gradWeight": np.where(place, outputs["gradWeight"] * np.float32(factor), outputs["gradWeight"])}
+                return {
+                    **outputs,
+                    "gradWeight": np.where(
+                        place, outputs["gradWeight"] * np.float32(factor), outputs["gradWeight"]
+                    ),
+                }
 
         assert not judged(some, tmp_path, lambda case, outputs: outputs).bad(strict=True)
         assert judged(some, tmp_path, spoil)["inf"].verdict == "failed"
 
 
 def test_a_result_in_its_own_dtype_is_rounded_once(tmp_path):
-    """What an erratum says of outputs that are cast once more excuses no FLOAT16 of a FLOAT16 computation."""
-    with opgen.open(sample.write(tmp_path / "half.h5", {"half": sample.convolution("FLOAT16")})) as bundle:
+    """What an erratum says of outputs that are cast once more excuses no FLOAT16 of a FLOAT16
+    computation."""
+    with opgen.open(
+        sample.write(tmp_path / "half.h5", {"half": sample.convolution("FLOAT16")})
+    ) as bundle:
         golden, limit = bundle["half"].golden["gradWeight"], bundle["half"].bound["gradWeight"]
         near = golden.astype(np.float16)
-        off = np.where(golden > near, np.nextafter(near, np.float16(np.inf)), np.nextafter(near, np.float16(-np.inf)))
-        assert (np.abs(off - golden) > limit).any()  # the next best FLOAT16, between half an ulp and one
-        assert judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": off})["half"].verdict == "failed"
+        off = np.where(
+            golden > near,
+            np.nextafter(near, np.float16(np.inf)),
+            np.nextafter(near, np.float16(-np.inf)),
+        )
+        assert (
+            np.abs(off - golden) > limit
+        ).any()  # the next best FLOAT16, between half an ulp and one
+        assert (
+            judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradWeight": off})[
+                "half"
+            ].verdict
+            == "failed"
+        )
 
 
 def test_an_erratum_of_one_output_does_not_excuse_another(bundle, tmp_path):
-    spoil = only("conv-groups", lambda o: {**o, "gradBias": o["gradBias"].astype(np.float16).astype(np.float32) * np.float32(1.001)})
+    spoil = only(
+        "conv-groups",
+        lambda o: {
+            **o,
+            "gradBias": o["gradBias"].astype(np.float16).astype(np.float32) * np.float32(1.001),
+        },
+    )
     assert judged(bundle, tmp_path, spoil)["conv-groups"].verdict == "failed"
 
 
@@ -606,21 +1003,33 @@ def test_an_erratum_of_one_output_does_not_excuse_another(bundle, tmp_path):
 def test_an_output_that_a_library_does_not_compute_is_a_known_deviation_and_another_value_is_not(
     bundle, tmp_path, monkeypatch, written, excused
 ):
-    shipped = (specs_folder() / "errata" / "reflection_pad2d_backward.yaml").read_text(encoding="utf-8")
+    shipped = (specs_folder() / "errata" / "reflection_pad2d_backward.yaml").read_text(
+        encoding="utf-8"
+    )
     entry = "when: self.numel == 0 or gradOutput.numel == 0, written: untouched"
     assert entry in shipped
-    own = erratafile.loads(shipped.replace(entry, f"when: self.dtype == 'FLOAT', written: {written}"), book(), "own.yaml")
+    own = erratafile.loads(
+        shipped.replace(entry, f"when: self.dtype == 'FLOAT', written: {written}"),
+        book(),
+        "own.yaml",
+    )
     monkeypatch.setattr(library, "errata", lambda: {own.api: own})
     shape = bundle["pad-FLOAT"].golden["gradInput"].shape
     outputs = {
         "canary": np.full(shape, canary.pattern("FLOAT", 4).view(np.float32)[0]),
-        "zeros": np.zeros(shape, np.float32), "nan": np.full(shape, np.float32("nan")), "ones": np.ones(shape, np.float32),
-    }  # fmt: skip
-    found = {name: judged(bundle, tmp_path, only("pad-FLOAT", lambda o, v=value: {"gradInput": v}))["pad-FLOAT"]
-             for name, value in outputs.items()}  # fmt: skip
+        "zeros": np.zeros(shape, np.float32),
+        "nan": np.full(shape, np.float32("nan")),
+        "ones": np.ones(shape, np.float32),
+    }
+    found = {
+        name: judged(bundle, tmp_path, only("pad-FLOAT", lambda o, v=value: {"gradInput": v}))[
+            "pad-FLOAT"
+        ]
+        for name, value in outputs.items()
+    }
     assert {name: one.verdict for name, one in found.items()} == {
         name: "known deviation" if name == excused else "failed" for name in outputs
-    }  # fmt: skip
+    }
     assert found[excused].detail.startswith("nothing_written (")
 
 
@@ -629,44 +1038,85 @@ def test_every_erratum_behind_a_known_deviation_is_a_cause(bundle, tmp_path, mon
     shipped = (specs_folder() / "errata" / "convolution_backward.yaml").read_text(encoding="utf-8")
     entry = "input_untouched: {where: "
     assert entry in shipped
-    changed = shipped.replace(entry, f"{entry[:-len('where: ')]}note: 'so: (said)', where: ")
-    own = erratafile.loads(changed.replace("when: nothing, outputs", "when: groups > 1, outputs"), book(), "own.yaml")
+    changed = shipped.replace(entry, f"{entry[: -len('where: ')]}note: 'so: (said)', where: ")
+    own = erratafile.loads(
+        changed.replace("when: nothing, outputs", "when: groups > 1, outputs"), book(), "own.yaml"
+    )
     monkeypatch.setattr(library, "errata", lambda: {own.api: own})
 
     def spoil(outputs):
-        unwritten = np.full_like(outputs["gradInput"], canary.pattern("FLOAT", 4).view(np.float32)[0])
-        return {"gradInput": unwritten, **{name: values * 0 for name, values in outputs.items() if name != "gradInput"}}
+        unwritten = np.full_like(
+            outputs["gradInput"], canary.pattern("FLOAT", 4).view(np.float32)[0]
+        )
+        return {
+            "gradInput": unwritten,
+            **{name: values * 0 for name, values in outputs.items() if name != "gradInput"},
+        }
 
     report = judged(bundle, tmp_path, only("conv-groups", spoil))
     assert report["conv-groups"].verdict == "known deviation", report["conv-groups"].detail
     assert report["conv-groups"].metrics["causes"] == ["input_untouched", "others_zero"]
     assert report["conv-groups"].detail.startswith("input_untouched: so: (said); others_zero (")
-    assert [(one.cause, one.cases) for one in report.groups] == [("input_untouched", 1), ("others_zero", 1)]
+    assert [(one.cause, one.cases) for one in report.groups] == [
+        ("input_untouched", 1),
+        ("others_zero", 1),
+    ]
 
 
 def test_another_reference_is_a_known_deviation(tmp_path):
     """A kernel as large as the image: the library ignores the padding."""
-    image, whole = [1, 2, 12, 12], sample.pool(kernelSize=[12, 12], stride=[12, 12], padding=[1, 1], countIncludePad=False)
-    args = {**whole["args"], "gradOutput": sample.tensor([1, 2, 1, 1], "FLOAT", "NCHW"), "self": sample.tensor(image, "FLOAT", "NCHW")}
-    calls = {"whole": {**whole, "args": {**args, "gradInput": sample.tensor(image, "FLOAT", "NCHW")}}}
+    image, whole = (
+        [1, 2, 12, 12],
+        sample.pool(kernelSize=[12, 12], stride=[12, 12], padding=[1, 1], countIncludePad=False),
+    )
+    args = {
+        **whole["args"],
+        "gradOutput": sample.tensor([1, 2, 1, 1], "FLOAT", "NCHW"),
+        "self": sample.tensor(image, "FLOAT", "NCHW"),
+    }
+    calls = {
+        "whole": {**whole, "args": {**args, "gradInput": sample.tensor(image, "FLOAT", "NCHW")}}
+    }
     with opgen.open(sample.write(tmp_path / "whole.h5", calls)) as bundle:
         case = bundle["whole"]
         assert case.expect.bucket == "valid"
-        assert not np.array_equal(case.golden["gradInput"][0, 0, 11], case.golden["gradInput"][0, 0, 0])
-        spread = np.broadcast_to(case.inputs["gradOutput"].astype(np.float64) / 144, image).astype(np.float32)
+        assert not np.array_equal(
+            case.golden["gradInput"][0, 0, 11], case.golden["gradInput"][0, 0, 0]
+        )
+        spread = np.broadcast_to(case.inputs["gradOutput"].astype(np.float64) / 144, image).astype(
+            np.float32
+        )
         report = judged(bundle, tmp_path, lambda c, o: {"gradInput": spread})
         assert report["whole"].verdict == "known deviation"
         assert report["whole"].detail.startswith("whole_image: ")
-        assert judged(bundle, tmp_path, lambda c, o: {"gradInput": spread * np.float32(2)})["whole"].verdict == "failed"
+        assert (
+            judged(bundle, tmp_path, lambda c, o: {"gradInput": spread * np.float32(2)})[
+                "whole"
+            ].verdict
+            == "failed"
+        )
 
 
-# files ----------------------------------------------------------------------------------------------------------------
-def test_the_note_on_outputs_beyond_their_bound_counts_no_missing_ones(bundle, tmp_path, monkeypatch):
+# files --------------------------------------------------------------------------------------------
+def test_the_note_on_outputs_beyond_their_bound_counts_no_missing_ones(
+    bundle, tmp_path, monkeypatch
+):
     monkeypatch.setattr(import_module("opgen.comparison.comparison"), "EXPLAINED", 1)
     lost = {"pad-FLOAT": {}, "pad-DOUBLE": {}}
-    report = judged(bundle, tmp_path, lambda case, o: lost.get(case.id, {name: values * 3 for name, values in o.items()}))
-    beyond = sum(one["beyond"] > 0 for verdict in report for one in verdict.metrics.get("outputs", {}).values())
-    assert f"{beyond} outputs are beyond their bound; 1 of them were looked at element by element" in report.notes
+    report = judged(
+        bundle,
+        tmp_path,
+        lambda case, o: lost.get(case.id, {name: values * 3 for name, values in o.items()}),
+    )
+    beyond = sum(
+        one["beyond"] > 0
+        for verdict in report
+        for one in verdict.metrics.get("outputs", {}).values()
+    )
+    assert (
+        f"{beyond} outputs are beyond their bound; 1 of them were looked at element by element"
+        in report.notes
+    )
 
 
 def test_missing_cases(bundle, tmp_path):
@@ -674,7 +1124,9 @@ def test_missing_cases(bundle, tmp_path):
         results.add("pad-FLOAT", 0, sample.right(bundle["pad-FLOAT"]))
     report = opgen.diff(bundle, tmp_path / "r.h5")
     assert report.totals == {"missing": len(bundle) - 1, "passed": 1}
-    assert [group.cause for group in report.groups] == ["no answer in the results"] and not report.findings  # nothing that they share
+    assert [group.cause for group in report.groups] == [
+        "no answer in the results"
+    ] and not report.findings  # nothing that they share
     assert len(report.bad()) == len(bundle) - 1
     assert opgen.diff(bundle, tmp_path / "r.h5", cases=["pad-FLOAT"]).totals == {"passed": 1}
 
@@ -709,7 +1161,9 @@ def test_a_flipped_bit_in_an_output_is_no_fault_of_the_device(bundle, tmp_path):
     raw[start + 1] ^= 1
     results.write_bytes(bytes(raw))
     assert dtype == DTYPES["FLOAT"].numpy
-    with pytest.raises(opgen.BundleError, match=r"r\.h5: damaged: \S+: \w+ does not match its digest$"):
+    with pytest.raises(
+        opgen.BundleError, match=r"r\.h5: damaged: \S+: \w+ does not match its digest$"
+    ):
         opgen.diff(bundle, results)
 
 
@@ -724,7 +1178,10 @@ def test_an_answer_given_twice(bundle, tmp_path, monkeypatch):
 
     monkeypatch.setattr(container, "create", twice)
     report = opgen.diff(bundle, sample.answer(bundle, tmp_path / "r.h5"))
-    assert [(one.case, one.verdict) for one in report.bad()] == [(bundle.ids[0], "failed"), (bundle.ids[1], "missing")]
+    assert [(one.case, one.verdict) for one in report.bad()] == [
+        (bundle.ids[0], "failed"),
+        (bundle.ids[1], "missing"),
+    ]
     assert "more than once" in report[bundle.ids[0]].detail
 
 
@@ -741,7 +1198,11 @@ def test_an_output_given_twice(bundle, tmp_path, monkeypatch):
     monkeypatch.setattr(container, "create", twice)
     more = only("conv-masked", lambda o: {**o, "gradWeight": np.zeros((4, 4, 3, 3), np.float16)})
     (bad,) = judged(bundle, tmp_path, more).bad()
-    assert (bad.case, bad.verdict, bad.detail) == ("conv-masked", "failed", "gradInput: returned more than once")
+    assert (bad.case, bad.verdict, bad.detail) == (
+        "conv-masked",
+        "failed",
+        "gradInput: returned more than once",
+    )
 
 
 def test_a_case_that_the_bundle_does_not_have(bundle, tmp_path, monkeypatch):
@@ -768,16 +1229,25 @@ def test_a_signalling_nan_is_a_nan(bundle, tmp_path, recwarn):
     signalling = np.frombuffer(b"\1\0\x80\x7f", dtype=np.float32)[0]
 
     def answers(case, outputs):
-        return {name: np.full_like(array, signalling) if array.dtype == np.float32 else array for name, array in outputs.items()}
+        return {
+            name: np.full_like(array, signalling) if array.dtype == np.float32 else array
+            for name, array in outputs.items()
+        }
 
-    assert any("NaN" in one.detail for one in judged(bundle, tmp_path, answers) if one.verdict == "failed")
+    assert any(
+        "NaN" in one.detail for one in judged(bundle, tmp_path, answers) if one.verdict == "failed"
+    )
     assert not [str(one) for one in recwarn.list]
 
 
 def test_one_pattern_and_one_repeated_run_may_stand_alone(bundle, tmp_path):
     results = sample.answer(bundle, tmp_path / "r.h5")
-    some = opgen.diff(bundle, results, cases="pad-*", again=str(sample.answer(bundle, tmp_path / "again.h5")))
-    assert {one.case for one in some} == {name for name in bundle.ids if name.startswith("pad-")} and len(list(some)) < len(bundle)
+    some = opgen.diff(
+        bundle, results, cases="pad-*", again=str(sample.answer(bundle, tmp_path / "again.h5"))
+    )
+    assert {one.case for one in some} == {
+        name for name in bundle.ids if name.startswith("pad-")
+    } and len(list(some)) < len(bundle)
     with pytest.raises(ValueError, match="truth: 'pages' is none of page, library, both"):
         opgen.diff(bundle, results, truth="pages")
 
@@ -791,7 +1261,11 @@ def test_a_device_that_accepts_everything_is_told_by_what_it_should_refuse(tmp_p
                 results.add(case.id, 0, dict(case.golden))
         report = opgen.diff(accepted, tmp_path / "r.h5")
     (found,) = [one for one in report.findings if one.what == "AvgPool2dBackward"]
-    assert "to be refused as the page states" in found.text and found.failures == found.of_failures and found.passes < 3, found
+    assert (
+        "to be refused as the page states" in found.text
+        and found.failures == found.of_failures
+        and found.passes < 3
+    ), found
 
 
 def test_everything_skipped_is_said(bundle, tmp_path):
@@ -800,7 +1274,10 @@ def test_everything_skipped_is_said(bundle, tmp_path):
             results.add(name, "skipped", error="no reason")
     report = opgen.diff(bundle, tmp_path / "r.h5")
     assert report.totals == {"skipped": len(bundle)}
-    assert report.notes == [f"{len(bundle)} skipped: no reason", "every case was skipped: nothing is proved"]
+    assert report.notes == [
+        f"{len(bundle)} skipped: no reason",
+        "every case was skipped: nothing is proved",
+    ]
     assert report["pad-FLOAT"].detail == "no reason"
 
 
@@ -812,55 +1289,97 @@ def test_one_case_that_was_not_skipped_proves_something(bundle, tmp_path):
     report = opgen.diff(bundle, tmp_path / "r.h5")
     assert report.totals == {"passed": 1, "skipped": len(bundle) - 1}
     assert report.notes == ["of my own", f"{len(bundle) - 1} skipped: no reason"]
-    assert report[bundle.ids[0]].metrics["seconds"] == 0.25 and report[bundle.ids[1]].metrics["seconds"] is None
+    assert (
+        report[bundle.ids[0]].metrics["seconds"] == 0.25
+        and report[bundle.ids[1]].metrics["seconds"] is None
+    )
 
 
 @pytest.mark.parametrize(("least", "verdict"), [(FLOAT_MAX, "mistrusted"), (1.0, "passed")])
 def test_a_case_whose_bounds_are_all_infinite_proves_nothing(tmp_path, least, verdict):
-    """Values at the end of FLOAT, where a sum may overflow on its way; unless one of them is far from it."""
+    """Values at the end of FLOAT, where a sum may overflow on its way; unless one of them is far
+    from it."""
     call = sample.pad(padding=(1, 0, 0, 0))
     given = {"gradOutput": [0.0, least, *[FLOAT_MAX] * 4, *[0.0, *[FLOAT_MAX] * 5] * 23]}
-    with opgen.open(sample.write(tmp_path / "far.h5", {"far": call, "near": sample.pad()}, given={"far": given})) as bundle:
+    with opgen.open(
+        sample.write(tmp_path / "far.h5", {"far": call, "near": sample.pad()}, given={"far": given})
+    ) as bundle:
         assert np.isinf(bundle["far"].bound["gradInput"].reshape(-1)[1:]).all()
         report = judged(bundle, tmp_path)
         assert [one.verdict for one in report] == [verdict, "passed"]
-        assert report["far"].detail == ("every bound is infinite" if verdict == "mistrusted" else "")
-        wrong = judged(bundle, tmp_path, lambda case, outputs: {"gradInput": np.zeros(outputs["gradInput"].shape, np.float16)})
+        assert report["far"].detail == (
+            "every bound is infinite" if verdict == "mistrusted" else ""
+        )
+        wrong = judged(
+            bundle,
+            tmp_path,
+            lambda case, outputs: {"gradInput": np.zeros(outputs["gradInput"].shape, np.float16)},
+        )
         assert wrong["far"].verdict == "failed"
 
 
-@pytest.mark.parametrize(("mean", "verdict", "of_zeros"), [(1e6, "mistrusted", "mistrusted"), (0.0, "passed", "failed")])
+@pytest.mark.parametrize(
+    ("mean", "verdict", "of_zeros"), [(1e6, "mistrusted", "mistrusted"), (0.0, "passed", "failed")]
+)
 def test_a_case_that_zeros_would_pass_proves_nothing(tmp_path, mean, verdict, of_zeros):
     """Far from 0 beside its spread, what group norm subtracts may be wrong by more than is left."""
     draw = np.random.default_rng(0)
     normal = draw.standard_normal((2, 2, 30)).astype(np.float32)
-    given = {"gradOut": normal[:, ::-1].reshape(-1).tolist(), "input": (normal.reshape(-1) + mean).tolist()}
+    given = {
+        "gradOut": normal[:, ::-1].reshape(-1).tolist(),
+        "input": (normal.reshape(-1) + mean).tolist(),
+    }
     given |= {"mean": [mean] * 4, "rstd": [1.0] * 4}
-    with opgen.open(sample.write(tmp_path / "far.h5", {"far": sample.norm()}, given={"far": given})) as bundle:
+    with opgen.open(
+        sample.write(tmp_path / "far.h5", {"far": sample.norm()}, given={"far": given})
+    ) as bundle:
         case = bundle["far"]
-        assert (np.abs(case.golden["gradInput"]) > case.bound["gradInput"]).any() == (verdict == "passed")
+        assert (np.abs(case.golden["gradInput"]) > case.bound["gradInput"]).any() == (
+            verdict == "passed"
+        )
         assert (np.abs(case.golden["gradBetaOut"]) > case.bound["gradBetaOut"]).all()
         right = judged(bundle, tmp_path)["far"]
-        zeros = judged(bundle, tmp_path, lambda case, outputs: {**outputs, "gradInput": np.zeros_like(outputs["gradInput"])})["far"]
+        zeros = judged(
+            bundle,
+            tmp_path,
+            lambda case, outputs: {**outputs, "gradInput": np.zeros_like(outputs["gradInput"])},
+        )["far"]
     assert (right.verdict, zeros.verdict) == (verdict, of_zeros)
     if verdict == "mistrusted":
         outputs, why = right.detail.split(": ")
-        assert outputs in ("gradInput", "gradInput, gradGammaOut") and why == "no golden is larger than its bound, so that zeros would pass"
+        assert (
+            outputs in ("gradInput", "gradInput, gradGammaOut")
+            and why == "no golden is larger than its bound, so that zeros would pass"
+        )
 
 
 def test_a_repeated_run_is_compared_from_its_first_output_on(bundle, tmp_path):
     first = bundle.ids[0]
-    moved = only(first, lambda outputs: {name: np.nextafter(array, array.dtype.type(9)) for name, array in outputs.items()})
+    moved = only(
+        first,
+        lambda outputs: {
+            name: np.nextafter(array, array.dtype.type(9)) for name, array in outputs.items()
+        },
+    )
     other = sample.answer(bundle, tmp_path / "other.h5", moved)
     report = judged(bundle, tmp_path, options={"again": [other]})
-    assert {one.case for one in report if any(output["differs"] for output in one.metrics.get("outputs", {}).values())} == {first}
+    assert {
+        one.case
+        for one in report
+        if any(output["differs"] for output in one.metrics.get("outputs", {}).values())
+    } == {first}
 
 
-# second files, shared facts ---------------------------------------------------------------------------------------------
+# second files, shared facts -----------------------------------------------------------------------
 def test_double_benchmark_and_repetition(bundle, tmp_path):
     def jitter(case, outputs):
         return {
-            name: np.nextafter(array, np.inf).astype(array.dtype) if array.dtype == np.float32 else array for name, array in outputs.items()
+            name: (
+                np.nextafter(array, np.inf).astype(array.dtype)
+                if array.dtype == np.float32
+                else array
+            )
+            for name, array in outputs.items()
         }
 
     other = sample.answer(bundle, tmp_path / "other.h5", jitter)
@@ -873,7 +1392,13 @@ def test_double_benchmark_and_repetition(bundle, tmp_path):
     assert swapped.criteria["double_L0"][0] < swapped.criteria["double_L0"][1]
 
 
-@pytest.mark.parametrize("spoil", [lambda case, outputs: {}, lambda case, outputs: {name: x[..., :1] for name, x in outputs.items()}])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda case, outputs: {},
+        lambda case, outputs: {name: x[..., :1] for name, x in outputs.items()},
+    ],
+)
 def test_outputs_that_the_other_device_has_not_are_no_benchmark(bundle, tmp_path, spoil):
     """Not even for outputs without any error."""
     mine, other = (sample.answer(bundle, tmp_path / name) for name in ("r.h5", "other.h5"))
@@ -893,7 +1418,9 @@ def test_a_damaged_file_of_another_run(bundle, tmp_path, use):
         dtype, start, _ = file.data.types[int(row["dtype"])]
         raw[start + int(row["position"]) * dtype.itemsize] ^= 1
     other.write_bytes(bytes(raw))
-    with pytest.raises(opgen.BundleError, match=r"other\.h5: damaged: \S+: \w+ does not match its digest$"):
+    with pytest.raises(
+        opgen.BundleError, match=r"other\.h5: damaged: \S+: \w+ does not match its digest$"
+    ):
         opgen.diff(bundle, mine, **{use: other})
 
 
@@ -908,29 +1435,41 @@ def test_what_failures_share(tmp_path):
 
         def spoil(case, outputs):
             return (
-                {name: array * 2 for name, array in outputs.items()} if case.id.startswith("BFLOAT16") and "-1-" not in case.id else outputs
+                {name: array * 2 for name, array in outputs.items()}
+                if case.id.startswith("BFLOAT16") and "-1-" not in case.id
+                else outputs
             )
 
         report = judged(bundle, tmp_path, spoil)
     assert len(report.bad()) == 4
     weight = [str(one) for one in report.findings if "gradWeight" in one.what]
     assert weight[0].startswith("ConvolutionBackward gradWeight: 4 of 4 failures have ")
-    assert weight[0].endswith("BFLOAT16 and groups > 1 (0 of 14 passes)") or weight[0].endswith("groups > 1 and BFLOAT16 (0 of 14 passes)")
+    assert weight[0].endswith("BFLOAT16 and groups > 1 (0 of 14 passes)") or weight[0].endswith(
+        "groups > 1 and BFLOAT16 (0 of 14 passes)"
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"status": 507015}, "status 507015, expected 0"),
-        ({"run_status": 507035, "error": "a message of its own"}, "the second phase answers 507035"),
+        (
+            {"run_status": 507035, "error": "a message of its own"},
+            "the second phase answers 507035",
+        ),
         ({"outputs": {}}, "no output is returned"),
     ],
 )
 def test_failures_are_grouped_by_what_the_device_answers(bundle, tmp_path, change, said):
-    wrong = [name for name in bundle.ids if bundle[name].golden and bundle[name].expect.bucket == "valid"]
+    wrong = [
+        name for name in bundle.ids if bundle[name].golden and bundle[name].expect.bucket == "valid"
+    ]
     with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
         for case in bundle:
-            right = {"status": sample.status_of(case), "outputs": sample.right(case) if case.golden else {}}
+            right = {
+                "status": sample.status_of(case),
+                "outputs": sample.right(case) if case.golden else {},
+            }
             results.add(case.id, **(right | change if case.id in wrong else right))
     report = opgen.diff(bundle, tmp_path / "r.h5")
     assert [one.case for one in report.bad()] == wrong
@@ -938,46 +1477,78 @@ def test_failures_are_grouped_by_what_the_device_answers(bundle, tmp_path, chang
 
 
 def test_wrong_statuses_are_held_against_every_right_answer(tmp_path):
-    """Those of cases with outputs too: the device refuses one dtype, and nothing else tells its cases from the others."""
-    calls = {f"{dtype}-{n}": sample.pad(dtype, (n % 2, n % 3, 1, 1)) for dtype in ("FLOAT16", "FLOAT", "DOUBLE") for n in range(6)}
+    """Those of cases with outputs too: the device refuses one dtype, and nothing else tells its
+    cases from the others."""
+    calls = {
+        f"{dtype}-{n}": sample.pad(dtype, (n % 2, n % 3, 1, 1))
+        for dtype in ("FLOAT16", "FLOAT", "DOUBLE")
+        for n in range(6)
+    }
     with opgen.open(sample.write(tmp_path / "s.h5", calls)) as bundle:
         report = judged(bundle, tmp_path, **{f"DOUBLE_{n}": 161002 for n in range(6)})
-    assert [str(one) for one in report.findings][0] == "ReflectionPad2dBackward: 6 of 6 failures have DOUBLE (0 of 12 passes)"
+    assert [str(one) for one in report.findings][
+        0
+    ] == "ReflectionPad2dBackward: 6 of 6 failures have DOUBLE (0 of 12 passes)"
 
 
 @pytest.mark.parametrize("failures", [1, 2])
 def test_few_failures_share_nothing(bundle, tmp_path, failures):
     names = ["pad-DOUBLE", "pad-COMPLEX128"][:failures]
-    report = judged(bundle, tmp_path, lambda case, o: {"gradInput": o["gradInput"] * 3} if case.id in names else o)
+    report = judged(
+        bundle,
+        tmp_path,
+        lambda case, o: {"gradInput": o["gradInput"] * 3} if case.id in names else o,
+    )
     assert (len(report.bad()), list(report.findings)) == (failures, [])
 
 
 def test_what_fits_by_chance_is_not_said():
-    """Of all sets of six cases one is just the three that failed; of two sets it would be no chance."""
+    """Of all sets of six cases one is just the three that failed; of two sets it would be no
+    chance."""
     failed = np.arange(6) < 3
     matrix = np.array(list(product([False, True], repeat=6)))
     assert ranked([str(row) for row in matrix], matrix, failed) == []
-    assert [text for text, _ in ranked(["these", "another"], np.array([failed, np.arange(6) < 5]), failed)] == ["these"]
+    assert [
+        text
+        for text, _ in ranked(["these", "another"], np.array([failed, np.arange(6) < 5]), failed)
+    ] == ["these"]
 
 
 def test_what_would_fit_better_by_chance_counts_as_chance_too():
-    """Nine or ten of ten failures have a fact that ten of fifteen cases have: 50 and 1 of 3003 ways; of 59 facts one would fit."""
+    """Nine or ten of ten failures have a fact that ten of fifteen cases have: 50 and 1 of 3003
+    ways; of 59 facts one would fit."""
     failed = np.arange(15) < 10
     fact = (np.arange(15) > 0) & (np.arange(15) < 11)
     others = np.array(list(product([False, True], repeat=6)))
     for count, found in ((58, ["0"]), (59, [])):
-        matrix = np.array([fact, *(np.append(row, np.zeros(9, dtype=bool)) for row in others[: count - 1])])
+        matrix = np.array(
+            [fact, *(np.append(row, np.zeros(9, dtype=bool)) for row in others[: count - 1])]
+        )
         assert [text for text, _ in ranked([str(i) for i in range(count)], matrix, failed)] == found
 
 
 def test_a_pass_that_proves_nothing_is_no_pass_to_share(tmp_path):
-    calls = {f"{dtype}-{n}": sample.pad(dtype, (n % 2, n % 3, 1, 1)) for dtype in ("FLOAT", "DOUBLE") for n in range(6)}
+    calls = {
+        f"{dtype}-{n}": sample.pad(dtype, (n % 2, n % 3, 1, 1))
+        for dtype in ("FLOAT", "DOUBLE")
+        for n in range(6)
+    }
     with opgen.open(sample.write(tmp_path / "s.h5", calls)) as bundle:
-        report = judged(bundle, tmp_path, lambda case, o: {"gradInput": o["gradInput"] * 2} if case.id in list(calls)[6:10] else o)
-        verdicts = dict(enumerate(report)) | {row: Verdict(report.verdicts[row].case, "mistrusted", "", report.verdicts[row].metrics)
-                                              for row in (10, 11)}  # fmt: skip
+        report = judged(
+            bundle,
+            tmp_path,
+            lambda case, o: (
+                {"gradInput": o["gradInput"] * 2} if case.id in list(calls)[6:10] else o
+            ),
+        )
+        verdicts = dict(enumerate(report)) | {
+            row: Verdict(report.verdicts[row].case, "mistrusted", "", report.verdicts[row].metrics)
+            for row in (10, 11)
+        }
         found = [str(one) for one in findings(bundle, verdicts)]
-    assert found[0] == "ReflectionPad2dBackward gradInput: 4 of 4 failures have DOUBLE (0 of 6 passes)"
+    assert (
+        found[0] == "ReflectionPad2dBackward gradInput: 4 of 4 failures have DOUBLE (0 of 6 passes)"
+    )
 
 
 def test_describe_places():
@@ -995,7 +1566,9 @@ def test_describe_places():
 
 
 def test_call_line(bundle):
-    assert call_line(bundle["pad-FLOAT"].call).startswith("gradOutput=FLOAT[2, 3, 7, 8], self=FLOAT[2, 3, 4, 5], padding=[2, 1, 1, 2]")
+    assert call_line(bundle["pad-FLOAT"].call).startswith(
+        "gradOutput=FLOAT[2, 3, 7, 8], self=FLOAT[2, 3, 4, 5], padding=[2, 1, 1, 2]"
+    )
 
 
 def test_words_of_codes():
@@ -1003,25 +1576,58 @@ def test_words_of_codes():
 
 
 def test_a_report_is_what_its_verdicts_are():
-    """Asked for by case, counted by facts, waived or strict, and held against loops over the verdicts."""
-    kinds = ("failed", "lenient", "passed", "failed", "known deviation", "crashed", "passed", "mistrusted", "missing", "failed")
-    verdicts = [Verdict(f"c{i}", kind, "", {"op": "AB"[i % 2], "dtype": "xyz"[i % 3]}) for i, kind in enumerate(kinds)]
+    """Asked for by case, counted by facts, waived or strict, and held against loops over the
+    verdicts."""
+    kinds = (
+        "failed",
+        "lenient",
+        "passed",
+        "failed",
+        "known deviation",
+        "crashed",
+        "passed",
+        "mistrusted",
+        "missing",
+        "failed",
+    )
+    verdicts = [
+        Verdict(f"c{i}", kind, "", {"op": "AB"[i % 2], "dtype": "xyz"[i % 3]})
+        for i, kind in enumerate(kinds)
+    ]
     report = Report(verdicts, waived={"c3": "a ticket", "c4": "another"})
     assert [one.case for one in report] == [f"c{i}" for i in range(10)] and len(report) == 10
-    assert "c7" in report and "c10" not in report and report.get("c10") is None and report.get("c7") is report["c7"] is verdicts[7]
-    assert [one.case for one in report.bad()] == [one.case for one in verdicts if report.fails(one)] == ["c0", "c5", "c8", "c9"]
+    assert (
+        "c7" in report
+        and "c10" not in report
+        and report.get("c10") is None
+        and report.get("c7") is report["c7"] is verdicts[7]
+    )
+    assert (
+        [one.case for one in report.bad()]
+        == [one.case for one in verdicts if report.fails(one)]
+        == ["c0", "c5", "c8", "c9"]
+    )
     assert [one.case for one in report.bad(strict=True)] == ["c0", "c1", "c5", "c8", "c9"]
     assert not report.fails(verdicts[1]) and report.fails(verdicts[1], strict=True)
     assert list(report.totals.items()) == [
-        ("failed", 3), ("crashed", 1), ("missing", 1), ("lenient", 1), ("known deviation", 1), ("mistrusted", 1), ("passed", 2)
-    ]  # fmt: skip
+        ("failed", 3),
+        ("crashed", 1),
+        ("missing", 1),
+        ("lenient", 1),
+        ("known deviation", 1),
+        ("mistrusted", 1),
+        ("passed", 2),
+    ]
     for facts in ((), ("op",), ("op", "dtype"), ("nothing",)):
         keys = {one.case: tuple(one.metrics.get(fact, "") for fact in facts) for one in report}
         assert report.by(*facts) == {
-            key: {kind: [keys[one.case] for one in report if one.verdict == kind].count(key) for kind in kinds
-                  if key in [keys[one.case] for one in report if one.verdict == kind]}
+            key: {
+                kind: [keys[one.case] for one in report if one.verdict == kind].count(key)
+                for kind in kinds
+                if key in [keys[one.case] for one in report if one.verdict == kind]
+            }
             for key in sorted(set(keys.values()))
-        }  # fmt: skip
+        }
 
 
 @pytest.mark.parametrize(
@@ -1037,7 +1643,15 @@ def test_a_report_is_what_its_verdicts_are():
 )
 def test_the_example_of_a_group_is_the_case_furthest_beyond_its_bound(ratios, example, ratio):
     verdicts = [
-        Verdict(f"c{i}", "failed", "", {"causes": ["zeros"], "outputs": {} if one is None else {"x": {"ratio": 0.1}, "y": {"ratio": one}}})
+        Verdict(
+            f"c{i}",
+            "failed",
+            "",
+            {
+                "causes": ["zeros"],
+                "outputs": {} if one is None else {"x": {"ratio": 0.1}, "y": {"ratio": one}},
+            },
+        )
         for i, one in enumerate(ratios)
     ]
     alone = Verdict("other", "failed", "", {"causes": ["NaN"]})  # a cause of one case is no group
@@ -1048,8 +1662,18 @@ def test_the_example_of_a_group_is_the_case_furthest_beyond_its_bound(ratios, ex
 
 
 def test_lenient_cases_are_grouped_by_operator_and_name_the_three_most_frequent_rules():
-    broken = [("a",), ("b", "a"), ("c", "a"), ("d", "b", "a"), ("c", "b"), ("c", "b")]  # a and b 4 times, c 3, d once
-    verdicts = [Verdict(f"c{i}", "lenient", "", {"op": "aclnnX", "rules": rules}) for i, rules in enumerate(broken)]
+    broken = [
+        ("a",),
+        ("b", "a"),
+        ("c", "a"),
+        ("d", "b", "a"),
+        ("c", "b"),
+        ("c", "b"),
+    ]  # a and b 4 times, c 3, d once
+    verdicts = [
+        Verdict(f"c{i}", "lenient", "", {"op": "aclnnX", "rules": rules})
+        for i, rules in enumerate(broken)
+    ]
     more = Verdict("more", "lenient", "", {"op": "aclnnY", "rules": ("a", "b", "c")})
     bare = Verdict("bare", "lenient", "", {"op": "aclnnZ"})
     passed = Verdict("fine", "passed", "", {"op": "aclnnX", "causes": ["zeros"]})
@@ -1062,41 +1686,68 @@ def test_lenient_cases_are_grouped_by_operator_and_name_the_three_most_frequent_
 
 
 def test_a_finding_says_how_many_failures_and_passes_have_it():
-    assert str(Finding("bits", "C = 17", 3, 4, 1, 6)) == "bits: 3 of 4 failures have C = 17 (1 of 6 passes)"
-    assert str(Finding("bits", "C = 17", 1, 1, 0, 2)) == "bits: 1 of 1 failures has C = 17 (0 of 2 passes)"
+    assert (
+        str(Finding("bits", "C = 17", 3, 4, 1, 6))
+        == "bits: 3 of 4 failures have C = 17 (1 of 6 passes)"
+    )
+    assert (
+        str(Finding("bits", "C = 17", 1, 1, 0, 2))
+        == "bits: 1 of 1 failures has C = 17 (0 of 2 passes)"
+    )
     assert str(Finding("bits", "", 0, 9, 0, 1)) == "bits: 9 of 10 fail"
 
 
 @pytest.mark.parametrize("block", [1, 7, 100, measuring.BLOCK])
 def test_outputs_measured_together_are_what_each_is_alone(bundle, tmp_path, monkeypatch, block):
-    """In blocks that an output fills, overflows or shares: against numpy on each output, a complex one by its parts."""
+    """In blocks that an output fills, overflows or shares: against numpy on each output, a complex
+    one by its parts."""
     monkeypatch.setattr(measuring, "BLOCK", block)
     draw = np.random.default_rng(4)
     devices = {}
 
     def off(case, outputs):
         for name, array in outputs.items():
-            array *= 1 + np.asarray(draw.choice([0, 0.01, -0.03], array.shape), dtype=array.real.dtype)
+            array *= 1 + np.asarray(
+                draw.choice([0, 0.01, -0.03], array.shape), dtype=array.real.dtype
+            )
             devices[case.id, name] = array
         return outputs
 
     report = judged(bundle, tmp_path, off)
     for (one, name), device in devices.items():
         golden, bound = bundle[one].golden[name], bundle[one].bound[name]
-        device, golden, bound = (part.reshape(-1).view(part.real.dtype).astype(np.float64) for part in (device, golden, bound))
+        device, golden, bound = (
+            part.reshape(-1).view(part.real.dtype).astype(np.float64)
+            for part in (device, golden, bound)
+        )
         error = np.abs(device - golden)
         found = report[one].metrics["outputs"][name]
-        assert (found["elements"], found["beyond"], found["error"]) == (golden.size, (error > bound).sum(), error.max()), (one, name)
+        assert (found["elements"], found["beyond"], found["error"]) == (
+            golden.size,
+            (error > bound).sum(),
+            error.max(),
+        ), (one, name)
         ratios = [e and (e / b if b else np.inf) for e, b in zip(error, bound, strict=True)]
-        assert found["ratio"] == max(ratios) and (ratios[found["worst"]] == max(ratios) if any(ratios) else found["worst"] == -1)
-        assert found["mare"] == pytest.approx((error / (np.abs(golden) + 1e-7)).max()) and found["nonfinite"] == 0
-        assert (found["rmse"], found["mere"]) == pytest.approx((np.sqrt((error**2).mean()), (error / (np.abs(golden) + 1e-7)).mean()))
+        assert found["ratio"] == max(ratios) and (
+            ratios[found["worst"]] == max(ratios) if any(ratios) else found["worst"] == -1
+        )
+        assert (
+            found["mare"] == pytest.approx((error / (np.abs(golden) + 1e-7)).max())
+            and found["nonfinite"] == 0
+        )
+        assert (found["rmse"], found["mere"]) == pytest.approx(
+            (np.sqrt((error**2).mean()), (error / (np.abs(golden) + 1e-7)).mean())
+        )
     assert len(devices) > 40
 
 
 def test_a_golden_whose_bound_has_another_length_is_damage(bundle, tmp_path, monkeypatch):
     whole = type(bundle).tensor
-    monkeypatch.setattr(type(bundle), "tensor", lambda self, row: whole(self, row)[: -1 if row.role == ROLES["bound"] else None])
+    monkeypatch.setattr(
+        type(bundle),
+        "tensor",
+        lambda self, row: whole(self, row)[: -1 if row.role == ROLES["bound"] else None],
+    )
     with pytest.raises(opgen.BundleError, match="golden and bound differ in length"):
         judged(bundle, tmp_path)
 
@@ -1105,11 +1756,18 @@ def test_outputs_are_held_to_the_precision_that_they_are_computed_in(bundle):
     """The coarser of dtype and compute mode; a sum that no mode rounds, to its dtype."""
     outputs = outputs_of(bundle)
     found = measuring.precisions(bundle, outputs)
-    names = zip([bundle.ids[n] for n in outputs.case], [bundle.names[n] for n in outputs.name], strict=True)
-    pairs = {key: (dtype, name) for key, dtype, name in zip(names, found.dtype, found.name, strict=True)}
+    names = zip(
+        [bundle.ids[n] for n in outputs.case], [bundle.names[n] for n in outputs.name], strict=True
+    )
+    pairs = {
+        key: (dtype, name) for key, dtype, name in zip(names, found.dtype, found.name, strict=True)
+    }
     modes = {"pool-old": "FLOAT16", "pool-mode1": "HFLOAT32", "conv-hf32": "HFLOAT32"}
     parts = {"COMPLEX64": "FLOAT", "COMPLEX128": "DOUBLE"}
     for (one, name), pair in pairs.items():
         dtype = bundle[one].call["args"][name]["dtype"]
-        assert pair == (dtype, modes[one] if one in modes and name != "gradBias" else parts.get(dtype, dtype)), (one, name)
+        assert pair == (
+            dtype,
+            modes[one] if one in modes and name != "gradBias" else parts.get(dtype, dtype),
+        ), (one, name)
     assert set(modes) <= {one for one, _ in pairs} and ("conv-hf32", "gradBias") in pairs

@@ -36,11 +36,18 @@ def test_what_is_so_is_said(device, golden, words):
 @pytest.mark.parametrize(
     "golden",
     [
-        RAMP, VECTOR, VECTOR.reshape(5, 1), VECTOR.reshape(1, 5), np.ones((3, 3)), np.ones(4),
-        np.array([[1.0, 2.0], [2.004, 3.0]]), np.array([1.0, 2.0, 3.0, 2.0, 1.004]), np.array([1.0, 1.0, 1.0, 2.0]),
+        RAMP,
+        VECTOR,
+        VECTOR.reshape(5, 1),
+        VECTOR.reshape(1, 5),
+        np.ones((3, 3)),
+        np.ones(4),
+        np.array([[1.0, 2.0], [2.004, 3.0]]),
+        np.array([1.0, 2.0, 3.0, 2.0, 1.004]),
+        np.array([1.0, 1.0, 1.0, 2.0]),
     ],
     ids=lambda golden: str(golden.shape),
-)  # fmt: skip
+)
 def test_values_in_their_places_are_not_said_to_be_in_others(golden):
     assert said(golden * 1.002, golden) == ""
     for at in range(golden.size):
@@ -57,12 +64,18 @@ def test_an_exchange_does_not_explain_what_is_wrong_where_it_changes_nothing():
     assert said(golden.T * 1.005, golden) == ""
 
 
-@pytest.mark.parametrize(("dtype", "largest"), [("FLOAT16", "65504"), ("BFLOAT16", "3.38953139e+38"), ("COMPLEX64", "3.40282347e+38")])
+@pytest.mark.parametrize(
+    ("dtype", "largest"),
+    [("FLOAT16", "65504"), ("BFLOAT16", "3.38953139e+38"), ("COMPLEX64", "3.40282347e+38")],
+)
 def test_a_device_that_saturates(dtype, largest):
     imaginary = 1j if DTYPES[dtype].complex else 0.0
     real, limit = np.array([1.0, np.inf, 3.0, -np.inf]), DTYPES[dtype].part.max
     golden, device = real + imaginary, np.clip(real, -limit, limit) + imaginary
-    assert said(device, golden, dtype=dtype) == f"{largest} where Inf is expected: the device saturates {dtype}"
+    assert (
+        said(device, golden, dtype=dtype)
+        == f"{largest} where Inf is expected: the device saturates {dtype}"
+    )
     assert said(np.where(np.isinf(golden), 7, golden), golden, dtype=dtype) == ""
     assert said(-device, -golden, dtype=dtype) == said(device, golden, dtype=dtype)
     assert "saturates" not in said(np.where(np.isinf(golden), -device, golden), golden, dtype=dtype)
@@ -75,14 +88,21 @@ def test_a_device_that_saturates_is_wrong_nowhere_else():
     limited = np.array([True, False, True, True])  # the bound is Inf where Inf belongs
     assert resembles(np.array([7.0, 65504.0, -6.0, 80.0]), golden, limited, "FLOAT16") == ""
     more = np.array([np.inf, np.inf, 3.0, 4.0])
-    assert "saturates" in resembles(np.array([65504.0, 65504.0, 3.0, 4.0]), more, limited & (more > 4), "FLOAT16")
+    assert "saturates" in resembles(
+        np.array([65504.0, 65504.0, 3.0, 4.0]), more, limited & (more > 4), "FLOAT16"
+    )
 
 
 def test_a_multiple_of_complex_values_is_a_real_one():
     golden = np.exp(1j * np.arange(1.0, 7.0)) * np.arange(1.0, 7.0)
     assert said(golden * 3, golden) == "3 times what is expected"
-    assert [said(device, golden) for device in (golden * 1j, golden * (0.5 + 1j), golden.conj() * 2)] == [""] * 3
-    assert said(np.array([1, 2, 3, 4]) * -1j, np.array([1, 2, 3, 4]) * 1j * (1 + 1e-12j)) == "the sign is reversed"
+    assert [
+        said(device, golden) for device in (golden * 1j, golden * (0.5 + 1j), golden.conj() * 2)
+    ] == [""] * 3
+    assert (
+        said(np.array([1, 2, 3, 4]) * -1j, np.array([1, 2, 3, 4]) * 1j * (1 + 1e-12j))
+        == "the sign is reversed"
+    )
 
 
 def test_what_became_of_imaginary_parts():

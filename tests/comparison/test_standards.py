@@ -1,4 +1,5 @@
-"""Every published criterion passes a right array and fails a wrong one; the vectorised measures equal naive ones."""
+"""Every published criterion passes a right array and fails a wrong one; the vectorised measures
+equal naive ones."""
 
 from __future__ import annotations
 
@@ -29,7 +30,11 @@ OLDER = {"single_old", "single_old_performance"}
 
 def tabled(device, golden, kind: str = "FLOAT", bound=None) -> Table:
     device, golden = (np.atleast_1d(np.asarray(one, dtype=np.float64)) for one in (device, golden))
-    limit = np.full(golden.shape, 1e-3) if bound is None else np.broadcast_to(np.asarray(bound, dtype=np.float64), golden.shape)
+    limit = (
+        np.full(golden.shape, 1e-3)
+        if bound is None
+        else np.broadcast_to(np.asarray(bound, dtype=np.float64), golden.shape)
+    )
     table = Table(1)
     with np.errstate(all="ignore"):
         columns = measure(device, golden, limit, kind, OUTPUT.get(kind, kind))
@@ -38,7 +43,12 @@ def tabled(device, golden, kind: str = "FLOAT", bound=None) -> Table:
 
 
 def meets(device, golden, kind: str = "FLOAT", bound=None) -> dict[str, bool]:
-    return {name: bool(values[0]) for name, values in metrics.criteria(tabled(device, golden, kind, bound), np.array([kind])).items()}
+    return {
+        name: bool(values[0])
+        for name, values in metrics.criteria(
+            tabled(device, golden, kind, bound), np.array([kind])
+        ).items()
+    }
 
 
 def golden_of(kind: str, size: int = 500) -> np.ndarray:
@@ -47,7 +57,12 @@ def golden_of(kind: str, size: int = 500) -> np.ndarray:
 
 def test_numbers_of_the_vendor():
     assert standards.MIXED["FLOAT"] == standards.Mixed(2.0**-10, 2.0**-16, 1e-2, 32, 0.99)
-    assert [standards.RELATIVE[kind].mean for kind in PRECISIONS] == [2.0**-10, 2.0**-7, 2.0**-11, 2.0**-13]
+    assert [standards.RELATIVE[kind].mean for kind in PRECISIONS] == [
+        2.0**-10,
+        2.0**-7,
+        2.0**-11,
+        2.0**-13,
+    ]
     assert standards.LEVELS["L1"] == standards.Level(5.0, 1.5, 1.5)
 
 
@@ -75,7 +90,19 @@ def test_equal_bits_meet_everything(kind):
 
 
 @pytest.mark.parametrize("kind", PRECISIONS)
-@pytest.mark.parametrize("name", ["bound", "mixed", "mere_mare", "single_old", "single_old_performance", "msprobe", "allclose", "ulp"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bound",
+        "mixed",
+        "mere_mare",
+        "single_old",
+        "single_old_performance",
+        "msprobe",
+        "allclose",
+        "ulp",
+    ],
+)
 def test_a_wrong_array_fails_each(kind, name):
     golden = golden_of(kind)
     assert not meets(golden * 1.25, golden, kind)[name]
@@ -84,7 +111,11 @@ def test_a_wrong_array_fails_each(kind, name):
 @pytest.mark.parametrize("kind", PRECISIONS)
 def test_each_fails_just_beyond_its_threshold(kind):
     one, up, down = np.full(200, 1.0), 1 + 2**-6, 1 - 2**-6
-    mixed, relative, single = standards.MIXED[kind], standards.RELATIVE[kind], standards.SINGLE_OLD[kind]
+    mixed, relative, single = (
+        standards.MIXED[kind],
+        standards.RELATIVE[kind],
+        standards.SINGLE_OLD[kind],
+    )
     probe, close = standards.PROBE[kind], standards.ALLCLOSE[kind]
     for name, edge in (
         ("mixed", mixed.atol + mixed.rtol),
@@ -104,9 +135,15 @@ def test_each_fails_just_beyond_its_threshold(kind):
 def test_what_is_at_a_threshold_exactly_still_meets_it(kind):
     golden, one = np.full(100, 1.0), np.zeros(100)
     atol, mixed = standards.ALLCLOSE[kind].atol, standards.MIXED[kind]
-    assert meets([atol], [0.0], kind)["allclose"] and not meets([np.nextafter(atol, 1)], [0.0], kind)["allclose"]
+    assert (
+        meets([atol], [0.0], kind)["allclose"]
+        and not meets([np.nextafter(atol, 1)], [0.0], kind)["allclose"]
+    )
     one[7] = mixed.limit  # of a golden of 0, and one of 100 may be as far off
-    assert meets(one, np.zeros(100), kind)["mixed"] and not meets(np.nextafter(one, 2), np.zeros(100), kind)["mixed"]
+    assert (
+        meets(one, np.zeros(100), kind)["mixed"]
+        and not meets(np.nextafter(one, 2), np.zeros(100), kind)["mixed"]
+    )
     golden = golden * 2.0**20  # where 32 units are more than the limit
     one[7] = 32 * float(ulp(np.array(2.0**20), kind))
     assert one[7] > mixed.limit and meets(golden + one, golden, kind)["mixed"]
@@ -114,7 +151,8 @@ def test_what_is_at_a_threshold_exactly_still_meets_it(kind):
 
 
 def test_exactly_twice_the_errors_of_another_device():
-    """Every level of the double benchmark has a 2: the maximum in L2, mean and root mean square in L0."""
+    """Every level of the double benchmark has a 2: the maximum in L2, mean and root mean square in
+    L0."""
     golden = np.ones(100)
     other, twice, more = golden + 2.0**-12, golden + 2.0**-11, golden + 2.0**-11 + 2.0**-30
     for device, levels in (
@@ -124,14 +162,22 @@ def test_exactly_twice_the_errors_of_another_device():
         (more, ""),
     ):
         found = metrics.against(tabled(device, golden), tabled(other, golden))
-        assert " ".join(name.removeprefix("double_") for name, ok in found.items() if ok[0]) == levels
-    for many, levels in ((6, "L0 L1 L2"), (7, "")):  # errors among small values, of which the other has three
+        assert (
+            " ".join(name.removeprefix("double_") for name, ok in found.items() if ok[0]) == levels
+        )
+    for many, levels in (
+        (6, "L0 L1 L2"),
+        (7, ""),
+    ):  # errors among small values, of which the other has three
         device, small = np.zeros(100), np.zeros(100)
         device[:many], small[:3], small[3:6] = 2.0**-20, 2.0**-20, 2.0**-30
         found = metrics.against(
-            tabled(np.append(device, 2.0), np.append(np.zeros(100), 1.0)), tabled(np.append(small, 2.0), np.append(np.zeros(100), 1.0))
+            tabled(np.append(device, 2.0), np.append(np.zeros(100), 1.0)),
+            tabled(np.append(small, 2.0), np.append(np.zeros(100), 1.0)),
         )
-        assert " ".join(name.removeprefix("double_") for name, ok in found.items() if ok[0]) == levels
+        assert (
+            " ".join(name.removeprefix("double_") for name, ok in found.items() if ok[0]) == levels
+        )
 
 
 def test_mixed_tolerance_forgives_one_in_a_hundred_but_not_a_large_error():
@@ -156,7 +202,8 @@ def test_mixed_tolerance_leaves_out_what_is_not_finite():
 
 
 def test_units_of_mixed_tolerance_are_those_of_its_precision():
-    """1000 in HFLOAT32 has units of 1 / 4, 32 of which are 8; written as FLOAT they would be 2^-9."""
+    """1000 in HFLOAT32 has units of 1 / 4, 32 of which are 8; written as FLOAT they would be
+    2^-9."""
     golden = np.full(200, 1000.0)
     assert meets(golden + 0.2, golden, "HFLOAT32")["mixed"]
     one = golden.copy()
@@ -197,7 +244,9 @@ def test_bounds_of_zero_and_infinity():
     assert not meets([0.0, np.nextafter(1, 2)], [0.0, 1.0], bound=0)["bound"]
     assert meets([np.nan, np.inf, 5.0], [1.0, 1.0, 1.0], bound=np.inf)["bound"]
     free = tabled([np.nan, 1e30], [1.0, np.nan], bound=np.inf)
-    assert free["unbounded"][0] == 2 and all(met.all() for met in metrics.criteria(free, np.array(["FLOAT"])).values())
+    assert free["unbounded"][0] == 2 and all(
+        met.all() for met in metrics.criteria(free, np.array(["FLOAT"])).values()
+    )
 
 
 def test_worst_element_and_ratio():
@@ -214,17 +263,33 @@ def test_double_benchmark_by_levels():
     expected = {1.0: "L0 L1 L2", 1.15: "L0 L1 L2", 1.4: "L0 L1", 1.9: "L0", 2.1: ""}
     for factor, levels in expected.items():
         found = metrics.against(tabled(golden + factor * error, golden), other)
-        assert " ".join(name.removeprefix("double_") for name, ok in found.items() if ok[0]) == levels
-    assert all(ok[0] for ok in metrics.against(tabled(golden, golden), tabled(golden, golden)).values())
+        assert (
+            " ".join(name.removeprefix("double_") for name, ok in found.items() if ok[0]) == levels
+        )
+    assert all(
+        ok[0] for ok in metrics.against(tabled(golden, golden), tabled(golden, golden)).values()
+    )
     broken = golden.copy()
     broken[0] = np.nan
     assert not any(ok[0] for ok in metrics.against(tabled(broken, golden), other).values())
-    assert all(ok[0] for ok in metrics.against(tabled(broken, golden), tabled(broken, golden)).values())
-    for error, alike in ((2.0**-130, True), (2.0**-126, True), (2.0**-120, False)):  # no float32 tells the first two from 2^-140
-        assert {bool(ok[0]) for ok in metrics.against(tabled(error, 0), tabled(2.0**-140, 0)).values()} == {alike}
+    assert all(
+        ok[0] for ok in metrics.against(tabled(broken, golden), tabled(broken, golden)).values()
+    )
+    for error, alike in (
+        (2.0**-130, True),
+        (2.0**-126, True),
+        (2.0**-120, False),
+    ):  # no float32 tells the first two from 2^-140
+        assert {
+            bool(ok[0]) for ok in metrics.against(tabled(error, 0), tabled(2.0**-140, 0)).values()
+        } == {alike}
 
 
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(0, 2**32), st.sampled_from(PRECISIONS))
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=8),
+    st.integers(0, 2**32),
+    st.sampled_from(PRECISIONS),
+)
 def test_segments_equal_naive_loops(lengths, seed, kind):
     """Many outputs at once give what each gives alone."""
     source = np.random.default_rng(seed)
@@ -234,14 +299,22 @@ def test_segments_equal_naive_loops(lengths, seed, kind):
     device = golden + source.normal(0, 1e-3, golden.size) * (source.random(golden.size) < 0.5)
     bound = np.full(golden.size, 1e-3)
     part = OUTPUT.get(kind, kind)
-    whole.add(np.arange(len(lengths)), starts, np.zeros(len(lengths), int), measure(device, golden, bound, kind, part), "FLOAT")
+    whole.add(
+        np.arange(len(lengths)),
+        starts,
+        np.zeros(len(lengths), int),
+        measure(device, golden, bound, kind, part),
+        "FLOAT",
+    )
     for i, (start, length) in enumerate(zip(starts, lengths, strict=True)):
         mine, reference = device[start : start + length], golden[start : start + length]
         error = np.abs(mine - reference)
         assert whole["ratio"][i] == pytest.approx((error / 1e-3).max())
         assert whole["error"][i] == error.max() and whole["elements"][i] == length
         assert whole["relative"][i] == (error / (np.abs(reference) + 1e-7)).max()
-        assert whole.mean("relative_sum")[i] == pytest.approx((error / (np.abs(reference) + 1e-7)).mean())
+        assert whole.mean("relative_sum")[i] == pytest.approx(
+            (error / (np.abs(reference) + 1e-7)).mean()
+        )
         assert np.sqrt(whole.mean("squares")[i]) == pytest.approx(np.sqrt((error**2).mean()))
         assert whole["ulps"][i] == (error / ulp(reference, part)).max()
         if error.max() > 0:
@@ -254,7 +327,9 @@ def test_pieces_of_a_large_output_are_one_output():
     device[7] = 2
     table = Table(1)
     for start, end in metrics.pieces(10, 4):
-        columns = measure(device[start:end], golden[start:end], np.full(end - start, 0.5), "FLOAT", "FLOAT")
+        columns = measure(
+            device[start:end], golden[start:end], np.full(end - start, 0.5), "FLOAT", "FLOAT"
+        )
         table.add(np.array([0]), np.array([0]), np.array([start]), columns, "FLOAT")
     assert table.worst[0] == 7
     assert table["elements"][0] == 10
@@ -263,7 +338,8 @@ def test_pieces_of_a_large_output_are_one_output():
 
 @cache
 def published() -> dict[str, dict[str, list[Fraction]]]:
-    """Precision -> first word of a row -> its numbers, from the table of thresholds in STANDARDS.md."""
+    """Precision -> first word of a row -> its numbers, from the table of thresholds in
+    STANDARDS.md."""
     lines = (Path(opgen.__file__).parent / "report" / "STANDARDS.md").read_text().splitlines()
     head = next(n for n, line in enumerate(lines) if line.startswith("| | FLOAT16"))
     kinds = [cell.strip() for cell in lines[head].split("|")[2:-1]]
@@ -271,9 +347,12 @@ def published() -> dict[str, dict[str, list[Fraction]]]:
     for line in lines[head + 2 : head + 8]:
         name, *cells = (cell.strip() for cell in line.strip("| ").split(" | "))
         for kind, cell in zip(kinds, cells, strict=True):
-            numbers = cells[kinds.index(cell.removeprefix("as "))] if cell.startswith("as ") else cell
+            numbers = (
+                cells[kinds.index(cell.removeprefix("as "))] if cell.startswith("as ") else cell
+            )
             found[kind][name.split()[0].strip("`")] = [
-                Fraction(2) ** int(one[2:]) if one.startswith("2^") else Fraction(float(one)) for one in numbers.split(", ")
+                Fraction(2) ** int(one[2:]) if one.startswith("2^") else Fraction(float(one))
+                for one in numbers.split(", ")
             ]
     return found
 
@@ -284,13 +363,18 @@ LEVELS = {"double_L0": (10.0, 2.0, 2.0), "double_L1": (5.0, 1.5, 1.5), "double_L
 
 
 class Naive:
-    """What STANDARDS.md says of one output, in rational numbers; elements that are alike are counted."""
+    """What STANDARDS.md says of one output, in rational numbers; elements that are alike are
+    counted."""
 
-    def __init__(self, device: list[float], golden: list[float], bound: list[float], kind: str) -> None:
+    def __init__(
+        self, device: list[float], golden: list[float], bound: list[float], kind: str
+    ) -> None:
         table, form = published()[kind], (FORMATS[kind], FORMATS[OUTPUT.get(kind, kind)])
         self.finite = sum(map(isfinite, golden))
         self.foreign = foreign_of_finite = beyond = 0
-        pairs: list[tuple[Fraction, Fraction, int]] = []  # signed error and |g| of what is finite on both sides, and how often
+        pairs: list[
+            tuple[Fraction, Fraction, int]
+        ] = []  # signed error and |g| of what is finite on both sides, and how often
         for (a, g, limit), n in Counter(zip(device, golden, bound, strict=True)).items():
             if isfinite(a) and isfinite(g):
                 pairs.append((Fraction(a) - Fraction(g), abs(Fraction(g)), n))
@@ -300,11 +384,17 @@ class Naive:
                 foreign_of_finite += isfinite(g)
         sizes = [(abs(e), g) for e, g, _ in pairs]
         many = [n for *_, n in pairs]
-        units = [[32 * power(g, one.low) * Fraction(2) ** (1 - one.digits) for _, g in sizes] for one in form]
+        units = [
+            [32 * power(g, one.low) * Fraction(2) ** (1 - one.digits) for _, g in sizes]
+            for one in form
+        ]
         rtol, atol, limit = table["mixed"]
         self.unlike = sum(n for (e, g), n in zip(sizes, many, strict=True) if e > atol + rtol * g)
         relative = [e / (g + EPSILON) for e, g in sizes]
-        self.mere, self.mare = self.mean(relative, many, self.finite), max(relative, default=Fraction(0))
+        self.mere, self.mare = (
+            self.mean(relative, many, self.finite),
+            max(relative, default=Fraction(0)),
+        )
         (mean,), (error, performance, balance) = table["mere_mare"], table["single_old"]
         single = max((e / max(g, Fraction(1)) for e, g in sizes), default=Fraction(0))
         signed = abs(self.mean([e / max(g, Fraction(1)) for e, g, _ in pairs], many, self.finite))
@@ -313,47 +403,80 @@ class Naive:
         sound, kept = not self.foreign, not foreign_of_finite
         self.meets = {
             "bound": sound and not beyond,
-            "mixed": sound and 100 * self.unlike <= self.finite
-            and all(e <= max(limit, most) for (e, _), most in zip(sizes, units[0], strict=True)),
+            "mixed": (
+                sound
+                and 100 * self.unlike <= self.finite
+                and all(e <= max(limit, most) for (e, _), most in zip(sizes, units[0], strict=True))
+            ),
             "mere_mare": sound and self.mere < mean and self.mare < 10 * mean,
             "single_old": kept and single <= error and signed <= balance,
             "single_old_performance": kept and single <= performance and signed <= balance,
-            "msprobe": sound and all(e <= (absolute if g < small else relatively * g) for e, g in sizes),
+            "msprobe": (
+                sound and all(e <= (absolute if g < small else relatively * g) for e, g in sizes)
+            ),
             "allclose": sound and all(e <= close[1] + close[0] * g for e, g in sizes),
             "ulp": sound and all(e <= most for (e, _), most in zip(sizes, units[1], strict=True)),
-        }  # fmt: skip
+        }
         value, counts = table["double"]
-        self.small_errors = sum(n for (e, g), n in zip(sizes, many, strict=True) if g < value and e > counts)
-        normal = [(one, n) for one, (_, g), n in zip(relative, sizes, many, strict=True) if g >= value]
+        self.small_errors = sum(
+            n for (e, g), n in zip(sizes, many, strict=True) if g < value and e > counts
+        )
+        normal = [
+            (one, n) for one, (_, g), n in zip(relative, sizes, many, strict=True) if g >= value
+        ]
         of_normal = sum(isfinite(g) and abs(g) >= value for g in golden)
         self.errors = [
-            float(max((one for one, _ in normal), default=0)), float(self.mean([e for e, _ in normal], [n for _, n in normal], of_normal)),
+            float(max((one for one, _ in normal), default=0)),
+            float(self.mean([e for e, _ in normal], [n for _, n in normal], of_normal)),
             sqrt(self.mean([e * e for e, _ in sizes], many, self.finite)),
-        ]  # fmt: skip
+        ]
 
     @staticmethod
     def mean(some: list[Fraction], many: list[int], among: int) -> Fraction:
-        return sum((one * n for one, n in zip(some, many, strict=True)), Fraction(0)) / max(among, 1)
+        return sum((one * n for one, n in zip(some, many, strict=True)), Fraction(0)) / max(
+            among, 1
+        )
 
     def against(self, other: Naive) -> dict[str, bool]:
         sound = not self.foreign or bool(other.foreign)
-        times = [mine / its if its else 1.0 if not mine else inf for mine, its in zip(self.errors, other.errors, strict=True)]
+        times = [
+            mine / its if its else 1.0 if not mine else inf
+            for mine, its in zip(self.errors, other.errors, strict=True)
+        ]
         alike = self.small_errors <= 2 * max(other.small_errors, 1)
-        return {name: sound and alike and all(a <= b for a, b in zip(times, most, strict=True)) for name, most in LEVELS.items()}
+        return {
+            name: sound and alike and all(a <= b for a, b in zip(times, most, strict=True))
+            for name, most in LEVELS.items()
+        }
 
 
-def drawn(kind: str, source: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Golden, error, which elements both devices have alike, and bound: sizes and errors of all kinds, also at a threshold exactly."""
+def drawn(
+    kind: str, source: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Golden, error, which elements both devices have alike, and bound: sizes and errors of all
+    kinds, also at a threshold exactly."""
     size = int(source.choice([1, 2, 3, 100, 200]))
     table = published()[kind]
-    edges = [float(one) for name in ("mixed", "mere_mare", "single_old", "msprobe", "double") for one in table[name]]
+    edges = [
+        float(one)
+        for name in ("mixed", "mere_mare", "single_old", "msprobe", "double")
+        for one in table[name]
+    ]
     goldens = [0.0, 1.0, -2.0, 1000.0, *edges]
     golden = source.choice(source.choice(goldens, 2), size) * source.choice([1, -1, 0.5, 2], size)
     edge = source.choice([*edges, 32 * float(ulp(np.array(1.0), kind))])
-    error = np.where(source.random(size) < source.choice([0.01, 0.5, 1]), edge, 0.0) * source.choice([0.5, 1, 1, 2, -1, 33])
-    error = error * np.where(source.random() < 0.5, np.maximum(np.abs(golden), source.choice([0, 1.0])), 1.0)
+    error = np.where(
+        source.random(size) < source.choice([0.01, 0.5, 1]), edge, 0.0
+    ) * source.choice([0.5, 1, 1, 2, -1, 33])
+    error = error * np.where(
+        source.random() < 0.5, np.maximum(np.abs(golden), source.choice([0, 1.0])), 1.0
+    )
     alike = source.random(size) < source.choice([0, 0.5])
-    bound = source.choice([0.0, edge, 1.0, np.inf], size) if source.random() < 0.5 else np.full(size, edge)
+    bound = (
+        source.choice([0.0, edge, 1.0, np.inf], size)
+        if source.random() < 0.5
+        else np.full(size, edge)
+    )
     if source.random() < 0.4:
         odd = source.random(size) < 0.1
         golden = np.where(odd, source.choice([np.nan, np.inf, -np.inf, 1.0], size), golden)
@@ -363,14 +486,30 @@ def drawn(kind: str, source: np.random.Generator) -> tuple[np.ndarray, np.ndarra
 @pytest.mark.parametrize("kind", PRECISIONS)
 def test_every_threshold_is_the_one_that_is_published(kind):
     mixed, single, probe = standards.MIXED[kind], standards.SINGLE_OLD[kind], standards.PROBE[kind]
-    close, small, relative = standards.ALLCLOSE[kind], standards.SMALL[kind], standards.RELATIVE[kind]
+    close, small, relative = (
+        standards.ALLCLOSE[kind],
+        standards.SMALL[kind],
+        standards.RELATIVE[kind],
+    )
     assert published()[kind] == {
-        "mixed": [mixed.rtol, mixed.atol, mixed.limit], "mere_mare": [relative.mean],
-        "single_old": [single.error, single.performance, single.balance], "msprobe": [probe.small, probe.small_error, probe.rtol],
-        "allclose": [close.rtol, close.atol], "double": [small.value, small.error],
-    }  # fmt: skip
-    assert (mixed.ulps, mixed.share, relative.ratio, relative.epsilon, standards.ULPS) == (32, 0.99, 10, 1e-7, 32)
-    assert {f"double_{name}": (one.maximum, one.mean, one.rmse) for name, one in standards.LEVELS.items()} == LEVELS
+        "mixed": [mixed.rtol, mixed.atol, mixed.limit],
+        "mere_mare": [relative.mean],
+        "single_old": [single.error, single.performance, single.balance],
+        "msprobe": [probe.small, probe.small_error, probe.rtol],
+        "allclose": [close.rtol, close.atol],
+        "double": [small.value, small.error],
+    }
+    assert (mixed.ulps, mixed.share, relative.ratio, relative.epsilon, standards.ULPS) == (
+        32,
+        0.99,
+        10,
+        1e-7,
+        32,
+    )
+    assert {
+        f"double_{name}": (one.maximum, one.mean, one.rmse)
+        for name, one in standards.LEVELS.items()
+    } == LEVELS
     assert {one.small for one in standards.LEVELS.values()} == {2}
 
 
@@ -382,7 +521,9 @@ def test_every_criterion_is_what_its_page_says(kind):
         golden, error, alike, bound = drawn(kind, source)
         with np.errstate(invalid="ignore"):
             device = golden + error
-            other = golden + np.where(alike, error, error * source.choice([0.0, 0.5, 0.7, 0.9, 1.0, 0.1]))
+            other = golden + np.where(
+                alike, error, error * source.choice([0.0, 0.5, 0.7, 0.9, 1.0, 0.1])
+            )
         if source.random() < 0.3:
             device[source.integers(len(device))] = source.choice([np.nan, np.inf, -np.inf])
             other = np.where(source.random() < 0.5, device, other)
@@ -390,7 +531,9 @@ def test_every_criterion_is_what_its_page_says(kind):
             for i in np.flatnonzero(np.isfinite(one) & np.isfinite(golden)).tolist():
                 if Fraction(one[i]) - Fraction(golden[i]) != Fraction(one[i] - golden[i]):
                     one[i] = golden[i]  # a float64 does not tell this error exactly
-        mine, its = (Naive(one.tolist(), golden.tolist(), bound.tolist(), kind) for one in (device, other))
+        mine, its = (
+            Naive(one.tolist(), golden.tolist(), bound.tolist(), kind) for one in (device, other)
+        )
         tables = [tabled(one, golden, kind, bound) for one in (device, other)]
         met = metrics.criteria(tables[0], np.array([kind]))
         found = {name: bool(values[0]) for name, values in (met | metrics.against(*tables)).items()}
@@ -398,15 +541,37 @@ def test_every_criterion_is_what_its_page_says(kind):
         for name, value in found.items():
             seen.setdefault(name, set()).add(value)
         said = metrics.plain(tables[0], met, np.array([3]), 0)
-        assert (said["elements"], said["nonfinite"], said["differs"]) == (len(golden), mine.foreign, 3)
+        assert (said["elements"], said["nonfinite"], said["differs"]) == (
+            len(golden),
+            mine.foreign,
+            3,
+        )
         assert said["matched"] == pytest.approx(1 - mine.unlike / max(mine.finite, 1), rel=1e-12)
-        assert (said["mere"], said["mare"], said["rmse"]) == pytest.approx((float(mine.mere), float(mine.mare), mine.errors[2]), rel=1e-12)
+        assert (said["mere"], said["mare"], said["rmse"]) == pytest.approx(
+            (float(mine.mere), float(mine.mare), mine.errors[2]), rel=1e-12
+        )
     assert set(seen) == {*standards.CRITERIA} and all(len(values) == 2 for values in seen.values())
 
 
 def test_the_distribution_counts_by_powers_of_two():
-    """No error; then what is below 2^-23, a bin for each power of two up to 2^7, and last what is 256 and more."""
-    ratios = [0.0, 0.0, 2.0**-60, 2.0**-24, 2.0**-23, 0.5, 0.75, 1.0, 1.5, 2.0, 255.0, 256.0, 1e30, np.inf]
+    """No error; then what is below 2^-23, a bin for each power of two up to 2^7, and last what is
+    256 and more."""
+    ratios = [
+        0.0,
+        0.0,
+        2.0**-60,
+        2.0**-24,
+        2.0**-23,
+        0.5,
+        0.75,
+        1.0,
+        1.5,
+        2.0,
+        255.0,
+        256.0,
+        1e30,
+        np.inf,
+    ]
     expected = [2, 2, 1, *[0] * 21, 2, 2, 1, *[0] * 5, 1, 3]
     assert metrics.distribution(np.array(ratios)).tolist() == expected
     assert metrics.distribution(np.zeros(3)).tolist() == [3, *[0] * (len(expected) - 1)]

@@ -15,7 +15,14 @@ TODAY = date(2027, 1, 31)
 
 
 def report() -> Report:
-    return Report([Verdict("pool-1", "failed"), Verdict("pool-2", "passed"), Verdict("pad-1", "failed"), Verdict("pool-3", "crashed")])
+    return Report(
+        [
+            Verdict("pool-1", "failed"),
+            Verdict("pool-2", "passed"),
+            Verdict("pad-1", "failed"),
+            Verdict("pool-3", "crashed"),
+        ]
+    )
 
 
 def test_a_waiver_holds_up_to_its_day():
@@ -31,20 +38,33 @@ def test_an_expired_waiver_waives_nothing_and_is_said():
     found = report()
     waivers.apply(found, waivers.parse(GOOD, "site.yaml"), date(2027, 2, 1))
     assert found.waived == {}
-    assert found.notes == ["site.yaml:1: the waiver of pool-* expired on 2027-01-31; cases that need it: 1"]
+    assert found.notes == [
+        "site.yaml:1: the waiver of pool-* expired on 2027-01-31; cases that need it: 1"
+    ]
 
 
 def test_a_waiver_for_a_case_that_was_not_asked_for_is_not_called_unused():
-    for whole, notes in ((True, ["site.yaml:1: the waiver of other-* is not used: it matches no case"]), (False, [])):
+    for whole, notes in (
+        (True, ["site.yaml:1: the waiver of other-* is not used: it matches no case"]),
+        (False, []),
+    ):
         found = report()
-        waivers.apply(found, waivers.parse(GOOD.replace("pool-*", "other-*"), "site.yaml"), date(2026, 11, 1), whole)
+        waivers.apply(
+            found,
+            waivers.parse(GOOD.replace("pool-*", "other-*"), "site.yaml"),
+            date(2026, 11, 1),
+            whole,
+        )
         assert found.notes == notes and found.waived == {}
 
 
 @pytest.mark.parametrize(
     ("entry", "note"),
     [
-        ("{case: pool-2, verdict: failed, reason: r, expires: 2027-01-31}", "none of its 1 cases is failed"),
+        (
+            "{case: pool-2, verdict: failed, reason: r, expires: 2027-01-31}",
+            "none of its 1 cases is failed",
+        ),
         ("{case: 'conv*', verdict: failed, reason: r, expires: 2027-01-31}", "it matches no case"),
     ],
 )
@@ -61,12 +81,24 @@ def test_an_unused_waiver_is_said(entry, note):
         ("case: x", "expects a list of waivers"),
         ("- x", "expects case, verdict, reason and expires"),
         ("- {case: x, verdict: failed, reason: r}", "0.expires: is missing"),
-        ("- {case: x, verdict: failed, reason: '', expires: 2027-01-31}", "0.reason: must be a text that is not empty"),
-        ("- {case: x, verdict: fialed, reason: r, expires: 2027-01-31}", "'fialed' cannot be waived (did you mean 'failed'?)"),
-        ("- {case: x, verdict: passed, reason: r, expires: 2027-01-31}", "'passed' cannot be waived"),
+        (
+            "- {case: x, verdict: failed, reason: '', expires: 2027-01-31}",
+            "0.reason: must be a text that is not empty",
+        ),
+        (
+            "- {case: x, verdict: fialed, reason: r, expires: 2027-01-31}",
+            "'fialed' cannot be waived (did you mean 'failed'?)",
+        ),
+        (
+            "- {case: x, verdict: passed, reason: r, expires: 2027-01-31}",
+            "'passed' cannot be waived",
+        ),
         ("- {case: x, verdict: failed, reason: r, expires: tomorrow}", "'tomorrow' is no day"),
         ("- {case: x, verdict: failed, reason: r, expires: 2027-02-30}", "'2027-02-30' is no day"),
-        ("- {case: x, verdict: failed, reason: r, expire: 2027-01-31}", "no such key (did you mean 'expires'?)"),
+        (
+            "- {case: x, verdict: failed, reason: r, expire: 2027-01-31}",
+            "no such key (did you mean 'expires'?)",
+        ),
         ("- {case: x, case: y, verdict: failed, reason: r, expires: 2027-01-31}", "case"),
     ],
 )
@@ -80,7 +112,9 @@ def test_bad_waivers_are_refused(text, message):
 def test_all_that_is_wrong_with_a_waiver_is_said_at_once():
     with pytest.raises(FileError) as caught:
         waivers.parse("- {case: x, verdict: fialed, reason: r, expires: soon}\n")
-    assert "'fialed' cannot be waived" in str(caught.value) and "'soon' is no day" in str(caught.value)
+    assert "'fialed' cannot be waived" in str(caught.value) and "'soon' is no day" in str(
+        caught.value
+    )
 
 
 def test_all_problems_at_once():

@@ -1,7 +1,8 @@
-"""The ctypes runner against the loopback: every case of a smoke bundle, every misbehaviour, every absence.
+"""The ctypes runner against the loopback: every case of a smoke bundle, every misbehaviour, every
+absence.
 
-The loopback shows that arguments, memory and statuses arrive as they were meant, and says nothing about a vendor's device.
-"""
+The loopback shows that arguments, memory and statuses arrive as they were meant, and says nothing
+about a vendor's device."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ from tests import loopback
 from tests.loopback import SOCS
 
 Run = Callable[..., ResultsFile]
-OPERATORS = POOL, CONV, NORM, PAD = tuple(f"aclnn{name}Backward" for name in ("AvgPool2d", "Convolution", "GroupNorm", "ReflectionPad2d"))
+OPERATORS = POOL, CONV, NORM, PAD = tuple(
+    f"aclnn{name}Backward" for name in ("AvgPool2d", "Convolution", "GroupNorm", "ReflectionPad2d")
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,18 +53,31 @@ def libraries() -> Path:
 
 
 @pytest.fixture
-def run(bundle: Bundle, libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    for name in [name for name in os.environ if name.startswith(("ASCEND_", "LOOPBACK_", "OPGEN_"))]:
+def run(
+    bundle: Bundle, libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Run]:
+    for name in [
+        name for name in os.environ if name.startswith(("ASCEND_", "LOOPBACK_", "OPGEN_"))
+    ]:
         monkeypatch.delenv(name)
     opened: list[ResultsFile] = []
 
-    def call(cases: Sequence[str], product: str = "ascend910b", fault: str = "", timeout: float = 20) -> ResultsFile:
+    def call(
+        cases: Sequence[str], product: str = "ascend910b", fault: str = "", timeout: float = 20
+    ) -> ResultsFile:
         monkeypatch.setenv("OPGEN_OPAPI", str(libraries))
         monkeypatch.setenv("LOOPBACK_SOC", SOCS[product])
         monkeypatch.setenv("LOOPBACK_FAULT", fault)
         path = tmp_path / f"results{len(opened)}.h5"
         with opgen.Results.create(path, bundle) as results:
-            aclnn.run(bundle, results, cases=cases, device="npu:0", timeout=timeout, progress=lambda case: None)
+            aclnn.run(
+                bundle,
+                results,
+                cases=cases,
+                device="npu:0",
+                timeout=timeout,
+                progress=lambda case: None,
+            )
         opened.append(opgen.Results.open(path))
         return opened[-1]
 
@@ -70,26 +86,46 @@ def run(bundle: Bundle, libraries: Path, tmp_path: Path, monkeypatch: pytest.Mon
         one.close()
 
 
-def chosen(bundle: Bundle, op: str = "", product: str = "ascend910b", phase: int = 2, bucket: str = "valid", most: int = 3) -> list[str]:
+def chosen(
+    bundle: Bundle,
+    op: str = "",
+    product: str = "ascend910b",
+    phase: int = 2,
+    bucket: str = "valid",
+    most: int = 3,
+) -> list[str]:
     """Ids of cases of one kind."""
     table = bundle.cases
-    keep = (table["product"] == product) & (table["phase"] == phase) & (table["bucket"] == bucket) & ((table["op"] == op) | (op == ""))
-    return [one for one in table["id"][keep].tolist() if phase == 1 or len(bundle[one].golden)][:most]
+    keep = (
+        (table["product"] == product)
+        & (table["phase"] == phase)
+        & (table["bucket"] == bucket)
+        & ((table["op"] == op) | (op == ""))
+    )
+    return [one for one in table["id"][keep].tolist() if phase == 1 or len(bundle[one].golden)][
+        :most
+    ]
 
 
 def complaints(case: CaseView, result: Result) -> list[str]:
     """Why an answer is not that of a correct device."""
     codes = case.expect.codes
-    if result.status not in codes and not ("any_error" in codes and isinstance(result.status, int) and result.status != 0):
+    if result.status not in codes and not (
+        "any_error" in codes and isinstance(result.status, int) and result.status != 0
+    ):
         return [f"status {result.status}, not {codes}"]
     if case.phase == 1 or result.status != 0:
-        return [] if result.run_status is None and not result.outputs else ["the second phase was run"]
+        return (
+            [] if result.run_status is None and not result.outputs else ["the second phase was run"]
+        )
     if result.run_status != 0:
         return [f"run status {result.run_status}"]
     found = [f"{name} was not asked for" for name in result.outputs if name not in case.golden]
     for name, golden in case.golden.items():
         got, bound = result.outputs[name], case.bound[name]
-        if got.shape != golden.shape or str(got.dtype) != str(aclnn.numpy_dtype(case.call["args"][name]["dtype"])):
+        if got.shape != golden.shape or str(got.dtype) != str(
+            aclnn.numpy_dtype(case.call["args"][name]["dtype"])
+        ):
             found.append(f"{name} is {got.dtype} {got.shape}")
             continue
         wide = got.astype(np.complex128 if np.iscomplexobj(golden) else np.float64)
@@ -107,16 +143,24 @@ def test_every_case_of_a_product_passes(run: Run, bundle: Bundle, product: str) 
     mine = [case for case in bundle if case.product == product]
     assert len(mine) > 100
     assert {case.id: found for case in mine if (found := complaints(case, results[case.id]))} == {}
-    assert {result.status for result in results if bundle[result.id].product != product} == {"skipped"}
+    assert {result.status for result in results if bundle[result.id].product != product} == {
+        "skipped"
+    }
     assert not [result.error for result in results if result.status == 0 and result.error]
 
 
 def test_the_bundle_holds_what_a_runner_may_get_wrong(bundle: Bundle) -> None:
     args = [(name, value, case) for case in bundle for name, value in case.call["args"].items()]
-    views = [value for _, value, case in args if isinstance(value, dict) and case.phase == 2 and value["strides"]]
+    views = [
+        value
+        for _, value, case in args
+        if isinstance(value, dict) and case.phase == 2 and value["strides"]
+    ]
     assert any(view["offset"] for view in views) and any(view["storage_shape"] for view in views)
     assert any(value is None for _, value, _ in args) and any(value == [] for _, value, _ in args)
-    assert any(case.call["args"]["groups"] > 1 for case in bundle if case.op == CONV and case.phase == 2)
+    assert any(
+        case.call["args"]["groups"] > 1 for case in bundle if case.op == CONV and case.phase == 2
+    )
     assert any(case.call["args"][name]["strides"] for case in bundle for name in case.golden)
 
 
@@ -142,7 +186,12 @@ def test_the_bundle_holds_what_a_runner_may_get_wrong(bundle: Bundle) -> None:
 def test_misbehaviour_is_a_result_of_its_case_alone(
     run: Run, bundle: Bundle, fault: str, op: str, status: object, run_status: object, text: str
 ) -> None:
-    cases = chosen(bundle, op, most=2) + [one for other in (POOL, CONV, NORM, PAD) if other != op for one in chosen(bundle, other, most=1)]
+    cases = chosen(bundle, op, most=2) + [
+        one
+        for other in (POOL, CONV, NORM, PAD)
+        if other != op
+        for one in chosen(bundle, other, most=1)
+    ]
     results = run(cases, fault=f"{fault}@{op}", timeout=0.5 if fault.startswith("hang") else 20)
     for one in cases:
         found = complaints(bundle[one], results[one])
@@ -155,7 +204,11 @@ def test_misbehaviour_is_a_result_of_its_case_alone(
 
 
 def test_a_wrong_dtype_is_seen(run: Run, bundle: Bundle) -> None:
-    cases = [one for one in chosen(bundle, CONV, most=30) if "gradInput" in bundle[one].golden and not bundle[one].mistrusted]
+    cases = [
+        one
+        for one in chosen(bundle, CONV, most=30)
+        if "gradInput" in bundle[one].golden and not bundle[one].mistrusted
+    ]
     cases = [one for one in cases if bundle[one].call["args"]["gradInput"]["dtype"] == "FLOAT16"]
     results = run(cases, fault="dtype")
     assert cases and all("wrong" in "".join(complaints(bundle[one], results[one])) for one in cases)
@@ -164,17 +217,34 @@ def test_a_wrong_dtype_is_seen(run: Run, bundle: Bundle) -> None:
 def test_gaps_of_a_strided_output_stay_as_they_were(run: Run, bundle: Bundle) -> None:
     cases = chosen(bundle, POOL, most=50)
     results = run(cases, fault="gaps")
-    views = [one for one in cases if bundle[one].call["args"]["gradInput"]["storage_shape"] and results[one].run_status == "overrun"]
-    assert views and all("1 elements of its storage outside the view were overwritten" in results[one].error for one in views)
-    assert all(results[one].run_status == 0 for one in cases if bundle[one].call["args"]["gradInput"]["strides"] is None)
+    views = [
+        one
+        for one in cases
+        if bundle[one].call["args"]["gradInput"]["storage_shape"]
+        and results[one].run_status == "overrun"
+    ]
+    assert views and all(
+        "1 elements of its storage outside the view were overwritten" in results[one].error
+        for one in views
+    )
+    assert all(
+        results[one].run_status == 0
+        for one in cases
+        if bundle[one].call["args"]["gradInput"]["strides"] is None
+    )
 
 
-def test_a_masked_output_that_is_written_is_mentioned_and_not_kept(run: Run, bundle: Bundle) -> None:
+def test_a_masked_output_that_is_written_is_mentioned_and_not_kept(
+    run: Run, bundle: Bundle
+) -> None:
     cases = [one for one in chosen(bundle, CONV, most=50) if "gradWeight" not in bundle[one].golden]
     plain, written = run(cases), run(cases, fault="mask")
     assert cases and all(plain[one].error == "" for one in cases)
     assert all("written though the output is masked out" in written[one].error for one in cases)
-    assert all("gradWeight" not in written[one].outputs and complaints(bundle[one], written[one]) == [] for one in cases)
+    assert all(
+        "gradWeight" not in written[one].outputs and complaints(bundle[one], written[one]) == []
+        for one in cases
+    )
 
 
 def test_a_worker_counts_on_after_a_crash(run: Run, bundle: Bundle) -> None:
@@ -183,55 +253,84 @@ def test_a_worker_counts_on_after_a_crash(run: Run, bundle: Bundle) -> None:
     assert [results[one].run_status for one in cases] == [0, 0, "crash", 0, 0]
 
 
-def test_memory_that_cannot_be_given_back_is_a_fault_of_the_call_that_spoilt_it(run: Run, bundle: Bundle) -> None:
+def test_memory_that_cannot_be_given_back_is_a_fault_of_the_call_that_spoilt_it(
+    run: Run, bundle: Bundle
+) -> None:
     cases = chosen(bundle, POOL, most=3)
     results = run(cases, fault=f"free@{POOL}#2")
     assert [results[one].run_status for one in cases] == [0, "crash", 0]
     assert "SIGSEGV in the second phase" in results[cases[1]].error
     results = run(cases, fault=f"code@{POOL}#2,free@{POOL}#2")
-    assert [(results[one].status, results[one].run_status) for one in cases] == [(0, 0), (561000, "crash"), (0, 0)]
+    assert [(results[one].status, results[one].run_status) for one in cases] == [
+        (0, 0),
+        (561000, "crash"),
+        (0, 0),
+    ]
     assert "SIGSEGV after the first phase" in results[cases[1]].error
 
 
 @pytest.mark.parametrize(
     ("fault", "status", "run_status", "text"),
-    [("memory", "unusable", None, "aclrtMalloc returned 207001: E207001: no memory for"),
-     ("fetch", 0, "unusable", "aclrtMemcpy returned 507000: E507000: asked to refuse")],
-)  # fmt: skip
+    [
+        ("memory", "unusable", None, "aclrtMalloc returned 207001: E207001: no memory for"),
+        ("fetch", 0, "unusable", "aclrtMemcpy returned 507000: E507000: asked to refuse"),
+    ],
+)
 def test_a_runtime_that_refuses_memory_is_told_apart_from_an_answer_of_the_call(
     run: Run, bundle: Bundle, fault: str, status: object, run_status: object, text: str
 ) -> None:
     (case,) = chosen(bundle, PAD, most=1)
     found = run([case], fault=fault)[case]
-    assert (found.status, found.run_status, dict(found.outputs)) == (status, run_status, {}) and text in found.error
+    assert (found.status, found.run_status, dict(found.outputs)) == (
+        status,
+        run_status,
+        {},
+    ) and text in found.error
     assert run([case])[case].run_status == 0
 
 
-def test_a_worker_is_replaced_after_so_many_calls(run: Run, bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_is_replaced_after_so_many_calls(
+    run: Run, bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The loopback counts calls from its beginning: the third call of a worker never comes."""
     monkeypatch.setattr(process, "RENEW", 2)
     cases = chosen(bundle, POOL, most=5)
     results = run(cases, fault=f"crash@{POOL}#3")
     assert [results[one].run_status for one in cases] == [0] * 5
     monkeypatch.setattr(process, "RENEW", 3)
-    assert [results.run_status for results in run(cases, fault=f"crash@{POOL}#3")] == [0, 0, "crash", 0, 0]
+    assert [results.run_status for results in run(cases, fault=f"crash@{POOL}#3")] == [
+        0,
+        0,
+        "crash",
+        0,
+        0,
+    ]
 
 
-def test_a_device_that_failed_once_is_asked_again_by_another_worker(run: Run, bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loopback counts calls from its beginning, so a worker that goes on would end at its third."""
+def test_a_device_that_failed_once_is_asked_again_by_another_worker(
+    run: Run, bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loopback counts calls from its beginning, so a worker that goes on would end at its
+    third."""
     started: list[process.Worker] = []
     start = process.Worker.start
     monkeypatch.setattr(process.Worker, "start", lambda self: started.append(self) or start(self))
     cases = chosen(bundle, POOL, most=4)
     results = run(cases, fault=f"kernel@{POOL}#2,crash@{POOL}#3")
-    assert [results[one].run_status for one in cases] == [0, 507011, 0, 507011] and len(started) == 2
+    assert [results[one].run_status for one in cases] == [0, 507011, 0, 507011] and len(
+        started
+    ) == 2
 
 
 def test_a_device_that_does_not_come_back_ends_the_run_and_keeps_what_was_answered(
     bundle: Bundle, libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "PAUSES", (0.0,))
-    for name, value in {"OPGEN_OPAPI": str(libraries), "LOOPBACK_SOC": SOCS["ascend910b"], "LOOPBACK_FAULT": f"crash@{POOL}#2"}.items():
+    for name, value in {
+        "OPGEN_OPAPI": str(libraries),
+        "LOOPBACK_SOC": SOCS["ascend910b"],
+        "LOOPBACK_FAULT": f"crash@{POOL}#2",
+    }.items():
         monkeypatch.setenv(name, value)
     cases = chosen(bundle, POOL, most=4)
     told: list[str] = []
@@ -246,25 +345,33 @@ def test_a_device_that_does_not_come_back_ends_the_run_and_keeps_what_was_answer
     with opgen.Results.open(tmp_path / "results.h5") as found:
         assert [found[one].run_status for one in cases[:2]] == [0, "crash"]
         assert found[cases[2]].status == "crash"
-        assert found[cases[2]].error.startswith("the device did not come back: aclnn: there is no device npu:0")
+        assert found[cases[2]].error.startswith(
+            "the device did not come back: aclnn: there is no device npu:0"
+        )
     report = opgen.diff(bundle, tmp_path / "results.h5", cases=cases)
     assert (told, report[cases[3]].verdict) == (cases[:2], "missing")
 
 
 def test_a_refused_call_is_never_run(run: Run, bundle: Bundle) -> None:
-    """Accepting what is forbidden shows as a status, and nothing crashes on data that are not there."""
+    """Accepting what is forbidden shows as a status, and nothing crashes on data that are not
+    there."""
     cases = chosen(bundle, phase=1, bucket="stated", most=20)
     results = run(cases, fault="accept,crash")
     assert all(results[one].status == 0 and results[one].run_status is None for one in cases)
     assert all(complaints(bundle[one], results[one]) for one in cases)
 
 
-def test_the_header_says_what_ran(run: Run, bundle: Bundle, libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_header_says_what_ran(
+    run: Run, bundle: Bundle, libraries: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ASCEND_GLOBAL_LOG_LEVEL", "3")
     header = run(chosen(bundle, PAD, most=1)).header
     assert (header["soc"], header["versions"]) == (SOCS["ascend910b"], "runtime loopback-1")
     assert (header["backend"], header["device"]) == ("aclnn", "npu:0")
-    assert str(libraries / "libopapi.so") in header["libraries"] and header["environment"]["ASCEND_GLOBAL_LOG_LEVEL"] == "3"
+    assert (
+        str(libraries / "libopapi.so") in header["libraries"]
+        and header["environment"]["ASCEND_GLOBAL_LOG_LEVEL"] == "3"
+    )
 
 
 def test_an_operator_that_no_library_has_is_skipped_and_named(
@@ -275,21 +382,38 @@ def test_an_operator_that_no_library_has_is_skipped_and_named(
     write(plan_suite(pages, "smoke", ["ascend910b"]), tmp_path / "both.h5", {"seed": 0})
     monkeypatch.setenv("OPGEN_OPAPI", str(libraries))
     monkeypatch.setenv("LOOPBACK_SOC", SOCS["ascend910b"])
-    shown = CliRunner().invoke(main, ["run", f"{tmp_path}/both.h5", "--backend", "aclnn", "-o", f"{tmp_path}/results.h5"])
+    shown = CliRunner().invoke(
+        main, ["run", f"{tmp_path}/both.h5", "--backend", "aclnn", "-o", f"{tmp_path}/results.h5"]
+    )
     assert shown.exit_code == 0
-    with opgen.open(tmp_path / "both.h5") as both, opgen.Results.open(tmp_path / "results.h5") as results:
+    with (
+        opgen.open(tmp_path / "both.h5") as both,
+        opgen.Results.open(tmp_path / "results.h5") as results,
+    ):
         there, skipped = ([case for case in both if case.op == op] for op in (PAD, other))
         assert len(there) > 10 and not any(complaints(case, results[case.id]) for case in there)
         said = {(results[case.id].status, results[case.id].error) for case in skipped}
     reason = f"no library has {other}GetWorkspaceSize, {other}"
     assert said == {("skipped", reason)}
-    assert shown.stderr.splitlines()[-1] == f"{tmp_path}/results.h5: {len(skipped)} skipped: {reason}"
+    assert (
+        shown.stderr.splitlines()[-1] == f"{tmp_path}/results.h5: {len(skipped)} skipped: {reason}"
+    )
 
 
-# what is not there ----------------------------------------------------------------------------------------------------
+# what is not there --------------------------------------------------------------------------------
 def absent(bundle: Bundle, tmp_path: Path, device: str = "npu:0") -> str:
-    with pytest.raises(DeviceError) as caught, opgen.Results.create(tmp_path / "absent.h5", bundle) as results:
-        aclnn.run(bundle, results, cases=chosen(bundle, PAD, most=1), device=device, timeout=5, progress=lambda case: None)
+    with (
+        pytest.raises(DeviceError) as caught,
+        opgen.Results.create(tmp_path / "absent.h5", bundle) as results,
+    ):
+        aclnn.run(
+            bundle,
+            results,
+            cases=chosen(bundle, PAD, most=1),
+            device=device,
+            timeout=5,
+            progress=lambda case: None,
+        )
     assert not (tmp_path / "absent.h5").exists() and "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -300,21 +424,37 @@ def test_absent_things_are_said_with_where_was_looked(
     monkeypatch.setenv("ASCEND_TOOLKIT_HOME", "/no/toolkit")
     monkeypatch.delenv("OPGEN_OPAPI", raising=False)
     text = absent(bundle, tmp_path)
-    assert "cannot load libascendcl.so and libnnopbase.so; looked at /no/toolkit/lib64/libascendcl.so" in text and "set OPGEN_OPAPI" in text
+    assert (
+        "cannot load libascendcl.so and libnnopbase.so; looked at /no/toolkit/lib64/libascendcl.so"
+        in text
+        and "set OPGEN_OPAPI" in text
+    )
     only = tmp_path / "runtime only"
     only.mkdir()
     for name in ("libascendcl.so", "libnnopbase.so"):
         (only / name).symlink_to(libraries / name)
     monkeypatch.setenv("OPGEN_OPAPI", str(only))
     text = absent(bundle, tmp_path)
-    assert f"no library has {PAD}GetWorkspaceSize, {PAD}; loaded {only}/libascendcl.so" in text and "set OPGEN_OPAPI" in text
+    assert (
+        f"no library has {PAD}GetWorkspaceSize, {PAD}; loaded {only}/libascendcl.so" in text
+        and "set OPGEN_OPAPI" in text
+    )
     monkeypatch.setenv("OPGEN_OPAPI", str(libraries))
-    assert "there is no device npu:3: aclrtGetDeviceCount found 1" in absent(bundle, tmp_path, "npu:3")
-    assert all(f"no such device {name!r}" in absent(bundle, tmp_path, name) for name in ("cuda", "npu:²", "npu:-1"))
+    assert "there is no device npu:3: aclrtGetDeviceCount found 1" in absent(
+        bundle, tmp_path, "npu:3"
+    )
+    assert all(
+        f"no such device {name!r}" in absent(bundle, tmp_path, name)
+        for name in ("cuda", "npu:²", "npu:-1")
+    )
     monkeypatch.setenv("LOOPBACK_DEVICES", "0")
     assert "there is no device npu:0" in absent(bundle, tmp_path)
     monkeypatch.delenv("LOOPBACK_DEVICES")
-    for fault, name in {"init": "aclInit", "open": "npu:0: aclrtSetDevice", "stream": "npu:0: aclrtCreateStream"}.items():
+    for fault, name in {
+        "init": "aclInit",
+        "open": "npu:0: aclrtSetDevice",
+        "stream": "npu:0: aclrtCreateStream",
+    }.items():
         monkeypatch.setenv("LOOPBACK_FAULT", fault)
         assert f"{name} returned 507000: E507000: asked to refuse" in absent(bundle, tmp_path)
 
@@ -324,35 +464,53 @@ def test_a_worker_that_dies_while_it_starts_is_one_message(
 ) -> None:
     monkeypatch.setenv("PYTHONHOME", "/no/python")
     text = absent(bundle, tmp_path)
-    assert "the worker process did not start: the worker process died of exit status 1 (" in text and "Fatal Python error" in text
+    assert (
+        "the worker process did not start: the worker process died of exit status 1 (" in text
+        and "Fatal Python error" in text
+    )
 
 
 def test_own_libraries_come_first_then_custom_ones_then_the_toolkit(tmp_path: Path) -> None:
-    own, custom = tmp_path / "own" / "libmine.so", tmp_path / "custom/vendors/me/op_api/lib/libcust_opapi.so"
+    own, custom = (
+        tmp_path / "own" / "libmine.so",
+        tmp_path / "custom/vendors/me/op_api/lib/libcust_opapi.so",
+    )
     opp = tmp_path / "cann/opp/vendors/customize/op_api/lib/libcust_opapi.so"
     kit = tmp_path / "cann/x86_64-linux/lib64/libopapi_nn.so"
     for path in (own, custom, opp, kit):
         path.parent.mkdir(parents=True)
         path.touch()
     environment = {
-        "OPGEN_OPAPI": str(own), "ASCEND_CUSTOM_OPP_PATH": str(tmp_path / "custom"), "ASCEND_OPP_PATH": str(tmp_path / "cann/opp"),
-    }  # fmt: skip
+        "OPGEN_OPAPI": str(own),
+        "ASCEND_CUSTOM_OPP_PATH": str(tmp_path / "custom"),
+        "ASCEND_OPP_PATH": str(tmp_path / "cann/opp"),
+    }
     assert operator_places(environment)[:4] == [str(own), str(custom), str(opp), str(kit)]
     assert operator_places({})[0] == "libopapi_math.so"
     assert runtime_places("libascendcl.so", environment)[-1] == "libascendcl.so"
 
 
-# the pieces -----------------------------------------------------------------------------------------------------------
+# the pieces ---------------------------------------------------------------------------------------
 def test_signatures_follow_from_the_kinds_of_parameters() -> None:
     function = ctypes.CFUNCTYPE(ctypes.c_int32)()
     kinds = book().kinds[CONV]
-    types = dict(zip(kinds, abi.first_phase(function, tuple(kinds.values())).argtypes, strict=False))
-    assert (types["groups"], types["cubeMathType"], types["transposed"]) == (ctypes.c_int32, ctypes.c_int8, ctypes.c_bool)
-    assert {types[name] for name in ("gradOutput", "stride", "outputMask", "gradBias")} == {ctypes.c_void_p}
+    types = dict(
+        zip(kinds, abi.first_phase(function, tuple(kinds.values())).argtypes, strict=False)
+    )
+    assert (types["groups"], types["cubeMathType"], types["transposed"]) == (
+        ctypes.c_int32,
+        ctypes.c_int8,
+        ctypes.c_bool,
+    )
+    assert {types[name] for name in ("gradOutput", "stride", "outputMask", "gradBias")} == {
+        ctypes.c_void_p
+    }
     assert len(function.argtypes) == len(kinds) + 2
 
 
-@pytest.mark.parametrize("dtype", ["FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE", "COMPLEX64", "COMPLEX128"])
+@pytest.mark.parametrize(
+    "dtype", ["FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE", "COMPLEX64", "COMPLEX128"]
+)
 def test_a_canary_is_no_number(dtype: str) -> None:
     kind = aclnn.numpy_dtype(dtype)
     raw = canary.prefilled(dtype, kind.itemsize, 6)
@@ -360,16 +518,29 @@ def test_a_canary_is_no_number(dtype: str) -> None:
     inside = canary.in_view((2, 2), (3, 1), 0, 6)
     assert inside.tolist() == [True, True, False, True, True, False]
     assert canary.inspect("x", raw, dtype, kind.itemsize, inside, False) == ([], False)
-    assert canary.inspect("x", raw, dtype, kind.itemsize, inside, True) == (["x: 4 of 4 elements were not written"], False)
+    assert canary.inspect("x", raw, dtype, kind.itemsize, inside, True) == (
+        ["x: 4 of 4 elements were not written"],
+        False,
+    )
     raw[2 * kind.itemsize] ^= 1
     assert canary.inspect("x", raw, dtype, kind.itemsize, inside, False) == (
-        ["x: 1 elements of its storage outside the view were overwritten"], True,
-    )  # fmt: skip
+        ["x: 1 elements of its storage outside the view were overwritten"],
+        True,
+    )
 
 
 def test_socs_belong_to_products() -> None:
-    assert {soc: words().product_of(soc) for soc in SOCS.values()} == {soc: product for product, soc in SOCS.items()}
-    assert {words().product_of(soc) for soc in ("Ascend910", "Ascend910ProB", "Ascend910PremiumA", "ascend910a")} == {"ascend910"}
-    assert {words().product_of(soc) for soc in ("Ascend950PR", "Ascend310B4", "Ascend910C", "")} == {""}
+    assert {soc: words().product_of(soc) for soc in SOCS.values()} == {
+        soc: product for product, soc in SOCS.items()
+    }
+    assert {
+        words().product_of(soc)
+        for soc in ("Ascend910", "Ascend910ProB", "Ascend910PremiumA", "ascend910a")
+    } == {"ascend910"}
+    assert {
+        words().product_of(soc) for soc in ("Ascend950PR", "Ascend310B4", "Ascend910C", "")
+    } == {""}
     for product, facts in words().products.items():
-        assert [other for other in words().products.values() if re.match(other["socs"], facts["soc"])] == [facts], product
+        assert [
+            other for other in words().products.values() if re.match(other["socs"], facts["soc"])
+        ] == [facts], product

@@ -48,7 +48,12 @@ def fake(answers: dict[str, object] | None = None, stop_after: int | None = None
                 raise KeyboardInterrupt
             case = bundle[name]
             status = sample.status_of(case)
-            results.add(name, status, sample.right(case) if status == 0 and case.golden else {}, run_status=0)
+            results.add(
+                name,
+                status,
+                sample.right(case) if status == 0 and case.golden else {},
+                run_status=0,
+            )
             progress(name)
 
     return start
@@ -59,7 +64,11 @@ def test_every_module_that_runs_bundles_is_a_backend():
     runs = []
     for path in Path(devices.__file__).parent.glob("*.py"):
         for part in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(part, ast.FunctionDef) and part.name == "run" and [one.arg for one in part.args.kwonlyargs] == asked:
+            if (
+                isinstance(part, ast.FunctionDef)
+                and part.name == "run"
+                and [one.arg for one in part.args.kwonlyargs] == asked
+            ):
                 runs.append(path.stem)
     assert sorted(runs) == sorted(BACKENDS)
     with pytest.raises(NoDevice, match="did you mean 'torch'"):
@@ -70,7 +79,9 @@ def test_a_backend_whose_package_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "opgen.devices.torch", raising=False)
     monkeypatch.delitem(sys.modules, "opgen.devices._torchops", raising=False)
-    with pytest.raises(NoDevice, match=r"needs torch, which is not installed: pip install 'opgen\[torch\]'"):
+    with pytest.raises(
+        NoDevice, match=r"needs torch, which is not installed: pip install 'opgen\[torch\]'"
+    ):
         backend("torch")
 
 
@@ -85,7 +96,9 @@ def test_an_interrupted_run_is_completed(bundle, tmp_path):
     assert opgen.diff(bundle, results).totals == {"mistrusted": 1, "passed": len(bundle) - 1}
 
 
-def test_interrupted_while_earlier_answers_are_taken_over_the_file_stays(bundle, tmp_path, monkeypatch):
+def test_interrupted_while_earlier_answers_are_taken_over_the_file_stays(
+    bundle, tmp_path, monkeypatch
+):
     results = tmp_path / "r.h5"
     run(bundle, fake(), results, cases=list(bundle.ids[:4]))
     before, calls, add = results.read_bytes(), [], Ledger.add
@@ -121,7 +134,9 @@ def test_a_request_to_end_keeps_what_was_answered(bundle, tmp_path):
 
 def test_a_run_in_a_thread_leaves_signals_alone(bundle, tmp_path):
     with ThreadPoolExecutor(1) as pool:
-        assert sum(pool.submit(run, bundle, fake(), tmp_path / "r.h5").result().values()) == len(bundle)
+        assert sum(pool.submit(run, bundle, fake(), tmp_path / "r.h5").result().values()) == len(
+            bundle
+        )
 
 
 def test_resume_without_an_earlier_run_and_of_another_bundle(bundle, tmp_path):
@@ -139,7 +154,10 @@ def test_answers_of_another_device_are_not_gone_on_from(bundle, tmp_path, cases)
     path, device = tmp_path / "r.h5", "mutant:border_missing"
     run(bundle, backend(device), path, cases=cases)
     before = path.read_bytes()
-    with pytest.raises(opgen.BundleError, match="results of mutant border_missing: cannot be resumed with mutant nothing"):
+    with pytest.raises(
+        opgen.BundleError,
+        match="results of mutant border_missing: cannot be resumed with mutant nothing",
+    ):
         run(bundle, backend("mutant"), path, resume=True)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
     run(bundle, backend("mutant"), path, device="border_missing", resume=True)
@@ -166,7 +184,7 @@ def test_a_backend_that_breaks_leaves_what_it_answered(bundle, tmp_path, answere
     assert run(bundle, fake(), tmp_path / "r.h5", resume=True)["kept"] == answered
 
 
-# with torch -----------------------------------------------------------------------------------------------------------
+# with torch ---------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def answered(bundle, tmp_path_factory):
     pytest.importorskip("torch")
@@ -194,9 +212,17 @@ def test_an_output_that_no_compute_mode_rounds_comes_from_inputs_as_they_are(tmp
     pytest.importorskip("torch")
     from opgen.devices.torch import TorchDevice
 
-    fine, call = 1 + 2.0**-14, sample.CALLS["conv-hf32"]  # HFLOAT32 has 11 bits, and sums of 60 such numbers are exact
-    given = {name: np.full(call["args"][name]["shape"], fine, dtype=np.float32) for name in ("gradOutput", "input", "weight")}
-    with opgen.open(sample.write(tmp_path / "fine.h5", {"fine": call}, given={"fine": given})) as bundle:
+    fine, call = (
+        1 + 2.0**-14,
+        sample.CALLS["conv-hf32"],
+    )  # HFLOAT32 has 11 bits, and sums of 60 such numbers are exact
+    given = {
+        name: np.full(call["args"][name]["shape"], fine, dtype=np.float32)
+        for name in ("gradOutput", "input", "weight")
+    }
+    with opgen.open(
+        sample.write(tmp_path / "fine.h5", {"fine": call}, given={"fine": given})
+    ) as bundle:
         found = TorchDevice("cpu").outputs(bundle["fine"])
     assert found["gradBias"].tolist() == [60 * fine] * 4
     assert found["gradInput"].max() == 4 * 3 * 3  # of ones: the rest is rounded away
@@ -208,10 +234,13 @@ def test_torch_is_told_not_to_round_on_its_own():
 
     matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
     wanted = {
-        (matmul, "allow_tf32"): False, (matmul, "allow_fp16_reduced_precision_reduction"): False,
-        (matmul, "allow_bf16_reduced_precision_reduction"): False, (cudnn, "allow_tf32"): False,
-        (cudnn, "benchmark"): False, (cudnn, "deterministic"): True,
-    }  # fmt: skip
+        (matmul, "allow_tf32"): False,
+        (matmul, "allow_fp16_reduced_precision_reduction"): False,
+        (matmul, "allow_bf16_reduced_precision_reduction"): False,
+        (cudnn, "allow_tf32"): False,
+        (cudnn, "benchmark"): False,
+        (cudnn, "deterministic"): True,
+    }
     for (place, switch), on in wanted.items():
         setattr(place, switch, not on)
     TorchDevice("cpu")
@@ -220,7 +249,10 @@ def test_torch_is_told_not_to_round_on_its_own():
 
 def test_torch_agrees_with_itself(bundle, answered, tmp_path):
     run(bundle, backend("torch"), tmp_path / "again.h5", device="cpu")
-    assert not any("other bits" in note for note in opgen.diff(bundle, answered, again=[tmp_path / "again.h5"]).notes)
+    assert not any(
+        "other bits" in note
+        for note in opgen.diff(bundle, answered, again=[tmp_path / "again.h5"]).notes
+    )
 
 
 def test_an_operator_without_an_adapter_is_skipped(bundle, tmp_path, monkeypatch):
@@ -230,19 +262,29 @@ def test_an_operator_without_an_adapter_is_skipped(bundle, tmp_path, monkeypatch
     monkeypatch.setattr(module, "ADAPTERS", {})
     run(bundle, backend("torch"), tmp_path / "r.h5", cases=["pad-FLOAT"])
     verdict = opgen.diff(bundle, tmp_path / "r.h5", cases=["pad-FLOAT"])["pad-FLOAT"]
-    assert (verdict.verdict, verdict.detail) == ("skipped", "no torch operator is known for aclnnReflectionPad2dBackward")
+    assert (verdict.verdict, verdict.detail) == (
+        "skipped",
+        "no torch operator is known for aclnnReflectionPad2dBackward",
+    )
 
 
 def test_a_damaged_bundle_is_not_the_devices_fault(path, tmp_path):
     pytest.importorskip("torch")
     raw, spoilt = bytearray(path.read_bytes()), tmp_path / "spoilt.h5"
     with opgen.open(path) as whole:
-        row = next(row for row in whole.tables["tensors"] if row["position"] >= 0 and row["elements"] and row["role"] == 0)
+        row = next(
+            row
+            for row in whole.tables["tensors"]
+            if row["position"] >= 0 and row["elements"] and row["role"] == 0
+        )
         dtype, start, _ = whole.data.types[int(row["dtype"])]
         name = whole.ids[int(row["case"])]
     raw[start + int(row["position"]) * dtype.itemsize] ^= 1
     spoilt.write_bytes(bytes(raw))
-    with opgen.open(spoilt) as bundle, pytest.raises(opgen.BundleError, match=f"damaged: {name}: .* does not match its digest"):
+    with (
+        opgen.open(spoilt) as bundle,
+        pytest.raises(opgen.BundleError, match=f"damaged: {name}: .* does not match its digest"),
+    ):
         run(bundle, backend("torch"), tmp_path / "r.h5", cases=[name])
 
 
@@ -263,16 +305,30 @@ def test_what_torch_refuses_is_its_answer(bundle, tmp_path, monkeypatch):
 def test_views_that_say_nothing_of_their_storage(tmp_path):
     pytest.importorskip("torch")
     layouts = {
-        "far": {"strides": [1000, 56, 8, 1]}, "backwards": {"strides": [168, 56, 8, -1], "offset": 7}, "later": {"offset": 9},
-        "again": {"strides": [0, 56, 8, 1]}, "room": {"storage_shape": [400]},
-    }  # fmt: skip
-    calls = {name: sample.pad(gradOutput=sample.tensor([2, 3, 7, 8], **layout)) for name, layout in layouts.items()}
+        "far": {"strides": [1000, 56, 8, 1]},
+        "backwards": {"strides": [168, 56, 8, -1], "offset": 7},
+        "later": {"offset": 9},
+        "again": {"strides": [0, 56, 8, 1]},
+        "room": {"storage_shape": [400]},
+    }
+    calls = {
+        name: sample.pad(gradOutput=sample.tensor([2, 3, 7, 8], **layout))
+        for name, layout in layouts.items()
+    }
     with opgen.open(sample.write(tmp_path / "views.h5", calls)) as bundle:
         run(bundle, backend("torch"), tmp_path / "r.h5", cases=list(calls))
-        run(bundle, backend("mutant:nothing"), tmp_path / "m.h5", cases=list(calls), device="nothing")
+        run(
+            bundle,
+            backend("mutant:nothing"),
+            tmp_path / "m.h5",
+            cases=list(calls),
+            device="nothing",
+        )
         found = {name: opgen.diff(bundle, tmp_path / "r.h5")[name] for name in calls}
         assert {one.verdict for one in opgen.diff(bundle, tmp_path / "m.h5").verdicts} == {"passed"}
-    assert {name: one.verdict for name, one in found.items()} == dict.fromkeys(calls, "passed") | {"backwards": "skipped"}
+    assert {name: one.verdict for name, one in found.items()} == dict.fromkeys(calls, "passed") | {
+        "backwards": "skipped"
+    }
     assert found["backwards"].detail == "torch has no negative strides"
 
 
@@ -295,24 +351,37 @@ def test_absent_devices_are_one_message(path, tmp_path, device):
         ("pool-bf16", False, "must_keep_origin_dtype"),
     ],
 )
-def test_an_npu_gets_the_switches_of_the_cube_mode_and_the_inputs_as_they_are(tmp_path, monkeypatch, case, hf32, mode):
+def test_an_npu_gets_the_switches_of_the_cube_mode_and_the_inputs_as_they_are(
+    tmp_path, monkeypatch, case, hf32, mode
+):
     """A stand-in whose kernels are those of the CPU: what is seen is what would be handed over."""
     torch = pytest.importorskip("torch")
     from opgen.devices import torch as module
 
-    calls = {**sample.CALLS, "conv-half-mode2": sample.convolution(mode=2), "conv-mode1": sample.convolution(mode=1),
-             "pool-mode2": sample.pool(cubeMathType=2)}  # fmt: skip
+    calls = {
+        **sample.CALLS,
+        "conv-half-mode2": sample.convolution(mode=2),
+        "conv-mode1": sample.convolution(mode=1),
+        "pool-mode2": sample.pool(cubeMathType=2),
+    }
     options: dict[str, object] = {}
     npu = SimpleNamespace(
-        config=SimpleNamespace(), conv=SimpleNamespace(), aclnn=SimpleNamespace(), set_option=options.update,
-        set_compile_mode=lambda **modes: options.update(modes), get_device_name=lambda device: "stand-in",
-    )  # fmt: skip
+        config=SimpleNamespace(),
+        conv=SimpleNamespace(),
+        aclnn=SimpleNamespace(),
+        set_option=options.update,
+        set_compile_mode=lambda **modes: options.update(modes),
+        get_device_name=lambda device: "stand-in",
+    )
     monkeypatch.setattr(torch, "npu", npu, raising=False)
     seen: dict[str, object] = {}
 
     def adapter(tensors, args, wanted):
         seen.update({name: value for name, value in tensors.items() if value is not None})
-        return {name: torch.zeros(args[name]["shape"], dtype=seen["gradOutput"].dtype) for name in wanted}
+        return {
+            name: torch.zeros(args[name]["shape"], dtype=seen["gradOutput"].dtype)
+            for name in wanted
+        }
 
     monkeypatch.setattr(module, "ADAPTERS", dict.fromkeys(module.ADAPTERS, adapter))
     opened = module.TorchDevice("cpu")
@@ -320,13 +389,22 @@ def test_an_npu_gets_the_switches_of_the_cube_mode_and_the_inputs_as_they_are(tm
     with opgen.open(sample.write(tmp_path / "one.h5", {case: calls[case]})) as bundle:
         view = bundle[case]
         answer = opened.answer(view)
-        assert answer["run_status"] == 0 and (npu.conv.allow_hf32, npu.aclnn.allow_hf32) == (hf32, hf32)
-        assert options == {"jit_compile": False, "ACL_PRECISION_MODE": mode} and npu.config.allow_internal_format is False
+        assert answer["run_status"] == 0 and (npu.conv.allow_hf32, npu.aclnn.allow_hf32) == (
+            hf32,
+            hf32,
+        )
+        assert (
+            options == {"jit_compile": False, "ACL_PRECISION_MODE": mode}
+            and npu.config.allow_internal_format is False
+        )
         for name, value in view.inputs.items():
             assert seen[name].dtype == module._NATIVE[view.call["args"][name]["dtype"]]
             assert np.array_equal(seen[name].double().numpy(), value.astype(np.float64))
         for name, array in answer["outputs"].items():
-            assert array.dtype == numpy_dtype(view.call["args"][name]["dtype"]) and array.shape == view.golden[name].shape
+            assert (
+                array.dtype == numpy_dtype(view.call["args"][name]["dtype"])
+                and array.shape == view.golden[name].shape
+            )
 
 
 @pytest.mark.parametrize("mode", range(4))
@@ -339,19 +417,25 @@ def test_an_npu_is_not_asked_for_a_mode_that_its_torch_has_not(tmp_path, mode):
     opened.npu = True
     calls = {"pool": sample.pool(cubeMathType=mode), "conv": sample.convolution("FLOAT", mode=mode)}
     with opgen.open(sample.write(tmp_path / "modes.h5", calls)) as bundle:
-        assert bool(opened.skips(bundle["pool"])) == (mode in (1, 3)) and not opened.skips(bundle["conv"])
+        assert bool(opened.skips(bundle["pool"])) == (mode in (1, 3)) and not opened.skips(
+            bundle["conv"]
+        )
 
 
 @pytest.mark.parametrize("padding", [[0, 2, 2, 0], [2, 0, 0, 2], [1, 1, 1, 1]])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_uneven_padding_is_laid_around(padding, transposed):
-    """Against the operator on an input that has its padding inside, where torch knows one padding only."""
+    """Against the operator on an input that has its padding inside, where torch knows one padding
+    only."""
     torch = pytest.importorskip("torch")
     from opgen.devices._torchops import convolution
 
     torch.manual_seed(0)
     top, bottom, left, right = padding
-    source, weight = torch.randn(2, 3, 6, 7, dtype=torch.float64), torch.randn(3, 3, 3, 2, dtype=torch.float64)
+    source, weight = (
+        torch.randn(2, 3, 6, 7, dtype=torch.float64),
+        torch.randn(3, 3, 3, 2, dtype=torch.float64),
+    )
     args = {
         "padding": padding,
         "stride": [1, 1],
@@ -367,7 +451,9 @@ def test_uneven_padding_is_laid_around(padding, transposed):
         whole = torch.nn.functional.conv_transpose2d(source, weight)
         out = whole[:, :, top : whole.shape[2] - bottom, left : whole.shape[3] - right]
     else:
-        out = torch.nn.functional.conv2d(torch.nn.functional.pad(source, (left, right, top, bottom)), weight)
+        out = torch.nn.functional.conv2d(
+            torch.nn.functional.pad(source, (left, right, top, bottom)), weight
+        )
     grad = torch.randn_like(out)
     expected = torch.autograd.grad(out, (source, weight), grad)
     with torch.no_grad():
@@ -382,10 +468,14 @@ def test_uneven_padding_is_laid_around(padding, transposed):
 def test_command(path, tmp_path):
     pytest.importorskip("torch")
     results = str(tmp_path / "r.h5")
-    result = CliRunner().invoke(command, [str(path), "--backend", "torch", "--case", "pad-*", "-o", results])
+    result = CliRunner().invoke(
+        command, [str(path), "--backend", "torch", "--case", "pad-*", "-o", results]
+    )
     assert result.exit_code == 0, result.output
     assert "5 ran" in result.output
-    again = CliRunner().invoke(command, [str(path), "--backend", "torch", "-o", results, "--resume"])
+    again = CliRunner().invoke(
+        command, [str(path), "--backend", "torch", "-o", results, "--resume"]
+    )
     assert again.exit_code == 0 and "5 kept, 18 ran, 6 skipped" in again.output
 
 

@@ -29,9 +29,15 @@ def test_whole_texts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "most", "said"),
-    [(b"0123456789\n", 10, "cannot be read: has more than 10 B"), (b"ab\xff", 10, "not UTF-8: byte 2 is 0xff"), (None, 10, "No such file")],
+    [
+        (b"0123456789\n", 10, "cannot be read: has more than 10 B"),
+        (b"ab\xff", 10, "not UTF-8: byte 2 is 0xff"),
+        (None, 10, "No such file"),
+    ],
 )
-def test_what_is_no_text_is_said(tmp_path: Path, content: bytes | None, most: int, said: str) -> None:
+def test_what_is_no_text_is_said(
+    tmp_path: Path, content: bytes | None, most: int, said: str
+) -> None:
     if content is not None:
         (tmp_path / "a").write_bytes(content)
     with pytest.raises(FileError, match=said) as caught:
@@ -40,16 +46,22 @@ def test_what_is_no_text_is_said(tmp_path: Path, content: bytes | None, most: in
 
 
 @pytest.mark.skipif(not ENDLESS.exists(), reason="this system has no /dev/zero")
-@pytest.mark.parametrize("reader", [yamlfile.read, read_lock, data.read, lambda path: read_calls(path, {})])
+@pytest.mark.parametrize(
+    "reader", [yamlfile.read, read_lock, data.read, lambda path: read_calls(path, {})]
+)
 def test_endless_files(reader: Callable[[Path], Any]) -> None:
-    with pytest.raises(FileError, match=r"^/dev/zero: cannot be read: .*more than (16.8|268.4) MB$"):
+    with pytest.raises(
+        FileError, match=r"^/dev/zero: cannot be read: .*more than (16.8|268.4) MB$"
+    ):
         reader(ENDLESS)
 
 
 def test_lines_of_calls_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few bytes that unpack to one line of many, and a pipe that never ends it."""
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b" " * (LONGEST_LINE + 1)))
-    with pytest.raises(FileError, match=r"a\.jsonl\.gz: cannot be read: a line of more than 16.8 MB$"):
+    with pytest.raises(
+        FileError, match=r"a\.jsonl\.gz: cannot be read: a line of more than 16.8 MB$"
+    ):
         read_calls(tmp_path / "a.jsonl.gz", {})
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b" " * (LONGEST_LINE + 1))))
     with pytest.raises(FileError, match="cannot be read: a line of more than 16.8 MB$"):

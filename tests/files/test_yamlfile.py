@@ -1,4 +1,5 @@
-"""YAML that a person wrote: every surprise is a problem with its line, and all of a file come at once."""
+"""YAML that a person wrote: every surprise is a problem with its line, and all of a file come at
+once."""
 
 from __future__ import annotations
 
@@ -35,7 +36,12 @@ SURPRISES = [
     ("<<: {a: 1}", 1, "", "YAML 1.1 reads '<<' as merge"),
     ("a:", 1, "a", "no value; write null where none is meant"),
     ("a: {b: }", 1, "a.b", "no value"),
-    ("a: !!python/tuple [1]", 1, "a", "the tag tag:yaml.org,2002:python/tuple means nothing here; leave it out"),
+    (
+        "a: !!python/tuple [1]",
+        1,
+        "a",
+        "the tag tag:yaml.org,2002:python/tuple means nothing here; leave it out",
+    ),
     ("a: !mine {b: 1}", 1, "a", "the tag !mine means nothing here"),
     ("!mine\na: 1", 1, "", "the tag !mine means nothing here"),
     ("a: !!int '3'", 1, "a", "the tag tag:yaml.org,2002:int means nothing here"),
@@ -62,7 +68,10 @@ def test_a_surprise_is_a_problem(text: str, line: int, where: str, message: str)
         ("{a: 'no', b: \"010\", c: '1:30', d: ''}", {"a": "no", "b": "010", "c": "1:30", "d": ""}),
         ("{a: word, b: len(x) >= 1, 3: x}", {"a": "word", "b": "len(x) >= 1", 3: "x"}),
         ("null: 1", {"null": 1}),
-        ("{a: !!str 3, b: !!str true, c: !!int 3, d: !!str 'x', e: !!seq [1]}", {"a": "3", "b": "true", "c": 3, "d": "x", "e": [1]}),
+        (
+            "{a: !!str 3, b: !!str true, c: !!int 3, d: !!str 'x', e: !!seq [1]}",
+            {"a": "3", "b": "true", "c": 3, "d": "x", "e": [1]},
+        ),
         ("'no': 1", {"no": 1}),
         ("a: &x [1, 2]\nb: *x", {"a": [1, 2], "b": [1, 2]}),
         ("", None),
@@ -75,7 +84,9 @@ def test_honest_values_are_what_they_look_like(text: str, value: object) -> None
     assert repr(document.data) == repr(value)  # True is no 1
 
 
-BOMB = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n" for a, b in pairwise("abcdefghij"))
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n" for a, b in pairwise("abcdefghij")
+)
 BROKEN = [
     ("a: 1\nb: -" + "9" * 5000, "x.yaml:2: b: a whole number of 5001 digits; at most 1000"),
     ("? " + "9" * 5000 + "\n: 1", "x.yaml:1: a whole number of 5000 digits; at most 1000"),
@@ -106,8 +117,14 @@ def test_all_problems_come_at_once_in_the_order_of_lines() -> None:
     with pytest.raises(FileError) as caught:
         document.raise_problems()
     assert str(caught.value).splitlines() == [
-        "x.yaml:1: b: YAML 1.1 reads 'no' as bool; quote it, or write true, false or a plain number",
-        "x.yaml:2: a: YAML 1.1 reads '010' as int; quote it, or write true, false or a plain number",
+        (
+            "x.yaml:1: b: YAML 1.1 reads 'no' as bool; quote it, or write true, false or a plain"
+            " number"
+        ),
+        (
+            "x.yaml:2: a: YAML 1.1 reads '010' as int; quote it, or write true, false or a plain"
+            " number"
+        ),
         "x.yaml:2: a.deep.3: is not there",
         "x.yaml:2: the a: too small",
         "x.yaml:3: b: the key stands twice; keep one",
@@ -116,12 +133,18 @@ def test_all_problems_come_at_once_in_the_order_of_lines() -> None:
 
 def test_lines_are_those_of_keys_and_items() -> None:
     document = yamlfile.parse("a:\n  - 1\n  - {b: 2}\nc: 3\n")
-    assert [document.line(where) for where in [("a",), ("a", 0), ("a", 1, "b"), ("c",), ("a", 9)]] == [1, 2, 3, 4, 1]
+    assert [
+        document.line(where) for where in [("a",), ("a", 0), ("a", 1, "b"), ("c",), ("a", 9)]
+    ] == [1, 2, 3, 4, 1]
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes("a: \xe9".encode("latin-1"))
-    cases = [("latin.yaml", "not UTF-8: byte 3 is 0xe9"), ("no.yaml", "cannot be read: No such file"), (".", "cannot be read: ")]
+    cases = [
+        ("latin.yaml", "not UTF-8: byte 3 is 0xe9"),
+        ("no.yaml", "cannot be read: No such file"),
+        (".", "cannot be read: "),
+    ]
     for name, message in cases:
         with pytest.raises(FileError) as caught:
             yamlfile.read(tmp_path / name, "shown.yaml")
@@ -143,21 +166,44 @@ def outcome(text: str) -> object:
     return repr(document.data), document.lines, document.problems
 
 
-LAX = ["a: |# b", "a: >-#b\n c", "!*a b", "!@!!str ", "- !'!t x", "a: !b,c d", "[a?]", "[!a, b]", "a:\t1", "a: b\u2028c", "a: b != c"]
+LAX = [
+    "a: |# b",
+    "a: >-#b\n c",
+    "!*a b",
+    "!@!!str ",
+    "- !'!t x",
+    "a: !b,c d",
+    "[a?]",
+    "[!a, b]",
+    "a:\t1",
+    "a: b\u2028c",
+    "a: b != c",
+]
 """What libyaml alone takes, mostly."""
 
 
 def test_both_parsers_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """libyaml's where it is there, and PyYAML's own: the project's files, with an end cut off or a letter exchanged too."""
+    """libyaml's where it is there, and PyYAML's own: the project's files, with an end cut off or a
+    letter exchanged too."""
     draw = Random(0)
-    whole = [path.read_text(encoding="utf-8") for folder in (specs_folder(), cases_folder()) for path in sorted(folder.rglob("*.yaml"))]
+    whole = [
+        path.read_text(encoding="utf-8")
+        for folder in (specs_folder(), cases_folder())
+        for path in sorted(folder.rglob("*.yaml"))
+    ]
     texts = [text for text, *_ in SURPRISES] + LAX + whole
     for _ in range(60):
         lines = draw.choice(whole).splitlines(keepends=True)
         start = draw.randrange(len(lines))
-        part = "".join(lines[start:start + 20])
+        part = "".join(lines[start : start + 20])
         at = draw.randrange(len(part))
-        texts += [part, part[:at], part[:at] + draw.choice("\t:-#{}[],'\"&*!|>%@`\r\x00\x85\u2028\ufeff\ud800é ") + part[at + 1:]]
+        texts += [
+            part,
+            part[:at],
+            part[:at]
+            + draw.choice("\t:-#{}[],'\"&*!|>%@`\r\x00\x85\u2028\ufeff\ud800é ")
+            + part[at + 1 :],
+        ]
     quick = [outcome(text) for text in texts]
     monkeypatch.setattr("yaml.__with_libyaml__", False)
     assert quick == [outcome(text) for text in texts]

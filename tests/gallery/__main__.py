@@ -27,7 +27,10 @@ TERMINALS = {"generate": GENERATE, "inspect": INSPECT, "diff": DIFF}
 """Picture -> the command that it shows."""
 
 SILENT = {
-    "diff": ("opgen generate avg_pool2d_backward group_norm_backward -o suite.h5 --quiet", f"{BROKEN} --quiet"),
+    "diff": (
+        "opgen generate avg_pool2d_backward group_norm_backward -o suite.h5 --quiet",
+        f"{BROKEN} --quiet",
+    ),
     "coverage": ("opgen coverage --plan standard --html coverage.html",),
 }
 """Picture -> what comes before it."""
@@ -36,27 +39,59 @@ PAGES = {"report": ("report.html", 1000, 2122), "coverage": ("coverage.html", 96
 """Picture -> page, and the part of it that is shown: width and height."""
 
 THEME = TerminalTheme(
-    (250, 250, 250), (34, 34, 34),
-    [(34, 34, 34), (179, 38, 30), (46, 125, 50), (168, 101, 0), (30, 80, 170), (130, 50, 140), (0, 110, 120), (110, 115, 125)],
-)  # fmt: skip
+    (250, 250, 250),
+    (34, 34, 34),
+    [
+        (34, 34, 34),
+        (179, 38, 30),
+        (46, 125, 50),
+        (168, 101, 0),
+        (30, 80, 170),
+        (130, 50, 140),
+        (0, 110, 120),
+        (110, 115, 125),
+    ],
+)
 
 
 def shown(command: str, folder: Path, codes: tuple[int, ...] = (0, 1)) -> str:
     """What a command writes, messages and all, in colour."""
     words = [sys.executable, "-m", *shlex.split(command)]
-    colours = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONUNBUFFERED": "1"}
-    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | colours
-    done = subprocess.run(words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
+    colours = {
+        "FORCE_COLOR": "1",
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        "PYTHONUNBUFFERED": "1",
+    }
+    environment = {
+        name: value for name, value in os.environ.items() if name != "NO_COLOR"
+    } | colours
+    done = subprocess.run(
+        words,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+    )
     if done.returncode not in codes:
         raise SystemExit(f"{command}: exit {done.returncode}\n{done.stdout}")
     return done.stdout
 
 
 def svg(name: str, command: str, output: str) -> str:
-    """A terminal with a command and its output. Its fonts are the reader's own: nothing is fetched."""
+    """A terminal with a command and its output. Its fonts are the reader's own: nothing is
+    fetched."""
     text = Text.assemble(("$ ", "dim"), (command, "bold"), "\n", Text.from_ansi(output.rstrip()))
     width = max(len(line.rstrip()) for line in text.plain.splitlines())
-    console = Console(record=True, width=width + 1, file=open(os.devnull, "w"), force_terminal=True, color_system="truecolor")  # noqa: SIM115
+    console = Console(
+        record=True,
+        width=width + 1,
+        file=open(os.devnull, "w"),  # noqa: SIM115
+        force_terminal=True,
+        color_system="truecolor",
+    )
     console.print(text, soft_wrap=True)
     drawn = console.export_svg(title="", theme=THEME, unique_id=name)
     drawn = re.sub(r"@font-face \{.*?\}\n", "", drawn, flags=re.DOTALL)
@@ -69,15 +104,27 @@ def png(browser: str, page: Path, picture: Path, width: int, height: int) -> Non
     from PIL import Image
 
     folder = page.parent
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder / 'browser'}")
-    shot = (f"--window-size={width},{height}", f"--screenshot={folder / picture.name}", page.as_uri())
+    options = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--user-data-dir={folder / 'browser'}",
+    )
+    shot = (
+        f"--window-size={width},{height}",
+        f"--screenshot={folder / picture.name}",
+        page.as_uri(),
+    )
     subprocess.run([browser, *options, *shot], check=True, capture_output=True, timeout=120)
     with Image.open(folder / picture.name) as whole:
         whole.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(picture, optimize=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.gallery", description="Write the pictures of the README anew.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.gallery", description="Write the pictures of the README anew."
+    )
     parser.add_argument("pictures", nargs="*", help="only these")
     wanted = set(parser.parse_args().pictures) or {*TERMINALS, *PAGES}
     browser = next(filter(None, map(shutil.which, BROWSERS)), "")
@@ -89,12 +136,16 @@ def main() -> None:
             if picture in TERMINALS:
                 output = shown(TERMINALS[picture], folder)
                 if picture in wanted:
-                    (HERE / f"{picture}.svg").write_text(svg(picture, TERMINALS[picture], output), encoding="utf-8")
+                    (HERE / f"{picture}.svg").write_text(
+                        svg(picture, TERMINALS[picture], output), encoding="utf-8"
+                    )
         for picture, (page, width, height) in PAGES.items():
             if picture in wanted and browser:
                 png(browser, folder / page, HERE / f"{picture}.png", width, height)
             elif picture in wanted:
-                print(f"{picture}.png: not made, there is no {', '.join(BROWSERS)}", file=sys.stderr)
+                print(
+                    f"{picture}.png: not made, there is no {', '.join(BROWSERS)}", file=sys.stderr
+                )
     for path in sorted((*HERE.glob("*.svg"), *HERE.glob("*.png"))):
         print(f"{path.name}  {path.stat().st_size // 1000} kB")
 

@@ -31,7 +31,13 @@ print(engine.write(made, sys.argv[1], {{"seed": 0}}, workers={workers}))
 def written(path: Path, name: str, workers: int = 1, **environment: str) -> bytes:
     """The bytes of a smoke bundle that another process writes."""
     run = [sys.executable, "-c", SCRIPT.format(name=name, workers=workers), str(path)]
-    subprocess.run(run, check=True, env={**os.environ, **environment}, cwd=Path(__file__).parents[2], capture_output=True)
+    subprocess.run(
+        run,
+        check=True,
+        env={**os.environ, **environment},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+    )
     return path.read_bytes()
 
 
@@ -49,14 +55,20 @@ def test_two_workers_write_the_same_bytes(reference: tuple[str, bytes], tmp_path
 
 
 @pytest.mark.parametrize("environment", environments(), ids=str)
-def test_blas_changes_no_bit(reference: tuple[str, bytes], tmp_path: Path, environment: dict[str, str]) -> None:
+def test_blas_changes_no_bit(
+    reference: tuple[str, bytes], tmp_path: Path, environment: dict[str, str]
+) -> None:
     name, bytes_ = reference
     assert written(tmp_path / "suite.h5", name, **environment) == bytes_
 
 
 @pytest.mark.parametrize(("elements", "cases"), [(1, 1), (1 << 20, 512)])
 def test_the_size_of_batches_changes_no_bit(
-    reference: tuple[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elements: int, cases: int
+    reference: tuple[str, bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    elements: int,
+    cases: int,
 ) -> None:
     from opgen.suite.suite import plan_suite
 
@@ -69,7 +81,11 @@ def test_the_size_of_batches_changes_no_bit(
     for which, one in (("here", made), ("there", suite(name, "smoke"))):
         engine.write(one, tmp_path / f"{which}.h5", {"seed": 0})
         with opgen.open(tmp_path / f"{which}.h5") as bundle:
-            arrays = ((case.id, key, array) for case in bundle for key, array in (*case.golden.items(), *case.inputs.items()))
+            arrays = (
+                (case.id, key, array)
+                for case in bundle
+                for key, array in (*case.golden.items(), *case.inputs.items())
+            )
             values[which] = {(one, key): array.tobytes() for one, key, array in arrays}
     assert values["here"] == values["there"]
 
@@ -80,12 +96,14 @@ def test_another_seed_draws_other_data(reference: tuple[str, bytes], tmp_path: P
     assert (tmp_path / "other.h5").read_bytes() != bytes_
 
 
-# goldens --------------------------------------------------------------------------------------------------------------
+# goldens ------------------------------------------------------------------------------------------
 def reflection(call: dict, inputs: dict) -> np.ndarray:
     """By the definition: every element of the gradient goes back to where it was copied from."""
     left, right, top, bottom = call["args"]["padding"]
     shape = call["args"]["self"]["shape"]
-    grad = inputs["gradOutput"].astype(np.complex128 if np.iscomplexobj(inputs["gradOutput"]) else np.float64)
+    grad = inputs["gradOutput"].astype(
+        np.complex128 if np.iscomplexobj(inputs["gradOutput"]) else np.float64
+    )
     result = np.zeros(shape, grad.dtype)
 
     def source(place: int, extent: int) -> int:
@@ -113,11 +131,22 @@ def pooling(call: dict, inputs: dict) -> np.ndarray:
     for i in range(grad.shape[-2]):
         for j in range(grad.shape[-1]):
             start = [o * s - p for o, s, p in zip((i, j), stride, padding, strict=True)]
-            end = [min(a + k, n + p) for a, k, n, p in zip(start, kernel, shape[-2:], padding, strict=True)]
-            inside = [(max(a, 0), min(b, n)) for a, b, n in zip(start, end, shape[-2:], strict=True)]
-            counted = (end[0] - start[0]) * (end[1] - start[1]) if args["countIncludePad"] else np.prod([b - a for a, b in inside])
+            end = [
+                min(a + k, n + p)
+                for a, k, n, p in zip(start, kernel, shape[-2:], padding, strict=True)
+            ]
+            inside = [
+                (max(a, 0), min(b, n)) for a, b, n in zip(start, end, shape[-2:], strict=True)
+            ]
+            counted = (
+                (end[0] - start[0]) * (end[1] - start[1])
+                if args["countIncludePad"]
+                else np.prod([b - a for a, b in inside])
+            )
             (top, bottom), (left, right) = inside
-            result[..., top:bottom, left:right] += (grad[..., i, j] / (args["divisorOverride"] or counted))[..., None, None]
+            result[..., top:bottom, left:right] += (
+                grad[..., i, j] / (args["divisorOverride"] or counted)
+            )[..., None, None]
     return result
 
 
@@ -137,7 +166,11 @@ def test_goldens_are_what_the_definition_says(bundle) -> None:
     compared = 0
     for case in cases:
         exact = case.inputs and case.compute == case.call["args"]["gradOutput"]["dtype"]
-        if exact and case.inputs["gradOutput"].size < 5000 and case.recipe not in ("nonfinite", "overflow"):
+        if (
+            exact
+            and case.inputs["gradOutput"].size < 5000
+            and case.recipe not in ("nonfinite", "overflow")
+        ):
             golden, wanted = case.golden["gradInput"], twin(case.call, case.inputs)
             size = np.abs(wanted).max(initial=1e-300)
             wide = 1e-6 if golden.dtype == np.float32 else 1e-12
@@ -148,10 +181,20 @@ def test_goldens_are_what_the_definition_says(bundle) -> None:
 
 def test_a_wrong_golden_fails(bundle) -> None:
     twin, cases = bundle
-    case = next(case for case in cases if case.inputs and case.recipe == "integers" and len(case.call["args"]["self"]["shape"]) == 4
-                and case.call["args"]["self"]["shape"][2] > 2 and case.compute == case.call["args"]["gradOutput"]["dtype"])  # fmt: skip
+    case = next(
+        case
+        for case in cases
+        if case.inputs
+        and case.recipe == "integers"
+        and len(case.call["args"]["self"]["shape"]) == 4
+        and case.call["args"]["self"]["shape"][2] > 2
+        and case.compute == case.call["args"]["gradOutput"]["dtype"]
+    )
     wrong = {key: np.roll(value, 1, axis=-1) for key, value in case.inputs.items()}
-    assert np.abs(case.golden["gradInput"] - twin(case.call, wrong)).max() > 1e-3 * np.abs(case.golden["gradInput"]).max()
+    assert (
+        np.abs(case.golden["gradInput"] - twin(case.call, wrong)).max()
+        > 1e-3 * np.abs(case.golden["gradInput"]).max()
+    )
 
 
 def pinned(cases: Bundle, name: str) -> list[CaseView]:
@@ -182,13 +225,22 @@ def test_every_view_is_stored_with_a_gap_wherever_no_element_lies(bundle) -> Non
     _, cases = bundle
     apart = 0
     for case in cases:
-        views = [(name, desc) for name, desc in case.call["args"].items() if name in case.inputs and desc["strides"]]
+        views = [
+            (name, desc)
+            for name, desc in case.call["args"].items()
+            if name in case.inputs and desc["strides"]
+        ]
         for name, desc in views:
             axes = zip(np.indices(desc["shape"]), desc["strides"], strict=True)
             places = desc["offset"] + sum(index * stride for index, stride in axes)
-            held, between = case.storage[name].astype(np.complex128), np.ones(case.storage[name].size, dtype=bool)
+            held, between = (
+                case.storage[name].astype(np.complex128),
+                np.ones(case.storage[name].size, dtype=bool),
+            )
             between[places] = False
-            assert np.array_equal(held[places], case.inputs[name].astype(np.complex128), equal_nan=True), (case.id, name)
+            assert np.array_equal(
+                held[places], case.inputs[name].astype(np.complex128), equal_nan=True
+            ), (case.id, name)
             assert (held[between] == storage.GAP).all(), (case.id, name)
             apart += bool(between.any())
     assert apart > 40
@@ -203,12 +255,21 @@ def test_goldens_agree_with_torch(name: str, tmp_path: Path) -> None:
     compared = 0
     with opgen.open(tmp_path / "suite.h5") as bundle:
         for case in bundle:
-            plain = case.inputs and case.compute in ("FLOAT", next(iter(case.call["args"].values()))["dtype"])
-            if not plain or case.recipe in ("nonfinite", "overflow") or case.expect.bucket != "valid":
+            plain = case.inputs and case.compute in (
+                "FLOAT",
+                next(iter(case.call["args"].values()))["dtype"],
+            )
+            if (
+                not plain
+                or case.recipe in ("nonfinite", "overflow")
+                or case.expect.bucket != "valid"
+            ):
                 continue
             for output, wanted in reference(torch, case).items():
                 golden = case.golden[output].astype(np.float64)
-                assert np.abs(golden - wanted).max(initial=0) <= 1e-6 * max(np.abs(wanted).max(initial=0), 1e-30), (case.id, output)
+                assert np.abs(golden - wanted).max(initial=0) <= 1e-6 * max(
+                    np.abs(wanted).max(initial=0), 1e-30
+                ), (case.id, output)
                 compared += 1
     assert compared > 5
 

@@ -19,7 +19,11 @@ distributed = pytest.importorskip("distributed")
 
 @pytest.fixture(scope="module")
 def suite():
-    pages = [(spec, plan_for(spec.op)) for spec in book().specs if spec.op in ("group_norm_backward", "avg_pool2d_backward")]
+    pages = [
+        (spec, plan_for(spec.op))
+        for spec in book().specs
+        if spec.op in ("group_norm_backward", "avg_pool2d_backward")
+    ]
     return plan_suite(pages, "standard")
 
 
@@ -32,13 +36,22 @@ def expected(suite, tmp_path_factory):
 
 @pytest.fixture
 def local():
-    with distributed.LocalCluster(n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50) as found:
+    with distributed.LocalCluster(
+        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as found:
         yield found
 
 
 def test_three_workers_write_what_one_process_writes(suite, expected, local, tmp_path):
     told: list[int] = []
-    engine.write(suite, tmp_path / "many.h5", {"seed": 3}, seed=3, dask=local.scheduler_address, progress=told.append)
+    engine.write(
+        suite,
+        tmp_path / "many.h5",
+        {"seed": 3},
+        seed=3,
+        dask=local.scheduler_address,
+        progress=told.append,
+    )
     assert (tmp_path / "many.h5").read_bytes() == expected
     assert sum(told) == len(suite.cases)
 
@@ -50,34 +63,60 @@ def test_a_worker_that_dies_loses_nothing(suite, expected, local, tmp_path, monk
     def advance(cases):
         nonlocal done, killed_at
         done += cases
-        if not killed_at and done > sum(case.phase == 1 for case in suite.cases):  # the first answers with data are there
+        if not killed_at and done > sum(
+            case.phase == 1 for case in suite.cases
+        ):  # the first answers with data are there
             os.kill(victim, signal.SIGKILL)
             killed_at = done
 
-    engine.write(suite, tmp_path / "lost.h5", {"seed": 3}, seed=3, dask=local.scheduler_address, progress=advance)
+    engine.write(
+        suite,
+        tmp_path / "lost.h5",
+        {"seed": 3},
+        seed=3,
+        dask=local.scheduler_address,
+        progress=advance,
+    )
     assert 0 < killed_at < done == len(suite.cases)
     assert (tmp_path / "lost.h5").read_bytes() == expected
 
 
 def test_work_that_every_worker_dies_of_is_one_message(suite, local, tmp_path):
     with distributed.Client(local.scheduler_address) as client:
-        client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
-    found = cluster.computed(lambda chunk: os._exit(1), lambda threads: [suite.batches[:1]], local.scheduler_address)
-    with pytest.raises(FileError, match="^--dask: .*one worker after the other died of the same piece of work; give them more memory"):
+        client.run_on_scheduler(
+            lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0)
+        )
+    found = cluster.computed(
+        lambda chunk: os._exit(1), lambda threads: [suite.batches[:1]], local.scheduler_address
+    )
+    with pytest.raises(
+        FileError,
+        match=(
+            "^--dask: .*one worker after the other died of the same piece of work; give them more"
+            " memory"
+        ),
+    ):
         list(found)
 
 
 def test_a_cluster_without_a_worker_is_one_message(suite, tmp_path):
     with (
-        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None, silence_logs=50) as empty,
-        pytest.raises(FileError, match="^--dask: .*the cluster has no worker; start one with 'dask worker ADDRESS'$"),
+        distributed.LocalCluster(
+            n_workers=0, processes=False, dashboard_address=None, silence_logs=50
+        ) as empty,
+        pytest.raises(
+            FileError,
+            match="^--dask: .*the cluster has no worker; start one with 'dask worker ADDRESS'$",
+        ),
     ):
         engine.write(suite, tmp_path / "none.h5", {"seed": 3}, seed=3, dask=empty.scheduler_address)
 
 
 def test_without_its_package_a_cluster_is_one_message(suite, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(FileError, match=r"needs dask.distributed: pip install 'opgen\[distributed\]'"):
+    with pytest.raises(
+        FileError, match=r"needs dask.distributed: pip install 'opgen\[distributed\]'"
+    ):
         engine.write(suite, tmp_path / "none.h5", {"seed": 3}, seed=3, dask="tcp://127.0.0.1:1")
     assert not list(tmp_path.iterdir())
 

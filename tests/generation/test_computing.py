@@ -1,4 +1,5 @@
-"""Batches that are computed together have the bits that each has alone, whatever their operators, dtypes and recipes."""
+"""Batches that are computed together have the bits that each has alone, whatever their operators,
+dtypes and recipes."""
 
 from __future__ import annotations
 
@@ -31,11 +32,18 @@ from tests.support.suites import of_calls
 
 @cache
 def batches() -> list[Batch]:
-    """Every call of the sample; some again with a strided gradient or a range, which draws from another grid."""
+    """Every call of the sample; some again with a strided gradient or a range, which draws from
+    another grid."""
     kinds = book().kinds
-    calls = {name: make_call(one["op"], one["product"], one["args"], kinds) for name, one in sample.CALLS.items()}
+    calls = {
+        name: make_call(one["op"], one["product"], one["args"], kinds)
+        for name, one in sample.CALLS.items()
+    }
     strided = TensorDesc((2, 3, 7, 8), "FLOAT", strides=(200, 60, 8, 1), offset=3)
-    for name, changes in (("strided", {"gradOutput": strided}), ("ranged", {"self": TensorDesc((2, 3, 4, 5), "FLOAT", range=(0.5, 2.0))})):
+    for name, changes in (
+        ("strided", {"gradOutput": strided}),
+        ("ranged", {"self": TensorDesc((2, 3, 4, 5), "FLOAT", range=(0.5, 2.0))}),
+    ):
         plain = sample.pad()
         call = make_call(plain["op"], plain["product"], plain["args"], kinds)
         calls[name] = replace(call, args={**call.args, **changes})
@@ -44,7 +52,9 @@ def batches() -> list[Batch]:
 
 
 def same(one: Arrays, other: Arrays) -> bool:
-    return one.keys() == other.keys() and all(array.tobytes() == other[key].tobytes() for key, array in one.items())
+    return one.keys() == other.keys() and all(
+        array.tobytes() == other[key].tobytes() for key, array in one.items()
+    )
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -66,9 +76,16 @@ def test_empty_and_long_outputs_are_no_company_for_each_other() -> None:
     """None and thousands of elements, of the same formats."""
     calls = []
     for images in (0, 4):
-        small, large = sample.tensor([images, 3, 8, 16], "FLOAT", "NCHW"), sample.tensor([images, 3, 16, 32], "FLOAT", "NCHW")
+        small, large = (
+            sample.tensor([images, 3, 8, 16], "FLOAT", "NCHW"),
+            sample.tensor([images, 3, 16, 32], "FLOAT", "NCHW"),
+        )
         one = sample.pool(gradOutput=small, self=large, gradInput=large)
-        calls.append(NamedCall(str(images), make_call(one["op"], one["product"], one["args"], book().kinds), {}))
+        calls.append(
+            NamedCall(
+                str(images), make_call(one["op"], one["product"], one["args"], book().kinds), {}
+            )
+        )
     some = of_calls(calls).batches
     assert [batch.ids for batch in some] == [("0",), ("4",)]
     for batch, arrays in zip(some, compute(some, 0), strict=True):
@@ -91,19 +108,35 @@ def test_a_kernel_need_not_give_both_in_one_call(monkeypatch: pytest.MonkeyPatch
 def test_what_is_normal_is_not_subnormal() -> None:
     """Where a recipe's values cannot be subnormal, nobody looks; where they are, it is said."""
     for recipe in RECIPES:
-        for found in inputs.fill([replace(batch, recipe=recipe) for batch in batches()], [9] * len(batches()), 0):
-            parts = {name: value.reshape(-1).view(np.float64) for name, value in found.values.items() if value is not None}
+        for found in inputs.fill(
+            [replace(batch, recipe=recipe) for batch in batches()], [9] * len(batches()), 0
+        ):
+            parts = {
+                name: value.reshape(-1).view(np.float64)
+                for name, value in found.values.items()
+                if value is not None
+            }
             tiny = format_of(found.batch.compute).min_normal
-            small = {name for name, values in parts.items() if ((values != 0) & (np.abs(values) < tiny)).any()}
+            small = {
+                name
+                for name, values in parts.items()
+                if ((values != 0) & (np.abs(values) < tiny)).any()
+            }
             assert not {name for name in small if found.numbers[name].normal}
             assert not small or found.subnormal
-            assert recipe != "subnormals" or {name for name, role in found.batch.roles.items() if role == "gradient"} <= small
+            assert (
+                recipe != "subnormals"
+                or {name for name, role in found.batch.roles.items() if role == "gradient"} <= small
+            )
 
 
 def of_smoke(recipe: str) -> list[Batch]:
-    """One case of each batch of the smoke suites, of every operator and dtype, with data of another recipe."""
+    """One case of each batch of the smoke suites, of every operator and dtype, with data of another
+    recipe."""
     whole = [batch for name in suites.PAGES for batch in suites.suite(name, "smoke").batches]
-    return [replace(batch, rows=batch.rows[:1], ids=batch.ids[:1], recipe=recipe) for batch in whole]
+    return [
+        replace(batch, rows=batch.rows[:1], ids=batch.ids[:1], recipe=recipe) for batch in whole
+    ]
 
 
 def floats(array: Array) -> Array:
@@ -112,7 +145,8 @@ def floats(array: Array) -> Array:
 
 @pytest.mark.parametrize("recipe", ["normal", "wide_exponent", "subnormals"])
 def test_a_device_may_flush_what_is_subnormal(recipe: str) -> None:
-    """Any subset of the subnormal inputs read as 0: the gradients stay within the bound, with all else exact."""
+    """Any subset of the subnormal inputs read as 0: the gradients stay within the bound, with all
+    else exact."""
     draw, moved = np.random.default_rng(1), set()
     some = of_smoke(recipe)
     deepest = [max(depths(batch).values(), default=1) for batch in some]
@@ -139,33 +173,59 @@ def test_a_device_may_flush_what_is_subnormal(recipe: str) -> None:
 def test_plain_sums_of_a_grid_have_no_bound(recipe: str) -> None:
     """What float32 adds exactly, in whatever order, is asked for exactly."""
     draw, exact = np.random.default_rng(3), set()
-    some = [batch for batch in of_smoke(recipe) if batch.tensors[batch.gradient].plain and batch.tensors[batch.gradient].dtype == "FLOAT"]
+    some = [
+        batch
+        for batch in of_smoke(recipe)
+        if batch.tensors[batch.gradient].plain and batch.tensors[batch.gradient].dtype == "FLOAT"
+    ]
     for batch, arrays in zip(some, compute(some, 0), strict=True):
         for out in {"gradBias", "gradBetaOut"} & set(batch.wanted):
-            shape = batch.tensors[batch.gradient].shape[:2] if out == "gradBias" else (batch.names["N"], batch.names["C"])
-            terms = np.moveaxis(arrays[batch.gradient, "input"].reshape(*shape, -1), 1, 0).reshape(shape[1], -1)
+            shape = (
+                batch.tensors[batch.gradient].shape[:2]
+                if out == "gradBias"
+                else (batch.names["N"], batch.names["C"])
+            )
+            terms = np.moveaxis(arrays[batch.gradient, "input"].reshape(*shape, -1), 1, 0).reshape(
+                shape[1], -1
+            )
             if np.abs(terms).sum(1).max() < 2**23 * np.abs(terms[terms != 0]).min():
-                device = np.cumsum(terms[:, draw.permutation(terms.shape[1])], axis=1, dtype=np.float32)[:, -1]
-                assert np.array_equal(device, floats(arrays[out, "golden"])) and not arrays[out, "bound"].any(), (batch.ids, out)
+                device = np.cumsum(
+                    terms[:, draw.permutation(terms.shape[1])], axis=1, dtype=np.float32
+                )[:, -1]
+                assert (
+                    np.array_equal(device, floats(arrays[out, "golden"]))
+                    and not arrays[out, "bound"].any()
+                ), (batch.ids, out)
                 exact.add(out)
     assert exact == {"gradBias", "gradBetaOut"}
 
 
 def test_integers_are_asked_for_exactly_in_every_mode() -> None:
-    some = [batch for batch in of_smoke("integers") if batch.op == "convolution_backward" and batch.compute in ("FLOAT", "HFLOAT32")]
+    some = [
+        batch
+        for batch in of_smoke("integers")
+        if batch.op == "convolution_backward" and batch.compute in ("FLOAT", "HFLOAT32")
+    ]
     modes = set()
     for batch, arrays in zip(some, compute(some, 0), strict=True):
         for out in [out for out in batch.wanted if batch.tensors[out].dtype == "FLOAT"]:
-            assert not arrays[out, "bound"].any() and (floats(arrays[out, "golden"]) % 1 == 0).all(), (batch.ids, out)
+            assert (
+                not arrays[out, "bound"].any() and (floats(arrays[out, "golden"]) % 1 == 0).all()
+            ), (batch.ids, out)
             modes.add((out, batch.compute))
     assert {(out, "HFLOAT32") for out in ("gradInput", "gradWeight", "gradBias")} <= modes
 
 
-def moved(found: inputs.Inputs, arrays: Arrays, to: str, mantissa: int = 11, chance: float = 1.0) -> Array:
+def moved(
+    found: inputs.Inputs, arrays: Arrays, to: str, mantissa: int = 11, chance: float = 1.0
+) -> Array:
     """What the gradient moves by where some of the inputs are rounded; 0 where it is not finite."""
     draw = np.random.default_rng(2)
-    tensors = {name: np.where(draw.random(values.shape) < chance, rounded(values, to, mantissa), values)
-               for name, values in found.values.items() if values is not None}  # fmt: skip
+    tensors = {
+        name: np.where(draw.random(values.shape) < chance, rounded(values, to, mantissa), values)
+        for name, values in found.values.items()
+        if values is not None
+    }
     with np.errstate(invalid="ignore"):
         device = kernel(found.batch.op).golden(tensors, found.batch.names, ("gradInput",))
     golden = floats(arrays["gradInput", "golden"])
@@ -175,20 +235,25 @@ def moved(found: inputs.Inputs, arrays: Arrays, to: str, mantissa: int = 11, cha
 
 @pytest.mark.parametrize("recipe", ["normal", "wide_exponent", "grid", "nonfinite"])
 def test_a_device_may_leave_an_optional_rounding_out(recipe: str) -> None:
-    """Any of the inputs rounded: the gradients stay within the bound. One rounded to fewer digits does not, and data that no
-    rounding changes have the bound that they have without one."""
+    """Any of the inputs rounded: the gradients stay within the bound. One rounded to fewer digits
+    does not, and data that no rounding changes have the bound that they have without one."""
     asked, some = set(), [batch for batch in of_smoke(recipe) if batch.optional]
     assert {batch.compute for batch in some} == {"HFLOAT32", "FLOAT16"}
     deepest = [max(depths(batch).values(), default=1) for batch in some]
     for found, arrays in zip(inputs.fill(some, deepest, 0), compute(some, 0), strict=True):
         limit, to = floats(arrays["gradInput", "bound"]), found.batch.compute
-        assert all((moved(found, arrays, to, chance=chance) <= limit).all() for chance in (0, 0.5, 1)), found.batch.ids
+        assert all(
+            (moved(found, arrays, to, chance=chance) <= limit).all() for chance in (0, 0.5, 1)
+        ), found.batch.ids
         if recipe == "normal":
             asked |= {to} if (moved(found, arrays, to) > limit / 4).any() else set()
             assert (moved(found, arrays, "HFLOAT32", 5) > limit).any(), found.batch.ids
         elif recipe != "wide_exponent":
             plain = compute([replace(found.batch, optional=False)], 0)[0]
-            assert np.array_equal(plain["gradInput", "bound"], arrays["gradInput", "bound"]) and not moved(found, arrays, to).any()
+            assert (
+                np.array_equal(plain["gradInput", "bound"], arrays["gradInput", "bound"])
+                and not moved(found, arrays, to).any()
+            )
     assert recipe != "normal" or asked == {"HFLOAT32", "FLOAT16"}
 
 
@@ -202,60 +267,102 @@ def test_an_input_that_no_gradient_reads_changes_no_bound() -> None:
             values.reshape(-1)[::7] = 2.0**-24  # a subnormal FLOAT16
             (after,) = compute([replace(batch, given={name: values[0]})], 0)
             for out in batch.wanted:
-                if before[out, "golden"].size and np.array_equal(before[out, "golden"], after[out, "golden"], equal_nan=True):
+                if before[out, "golden"].size and np.array_equal(
+                    before[out, "golden"], after[out, "golden"], equal_nan=True
+                ):
                     unread.add((batch.op, name, out))
-                    assert np.array_equal(before[out, "bound"], after[out, "bound"], equal_nan=True), (batch.ids, name, out)
-    assert {("convolution_backward", "weight", "gradBias"), ("avg_pool2d_backward", "self", "gradInput")} <= unread
+                    assert np.array_equal(
+                        before[out, "bound"], after[out, "bound"], equal_nan=True
+                    ), (batch.ids, name, out)
+    assert {
+        ("convolution_backward", "weight", "gradBias"),
+        ("avg_pool2d_backward", "self", "gradInput"),
+    } <= unread
 
 
 @pytest.mark.parametrize("name", suites.PAGES)
 def test_a_device_that_returns_zeros_is_seen(name: str) -> None:
-    """In every case of everyday data half of the elements that are not 0 have a bound below their size, at least."""
-    some = [batch for batch in suites.suite(name).batches if batch.recipe in ("grid", "normal", "integers", "ones", "one_hot")]
-    outputs = [(batch.ids, out, arrays) for batch in some for arrays in compute([batch], 0) for out in batch.wanted]
+    """In every case of everyday data half of the elements that are not 0 have a bound below their
+    size, at least."""
+    some = [
+        batch
+        for batch in suites.suite(name).batches
+        if batch.recipe in ("grid", "normal", "integers", "ones", "one_hot")
+    ]
+    outputs = [
+        (batch.ids, out, arrays)
+        for batch in some
+        for arrays in compute([batch], 0)
+        for out in batch.wanted
+    ]
     for ids, out, arrays in outputs:
-        golden, limit = floats(arrays[out, "golden"]).reshape(len(ids), -1), floats(arrays[out, "bound"]).reshape(len(ids), -1)
+        golden, limit = (
+            floats(arrays[out, "golden"]).reshape(len(ids), -1),
+            floats(arrays[out, "bound"]).reshape(len(ids), -1),
+        )
         there = golden != 0
         assert ((np.abs(golden) > limit).sum(axis=1) * 2 >= there.sum(axis=1)).all(), (ids, out)
     assert len(outputs) > 20
 
 
-@pytest.mark.parametrize(("dtype", "kind", "mantissa"), [("FLOAT16", np.float16, 10), ("BFLOAT16", ml_dtypes.bfloat16, 7)])
+@pytest.mark.parametrize(
+    ("dtype", "kind", "mantissa"),
+    [("FLOAT16", np.float16, 10), ("BFLOAT16", ml_dtypes.bfloat16, 7)],
+)
 def test_what_is_flushed_is_told_by_its_bits(dtype: str, kind: type, mantissa: int) -> None:
-    """Every value of a format: no bit of the exponent set, and one of the mantissa. NaN, Inf, zeros and the smallest normal stay."""
+    """Every value of a format: no bit of the exponent set, and one of the mantissa. NaN, Inf, zeros
+    and the smallest normal stay."""
     bits = np.arange(2**16, dtype=np.uint16)
     with np.errstate(invalid="ignore"):
         values = bits.view(kind).astype(np.float64)
     small = ((bits & 0x7FFF) >> mantissa == 0) & (bits & (2**mantissa - 1) != 0)
     assert small.sum() == 2 * (2**mantissa - 1)
-    whole = {"x": values, "z": values[:7] + 1j * values[2**14 : 2**14 + 7], "y": values, "none": None}
+    whole = {
+        "x": values,
+        "z": values[:7] + 1j * values[2**14 : 2**14 + 7],
+        "y": values,
+        "none": None,
+    }
     found = readings.without_subnormals(whole, {"x", "z", "none"}, dtype)
     assert found["y"] is values and found["none"] is None
     assert np.array_equal(np.asarray(found["x"]), np.where(small, 0.0, values), equal_nan=True)
     parts = np.asarray(found["z"])
     assert not parts.real.any() and np.array_equal(parts.imag, values[2**14 : 2**14 + 7])
     edges = [*np.flatnonzero(small)[[0, -1]], 0, 2**15, 2**mantissa, 2**mantissa - 1, 2**16 - 1]
-    assert [readings.has_subnormals(values[[at]], dtype) for at in edges] == [bool(small[at]) for at in edges]
-    assert readings.has_subnormals(values, dtype) and not readings.has_subnormals(values[~small], dtype)
+    assert [readings.has_subnormals(values[[at]], dtype) for at in edges] == [
+        bool(small[at]) for at in edges
+    ]
+    assert readings.has_subnormals(values, dtype) and not readings.has_subnormals(
+        values[~small], dtype
+    )
     assert readings.has_subnormals(np.array([1 + 1j * values[1], 0]), dtype)
 
 
 def test_two_readings_are_apart_by_what_each_element_is() -> None:
     one = np.array([1.5, -2.0, 0.0, np.inf, -3.0, np.nan])
     other = np.array([1.0, -2.0, -0.25, np.inf, 3.0, 1.0])
-    found = readings.as_far_apart({"a": one, "b": one, "none": None, "lost": one}, {"a": other, "none": other, "lost": None})
-    assert np.array_equal(np.asarray(found["a"]), [2.0, 2.0, 0.25, np.inf, 9.0, np.nan], equal_nan=True)
+    found = readings.as_far_apart(
+        {"a": one, "b": one, "none": None, "lost": one}, {"a": other, "none": other, "lost": None}
+    )
+    assert np.array_equal(
+        np.asarray(found["a"]), [2.0, 2.0, 0.25, np.inf, 9.0, np.nan], equal_nan=True
+    )
     assert found["b"] is one and found["none"] is None and found["lost"] is one
 
 
 def test_how_far_two_sums_are_apart_is_rounded_up() -> None:
-    """Each of the two was rounded to float64 once, and no more than that is added to what they differ by."""
+    """Each of the two was rounded to float64 once, and no more than that is added to what they
+    differ by."""
     source = np.random.default_rng(8)
     whole = source.uniform(1, 2, 400) * 2.0 ** source.integers(-60, 60, 400)
     kept = whole * (1 - np.where(source.random(400) < 0.2, 0.0, 2.0 ** -source.uniform(0, 52, 400)))
     unit = Fraction(2) ** -53
-    for a, b, found in zip(whole.tolist(), kept.tolist(), np.asarray(readings.share(whole, kept)).tolist(), strict=True):
+    for a, b, found in zip(
+        whole.tolist(), kept.tolist(), np.asarray(readings.share(whole, kept)).tolist(), strict=True
+    ):
         high, low = Fraction(a) * (1 + unit), Fraction(b) * (1 - unit)
-        assert found == 0 if a == b else high - low <= Fraction(found) <= high - low + 16 * unit * high
+        assert (
+            found == 0 if a == b else high - low <= Fraction(found) <= high - low + 16 * unit * high
+        )
     odd = readings.share(np.array([1.0, np.inf, np.inf, 0.0]), np.array([2.0, np.inf, 1.0, 0.0]))
     assert np.asarray(odd).tolist() == [0, 0, np.inf, 0]

@@ -25,7 +25,11 @@ SHAPE = r"\(1, \d+, \d+, \d+, \d+\)"
 
 def batch() -> Batch:
     """A batch of one case, of rank 4."""
-    return next(one for one in suites.suite(POOL, "smoke").batches if len(one.tensors["self"].shape) == 4 and len(one.ids) == 1)
+    return next(
+        one
+        for one in suites.suite(POOL, "smoke").batches
+        if len(one.tensors["self"].shape) == 4 and len(one.ids) == 1
+    )
 
 
 def golden(change: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
@@ -33,40 +37,67 @@ def golden(change: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
 
 
 WRONG = [  # what the kernel has instead, the message
-    ({"depth": lambda *_: 2.5}, "depth: returned 2.5 for 'gradInput'; expected a whole number from 1"),
+    (
+        {"depth": lambda *_: 2.5},
+        "depth: returned 2.5 for 'gradInput'; expected a whole number from 1",
+    ),
     ({"depth": lambda *_: None}, "depth: returned None for 'gradInput'"),
     ({"depth": lambda *_: 0}, "depth: returned 0 for 'gradInput'"),
     ({"depth": lambda names, *_: names["kD"]}, "depth: raised KeyError: 'kD'"),
-    (golden(lambda found: {"out": found["gradInput"]}), "golden: returned 'out'; expected 'gradInput'"),
+    (
+        golden(lambda found: {"out": found["gradInput"]}),
+        "golden: returned 'out'; expected 'gradInput'",
+    ),
     (golden(lambda found: {}), "golden: returned nothing; expected 'gradInput'"),
     (golden(lambda found: None), "golden: returned NoneType; expected 'gradInput'"),
-    (golden(lambda found: {"gradInput": 3}), f"golden: returned int for 'gradInput'; expected float64 {SHAPE}"),
-    (golden(lambda found: {"gradInput": found["gradInput"].astype(np.float32)}), f"golden: returned float32 {SHAPE} for 'gradInput'; exp"),
-    (golden(lambda found: {"gradInput": found["gradInput"][..., :-1]}), f"golden: returned float64 {SHAPE} for 'gradInput'; expec"),
+    (
+        golden(lambda found: {"gradInput": 3}),
+        f"golden: returned int for 'gradInput'; expected float64 {SHAPE}",
+    ),
+    (
+        golden(lambda found: {"gradInput": found["gradInput"].astype(np.float32)}),
+        f"golden: returned float32 {SHAPE} for 'gradInput'; exp",
+    ),
+    (
+        golden(lambda found: {"gradInput": found["gradInput"][..., :-1]}),
+        f"golden: returned float64 {SHAPE} for 'gradInput'; expec",
+    ),
     (golden(lambda found: found["Win"]), "golden or magnitude: raised KeyError: 'Win'"),
-    ({"both": None, "magnitude": lambda *_: {}}, "magnitude: returned nothing; expected 'gradInput'"),
+    (
+        {"both": None, "magnitude": lambda *_: {}},
+        "magnitude: returned nothing; expected 'gradInput'",
+    ),
     ({"both": lambda *_: 1 / 0}, "golden or magnitude: raised ZeroDivisionError: division by zero"),
 ]
 
 
 @pytest.mark.parametrize(("changes", "message"), WRONG, ids=[message[:40] for _, message in WRONG])
-def test_what_a_kernel_does_wrong_is_said_of_its_file(changes: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_kernel_does_wrong_is_said_of_its_file(
+    changes: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in changes.items():
         monkeypatch.setattr(kernel(POOL), name, value)
-    with pytest.raises(FileError, match=rf"^opgen/golden/{POOL}.py: {message}.* \(case {batch().ids[0]}\)$"):
+    with pytest.raises(
+        FileError, match=rf"^opgen/golden/{POOL}.py: {message}.* \(case {batch().ids[0]}\)$"
+    ):
         compute([batch()], 0)
 
 
 def test_a_sum_of_nothing_has_no_roundings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel(POOL), "depth", lambda *_: 0)
-    empty = {**batch().tensors, "gradOutput": replace(batch().tensors["gradOutput"], shape=(0, 3, 2, 2))}
+    empty = {
+        **batch().tensors,
+        "gradOutput": replace(batch().tensors["gradOutput"], shape=(0, 3, 2, 2)),
+    }
     assert kernels.depths(replace(batch(), tensors=empty)) == {"gradInput": 0}
 
 
 def test_the_line_of_the_kernel_is_named() -> None:
     names = batch().names
     wrong = replace(batch(), names={name: names[name] for name in names if name != "kH"})
-    with pytest.raises(FileError, match=rf"^opgen/golden/{POOL}.py:[0-9]+: depth: raised KeyError: 'kH' "):
+    with pytest.raises(
+        FileError, match=rf"^opgen/golden/{POOL}.py:[0-9]+: depth: raised KeyError: 'kH' "
+    ):
         compute([wrong], 0)
 
 

@@ -19,9 +19,10 @@ pytestmark = pytest.mark.usefixtures("enumerated_once")
 PADDED = {"shape": [1, 2, 5, 5], "dtype": "FLOAT", "format": "ND"}
 IMAGE = {**PADDED, "shape": [1, 2, 3, 3]}
 CALL = {
-    "op": "aclnnReflectionPad2dBackward", "product": "ascend910b",
+    "op": "aclnnReflectionPad2dBackward",
+    "product": "ascend910b",
     "args": {"gradOutput": PADDED, "self": IMAGE, "padding": [1, 1, 1, 1], "gradInput": IMAGE},
-}  # fmt: skip
+}
 
 
 def write(path: Path, seed: int = 0, **asked: object) -> Path:
@@ -42,10 +43,18 @@ def whole(enumerated_once: None, tmp_path_factory: pytest.TempPathFactory) -> by
     return write(tmp_path_factory.mktemp("whole") / "whole.h5").read_bytes()
 
 
-def test_what_generate_left_unfinished_is_not_replaced(parts: list[Path], whole: bytes, tmp_path: Path) -> None:
+def test_what_generate_left_unfinished_is_not_replaced(
+    parts: list[Path], whole: bytes, tmp_path: Path
+) -> None:
     left = tmp_path / "joined.h5.partial"
     left.write_bytes(b"opgen bundle 2\nrequest of somebody\n")
-    with pytest.raises(BundleError, match=r"joined.h5.partial: holds an unfinished bundle, which opgen generate --resume goes on from"):
+    with pytest.raises(
+        BundleError,
+        match=(
+            r"joined.h5.partial: holds an unfinished bundle, which opgen generate --resume goes on"
+            r" from"
+        ),
+    ):
         merge(parts, tmp_path / "joined.h5")
     assert left.read_bytes() == b"opgen bundle 2\nrequest of somebody\n"
     merge(parts, tmp_path / "joined.h5", force=True)
@@ -53,7 +62,9 @@ def test_what_generate_left_unfinished_is_not_replaced(parts: list[Path], whole:
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
-def test_all_parts_in_any_order_are_the_whole(parts: list[Path], whole: bytes, tmp_path: Path, order: tuple[int, ...]) -> None:
+def test_all_parts_in_any_order_are_the_whole(
+    parts: list[Path], whole: bytes, tmp_path: Path, order: tuple[int, ...]
+) -> None:
     told: list[int] = []
     digest = merge([parts[i] for i in order], tmp_path / "joined.h5", progress=told.append)
     assert (tmp_path / "joined.h5").read_bytes() == whole
@@ -86,7 +97,11 @@ def test_a_part_twice(parts: list[Path], tmp_path: Path) -> None:
 
 def test_a_part_of_another_seed(parts: list[Path], tmp_path: Path) -> None:
     other = write(tmp_path / "other.h5", 7, shard="3/3")
-    refused([*parts[:2], other], tmp_path, "other.h5: comes from another request than .*1.h5: seed 7 and 0")
+    refused(
+        [*parts[:2], other],
+        tmp_path,
+        "other.h5: comes from another request than .*1.h5: seed 7 and 0",
+    )
 
 
 def test_a_part_of_another_plan(parts: list[Path], tmp_path: Path) -> None:
@@ -95,19 +110,30 @@ def test_a_part_of_another_plan(parts: list[Path], tmp_path: Path) -> None:
 
 
 def test_a_part_of_another_split(parts: list[Path], tmp_path: Path) -> None:
-    refused([*parts[:2], write(tmp_path / "other.h5", shard="3/4")], tmp_path, "other.h5: is part 3/4, and .*1.h5 is part 1/3")
+    refused(
+        [*parts[:2], write(tmp_path / "other.h5", shard="3/4")],
+        tmp_path,
+        "other.h5: is part 3/4, and .*1.h5 is part 1/3",
+    )
 
 
 def test_other_cases_of_the_same_plan(parts: list[Path], tmp_path: Path) -> None:
     other = write(tmp_path / "other.h5", shard="3/3", patterns=["*-invalid-*"])
-    refused([*parts[:2], other], tmp_path, r"other.h5: comes from another request than .*1.h5: chosen \['\*-invalid-\*'\] and")
+    refused(
+        [*parts[:2], other],
+        tmp_path,
+        r"other.h5: comes from another request than .*1.h5: chosen \['\*-invalid-\*'\] and",
+    )
 
 
 @pytest.mark.parametrize(("calls", "count"), [(1, 2), (3, 5)])
 def test_more_parts_than_calls(tmp_path: Path, calls: int, count: int) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_text("".join(json.dumps({"id": f"n{at}", **CALL}) + "\n" for at in range(calls)))
-    whole, *some = (write(tmp_path / f"{i}.h5", shard=i and f"{i}/{count}", calls=str(path)) for i in ("", *range(1, count + 1)))
+    whole, *some = (
+        write(tmp_path / f"{i}.h5", shard=i and f"{i}/{count}", calls=str(path))
+        for i in ("", *range(1, count + 1))
+    )
     merge(some[::-1], tmp_path / "joined.h5")
     assert (tmp_path / "joined.h5").read_bytes() == whole.read_bytes()
 
@@ -115,17 +141,26 @@ def test_more_parts_than_calls(tmp_path: Path, calls: int, count: int) -> None:
 def test_parts_of_calls_with_a_recipe(tmp_path: Path) -> None:
     calls = tmp_path / "calls.jsonl"
     calls.write_text("".join(json.dumps({"id": f"n{at}", **CALL}) + "\n" for at in range(3)))
-    one, two, whole = (write(tmp_path / f"{i}.h5", shard=i and f"{i}/2", calls=str(calls), recipe="integers") for i in (1, 2, ""))
+    one, two, whole = (
+        write(tmp_path / f"{i}.h5", shard=i and f"{i}/2", calls=str(calls), recipe="integers")
+        for i in (1, 2, "")
+    )
     merge([one, two], tmp_path / "all.h5")
     assert (tmp_path / "all.h5").read_bytes() == whole.read_bytes()
 
 
 @pytest.mark.parametrize("way", ["calls", "seed_calls"])
 def test_parts_of_calls(tmp_path: Path, way: str) -> None:
-    calls, asked = tmp_path / "calls.jsonl", {} if way == "calls" else {"operators": [CALL["op"]], "products": ["ascend910b"]}
+    calls, asked = (
+        tmp_path / "calls.jsonl",
+        {} if way == "calls" else {"operators": [CALL["op"]], "products": ["ascend910b"]},
+    )
     lines = [json.dumps({"id": f"n{at}", **CALL}) + "\n" for at in range(5)]
     calls.write_text("".join(lines))
-    one, two, whole = (write(tmp_path / f"{i}.h5", shard=i and f"{i}/2", **{way: str(calls)}, **asked) for i in (1, 2, ""))
+    one, two, whole = (
+        write(tmp_path / f"{i}.h5", shard=i and f"{i}/2", **{way: str(calls)}, **asked)
+        for i in (1, 2, "")
+    )
     merge([one, two], tmp_path / "all.h5")
     assert (tmp_path / "all.h5").read_bytes() == whole.read_bytes()
     calls.write_text("".join(line.replace('"n1"', '"m1"') for line in lines))
@@ -141,7 +176,11 @@ def test_a_part_of_another_size(parts: list[Path]) -> None:
 
 def test_a_whole_suite_is_no_part(tmp_path: Path) -> None:
     asked = {"operators": ["reflection_pad2d_backward"]}
-    refused([write(tmp_path / "whole.h5", **asked)], tmp_path, "whole.h5: is no part of a suite; opgen generate --shard")
+    refused(
+        [write(tmp_path / "whole.h5", **asked)],
+        tmp_path,
+        "whole.h5: is no part of a suite; opgen generate --shard",
+    )
 
 
 def test_a_damaged_part_ends_it(parts: list[Path], tmp_path: Path) -> None:

@@ -37,8 +37,15 @@ def test_answers_behind_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """However few bytes the system reads at a time."""
     monkeypatch.setattr(outcomes, "_MOST_AT_ONCE", 3)
     with open(tmp_path / "a", "w+b") as file:
-        places = [leave(portable(outcome(lambda task: task * 10, ["a", "b", "c"], at))[0], file) for at in range(3)]
-        assert [take(place, file).get() for place in reversed(places)] == ["c" * 10, "b" * 10, "a" * 10]
+        places = [
+            leave(portable(outcome(lambda task: task * 10, ["a", "b", "c"], at))[0], file)
+            for at in range(3)
+        ]
+        assert [take(place, file).get() for place in reversed(places)] == [
+            "c" * 10,
+            "b" * 10,
+            "a" * 10,
+        ]
         assert [take(place, file).at for place in places] == [0, 1, 2]
 
 
@@ -46,7 +53,11 @@ def test_answers_behind_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ("error", "kind", "said"),
     [
         (ValueError("no good"), ValueError, "^no good$"),
-        (FileError([Problem("a.yaml", 3, "x", "is no good")]), FileError, "^a.yaml:3: x: is no good$"),
+        (
+            FileError([Problem("a.yaml", 3, "x", "is no good")]),
+            FileError,
+            "^a.yaml:3: x: is no good$",
+        ),
         (Odd("this", "that"), RuntimeError, r"Odd\('this and that'\)"),
         (Closed(), RuntimeError, r"Closed\('closed'\)"),
     ],
@@ -75,8 +86,16 @@ def test_an_answer_that_cannot_be_pickled_is_an_error() -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_no_room() -> None:
-    with suppress(OSError), open("/dev/full", "wb") as file:  # what is left in its buffer has no room either
+    with (
+        suppress(OSError),
+        open("/dev/full", "wb") as file,
+    ):  # what is left in its buffer has no room either
         place = leave(b"x" * 100_000, file)
         assert place == "No space left on device"
-        with pytest.raises(FileError, match="has no room for what a worker process says: No space left on device; TMPDIR names"):
+        with pytest.raises(
+            FileError,
+            match=(
+                "has no room for what a worker process says: No space left on device; TMPDIR names"
+            ),
+        ):
             take(place, file)

@@ -38,7 +38,9 @@ def nobody_is_left() -> bool:
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("tasks", [0, 1, 4, 100])
 def test_every_task_is_answered_once(workers: int, tasks: int) -> None:
-    assert sorted(answers(lambda task: task * task, range(tasks), workers)) == [task * task for task in range(tasks)]
+    assert sorted(answers(lambda task: task * task, range(tasks), workers)) == [
+        task * task for task in range(tasks)
+    ]
     assert nobody_is_left()
 
 
@@ -63,12 +65,15 @@ def test_tasks_are_begun_in_their_order() -> None:
     begun: dict[int, list[tuple[float, int]]] = {}
     for process, one in answers(lambda task: (os.getpid(), work(task)), range(1000), 3):
         begun.setdefault(process, []).append(one)
-    assert all([task for _, task in each] == sorted(task for _, task in each) for each in begun.values())
+    assert all(
+        [task for _, task in each] == sorted(task for _, task in each) for each in begun.values()
+    )
 
 
 @pytest.mark.parametrize(("tasks", "workers"), [(2, 2), (3, 3), (4, 2), (9, 3)])
 def test_everybody_works(tasks: int, workers: int) -> None:
-    """The first tasks end when as many are begun as there are workers; one who took two would wait for ever."""
+    """The first tasks end when as many are begun as there are workers; one who took two would wait
+    for ever."""
     gate = get_context("fork").Barrier(workers)
 
     def work(task: int) -> int:
@@ -176,7 +181,13 @@ def test_answers_that_find_no_room_are_said_and_not_waited_for() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
     try:
-        with pytest.raises(FileError, match="has no room for what a worker process says: File too large; TMPDIR names another folder$"):
+        with pytest.raises(
+            FileError,
+            match=(
+                "has no room for what a worker process says: File too large; TMPDIR names another"
+                " folder$"
+            ),
+        ):
             list(answers(long, range(2), 2))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -184,7 +195,9 @@ def test_answers_that_find_no_room_are_said_and_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize("refused", ["a file", "the second file", "a pipe", "a process"])
-def test_where_the_system_gives_no_processes_this_one_works(refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_system_gives_no_processes_this_one_works(
+    refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls, right = count(1), processes.TemporaryFile
 
     def refuse(*given: Any, **more: Any) -> Any:
@@ -192,14 +205,20 @@ def test_where_the_system_gives_no_processes_this_one_works(refused: str, monkey
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         return right()
 
-    place = {"a pipe": (ForkContext, "Pipe"), "a process": (ForkProcess, "start")}.get(refused, (processes, "TemporaryFile"))
+    place = {"a pipe": (ForkContext, "Pipe"), "a process": (ForkProcess, "start")}.get(
+        refused, (processes, "TemporaryFile")
+    )
     monkeypatch.setattr(*place, refuse)
-    assert set(answers(lambda task: (task, os.getpid()), range(5), 3)) == {(task, os.getpid()) for task in range(5)}
+    assert set(answers(lambda task: (task, os.getpid()), range(5), 3)) == {
+        (task, os.getpid()) for task in range(5)
+    }
 
 
 def test_a_daemon_works_alone() -> None:
     here, there = get_context("fork").Pipe(duplex=False)
-    daemon = get_context("fork").Process(target=lambda: there.send(in_order(lambda task: task, range(3), 3)), daemon=True)
+    daemon = get_context("fork").Process(
+        target=lambda: there.send(in_order(lambda task: task, range(3), 3)), daemon=True
+    )
     daemon.start()
     assert here.poll(60) and here.recv() == [0, 1, 2]
     daemon.join()
@@ -237,8 +256,13 @@ def test_after_an_error_no_task_is_begun(workers: int, tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) <= workers
 
 
-@pytest.mark.parametrize(("text", "most"), [("200000 100000", 2), ("50000 100000", 1), ("max 100000", 64), ("", 64), (None, 64)])
-def test_cores_are_as_many_as_a_container_may_use(text: str | None, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [("200000 100000", 2), ("50000 100000", 1), ("max 100000", 64), ("", 64), (None, 64)],
+)
+def test_cores_are_as_many_as_a_container_may_use(
+    text: str | None, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if text is not None:
         (tmp_path / "cpu.max").write_text(text)
     monkeypatch.setattr(processes, "QUOTA", tmp_path / "cpu.max")
@@ -259,7 +283,12 @@ def test_cores_are_those_that_this_process_may_use() -> None:
 
 def test_suites_are_enumerated_side_by_side_to_the_same_cases() -> None:
     """Page by page, with what was found out beside the calls."""
-    request, here = Request(operators=["avg_pool2d_backward", "reflection_pad2d_backward", "convolution_backward"]), os.getpid()
+    request, here = (
+        Request(
+            operators=["avg_pool2d_backward", "reflection_pad2d_backward", "convolution_backward"]
+        ),
+        os.getpid(),
+    )
     workers: list[int] = []
 
     def each(work: Callable[[Any], Any], pages: Sequence[Any]) -> list[Any]:
@@ -269,11 +298,19 @@ def test_suites_are_enumerated_side_by_side_to_the_same_cases() -> None:
 
     alone, together = request.suite(), request.suite(each)
     assert len(workers) == 4 and set(workers) > {here}
-    assert together.cases == alone.cases and together.aims == alone.aims and together.without_data == alone.without_data
+    assert (
+        together.cases == alone.cases
+        and together.aims == alone.aims
+        and together.without_data == alone.without_data
+    )
     assert list(together.reports) == list(alone.reports)
     for name, report in alone.reports.items():
         other = together.reports[name]
-        assert (other.levels == report.levels).all() and other.untried == report.untried and other.unreached == report.unreached
+        assert (
+            (other.levels == report.levels).all()
+            and other.untried == report.untried
+            and other.unreached == report.unreached
+        )
     assert [batch.ids for batch in together.batches] == [batch.ids for batch in alone.batches]
 
 
@@ -288,5 +325,8 @@ def test_an_enumeration_whose_worker_is_killed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(suite, "enumerate_calls", fatal)
     monkeypatch.setattr(processes, "cores", lambda: 2)
     told = CliRunner().invoke(main, ["cases"])
-    assert told.exit_code == 2 and told.stderr == "opgen: a worker process was killed, perhaps for want of memory\n"
+    assert (
+        told.exit_code == 2
+        and told.stderr == "opgen: a worker process was killed, perhaps for want of memory\n"
+    )
     assert active_children() == []

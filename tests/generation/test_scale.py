@@ -41,7 +41,14 @@ def peak(path: Path, cases: int) -> float:
     """Megabytes of memory that a suite takes beyond those of a small one."""
     root = str(Path(opgen.__file__).parents[1])
     command = [sys.executable, "-c", MEASURE, str(path), str(cases)]
-    found = subprocess.run(command, cwd=root, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        command,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return float(found.stdout)
 
 
@@ -66,25 +73,32 @@ def test_what_a_worker_raises_is_raised_here_and_no_worker_stays(
         return right(batches, seed)
 
     monkeypatch.setattr(computing, "compute", wrong)
-    with pytest.raises(BundleError, match=r"^nobody can compute this(\n.*with --resume goes on from it)?$"):
+    with pytest.raises(
+        BundleError, match=r"^nobody can compute this(\n.*with --resume goes on from it)?$"
+    ):
         engine.write(small_suite, tmp_path / "suite.h5", {}, workers=2)
     assert active_children() == []
     assert not (tmp_path / "suite.h5").exists()
 
 
-def test_a_full_disk_is_one_message(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_one_message(
+    small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Blocks, "write_all", full)
     for workers in (1, 2):
-        with pytest.raises(BundleError, match=r"suite\.h5(\.partial)?: cannot write: No space left on device$"):
+        with pytest.raises(
+            BundleError, match=r"suite\.h5(\.partial)?: cannot write: No space left on device$"
+        ):
             engine.write(small_suite, tmp_path / "suite.h5", {}, workers=workers)
     assert os.listdir(tmp_path) == []
 
 
 def test_a_worker_whose_writer_is_gone_before_it_begins_ends() -> None:
-    """Killed between the two, a writer leaves a worker with another parent, that would hold its files for ever."""
+    """Killed between the two, a writer leaves a worker with another parent, that would hold its
+    files for ever."""
 
     def orphan() -> None:
         here, there = get_context("fork").Pipe(duplex=False)
@@ -98,7 +112,9 @@ def test_a_worker_whose_writer_is_gone_before_it_begins_ends() -> None:
     assert worker.exitcode == processes.ORPHANED
 
 
-def test_a_worker_that_is_killed_is_one_message(small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_is_killed_is_one_message(
+    small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     right, here, begun = computing.compute, os.getpid(), count(1)
 
     def dying(batches: list[engine.Batch], seed: int) -> list[engine.Arrays]:
@@ -109,7 +125,10 @@ def test_a_worker_that_is_killed_is_one_message(small_suite: engine.Suite, tmp_p
         return right(batches, seed)
 
     monkeypatch.setattr(computing, "compute", dying)
-    with pytest.raises(BundleError, match="a worker process was killed, perhaps for want of memory; try fewer --workers"):
+    with pytest.raises(
+        BundleError,
+        match="a worker process was killed, perhaps for want of memory; try fewer --workers",
+    ):
         engine.write(small_suite, tmp_path / "suite.h5", {}, workers=2)
     assert active_children() == []
     monkeypatch.setattr(computing, "compute", right)

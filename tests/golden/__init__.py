@@ -13,13 +13,17 @@ from opgen.golden._planes import MEMORY
 
 
 def distance(got: np.ndarray, want: np.ndarray) -> float:
-    """The largest difference relative to the largest wanted value; infinite if shapes or non-finite places differ."""
+    """The largest difference relative to the largest wanted value; infinite if shapes or non-finite
+    places differ."""
     if got.shape != want.shape or got.dtype != want.dtype:
         return float("inf")
     if not got.size:
         return 0.0
     finite = np.isfinite(want)
-    if not np.array_equal(got[~finite], want[~finite], equal_nan=True) or not np.isfinite(got[finite]).all():
+    if (
+        not np.array_equal(got[~finite], want[~finite], equal_nan=True)
+        or not np.isfinite(got[finite]).all()
+    ):
         return float("inf")
     if not finite.any():
         return 0.0
@@ -30,11 +34,12 @@ def distance(got: np.ndarray, want: np.ndarray) -> float:
 
 def grid(random: np.random.Generator, shape: tuple[int, ...], bits: int = 10) -> np.ndarray:
     """Integers of some bits times a power of two, so that sums of products are exact in float64."""
-    return random.integers(-(1 << bits), 1 << bits, shape).astype(np.float64) * 2.0 ** -bits
+    return random.integers(-(1 << bits), 1 << bits, shape).astype(np.float64) * 2.0**-bits
 
 
 def scratch(call: Callable[[], dict[str, np.ndarray]]) -> int:
-    """The most bytes beyond its outputs that a call holds; a warm call, so that its plans are cached."""
+    """The most bytes beyond its outputs that a call holds; a warm call, so that its plans are
+    cached."""
     call()
     MEMORY.kept.clear()
     tracemalloc.start()
@@ -45,7 +50,8 @@ def scratch(call: Callable[[], dict[str, np.ndarray]]) -> int:
 
 
 def torch_or_skip() -> Any:
-    """Torch on one thread, so that it does not wait for cores that others use; skips the test where it is missing."""
+    """Torch on one thread, so that it does not wait for cores that others use; skips the test where
+    it is missing."""
     torch = pytest.importorskip("torch")
     torch.set_num_threads(1)
     return torch

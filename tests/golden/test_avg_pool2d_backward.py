@@ -15,7 +15,9 @@ Names = dict[str, int]
 
 
 def pooled(extent: int, kernel: int, stride: int, pad: int, ceil: int) -> int:
-    size = -(-(extent + 2 * pad - kernel) // stride) if ceil else (extent + 2 * pad - kernel) // stride
+    size = (
+        -(-(extent + 2 * pad - kernel) // stride) if ceil else (extent + 2 * pad - kernel) // stride
+    )
     return size if ceil and size * stride >= extent + pad else size + 1
 
 
@@ -23,26 +25,46 @@ def geometries(seed: int, count: int, largest: int = 11) -> Iterator[Names]:
     random = np.random.default_rng(seed)
     made = 0
     while made < count:
-        names: Names = {"ceilMode": int(random.integers(2)), "countIncludePad": int(random.integers(2)),
-                        "divisorOverride": int(random.choice([0, 0, 0, 1, 3, -2, 255, -255]))}
+        names: Names = {
+            "ceilMode": int(random.integers(2)),
+            "countIncludePad": int(random.integers(2)),
+            "divisorOverride": int(random.choice([0, 0, 0, 1, 3, -2, 255, -255])),
+        }
         for axis in "HW":
             kernel = int(random.integers(1, 8))
-            names |= {f"{axis}in": int(random.integers(1, largest)), f"k{axis}": kernel,
-                      f"s{axis}": int(random.integers(1, 5)), f"pad{axis}": int(random.integers(0, kernel // 2 + 1))}
+            names |= {
+                f"{axis}in": int(random.integers(1, largest)),
+                f"k{axis}": kernel,
+                f"s{axis}": int(random.integers(1, 5)),
+                f"pad{axis}": int(random.integers(0, kernel // 2 + 1)),
+            }
         if all(names[f"{a}in"] + 2 * names[f"pad{a}"] >= names[f"k{a}"] for a in "HW"):
             made += 1
             yield sized(names)
 
 
 def sized(names: Names) -> Names:
-    out = {f"{a}out": pooled(names[f"{a}in"], names[f"k{a}"], names[f"s{a}"], names[f"pad{a}"], names["ceilMode"])
-           for a in "HW"}
+    out = {
+        f"{a}out": pooled(
+            names[f"{a}in"], names[f"k{a}"], names[f"s{a}"], names[f"pad{a}"], names["ceilMode"]
+        )
+        for a in "HW"
+    }
     return {**names, **out}
 
 
 def pool(kernel: int, stride: int, pad: int, extent: int = 40, **others: int) -> Names:
-    names = {"ceilMode": 0, "countIncludePad": 1, "divisorOverride": 0, "Hin": extent, "Win": extent + 1} | others
-    return sized(names | {f"{k}{a}": v for a in "HW" for k, v in (("k", kernel), ("s", stride), ("pad", pad))})
+    names = {
+        "ceilMode": 0,
+        "countIncludePad": 1,
+        "divisorOverride": 0,
+        "Hin": extent,
+        "Win": extent + 1,
+    } | others
+    return sized(
+        names
+        | {f"{k}{a}": v for a in "HW" for k, v in (("k", kernel), ("s", stride), ("pad", pad))}
+    )
 
 
 def gradient(random: np.random.Generator, names: Names, *leading: int) -> np.ndarray:
@@ -64,7 +86,9 @@ def windows(names: Names) -> Iterator[tuple[int, int, slice, slice, float]]:
             start, end = max(start, 0), min(end, extent)
             valid_size *= end - start
             covered.append(slice(start, end))
-        divisor = names["divisorOverride"] or (pool_size if names["countIncludePad"] else valid_size)
+        divisor = names["divisorOverride"] or (
+            pool_size if names["countIncludePad"] else valid_size
+        )
         yield oh, ow, covered[0], covered[1], divisor
 
 
@@ -102,7 +126,9 @@ def test_naive_twin() -> None:
     random = np.random.default_rng(2)
     for names in geometries(2, 250, 8):
         dy = gradient(random, names, 2, *((2, 1) if random.random() < 0.5 else (2,)))
-        assert distance(run(names, dy), naive(names, dy)) < (1e-15 if names["divisorOverride"] == 0 else 1e-30), names
+        assert distance(run(names, dy), naive(names, dy)) < (
+            1e-15 if names["divisorOverride"] == 0 else 1e-30
+        ), names
 
 
 def test_non_finite_values_reach_their_window_alone() -> None:
@@ -115,16 +141,29 @@ def test_non_finite_values_reach_their_window_alone() -> None:
             assert distance(got, naive(names, dy)) < 1e-14, names
 
 
-LARGE = [pool(3, 2, 1, 56), pool(3, 1, 1, 56), pool(7, 1, 3, 56, divisorOverride=10), pool(2, 2, 0, 56),
-         pool(8, 8, 0, 56), pool(5, 2, 2, 30, ceilMode=1, countIncludePad=0), pool(3, 2, 1, 300),
-         pool(255, 1, 0, 300, divisorOverride=-3), pool(1, 1, 0, 20), pool(2, 3, 1, 200, ceilMode=1)]
+LARGE = [
+    pool(3, 2, 1, 56),
+    pool(3, 1, 1, 56),
+    pool(7, 1, 3, 56, divisorOverride=10),
+    pool(2, 2, 0, 56),
+    pool(8, 8, 0, 56),
+    pool(5, 2, 2, 30, ceilMode=1, countIncludePad=0),
+    pool(3, 2, 1, 300),
+    pool(255, 1, 0, 300, divisorOverride=-3),
+    pool(1, 1, 0, 20),
+    pool(2, 3, 1, 200, ceilMode=1),
+]
 
 
 @pytest.mark.parametrize("names", LARGE)
 def test_large_shapes_in_both_forms(names: Names) -> None:
-    """A NaN in one case sends its batch through the form that adds slices; the other case must not change."""
+    """A NaN in one case sends its batch through the form that adds slices; the other case must not
+    change."""
     random = np.random.default_rng(4)
-    for values in (gradient(random, names, 2, 3, 2), random.standard_normal((2, 5, names["Hout"], names["Wout"]))):
+    for values in (
+        gradient(random, names, 2, 3, 2),
+        random.standard_normal((2, 5, names["Hout"], names["Wout"])),
+    ):
         want = run(names, values)
         v = random.standard_normal(want.shape)
         left, right = (want * v).sum(), (values * forward(names, v)).sum()
@@ -136,10 +175,12 @@ def test_large_shapes_in_both_forms(names: Names) -> None:
 def test_batch_does_not_matter_whatever_the_data() -> None:
     random = np.random.default_rng(5)
     for names in [*geometries(5, 80), *LARGE[:4]]:
-        dy = random.standard_normal((70, 3, 2, names["Hout"], names["Wout"])) * 2.0 ** random.integers(-40, 40)
+        dy = random.standard_normal(
+            (70, 3, 2, names["Hout"], names["Wout"])
+        ) * 2.0 ** random.integers(-40, 40)
         together = run(names, dy)
         for b in (0, 33, 69):
-            assert np.array_equal(run(names, dy[b:b + 1])[0], together[b]), names
+            assert np.array_equal(run(names, dy[b : b + 1])[0], together[b]), names
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -150,17 +191,44 @@ def test_torch(seed: int) -> None:
         lead = (2, 3) if random.random() < 0.5 else (3,)
         dy = random.standard_normal((*lead, names["Hout"], names["Wout"]))
         want = torch.ops.aten.avg_pool2d_backward(
-            torch.from_numpy(dy), torch.zeros(*lead, names["Hin"], names["Win"], dtype=torch.float64),
-            [names["kH"], names["kW"]], [names["sH"], names["sW"]], [names["padH"], names["padW"]],
-            bool(names["ceilMode"]), bool(names["countIncludePad"]), names["divisorOverride"] or None).numpy()
+            torch.from_numpy(dy),
+            torch.zeros(*lead, names["Hin"], names["Win"], dtype=torch.float64),
+            [names["kH"], names["kW"]],
+            [names["sH"], names["sW"]],
+            [names["padH"], names["padW"]],
+            bool(names["ceilMode"]),
+            bool(names["countIncludePad"]),
+            names["divisorOverride"] or None,
+        ).numpy()
         assert distance(run(names, dy[None])[0], want) <= 1e-12, names
 
 
-@pytest.mark.parametrize("fault", [
-    {"sH": 2, "sW": 1}, {"padH": 0, "padW": 1}, {"countIncludePad": 0}, {"divisorOverride": 7}, {"kH": 2, "kW": 3}])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"sH": 2, "sW": 1},
+        {"padH": 0, "padW": 1},
+        {"countIncludePad": 0},
+        {"divisorOverride": 7},
+        {"kH": 2, "kW": 3},
+    ],
+)
 def test_a_wrong_array_fails(fault: Names) -> None:
-    names = {"Hin": 6, "Win": 6, "kH": 3, "kW": 2, "sH": 1, "sW": 2, "padH": 1, "padW": 0, "ceilMode": 0,
-             "countIncludePad": 1, "divisorOverride": 0, "Hout": 3, "Wout": 3}
+    names = {
+        "Hin": 6,
+        "Win": 6,
+        "kH": 3,
+        "kW": 2,
+        "sH": 1,
+        "sW": 2,
+        "padH": 1,
+        "padW": 0,
+        "ceilMode": 0,
+        "countIncludePad": 1,
+        "divisorOverride": 0,
+        "Hout": 3,
+        "Wout": 3,
+    }
     dy = gradient(np.random.default_rng(6), names, 1, 2)
     right = naive(names, dy)
     assert distance(run(names, dy), right) < 1e-15
@@ -179,7 +247,9 @@ def test_an_array_off_by_one_and_a_lost_sign_fail() -> None:
 def test_the_ceiling_clips_the_last_window() -> None:
     names = pool(2, 2, 0, 3, Win=3, ceilMode=1)
     assert (names["Hout"], names["Wout"]) == (2, 2)
-    assert run(names, np.ones((1, 1, 2, 2))).tolist() == [[[[.25, .25, .5], [.25, .25, .5], [.5, .5, 1]]]]
+    assert run(names, np.ones((1, 1, 2, 2))).tolist() == [
+        [[[0.25, 0.25, 0.5], [0.25, 0.25, 0.5], [0.5, 0.5, 1]]]
+    ]
 
 
 def test_magnitude_is_the_sum_of_absolute_terms() -> None:
@@ -201,7 +271,11 @@ def test_depth_bounds_the_number_of_terms() -> None:
 
 
 def test_scratch_memory_is_bounded() -> None:
-    for lead, names in (((1, 1), pool(3, 1, 1, 2100)), ((4, 600), pool(3, 2, 1, 40)), ((30, 50, 40), pool(3, 2, 1, 8))):
+    for lead, names in (
+        ((1, 1), pool(3, 1, 1, 2100)),
+        ((4, 600), pool(3, 2, 1, 40)),
+        ((30, 50, 40), pool(3, 2, 1, 8)),
+    ):
         dy = np.ones((*lead, names["Hout"], names["Wout"]))
         assert scratch(lambda dy=dy, names=names: {"gradInput": run(names, dy)}) <= 32 * 2**20
 

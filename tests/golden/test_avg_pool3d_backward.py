@@ -15,7 +15,8 @@ AXES = "DHW"
 
 
 def pooled(extent: int, kernel: int, stride: int, pad: int, ceil: int) -> int:
-    """The size by counting windows: they start inside input and begin padding, and end inside unless rounded up."""
+    """The size by counting windows: they start inside input and begin padding, and end inside
+    unless rounded up."""
     starts = [s for s in range(-pad, extent + pad, stride) if s + kernel <= extent + pad]
     if ceil and starts[-1] + kernel < extent + pad and starts[-1] + stride < extent:
         starts.append(starts[-1] + stride)
@@ -26,12 +27,19 @@ def geometries(seed: int, count: int) -> Iterator[Names]:
     random = np.random.default_rng(seed)
     made = 0
     while made < count:
-        names: Names = {"ceilMode": int(random.integers(2)), "countIncludePad": int(random.integers(2)),
-                        "divisorOverride": int(random.choice([0, 0, 0, 1, 3, -2]))}  # fmt: skip
+        names: Names = {
+            "ceilMode": int(random.integers(2)),
+            "countIncludePad": int(random.integers(2)),
+            "divisorOverride": int(random.choice([0, 0, 0, 1, 3, -2])),
+        }
         for a in AXES:
             kernel = int(random.integers(1, 5))
-            names |= {a + "in": int(random.integers(1, 7)), "k" + a: kernel, "s" + a: int(random.integers(1, 4)),
-                      "pad" + a: int(random.integers(0, kernel // 2 + 1))}  # fmt: skip
+            names |= {
+                a + "in": int(random.integers(1, 7)),
+                "k" + a: kernel,
+                "s" + a: int(random.integers(1, 4)),
+                "pad" + a: int(random.integers(0, kernel // 2 + 1)),
+            }
         if all(names[a + "in"] + 2 * names["pad" + a] >= names["k" + a] for a in AXES):
             for a in AXES:
                 sizes = names[a + "in"], names["k" + a], names["s" + a], names["pad" + a]
@@ -68,7 +76,10 @@ def run(names: Names, dy: np.ndarray) -> np.ndarray:
 def test_adjoint_identity() -> None:
     random = np.random.default_rng(1)
     for names in geometries(1, 1000):
-        dy, v = random.standard_normal((1, *shape(names, "out"))), random.standard_normal((1, *shape(names, "in")))
+        dy, v = (
+            random.standard_normal((1, *shape(names, "out"))),
+            random.standard_normal((1, *shape(names, "in"))),
+        )
         left, right = (run(names, dy) * v).sum(), (dy * forward(names, v)).sum()
         assert abs(left - right) <= 1e-12 * max(1.0, np.abs(dy).sum())
 
@@ -77,7 +88,10 @@ def test_a_wrong_divisor_or_axis_is_seen() -> None:
     random = np.random.default_rng(2)
     seen = 0
     for names in geometries(2, 200):
-        dy, v = random.standard_normal((1, *shape(names, "out"))), random.standard_normal((1, *shape(names, "in")))
+        dy, v = (
+            random.standard_normal((1, *shape(names, "out"))),
+            random.standard_normal((1, *shape(names, "in"))),
+        )
         wrong = run({**names, "divisorOverride": -names["divisorOverride"] or 7}, dy)
         seen += abs((wrong * v).sum() - (dy * forward(names, v)).sum()) > 1e-6
     assert seen > 190
@@ -92,7 +106,11 @@ def test_torch() -> None:
         dy = random.standard_normal((2, 2, *shape(names, "out")))
         x = torch.zeros(2, 2, *shape(names, "in"), dtype=torch.float64)
         sizes = [[names[key + a] for a in AXES] for key in ("k", "s", "pad")]
-        rest = bool(names["ceilMode"]), bool(names["countIncludePad"]), names["divisorOverride"] or None
+        rest = (
+            bool(names["ceilMode"]),
+            bool(names["countIncludePad"]),
+            names["divisorOverride"] or None,
+        )
         expected = torch.ops.aten.avg_pool3d_backward(torch.from_numpy(dy), x, *sizes, *rest)
         assert distance(run(names, dy), expected.numpy()) <= 1e-12
 

@@ -22,7 +22,8 @@ ALL = ("gradInput", "gradWeight", "gradBias")
 
 @dataclass(frozen=True)
 class Geometry:
-    """A convolution: ``image`` is the extent that windows slide over, ``out`` the number of windows."""
+    """A convolution: ``image`` is the extent that windows slide over, ``out`` the number of
+    windows."""
 
     transposed: int
     n: int
@@ -39,16 +40,33 @@ class Geometry:
 
     @property
     def image(self) -> tuple[int, ...]:
-        rows = zip(self.out, self.kernel, self.stride, self.dilation, self.before, self.after, self.extra, strict=True)
+        rows = zip(
+            self.out,
+            self.kernel,
+            self.stride,
+            self.dilation,
+            self.before,
+            self.after,
+            self.extra,
+            strict=True,
+        )
         return tuple((o - 1) * s + d * (k - 1) + 1 - p - q + e for o, k, s, d, p, q, e in rows)
 
     @property
     def names(self) -> dict[str, int]:
         names = {"rank": len(self.kernel) + 2, "transposed": self.transposed, "groups": self.groups}
-        ends = {"D": ("padFront", "padBack"), "H": ("padTop", "padBottom"), "W": ("padLeft", "padRight")}
-        for i, axis in enumerate("DHW"[-len(self.kernel):]):
-            names |= {f"s{axis}": self.stride[i], f"d{axis}": self.dilation[i],
-                      ends[axis][0]: self.before[i], ends[axis][1]: self.after[i]}
+        ends = {
+            "D": ("padFront", "padBack"),
+            "H": ("padTop", "padBottom"),
+            "W": ("padLeft", "padRight"),
+        }
+        for i, axis in enumerate("DHW"[-len(self.kernel) :]):
+            names |= {
+                f"s{axis}": self.stride[i],
+                f"d{axis}": self.dilation[i],
+                ends[axis][0]: self.before[i],
+                ends[axis][1]: self.after[i],
+            }
         return names
 
     @property
@@ -64,7 +82,8 @@ class Geometry:
 
 
 def geometries(seed: int, count: int, largest: int = 4) -> Iterator[Geometry]:
-    """Small convolutions of every kind; extents are chosen from the output, so that all of them are legal."""
+    """Small convolutions of every kind; extents are chosen from the output, so that all of them are
+    legal."""
     random = np.random.default_rng(seed)
     made = 0
     while made < count:
@@ -72,13 +91,23 @@ def geometries(seed: int, count: int, largest: int = 4) -> Iterator[Geometry]:
         kernel = tuple(int(k) for k in random.integers(1, 5 if rank == 1 else 4, rank))
         stride = tuple(int(s) for s in random.integers(1, 4, rank))
         before = tuple(int(p) for p in random.integers(0, 3, rank))
-        after = tuple(int(p) for p in random.integers(0, 3, rank)) if random.random() < 0.4 else before
+        after = (
+            tuple(int(p) for p in random.integers(0, 3, rank)) if random.random() < 0.4 else before
+        )
         geometry = Geometry(
-            transposed=int(random.integers(0, 2)), n=int(random.integers(1, 3)), groups=int(random.integers(1, 4)),
-            wide=int(random.integers(1, 4)), narrow=int(random.integers(1, 4)), kernel=kernel, stride=stride,
-            dilation=tuple(int(d) for d in random.integers(1, 3, rank)), before=before, after=after,
+            transposed=int(random.integers(0, 2)),
+            n=int(random.integers(1, 3)),
+            groups=int(random.integers(1, 4)),
+            wide=int(random.integers(1, 4)),
+            narrow=int(random.integers(1, 4)),
+            kernel=kernel,
+            stride=stride,
+            dilation=tuple(int(d) for d in random.integers(1, 3, rank)),
+            before=before,
+            after=after,
             extra=tuple(int(random.integers(0, s)) for s in stride),
-            out=tuple(int(o) for o in random.integers(1, largest + (rank == 1) * 12, rank)))
+            out=tuple(int(o) for o in random.integers(1, largest + (rank == 1) * 12, rank)),
+        )
         if min(geometry.image) >= 1:
             made += 1
             yield geometry
@@ -86,10 +115,20 @@ def geometries(seed: int, count: int, largest: int = 4) -> Iterator[Geometry]:
 
 def forward(g: Geometry, source: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """The convolution of one call, by a product with every tap of the padded image."""
-    x_shape, kernel, spatial = g.shapes["input"], product(*map(range, g.kernel)), "xyz"[:len(g.kernel)]
-    padded = [max(p + i, (o - 1) * s + (k - 1) * d + 1) for p, i, o, s, k, d in
-              zip(g.before, g.image, g.out, g.stride, g.kernel, g.dilation, strict=True)]
-    inside = (slice(None),) * 3 + tuple(slice(p, p + i) for p, i in zip(g.before, g.image, strict=True))
+    x_shape, kernel, spatial = (
+        g.shapes["input"],
+        product(*map(range, g.kernel)),
+        "xyz"[: len(g.kernel)],
+    )
+    padded = [
+        max(p + i, (o - 1) * s + (k - 1) * d + 1)
+        for p, i, o, s, k, d in zip(
+            g.before, g.image, g.out, g.stride, g.kernel, g.dilation, strict=True
+        )
+    ]
+    inside = (slice(None),) * 3 + tuple(
+        slice(p, p + i) for p, i in zip(g.before, g.image, strict=True)
+    )
     canvas = np.zeros((g.n, g.groups, g.wide, *padded))
     x = source.reshape(g.n, g.groups, -1, *x_shape[2:])
     w = weight.reshape(g.groups, g.narrow, g.wide, *g.kernel)
@@ -97,8 +136,10 @@ def forward(g: Geometry, source: np.ndarray, weight: np.ndarray) -> np.ndarray:
         canvas[inside] = x
     result = np.zeros((g.n, g.groups, g.narrow, *g.out))
     for tap in kernel:
-        where = (slice(None),) * 3 + tuple(slice(r * d, r * d + (o - 1) * s + 1, s) for r, d, o, s in
-                                           zip(tap, g.dilation, g.out, g.stride, strict=True))
+        where = (slice(None),) * 3 + tuple(
+            slice(r * d, r * d + (o - 1) * s + 1, s)
+            for r, d, o, s in zip(tap, g.dilation, g.out, g.stride, strict=True)
+        )
         if g.transposed:
             canvas[where] += np.einsum(f"ngc{spatial},gcw->ngw{spatial}", x, w[(..., *tap)])
         else:
@@ -116,7 +157,10 @@ def naive(g: Geometry, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     for n, group, a, b in np.ndindex(g.n, g.groups, g.narrow, g.wide):
         cn, cw = group * g.narrow + a, group * g.wide + b
         for o, r in product(np.ndindex(*g.out), np.ndindex(*g.kernel)):
-            i = tuple(oo * s + rr * d - p for oo, s, rr, d, p in zip(o, g.stride, r, g.dilation, g.before, strict=True))
+            i = tuple(
+                oo * s + rr * d - p
+                for oo, s, rr, d, p in zip(o, g.stride, r, g.dilation, g.before, strict=True)
+            )
             if any(not 0 <= ii < extent for ii, extent in zip(i, g.image, strict=True)):
                 continue
             at_x, at_y = ((n, cn, *o), (n, cw, *i)) if g.transposed else ((n, cw, *i), (n, cn, *o))
@@ -145,7 +189,9 @@ def test_adjoint_identity() -> None:
         size = np.linalg.norm
         scale = size(dy) * (1 + size(x) + size(v)) * (size(w) + size(u))
         assert abs((out["gradInput"] * v).sum() - (dy * forward(g, v, w)).sum()) <= 1e-12 * scale, g
-        assert abs((out["gradWeight"] * u).sum() - (dy * forward(g, x, u)).sum()) <= 1e-12 * scale, g
+        assert (
+            abs((out["gradWeight"] * u).sum() - (dy * forward(g, x, u)).sum()) <= 1e-12 * scale
+        ), g
         everywhere = (dy * b.reshape(-1, *[1] * len(g.kernel))).sum()
         assert abs((out["gradBias"] * b).sum() - everywhere) <= 1e-12 * (1 + size(dy) * size(b)), g
 
@@ -161,7 +207,9 @@ def test_naive_twin() -> None:
 
 
 @pytest.mark.parametrize("small", [0, _convolution.SMALL])
-def test_non_finite_values_spread_as_in_the_definition(monkeypatch: pytest.MonkeyPatch, small: int) -> None:
+def test_non_finite_values_spread_as_in_the_definition(
+    monkeypatch: pytest.MonkeyPatch, small: int
+) -> None:
     monkeypatch.setattr(_convolution, "SMALL", small)
     random = np.random.default_rng(3)
     for g in geometries(3, 100, 3):
@@ -171,12 +219,17 @@ def test_non_finite_values_spread_as_in_the_definition(monkeypatch: pytest.Monke
         with np.errstate(invalid="ignore"):
             want = naive(g, one(t))
             for wanted in (ALL, *([name] for name in ALL)):
-                assert worst(one(golden(t, g.names, wanted)), {name: want[name] for name in wanted}) < 1e-15, g
+                assert (
+                    worst(one(golden(t, g.names, wanted)), {name: want[name] for name in wanted})
+                    < 1e-15
+                ), g
 
 
 @pytest.mark.parametrize("columns", [3, 1 << 19])
 @pytest.mark.parametrize("split", range(4))
-def test_columns_of_any_split_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch, columns: int, split: int) -> None:
+def test_columns_of_any_split_in_blocks_of_any_size(
+    monkeypatch: pytest.MonkeyPatch, columns: int, split: int
+) -> None:
     random = np.random.default_rng(13)
     for g in geometries(13, 150, 5):
         t = g.tensors(random)
@@ -191,26 +244,40 @@ def test_columns_of_any_split_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPa
         assert all(np.array_equal(got[name], want[name]) for name in ALL), g
 
 
-@pytest.mark.parametrize(("elements", "wanted"), [(1, ALL), *product((300, 1 << 20), (ALL, ["gradInput"], ["gradWeight"]))])
-def test_tiles_on_any_axes_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch, elements: int, wanted: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("elements", "wanted"),
+    [(1, ALL), *product((300, 1 << 20), (ALL, ["gradInput"], ["gradWeight"]))],
+)
+def test_tiles_on_any_axes_in_pieces_of_any_size(
+    monkeypatch: pytest.MonkeyPatch, elements: int, wanted: list[str]
+) -> None:
     random = np.random.default_rng(16)
-    long = [Geometry(t, 2, 1, 2, 2, (k,), (s,), (d,), (2,), (3,), (0,), (13,))
-            for t, k, s, d in product((0, 1), range(1, 14), (1, 2), (1, 3))]
+    long = [
+        Geometry(t, 2, 1, 2, 2, (k,), (s,), (d,), (2,), (3,), (0,), (13,))
+        for t, k, s, d in product((0, 1), range(1, 14), (1, 2), (1, 3))
+    ]
     for g in [*geometries(16, 40, 5), *(g for g in long[::3] if min(g.image) > 0)]:
         t = g.tensors(random)
         want = golden(t, g.names, wanted)
         for tiled in product((False, True), repeat=len(g.kernel)):
             with monkeypatch.context() as patch:
                 patch.setattr(_convolution, "SMALL", 0)
-                patch.setattr(_products, "choices", lambda *call, tiled=tiled: [(tiled, 0)] if any(tiled) else [])
+                patch.setattr(
+                    _products,
+                    "choices",
+                    lambda *call, tiled=tiled: [(tiled, 0)] if any(tiled) else [],
+                )
                 patch.setattr(_winograd, "WEIGHT", elements)
                 patch.setattr(_winograd, "PLANES", elements)
                 got = golden(t, g.names, wanted)
             assert all(np.array_equal(got[name], want[name]) for name in wanted), (g, tiled)
 
 
-def integers(random: np.random.Generator, shape: tuple[int, ...], bits: int, kind: str) -> np.ndarray:
-    """Odd integers of some bits: of all sizes, all as large as can be, or those with alternating signs."""
+def integers(
+    random: np.random.Generator, shape: tuple[int, ...], bits: int, kind: str
+) -> np.ndarray:
+    """Odd integers of some bits: of all sizes, all as large as can be, or those with alternating
+    signs."""
     most = 2**bits - 1
     if kind == "any":
         return 2 * random.integers(-(2 ** (bits - 1)), 2 ** (bits - 1), shape) + 1
@@ -220,7 +287,8 @@ def integers(random: np.random.Generator, shape: tuple[int, ...], bits: int, kin
 
 @pytest.mark.parametrize("kind", ["any", "largest", "alternating"])
 def test_tiles_are_exact_wherever_they_are_allowed(kind: str) -> None:
-    """Data with as many bits as the certificate allows, against integers; and with more bits, they would not be exact."""
+    """Data with as many bits as the certificate allows, against integers; and with more bits, they
+    would not be exact."""
     random, inexact = np.random.default_rng(17), dict.fromkeys(("gradInput", "gradWeight"), 0)
     for g in geometries(17, 150, 4):
         plan, tiled = planned(g.names, *g.shapes.values()), tuple(k > 1 for k in g.kernel)
@@ -229,15 +297,22 @@ def test_tiles_are_exact_wherever_they_are_allowed(kind: str) -> None:
             continue
         allowed = []  # of either output by itself
         for extra in range(-8, 20, 2):
-            whole = {name: integers(random, (1, *shape), 22 + (extra + i) // 3, kind) for i, (name, shape) in enumerate(g.shapes.items())}
+            whole = {
+                name: integers(random, (1, *shape), 22 + (extra + i) // 3, kind)
+                for i, (name, shape) in enumerate(g.shapes.items())
+            }
             t = {name: array.astype(np.float64) for name, array in whole.items()}
             gx, gw = np.empty(t["input"].shape), np.empty(t["weight"].shape)
-            asked = [Operands(*t.values(), *outputs) for outputs in ((gx, gw), (gx, None), (None, gw))]
+            asked = [
+                Operands(*t.values(), *outputs) for outputs in ((gx, gw), (gx, None), (None, gw))
+            ]
             both, *alone = (by_groups(operands, g.groups, bool(g.transposed)) for operands in asked)
             allowed.append([_exactness.room(operands) >= 2**levels for operands in alone])
             _winograd.tiled(both, plan, tiled)
             right = naive(g, one(whole))
-            for (name, found), fits in zip((("gradInput", gx), ("gradWeight", gw)), allowed[-1], strict=True):
+            for (name, found), fits in zip(
+                (("gradInput", gx), ("gradWeight", gw)), allowed[-1], strict=True
+            ):
                 same = np.array_equal(found[0], right[name])
                 assert same or not fits, (g, extra, name)
                 inexact[name] += not same
@@ -260,7 +335,10 @@ def test_tiles_are_not_allowed_where_nothing_is_known() -> None:
         spoilt.flat[-1] = value
         assert room(**{name: spoilt}) < 1, (name, value)
     spoilt = np.full(t["input"].shape, np.nan)
-    assert room((True, False), input=spoilt) > 0 and room((False, True), weight=np.full(t["weight"].shape, np.nan)) > 0
+    assert (
+        room((True, False), input=spoilt) > 0
+        and room((False, True), weight=np.full(t["weight"].shape, np.nan)) > 0
+    )
     one_hot = np.zeros(t["gradOutput"].shape)
     assert room(gradOutput=one_hot) > 2**20
     one_hot.flat[-1] = 2.0**-30
@@ -274,27 +352,50 @@ def test_tiles_are_chosen_for_many_channels_and_many_positions() -> None:
 
     dense = Geometry(0, 4, 1, 64, 64, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (56, 56))
     assert chosen(dense)[0] == chosen(replace(dense, transposed=1))[0] == (True, True)
-    assert chosen(replace(dense, kernel=(1, 3), before=(0, 1), after=(0, 1)))[:1] in ((), ((False, True),))
-    for other in (replace(dense, wide=1, narrow=1, groups=64), replace(dense, wide=3), replace(dense, kernel=(1, 1)),
-                  replace(dense, n=1, out=(3, 3)), replace(dense, dilation=(8, 8))):
+    assert chosen(replace(dense, kernel=(1, 3), before=(0, 1), after=(0, 1)))[:1] in (
+        (),
+        ((False, True),),
+    )
+    for other in (
+        replace(dense, wide=1, narrow=1, groups=64),
+        replace(dense, wide=3),
+        replace(dense, kernel=(1, 1)),
+        replace(dense, n=1, out=(3, 3)),
+        replace(dense, dilation=(8, 8)),
+    ):
         assert not chosen(other)
 
 
 def test_scratch_memory_is_bounded() -> None:
-    kinds = [Geometry(0, 16, 1, 700, 600, (1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (0, 0), (1, 1)),
-             Geometry(0, 1, 1, 300, 110, (1, 1), (2, 2), (1, 1), (0, 0), (0, 0), (0, 0), (60, 60)),
-             Geometry(1, 2, 40, 40, 60, (1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (0, 0), (2, 2)),
-             Geometry(0, 1, 1, 512, 512, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (7, 7)),
-             Geometry(0, 8, 1, 256, 256, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (28, 28)),
-             Geometry(0, 2, 1, 700, 700, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (12, 12)),
-             Geometry(1, 1, 1, 300, 200, (5,), (1,), (1,), (2,), (2,), (0,), (9000,)),
-             Geometry(0, 40, 1, 128, 128, (3, 3), (1, 1), (2, 2), (2, 2), (2, 2), (0, 0), (8, 8)),
-             Geometry(0, 1, 1, 512, 3, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (60, 60)),
-             Geometry(0, 1, 1, 2, 256, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (200, 200)),
-             Geometry(1, 1, 1, 64, 64, (1, 31), (1, 2), (1, 1), (0, 15), (0, 15), (0, 0), (3, 900)),
-             Geometry(1, 1, 2, 8, 16, (3, 3, 3), (2, 2, 2), (1, 1, 1), (1, 1, 1), (1, 1, 1), (1, 1, 1), (9, 30, 30)),
-             Geometry(0, 1, 300, 1, 1, (5, 5), (1, 1), (1, 1), (2, 2), (2, 2), (0, 0), (70, 70)),
-             Geometry(0, 1, 1, 1, 1, (40, 40), (1, 1), (1, 1), (0, 0), (0, 0), (0, 0), (90, 90))]
+    kinds = [
+        Geometry(0, 16, 1, 700, 600, (1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (0, 0), (1, 1)),
+        Geometry(0, 1, 1, 300, 110, (1, 1), (2, 2), (1, 1), (0, 0), (0, 0), (0, 0), (60, 60)),
+        Geometry(1, 2, 40, 40, 60, (1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (0, 0), (2, 2)),
+        Geometry(0, 1, 1, 512, 512, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (7, 7)),
+        Geometry(0, 8, 1, 256, 256, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (28, 28)),
+        Geometry(0, 2, 1, 700, 700, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (12, 12)),
+        Geometry(1, 1, 1, 300, 200, (5,), (1,), (1,), (2,), (2,), (0,), (9000,)),
+        Geometry(0, 40, 1, 128, 128, (3, 3), (1, 1), (2, 2), (2, 2), (2, 2), (0, 0), (8, 8)),
+        Geometry(0, 1, 1, 512, 3, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (60, 60)),
+        Geometry(0, 1, 1, 2, 256, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (200, 200)),
+        Geometry(1, 1, 1, 64, 64, (1, 31), (1, 2), (1, 1), (0, 15), (0, 15), (0, 0), (3, 900)),
+        Geometry(
+            1,
+            1,
+            2,
+            8,
+            16,
+            (3, 3, 3),
+            (2, 2, 2),
+            (1, 1, 1),
+            (1, 1, 1),
+            (1, 1, 1),
+            (1, 1, 1),
+            (9, 30, 30),
+        ),
+        Geometry(0, 1, 300, 1, 1, (5, 5), (1, 1), (1, 1), (2, 2), (2, 2), (0, 0), (70, 70)),
+        Geometry(0, 1, 1, 1, 1, (40, 40), (1, 1), (1, 1), (0, 0), (0, 0), (0, 0), (90, 90)),
+    ]
     for g in kinds:
         t = g.tensors(np.random.default_rng(14))
         for poison in (0.0, np.nan):
@@ -308,7 +409,9 @@ def test_memory_is_kept_for_calls_of_one_shape_alone() -> None:
     golden(t, g.names, ALL)
     memory = {name: scratch.flat for name, scratch in kept.items()}
     want = golden(t, g.names, ALL)
-    assert memory and {name: id(scratch.flat) for name, scratch in kept.items()} == {name: id(flat) for name, flat in memory.items()}
+    assert memory and {name: id(scratch.flat) for name, scratch in kept.items()} == {
+        name: id(flat) for name, flat in memory.items()
+    }
     assert sum(scratch.flat.nbytes for scratch in kept.values()) <= 32 * 2**20
     other = replace(g, wide=96)
     golden(other.tensors(np.random.default_rng(20)), other.names, ALL)
@@ -335,23 +438,56 @@ def test_batch_does_not_matter() -> None:
         t = g.tensors(random, 70)
         together = golden(t, g.names, ALL)
         for b in (0, 33, 69):
-            alone = golden({name: array[b:b + 1] for name, array in t.items()}, g.names, ALL)
+            alone = golden({name: array[b : b + 1] for name, array in t.items()}, g.names, ALL)
             assert all(np.array_equal(alone[name][0], together[name][b]) for name in ALL), g
 
 
 def larger() -> list[Geometry]:
-    """Geometries beyond a block of scratch memory: dense, strided, dilated, grouped, depthwise, each transposed too."""
+    """Geometries beyond a block of scratch memory: dense, strided, dilated, grouped, depthwise,
+    each transposed too."""
     base = Geometry(0, 2, 1, 24, 16, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (60, 61))
-    kinds = [base, replace(base, stride=(2, 2), extra=(1, 0)), replace(base, dilation=(2, 3)),
-             replace(base, groups=4, wide=6, narrow=5), replace(base, groups=24, wide=1, narrow=1),
-             replace(base, groups=12, wide=1, narrow=2, stride=(2, 1), after=(0, 1)),
-             replace(base, wide=3, kernel=(7, 7), stride=(2, 2)),
-             replace(base, kernel=(1, 1), before=(0, 0), after=(0, 0)), replace(base, before=(2, 0), after=(0, 2)),
-             Geometry(0, 1, 1, 12, 16, (7,), (1,), (1,), (3,), (3,), (0,), (4096,)),
-             Geometry(0, 2, 1, 48, 32, (7,), (1,), (1,), (3,), (3,), (0,), (1000,)),
-             Geometry(0, 3, 1, 32, 48, (3, 3), (1, 1), (2, 1), (2, 1), (2, 1), (0, 0), (28, 29)),
-             Geometry(0, 1, 1, 8, 8, (3, 3, 3), (1, 1, 1), (1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 0, 0), (12, 20, 20)),
-             Geometry(0, 1, 2, 8, 8, (3, 2, 3), (2, 1, 2), (1, 2, 1), (1, 1, 0), (0, 1, 1), (0, 0, 1), (9, 20, 11))]
+    kinds = [
+        base,
+        replace(base, stride=(2, 2), extra=(1, 0)),
+        replace(base, dilation=(2, 3)),
+        replace(base, groups=4, wide=6, narrow=5),
+        replace(base, groups=24, wide=1, narrow=1),
+        replace(base, groups=12, wide=1, narrow=2, stride=(2, 1), after=(0, 1)),
+        replace(base, wide=3, kernel=(7, 7), stride=(2, 2)),
+        replace(base, kernel=(1, 1), before=(0, 0), after=(0, 0)),
+        replace(base, before=(2, 0), after=(0, 2)),
+        Geometry(0, 1, 1, 12, 16, (7,), (1,), (1,), (3,), (3,), (0,), (4096,)),
+        Geometry(0, 2, 1, 48, 32, (7,), (1,), (1,), (3,), (3,), (0,), (1000,)),
+        Geometry(0, 3, 1, 32, 48, (3, 3), (1, 1), (2, 1), (2, 1), (2, 1), (0, 0), (28, 29)),
+        Geometry(
+            0,
+            1,
+            1,
+            8,
+            8,
+            (3, 3, 3),
+            (1, 1, 1),
+            (1, 1, 1),
+            (1, 1, 1),
+            (1, 1, 1),
+            (0, 0, 0),
+            (12, 20, 20),
+        ),
+        Geometry(
+            0,
+            1,
+            2,
+            8,
+            8,
+            (3, 2, 3),
+            (2, 1, 2),
+            (1, 2, 1),
+            (1, 1, 0),
+            (0, 1, 1),
+            (0, 0, 1),
+            (9, 20, 11),
+        ),
+    ]
     return kinds + [replace(kind, transposed=1) for kind in kinds]
 
 
@@ -371,7 +507,8 @@ def test_larger_shapes_against_the_adjoint_and_other_wanted_outputs(g: Geometry)
 
 @pytest.mark.parametrize("g", larger())
 def test_both_forms_agree(g: Geometry) -> None:
-    """A NaN in one case sends its whole batch through the form that adds slices; the other case must not change."""
+    """A NaN in one case sends its whole batch through the form that adds slices; the other case
+    must not change."""
     random = np.random.default_rng(6)
     t = g.tensors(random, 2)
     want = golden(t, g.names, ALL)
@@ -389,11 +526,14 @@ def test_torch(seed: int) -> None:
         t = one(g.tensors(random))
         upstream, x, w = (torch.from_numpy(t[name]) for name in ("gradOutput", "input", "weight"))
         want = dict(zip(ALL, from_torch(torch, g, upstream, x, w), strict=True))
-        assert worst(one(golden({k: a[None] for k, a in t.items()}, g.names, ALL)), want) <= 1e-12, g
+        assert (
+            worst(one(golden({k: a[None] for k, a in t.items()}, g.names, ALL)), want) <= 1e-12
+        ), g
 
 
 def from_torch(torch, g: Geometry, upstream, x, w) -> list[np.ndarray]:
-    """Torch's gradients; asymmetric padding becomes padding 0 of a padded (or, transposed, of a cut) wide tensor."""
+    """Torch's gradients; asymmetric padding becomes padding 0 of a padded (or, transposed, of a
+    cut) wide tensor."""
     spatial, wide, by_hand = len(g.kernel), upstream if g.transposed else x, g.before != g.after
     padding, extra = list(g.before), list(g.extra) if g.transposed else [0] * spatial
     if by_hand:
@@ -402,8 +542,19 @@ def from_torch(torch, g: Geometry, upstream, x, w) -> list[np.ndarray]:
         padding = [0] * spatial
     first, second = (wide, x) if g.transposed else (upstream, wide)
     channels = g.groups * (g.wide if g.transposed else g.narrow)
-    gx, gw, _ = torch.ops.aten.convolution_backward(first, second, w, [channels], list(g.stride), padding,
-                                                    list(g.dilation), bool(g.transposed), extra, g.groups, [True] * 3)
+    gx, gw, _ = torch.ops.aten.convolution_backward(
+        first,
+        second,
+        w,
+        [channels],
+        list(g.stride),
+        padding,
+        list(g.dilation),
+        bool(g.transposed),
+        extra,
+        g.groups,
+        [True] * 3,
+    )
     if by_hand and not g.transposed:
         gx = gx[(..., *(slice(p, p + i) for p, i in zip(g.before, g.image, strict=True)))]
     return [gx.numpy(), gw.numpy(), upstream.sum((0, *range(2, upstream.ndim))).numpy()]
@@ -449,13 +600,17 @@ def test_magnitude_is_the_sum_of_absolute_terms() -> None:
         assert all((bound[name] >= np.abs(value[name])).all() for name in ALL)
         positive = {name: np.abs(array) for name, array in t.items()}
         same = golden(positive, g.names, ALL)
-        assert all(np.array_equal(magnitude(positive, g.names, ALL)[name], same[name]) for name in ALL)
+        assert all(
+            np.array_equal(magnitude(positive, g.names, ALL)[name], same[name]) for name in ALL
+        )
         assert all(np.array_equal(bound[name], same[name]) for name in ALL)
 
 
 def test_depth_bounds_the_number_of_terms() -> None:
     for g in geometries(10, 300):
-        terms = golden({name: np.ones((1, *shape)) for name, shape in g.shapes.items()}, g.names, ALL)
+        terms = golden(
+            {name: np.ones((1, *shape)) for name, shape in g.shapes.items()}, g.names, ALL
+        )
         for name in ALL:
             assert terms[name].max() <= depth(g.names, g.shapes, name), (g, name)
     g = Geometry(0, 2, 1, 3, 4, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (5, 5))
@@ -471,7 +626,10 @@ def test_empty_tensors_and_rows_beyond_the_last_window(transposed: int, rank: in
         t = empty.tensors(np.random.default_rng(11), 3)
         out = golden(t, empty.names, ALL)
         assert {name: out[name].shape for name in ALL} == {
-            "gradInput": t["input"].shape, "gradWeight": t["weight"].shape, "gradBias": (3, t["gradOutput"].shape[2])}
+            "gradInput": t["input"].shape,
+            "gradWeight": t["weight"].shape,
+            "gradBias": (3, t["gradOutput"].shape[2]),
+        }
         assert not out["gradWeight"].any()
     full = replace(g, n=2)
     gx = golden(full.tensors(np.random.default_rng(12)), full.names, ["gradInput"])["gradInput"]

@@ -1,4 +1,5 @@
-"""What all kernels have in common, those of operators that come later too: the calls are those of their smoke suites."""
+"""What all kernels have in common, those of operators that come later too: the calls are those of
+their smoke suites."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ for g in [*conv.geometries(0, 60, 6), *conv.larger()]:
         digest.update(array.tobytes())
 for names in [*pool.geometries(0, 60), *pool.LARGE[:6]]:
     for scale in (5040.0, 1 / 3):
-        dy = np.ascontiguousarray(random.standard_normal((2, 3, names["Hout"], names["Wout"])) * scale)
+        shape = 2, 3, names["Hout"], names["Wout"]
+        dy = np.ascontiguousarray(random.standard_normal(shape) * scale)
         digest.update(pool.run(names, dy).tobytes())
 for names in norm.geometries(0, 60, 300):
     for array in norm.golden(norm.tensors(random, names), names, norm.ALL).values():
@@ -66,7 +68,8 @@ def test_kernels_are_found_by_the_name_of_their_spec(op: str) -> None:
 
 
 class Sample(NamedTuple):
-    """A kernel with what it is called with: the inputs of two cases of one batch, as a suite draws them."""
+    """A kernel with what it is called with: the inputs of two cases of one batch, as a suite draws
+    them."""
 
     batch: Batch
     module: Any
@@ -78,19 +81,36 @@ class Sample(NamedTuple):
     def cases(self) -> Iterator[dict[str, np.ndarray | None]]:
         """Each case alone, in memory as a batch of one is."""
         for i in range(len(self.batch.ids)):
-            yield {name: None if value is None else value[i : i + 1].copy() for name, value in self.tensors.items()}
+            yield {
+                name: None if value is None else value[i : i + 1].copy()
+                for name, value in self.tensors.items()
+            }
 
 
 @cache
 def samples(op: str) -> list[Sample]:
-    """The batches of an operator's smoke suites on data of a grid, and of any data where the kernel adds in an order of its own."""
+    """The batches of an operator's smoke suites on data of a grid, and of any data where the kernel
+    adds in an order of its own."""
     module = kernel(op)
     recipes = ["grid"] if hasattr(module, "PARTNERS") else ["grid", "normal", "wide_exponent"]
-    whole = [batch for spec in book().specs if spec.op == op for batch in suites.suite(spec.name, "smoke").batches if batch.wanted]
+    whole = [
+        batch
+        for spec in book().specs
+        if spec.op == op
+        for batch in suites.suite(spec.name, "smoke").batches
+        if batch.wanted
+    ]
     some = [
-        replace(batch, rows=batch.rows[[0, 0]], ids=(f"{batch.ids[0]}-one", f"{batch.ids[0]}-two"), recipe=recipe, given={})
-        for batch in whole for recipe in recipes
-    ]  # fmt: skip
+        replace(
+            batch,
+            rows=batch.rows[[0, 0]],
+            ids=(f"{batch.ids[0]}-one", f"{batch.ids[0]}-two"),
+            recipe=recipe,
+            given={},
+        )
+        for batch in whole
+        for recipe in recipes
+    ]
     filled = fill(some, [max(depths(batch).values()) for batch in some], 0)
     return [Sample(batch, module, found.seen) for batch, found in zip(some, filled, strict=True)]
 
@@ -100,26 +120,40 @@ def parts(array: np.ndarray) -> np.ndarray:
 
 
 def same(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(array, other[name]) for name, array in one.items())
+    return one.keys() == other.keys() and all(
+        np.array_equal(array, other[name]) for name, array in one.items()
+    )
 
 
 @every
 def test_outputs_are_those_of_the_call(op: str) -> None:
     for batch, module, tensors in samples(op):
-        for found in (module.golden(tensors, batch.names, batch.wanted), module.magnitude(tensors, batch.names, batch.wanted)):
+        for found in (
+            module.golden(tensors, batch.names, batch.wanted),
+            module.magnitude(tensors, batch.names, batch.wanted),
+        ):
             assert set(found) == set(batch.wanted)
             for name, array in found.items():
                 desc = batch.tensors[name]
                 assert array.shape == (2, *desc.shape), batch.ids
-                assert array.dtype == (np.complex128 if desc.dtype.startswith("COMPLEX") else np.float64), batch.ids
+                assert array.dtype == (
+                    np.complex128 if desc.dtype.startswith("COMPLEX") else np.float64
+                ), batch.ids
 
 
 @every
 def test_an_output_that_nobody_wants_is_not_computed(op: str) -> None:
     for batch, module, tensors in samples(op):
-        assert module.golden(tensors, batch.names, ()) == module.magnitude(tensors, batch.names, ()) == {}
+        assert (
+            module.golden(tensors, batch.names, ())
+            == module.magnitude(tensors, batch.names, ())
+            == {}
+        )
         for name in batch.wanted:
-            assert same(module.golden(tensors, batch.names, (name,)), {name: module.golden(tensors, batch.names, batch.wanted)[name]})
+            assert same(
+                module.golden(tensors, batch.names, (name,)),
+                {name: module.golden(tensors, batch.names, batch.wanted)[name]},
+            )
 
 
 @every
@@ -148,8 +182,13 @@ def test_goldens_are_linear_in_the_gradient(op: str) -> None:
 @every
 def test_a_stack_is_its_cases(op: str) -> None:
     for sample in samples(op):
-        alone = [sample.module.golden(case, sample.batch.names, sample.batch.wanted) for case in sample.cases()]
-        stacked = {name: np.concatenate([one[name] for one in alone]) for name in sample.batch.wanted}
+        alone = [
+            sample.module.golden(case, sample.batch.names, sample.batch.wanted)
+            for case in sample.cases()
+        ]
+        stacked = {
+            name: np.concatenate([one[name] for one in alone]) for name in sample.batch.wanted
+        }
         assert same(sample.golden(), stacked), sample.batch.ids
 
 
@@ -164,37 +203,62 @@ def test_one_call_for_both_gives_the_same(op: str) -> None:
 
 @every
 def test_depths_are_whole_and_no_longer_than_a_sum_of_all_there_is(op: str) -> None:
-    """A depth that is too large makes bounds that nothing exceeds; a dozen roundings may come to the terms of a sum. Of nothing, any
-    depth will do."""
+    """A depth that is too large makes bounds that nothing exceeds; a dozen roundings may come to
+    the terms of a sum. Of nothing, any depth will do."""
     for batch, _, _ in samples(op):
         most = sum(prod(batch.tensors[name].shape) for name in batch.inputs) + 12
         for name, depth in depths(batch).items():
             least = all(prod(desc.shape) for desc in batch.tensors.values())
-            assert type(depth) is int and depth >= least and (depth <= most or not least), (batch.ids, name, depth)
+            assert type(depth) is int and depth >= least and (depth <= most or not least), (
+                batch.ids,
+                name,
+                depth,
+            )
 
 
 def changed(name: str, change: Callable[[Any], Any]) -> tuple[str, Callable[[Any], Any]]:
     """A function of a kernel whose outputs are changed."""
-    return name, lambda right: lambda *given: {out: change(array) for out, array in right(*given).items()}
+    return (
+        name,
+        lambda right: lambda *given: {out: change(array) for out, array in right(*given).items()},
+    )
 
 
 WRONG = [
     (test_outputs_are_those_of_the_call, changed("golden", lambda array: array.astype(np.float32))),
     (test_outputs_are_those_of_the_call, changed("magnitude", lambda array: array[0])),
-    (test_an_output_that_nobody_wants_is_not_computed, ("golden", lambda right: lambda t, n, w: right(t, n, w or ("gradInput",)))),
+    (
+        test_an_output_that_nobody_wants_is_not_computed,
+        ("golden", lambda right: lambda t, n, w: right(t, n, w or ("gradInput",))),
+    ),
     (test_magnitudes_are_no_smaller_than_goldens, changed("magnitude", lambda array: array / 2)),
     (test_magnitudes_are_no_smaller_than_goldens, changed("golden", lambda array: array + 1)),
     (test_goldens_are_linear_in_the_gradient, changed("golden", lambda array: array + 2.0**-30)),
     (test_a_stack_is_its_cases, changed("golden", lambda array: array[::-1])),
-    (test_one_call_for_both_gives_the_same, ("both", lambda right: lambda *given: right(*given)[::-1])),
-    (test_depths_are_whole_and_no_longer_than_a_sum_of_all_there_is, ("depth", lambda right: lambda *given: 10 * right(*given) ** 2)),
-    (test_depths_are_whole_and_no_longer_than_a_sum_of_all_there_is, ("depth", lambda right: lambda *given: np.int64(right(*given)))),
+    (
+        test_one_call_for_both_gives_the_same,
+        ("both", lambda right: lambda *given: right(*given)[::-1]),
+    ),
+    (
+        test_depths_are_whole_and_no_longer_than_a_sum_of_all_there_is,
+        ("depth", lambda right: lambda *given: 10 * right(*given) ** 2),
+    ),
+    (
+        test_depths_are_whole_and_no_longer_than_a_sum_of_all_there_is,
+        ("depth", lambda right: lambda *given: np.int64(right(*given))),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("test", "wrong"), WRONG, ids=[f"{test.__name__}-{name}-{i}" for i, (test, (name, _)) in enumerate(WRONG)])
+@pytest.mark.parametrize(
+    ("test", "wrong"),
+    WRONG,
+    ids=[f"{test.__name__}-{name}-{i}" for i, (test, (name, _)) in enumerate(WRONG)],
+)
 def test_a_wrong_kernel_is_found_out(
-    test: Callable[[str], None], wrong: tuple[str, Callable[[Any], Any]], monkeypatch: pytest.MonkeyPatch
+    test: Callable[[str], None],
+    wrong: tuple[str, Callable[[Any], Any]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     op, (name, change) = "avg_pool2d_backward", wrong
     samples(op)
@@ -208,8 +272,11 @@ def test_an_unknown_kernel_is_refused() -> None:
         kernel("max_pool3d_backward")
 
 
-def calls(op: str) -> Iterator[tuple[dict[str, np.ndarray | None], dict[str, int], tuple[str, ...]]]:
-    """Tensors of three cases, names and outputs; data off the grid where the kernel adds in an order of its own."""
+def calls(
+    op: str,
+) -> Iterator[tuple[dict[str, np.ndarray | None], dict[str, int], tuple[str, ...]]]:
+    """Tensors of three cases, names and outputs; data off the grid where the kernel adds in an
+    order of its own."""
     random = np.random.default_rng(1)
     if op == "convolution_backward":
         for g in conv.geometries(1, 60, 6):
@@ -220,17 +287,33 @@ def calls(op: str) -> Iterator[tuple[dict[str, np.ndarray | None], dict[str, int
             yield norm.tensors(random, names, 3, bool(random.integers(2))), names, norm.ALL
     elif op == "avg_pool2d_backward":
         for names in pool.geometries(1, 100):
-            yield {"gradOutput": random.standard_normal((3, 2, names["Hout"], names["Wout"]))}, names, ("gradInput",)
+            yield (
+                {"gradOutput": random.standard_normal((3, 2, names["Hout"], names["Wout"]))},
+                names,
+                ("gradInput",),
+            )
     elif op == "avg_pool3d_backward":
         for names in pool3d.geometries(1, 40):
-            yield {"gradOutput": random.standard_normal((3, 2, *[names[a + "out"] for a in "DHW"]))}, names, ("gradInput",)
+            yield (
+                {"gradOutput": random.standard_normal((3, 2, *[names[a + "out"] for a in "DHW"]))},
+                names,
+                ("gradInput",),
+            )
     else:
         for names, h, w in reflection.geometries(1, 60):
-            dy = reflection.values(random, (3, 2, *reflection.padded(names, h, w)), complex_=h % 2 == 0)
+            dy = reflection.values(
+                random, (3, 2, *reflection.padded(names, h, w)), complex_=h % 2 == 0
+            )
             yield {"gradOutput": dy}, names, ("gradInput",)
 
 
-GEOMETRIES = ["convolution_backward", "avg_pool2d_backward", "group_norm_backward", "reflection_pad2d_backward", "avg_pool3d_backward"]
+GEOMETRIES = [
+    "convolution_backward",
+    "avg_pool2d_backward",
+    "group_norm_backward",
+    "reflection_pad2d_backward",
+    "avg_pool3d_backward",
+]
 """Operators with data of their own below: larger ones, and some that are not finite."""
 
 
@@ -246,16 +329,25 @@ def test_one_call_gives_golden_and_magnitude_bit_for_bit(op: str) -> None:
             apart = module.golden(tensors, names, wanted), module.magnitude(tensors, names, wanted)
         for one, other in zip(found, apart, strict=True):
             assert tuple(one) == tuple(other) == wanted
-            assert all(np.array_equal(one[name], other[name], equal_nan=True) for name in wanted), names
+            assert all(np.array_equal(one[name], other[name], equal_nan=True) for name in wanted), (
+                names
+            )
 
 
 def test_bits_depend_on_no_blas_kernel_and_no_thread_count(tmp_path: Path) -> None:
-    """Convolutions of data on a grid; poolings and group norms of any data; and the smoke suites of all operators."""
-    calls = [(op, tensors, batch.names, batch.wanted) for op in OPERATORS for batch, _, tensors in samples(op)]
+    """Convolutions of data on a grid; poolings and group norms of any data; and the smoke suites of
+    all operators."""
+    calls = [
+        (op, tensors, batch.names, batch.wanted)
+        for op in OPERATORS
+        for batch, _, tensors in samples(op)
+    ]
     (tmp_path / "calls").write_bytes(pickle.dumps(calls))
     digests = set()
     for environment in environments():
         command = [sys.executable, "-c", DIGEST, str(tmp_path / "calls")]
-        run = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=True)
+        run = subprocess.run(
+            command, env=os.environ | environment, capture_output=True, text=True, check=True
+        )
         digests.add(run.stdout)
     assert len(digests) == 1

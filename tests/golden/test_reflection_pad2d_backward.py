@@ -18,10 +18,16 @@ def geometries(seed: int, count: int, largest: int = 9) -> Iterator[tuple[Names,
     random = np.random.default_rng(seed)
     for _ in range(count):
         h, w = (int(extent) for extent in random.integers(1, largest, 2))
-        yield dict(zip(ENDS, (int(random.integers(extent)) for extent in (w, w, h, h)), strict=True)), h, w
+        yield (
+            dict(zip(ENDS, (int(random.integers(extent)) for extent in (w, w, h, h)), strict=True)),
+            h,
+            w,
+        )
 
 
-def values(random: np.random.Generator, shape: tuple[int, ...], complex_: bool = False) -> np.ndarray:
+def values(
+    random: np.random.Generator, shape: tuple[int, ...], complex_: bool = False
+) -> np.ndarray:
     real = random.standard_normal(shape)
     return real + 1j * random.standard_normal(shape) if complex_ else real
 
@@ -39,7 +45,8 @@ def forward(names: Names, x: np.ndarray) -> np.ndarray:
     h, w = x.shape[-2:]
     rows, columns = padded(names, h, w)
     return x[..., [reflect(o, names["padTop"], h) for o in range(rows)], :][
-        ..., [reflect(o, names["padLeft"], w) for o in range(columns)]]
+        ..., [reflect(o, names["padLeft"], w) for o in range(columns)]
+    ]
 
 
 def naive(names: Names, dy: np.ndarray, h: int, w: int) -> np.ndarray:
@@ -57,7 +64,10 @@ def run(names: Names, dy: np.ndarray) -> np.ndarray:
 def test_adjoint_identity() -> None:
     random = np.random.default_rng(1)
     for i, (names, h, w) in enumerate(geometries(1, 1200, 12)):
-        dy, v = values(random, (2, 2, *padded(names, h, w)), i % 3 == 0), values(random, (2, 2, h, w), i % 3 == 0)
+        dy, v = (
+            values(random, (2, 2, *padded(names, h, w)), i % 3 == 0),
+            values(random, (2, 2, h, w), i % 3 == 0),
+        )
         left, right = (run(names, dy) * v).sum(), (dy * forward(names, v)).sum()
         assert abs(left - right) <= 1e-12 * np.linalg.norm(dy) * np.linalg.norm(v), names
 
@@ -65,7 +75,7 @@ def test_adjoint_identity() -> None:
 def test_naive_twin() -> None:
     random = np.random.default_rng(2)
     for i, (names, h, w) in enumerate(geometries(2, 200, 7)):
-        dy = values(random, (2, 2, 2, *padded(names, h, w))[i % 2:], i % 3 == 0)
+        dy = values(random, (2, 2, 2, *padded(names, h, w))[i % 2 :], i % 3 == 0)
         assert distance(run(names, dy), naive(names, dy, h, w)) < 1e-14, names
 
 
@@ -86,7 +96,7 @@ def test_batch_does_not_matter_whatever_the_data(complex_: bool) -> None:
         dy = values(random, (70 if h < 100 else 4, 2, *padded(names, h, w)), complex_)
         together = run(names, dy)
         for b in (0, len(dy) // 2, len(dy) - 1):
-            assert np.array_equal(run(names, dy[b:b + 1])[0], together[b]), names
+            assert np.array_equal(run(names, dy[b : b + 1])[0], together[b]), names
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -97,14 +107,17 @@ def test_torch(seed: int) -> None:
     for i, (names, h, w) in enumerate([*geometries(100 + seed, 500, 14), *large]):
         lead = (2, 3) if i % 2 else (3,)
         dy = torch.from_numpy(values(random, (*lead, *padded(names, h, w)), i % 3 == 0))
-        want = torch.ops.aten.reflection_pad2d_backward(dy, torch.zeros(*lead, h, w, dtype=dy.dtype),
-                                                        [names[end] for end in ENDS]).numpy()
+        want = torch.ops.aten.reflection_pad2d_backward(
+            dy, torch.zeros(*lead, h, w, dtype=dy.dtype), [names[end] for end in ENDS]
+        ).numpy()
         assert distance(run(names, dy.numpy()[None])[0], want) <= 1e-14, names
 
 
 FAULTS = {
     "left and right swapped": lambda n: {**n, "padLeft": n["padRight"], "padRight": n["padLeft"]},
-    "axes swapped": lambda n: dict(zip(ENDS, (n["padTop"], n["padBottom"], n["padLeft"], n["padRight"]), strict=True)),
+    "axes swapped": lambda n: dict(
+        zip(ENDS, (n["padTop"], n["padBottom"], n["padLeft"], n["padRight"]), strict=True)
+    ),
     "off by one": lambda n: {**n, "padTop": n["padTop"] - 1, "padBottom": n["padBottom"] + 1},
 }
 
@@ -133,7 +146,10 @@ def test_magnitude_is_the_sum_of_absolute_terms(complex_: bool) -> None:
     random = np.random.default_rng(7)
     for names, h, w in geometries(7, 100):
         dy = values(random, (2, 1, *padded(names, h, w)), complex_)
-        value, bound = run(names, dy), magnitude({"gradOutput": dy, "self": None}, names, ["gradInput"])["gradInput"]
+        value, bound = (
+            run(names, dy),
+            magnitude({"gradOutput": dy, "self": None}, names, ["gradInput"])["gradInput"],
+        )
         assert bound.dtype == value.dtype
         assert (bound.real >= np.abs(value.real)).all() and (bound.imag >= np.abs(value.imag)).all()
         positive = np.abs(dy.real) + 1j * np.abs(dy.imag) if complex_ else np.abs(dy)
@@ -142,7 +158,9 @@ def test_magnitude_is_the_sum_of_absolute_terms(complex_: bool) -> None:
 
 def test_depth_bounds_the_number_of_terms() -> None:
     for names, h, w in geometries(8, 300):
-        assert run(names, np.ones((1, 1, *padded(names, h, w)))).max() <= depth(names, {}, "gradInput"), names
+        assert run(names, np.ones((1, 1, *padded(names, h, w)))).max() <= depth(
+            names, {}, "gradInput"
+        ), names
     assert depth(dict.fromkeys(ENDS, 2), {}, "gradInput") == 9
 
 

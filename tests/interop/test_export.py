@@ -1,6 +1,5 @@
-"""Bundles in the form of other tools, read back whole: by the importer where there is one, else by a reader written here from
-the format's description.
-"""
+"""Bundles in the form of other tools, read back whole: by the importer where there is one, else by
+a reader written here from the format's description."""
 
 from __future__ import annotations
 
@@ -51,7 +50,11 @@ def bundle_of(path: Path, **asked: Any) -> Path:
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundle]:
-    with opgen.open(bundle_of(tmp_path_factory.mktemp("smoke") / "smoke.h5", products=("ascend910b", "ascend310p"))) as bundle:
+    with opgen.open(
+        bundle_of(
+            tmp_path_factory.mktemp("smoke") / "smoke.h5", products=("ascend910b", "ascend310p")
+        )
+    ) as bundle:
         yield bundle
 
 
@@ -60,39 +63,79 @@ def _tensor(*shape: int, dtype: str = "BFLOAT16", **more: Any) -> dict[str, Any]
 
 
 def _pad(name: str, **more: Any) -> dict[str, Any]:
-    args = {"gradOutput": _tensor(2, 5, 6), "self": _tensor(2, 3, 4), "padding": [1, 1, 1, 1], "gradInput": _tensor(2, 3, 4)}
-    return {"id": name, "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": {**args, **more}}
+    args = {
+        "gradOutput": _tensor(2, 5, 6),
+        "self": _tensor(2, 3, 4),
+        "padding": [1, 1, 1, 1],
+        "gradInput": _tensor(2, 3, 4),
+    }
+    return {
+        "id": name,
+        "op": "aclnnReflectionPad2dBackward",
+        "product": "ascend910b",
+        "args": {**args, **more},
+    }
 
 
 def _norm(name: str, grad: dict[str, Any], **more: Any) -> dict[str, Any]:
     args = {
-        "gradOut": grad, "input": _tensor(2, 4, 3), "mean": _tensor(2, 2), "rstd": _tensor(2, 2), "gamma": _tensor(4), "N": 2, "C": 4,
-        "HxW": 3, "group": 2, "outputMask": [True, True, False], "gradInput": _tensor(2, 4, 3),
-        "gradGammaOut": _tensor(4), "gradBetaOut": None,
-    }  # fmt: skip
-    return {"id": name, "op": "aclnnGroupNormBackward", "product": "ascend910b", "args": {**args, **more}}
+        "gradOut": grad,
+        "input": _tensor(2, 4, 3),
+        "mean": _tensor(2, 2),
+        "rstd": _tensor(2, 2),
+        "gamma": _tensor(4),
+        "N": 2,
+        "C": 4,
+        "HxW": 3,
+        "group": 2,
+        "outputMask": [True, True, False],
+        "gradInput": _tensor(2, 4, 3),
+        "gradGammaOut": _tensor(4),
+        "gradBetaOut": None,
+    }
+    return {
+        "id": name,
+        "op": "aclnnGroupNormBackward",
+        "product": "ascend910b",
+        "args": {**args, **more},
+    }
 
 
 ODD = [
     _norm("a plain bfloat16 norm", _tensor(2, 4, 3)),
-    _norm("norm/slash-ü", _tensor(2, 4, 3, strides=[48, 6, 2], offset=1, storage_shape=[2, 8, 6], range=[-2, 2])),
+    _norm(
+        "norm/slash-ü",
+        _tensor(2, 4, 3, strides=[48, 6, 2], offset=1, storage_shape=[2, 8, 6], range=[-2, 2]),
+    ),
     _norm("x" * 150, _tensor(2, 4, 3, strides=[12, 1, 4], offset=0, storage_shape=[2, 3, 4])),
-    _norm("..", _tensor(2, 4, 3), gradInput=_tensor(2, 4, 3, strides=[24, 6, 2], offset=0, storage_shape=[2, 4, 6])),
-    _pad("a view that says nothing of its storage", gradOutput=_tensor(2, 5, 6, strides=[50, 6, 1])),
-    _pad("backwards", gradOutput=_tensor(2, 5, 6, strides=[30, 6, -1], offset=5), gradInput=_tensor(2, 3, 4, offset=7)),
+    _norm(
+        "..",
+        _tensor(2, 4, 3),
+        gradInput=_tensor(2, 4, 3, strides=[24, 6, 2], offset=0, storage_shape=[2, 4, 6]),
+    ),
+    _pad(
+        "a view that says nothing of its storage", gradOutput=_tensor(2, 5, 6, strides=[50, 6, 1])
+    ),
+    _pad(
+        "backwards",
+        gradOutput=_tensor(2, 5, 6, strides=[30, 6, -1], offset=5),
+        gradInput=_tensor(2, 3, 4, offset=7),
+    ),
     _pad("room behind", gradOutput=_tensor(2, 5, 6, storage_shape=[80])),
-    _pad("bad \"quoted\" ??/ \\", gradOutput=_tensor(2, 5, 7)),
+    _pad('bad "quoted" ??/ \\', gradOutput=_tensor(2, 5, 7)),
     _pad("huge", padding=[-(2**63), 2**63 - 1, 0, 0], self=_tensor(2**40, 1, 1)),
     _pad("null", padding=None, gradOutput=None),
     _pad("none", padding=[]),
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundle]:
     """Ids and descriptors that are hard to write."""
     folder = tmp_path_factory.mktemp("odd")
-    (folder / "calls.jsonl").write_text("".join(json.dumps(one) + "\n" for one in ODD), encoding="utf-8")
+    (folder / "calls.jsonl").write_text(
+        "".join(json.dumps(one) + "\n" for one in ODD), encoding="utf-8"
+    )
     with opgen.open(bundle_of(folder / "odd.h5", calls=str(folder / "calls.jsonl"))) as bundle:
         yield bundle
 
@@ -112,28 +155,47 @@ def imported(lines: list[str], tmp_path: Path) -> dict[str, dict[str, Any]]:
     path = tmp_path / "imported.jsonl"
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     found = read_calls(path, book().kinds)
-    return {one.id: {"product": one.call.product, "op": one.call.api, "args": _whole(to_plain(one.call))} for one in found}
+    return {
+        one.id: {
+            "product": one.call.product,
+            "op": one.call.api,
+            "args": _whole(to_plain(one.call)),
+        }
+        for one in found
+    }
 
 
 def _whole(args: dict[str, Any]) -> dict[str, Any]:
     absent = {"strides": None, "offset": 0, "storage_shape": None}
-    return {name: absent | value if isinstance(value, dict) else value for name, value in args.items()}
+    return {
+        name: absent | value if isinstance(value, dict) else value for name, value in args.items()
+    }
 
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.dtype == b.dtype and a.shape == b.shape and np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+    return (
+        a.dtype == b.dtype
+        and a.shape == b.shape
+        and np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+    )
 
 
-# npz ------------------------------------------------------------------------------------------------------------------
+# npz ----------------------------------------------------------------------------------------------
 def test_npz_holds_everything(bundle: Bundle, tmp_path: Path) -> None:
     done = npz.export(bundle, tmp_path / "out", bundle.ids)
     assert done.written == len(bundle) and done.left_out == {}
-    lines = [json.loads(line) for line in (tmp_path / "out" / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [
+        json.loads(line)
+        for line in (tmp_path / "out" / "cases.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert [line["id"] for line in lines] == bundle.ids
     read_calls(tmp_path / "out" / "cases.jsonl", book().kinds)
     for line, case in zip(lines, bundle, strict=True):
         assert {key: line[key] for key in ("id", "op", "product", "args")} == case.call
-        assert (tuple(line["expect"]["codes"]), line["expect"]["bucket"]) == (case.expect.codes, case.expect.bucket)
+        assert (tuple(line["expect"]["codes"]), line["expect"]["bucket"]) == (
+            case.expect.codes,
+            case.expect.bucket,
+        )
         assert (line["file"] is None) == (case.phase == 1)
         if line["file"]:
             check_arrays(case, np.load(tmp_path / "out" / line["file"]), line["args"])
@@ -141,9 +203,23 @@ def test_npz_holds_everything(bundle: Bundle, tmp_path: Path) -> None:
 
 def check_arrays(case: CaseView, found: Any, args: dict[str, Any]) -> None:
     """An archive holds all data of a case: keys, bits, shapes, and nothing else."""
-    stored = {"input": case.inputs, "golden": case.golden, "bound": case.bound, "storage": case.storage}
-    expected = {f"{role}.{name}" for role, tensors in stored.items() if role != "storage" for name in tensors}
-    moved = {f"storage.{name}" for name in case.inputs if args[name]["strides"] or args[name]["offset"] or args[name]["storage_shape"]}
+    stored = {
+        "input": case.inputs,
+        "golden": case.golden,
+        "bound": case.bound,
+        "storage": case.storage,
+    }
+    expected = {
+        f"{role}.{name}"
+        for role, tensors in stored.items()
+        if role != "storage"
+        for name in tensors
+    }
+    moved = {
+        f"storage.{name}"
+        for name in case.inputs
+        if args[name]["strides"] or args[name]["offset"] or args[name]["storage_shape"]
+    }
     assert set(found.files) == expected | moved
     for key in found.files:
         role, _, name = key.partition(".")
@@ -157,16 +233,23 @@ def check_arrays(case: CaseView, found: Any, args: dict[str, Any]) -> None:
 def test_npz_is_the_same_bytes_again(odd: Bundle, tmp_path: Path) -> None:
     for name in ("a", "b"):
         npz.export(odd, tmp_path / name, odd.ids)
-    first, second = (sorted(p for p in (tmp_path / name).rglob("*") if p.is_file()) for name in ("a", "b"))
-    assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second] and len(first) == len(second) > 3
+    first, second = (
+        sorted(p for p in (tmp_path / name).rglob("*") if p.is_file()) for name in ("a", "b")
+    )
+    assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second] and len(
+        first
+    ) == len(second) > 3
 
 
-# TTK ------------------------------------------------------------------------------------------------------------------
+# TTK ----------------------------------------------------------------------------------------------
 def test_the_table_of_ttk_is_imported_whole(bundle: Bundle, tmp_path: Path) -> None:
     done = ttkexport.export(bundle, tmp_path / "out", bundle.ids)
     found = ttk.read(tmp_path / "out" / "cases.csv", book(), [])
     assert found.unreadable == [] and found.left_out == []
-    wanted = {name: {"product": case.product, "op": case.op, "args": case.call["args"]} for name, case in positive(bundle).items()}
+    wanted = {
+        name: {"product": case.product, "op": case.op, "args": case.call["args"]}
+        for name, case in positive(bundle).items()
+    }
     assert imported(found.lines, tmp_path) == wanted and done.written == len(wanted) > 0
     assert sum(map(len, done.left_out.values())) == len(bundle) - len(wanted)
     assert json.loads((tmp_path / "out" / MANIFEST).read_text())["left_out"] == done.left_out
@@ -178,15 +261,25 @@ def test_the_data_of_ttk_follow_the_protocol(bundle: Bundle, tmp_path: Path) -> 
         rows = list(csv.DictReader(stream))
     assert tuple(rows[0]) == ttk.COLUMNS and len(ttk.COLUMNS) == 27
     folders = {path.name for path in (tmp_path / "out" / "manual").iterdir()}
-    assert folders == {file_name(row["testcase_name"]) for row in rows} and len(folders) == len(rows)
+    assert folders == {file_name(row["testcase_name"]) for row in rows} and len(folders) == len(
+        rows
+    )
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,120}", name) and name.strip(".") for name in folders)
     for row in rows:
-        check_replay(row, tmp_path / "out" / "manual" / file_name(row["testcase_name"]), bundle[row["testcase_name"]])
+        check_replay(
+            row,
+            tmp_path / "out" / "manual" / file_name(row["testcase_name"]),
+            bundle[row["testcase_name"]],
+        )
 
 
 def check_replay(row: dict[str, str], folder: Path, case: CaseView) -> None:
-    """What a replay makes of a folder: inputs and goldens in their order, by name and by bytes; no file too many."""
-    shapes, outputs = ast.literal_eval(row["tensor_view_shapes"]), ast.literal_eval(row["output_tensor_indexes"])
+    """What a replay makes of a folder: inputs and goldens in their order, by name and by bytes; no
+    file too many."""
+    shapes, outputs = (
+        ast.literal_eval(row["tensor_view_shapes"]),
+        ast.literal_eval(row["output_tensor_indexes"]),
+    )
     storages = ast.literal_eval(row["tensor_storage_shapes"] or "None")
     args = case.call["args"]
     tensors = [name for name, kind in book().kinds[case.op].items() if kind == "tensor"]
@@ -201,7 +294,9 @@ def check_replay(row: dict[str, str], folder: Path, case: CaseView) -> None:
             continue
         word = name.removeprefix(f"input_{place}_").removesuffix(".bin")
         array = np.frombuffer(data, dtype=NUMPY.get(word) or np.dtype(word))
-        assert array.size == np.prod(storages[i] if storages and storages[i] else shapes[i], dtype=int), "the whole storage"
+        assert array.size == np.prod(
+            storages[i] if storages and storages[i] else shapes[i], dtype=int
+        ), "the whole storage"
         assert same(array, case.storage[tensors[i]])
     for place, i in enumerate(outputs):
         [name] = [file for file in files if file.startswith(f"golden_{place}_")]
@@ -231,7 +326,7 @@ def test_a_damaged_value_is_seen(odd: Bundle, tmp_path: Path) -> None:
         check_replay(row, folder, odd[0])
 
 
-# ATK ------------------------------------------------------------------------------------------------------------------
+# ATK ----------------------------------------------------------------------------------------------
 def executor(folder: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("executor_opgen", folder / "executor_opgen.py")
     assert spec is not None and spec.loader is not None
@@ -245,9 +340,15 @@ def executor(folder: Path) -> ModuleType:
 
 
 def bare(args: dict[str, Any]) -> dict[str, Any]:
-    """Args without what ATK's case file has no place for: how tensors lie, and the range of outputs."""
+    """Args without what ATK's case file has no place for: how tensors lie, and the range of
+    outputs."""
     kept = ("shape", "dtype", "format", "range")
-    return {name: {key: value[key] for key in kept if key in value} if isinstance(value, dict) else value for name, value in args.items()}
+    return {
+        name: (
+            {key: value[key] for key in kept if key in value} if isinstance(value, dict) else value
+        )
+        for name, value in args.items()
+    }
 
 
 def test_the_cases_of_atk_are_imported(bundle: Bundle, tmp_path: Path) -> None:
@@ -258,9 +359,15 @@ def test_the_cases_of_atk_are_imported(bundle: Bundle, tmp_path: Path) -> None:
         assert found.unreadable == []
         for name, call in imported(found.lines, tmp_path).items():
             case = positive(bundle)[name]
-            assert (call["op"], call["product"], bare(call["args"])) == (case.op, case.product, bare(case.call["args"]))
+            assert (call["op"], call["product"], bare(call["args"])) == (
+                case.op,
+                case.product,
+                bare(case.call["args"]),
+            )
             read += 1
-    assert read == done.written > 0 and done.written + sum(map(len, done.left_out.values())) == len(bundle)
+    assert read == done.written > 0 and done.written + sum(map(len, done.left_out.values())) == len(
+        bundle
+    )
 
 
 def test_the_executor_of_atk_gives_what_is_frozen(bundle: Bundle, tmp_path: Path) -> None:
@@ -279,19 +386,31 @@ def test_the_executor_of_atk_gives_what_is_frozen(bundle: Bundle, tmp_path: Path
             strides = [step * flat.itemsize for step in module.strides_of(desc)]
             assert same(flat, case.storage[name])
             if flat.size:
-                assert same(np.lib.stride_tricks.as_strided(flat[desc["offset"] :], desc["shape"], strides), case.inputs[name])
+                assert same(
+                    np.lib.stride_tricks.as_strided(flat[desc["offset"] :], desc["shape"], strides),
+                    case.inputs[name],
+                )
 
 
 ATK_STUB = {
-    "atk/tasks/api_execute/__init__.py": "found = {}\ndef register(name):\n    return lambda made: found.setdefault(name, made)\n",
+    "atk/tasks/api_execute/__init__.py": (
+        "found = {}\ndef register(name):\n    return lambda made: found.setdefault(name, made)\n"
+    ),
     "atk/tasks/api_execute/base_api.py": "class BaseApi:\n    pass\n",
-    "atk/tasks/api_execute/aclnn_base_api.py": "class AclnnBaseApi:\n    def init_by_input_data(self, data):\n        return data.kwargs\n",
-    "atk/tasks/backends/lib_interface/acl_wrapper.py": "class AclFormat:\n    ACL_FORMAT_ND, ACL_FORMAT_NCHW, ACL_FORMAT_NCL = 2, 0, 47\n",
+    "atk/tasks/api_execute/aclnn_base_api.py": (
+        "class AclnnBaseApi:\n    def init_by_input_data(self, data):\n        return data.kwargs\n"
+    ),
+    "atk/tasks/backends/lib_interface/acl_wrapper.py": (
+        "class AclFormat:\n    ACL_FORMAT_ND, ACL_FORMAT_NCHW, ACL_FORMAT_NCL = 2, 0, 47\n"
+    ),
 }
 
 
-def test_the_classes_of_atk_with_torch(odd: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under stand-ins for ATK's classes: frozen inputs as strided torch tensors, goldens in the dtype of the outputs."""
+def test_the_classes_of_atk_with_torch(
+    odd: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under stand-ins for ATK's classes: frozen inputs as strided torch tensors, goldens in the
+    dtype of the outputs."""
     torch = pytest.importorskip("torch")
     for name, text in ATK_STUB.items():
         path = tmp_path / "stub" / name
@@ -311,13 +430,16 @@ def test_the_classes_of_atk_with_torch(odd: Bundle, tmp_path: Path, monkeypatch:
     assert [None if g is None else g.dtype for g in grads] == [torch.bfloat16, torch.bfloat16, None]
     kwargs = device.init_by_input_data(data)
     assert kwargs["gradOut"].stride() == (48, 6, 2) and kwargs["gradOut"].storage_offset() == 1
-    assert np.array_equal(kwargs["gradOut"].float().numpy(), case.inputs["gradOut"].astype(np.float32))
+    assert np.array_equal(
+        kwargs["gradOut"].float().numpy(), case.inputs["gradOut"].astype(np.float32)
+    )
     assert device.get_format(data, index=0) == 2 == device.get_format(data, name="gradInput")
 
 
-# gtest ----------------------------------------------------------------------------------------------------------------
+# gtest --------------------------------------------------------------------------------------------
 STUBS = {
-    "gtest/gtest.h": """
+    "gtest/gtest.h": (
+        """
 #pragma once
 #include <cstdio>
 #include <cstring>
@@ -342,8 +464,10 @@ inline Said Check(bool held) { failed |= !held; return {}; }
 #define ASSERT_TRUE(a) if (a) {} else return ::testing::Return() = ::testing::Check(false)
 #define ASSERT_EQ(a, b) ASSERT_TRUE((a) == (b))
 #define GTEST_SKIP() return ::testing::Return() = (::testing::skipped = true, ::testing::Said())
-""",
-    "acl/acl.h": """
+"""
+    ),
+    "acl/acl.h": (
+        """
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -354,8 +478,10 @@ aclError aclInit(const char*); aclError aclrtSetDevice(int32_t); aclError aclrtC
 aclError aclrtMalloc(void**, size_t, aclrtMemMallocPolicy); aclError aclrtMemset(void*, size_t, int32_t, size_t); aclError aclrtFree(void*);
 aclError aclrtSynchronizeStream(aclrtStream); const char* aclGetRecentErrMsg();
 }
-""",
-    "aclnn/acl_meta.h": """
+"""
+    ),
+    "aclnn/acl_meta.h": (
+        """
 #pragma once
 #include "acl/acl.h"
 typedef int32_t aclnnStatus;
@@ -366,7 +492,8 @@ aclIntArray* aclCreateIntArray(const int64_t*, uint64_t); aclBoolArray* aclCreat
 aclnnStatus aclDestroyTensor(const aclTensor*); aclnnStatus aclDestroyIntArray(const aclIntArray*);
 aclnnStatus aclDestroyBoolArray(const aclBoolArray*);
 }
-""",
+"""
+    ),
 }
 RECORDER = r"""
 #include <cstdio>
@@ -412,7 +539,7 @@ int main(int, char** argv) {
             testing::skipped, runs, allocated, line.c_str());
     }
 }
-"""  # noqa: E501
+"""
 C_KINDS = {"int8": "int8_t", "int32": "int32_t", "int64": "int64_t", "bool": "bool"}
 
 
@@ -426,10 +553,20 @@ def recorder() -> str:
     """A library that writes down every call of a first phase, in the order of its arguments."""
     apis = []
     for api, kinds in book().kinds.items():
-        taken = ", ".join(f"{C_KINDS.get(kind, 'const void*')} a{i}" for i, kind in enumerate(kinds.values()))
-        says = " ".join(f"say({f'(int64_t)a{i}' if kind in C_KINDS else f'a{i}'});" for i, kind in enumerate(kinds.values()))
-        apis.append(f'extern "C" int32_t {api}GetWorkspaceSize({taken}, uint64_t* n, void**) {{ {says} *n = 8; return answer; }}')
-        apis.append(f'extern "C" int32_t {api}(void*, uint64_t, void*, void*) {{ runs++; return 0; }}')
+        taken = ", ".join(
+            f"{C_KINDS.get(kind, 'const void*')} a{i}" for i, kind in enumerate(kinds.values())
+        )
+        says = " ".join(
+            f"say({f'(int64_t)a{i}' if kind in C_KINDS else f'a{i}'});"
+            for i, kind in enumerate(kinds.values())
+        )
+        apis.append(
+            f'extern "C" int32_t {api}GetWorkspaceSize({taken}, uint64_t* n, void**) {{ {says} *n ='
+            " 8; return answer; }"
+        )
+        apis.append(
+            f'extern "C" int32_t {api}(void*, uint64_t, void*, void*) {{ runs++; return 0; }}'
+        )
     return RECORDER.replace("// APIS", "\n".join(apis))
 
 
@@ -437,30 +574,55 @@ def some(bundle: Bundle) -> list[str]:
     """Up to three cases of every operator, kind and bucket."""
     groups: dict[Any, list[str]] = {}
     for case in bundle:
-        groups.setdefault((case.op, case.expect.bucket, case.phase, len(case.expect.codes)), []).append(case.id)
+        groups.setdefault(
+            (case.op, case.expect.bucket, case.phase, len(case.expect.codes)), []
+        ).append(case.id)
     return [name for ids in groups.values() for name in ids[:3]]
 
 
 @pytest.mark.parametrize("which", ["smoke", "odd"])
-def test_the_tests_of_gtest_make_the_calls(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """Compiled against stand-ins that write down what they are given: every argument, and which statuses a test lets pass."""
+def test_the_tests_of_gtest_make_the_calls(
+    which: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Compiled against stand-ins that write down what they are given: every argument, and which
+    statuses a test lets pass."""
     bundle: Bundle = request.getfixturevalue(which)
     ids = some(bundle) if which == "smoke" else bundle.ids
     run = [loopback.compiler("g++"), "-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror", "-I."]
     stubs(tmp_path)
     gtest.export(bundle, tmp_path / "suite.cpp", ids)
     (tmp_path / "recorder.cpp").write_text(recorder())
-    made = subprocess.run([*run, "suite.cpp", "recorder.cpp", "-o", "suite"], cwd=tmp_path, capture_output=True, text=True)
+    made = subprocess.run(
+        [*run, "suite.cpp", "recorder.cpp", "-o", "suite"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert made.returncode == 0, made.stderr[-3000:]
     for status in (0, 161001, 161002, 561103):
         soc = {"OPGEN_SOC": "Ascend910B3"}
-        shown = subprocess.run([tmp_path / "suite", str(status)], capture_output=True, text=True, check=True, env=soc)
+        shown = subprocess.run(
+            [tmp_path / "suite", str(status)], capture_output=True, text=True, check=True, env=soc
+        )
         tests = [json.loads(line) for line in shown.stdout.splitlines()]
         assert len(tests) == len(ids)
         for one, name in zip(tests, ids, strict=True):
             check_test(one, bundle[name], status)
-    for name in ("Ascend310P3", "Ascend910", "Ascend910ProB", "Ascend910B3", "Ascend910_9391", "Ascend950PR"):
-        shown = subprocess.run([tmp_path / "suite", "0"], capture_output=True, text=True, check=True, env={"OPGEN_SOC": name})
+    for name in (
+        "Ascend310P3",
+        "Ascend910",
+        "Ascend910ProB",
+        "Ascend910B3",
+        "Ascend910_9391",
+        "Ascend950PR",
+    ):
+        shown = subprocess.run(
+            [tmp_path / "suite", "0"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"OPGEN_SOC": name},
+        )
         skipped = [bool(json.loads(line)["skipped"]) for line in shown.stdout.splitlines()]
         assert skipped == [bundle[one].product != words().product_of(name) for one in ids], name
 
@@ -484,11 +646,18 @@ def check_test(one: dict[str, Any], case: CaseView, status: int) -> None:
             formats = {word: number for number, word in bundle.words["tensors.format"].items()}
             size, extents = found.pop("bytes"), value["storage_shape"] or value["shape"]
             if value["storage_shape"] is None and (value["strides"] or value["offset"]):
-                extents = [views.index(tuple(value["shape"]), case.args[name].steps, value["offset"]).max() + 1]
+                extents = [
+                    views.index(tuple(value["shape"]), case.args[name].steps, value["offset"]).max()
+                    + 1
+                ]
             assert found == {
-                "shape": value["shape"], "dtype": dtypes[value["dtype"]], "format": formats[value["format"]], "strides": value["strides"],
-                "offset": value["offset"], "storage": extents,
-            }  # fmt: skip
+                "shape": value["shape"],
+                "dtype": dtypes[value["dtype"]],
+                "format": formats[value["format"]],
+                "strides": value["strides"],
+                "offset": value["offset"],
+                "storage": extents,
+            }
             bits = words().dtypes[value["dtype"]]["bits"]
             assert size == (prod(extents) * bits // 8 if case.phase == 2 else 0)
             assert name not in case.inputs or size == case.storage[name].nbytes
@@ -514,8 +683,11 @@ int main() {
 """
 
 
-def test_the_tests_of_gtest_pass_on_a_device_that_obeys_the_pages(smoke: Bundle, tmp_path: Path) -> None:
-    """Linked with the loopback, which checks as the pages say: both phases, on the product of each case and on another."""
+def test_the_tests_of_gtest_pass_on_a_device_that_obeys_the_pages(
+    smoke: Bundle, tmp_path: Path
+) -> None:
+    """Linked with the loopback, which checks as the pages say: both phases, on the product of each
+    case and on another."""
     where = loopback.libraries()
     symbols = (where / "libopapi.so").read_bytes()
     ids = [name for name in some(smoke) if f"{smoke[name].op}GetWorkspaceSize".encode() in symbols]
@@ -523,14 +695,28 @@ def test_the_tests_of_gtest_pass_on_a_device_that_obeys_the_pages(smoke: Bundle,
     gtest.export(smoke, tmp_path / "suite.cpp", ids)
     (tmp_path / "runner.cpp").write_text(RUNNER)
     linked = [f"-L{where}", "-lascendcl", "-lnnopbase", "-lopapi"]
-    command = [loopback.compiler("g++"), "-std=c++17", "-O0", "-I.", "suite.cpp", "runner.cpp", *linked, "-o", "suite"]
+    command = [
+        loopback.compiler("g++"),
+        "-std=c++17",
+        "-O0",
+        "-I.",
+        "suite.cpp",
+        "runner.cpp",
+        *linked,
+        "-o",
+        "suite",
+    ]
     made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr[-3000:]
     for product in ("ascend910b", "ascend310p"):
         devices = {"LOOPBACK_SOC": loopback.SOCS[product], "LD_LIBRARY_PATH": str(where)}
-        shown = subprocess.run([tmp_path / "suite"], capture_output=True, text=True, check=True, env=devices)
+        shown = subprocess.run(
+            [tmp_path / "suite"], capture_output=True, text=True, check=True, env=devices
+        )
         verdicts = [line.split()[0] for line in shown.stdout.splitlines()]
-        assert verdicts == ["passed" if smoke[name].product == product else "skipped" for name in ids]
+        assert verdicts == [
+            "passed" if smoke[name].product == product else "skipped" for name in ids
+        ]
 
 
 def test_every_test_and_every_file_has_a_name_of_its_own(tmp_path: Path) -> None:
@@ -540,11 +726,16 @@ def test_every_test_and_every_file_has_a_name_of_its_own(tmp_path: Path) -> None
         gtest.export(bundle, tmp_path / "suite.cpp", ids)
         npz.export(bundle, tmp_path / "npz", ids)
     names = re.findall(r"^TEST\((.*)\)$", (tmp_path / "suite.cpp").read_text(), re.MULTILINE)
-    assert len(names) == len(set(names)) == len(ids) and names[:2] == [f"aclnnReflectionPad2dBackward, {name}" for name in ids[:2]]
-    assert len(list((tmp_path / "npz" / "data").iterdir())) == len(ids) and file_name("a_b_2") == "a_b_2"
+    assert len(names) == len(set(names)) == len(ids) and names[:2] == [
+        f"aclnnReflectionPad2dBackward, {name}" for name in ids[:2]
+    ]
+    assert (
+        len(list((tmp_path / "npz" / "data").iterdir())) == len(ids)
+        and file_name("a_b_2") == "a_b_2"
+    )
 
 
-# the command ----------------------------------------------------------------------------------------------------------
+# the command --------------------------------------------------------------------------------------
 def run(*args: Any) -> tuple[int, str]:
     shown = CliRunner().invoke(main, ["export", *map(str, args)], prog_name="opgen")
     return shown.exit_code, shown.stderr
@@ -552,7 +743,11 @@ def run(*args: Any) -> tuple[int, str]:
 
 def test_the_command_says_what_it_leaves_out(smoke: Bundle, tmp_path: Path) -> None:
     code, said = run("ttk", smoke.path, "-o", tmp_path / "out")
-    assert code == 0 and "left out: the page wants another status than success (" in said and f"out: {len(positive(smoke))} cases" in said
+    assert (
+        code == 0
+        and "left out: the page wants another status than success (" in said
+        and f"out: {len(positive(smoke))} cases" in said
+    )
     code, said = run("ttk", smoke.path, "-o", tmp_path / "out")
     assert code == 2 and "exists already; --force replaces it" in said
     for place in ("result.csv", "manual/result.csv"):
@@ -562,10 +757,16 @@ def test_the_command_says_what_it_leaves_out(smoke: Bundle, tmp_path: Path) -> N
         assert (tmp_path / "out" / place).read_text() == "mine"
         (tmp_path / "out" / place).unlink()
     code, said = run("npz", smoke.path, "-o", tmp_path / "out", "--force", "--case", smoke.ids[0])
-    assert code == 0 and not (tmp_path / "out" / "manual").exists() and not list(tmp_path.glob(".out*"))
+    assert (
+        code == 0
+        and not (tmp_path / "out" / "manual").exists()
+        and not list(tmp_path.glob(".out*"))
+    )
 
 
-def test_an_export_that_fails_leaves_what_was_there(odd: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_that_fails_leaves_what_was_there(
+    odd: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert run("npz", odd.path, "-o", tmp_path / "out")[0] == 0
     before = {one: one.read_bytes() for one in (tmp_path / "out").rglob("*") if one.is_file()}
 
@@ -579,10 +780,14 @@ def test_an_export_that_fails_leaves_what_was_there(odd: Bundle, tmp_path: Path,
     code, said = run("gtest", odd.path, "-o", tmp_path / "suite.cpp")
     assert (code, said) == (2, f"{tmp_path / 'suite.cpp'}: cannot write: No space left on device\n")
     assert {one.name for one in tmp_path.iterdir()} == {"out"}
-    assert {one: one.read_bytes() for one in (tmp_path / "out").rglob("*") if one.is_file()} == before
+    assert {
+        one: one.read_bytes() for one in (tmp_path / "out").rglob("*") if one.is_file()
+    } == before
 
 
-def test_what_is_put_into_a_folder_while_it_is_written_anew(odd: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_put_into_a_folder_while_it_is_written_anew(
+    odd: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert run("npz", odd.path, "-o", tmp_path / "out")[0] == 0
     write, mine = npz.write_arrays, tmp_path / "out" / "data" / "mine"
 
@@ -599,13 +804,20 @@ def test_what_is_put_into_a_folder_while_it_is_written_anew(odd: Bundle, tmp_pat
 def test_what_the_command_refuses(odd: Bundle, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter").write_text("dear")
-    refusals = {"mine": "is not empty and no export of opgen", "mine/letter": "is a file; name a folder", "no/where": "there is no folder"}
+    refusals = {
+        "mine": "is not empty and no export of opgen",
+        "mine/letter": "is a file; name a folder",
+        "no/where": "there is no folder",
+    }
     for target, message in refusals.items():
         code, said = run("npz", odd.path, "-o", tmp_path / target, "--force")
         assert code == 2 and message in said
     assert (tmp_path / "mine" / "letter").read_text() == "dear"
     code, said = run("ttk", odd.path, "-o", tmp_path / "out", "--case", "null")
-    assert code == 2 and "holds no case for this export: the page wants another status than success (1)" in said
+    assert (
+        code == 2
+        and "holds no case for this export: the page wants another status than success (1)" in said
+    )
     code, said = run("gtest", odd.path, "-o", tmp_path / "mine")
     assert code == 2 and "is a folder; name a file" in said
     with pytest.raises(FileError):

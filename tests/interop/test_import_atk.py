@@ -24,11 +24,26 @@ Case = dict[str, Any]
 
 
 def tensor(name: str, *shape: int, dtype: str = "fp32", **more: Any) -> Case:
-    return {"name": name, "type": "tensor", "required": True, "dtype": dtype, "shape": list(shape), "range_values": [-1, 1], **more}
+    return {
+        "name": name,
+        "type": "tensor",
+        "required": True,
+        "dtype": dtype,
+        "shape": list(shape),
+        "range_values": [-1, 1],
+        **more,
+    }
 
 
 def attr(name: str, value: Any, dtype: str = "int", type: str = "attr") -> Case:
-    return {"name": name, "type": type, "required": True, "dtype": dtype, "shape": None, "range_values": value}
+    return {
+        "name": name,
+        "type": type,
+        "required": True,
+        "dtype": dtype,
+        "shape": None,
+        "range_values": value,
+    }
 
 
 def array(name: str, *values: Any, dtype: str = "int", type: str = "attrs") -> list[Case]:
@@ -37,44 +52,81 @@ def array(name: str, *values: Any, dtype: str = "int", type: str = "attrs") -> l
 
 def pad(**more: Any) -> Case:
     return {
-        "id": 1, "name": "torch.ops.aten.reflection_pad2d_backward", "aclnn_name": "ReflectionPad2dBackward", "api_type": "function_pad",
+        "id": 1,
+        "name": "torch.ops.aten.reflection_pad2d_backward",
+        "aclnn_name": "ReflectionPad2dBackward",
+        "api_type": "function_pad",
         "standard": {"acc": "default", "perf": "not_key"},
-        "inputs": [tensor("gradOutput", 2, 3, 6, 8), tensor("self", 2, 3, 4, 4), array("padding", 2, 2, 1, 1, type="attr_tuple")], **more,
-    }  # fmt: skip
+        "inputs": [
+            tensor("gradOutput", 2, 3, 6, 8),
+            tensor("self", 2, 3, 4, 4),
+            array("padding", 2, 2, 1, 1, type="attr_tuple"),
+        ],
+        **more,
+    }
 
 
 def pool(**more: Any) -> Case:
     return {
-        "id": 2, "aclnn_name": "aclnnAvgPool2dBackward",
+        "id": 2,
+        "aclnn_name": "aclnnAvgPool2dBackward",
         "inputs": [
-            tensor("gradOutput", 3, 2, 2, dtype="fp16"), tensor("self", 3, 4, 4, dtype="fp16"), array("kernel_size", 2, 2),
-            array("stride", 2, 2), array("padding", 0, 0), attr("ceil_mode", False, "bool"), attr("count_include_pad", True, "bool"),
-            attr("divisor_override", [1, 100]), attr("cube_math_type", 1, "int8"),
-        ], **more,
-    }  # fmt: skip
+            tensor("gradOutput", 3, 2, 2, dtype="fp16"),
+            tensor("self", 3, 4, 4, dtype="fp16"),
+            array("kernel_size", 2, 2),
+            array("stride", 2, 2),
+            array("padding", 0, 0),
+            attr("ceil_mode", False, "bool"),
+            attr("count_include_pad", True, "bool"),
+            attr("divisor_override", [1, 100]),
+            attr("cube_math_type", 1, "int8"),
+        ],
+        **more,
+    }
 
 
 def conv(**more: Any) -> Case:
     return {
-        "id": 3, "aclnn_name": "aclnnConvolutionBackward", "aclnn_api_type": "aclnn_conv_backward",
+        "id": 3,
+        "aclnn_name": "aclnnConvolutionBackward",
+        "aclnn_api_type": "aclnn_conv_backward",
         "inputs": [
-            tensor("gradOutput", 2, 4, 3, 3, dtype="bf16"), tensor("input", 2, 3, 5, 5, dtype="bf16"),
-            tensor("weight", 4, 3, 3, 3, dtype="bf16"), array("biasSizes", 4), array("stride", 1, 1), array("padding", 0, 0),
-            array("dilation", 1, 1), attr("transposed", False, "bool"), array("outputPadding", 0, 0),
-            attr("groups", 1), array("outputMask", True, True, False, dtype="bool"),
-            attr("cubeMathType", 0, "int8"), attr("format", "NCHW", "non_param"),
-        ], **more,
-    }  # fmt: skip
+            tensor("gradOutput", 2, 4, 3, 3, dtype="bf16"),
+            tensor("input", 2, 3, 5, 5, dtype="bf16"),
+            tensor("weight", 4, 3, 3, 3, dtype="bf16"),
+            array("biasSizes", 4),
+            array("stride", 1, 1),
+            array("padding", 0, 0),
+            array("dilation", 1, 1),
+            attr("transposed", False, "bool"),
+            array("outputPadding", 0, 0),
+            attr("groups", 1),
+            array("outputMask", True, True, False, dtype="bool"),
+            attr("cubeMathType", 0, "int8"),
+            attr("format", "NCHW", "non_param"),
+        ],
+        **more,
+    }
 
 
 def norm(**more: Any) -> Case:
     return {
-        "id": 4, "aclnn_name": "GroupNormBackward",
+        "id": 4,
+        "aclnn_name": "GroupNormBackward",
         "inputs": [
-            tensor("gradOut", 2, 6, 5), tensor("input", 2, 6, 5), tensor("mean", 2, 3), tensor("rstd", 2, 3), tensor("gamma", 6),
-            attr("N", 2), attr("C", 6), attr("HxW", 5), attr("group", 3), array("outputMask", True, False, True, dtype="bool"),
-        ], **more,
-    }  # fmt: skip
+            tensor("gradOut", 2, 6, 5),
+            tensor("input", 2, 6, 5),
+            tensor("mean", 2, 3),
+            tensor("rstd", 2, 3),
+            tensor("gamma", 6),
+            attr("N", 2),
+            attr("C", 6),
+            attr("HxW", 5),
+            attr("group", 3),
+            array("outputMask", True, False, True, dtype="bool"),
+        ],
+        **more,
+    }
 
 
 def read(tmp_path: Path, *cases: Any, products: tuple[str, ...] = ("ascend910b",)) -> Imported:
@@ -98,21 +150,33 @@ def test_a_case_of_every_operator_becomes_a_call(tmp_path: Path) -> None:
     assert padded.args["self"] == TensorDesc((2, 3, 4, 4), "FLOAT", "ND", range=(-1.0, 1.0))
     assert padded.args["gradInput"] == image and padded.args["padding"] == (2, 2, 1, 1)
     assert list(padded.args) == ["gradOutput", "self", "padding", "gradInput"]
-    assert pooled.args["gradInput"] == TensorDesc((3, 4, 4), "FLOAT16", "NCHW"), "ATK's executor says NCHW whatever the rank"
-    assert (pooled.args["kernelSize"], pooled.args["ceilMode"], pooled.args["divisorOverride"]) == ((2, 2), False, 1)
+    assert pooled.args["gradInput"] == TensorDesc((3, 4, 4), "FLOAT16", "NCHW"), (
+        "ATK's executor says NCHW whatever the rank"
+    )
+    assert (pooled.args["kernelSize"], pooled.args["ceilMode"], pooled.args["divisorOverride"]) == (
+        (2, 2),
+        False,
+        1,
+    )
     assert convolved.args["gradWeight"] == TensorDesc((4, 3, 3, 3), "BFLOAT16", "NCHW")
     assert convolved.args["gradBias"] is None, "masked off, and the page admits a null pointer"
     weight = convolved.args["weight"]
     assert isinstance(weight, TensorDesc) and weight.format == "ND", "as ATK's executor has it"
-    assert convolved.args["outputMask"] == (True, True, False) and convolved.args["biasSizes"] == (4,)
-    assert normed.args["gradGammaOut"] is None and normed.args["gradBetaOut"] == TensorDesc((6,), "FLOAT", "ND")
+    assert convolved.args["outputMask"] == (True, True, False) and convolved.args["biasSizes"] == (
+        4,
+    )
+    assert normed.args["gradGammaOut"] is None and normed.args["gradBetaOut"] == TensorDesc(
+        (6,), "FLOAT", "ND"
+    )
 
 
 def test_the_calls_are_judged_as_valid(tmp_path: Path) -> None:
     found = read(tmp_path, pad(), norm(), conv(aclnn_api_type="opgen_frozen"))
     path = tmp_path / "calls.jsonl"
     path.write_text("\n".join(found.lines), encoding="utf-8")
-    assert [answer.page.bucket for answer in judge_calls(read_calls(path, book().kinds), book())] == ["valid"] * 3
+    assert [
+        answer.page.bucket for answer in judge_calls(read_calls(path, book().kinds), book())
+    ] == ["valid"] * 3
 
 
 def test_formats_of_the_page_instead_of_the_executor(tmp_path: Path) -> None:
@@ -121,22 +185,39 @@ def test_formats_of_the_page_instead_of_the_executor(tmp_path: Path) -> None:
     for formats in ("executor", "page"):
         found = atk.read(tmp_path / "cases.json", book(), ["ascend910b"], formats)
         calls(found, tmp_path)
-        buckets[formats] = [answer.page.bucket for answer in judge_calls(read_calls(tmp_path / "calls.jsonl", book().kinds), book())]
+        buckets[formats] = [
+            answer.page.bucket
+            for answer in judge_calls(read_calls(tmp_path / "calls.jsonl", book().kinds), book())
+        ]
     assert buckets == {"executor": ["stated", "assumed"], "page": ["valid", "valid"]}
-    assert "weight: ND, as ATK's executor sets it" in json.loads(read(tmp_path, conv()).lines[0])["notes"][0]
+    assert (
+        "weight: ND, as ATK's executor sets it"
+        in json.loads(read(tmp_path, conv()).lines[0])["notes"][0]
+    )
 
 
 def test_notes_say_what_was_chosen_and_what_stays_behind(tmp_path: Path) -> None:
     odd = pad(expected_error_msg="bad shape")
-    odd["inputs"][0] |= {"range_values": {"name": "nd", "mean": [0], "std": [1]}, "outlier_values": [9]}
+    odd["inputs"][0] |= {
+        "range_values": {"name": "nd", "mean": [0], "std": [1]},
+        "outlier_values": [9],
+    }
     odd["inputs"].append(attr("seed_of_golden", 7, "non_param"))
     found = read(tmp_path, pool(), odd)
     first, second = (json.loads(line) for line in found.lines)
     assert first["notes"] == ["divisorOverride: the first of the range [1, 100]"]
     assert first["origin"] == {"format": "atk", "id": 2}
-    assert [note.split(":")[0] for note in second["notes"]] == ["expected_error_msg", "gradOutput", "gradOutput", "'seed_of_golden'"]
+    assert [note.split(":")[0] for note in second["notes"]] == [
+        "expected_error_msg",
+        "gradOutput",
+        "gradOutput",
+        "'seed_of_golden'",
+    ]
     assert "range" not in second["args"]["gradOutput"]
-    assert found.ignored == {"name": 1, "api_type": 1, "standard": 1, "expected_error_msg": 1} and found.noted == 2
+    assert (
+        found.ignored == {"name": 1, "api_type": 1, "standard": 1, "expected_error_msg": 1}
+        and found.noted == 2
+    )
 
 
 def put(name: str, value: Any) -> Callable[[Case], None]:
@@ -145,7 +226,11 @@ def put(name: str, value: Any) -> Callable[[Case], None]:
     def change(case: Case) -> None:
         for i, one in enumerate(case["inputs"]):
             if (one[0] if isinstance(one, list) else one)["name"] == name:
-                is_input = isinstance(value, (dict, list)) and value and isinstance(value if isinstance(value, dict) else value[0], dict)
+                is_input = (
+                    isinstance(value, (dict, list))
+                    and value
+                    and isinstance(value if isinstance(value, dict) else value[0], dict)
+                )
                 case["inputs"][i] = value if is_input else attr(name, value)
 
     return change
@@ -165,11 +250,29 @@ def put(name: str, value: Any) -> Callable[[Case], None]:
         (conv, "biasSizes", [attr("biasSizes", None)], "biasSizes", None),
         (conv, "stride", [attr("stride", [1, 4]), attr("stride", 2)], "stride", (1, 2)),
         (norm, "gamma", tensor("gamma") | {"shape": None}, "gamma", None),
-        (pad, "self", [tensor("self", 2, 3, 4, 4, type="tensors")], "self", TensorDesc((2, 3, 4, 4), "FLOAT", range=(-1.0, 1.0))),
-        (pad, "self", tensor("SELF", 2, 3, 4, 4, range_values=0.5), "self", TensorDesc((2, 3, 4, 4), "FLOAT", range=(0.5, 0.5))),
-        (pad, "self", tensor("self", 2, 6, 8, format="NCL"), "self", TensorDesc((2, 6, 8), "FLOAT", "NCL", range=(-1.0, 1.0))),
+        (
+            pad,
+            "self",
+            [tensor("self", 2, 3, 4, 4, type="tensors")],
+            "self",
+            TensorDesc((2, 3, 4, 4), "FLOAT", range=(-1.0, 1.0)),
+        ),
+        (
+            pad,
+            "self",
+            tensor("SELF", 2, 3, 4, 4, range_values=0.5),
+            "self",
+            TensorDesc((2, 3, 4, 4), "FLOAT", range=(0.5, 0.5)),
+        ),
+        (
+            pad,
+            "self",
+            tensor("self", 2, 6, 8, format="NCL"),
+            "self",
+            TensorDesc((2, 6, 8), "FLOAT", "NCL", range=(-1.0, 1.0)),
+        ),
     ],
-)  # fmt: skip
+)
 def test_forms_of_one_argument(
     tmp_path: Path, make: Callable[[], Case], name: str, value: Any, argument: str, meant: Any
 ) -> None:
@@ -186,12 +289,16 @@ def test_names_that_differ_are_taken_by_their_place(tmp_path: Path) -> None:
     case = norm()
     case["inputs"][0]["name"] = "grad_output"
     found = read(tmp_path, case)
-    assert json.loads(found.lines[0])["notes"] == ["gradOut: taken from 'grad_output', which stands in its place"]
+    assert json.loads(found.lines[0])["notes"] == [
+        "gradOut: taken from 'grad_output', which stands in its place"
+    ]
 
 
 def test_outputs_of_the_file_are_taken_as_they_are(tmp_path: Path) -> None:
     found = read(tmp_path, pad(outputs=[tensor("grad_input", 9, 9, dtype="fp16")]))
-    assert calls(found, tmp_path)[0].args["gradInput"] == TensorDesc((9, 9), "FLOAT16", "ND", range=(-1.0, 1.0))
+    assert calls(found, tmp_path)[0].args["gradInput"] == TensorDesc(
+        (9, 9), "FLOAT16", "ND", range=(-1.0, 1.0)
+    )
 
 
 def test_several_products_make_several_calls(tmp_path: Path) -> None:
@@ -216,40 +323,112 @@ BAD = [
     (7, "case [0]: expects an object, not 7"),
     ({"aclnn_name": "x"}, "case [0]: has no id; every case needs a number"),
     ({"id": 1}, "case 1: aclnn_name is missing; it says which operator is called"),
-    ({"id": 1, "aclnn_name": "AvgPool2dBackwrd"}, "no such operator 'AvgPool2dBackwrd' (did you mean 'aclnnAvgPool2dBackward'?)"),
+    (
+        {"id": 1, "aclnn_name": "AvgPool2dBackwrd"},
+        "no such operator 'AvgPool2dBackwrd' (did you mean 'aclnnAvgPool2dBackward'?)",
+    ),
     ({"id": 1, "aclnn_name": ["x"]}, "no such operator ['x']"),
     (pad(inputs={}), "inputs: expects a list, not {}"),
     (pad(inputs=[3]), "inputs[0]: expects an object or a list of objects, not 3"),
-    (pad(inputs=[[]]), "inputs[0]: an empty list has no name; an empty array cannot be told from a missing one"),
+    (
+        pad(inputs=[[]]),
+        "inputs[0]: an empty list has no name; an empty array cannot be told from a missing one",
+    ),
     (pad(inputs=[{"type": "tensor"}]), "inputs[0]: name is missing"),
-    (pad(inputs=[[attr("a", 1), attr("b", 1)]]), "inputs[0]: the objects of one list must share one name, not ['a', 'b']"),
+    (
+        pad(inputs=[[attr("a", 1), attr("b", 1)]]),
+        "inputs[0]: the objects of one list must share one name, not ['a', 'b']",
+    ),
     (pad(outputs=4), "outputs: expects a list, not 4"),
-    (pad(outputs=[tensor("other", 1)]), "outputs[0]: aclnnReflectionPad2dBackward has no parameter 'other'; it takes gradOutput, self"),
-    (without(pad, 1), "self is missing; aclnnReflectionPad2dBackward takes gradOutput, self, padding, gradInput"),
+    (
+        pad(outputs=[tensor("other", 1)]),
+        (
+            "outputs[0]: aclnnReflectionPad2dBackward has no parameter 'other'; it takes"
+            " gradOutput, self"
+        ),
+    ),
+    (
+        without(pad, 1),
+        "self is missing; aclnnReflectionPad2dBackward takes gradOutput, self, padding, gradInput",
+    ),
     (without(pool, 8), "cubeMathType is missing"),
     (change(pad, "self", tensor("gradOutput", 2)), "inputs[1]: gradOutput is there already"),
-    (change(pad, "self", tensor("self", 2, dtype="fp17")), "self: no such dtype 'fp17' (did you mean 'fp16'?)"),
+    (
+        change(pad, "self", tensor("self", 2, dtype="fp17")),
+        "self: no such dtype 'fp17' (did you mean 'fp16'?)",
+    ),
     (change(pad, "self", tensor("self", 2, dtype="string")), "self: no such dtype 'string'"),
-    (change(pad, "self", tensor("self", 2, type="blob")), "self: no such type 'blob'; known are tensor, tensors"),
-    (change(pad, "self", attr("self", 2)), "self: is of type attr, and the parameter is of kind tensor"),
-    (change(pad, "padding", tensor("padding", 2)), "padding: is of type tensor, and the parameter is of kind int_array"),
-    (change(pad, "self", [tensor("self", 2)] * 2), "self: a list of 2 tensors, and the parameter is one tensor"),
-    (change(pad, "self", tensor("self") | {"shape": [2, "x"]}), "args.self.shape: 'x' is no whole number of 64 bits"),
-    (change(pad, "self", tensor("self") | {"shape": [2, 10**30]}), f"args.self.shape: {10**30} is no whole number of 64 bits"),
-    (change(pad, "self", tensor("self") | {"shape": [1] * 26}), "args.self.shape: 26 axes; an aclTensor has at most 25"),
-    (change(pad, "self", tensor("self") | {"shape": 4}), "args.self.shape: expects a list of whole numbers, not 4"),
-    (change(pad, "self", tensor("self", 2, format="NCWH")), "self: no such format 'NCWH' (did you mean 'NCHW'?)"),
+    (
+        change(pad, "self", tensor("self", 2, type="blob")),
+        "self: no such type 'blob'; known are tensor, tensors",
+    ),
+    (
+        change(pad, "self", attr("self", 2)),
+        "self: is of type attr, and the parameter is of kind tensor",
+    ),
+    (
+        change(pad, "padding", tensor("padding", 2)),
+        "padding: is of type tensor, and the parameter is of kind int_array",
+    ),
+    (
+        change(pad, "self", [tensor("self", 2)] * 2),
+        "self: a list of 2 tensors, and the parameter is one tensor",
+    ),
+    (
+        change(pad, "self", tensor("self") | {"shape": [2, "x"]}),
+        "args.self.shape: 'x' is no whole number of 64 bits",
+    ),
+    (
+        change(pad, "self", tensor("self") | {"shape": [2, 10**30]}),
+        f"args.self.shape: {10**30} is no whole number of 64 bits",
+    ),
+    (
+        change(pad, "self", tensor("self") | {"shape": [1] * 26}),
+        "args.self.shape: 26 axes; an aclTensor has at most 25",
+    ),
+    (
+        change(pad, "self", tensor("self") | {"shape": 4}),
+        "args.self.shape: expects a list of whole numbers, not 4",
+    ),
+    (
+        change(pad, "self", tensor("self", 2, format="NCWH")),
+        "self: no such format 'NCWH' (did you mean 'NCHW'?)",
+    ),
     (change(conv, "format", attr("format", "NCXY", "non_param")), "no such format 'NCXY'"),
-    (change(conv, "groups", 2**31), "args.groups: expects a whole number of int32, -2147483648 to 2147483647, not 2147483648"),
-    (change(conv, "groups", None), "groups: range_values is null, and no int32 is; write the value"),
-    (change(conv, "groups", []), "groups: range_values is an empty list; expects a value or [lowest, highest]"),
-    (change(conv, "groups", "many"), "groups: range_values 'many': expects a value or [lowest, highest]"),
+    (
+        change(conv, "groups", 2**31),
+        "args.groups: expects a whole number of int32, -2147483648 to 2147483647, not 2147483648",
+    ),
+    (
+        change(conv, "groups", None),
+        "groups: range_values is null, and no int32 is; write the value",
+    ),
+    (
+        change(conv, "groups", []),
+        "groups: range_values is an empty list; expects a value or [lowest, highest]",
+    ),
+    (
+        change(conv, "groups", "many"),
+        "groups: range_values 'many': expects a value or [lowest, highest]",
+    ),
     (change(conv, "groups", 1.5), "args.groups: expects a whole number of int32"),
-    (change(conv, "groups", array("groups", 1, 1)), "groups: a list of 2 values, and the parameter is one int32"),
+    (
+        change(conv, "groups", array("groups", 1, 1)),
+        "groups: a list of 2 values, and the parameter is one int32",
+    ),
     (change(conv, "transposed", 2), "args.transposed: expects true or false, not 2"),
-    (change(conv, "outputMask", array("outputMask", 0, 1, 7)), "args.outputMask: expects a list of true and false, or null, not [Fa"),
-    (change(conv, "stride", array("stride", 1, None)), "stride: range_values is null, and no int is; write the value"),
-    (change(conv, "gradOutput", tensor("gradOutput") | {"shape": None}), "gradBias is missing, and the page does not say its"),
+    (
+        change(conv, "outputMask", array("outputMask", 0, 1, 7)),
+        "args.outputMask: expects a list of true and false, or null, not [Fa",
+    ),
+    (
+        change(conv, "stride", array("stride", 1, None)),
+        "stride: range_values is null, and no int is; write the value",
+    ),
+    (
+        change(conv, "gradOutput", tensor("gradOutput") | {"shape": None}),
+        "gradBias is missing, and the page does not say its",
+    ),
 ]
 
 
@@ -264,7 +443,9 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, case: Any, message: str) -
 
 def test_a_repeated_id_is_named(tmp_path: Path) -> None:
     found = read(tmp_path, pad(), pad())
-    assert str(found.unreadable[0]).endswith("case 1: the id 1 stands in the file already; ids must differ")
+    assert str(found.unreadable[0]).endswith(
+        "case 1: the id 1 stands in the file already; ids must differ"
+    )
 
 
 @pytest.mark.parametrize(
@@ -285,7 +466,11 @@ def test_what_is_no_case_file(tmp_path: Path, text: str | bytes, message: str) -
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(FileError) as caught:
         atk.read(path, book(), ["ascend910b"])
-    assert str(caught.value).startswith(str(path)) and message in str(caught.value) and "\n" not in str(caught.value)
+    assert (
+        str(caught.value).startswith(str(path))
+        and message in str(caught.value)
+        and "\n" not in str(caught.value)
+    )
 
 
 def test_a_byte_order_mark_and_large_values_do_no_harm(tmp_path: Path) -> None:
@@ -299,18 +484,27 @@ def test_a_byte_order_mark_and_large_values_do_no_harm(tmp_path: Path) -> None:
     assert len(found.lines) == 2 and "padding: " in str(found.unreadable[0])
 
 
-# the command ----------------------------------------------------------------------------------------------------------
-def run(tmp_path: Path, *cases: Any, more: tuple[str, ...] = ("--product", "ascend910b")) -> tuple[int, str, Path]:
+# the command --------------------------------------------------------------------------------------
+def run(
+    tmp_path: Path, *cases: Any, more: tuple[str, ...] = ("--product", "ascend910b")
+) -> tuple[int, str, Path]:
     (tmp_path / "cases.json").write_text(json.dumps(list(cases)), encoding="utf-8")
     made = tmp_path / "calls.jsonl"
-    shown = CliRunner().invoke(main, ["import", "atk", str(tmp_path / "cases.json"), "-o", str(made), *more], prog_name="opgen")
+    shown = CliRunner().invoke(
+        main,
+        ["import", "atk", str(tmp_path / "cases.json"), "-o", str(made), *more],
+        prog_name="opgen",
+    )
     return shown.exit_code, shown.stderr, made
 
 
 def test_exit_codes(tmp_path: Path) -> None:
     code, said, made = run(tmp_path, pad(), pool())
     assert code == 0 and len(made.read_text().splitlines()) == 2
-    assert "calls.jsonl: 2 calls of 2 cases, 0 unreadable, 0 left out, 1 with notes (key notes)" in said
+    assert (
+        "calls.jsonl: 2 calls of 2 cases, 0 unreadable, 0 left out, 1 with notes (key notes)"
+        in said
+    )
     assert "not carried over: name (1), api_type (1), standard (1)" in said
     assert run(tmp_path, pad())[0] == 2, "the file exists already"
     code, said, _ = run(tmp_path, pad(), {"id": 5}, more=("--product", "ascend910b", "--force"))
@@ -326,7 +520,16 @@ def test_exit_codes(tmp_path: Path) -> None:
 
 def test_standard_output(tmp_path: Path) -> None:
     (tmp_path / "cases.json").write_text(json.dumps([pad()]), encoding="utf-8")
-    args = ["import", "atk", str(tmp_path / "cases.json"), "--product", "ascend910b", "-o", "-", "--quiet"]
+    args = [
+        "import",
+        "atk",
+        str(tmp_path / "cases.json"),
+        "--product",
+        "ascend910b",
+        "-o",
+        "-",
+        "--quiet",
+    ]
     shown = CliRunner().invoke(main, args, prog_name="opgen")
     assert json.loads(shown.stdout)["id"] == "1" and shown.stderr == ""
 
@@ -344,10 +547,18 @@ returns: {assumed: [product, g.dtype, g.format, g.rank, g.null, out.dtype, out.f
 
     def completed(dtypes: str) -> tuple[str, TensorDesc | None]:
         spec = specfile.loads(text.replace("LIST", dtypes), "one", "one.yaml")
-        one = Partial(Call("aclnnOneBackward", "ascend910b", {"g": TensorDesc((3,), "FLOAT16", "ND"), "out": None}))
+        one = Partial(
+            Call(
+                "aclnnOneBackward",
+                "ascend910b",
+                {"g": TensorDesc((3,), "FLOAT16", "ND"), "out": None},
+            )
+        )
         one.lacks("out")
         (reason,) = complete(spec, [one])
         return reason, one.call.args["out"]
 
     assert completed("FLOAT") == ("", TensorDesc((3,), "FLOAT", "ND"))
-    assert completed("FLOAT16, FLOAT")[0].startswith("out is missing, and the page does not say its dtype")
+    assert completed("FLOAT16, FLOAT")[0].startswith(
+        "out is missing, and the page does not say its dtype"
+    )

@@ -1,4 +1,5 @@
-"""TTK's case files: both modes, every column that a call can carry, and every fault named with column, value and remedy."""
+"""TTK's case files: both modes, every column that a call can carry, and every fault named with
+column, value and remedy."""
 
 from __future__ import annotations
 
@@ -22,23 +23,39 @@ from opgen.spec.book import book
 Row = dict[str, str]
 
 PAD = {
-    "testcase_name": "pad_1", "network_name": "net", "api_name": "aclnnReflectionPad2dBackward",
-    "tensor_view_shapes": "((2, 3, 6, 8), (2, 3, 4, 4), (2, 3, 4, 4))", "tensor_dtypes": "('float32', 'float32', 'float32')",
-    "tensor_formats": "('ND',)", "output_tensor_indexes": "(2,)", "attributes": "{'padding': [2, 2, 1, 1]}",
-    "precision_tolerances": "((0.001, 0.001),)", "is_enabled": "True", "soc_series": "('Ascend910B',)",
-}  # fmt: skip
+    "testcase_name": "pad_1",
+    "network_name": "net",
+    "api_name": "aclnnReflectionPad2dBackward",
+    "tensor_view_shapes": "((2, 3, 6, 8), (2, 3, 4, 4), (2, 3, 4, 4))",
+    "tensor_dtypes": "('float32', 'float32', 'float32')",
+    "tensor_formats": "('ND',)",
+    "output_tensor_indexes": "(2,)",
+    "attributes": "{'padding': [2, 2, 1, 1]}",
+    "precision_tolerances": "((0.001, 0.001),)",
+    "is_enabled": "True",
+    "soc_series": "('Ascend910B',)",
+}
 POOL = {
-    "testcase_name": "pool_1", "api_name": "AvgPool2dBackward", "tensor_view_shapes": "((1, 3, 2, 2), (1, 3, 4, 4), (1, 3, 4, 4))",
-    "tensor_dtypes": "('bfloat16',)", "tensor_formats": "('NCHW',)", "soc_series": "('Ascend910B', 'Ascend910_93')",
-    "attributes": "{'kernelSize': [2, 2], 'stride': (2, 2), 'padding': [0, 0], 'ceilMode': False, 'countIncludePad': 1, "
-                  "'divisorOverride': 0, 'cubeMathType': 0}",
-}  # fmt: skip
+    "testcase_name": "pool_1",
+    "api_name": "AvgPool2dBackward",
+    "tensor_view_shapes": "((1, 3, 2, 2), (1, 3, 4, 4), (1, 3, 4, 4))",
+    "tensor_dtypes": "('bfloat16',)",
+    "tensor_formats": "('NCHW',)",
+    "soc_series": "('Ascend910B', 'Ascend910_93')",
+    "attributes": (
+        "{'kernelSize': [2, 2], 'stride': (2, 2), 'padding': [0, 0], 'ceilMode': False,"
+        " 'countIncludePad': 1, 'divisorOverride': 0, 'cubeMathType': 0}"
+    ),
+}
 NORM = {
-    "testcase_name": "norm_1", "api_name": "aclnnGroupNormBackward",
-    "tensor_view_shapes": "((2, 6, 5), (2, 6, 5), (2, 3), (2, 3), (6,), (2, 6, 5), None, (6,))", "tensor_dtypes": "('float16',)",
-    "output_tensor_indexes": "(5, 6, 7)", "soc_series": "('Ascend910A', '-Ascend310P')",
+    "testcase_name": "norm_1",
+    "api_name": "aclnnGroupNormBackward",
+    "tensor_view_shapes": "((2, 6, 5), (2, 6, 5), (2, 3), (2, 3), (6,), (2, 6, 5), None, (6,))",
+    "tensor_dtypes": "('float16',)",
+    "output_tensor_indexes": "(5, 6, 7)",
+    "soc_series": "('Ascend910A', '-Ascend310P')",
     "attributes": "{'N': 2, 'C': 6, 'HxW': 5, 'group': 3, 'output_mask': [True, False, True]}",
-}  # fmt: skip
+}
 
 
 def table(*rows: Row) -> str:
@@ -71,29 +88,50 @@ def test_rows_become_calls(tmp_path: Path) -> None:
     assert (pooled.product, also_pooled.product) == ("ascend910b", "ascend910_93")
     assert pooled.args["countIncludePad"] is True and pooled.args["stride"] == (2, 2)
     assert pooled.args["self"] == TensorDesc((1, 3, 4, 4), "BFLOAT16", "NCHW")
-    assert normed.product == "ascend910" and normed.args["gradGammaOut"] is None and normed.args["outputMask"] == (True, False, True)
-    assert [json.loads(line)["id"] for line in found.lines] == ["pad_1", "pool_1-ascend910b", "pool_1-ascend910_93", "norm_1"]
+    assert (
+        normed.product == "ascend910"
+        and normed.args["gradGammaOut"] is None
+        and normed.args["outputMask"] == (True, False, True)
+    )
+    assert [json.loads(line)["id"] for line in found.lines] == [
+        "pad_1",
+        "pool_1-ascend910b",
+        "pool_1-ascend910_93",
+        "norm_1",
+    ]
     assert found.ignored == {"network_name": 1, "precision_tolerances": 1}
     path = tmp_path / "calls.jsonl"
     answers = judge_calls(read_calls(path, book().kinds), book())
-    assert [answer.page.bucket for answer in answers] == ["valid", "valid", "unsupported_product", "valid"]
+    assert [answer.page.bucket for answer in answers] == [
+        "valid",
+        "valid",
+        "unsupported_product",
+        "valid",
+    ]
 
 
 def test_views_ranges_and_missing_outputs(tmp_path: Path) -> None:
     row = PAD | {
-        "tensor_view_shapes": "((2, 3, 6, 8), (2, 3, 4, 4))", "tensor_dtypes": "('float32', 'float32')", "output_tensor_indexes": "",
-        "tensor_view_strides": "((144, 48, 1, 6), None)", "tensor_view_offsets": "(0, 0)", "tensor_storage_shapes": "((2, 3, 8, 6), None)",
+        "tensor_view_shapes": "((2, 3, 6, 8), (2, 3, 4, 4))",
+        "tensor_dtypes": "('float32', 'float32')",
+        "output_tensor_indexes": "",
+        "tensor_view_strides": "((144, 48, 1, 6), None)",
+        "tensor_view_offsets": "(0, 0)",
+        "tensor_storage_shapes": "((2, 3, 8, 6), None)",
         "input_data_ranges": "((-1, 1, 0.5), (None, 3))",
-    }  # fmt: skip
+    }
     found = read(tmp_path, row)
     [call] = calls(found, tmp_path)
-    assert call.args["gradOutput"] == TensorDesc((2, 3, 6, 8), "FLOAT", "ND", (144, 48, 1, 6), 0, (2, 3, 8, 6), (-1.0, 1.0))
+    assert call.args["gradOutput"] == TensorDesc(
+        (2, 3, 6, 8), "FLOAT", "ND", (144, 48, 1, 6), 0, (2, 3, 8, 6), (-1.0, 1.0)
+    )
     assert call.args["self"] == TensorDesc((2, 3, 4, 4), "FLOAT", "ND")
     assert call.args["gradInput"] == TensorDesc((2, 3, 4, 4), "FLOAT", "ND"), "made from the page"
     assert json.loads(found.lines[0])["notes"] == [
-        "gradInput: not in the file; made from the page", "gradOutput: the values (0.5,) that must appear are not carried over",
+        "gradInput: not in the file; made from the page",
+        "gradOutput: the values (0.5,) that must appear are not carried over",
         "self: values (None, 3) are not (lowest, highest); opgen draws its own",
-    ]  # fmt: skip
+    ]
     one = calls(read(tmp_path, PAD | {"input_data_ranges": "((-2, 2),)"}), tmp_path)[0]
     assert [one.args[name].range for name in ("gradOutput", "self")] == [(-2.0, 2.0)] * 2  # type: ignore[union-attr]
 
@@ -106,46 +144,82 @@ def test_views_ranges_and_missing_outputs(tmp_path: Path) -> None:
         ("('Ascend910A', 'Ascend310P3', '-Ascend910PremiumA')", ["ascend310p"]),
     ],
 )
-def test_the_series_names_products_by_any_of_their_socs(tmp_path: Path, series: str, products: list[str]) -> None:
-    assert [call.product for call in calls(read(tmp_path, PAD | {"soc_series": series}), tmp_path)] == products
+def test_the_series_names_products_by_any_of_their_socs(
+    tmp_path: Path, series: str, products: list[str]
+) -> None:
+    assert [
+        call.product for call in calls(read(tmp_path, PAD | {"soc_series": series}), tmp_path)
+    ] == products
 
 
 def test_products_overrule_the_series(tmp_path: Path) -> None:
-    found = read(tmp_path, PAD | {"soc_series": "('Ascend950',)"}, POOL | {"soc_series": ""}, products=("ascend310p",))
+    found = read(
+        tmp_path,
+        PAD | {"soc_series": "('Ascend950',)"},
+        POOL | {"soc_series": ""},
+        products=("ascend310p",),
+    )
     assert [call.product for call in calls(found, tmp_path)] == ["ascend310p"] * 2
 
 
 def test_disabled_rows_are_left_out_by_name(tmp_path: Path) -> None:
     found = read(tmp_path, PAD | {"is_enabled": "FALSE"}, POOL)
-    assert str(found.left_out[0]).endswith("cases.csv:2: case pad_1: is_enabled is FALSE") and len(found.lines) == 2
+    assert (
+        str(found.left_out[0]).endswith("cases.csv:2: case pad_1: is_enabled is FALSE")
+        and len(found.lines) == 2
+    )
 
 
 KERNEL = {
-    "testcase_name": "k", "op_name": "group_norm_grad", "input_dtypes": "('float16', 'float32', 'float32', 'float16', 'float16')",
-    "input_ori_shapes": "((2, 6, 5, 7), (2, 3), (2, 3), (2, 6, 5, 7), (6,))", "output_ori_shapes": "((2, 6, 5, 7), (6,), (6,))",
-    "input_ori_formats": "('ND',)", "attributes": "{'num_groups': 3, 'dgamma_is_require': False}", "soc_series": "('Ascend910B',)",
-}  # fmt: skip
+    "testcase_name": "k",
+    "op_name": "group_norm_grad",
+    "input_dtypes": "('float16', 'float32', 'float32', 'float16', 'float16')",
+    "input_ori_shapes": "((2, 6, 5, 7), (2, 3), (2, 3), (2, 6, 5, 7), (6,))",
+    "output_ori_shapes": "((2, 6, 5, 7), (6,), (6,))",
+    "input_ori_formats": "('ND',)",
+    "attributes": "{'num_groups': 3, 'dgamma_is_require': False}",
+    "soc_series": "('Ascend910B',)",
+}
 POOL_KERNEL = {
-    "testcase_name": "k", "op_name": "avg_pool3_d_grad", "input_dtypes": "('int32', 'float16')",
-    "input_ori_shapes": "((5,), (2, 1, 2, 2, 3))", "output_ori_shapes": "((2, 1, 4, 4, 3),)",
-    "input_ori_formats": "('ND', 'NDHWC')", "output_ori_formats": "('NDHWC',)",
-    "attributes": "{'ksize': [1, 1, 2, 2, 1], 'strides': [1, 1, 2, 2, 1], 'pads': [0, 0, 0, 0, 0, 0], 'data_format': 'NDHWC'}",
+    "testcase_name": "k",
+    "op_name": "avg_pool3_d_grad",
+    "input_dtypes": "('int32', 'float16')",
+    "input_ori_shapes": "((5,), (2, 1, 2, 2, 3))",
+    "output_ori_shapes": "((2, 1, 4, 4, 3),)",
+    "input_ori_formats": "('ND', 'NDHWC')",
+    "output_ori_formats": "('NDHWC',)",
+    "attributes": (
+        "{'ksize': [1, 1, 2, 2, 1], 'strides': [1, 1, 2, 2, 1], 'pads': [0, 0, 0, 0, 0, 0],"
+        " 'data_format': 'NDHWC'}"
+    ),
     "soc_series": "('Ascend910B',)",
-}  # fmt: skip
+}
 CONV_KERNEL = {
-    "testcase_name": "k", "op_name": "conv2d_backprop_input", "input_dtypes": "('int32', 'float16', 'float16')",
-    "input_ori_shapes": "((4,), (4, 3, 3, 3), (2, 4, 3, 3))", "output_ori_shapes": "((2, 3, 5, 5),)",
-    "input_ori_formats": "('ND', 'NCHW', 'NCHW')", "output_ori_formats": "('NCHW',)",
-    "attributes": "{'strides': [1, 1, 1, 1], 'pads': [0, 0, 0, 0], 'dilations': [1, 1, 1, 1], 'groups': 1, 'data_format': 'NCHW'}",
+    "testcase_name": "k",
+    "op_name": "conv2d_backprop_input",
+    "input_dtypes": "('int32', 'float16', 'float16')",
+    "input_ori_shapes": "((4,), (4, 3, 3, 3), (2, 4, 3, 3))",
+    "output_ori_shapes": "((2, 3, 5, 5),)",
+    "input_ori_formats": "('ND', 'NCHW', 'NCHW')",
+    "output_ori_formats": "('NCHW',)",
+    "attributes": (
+        "{'strides': [1, 1, 1, 1], 'pads': [0, 0, 0, 0], 'dilations': [1, 1, 1, 1], 'groups': 1,"
+        " 'data_format': 'NCHW'}"
+    ),
     "soc_series": "('Ascend910B',)",
-}  # fmt: skip
+}
 FILTER_KERNEL = CONV_KERNEL | {
-    "op_name": "Conv2DBackpropFilter", "input_ori_shapes": "((2, 3, 5, 5), (4,), (2, 4, 3, 3))", "output_ori_shapes": "((4, 3, 3, 3),)",
-    "input_ori_formats": "('NCHW', 'ND', 'NCHW')", "input_dtypes": "('float16', 'int32', 'float16')",
-}  # fmt: skip
+    "op_name": "Conv2DBackpropFilter",
+    "input_ori_shapes": "((2, 3, 5, 5), (4,), (2, 4, 3, 3))",
+    "output_ori_shapes": "((4, 3, 3, 3),)",
+    "input_ori_formats": "('NCHW', 'ND', 'NCHW')",
+    "input_dtypes": "('float16', 'int32', 'float16')",
+}
 
 
-@pytest.mark.parametrize("row", [POOL_KERNEL, CONV_KERNEL, FILTER_KERNEL], ids=lambda row: row["op_name"])
+@pytest.mark.parametrize(
+    "row", [POOL_KERNEL, CONV_KERNEL, FILTER_KERNEL], ids=lambda row: row["op_name"]
+)
 def test_rows_of_a_kernel_become_calls_that_the_page_admits(tmp_path: Path, row: Row) -> None:
     found = read(tmp_path, row)
     assert found.unreadable == []
@@ -156,16 +230,30 @@ def test_rows_of_a_kernel_become_calls_that_the_page_admits(tmp_path: Path, row:
 
 def test_shapes_of_kernels(tmp_path: Path) -> None:
     [norm] = calls(read(tmp_path, KERNEL), tmp_path)
-    assert [norm.args[name] for name in ("N", "C", "HxW", "group", "outputMask")] == [2, 6, 35, 3, (True, False, True)]
+    assert [norm.args[name] for name in ("N", "C", "HxW", "group", "outputMask")] == [
+        2,
+        6,
+        35,
+        3,
+        (True, False, True),
+    ]
     assert norm.args["mean"] == TensorDesc((2, 3), "FLOAT") and norm.args["gradGammaOut"] is None
     [pool] = calls(read(tmp_path, POOL_KERNEL), tmp_path)
-    assert pool.args["self"] == TensorDesc((2, 3, 4, 4), "FLOAT16", "NCHW") and pool.args["kernelSize"] == (2, 2)
-    deep = other(POOL_KERNEL, "'ksize': [1, 1,", "'ksize': [1, 2,") | {"output_ori_shapes": "((2, 2, 4, 4, 3),)"}
+    assert pool.args["self"] == TensorDesc((2, 3, 4, 4), "FLOAT16", "NCHW") and pool.args[
+        "kernelSize"
+    ] == (2, 2)
+    deep = other(POOL_KERNEL, "'ksize': [1, 1,", "'ksize': [1, 2,") | {
+        "output_ori_shapes": "((2, 2, 4, 4, 3),)"
+    }
     [pool] = calls(read(tmp_path, deep), tmp_path)
     assert pool.api == "aclnnAvgPool3dBackward" and pool.args["kernelSize"] == (2, 2, 2)
     assert pool.args["self"] == TensorDesc((2, 3, 2, 4, 4), "FLOAT16", "NCDHW")
     [conv] = calls(read(tmp_path, CONV_KERNEL), tmp_path)
-    assert conv.args["outputMask"] == (True, False, False) and conv.args["stride"] == (1, 1) and conv.args["weight"] is not None
+    assert (
+        conv.args["outputMask"] == (True, False, False)
+        and conv.args["stride"] == (1, 1)
+        and conv.args["weight"] is not None
+    )
 
 
 def aclnn(**cells: str) -> Row:
@@ -179,82 +267,175 @@ def other(row: Row, old: str, new: str) -> Row:
 
 BAD = [
     (aclnn(api_name="aclnnFoo"), "no such operator 'aclnnFoo'"),
-    (aclnn(testcase_name=""), "case line 2: testcase_name '': expects a name of 1 to 200 printable characters"),
-    (aclnn(testcase_name="a\x07"), r"testcase_name 'a\x07': expects a name of 1 to 200 printable characters"),
+    (
+        aclnn(testcase_name=""),
+        "case line 2: testcase_name '': expects a name of 1 to 200 printable characters",
+    ),
+    (
+        aclnn(testcase_name="a\x07"),
+        r"testcase_name 'a\x07': expects a name of 1 to 200 printable characters",
+    ),
     (aclnn(soc_series=""), "names no product; say for which with --product"),
-    (aclnn(soc_series="('Ascend950',)"), "soc_series ('Ascend950',) names no known product; say for which with --product"),
+    (
+        aclnn(soc_series="('Ascend950',)"),
+        "soc_series ('Ascend950',) names no known product; say for which with --product",
+    ),
     (aclnn(soc_series="('-Ascend310P',)"), "soc_series ('-Ascend310P',) names no known product"),
     (aclnn(soc_series="(1,)"), "soc_series: expects names, not (1,)"),
     (aclnn(tensor_view_shapes=""), "tensor_view_shapes: expects a tuple of shapes, not None"),
     (aclnn(tensor_view_shapes="((2, 3),"), "tensor_view_shapes: is no Python literal: '((2, 3),'"),
-    (aclnn(tensor_view_shapes="__import__('os').system('id')"), "tensor_view_shapes: is no Python literal"),
+    (
+        aclnn(tensor_view_shapes="__import__('os').system('id')"),
+        "tensor_view_shapes: is no Python literal",
+    ),
     (aclnn(tensor_view_shapes="[0 for _ in 'x']"), "tensor_view_shapes: is no Python literal"),
     (aclnn(tensor_view_shapes="(9**9**9,)"), "tensor_view_shapes: is no Python literal"),
     (aclnn(tensor_view_shapes="(" * 40 + ")" * 40), "tensor_view_shapes: nested too deeply"),
     (aclnn(tensor_view_shapes="-" * 5000 + "1"), "tensor_view_shapes: nested too deeply"),
     (aclnn(tensor_view_shapes="9" * 5000), "tensor_view_shapes: is no Python literal: '9999"),
-    (aclnn(tensor_view_shapes=f"((0x{'f' * 5000},), (1,), (1,))"), "tensor_view_shapes: is no Python literal: '((0xffff"),
+    (
+        aclnn(tensor_view_shapes=f"((0x{'f' * 5000},), (1,), (1,))"),
+        "tensor_view_shapes: is no Python literal: '((0xffff",
+    ),
     (aclnn(attributes=f"{{'padding': 0x{'f' * 5000}}}"), "attributes: is no Python literal: "),
     (aclnn(tensor_view_shapes="'\x00'"), "tensor_view_shapes: is no Python literal"),
-    (aclnn(tensor_view_shapes=" " + "1" * 70000), "tensor_view_shapes: 70000 characters in one cell; at most 65536"),
-    (aclnn(tensor_view_shapes="((2, 3),)"), "tensor_view_shapes: 1 tensors; aclnnReflectionPad2dBackward has 3: gradOutput, self"),
-    (aclnn(tensor_view_shapes="(5, 6, 7)"), "args.gradOutput.shape: expects a list of whole numbers, not 5"),
-    (aclnn(tensor_view_shapes=f"(({10**20},), (1,), (1,))"), f"args.gradOutput.shape: {10**20} is no whole number of 64 bits"),
-    (aclnn(tensor_view_shapes="({1: 2}, (1,), (1,))"), "args.gradOutput.shape: expects a list of whole numbers, not {1: 2}"),
+    (
+        aclnn(tensor_view_shapes=" " + "1" * 70000),
+        "tensor_view_shapes: 70000 characters in one cell; at most 65536",
+    ),
+    (
+        aclnn(tensor_view_shapes="((2, 3),)"),
+        "tensor_view_shapes: 1 tensors; aclnnReflectionPad2dBackward has 3: gradOutput, self",
+    ),
+    (
+        aclnn(tensor_view_shapes="(5, 6, 7)"),
+        "args.gradOutput.shape: expects a list of whole numbers, not 5",
+    ),
+    (
+        aclnn(tensor_view_shapes=f"(({10**20},), (1,), (1,))"),
+        f"args.gradOutput.shape: {10**20} is no whole number of 64 bits",
+    ),
+    (
+        aclnn(tensor_view_shapes="({1: 2}, (1,), (1,))"),
+        "args.gradOutput.shape: expects a list of whole numbers, not {1: 2}",
+    ),
     (aclnn(tensor_dtypes=""), "tensor_dtypes: is empty; expects a dtype per tensor"),
-    (aclnn(tensor_dtypes="('float32', 'float32')"), "expects one for each of gradOutput, self, gradInput"),
-    (aclnn(tensor_dtypes="('float31',)"), "gradOutput: no such dtype 'float31' (did you mean 'float32'?)"),
+    (
+        aclnn(tensor_dtypes="('float32', 'float32')"),
+        "expects one for each of gradOutput, self, gradInput",
+    ),
+    (
+        aclnn(tensor_dtypes="('float31',)"),
+        "gradOutput: no such dtype 'float31' (did you mean 'float32'?)",
+    ),
     (aclnn(tensor_dtypes="(3,)"), "gradOutput: no such dtype 3"),
     (aclnn(tensor_formats="('NCWH',)"), "gradOutput: no such format 'NCWH'"),
-    (aclnn(tensor_view_strides="((1, 2), None)"), "tensor_view_strides: ((1, 2), None): expects one for each of gradOutput, self"),
-    (aclnn(tensor_view_strides="((1, 2), None, None)"), "args.gradOutput.strides: 2 strides for 4 axes"),
-    (aclnn(tensor_view_offsets="('a', 0, 0)"), "args.gradOutput.offset: 'a' is no whole number of 64 bits"),
-    (aclnn(tensor_storage_shapes="('a', None, None)"), "args.gradOutput.storage_shape: expects a list of whole numbers, not 'a'"),
-    (aclnn(output_tensor_indexes="(0,)"), "output_tensor_indexes: (0,); the outputs gradInput stand at [2]"),
-    (aclnn(output_tensor_indexes="('x', 2)"), "output_tensor_indexes: ('x', 2); the outputs gradInput stand at [2]"),
+    (
+        aclnn(tensor_view_strides="((1, 2), None)"),
+        "tensor_view_strides: ((1, 2), None): expects one for each of gradOutput, self",
+    ),
+    (
+        aclnn(tensor_view_strides="((1, 2), None, None)"),
+        "args.gradOutput.strides: 2 strides for 4 axes",
+    ),
+    (
+        aclnn(tensor_view_offsets="('a', 0, 0)"),
+        "args.gradOutput.offset: 'a' is no whole number of 64 bits",
+    ),
+    (
+        aclnn(tensor_storage_shapes="('a', None, None)"),
+        "args.gradOutput.storage_shape: expects a list of whole numbers, not 'a'",
+    ),
+    (
+        aclnn(output_tensor_indexes="(0,)"),
+        "output_tensor_indexes: (0,); the outputs gradInput stand at [2]",
+    ),
+    (
+        aclnn(output_tensor_indexes="('x', 2)"),
+        "output_tensor_indexes: ('x', 2); the outputs gradInput stand at [2]",
+    ),
     (aclnn(input_data_ranges="7"), "input_data_ranges: expects (lowest, highest) per input, not 7"),
     (aclnn(input_data_ranges="((1, 2),) * 3"), "input_data_ranges: is no Python literal"),
-    (aclnn(input_data_ranges="((1, 2), (1, 2), (1, 2))"), "input_data_ranges: 3 ranges for the inputs gradOutput, self"),
+    (
+        aclnn(input_data_ranges="((1, 2), (1, 2), (1, 2))"),
+        "input_data_ranges: 3 ranges for the inputs gradOutput, self",
+    ),
     (aclnn(attributes="[1]"), "attributes: expects a dictionary, not [1]"),
     (aclnn(attributes="{[1]: 2}"), "attributes: is no Python literal"),
-    (aclnn(attributes="{'pading': [1]}"), "attributes: aclnnReflectionPad2dBackward has no 'pading'; it takes padding"),
+    (
+        aclnn(attributes="{'pading': [1]}"),
+        "attributes: aclnnReflectionPad2dBackward has no 'pading'; it takes padding",
+    ),
     (aclnn(attributes="{'padding': [1], 'PADDING': [1]}"), "attributes: padding is there already"),
     (aclnn(attributes=""), "attributes: padding missing; a null array is None"),
-    (aclnn(attributes="{'padding': 'abc'}"), "args.padding: expects a list of whole numbers, not 'abc'"),
+    (
+        aclnn(attributes="{'padding': 'abc'}"),
+        "args.padding: expects a list of whole numbers, not 'abc'",
+    ),
     (aclnn(attributes="{'padding': [1.5]}"), "args.padding: 1.5 is no whole number of 64 bits"),
-    (KERNEL | {"op_name": "pad_v3_grad"}, "op_name: 'pad_v3_grad' is a kernel that opgen cannot place; known are groupnormgrad"),
+    (
+        KERNEL | {"op_name": "pad_v3_grad"},
+        "op_name: 'pad_v3_grad' is a kernel that opgen cannot place; known are groupnormgrad",
+    ),
     (KERNEL | {"attributes": "{}"}, "attributes: num_groups is missing"),
     (KERNEL | {"attributes": "7"}, "attributes: expects a dictionary, not 7"),
-    (KERNEL | {"input_ori_shapes": "((2,), (2,), (2,), (2,), (2,))"}, "input_ori_shapes: [2] has no N and C"),
+    (
+        KERNEL | {"input_ori_shapes": "((2,), (2,), (2,), (2,), (2,))"},
+        "input_ori_shapes: [2] has no N and C",
+    ),
     (KERNEL | {"input_ori_shapes": "(('x',),)"}, "input_ori_shapes: ('x',) is no shape"),
     (KERNEL | {"output_ori_shapes": "((2.5,),)"}, "output_ori_shapes: (2.5,) is no shape"),
     (KERNEL | {"input_dtypes": "('float16', 'float32')"}, "input_dtypes: 2 for 5 inputs"),
     (KERNEL | {"input_ori_shapes": "7"}, "input_ori_shapes: expects a tuple, not 7"),
     (KERNEL | {"input_ori_shapes": "((2, 3)"}, "input_ori_shapes: is no Python literal"),
-    (POOL_KERNEL | {"output_ori_shapes": "((2, 4, 4, 4),)"}, "extents [2, 4, 4, 4] of NDHWC are none of NCHW"),
+    (
+        POOL_KERNEL | {"output_ori_shapes": "((2, 4, 4, 4),)"},
+        "extents [2, 4, 4, 4] of NDHWC are none of NCHW",
+    ),
     (POOL_KERNEL | {"output_ori_shapes": ""}, "output_ori_shapes: tensor 0 is missing"),
     (other(POOL_KERNEL, "'ksize': [1, 1,", "'size': [1, 1,"), "attributes: ksize is missing"),
-    *((other(POOL_KERNEL, "'ksize': [1, 1, 2, 2, 1]", f"'ksize': {value}"), f"attributes: ksize {value} is no list of whole numbers")
-      for value in ("None", "'abc'", "2.5", "{1: 2}")),
-    (other(POOL_KERNEL, "'pads': [0, 0, 0, 0,", "'pads': [0, 0, 0, 1,"), "pads [0, 0, 0, 1, 0, 0] are none of an average pooling"),
-    (other(CONV_KERNEL, "'pads': [0, 0,", "'pads': [0, 1,"), "pads [0, 1, 0, 0] differ at begin and end"),
-]  # fmt: skip
+    *(
+        (
+            other(POOL_KERNEL, "'ksize': [1, 1, 2, 2, 1]", f"'ksize': {value}"),
+            f"attributes: ksize {value} is no list of whole numbers",
+        )
+        for value in ("None", "'abc'", "2.5", "{1: 2}")
+    ),
+    (
+        other(POOL_KERNEL, "'pads': [0, 0, 0, 0,", "'pads': [0, 0, 0, 1,"),
+        "pads [0, 0, 0, 1, 0, 0] are none of an average pooling",
+    ),
+    (
+        other(CONV_KERNEL, "'pads': [0, 0,", "'pads': [0, 1,"),
+        "pads [0, 1, 0, 0] differ at begin and end",
+    ),
+]
 
 
-@pytest.mark.parametrize(("row", "message"), BAD, ids=[f"{i}-{message[:40]}" for i, (_, message) in enumerate(BAD)])
+@pytest.mark.parametrize(
+    ("row", "message"), BAD, ids=[f"{i}-{message[:40]}" for i, (_, message) in enumerate(BAD)]
+)
 def test_what_cannot_be_read_is_named(tmp_path: Path, row: Row, message: str) -> None:
     good = KERNEL if "op_name" in row else POOL
     found = read(tmp_path, row, good | {"testcase_name": "good"})
     assert len(found.lines) == (1 if good is KERNEL else 2) and len(found.unreadable) == 1
     problem = found.unreadable[0]
-    assert message in str(problem) and problem.line == 2 and len(str(problem)) < 450 and "\n" not in str(problem)
+    assert (
+        message in str(problem)
+        and problem.line == 2
+        and len(str(problem)) < 450
+        and "\n" not in str(problem)
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "testcase_name: the column is missing"),
-        ("testcase,api_name,tensor_view_shapes,tensor_dtypes\n", "testcase_name: the column is missing (did you mean 'testcase'?)"),
+        (
+            "testcase,api_name,tensor_view_shapes,tensor_dtypes\n",
+            "testcase_name: the column is missing (did you mean 'testcase'?)",
+        ),
         ("testcase_name,op_name\n", "input_dtypes: the column is missing"),
         (",".join(ttk.NEEDED) + ",remark,remark\n", "remark: stands twice among the columns"),
         (",".join(ttk.NEEDED) + "\n", "holds no case"),
@@ -273,7 +454,14 @@ def test_what_is_no_case_file(tmp_path: Path, text: str | bytes, message: str) -
 def test_rows_that_are_no_csv_are_named_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "cases.csv"
     lines = table(PAD, POOL).splitlines()
-    lines[2:2] = ["", "a,b,c", '"x"y,z', f"{lines[1]},more", '"' + "x" * 200_000 + '"', "a\0b" + "," * 20]
+    lines[2:2] = [
+        "",
+        "a,b,c",
+        '"x"y,z',
+        f"{lines[1]},more",
+        '"' + "x" * 200_000 + '"',
+        "a\0b" + "," * 20,
+    ]
     path.write_text("\n".join(lines) + "\n")
     found = ttk.read(path, book(), [])
     assert len(found.lines) == 3
@@ -287,31 +475,62 @@ def test_rows_that_are_no_csv_are_named_and_the_rest_is_read(tmp_path: Path) -> 
 def test_a_row_that_ends_before_its_operator_is_named(tmp_path: Path) -> None:
     """Columns may stand in any order, and cells at the end of a row may be missing."""
     path = tmp_path / "cases.csv"
-    for row, column, message in ((PAD, "api_name", "no such operator ''"), (POOL_KERNEL, "op_name", "op_name: '' is a kernel that")):
+    for row, column, message in (
+        (PAD, "api_name", "no such operator ''"),
+        (POOL_KERNEL, "op_name", "op_name: '' is a kernel that"),
+    ):
         moved = {name: cell for name, cell in row.items() if name != column} | {column: ""}
         path.write_text(table(moved).rstrip().removesuffix(",") + "\n")
         [problem] = ttk.read(path, book(), []).unreadable
-        assert str(problem).startswith(f"{path}:2: case {row['testcase_name']}: ") and message in str(problem)
+        assert str(problem).startswith(
+            f"{path}:2: case {row['testcase_name']}: "
+        ) and message in str(problem)
 
 
 def test_a_repeated_name_is_named_with_its_line(tmp_path: Path) -> None:
     found = read(tmp_path, PAD, PAD)
-    assert "case pad_1: the id pad_1 stands in line 2 already; ids must differ" in str(found.unreadable[0])
+    assert "case pad_1: the id pad_1 stands in line 2 already; ids must differ" in str(
+        found.unreadable[0]
+    )
 
 
 def test_literals_are_never_run() -> None:
-    assert values.literal(" {'a': (1, -2.5, None, True, [3])} ") == {"a": (1, -2.5, None, True, [3])}
-    for text in ("open('x')", "a", "1 if 1 else 2", "lambda: 0", "f'{1}'", "(yield)", "{1: 2, **{}}", "'\\d' + 'x'", "1 is 1", "*a"):
+    assert values.literal(" {'a': (1, -2.5, None, True, [3])} ") == {
+        "a": (1, -2.5, None, True, [3])
+    }
+    for text in (
+        "open('x')",
+        "a",
+        "1 if 1 else 2",
+        "lambda: 0",
+        "f'{1}'",
+        "(yield)",
+        "{1: 2, **{}}",
+        "'\\d' + 'x'",
+        "1 is 1",
+        "*a",
+    ):
         with pytest.raises(Unreadable):
             values.literal(text)
-    assert values.limits([1, float("nan")]) is None and values.limits((3, 1)) is None and values.limits([10**400, 10**500]) is None
+    assert (
+        values.limits([1, float("nan")]) is None
+        and values.limits((3, 1)) is None
+        and values.limits([10**400, 10**500]) is None
+    )
 
 
 def test_the_command(tmp_path: Path) -> None:
-    (tmp_path / "cases.csv").write_text(table(PAD, POOL | {"is_enabled": "False"}), encoding="utf-8")
+    (tmp_path / "cases.csv").write_text(
+        table(PAD, POOL | {"is_enabled": "False"}), encoding="utf-8"
+    )
     args = ["import", "ttk", str(tmp_path / "cases.csv"), "-o", str(tmp_path / "calls.jsonl")]
     shown = CliRunner().invoke(main, args, prog_name="opgen")
     assert shown.exit_code == 0 and "1 call of 2 cases, 0 unreadable, 1 left out" in shown.stderr
     assert "case pool_1: is_enabled is False (left out)" in shown.stderr
-    shown = CliRunner().invoke(main, ["import", "ttk", str(tmp_path / "none.csv"), "-o", "x"], prog_name="opgen")
-    assert shown.exit_code == 2 and "none.csv: cannot be read: No such file or directory" in shown.stderr
+    shown = CliRunner().invoke(
+        main, ["import", "ttk", str(tmp_path / "none.csv"), "-o", "x"], prog_name="opgen"
+    )
+    assert (
+        shown.exit_code == 2
+        and "none.csv: cannot be read: No such file or directory" in shown.stderr
+    )

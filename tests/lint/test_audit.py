@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from opgen.cli import main
-from opgen.lint.audit import (  # fmt: skip
+from opgen.lint.audit import (
     BOM,
     Finding,
     audit,
@@ -32,7 +32,14 @@ from opgen.spec.spec import Spec
 from opgen.suite.enumeration.aims import Aim, Aims, told
 from opgen.suite.suite import Suite
 
-LINES = ["title", "Atlas A", "x: a tensor of FLOAT", "k: an array", "k must not be larger than x", "end"]
+LINES = [
+    "title",
+    "Atlas A",
+    "x: a tensor of FLOAT",
+    "k: an array",
+    "k must not be larger than x",
+    "end",
+]
 TEXT = """
 api: aclnnOne
 page:
@@ -55,10 +62,14 @@ returns:
 @pytest.fixture
 def one() -> Spec:
     digest = sha256("\n".join(LINES).encode()).hexdigest()
-    return specfile.loads(TEXT.format(block=digest_block(LINES, [2, 3, 4, 5], 2), sha256=digest), "one", "one.yaml")
+    return specfile.loads(
+        TEXT.format(block=digest_block(LINES, [2, 3, 4, 5], 2), sha256=digest), "one", "one.yaml"
+    )
 
 
-def findings(spec: Spec, folder: Path, lines: list[str]) -> dict[int | None, tuple[str, int | None]]:
+def findings(
+    spec: Spec, folder: Path, lines: list[str]
+) -> dict[int | None, tuple[str, int | None]]:
     (folder / "one.txt").write_text("\n".join(lines), encoding="utf-8")
     return {finding.line: (finding.state, finding.moved_to) for finding in audit(spec, folder)}
 
@@ -68,8 +79,11 @@ DIFFERS = {None: ("differs", None)}
 
 def test_facts_stand_on_their_lines(one: Spec) -> None:
     assert facts_by_line(one) == {
-        2: ["product", "product ascend910"], 3: ["x.null", "x.dtype", "x.rank", "x"], 4: ["k.null", "k.length", "fits", "k"], 5: ["fits"],
-    }  # fmt: skip
+        2: ["product", "product ascend910"],
+        3: ["x.null", "x.dtype", "x.rank", "x"],
+        4: ["k.null", "k.length", "fits", "k"],
+        5: ["fits"],
+    }
 
 
 @pytest.mark.parametrize(
@@ -80,33 +94,79 @@ def test_facts_stand_on_their_lines(one: Spec) -> None:
         (lambda lines: [*lines, "x must not be empty"], DIFFERS),
         (lambda lines: ["another title", *lines[1:]], DIFFERS),
         (lambda lines: [f"  {line}\t" for line in lines], DIFFERS),
-        (lambda lines: [*lines[:2], "x: a tensor of FLOAT16", *lines[3:]], {3: ("changed", None), **DIFFERS}),
-        (lambda lines: ["", *lines], {2: ("moved", 3), 3: ("moved", 4), 4: ("moved", 5), 5: ("moved", 6), **DIFFERS}),
-        (lambda lines: [*lines[:3], *lines[4:]], {4: ("vanished", None), 5: ("moved", 4), **DIFFERS}),
-        (lambda lines: [*lines[:2], *lines[4:]], {3: ("vanished", None), 4: ("vanished", None), 5: ("moved", 3), **DIFFERS}),
-        (lambda lines: ["", *lines[:3], "k: two arrays", *lines[4:]],
-         {2: ("moved", 3), 3: ("moved", 4), 4: ("changed", None), 5: ("moved", 6), **DIFFERS}),
+        (
+            lambda lines: [*lines[:2], "x: a tensor of FLOAT16", *lines[3:]],
+            {3: ("changed", None), **DIFFERS},
+        ),
+        (
+            lambda lines: ["", *lines],
+            {2: ("moved", 3), 3: ("moved", 4), 4: ("moved", 5), 5: ("moved", 6), **DIFFERS},
+        ),
+        (
+            lambda lines: [*lines[:3], *lines[4:]],
+            {4: ("vanished", None), 5: ("moved", 4), **DIFFERS},
+        ),
+        (
+            lambda lines: [*lines[:2], *lines[4:]],
+            {3: ("vanished", None), 4: ("vanished", None), 5: ("moved", 3), **DIFFERS},
+        ),
+        (
+            lambda lines: ["", *lines[:3], "k: two arrays", *lines[4:]],
+            {2: ("moved", 3), 3: ("moved", 4), 4: ("changed", None), 5: ("moved", 6), **DIFFERS},
+        ),
         (lambda lines: lines[:4], {5: ("vanished", None), **DIFFERS}),
-        (lambda lines: [], {2: ("vanished", None), 3: ("vanished", None), 4: ("vanished", None), 5: ("vanished", None), **DIFFERS}),
+        (
+            lambda lines: [],
+            {
+                2: ("vanished", None),
+                3: ("vanished", None),
+                4: ("vanished", None),
+                5: ("vanished", None),
+                **DIFFERS,
+            },
+        ),
     ],
-    ids=["same", "ended", "appended", "uncited", "blanks", "changed", "moved", "one deleted", "two deleted", "moved and changed",
-         "shorter", "empty"],
+    ids=[
+        "same",
+        "ended",
+        "appended",
+        "uncited",
+        "blanks",
+        "changed",
+        "moved",
+        "one deleted",
+        "two deleted",
+        "moved and changed",
+        "shorter",
+        "empty",
+    ],
 )
 def test_what_changed_is_found(one: Spec, tmp_path: Path, change, expected) -> None:  # type: ignore[no-untyped-def]
     assert findings(one, tmp_path, change(LINES)) == expected
 
 
 def test_a_repeated_line_moves_as_its_neighbours_do(one: Spec, tmp_path: Path) -> None:
-    """Of lines that read alike, the one is meant that went the way of the nearest line that stands alone."""
+    """Of lines that read alike, the one is meant that went the way of the nearest line that stands
+    alone."""
     assert findings(one, tmp_path, [LINES[4], "new", *LINES]) == {
-        2: ("moved", 4), 3: ("moved", 5), 4: ("moved", 6), 5: ("moved", 7), **DIFFERS,
-    }  # fmt: skip
+        2: ("moved", 4),
+        3: ("moved", 5),
+        4: ("moved", 6),
+        5: ("moved", 7),
+        **DIFFERS,
+    }
 
 
 def other_forms(content: bytes) -> dict[str, bytes]:
     """The same text, as editors and version control leave it."""
     windows = content.replace(b"\n", b"\r\n")
-    return {"as it is": content, "CRLF": windows, "BOM": BOM + content, "both": BOM + windows, "ended": content + b"\n"}
+    return {
+        "as it is": content,
+        "CRLF": windows,
+        "BOM": BOM + content,
+        "both": BOM + windows,
+        "ended": content + b"\n",
+    }
 
 
 def test_another_form_of_the_same_text_is_no_finding() -> None:
@@ -124,7 +184,9 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(one: Spec, tmp_path: Pat
 
 
 def test_a_finding_names_the_facts(one: Spec, tmp_path: Path) -> None:
-    (tmp_path / "one.txt").write_text("\n".join([*LINES[:4], "k may be anything"]), encoding="utf-8")
+    (tmp_path / "one.txt").write_text(
+        "\n".join([*LINES[:4], "k may be anything"]), encoding="utf-8"
+    )
     found, differs = audit(one, tmp_path)
     assert (differs.line, differs.state, differs.facts) == (None, "differs", ())
     assert (found.spec, found.line, found.facts) == ("one", 5, ("fits",))
@@ -135,34 +197,52 @@ def test_a_missing_page_is_a_message(one: Spec, tmp_path: Path) -> None:
         read_page(one, tmp_path)
 
 
-@pytest.mark.parametrize("found", [[], [Finding("reflection_pad2d_backward", 20, "changed", None, ("gradOutput",))]], ids=["same", "other"])
+@pytest.mark.parametrize(
+    "found",
+    [[], [Finding("reflection_pad2d_backward", 20, "changed", None, ("gradOutput",))]],
+    ids=["same", "other"],
+)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (("--plan", "smok"), "no such tier or file (did you mean 'smoke'?)"),
         (("--lock", "aclnnReflectionPad2dBackward.txt"), "is no lock of this version"),
-        (("--plan", "smoke", "--lock", "aclnnReflectionPad2dBackward.txt"), "--plan and --lock: only one of them can be meant"),
+        (
+            ("--plan", "smoke", "--lock", "aclnnReflectionPad2dBackward.txt"),
+            "--plan and --lock: only one of them can be meant",
+        ),
     ],
 )
 def test_what_names_the_cases_is_looked_at_although_no_page_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: list[Finding], options: tuple[str, ...], said: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    found: list[Finding],
+    options: tuple[str, ...],
+    said: str,
 ) -> None:
     """So that a wrong name is not found on the day on which a page changes."""
     (tmp_path / "aclnnReflectionPad2dBackward.txt").write_text("title", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("opgen.lint.audit.audit", lambda *_: found)
-    result = CliRunner().invoke(main, ["audit", "reflection_pad2d_backward", "--pages", ".", *options])
+    result = CliRunner().invoke(
+        main, ["audit", "reflection_pad2d_backward", "--pages", ".", *options]
+    )
     assert (result.exit_code, result.stdout) == (2, "") and said in result.stderr
 
 
 @pytest.mark.parametrize("encoding", ["gb18030", "utf-16"])
-def test_a_page_in_another_encoding_is_a_message_and_gives_no_digests(tmp_path: Path, encoding: str) -> None:
-    """Read as UTF-8, every line of it would have changed, and its digests would be those of no text."""
+def test_a_page_in_another_encoding_is_a_message_and_gives_no_digests(
+    tmp_path: Path, encoding: str
+) -> None:
+    """Read as UTF-8, every line of it would have changed, and its digests would be those of no
+    text."""
     for spec in book().specs:
         if spec.page is not None:
             (tmp_path / spec.page.file).write_text("title\n\u586b\u5145\n", encoding=encoding)
     for more in ((), ("--digests",)):
-        result = CliRunner().invoke(main, ["audit", "reflection_pad2d_backward", "--pages", str(tmp_path), *more])
+        result = CliRunner().invoke(
+            main, ["audit", "reflection_pad2d_backward", "--pages", str(tmp_path), *more]
+        )
         line = 2 if encoding == "gb18030" else 1
         assert (result.exit_code, result.stdout) == (2, "")
         assert f"aclnnReflectionPad2dBackward.txt:{line}: is not UTF-8" in result.stderr
@@ -189,13 +269,17 @@ def a_suite(*cases: tuple[str, Aims, tuple[str, ...], str], product: str = "asce
     made = Suite()
     for name, aims, broken, compute in cases:
         page = Expectation((0,), "valid", tuple(Break(rule, None, None, "") for rule in broken))
-        made.cases.append(Case(name, Call("aclnnOne", product, {}), "invalid", told(aims), page, compute=compute))
+        made.cases.append(
+            Case(name, Call("aclnnOne", product, {}), "invalid", told(aims), page, compute=compute)
+        )
         made.aims.append(aims)
     return made
 
 
 def test_a_finding_names_the_cases_it_touches(one: Spec, tmp_path: Path) -> None:
-    (tmp_path / "one.txt").write_text("\n".join([*LINES[:4], "k may be anything", "end"]), encoding="utf-8")
+    (tmp_path / "one.txt").write_text(
+        "\n".join([*LINES[:4], "k may be anything", "end"]), encoding="utf-8"
+    )
     suite = a_suite(
         ("aims", (Aim("breaks", ("fits",)),), (), ""),
         ("in-company", (Aim("breaks", ("k.length", "fits")),), ("k.length", "fits"), ""),
@@ -214,10 +298,18 @@ def test_a_finding_names_the_cases_it_touches(one: Spec, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("product", ["ascend910", "ascend910b"])
-def test_the_line_of_a_product_touches_all_its_cases(one: Spec, tmp_path: Path, product: str) -> None:
+def test_the_line_of_a_product_touches_all_its_cases(
+    one: Spec, tmp_path: Path, product: str
+) -> None:
     """And of others those that break the list."""
-    (tmp_path / "one.txt").write_text("\n".join([LINES[0], "another product", *LINES[2:]]), encoding="utf-8")
-    suite = a_suite((f"one-{product}-valid-0", (), (), ""), (f"one-{product}-invalid-product-1", (), ("product",), ""), product=product)
+    (tmp_path / "one.txt").write_text(
+        "\n".join([LINES[0], "another product", *LINES[2:]]), encoding="utf-8"
+    )
+    suite = a_suite(
+        (f"one-{product}-valid-0", (), (), ""),
+        (f"one-{product}-invalid-product-1", (), ("product",), ""),
+        product=product,
+    )
     mine = suite.cases if product == "ascend910" else suite.cases[1:]
     found, _ = touched(audit(one, tmp_path), {"one": rules_of(one, suite)})
     assert found.line == 2 and found.cases == tuple(case.id for case in mine)
@@ -228,7 +320,9 @@ def test_the_line_of_a_product_touches_all_its_cases(one: Spec, tmp_path: Path, 
 
 def test_a_mode_touches_the_cases_that_compute_in_it(one: Spec) -> None:
     suite = a_suite(("half", (), (), "FLOAT16"), ("single", (), (), "FLOAT"))
-    (found,) = touched([Finding("one", 9, "changed", None, ("compute FLOAT16",))], {"one": rules_of(one, suite)})
+    (found,) = touched(
+        [Finding("one", 9, "changed", None, ("compute FLOAT16",))], {"one": rules_of(one, suite)}
+    )
     assert found.cases == ("half",)
 
 
@@ -255,13 +349,20 @@ def test_the_command_names_cases_of_a_plan(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ["{file: one.txt}", "{file: one.txt, sha256: '', lines: ''}"])
-def test_the_digests_of_a_new_spec_are_made_from_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
+def test_the_digests_of_a_new_spec_are_made_from_its_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
     head, parameters = TEXT.split("page:\n")[0], TEXT[TEXT.index("products:") :].format()
     (tmp_path / "one.yaml").write_text(f"{head}page: {page}\n{parameters}", encoding="utf-8")
     (tmp_path / "one.txt").write_text("\n".join(LINES), encoding="utf-8")
     monkeypatch.setattr("opgen.files.resources.specs_folder", lambda: tmp_path)
-    result = CliRunner().invoke(importlib.import_module("opgen.cli.audit").command, ["one", "--pages", str(tmp_path), "--digests"])
+    result = CliRunner().invoke(
+        importlib.import_module("opgen.cli.audit").command,
+        ["one", "--pages", str(tmp_path), "--digests"],
+    )
     assert result.exit_code == 0, result.exception
     block = result.stdout.split("\n", 1)[1]
-    (tmp_path / "one.yaml").write_text(f"{head}page:\n  file: one.txt\n{block}{parameters}", encoding="utf-8")
+    (tmp_path / "one.yaml").write_text(
+        f"{head}page:\n  file: one.txt\n{block}{parameters}", encoding="utf-8"
+    )
     assert audit(specfile.load(tmp_path / "one.yaml"), tmp_path) == []

@@ -54,8 +54,16 @@ def test_facts_are_in_the_order_of_the_page_and_say_everything(one: Spec) -> Non
     assert by_id["k"].says == "int_array; 1 item: kH=kW; 2 items: kH kW"
     assert by_id["mode"].says == "int8; 0 KEEP, 1 DROP"
     assert by_id["y"].says == "output; written when mode == DROP"
-    assert by_id["x.dtype"].says == "x.dtype in (FLOAT) when product == ascend910; x.dtype in (FLOAT, BFLOAT16) when product == ascend910b"
-    assert (by_id["x.dtype"].answer, by_id["x.rank"].answer, by_id["square"].answer) == ("161002.1", "561103", "unstated")
+    assert (
+        by_id["x.dtype"].says
+        == "x.dtype in (FLOAT) when product == ascend910; x.dtype in (FLOAT, BFLOAT16) when product"
+        " == ascend910b"
+    )
+    assert (by_id["x.dtype"].answer, by_id["x.rank"].answer, by_id["square"].answer) == (
+        "161002.1",
+        "561103",
+        "unstated",
+    )
     assert by_id["square"].note == "only on one product"
     assert by_id["161002.1"].says == "x.dtype, mode.enum, least"
     assert by_id["compute.FLOAT16.2"].says == "inputs are rounded to FLOAT16 when x.dtype == FLOAT"
@@ -77,17 +85,25 @@ def test_every_shipped_page_is_told_whole() -> None:
     for spec in book().specs:
         lines, rest = by_line(spec)
         told = [fact.id for line in lines for fact in line.facts] + [fact.id for fact in rest]
-        assert len(told) == len(set(told)) and {rule.id for rule in spec.rules} | set(spec.parameters) <= set(told)
+        assert len(told) == len(set(told)) and {rule.id for rule in spec.rules} | set(
+            spec.parameters
+        ) <= set(told)
         assert {line.line for line in lines} == set(spec.page.lines) if spec.page else not lines
 
 
 def test_differences_are_named_by_kind(one: Spec) -> None:
     assert differences([one, one]) == []
     other = TEXT.replace("kH >= 1", "kH >= 2").replace("at: [9, 4]", "at: [4, 9]")
-    other = other.replace("square, k.length", "").replace("561103: [x.rank]", "561103: [x.rank, k.length]")
+    other = other.replace("square, k.length", "").replace(
+        "561103: [x.rank]", "561103: [x.rank, k.length]"
+    )
     other = "\n".join(line for line in other.split("\n") if "square" not in line)
     found = {d.fact: d for d in differences([one, specfile.loads(other, "two", "two.yaml")])}
-    assert {name: d.kind for name, d in found.items()} == {"least": "says", "square": "missing", "k.length": "answer"}
+    assert {name: d.kind for name, d in found.items()} == {
+        "least": "says",
+        "square": "missing",
+        "k.length": "answer",
+    }
     first, second = found["least"].sides
     assert first is not None and second is not None and (first.at[0], second.at[0]) == (9, 4)
     assert found["square"].sides[1] is None
@@ -103,30 +119,48 @@ def test_roundings_are_paired_by_what_they_say(one: Spec) -> None:
     for pages, here in (([one, fewer], 0), ([fewer, one], 1)):
         (found,) = differences(pages)
         assert found.kind == "missing" and found.sides[1 - here] is None
-        assert found.sides[here] == Fact("compute.FLOAT16", (9,), "inputs are rounded to FLOAT16 when mode == DROP")
+        assert found.sides[here] == Fact(
+            "compute.FLOAT16", (9,), "inputs are rounded to FLOAT16 when mode == DROP"
+        )
     lacking = turned.replace("mode == DROP, dtype", "mode == KEEP, dtype")
     (found,) = differences([one, specfile.loads(lacking, "four", "four.yaml")])
-    assert [side and side.says.partition(" when ")[2] for side in found.sides] == ["mode == DROP", "mode == KEEP"]
+    assert [side and side.says.partition(" when ")[2] for side in found.sides] == [
+        "mode == DROP",
+        "mode == KEEP",
+    ]
 
 
 def test_buckets_count_every_rule(one: Spec) -> None:
-    assert buckets(one) == {"unsupported_product": 1, "stated": 4, "unstated": 2, "disputed": 1, "assumed": 3}
+    assert buckets(one) == {
+        "unsupported_product": 1,
+        "stated": 4,
+        "unstated": 2,
+        "disputed": 1,
+        "assumed": 3,
+    }
     assert sum(buckets(one).values()) == len(one.rules)
 
 
-@pytest.mark.parametrize("spec", [spec for spec in book().specs if spec.page], ids=lambda spec: spec.name)
+@pytest.mark.parametrize(
+    "spec", [spec for spec in book().specs if spec.page], ids=lambda spec: spec.name
+)
 def test_every_tensor_of_a_page_has_dtypes_on_each_of_its_products(spec: Spec) -> None:
-    """Whatever a mask of outputs says: lines 34, 35, 37, 38, 40 and 41 of group norm are of outputs that are asked for."""
+    """Whatever a mask of outputs says: lines 34, 35, 37, 38, 40 and 41 of group norm are of outputs
+    that are asked for."""
     for product in spec.products:
         listed = dtypes(spec, product)
         assert set(listed) == {name for name in spec.parameters if f"{name}.dtype" in spec.rule}
         if product in spec.judges:
             assert all(listed.values()), listed
     if spec.op == "group_norm_backward":
-        assert shared(dtypes(spec, "ascend910")) == [([p.name for p in (*spec.inputs, *spec.outputs)], ("FLOAT", "FLOAT16"))]
+        assert shared(dtypes(spec, "ascend910")) == [
+            ([p.name for p in (*spec.inputs, *spec.outputs)], ("FLOAT", "FLOAT16"))
+        ]
 
 
 def test_dtypes_are_those_that_the_rule_lets_pass(one: Spec) -> None:
     assert dtypes(one, "ascend910") == {"x": ("FLOAT",), "y": ("FLOAT", "BFLOAT16")}
     assert shared(dtypes(one, "ascend910b")) == [(["x", "y"], ("FLOAT", "BFLOAT16"))]
-    assert dtypes(one, "ascend310p")["x"] == (), "the page lists none for a product that it does not name"
+    assert dtypes(one, "ascend310p")["x"] == (), (
+        "the page lists none for a product that it does not name"
+    )

@@ -1,4 +1,5 @@
-"""The schemas and the readers: what one accepts in form the other accepts, and what one refuses the other refuses."""
+"""The schemas and the readers: what one accepts in form the other accepts, and what one refuses the
+other refuses."""
 
 from __future__ import annotations
 
@@ -53,7 +54,9 @@ def test_plans_that_ship_have_the_form(path):
 
 def test_calls_have_the_form():
     validator = jsonschema.Draft202012Validator(schema("call"))
-    for line in gzip.decompress((Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz").read_bytes()).splitlines()[::60]:
+    for line in gzip.decompress(
+        (Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz").read_bytes()
+    ).splitlines()[::60]:
         validator.validate(json.loads(line))
 
 
@@ -85,10 +88,16 @@ def test_a_spec_that_the_schema_refuses_the_reader_refuses_too(tmp_path, good, b
         load(path)
 
 
-PLAN_FAULTS = [("strength: 2", "strength: 5"), ("vacuous:\n  - {when", "vacuous:\n  - {whne"),
-               ("axes:", "axis:"), ("factors: 1", "factors: one"), ("strength: 2", "strenght: 2"),
-               ("why: with and without", "because: with and without"),
-               ("gradOutput: gradient", "gradOutput: gradiant"), ("  full:", "  fullest:")]  # fmt: skip
+PLAN_FAULTS = [
+    ("strength: 2", "strength: 5"),
+    ("vacuous:\n  - {when", "vacuous:\n  - {whne"),
+    ("axes:", "axis:"),
+    ("factors: 1", "factors: one"),
+    ("strength: 2", "strenght: 2"),
+    ("why: with and without", "because: with and without"),
+    ("gradOutput: gradient", "gradOutput: gradiant"),
+    ("  full:", "  fullest:"),
+]
 
 
 @pytest.mark.parametrize(("good", "bad"), PLAN_FAULTS)
@@ -113,7 +122,10 @@ def with_self(**facts: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "change",
-    [with_self(**dict.fromkeys(("strides", "offset", "storage_shape", "range"))), with_self(strides=[4, 4, 1], range=[0, 0.5], offset=3)],
+    [
+        with_self(**dict.fromkeys(("strides", "offset", "storage_shape", "range"))),
+        with_self(strides=[4, 4, 1], range=[0, 0.5], offset=3),
+    ],
 )
 def test_a_call_that_the_schema_accepts_the_reader_accepts_too(change):
     assert valid("call", {**CALL, **change})
@@ -121,7 +133,9 @@ def test_a_call_that_the_schema_accepts_the_reader_accepts_too(change):
     assert named.call.args["self"].offset == (change["args"]["self"]["offset"] or 0)
 
 
-@pytest.mark.parametrize("change", [with_self(shape=[1.0, 4, 4]), with_self(strides=[4, 1]), with_self(range=[1, -1])])
+@pytest.mark.parametrize(
+    "change", [with_self(shape=[1.0, 4, 4]), with_self(strides=[4, 1]), with_self(range=[1, -1])]
+)
 def test_what_the_reader_alone_can_tell_the_schema_says_in_words(change):
     assert valid("call", {**CALL, **change})
     with pytest.raises(CallFault):
@@ -131,11 +145,22 @@ def test_what_the_reader_alone_can_tell_the_schema_says_in_words(change):
 
 @pytest.mark.parametrize(
     "change",
-    [with_self(range=[0, 10**400]), with_self(offset="0"), with_self(storage_shape=[1] * 1025), with_self(strides=[1] * 26),
-     {"args": {**ARGS, "padding": [0] * 1025}},
-     {"id": ""}, {"op": "x"}, {"product": "ascend911"}, {"args": {**CALL["args"], "padding": [0.5]}}, {"args": {**CALL["args"], "self": 3}},
-     {"args": {**CALL["args"], "self": {**TENSOR, "dtype": "FLOTE"}}}, {"args": {**CALL["args"], "extra": 1}}, {"args": {}}],
-)  # fmt: skip
+    [
+        with_self(range=[0, 10**400]),
+        with_self(offset="0"),
+        with_self(storage_shape=[1] * 1025),
+        with_self(strides=[1] * 26),
+        {"args": {**ARGS, "padding": [0] * 1025}},
+        {"id": ""},
+        {"op": "x"},
+        {"product": "ascend911"},
+        {"args": {**CALL["args"], "padding": [0.5]}},
+        {"args": {**CALL["args"], "self": 3}},
+        {"args": {**CALL["args"], "self": {**TENSOR, "dtype": "FLOTE"}}},
+        {"args": {**CALL["args"], "extra": 1}},
+        {"args": {}},
+    ],
+)
 def test_a_call_that_the_schema_refuses_the_reader_refuses_too(change):
     assert valid("call", CALL)
     parse_call(json.dumps(CALL), book().kinds)

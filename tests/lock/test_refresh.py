@@ -30,7 +30,9 @@ from opgen.suite.suite import Batch, plan_suite
 
 @pytest.fixture(scope="module")
 def pages():
-    return [(spec, plan_for(spec.op)) for spec in book().specs if spec.op == "reflection_pad2d_backward"]
+    return [
+        (spec, plan_for(spec.op)) for spec in book().specs if spec.op == "reflection_pad2d_backward"
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +66,15 @@ def test_nothing_to_do_computes_nothing_and_enumerates_nothing(fresh, pages, mon
 @pytest.mark.parametrize("known", [True, False])
 def test_the_lock_of_one_tier_is_held_against_another(fresh, pages, known):
     """By a lock that says which tier it holds, and by an older one that does not."""
-    sources = {page: {what: one for what, one in of.items() if known or what != "tier"} for page, of in fresh.lock.sources.items()}
+    sources = {
+        page: {what: one for what, one in of.items() if known or what != "tier"}
+        for page, of in fresh.lock.sources.items()
+    }
     old = Lock(sources, fresh.lock.entries)
     found = refresh.refresh(pages, "standard", old)
-    assert found.cases > fresh.cases and {change.why for change in found.changes if change.what == "added"} == {("tier",)}
+    assert found.cases > fresh.cases and {
+        change.why for change in found.changes if change.what == "added"
+    } == {("tier",)}
     assert found.lock.entries == refresh.refresh(pages, "standard", Lock()).lock.entries
     same = refresh.refresh(pages, "smoke", old)
     assert (same.changes, same.computed, same.lock) == ([], 0, fresh.lock)
@@ -75,15 +82,33 @@ def test_the_lock_of_one_tier_is_held_against_another(fresh, pages, known):
 
 @pytest.mark.parametrize("damage", ["a case lost", "all cases lost", "an expectation", "a golden"])
 def test_a_lock_that_somebody_altered_is_held_against_everything(fresh, pages, tmp_path, damage):
-    """As a merge may leave it: what is the same by its keys is computed all the same, and the lock is whole afterwards."""
+    """As a merge may leave it: what is the same by its keys is computed all the same, and the lock
+    is whole afterwards."""
     path = tmp_path / "x.lock"
     fresh.lock.write(path)
     page, one = a_case_with_data(fresh.lock)
     entry = fresh.lock.entries[page][one]
     lines = path.read_text(encoding="utf-8").splitlines()
-    other = replace(entry, expectation="stated:0:") if damage == "an expectation" else replace(entry, goldens="0" * 10)
-    kept = [line for line in lines if (line.startswith(("page", "opgen")) if damage == "all cases lost" else line != entry.line)]
-    path.write_text("\n".join(kept if damage.endswith("lost") else [other.line if line == entry.line else line for line in lines]) + "\n")
+    other = (
+        replace(entry, expectation="stated:0:")
+        if damage == "an expectation"
+        else replace(entry, goldens="0" * 10)
+    )
+    kept = [
+        line
+        for line in lines
+        if (
+            line.startswith(("page", "opgen")) if damage == "all cases lost" else line != entry.line
+        )
+    ]
+    path.write_text(
+        "\n".join(
+            kept
+            if damage.endswith("lost")
+            else [other.line if line == entry.line else line for line in lines]
+        )
+        + "\n"
+    )
     old = read_lock(path)
     assert page in old.altered
     again = refresh.refresh(pages, "smoke", old)
@@ -93,7 +118,9 @@ def test_a_lock_that_somebody_altered_is_held_against_everything(fresh, pages, t
     assert read_lock(path).entries == fresh.lock.entries and not read_lock(path).altered
 
 
-def test_what_is_altered_is_seen_where_some_operators_are_asked_for_and_stays_known(fresh, tmp_path):
+def test_what_is_altered_is_seen_where_some_operators_are_asked_for_and_stays_known(
+    fresh, tmp_path
+):
     page, one = a_case_with_data(fresh.lock)
     path = tmp_path / "x.lock"
     fresh.lock.write(path)
@@ -101,13 +128,20 @@ def test_what_is_altered_is_seen_where_some_operators_are_asked_for_and_stays_kn
     path.write_text("".join(line for line in lines if not line.startswith(one)), encoding="utf-8")
     told = run("--lock", str(path), "--check")
     assert told.exit_code == 1 and one in told.stdout
-    assert CliRunner().invoke(main, ["refresh", "group_norm_backward", "--lock", str(path)]).exit_code == 0
-    assert set(read_lock(path).altered) == {page} and "group_norm_backward" in read_lock(path).sources
+    assert (
+        CliRunner().invoke(main, ["refresh", "group_norm_backward", "--lock", str(path)]).exit_code
+        == 0
+    )
+    assert (
+        set(read_lock(path).altered) == {page} and "group_norm_backward" in read_lock(path).sources
+    )
     assert run("--lock", str(path)).exit_code == 0
     assert read_lock(path).entries[page] == fresh.lock.entries[page] and not read_lock(path).altered
 
 
-def test_what_another_refresh_writes_meanwhile_of_another_operator_is_kept(fresh, tmp_path, monkeypatch):
+def test_what_another_refresh_writes_meanwhile_of_another_operator_is_kept(
+    fresh, tmp_path, monkeypatch
+):
     path, theirs = tmp_path / "x.lock", fresh.lock.some({"reflection_pad2d_backward"})
 
     def slow(*given, **more):
@@ -115,7 +149,12 @@ def test_what_another_refresh_writes_meanwhile_of_another_operator_is_kept(fresh
         return plan_suite(*given, **more)
 
     monkeypatch.setattr(refresh, "plan_suite", slow)
-    assert CliRunner().invoke(main, ["refresh", "reflection_pad1d_backward", "--lock", str(path)]).exit_code == 0
+    assert (
+        CliRunner()
+        .invoke(main, ["refresh", "reflection_pad1d_backward", "--lock", str(path)])
+        .exit_code
+        == 0
+    )
     both = read_lock(path)
     assert set(both.sources) == {"reflection_pad1d_backward", "reflection_pad2d_backward"}
     assert both.some(theirs.sources) == theirs
@@ -142,24 +181,40 @@ def test_a_key_covers_all_that_data_are_computed_from(pages, one):
     keys = refresh.keys_of(batch, 0)
     assert len(set(keys)) == len(batch.ids) and keys != refresh.keys_of(batch, 1)
     changed = {
-        "op": "group_norm_backward", "rows": batch.rows + 1, "ids": ("other", *batch.ids[1:]), "elements": batch.elements + 1,
-        "tensors": dict([*batch.tensors.items()][1:]), "inputs": batch.inputs[1:], "names": {**batch.names, "padLeft": 99}, "wanted": (),
-        "exact": batch.exact ^ {"gradInput"}, "compute": "HFLOAT32", "optional": not batch.optional, "recipe": "zeros",
-        "roles": {**batch.roles, "self": "scale"}, "gradient": "self",
-        "factors": batch.factors + 1, "given": {"self": np.zeros(3)},
-    }[one]  # fmt: skip
+        "op": "group_norm_backward",
+        "rows": batch.rows + 1,
+        "ids": ("other", *batch.ids[1:]),
+        "elements": batch.elements + 1,
+        "tensors": dict([*batch.tensors.items()][1:]),
+        "inputs": batch.inputs[1:],
+        "names": {**batch.names, "padLeft": 99},
+        "wanted": (),
+        "exact": batch.exact ^ {"gradInput"},
+        "compute": "HFLOAT32",
+        "optional": not batch.optional,
+        "recipe": "zeros",
+        "roles": {**batch.roles, "self": "scale"},
+        "gradient": "self",
+        "factors": batch.factors + 1,
+        "given": {"self": np.zeros(3)},
+    }[one]
     assert (refresh.keys_of(replace(batch, **{one: changed}), 0)[0] == keys[0]) == (one == "rows")
 
 
 def test_a_plan_that_draws_other_data_is_computed_again(fresh, pages):
     """Roles and factors, which stand in no call."""
-    drawn = [(spec, replace(plan, digest="0" * 64, roles={**plan.roles, "gradOutput": "operand"})) for spec, plan in pages]
+    drawn = [
+        (spec, replace(plan, digest="0" * 64, roles={**plan.roles, "gradOutput": "operand"}))
+        for spec, plan in pages
+    ]
     found = refresh.refresh(drawn, "smoke", fresh.lock)
     assert found.computed and {"data", "golden"} <= {change.what for change in found.changes}
     assert found.lock.entries == refresh.refresh(drawn, "smoke", Lock()).lock.entries
 
 
-@pytest.mark.parametrize(("field", "what"), [("inputs", "data"), ("goldens", "golden"), ("bounds", "bound")])
+@pytest.mark.parametrize(
+    ("field", "what"), [("inputs", "data"), ("goldens", "golden"), ("bounds", "bound")]
+)
 def test_a_drifted_digest_is_found_once_its_case_is_computed_again(fresh, pages, field, what):
     page, one = a_case_with_data(fresh.lock)
     old = changed(fresh.lock, page, one, **{field: "0123456789"})
@@ -171,8 +226,12 @@ def test_a_drifted_digest_is_found_once_its_case_is_computed_again(fresh, pages,
 
 def test_a_changed_expectation_says_from_what_to_what(fresh, pages):
     page, one = a_case_with_data(fresh.lock)
-    found = refresh.refresh(pages, "smoke", changed(fresh.lock, page, one, expectation="stated:161002:pad"))
-    assert [(c.case, c.what, c.before) for c in found.changes] == [(one, "expectation", "stated:161002:pad")]
+    found = refresh.refresh(
+        pages, "smoke", changed(fresh.lock, page, one, expectation="stated:161002:pad")
+    )
+    assert [(c.case, c.what, c.before) for c in found.changes] == [
+        (one, "expectation", "stated:161002:pad")
+    ]
     assert found.changes[0].after.startswith("valid:0:")
 
 
@@ -188,8 +247,11 @@ def test_removed_and_added_cases_are_named(fresh, pages):
 
 
 @pytest.mark.parametrize("steps", [1, 3])
-def test_a_changed_golden_is_measured_against_an_older_bundle(fresh, pages, tmp_path, monkeypatch, steps):
-    """By the element that is furthest off, in the real or the imaginary part; an output that the older one has not is not measured."""
+def test_a_changed_golden_is_measured_against_an_older_bundle(
+    fresh, pages, tmp_path, monkeypatch, steps
+):
+    """By the element that is furthest off, in the real or the imaginary part; an output that the
+    older one has not is not measured."""
     suite = plan_suite(pages, "smoke")
     path = tmp_path / "old.h5"
     engine.write(suite, path, {"seed": 0}, seed=0)
@@ -201,7 +263,10 @@ def test_a_changed_golden_is_measured_against_an_older_bundle(fresh, pages, tmp_
         for (name, role), stack in list(arrays.items()):
             if role == "golden":
                 moved = stack.copy()
-                part, last = moved.imag if np.iscomplexobj(moved) else moved, (..., *[slice(-1, None)] * (stack.ndim - 1))
+                part, last = (
+                    moved.imag if np.iscomplexobj(moved) else moved,
+                    (..., *[slice(-1, None)] * (stack.ndim - 1)),
+                )
                 for _ in range(steps):
                     part[last] = np.nextafter(part[last], part.dtype.type(np.inf))
                 arrays[name, role] = moved
@@ -211,11 +276,23 @@ def test_a_changed_golden_is_measured_against_an_older_bundle(fresh, pages, tmp_
     monkeypatch.setattr(engine, "compute", some_ulp_off)
     old = changed(fresh.lock, page, next(iter(fresh.lock.entries[page])))
     with opgen.open(path) as bundle:
-        assert {golden.dtype.kind + str(golden.itemsize) for case in bundle for golden in case.golden.values()} >= {"f4", "f8", "c16"}
+        assert {
+            golden.dtype.kind + str(golden.itemsize)
+            for case in bundle
+            for golden in case.golden.values()
+        } >= {"f4", "f8", "c16"}
         found = refresh.refresh(pages, "smoke", old, everything=True, bundle=bundle)
-        off = {case.id: steps * any(golden.size for golden in case.golden.values()) for case in bundle if case.golden}
+        off = {
+            case.id: steps * any(golden.size for golden in case.golden.values())
+            for case in bundle
+            if case.golden
+        }
     goldens = [c for c in found.changes if c.what == "golden"]
-    assert {c.case: c.ulp for c in goldens} == off and set(off.values()) == {0, steps} and len(goldens) == len(found.changes)
+    assert (
+        {c.case: c.ulp for c in goldens} == off
+        and set(off.values()) == {0, steps}
+        and len(goldens) == len(found.changes)
+    )
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -225,13 +302,27 @@ def test_a_bundle_that_is_not_the_locks_measures_nothing(fresh, pages, tmp_path,
     engine.write(plan_suite(pages, "smoke"), path, {"seed": seed}, seed=seed)
     page, one = a_case_with_data(fresh.lock)
     with opgen.open(path) as bundle:
-        found = refresh.refresh(pages, "smoke", changed(fresh.lock, page, one, goldens="0" * 10), everything=True, bundle=bundle)
+        found = refresh.refresh(
+            pages,
+            "smoke",
+            changed(fresh.lock, page, one, goldens="0" * 10),
+            everything=True,
+            bundle=bundle,
+        )
     (change,) = found.changes
-    assert (change.case, change.what, change.ulp) == (one, "golden", None) and detail(change).startswith("0000000000 -> ")
+    assert (change.case, change.what, change.ulp) == (one, "golden", None) and detail(
+        change
+    ).startswith("0000000000 -> ")
 
 
 WHY = {
-    "inputs": {"data": ("data",), "seed": ("seed",), "kernel": ("kernel",), "plan": ("plan",), "spec kernel": ("spec", "kernel")},
+    "inputs": {
+        "data": ("data",),
+        "seed": ("seed",),
+        "kernel": ("kernel",),
+        "plan": ("plan",),
+        "spec kernel": ("spec", "kernel"),
+    },
     "goldens": {
         "kernel": ("kernel",),
         "numpy": ("numpy",),
@@ -240,20 +331,32 @@ WHY = {
         "seed": ("seed",),
     },
     "bounds": {"kernel": ("kernel",), "data code seed": ("data", "seed"), "numpy": ("numpy",)},
-    "expectation": {"spec": ("spec",), "errata kernel": ("errata",), "plan code": ("code",), "": ("environment",)},
+    "expectation": {
+        "spec": ("spec",),
+        "errata kernel": ("errata",),
+        "plan code": ("code",),
+        "": ("environment",),
+    },
 }
-"""What of a case changed -> what its page was made from then and is not now -> what is said to be why."""
+"""What of a case changed -> what its page was made from then and is not now -> what is said to be
+why."""
 
 
-@pytest.mark.parametrize(("what", "differs"), [(what, differs) for what, some in WHY.items() for differs in some])
+@pytest.mark.parametrize(
+    ("what", "differs"), [(what, differs) for what, some in WHY.items() for differs in some]
+)
 def test_a_change_is_laid_to_what_it_can_come_from(fresh, pages, what, differs):
     page, one = a_case_with_data(fresh.lock)
     now = fresh.lock.sources[page]
     assert set(now) == {"spec", "plan", "tier", "errata", "kernel", "data", "code", "numpy", "seed"}
     old = changed(fresh.lock, page, one, **{what: "0123456789"})
-    old.sources[page] = {name: "?" if name in differs.split() else value for name, value in now.items()}
+    old.sources[page] = {
+        name: "?" if name in differs.split() else value for name, value in now.items()
+    }
     found = refresh.refresh(pages, "smoke", old, everything=True)
-    assert [(c.case, c.why, c.before) for c in found.changes] == [(one, WHY[what][differs], "0123456789")]
+    assert [(c.case, c.why, c.before) for c in found.changes] == [
+        (one, WHY[what][differs], "0123456789")
+    ]
 
 
 @pytest.mark.parametrize("program", ["of_kernel", "of_data"])
@@ -261,9 +364,16 @@ def test_a_changed_program_computes_every_case_again(fresh, pages, monkeypatch, 
     monkeypatch.setattr(sources, program, lambda *op: "0" * 10)
     counts = []
     again = refresh.refresh(pages, "smoke", fresh.lock, progress=counts.append)
-    assert (again.changes, again.computed, again.cases) == ([], fresh.computed, fresh.cases) and sum(counts) == fresh.computed
-    keys = [{one: entry.key for one, entry in found.lock.entries[page].items() if entry.key != "-"}
-            for found in (fresh, again) for page in found.lock.entries]  # fmt: skip
+    assert (again.changes, again.computed, again.cases) == (
+        [],
+        fresh.computed,
+        fresh.cases,
+    ) and sum(counts) == fresh.computed
+    keys = [
+        {one: entry.key for one, entry in found.lock.entries[page].items() if entry.key != "-"}
+        for found in (fresh, again)
+        for page in found.lock.entries
+    ]
     assert keys[0].keys() == keys[1].keys() and not set(keys[0].values()) & set(keys[1].values())
 
 
@@ -274,7 +384,9 @@ DIGESTS = (sources.of_kernel, sources.of_data, sources.of_cases)
 def copy(tmp_path_factory):
     """A copy of opgen, with its specs, that may be edited."""
     folder = tmp_path_factory.mktemp("copy") / "opgen"
-    shutil.copytree(Path(opgen.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(opgen.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__")
+    )
     shutil.copytree(specs_folder(), folder / "specs", dirs_exist_ok=True)
     return folder
 
@@ -284,16 +396,32 @@ def batch(pages):
     return plan_suite(pages, "smoke").batches[0]
 
 
-@pytest.mark.parametrize(("file", "what"), [
-    ("specs/reflection_pad2d_backward.yaml", "spec"), ("specs/tables.yaml", "spec"),
-    ("specs/errata/reflection_pad2d_backward.yaml", "errata"), ("specs/errata/group_norm_backward.yaml", ""),
-    ("golden/reflection_pad2d_backward.py", "kernel"), ("golden/_folding.py", "kernel"),
-    ("golden/_winograd.py", ""), ("golden/group_norm_backward.py", ""),
-    ("numerics/recipes.py", "data"), ("generation/engine.py", "data"), ("model.py", "data"),
-    *((f"{name}/__init__.py", "code") for name in ("suite", "suite/enumeration", "oracle", "spec", "calls")),
-    ("files/yamlfile.py", "code"), ("files/resources.py", "code"), ("cli/refresh.py", ""),
-])  # fmt: skip
-def test_a_file_that_is_edited_changes_the_source_that_it_belongs_to(pages, batch, copy, monkeypatch, file, what):
+@pytest.mark.parametrize(
+    ("file", "what"),
+    [
+        ("specs/reflection_pad2d_backward.yaml", "spec"),
+        ("specs/tables.yaml", "spec"),
+        ("specs/errata/reflection_pad2d_backward.yaml", "errata"),
+        ("specs/errata/group_norm_backward.yaml", ""),
+        ("golden/reflection_pad2d_backward.py", "kernel"),
+        ("golden/_folding.py", "kernel"),
+        ("golden/_winograd.py", ""),
+        ("golden/group_norm_backward.py", ""),
+        ("numerics/recipes.py", "data"),
+        ("generation/engine.py", "data"),
+        ("model.py", "data"),
+        *(
+            (f"{name}/__init__.py", "code")
+            for name in ("suite", "suite/enumeration", "oracle", "spec", "calls")
+        ),
+        ("files/yamlfile.py", "code"),
+        ("files/resources.py", "code"),
+        ("cli/refresh.py", ""),
+    ],
+)
+def test_a_file_that_is_edited_changes_the_source_that_it_belongs_to(
+    pages, batch, copy, monkeypatch, file, what
+):
     """And the keys of cases where their data are made by it."""
     monkeypatch.setattr(sources, "_PACKAGE", copy)
     monkeypatch.setattr(sources, "specs_folder", lambda: copy / "specs")
@@ -313,7 +441,9 @@ def test_a_lock_holds_what_any_id_and_any_release_say(fresh, tmp_path):
     page, one = a_case_with_data(fresh.lock)
     entry = fresh.lock.entries[page][one]
     words = [f"a{blank}b 100%25 {blank}" for blank in " \t\n\r\v\f\x1c\x85\u2028\u3000"]
-    odd = {word: replace(entry, id=word, expectation=f"valid:0:|CANN {word}:161002") for word in words}
+    odd = {
+        word: replace(entry, id=word, expectation=f"valid:0:|CANN {word}:161002") for word in words
+    }
     Lock(fresh.lock.sources, {page: odd}).write(tmp_path / "odd.lock")
     found = read_lock(tmp_path / "odd.lock")
     assert found.entries == {page: odd} and not found.altered
@@ -325,7 +455,10 @@ def test_a_page_that_is_gone_takes_its_cases_along(fresh, pages):
         {**fresh.lock.entries, "gone": {one: Entry(one, *"----", "valid:0:") for one in "ba"}},
     )
     found = refresh.refresh(pages, "smoke", old)
-    assert [(c.case, c.what, c.why) for c in found.changes] == [("a", "removed", ("page",)), ("b", "removed", ("page",))]
+    assert [(c.case, c.what, c.why) for c in found.changes] == [
+        ("a", "removed", ("page",)),
+        ("b", "removed", ("page",)),
+    ]
     assert found.lock.sources == fresh.lock.sources and found.computed == 0
 
 
@@ -338,7 +471,9 @@ def test_the_command_closes_the_older_bundle(fresh, pages, tmp_path, monkeypatch
     engine.write(plan_suite(pages, "smoke"), tmp_path / "old.h5", {"seed": 0}, seed=0)
     fresh.lock.write(tmp_path / "old.lock")
     monkeypatch.setattr(opgen, "open", lambda path: opened.append(real(path)) or opened[-1])
-    shown = run("--lock", str(tmp_path / "old.lock"), "--check", "--bundle", str(tmp_path / "old.h5"))
+    shown = run(
+        "--lock", str(tmp_path / "old.lock"), "--check", "--bundle", str(tmp_path / "old.h5")
+    )
     assert shown.exit_code == 0, shown.output
     with pytest.raises(opgen.BundleError, match="is closed"):
         _ = opened[0][a_case_with_data(fresh.lock)[1]].inputs["gradOutput"]
@@ -349,53 +484,80 @@ def test_the_command_says_what_drifted_in_every_form_and_exits_1(fresh, tmp_path
     page, one = a_case_with_data(fresh.lock)
     old = changed(fresh.lock, page, one, expectation="stated:161002:pad")
     for number in range(MOST + 3):
-        old.entries[page][f"gone-{number:02}"] = Entry(f"gone-{number:02}", "-", "-", "-", "-", "valid:0:")
+        old.entries[page][f"gone-{number:02}"] = Entry(
+            f"gone-{number:02}", "-", "-", "-", "-", "valid:0:"
+        )
     old.write(path)
     before = path.read_bytes()
     shown = run("--lock", str(path), "--check", "--markdown", str(markdown))
     assert shown.exit_code == 1 and path.read_bytes() == before
     assert f"{MOST + 4} changes against {path}" in shown.stderr
     table = " ".join(shown.stdout.split())
-    assert "removed gone-00" in table and "removed and 3 more" in table and f"gone-{MOST}" not in table
+    assert (
+        "removed gone-00" in table and "removed and 3 more" in table and f"gone-{MOST}" not in table
+    )
     assert "stated:161002:pad -> valid:0:" in table
     told = markdown.read_text(encoding="utf-8")
-    assert f"| removed | {MOST + 3} |" in told and "- and 3 more" in told and f"- `{one}` stated:161002:pad -> valid:0:" in told
+    assert (
+        f"| removed | {MOST + 3} |" in told
+        and "- and 3 more" in told
+        and f"- `{one}` stated:161002:pad -> valid:0:" in told
+    )
     data = json.loads(run("--lock", str(path), "--check", "--json", "--quiet").stdout)
     gone = {(f"gone-{number:02}", "removed") for number in range(MOST + 3)}
     assert {(c["case"], c["what"]) for c in data["changes"]} == {(one, "expectation")} | gone
 
 
-def test_the_command_writes_the_lock_that_it_was_asked_for_and_keeps_pages_that_it_was_not(fresh, tmp_path):
+def test_the_command_writes_the_lock_that_it_was_asked_for_and_keeps_pages_that_it_was_not(
+    fresh, tmp_path
+):
     path, other = tmp_path / "old.lock", tmp_path / "new.lock"
     stranger = Entry("case", "-", "-", "-", "-", "valid:0:")
-    Lock({**fresh.lock.sources, "stranger": {"spec": "0" * 10}}, {**fresh.lock.entries, "stranger": {"case": stranger}}).write(path)
+    Lock(
+        {**fresh.lock.sources, "stranger": {"spec": "0" * 10}},
+        {**fresh.lock.entries, "stranger": {"case": stranger}},
+    ).write(path)
     before = path.read_bytes()
     assert run("--lock", str(path), "-o", str(other)).exit_code == 0
     assert path.read_bytes() == before == other.read_bytes()
 
 
-@pytest.mark.parametrize(("option", "output", "said"), [
-    ("-o", "nowhere/x.lock", "nowhere/x.lock: there is no folder"),
-    ("-o", "", "is a folder"),
-    ("-o", "call.jsonl", "call.jsonl:1: is no lock of this version"),
-    ("--markdown", "nowhere/x.md", "nowhere/x.md: there is no folder"),
-])  # fmt: skip
-def test_where_nothing_can_be_written_nothing_is_computed(tmp_path, monkeypatch, option, output, said):
+@pytest.mark.parametrize(
+    ("option", "output", "said"),
+    [
+        ("-o", "nowhere/x.lock", "nowhere/x.lock: there is no folder"),
+        ("-o", "", "is a folder"),
+        ("-o", "call.jsonl", "call.jsonl:1: is no lock of this version"),
+        ("--markdown", "nowhere/x.md", "nowhere/x.md: there is no folder"),
+    ],
+)
+def test_where_nothing_can_be_written_nothing_is_computed(
+    tmp_path, monkeypatch, option, output, said
+):
     (tmp_path / "call.jsonl").write_text("{}")
     monkeypatch.setattr("opgen.lock.refresh.refresh", None)
     shown = run("--lock", str(tmp_path / "old.lock"), option, str(tmp_path / output))
     assert shown.exit_code == 2 and said in shown.stderr
-    assert sorted(os.listdir(tmp_path)) == ["call.jsonl"] and (tmp_path / "call.jsonl").read_text() == "{}"
+    assert (
+        sorted(os.listdir(tmp_path)) == ["call.jsonl"]
+        and (tmp_path / "call.jsonl").read_text() == "{}"
+    )
 
 
 def test_no_lock_to_check_is_bad_usage(tmp_path):
     shown = run("--lock", str(tmp_path / "none.lock"), "--check")
-    assert shown.exit_code == 2 and "there is no lock to check; opgen refresh writes one" in shown.stderr
+    assert (
+        shown.exit_code == 2
+        and "there is no lock to check; opgen refresh writes one" in shown.stderr
+    )
 
 
 def test_to_check_and_to_write_are_two_things(tmp_path):
     shown = run("--check", "-o", str(tmp_path / "new.lock"))
-    assert shown.exit_code == 2 and "--check and --output: only one of them can be meant" in shown.stderr
+    assert (
+        shown.exit_code == 2
+        and "--check and --output: only one of them can be meant" in shown.stderr
+    )
 
 
 def test_a_lock_with_a_byte_order_mark_is_read(fresh, tmp_path):
@@ -417,18 +579,32 @@ def test_the_lock_of_a_checkout_is_not_held_against_another_copy(fresh, tmp_path
     assert run("--lock", str(path), "--check").exit_code == 0
     other.write_bytes(file.read_bytes() + b"# edited\n")
     shown = run("--lock", str(path), "--check")
-    assert shown.exit_code == 2 and f"{other}: is not what is in use" in shown.stderr and "pip install -e ." in shown.stderr
+    assert (
+        shown.exit_code == 2
+        and f"{other}: is not what is in use" in shown.stderr
+        and "pip install -e ." in shown.stderr
+    )
     before = path.read_bytes()
     assert run("--lock", str(path)).exit_code == 2 and path.read_bytes() == before
-    assert run("--plan", str(cases_folder() / "reflection_pad2d_backward.yaml"), "--lock", str(path), "--check").exit_code == (
-        2 if folder == specs_folder() else 0)  # a plan that is named is the one that is meant
+    assert run(
+        "--plan",
+        str(cases_folder() / "reflection_pad2d_backward.yaml"),
+        "--lock",
+        str(path),
+        "--check",
+    ).exit_code == (
+        2 if folder == specs_folder() else 0
+    )  # a plan that is named is the one that is meant
 
 
 def test_the_lock_of_an_installed_copy_is_left_alone(monkeypatch):
     """Nobody would find a new one there; it may be checked, and written elsewhere."""
     monkeypatch.setattr("opgen.files.resources.installed", lambda: True)
     shown = run()
-    assert shown.exit_code == 2 and "name the lock of your checkout with --lock cases/smoke.lock" in shown.stderr
+    assert (
+        shown.exit_code == 2
+        and "name the lock of your checkout with --lock cases/smoke.lock" in shown.stderr
+    )
     assert run("--check").exit_code == 0
 
 
@@ -440,7 +616,10 @@ def test_the_lock_of_a_plan_of_ones_own_lies_beside_it(fresh, tmp_path, monkeypa
     own = tmp_path / "mine.yaml"
     own.write_bytes(shipped.read_bytes())
     told = run("--plan", f"{own}{tier}", "--check")
-    assert told.exit_code == 2 and f"{own.with_suffix('.lock')}: there is no lock to check" in told.stderr
+    assert (
+        told.exit_code == 2
+        and f"{own.with_suffix('.lock')}: there is no lock to check" in told.stderr
+    )
     assert run("--plan", f"{own}{tier}").exit_code == 0
     assert read_lock(own.with_suffix(".lock")).entries == fresh.lock.entries
     assert run("--plan", f"{own}{tier}", "--check").exit_code == 0
@@ -474,9 +653,18 @@ def test_a_change_in_words(change: Change, said: str):
         ("opgen lock 1\npage p\nx - - 01234567890 - valid:0:\n", ":3: expects digests of 10"),
         ("opgen lock 1\npage p\nx -- - - - valid:0:\n", ":3: expects digests of 10"),
         ("opgen lock 1\npage p spec=1\na b c d e valid:0:\n", ":3: expects digests of 10"),
-        ("opgen lock 1\npage p\nx - - - - valid:0:\nx - - - - valid:0:\n", ":4: the case x stands twice"),
-        ("opgen lock 1\npage p\nx - - - - valid:0:\npage p\ny - - - - valid:0:\n", ":4: the page p stands twice"),
-        ("opgen lock 1\npage p\n<<<<<<< HEAD\n=======\n>>>>>>> other\n", ":5: is a conflict that a merge left. Remove the file"),
+        (
+            "opgen lock 1\npage p\nx - - - - valid:0:\nx - - - - valid:0:\n",
+            ":4: the case x stands twice",
+        ),
+        (
+            "opgen lock 1\npage p\nx - - - - valid:0:\npage p\ny - - - - valid:0:\n",
+            ":4: the page p stands twice",
+        ),
+        (
+            "opgen lock 1\npage p\n<<<<<<< HEAD\n=======\n>>>>>>> other\n",
+            ":5: is a conflict that a merge left. Remove the file",
+        ),
     ],
 )
 def test_a_bad_lock_is_refused_with_its_line(tmp_path, text, message):
@@ -487,12 +675,18 @@ def test_a_bad_lock_is_refused_with_its_line(tmp_path, text, message):
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["", "opgen lock 9\n", "opgen lock 1\n<<<<<<< HEAD\n", "opgen lock 1\npage p\npage p\n"])
+@pytest.mark.parametrize(
+    "text", ["", "opgen lock 9\n", "opgen lock 1\n<<<<<<< HEAD\n", "opgen lock 1\npage p\npage p\n"]
+)
 def test_what_is_said_of_a_lock_past_repair_helps(fresh, tmp_path, text):
     path = tmp_path / "bad.lock"
     path.write_text(text)
     told = run("--lock", str(path))
-    assert told.exit_code == 2 and "Remove the file, and opgen refresh writes it anew" in told.stderr and path.read_text() == text
+    assert (
+        told.exit_code == 2
+        and "Remove the file, and opgen refresh writes it anew" in told.stderr
+        and path.read_text() == text
+    )
     path.unlink()
     assert run("--lock", str(path)).exit_code == 0 and read_lock(path) == fresh.lock
 
@@ -509,13 +703,26 @@ def test_a_lock_that_cannot_be_read_says_why(tmp_path):
 def test_locks_are_put_beside_each_other_and_taken_apart_by_page(tmp_path):
     """A page is that of the first lock that knows it, with all that is said of it."""
     mine = Lock({"a": {"spec": "1"}, "b": {"spec": "2"}}, {"a": {}, "b": {}}, {"b": "3" * 10})
-    other = Lock({"b": {"spec": "4"}, "c": {"spec": "5"}}, {"b": {"x": Entry("x", *"-----")}, "c": {}}, {"b": "6" * 10, "c": "7" * 10})
-    assert mine.beside(other) == Lock(
-        {"a": {"spec": "1"}, "b": {"spec": "2"}, "c": {"spec": "5"}}, {"a": {}, "b": {}, "c": {}}, {"b": "3" * 10, "c": "7" * 10}
+    other = Lock(
+        {"b": {"spec": "4"}, "c": {"spec": "5"}},
+        {"b": {"x": Entry("x", *"-----")}, "c": {}},
+        {"b": "6" * 10, "c": "7" * 10},
     )
-    assert other.some(["c", "a"]) == Lock({"c": {"spec": "5"}}, {"c": {}}, {"c": "7" * 10}) and Lock().beside(mine) == mine
+    assert mine.beside(other) == Lock(
+        {"a": {"spec": "1"}, "b": {"spec": "2"}, "c": {"spec": "5"}},
+        {"a": {}, "b": {}, "c": {}},
+        {"b": "3" * 10, "c": "7" * 10},
+    )
+    assert (
+        other.some(["c", "a"]) == Lock({"c": {"spec": "5"}}, {"c": {}}, {"c": "7" * 10})
+        and Lock().beside(mine) == mine
+    )
 
 
 def test_the_rules_of_an_entry_are_those_of_its_page():
-    for text, rules in (("valid:0:", {""}), ("stated:161002:pad", {"pad"}), ("unstated:any_error/0:a,b.c|2026-08:0/161002", {"a", "b.c"})):
+    for text, rules in (
+        ("valid:0:", {""}),
+        ("stated:161002:pad", {"pad"}),
+        ("unstated:any_error/0:a,b.c|2026-08:0/161002", {"a", "b.c"}),
+    ):
         assert Entry("x", *"----", text).rules == rules

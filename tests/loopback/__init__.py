@@ -1,4 +1,5 @@
-"""Builds the loopback device with the system's compiler: three libraries named like the vendor's."""
+"""Builds the loopback device with the system's compiler: three libraries named like the
+vendor's."""
 
 from __future__ import annotations
 
@@ -15,14 +16,28 @@ HERE = Path(__file__).parent
 LIBRARIES = {
     "libascendcl.so": ["runtime.c"],
     "libnnopbase.so": ["base.c"],
-    "libopapi.so": ["executor.c", "numbers.c", "avg_pool2d.c", "convolution.c", "group_norm.c", "reflection_pad2d.c"],
+    "libopapi.so": [
+        "executor.c",
+        "numbers.c",
+        "avg_pool2d.c",
+        "convolution.c",
+        "group_norm.c",
+        "reflection_pad2d.c",
+    ],
 }
-SOCS = {"ascend910b": "Ascend910B3", "ascend910_93": "Ascend910_9391", "ascend310p": "Ascend310P3", "ascend910": "Ascend910A"}
+SOCS = {
+    "ascend910b": "Ascend910B3",
+    "ascend910_93": "Ascend910_9391",
+    "ascend310p": "Ascend310P3",
+    "ascend910": "Ascend910A",
+}
 
 
 def compiler(*names: str) -> str:
     """A C compiler of the system; skips the test where there is none."""
-    found = next((path for path in map(shutil.which, names or ("cc", "gcc", "clang")) if path), None)
+    found = next(
+        (path for path in map(shutil.which, names or ("cc", "gcc", "clang")) if path), None
+    )
     if found is None:
         pytest.skip("no C compiler")
     return found
@@ -34,6 +49,19 @@ def libraries() -> Path:
     cc, folder = compiler(), Path(tempfile.mkdtemp(prefix="opgen-loopback-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name, sources in LIBRARIES.items():
-        options = ["-std=c11", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-o", str(folder / name)]
-        subprocess.run([cc, *options, *(str(HERE / source) for source in sources), "-lm"], check=True)
+        options = [
+            "-std=c11",
+            "-O1",
+            "-fPIC",
+            "-shared",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-D_GNU_SOURCE",
+            "-o",
+            str(folder / name),
+        ]
+        subprocess.run(
+            [cc, *options, *(str(HERE / source) for source in sources), "-lm"], check=True
+        )
     return folder

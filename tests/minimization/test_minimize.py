@@ -1,4 +1,5 @@
-"""A failing call is made small without leaving what it shows: faults written in Python, and the loopback."""
+"""A failing call is made small without leaving what it shows: faults written in Python, and the
+loopback."""
 
 from __future__ import annotations
 
@@ -34,40 +35,74 @@ Fault = Callable[[CaseView, dict[str, np.ndarray]], "int | str | None"]
 T = {"dtype": "FLOAT", "format": "NCHW"}
 
 CONV = {
-    "op": "aclnnConvolutionBackward", "product": "ascend910b",
+    "op": "aclnnConvolutionBackward",
+    "product": "ascend910b",
     "args": {
-        "gradOutput": {"shape": [2, 12, 15, 16], **T, "strides": [2880, 240, 16, 1], "offset": 0, "storage_shape": [2, 12, 15, 16]},
-        "input": {"shape": [2, 8, 32, 35], **T}, "weight": {"shape": [12, 2, 3, 4], **T},
-        "biasSizes": [12], "stride": [2, 2], "padding": [1, 0, 0, 0], "dilation": [2, 1], "transposed": False, "outputPadding": [0, 0],
-        "groups": 4, "outputMask": [True, True, True], "cubeMathType": 0,
-        "gradInput": {"shape": [2, 8, 32, 35], **T}, "gradWeight": {"shape": [12, 2, 3, 4], **T},
+        "gradOutput": {
+            "shape": [2, 12, 15, 16],
+            **T,
+            "strides": [2880, 240, 16, 1],
+            "offset": 0,
+            "storage_shape": [2, 12, 15, 16],
+        },
+        "input": {"shape": [2, 8, 32, 35], **T},
+        "weight": {"shape": [12, 2, 3, 4], **T},
+        "biasSizes": [12],
+        "stride": [2, 2],
+        "padding": [1, 0, 0, 0],
+        "dilation": [2, 1],
+        "transposed": False,
+        "outputPadding": [0, 0],
+        "groups": 4,
+        "outputMask": [True, True, True],
+        "cubeMathType": 0,
+        "gradInput": {"shape": [2, 8, 32, 35], **T},
+        "gradWeight": {"shape": [12, 2, 3, 4], **T},
         "gradBias": {"shape": [12], "dtype": "FLOAT", "format": "ND"},
     },
-}  # fmt: skip
+}
 NORM = {
-    "op": "aclnnGroupNormBackward", "product": "ascend910b",
+    "op": "aclnnGroupNormBackward",
+    "product": "ascend910b",
     "args": {
-        "gradOut": {"shape": [3, 12, 5, 7], "dtype": "FLOAT16"}, "input": {"shape": [3, 12, 5, 7], "dtype": "FLOAT16"},
-        "mean": {"shape": [3, 4], "dtype": "FLOAT16"}, "rstd": {"shape": [3, 4], "dtype": "FLOAT16"},
+        "gradOut": {"shape": [3, 12, 5, 7], "dtype": "FLOAT16"},
+        "input": {"shape": [3, 12, 5, 7], "dtype": "FLOAT16"},
+        "mean": {"shape": [3, 4], "dtype": "FLOAT16"},
+        "rstd": {"shape": [3, 4], "dtype": "FLOAT16"},
         "gamma": {"shape": [12], "dtype": "FLOAT16"},
-        "N": 3, "C": 12, "HxW": 35, "group": 4, "outputMask": [True, True, False],
-        "gradInput": {"shape": [3, 12, 5, 7], "dtype": "FLOAT16"}, "gradGammaOut": {"shape": [12], "dtype": "FLOAT16"}, "gradBetaOut": None,
+        "N": 3,
+        "C": 12,
+        "HxW": 35,
+        "group": 4,
+        "outputMask": [True, True, False],
+        "gradInput": {"shape": [3, 12, 5, 7], "dtype": "FLOAT16"},
+        "gradGammaOut": {"shape": [12], "dtype": "FLOAT16"},
+        "gradBetaOut": None,
     },
-}  # fmt: skip
+}
 
 
 def backend(fault: Fault) -> Any:
-    """A device that computes what it should and then makes its fault: it changes outputs, or returns a status of its own."""
+    """A device that computes what it should and then makes its fault: it changes outputs, or
+    returns a status of its own."""
 
     def run(bundle: Bundle, results: Results, *, cases: Sequence[str], **_: object) -> None:
         for name in cases:
             case = bundle[name]
             args = case.call["args"]
-            outputs = {out: stored(golden.astype(np.float64), args[out]["dtype"]).copy() for out, golden in case.golden.items()}
+            outputs = {
+                out: stored(golden.astype(np.float64), args[out]["dtype"]).copy()
+                for out, golden in case.golden.items()
+            }
             code = next((code for code in case.expect.codes if isinstance(code, int)), 161002)
             said = fault(case, outputs)
             status = code if said is None else said
-            results.add(name, status, outputs if status == 0 else {}, run_status=0 if status == 0 and case.phase == 2 else None)
+            results.add(
+                name,
+                status,
+                outputs if status == 0 else {},
+                run_status=0 if status == 0 and case.phase == 2 else None,
+            )
 
     return run
 
@@ -81,7 +116,10 @@ def case(tmp_path: Path) -> Iterator[Callable[..., CaseView]]:
     opened: list[Bundle] = []
 
     def make(call: Mapping[str, Any], given: Mapping[str, np.ndarray] | None = None) -> CaseView:
-        pages, plans = (lambda one: book().by_page[one.api, one.product]), (lambda spec: plan_for(spec.op))
+        pages, plans = (
+            (lambda one: book().by_page[one.api, one.product]),
+            (lambda spec: plan_for(spec.op)),
+        )
         suite = call_suite([named(call)], pages, plans, given={"big": given or {}})
         path = tmp_path / f"{len(opened)}.h5"
         write(suite, path, {"seed": 0})
@@ -101,7 +139,12 @@ def legal(found: Failing) -> bool:
 def last_column(case: CaseView, outputs: dict[str, np.ndarray]) -> None:
     """Needs groups and a wide kernel, and shows in the last column of one output."""
     args = case.call["args"]
-    if args["groups"] > 1 and args["weight"]["shape"][-1] > 1 and "gradInput" in outputs and args["weight"]["shape"][-1] != 3:
+    if (
+        args["groups"] > 1
+        and args["weight"]["shape"][-1] > 1
+        and "gradInput" in outputs
+        and args["weight"]["shape"][-1] != 3
+    ):
         outputs["gradInput"][..., -1] += 1
 
 
@@ -117,11 +160,16 @@ def test_a_fault_in_one_corner_of_a_large_convolution(case: Any) -> None:
     args = found.failing.call.args
     assert found.before > 25000 and found.failing.elements < 100 and legal(found.failing)
     assert args["groups"] == 2 and args["weight"].shape[-1] == 2  # type: ignore[union-attr]
-    assert args["outputMask"] == (True, False, False) and args["dilation"] == args["stride"] == (1,) * len(args["stride"])  # type: ignore[arg-type]
+    assert args["outputMask"] == (True, False, False) and args["dilation"] == args["stride"] == (
+        1,
+    ) * len(args["stride"])  # type: ignore[arg-type]
     assert all(one.strides is None for one in args.values() if isinstance(one, TensorDesc))
     costs = [complexity(one.call) for one in seen]
     assert costs == sorted(costs, reverse=True) and all(map(legal, seen))
-    wrong = np.abs(found.failing.outputs["gradInput"].reshape(found.failing.golden["gradInput"].shape) - found.failing.golden["gradInput"])
+    wrong = np.abs(
+        found.failing.outputs["gradInput"].reshape(found.failing.golden["gradInput"].shape)
+        - found.failing.golden["gradInput"]
+    )
     assert (wrong[..., -1] > 0).all() and not wrong[..., :-1].any()
 
 
@@ -132,26 +180,38 @@ def test_shapes_without_letters_follow_from_their_number_of_elements(case: Any) 
 
     found = minimize(case(NORM), backend(fault))
     args = found.failing.call.args
-    assert (args["N"], args["C"], args["HxW"], args["group"], args["outputMask"]) == (1, 2, 1, 1, (False, True, False))
+    assert (args["N"], args["C"], args["HxW"], args["group"], args["outputMask"]) == (
+        1,
+        2,
+        1,
+        1,
+        (False, True, False),
+    )
     assert found.failing.elements < 20 and legal(found.failing)
 
 
 def test_a_status_keeps_its_rule(case: Any) -> None:
-    """A device that refuses an array of a wrong length with a wrong code: the call stays illegal for that reason alone."""
+    """A device that refuses an array of a wrong length with a wrong code: the call stays illegal
+    for that reason alone."""
 
     def fault(case: CaseView, outputs: dict[str, np.ndarray]) -> int | None:
         return 561000 if [one.rule for one in case.expect.breaks] == ["biasSizes.length"] else None
 
-    found = minimize(case({**CONV, "args": {**CONV["args"], "biasSizes": [12, 12]}}), backend(fault))
+    found = minimize(
+        case({**CONV, "args": {**CONV["args"], "biasSizes": [12, 12]}}), backend(fault)
+    )
     page = book().by_page[found.failing.call.api, "ascend910b"]
     broken = judge(page, from_calls(page.api, page.kinds, [found.failing.call])).broken[:, 0]
-    assert [rule.id for rule, row in zip(page.rules, broken, strict=True) if row] == ["biasSizes.length"]
+    assert [rule.id for rule, row in zip(page.rules, broken, strict=True) if row] == [
+        "biasSizes.length"
+    ]
     assert found.failing.status == 561000 and len(found.failing.call.args["biasSizes"]) == 2  # type: ignore[arg-type]
     assert found.failing.elements < 10
 
 
 def test_a_fault_that_only_given_data_show_keeps_them(case: Any) -> None:
-    """No recipe of the search draws a NaN; what the fault does not need is taken away all the same."""
+    """No recipe of the search draws a NaN; what the fault does not need is taken away all the
+    same."""
 
     def nan_lost(case: CaseView, outputs: dict[str, np.ndarray]) -> None:
         for array in outputs.values():
@@ -161,13 +221,17 @@ def test_a_fault_that_only_given_data_show_keeps_them(case: Any) -> None:
     holes["gradOutput"][1, 2, 3, 4] = np.nan
     found = minimize(case(CONV, holes), backend(nan_lost)).failing
     assert found.own and np.isnan(found.storage["gradOutput"]).sum() == 1 and legal(found)
-    assert sum(found.call.args["outputMask"]) == 1 and "The data are those of the case" in " ".join(summary(found))
+    assert sum(found.call.args["outputMask"]) == 1 and "The data are those of the case" in " ".join(
+        summary(found)
+    )
     with pytest.raises(FileError, match="passes when it is run again"):
         minimize(case(CONV), backend(nan_lost))
 
 
 def test_given_data_that_a_fault_does_not_need_are_given_up(case: Any) -> None:
-    found = minimize(case(CONV, {"weight": np.full((12, 2, 3, 4), 0.3)}), backend(last_column)).failing
+    found = minimize(
+        case(CONV, {"weight": np.full((12, 2, 3, 4), 0.3)}), backend(last_column)
+    ).failing
     assert not found.own and found.elements < 100
 
 
@@ -185,7 +249,10 @@ def test_a_search_ends_where_it_was_told_to(case: Any) -> None:
 def test_a_call_taken_apart_is_the_same_call(call: Mapping[str, Any]) -> None:
     one = named(call).call
     point = point_of(book().by_page[one.api, one.product], one)
-    assert elements_of(point.call) == elements_of(one) and point.call.args["N" if "N" in one.args else "groups"] > 1  # type: ignore[operator]
+    assert (
+        elements_of(point.call) == elements_of(one)
+        and point.call.args["N" if "N" in one.args else "groups"] > 1
+    )  # type: ignore[operator]
     assert assemble(point.spec, [point.chosen])[0] == point.call
     calls = assemble(point.spec, list(simpler(point)))
     assert len(calls) > 20 and sum(complexity(other) < point.cost for other in calls) > 10

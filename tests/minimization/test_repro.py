@@ -1,4 +1,5 @@
-"""The programs that show a fault without opgen: compiled and run against the loopback, and on torch where it is installed."""
+"""The programs that show a fault without opgen: compiled and run against the loopback, and on torch
+where it is installed."""
 
 from __future__ import annotations
 
@@ -31,37 +32,68 @@ from tests.support import device_sample
 from tests.support.suites import of_calls
 
 POOL: dict[str, Any] = {
-    "op": "aclnnAvgPool2dBackward", "product": "ascend910b",
+    "op": "aclnnAvgPool2dBackward",
+    "product": "ascend910b",
     "args": {
-        "gradOutput": {"shape": [2, 3, 6, 7], "dtype": "FLOAT16", "format": "NCHW", "strides": [126, 42, 7, 1], "offset": 0},
-        "self": {"shape": [2, 3, 12, 14], "dtype": "FLOAT16", "format": "NCHW"}, "kernelSize": [2, 2], "stride": [], "padding": [0, 0],
-        "ceilMode": False, "countIncludePad": True, "divisorOverride": 0, "cubeMathType": 0,
+        "gradOutput": {
+            "shape": [2, 3, 6, 7],
+            "dtype": "FLOAT16",
+            "format": "NCHW",
+            "strides": [126, 42, 7, 1],
+            "offset": 0,
+        },
+        "self": {"shape": [2, 3, 12, 14], "dtype": "FLOAT16", "format": "NCHW"},
+        "kernelSize": [2, 2],
+        "stride": [],
+        "padding": [0, 0],
+        "ceilMode": False,
+        "countIncludePad": True,
+        "divisorOverride": 0,
+        "cubeMathType": 0,
         "gradInput": {
-            "shape": [2, 3, 12, 14], "dtype": "FLOAT16", "format": "NCHW", "strides": [600, 200, 16, 1], "offset": 3,
+            "shape": [2, 3, 12, 14],
+            "dtype": "FLOAT16",
+            "format": "NCHW",
+            "strides": [600, 200, 16, 1],
+            "offset": 3,
             "storage_shape": [1200],
         },
     },
-}  # fmt: skip
+}
 PAD: dict[str, Any] = {
-    "op": "aclnnReflectionPad2dBackward", "product": "ascend910b",
+    "op": "aclnnReflectionPad2dBackward",
+    "product": "ascend910b",
     "args": {
-        "gradOutput": {"shape": [2, 5, 6], "dtype": "COMPLEX64"}, "self": {"shape": [2, 3, 4], "dtype": "COMPLEX64"},
+        "gradOutput": {"shape": [2, 5, 6], "dtype": "COMPLEX64"},
+        "self": {"shape": [2, 3, 4], "dtype": "COMPLEX64"},
         "padding": [1, 1, 1, 1],
         "gradInput": {"shape": [2, 3, 4], "dtype": "COMPLEX64"},
     },
-}  # fmt: skip
+}
 NORM: dict[str, Any] = {
-    "op": "aclnnGroupNormBackward", "product": "ascend910b",
+    "op": "aclnnGroupNormBackward",
+    "product": "ascend910b",
     "args": {
-        "gradOut": {"shape": [2, 4, 3], "dtype": "BFLOAT16"}, "input": {"shape": [2, 4, 3], "dtype": "BFLOAT16"},
-        "mean": {"shape": [2, 2], "dtype": "BFLOAT16"}, "rstd": {"shape": [2, 2], "dtype": "BFLOAT16"},
-        "gamma": {"shape": [4], "dtype": "BFLOAT16"}, "N": 2, "C": 4, "HxW": 3, "group": 2, "outputMask": [True, True, False],
-        "gradInput": {"shape": [2, 4, 3], "dtype": "BFLOAT16"}, "gradGammaOut": {"shape": [4], "dtype": "BFLOAT16"}, "gradBetaOut": None,
+        "gradOut": {"shape": [2, 4, 3], "dtype": "BFLOAT16"},
+        "input": {"shape": [2, 4, 3], "dtype": "BFLOAT16"},
+        "mean": {"shape": [2, 2], "dtype": "BFLOAT16"},
+        "rstd": {"shape": [2, 2], "dtype": "BFLOAT16"},
+        "gamma": {"shape": [4], "dtype": "BFLOAT16"},
+        "N": 2,
+        "C": 4,
+        "HxW": 3,
+        "group": 2,
+        "outputMask": [True, True, False],
+        "gradInput": {"shape": [2, 4, 3], "dtype": "BFLOAT16"},
+        "gradGammaOut": {"shape": [4], "dtype": "BFLOAT16"},
+        "gradBetaOut": None,
     },
-}  # fmt: skip
+}
 EVEN = device_sample.convolution(
-    "FLOAT", padding=[1, 1, 2, 2], gradOutput={"shape": [2, 4, 5, 8], "dtype": "FLOAT", "format": "NCHW"}
-)  # fmt: skip
+    "FLOAT",
+    padding=[1, 1, 2, 2],
+    gradOutput={"shape": [2, 4, 5, 8], "dtype": "FLOAT", "format": "NCHW"},
+)
 REFUSED: dict[str, Any] = {**POOL, "args": {**POOL["args"], "gradOutput": None}}
 
 
@@ -79,11 +111,21 @@ def written(call: dict[str, Any], path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("call", "fault", "exit_code"),
-    [(POOL, "element", 1), (PAD, "element", 1), (NORM, "nan", 1), (REFUSED, "accept", 1), (POOL, "runtime", 1)],
+    [
+        (POOL, "element", 1),
+        (PAD, "element", 1),
+        (NORM, "nan", 1),
+        (REFUSED, "accept", 1),
+        (POOL, "runtime", 1),
+    ],
     ids=["views", "complex", "bfloat16", "a status", "the second phase"],
 )
 def test_programs_show_the_fault_and_nothing_without_it(
-    call: dict[str, Any], fault: str, exit_code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: dict[str, Any],
+    fault: str,
+    exit_code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     named = NamedCall("one", make_call(call["op"], call["product"], call["args"], book().kinds), {})
     monkeypatch.setenv("LOOPBACK_FAULT", fault)
@@ -93,17 +135,34 @@ def test_programs_show_the_fault_and_nothing_without_it(
         (tmp_path / name).write_text(text)
         assert "opgen" not in text or name == "call.json"
     folder = loopback.libraries()
-    built = [loopback.compiler("c++", "g++", "clang++"), "-std=c++17", "-Wall", "-Wextra", "-Werror", "repro.cpp", "-o", "repro"]
-    subprocess.run([*built, f"-L{folder}", "-lascendcl", "-lnnopbase", "-lopapi"], cwd=tmp_path, check=True)
+    built = [
+        loopback.compiler("c++", "g++", "clang++"),
+        "-std=c++17",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "repro.cpp",
+        "-o",
+        "repro",
+    ]
+    subprocess.run(
+        [*built, f"-L{folder}", "-lascendcl", "-lnnopbase", "-lopapi"], cwd=tmp_path, check=True
+    )
     for command in (["./repro"], [sys.executable, "repro.py", str(folder)]):
         for asked, expected in ((fault, exit_code), ("", 0)):
             environment = {**os.environ, "LOOPBACK_FAULT": asked, "LD_LIBRARY_PATH": str(folder)}
-            run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+            run = subprocess.run(
+                command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            )
             assert run.returncode == expected, run.stdout + run.stderr
-            assert "first phase: " in run.stdout and (fault != "element" or not asked or ": 1 of " in run.stdout or "2 of" in run.stdout)
+            assert "first phase: " in run.stdout and (
+                fault != "element" or not asked or ": 1 of " in run.stdout or "2 of" in run.stdout
+            )
 
 
-def test_a_program_that_cannot_make_the_call_has_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_cannot_make_the_call_has_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     named = NamedCall("one", make_call(POOL["op"], POOL["product"], POOL["args"], book().kinds), {})
     monkeypatch.setenv("LOOPBACK_FAULT", "element")
     texts = files(Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0])
@@ -113,7 +172,13 @@ def test_a_program_that_cannot_make_the_call_has_no_answer(tmp_path: Path, monke
 
     def told(name: str, *arguments: str) -> tuple[int, str]:
         (tmp_path / name).write_text(texts[name])
-        run = subprocess.run([sys.executable, name, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+        run = subprocess.run(
+            [sys.executable, name, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         return run.returncode, run.stderr
 
     code, said = told("repro.py", "nowhere")
@@ -127,25 +192,47 @@ def test_a_program_that_cannot_make_the_call_has_no_answer(tmp_path: Path, monke
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
-@pytest.mark.parametrize("call", [POOL, PAD, NORM, EVEN], ids=["pooling", "padding", "normalisation", "convolution of four paddings"])
-def test_the_torch_script_agrees_with_the_golden(call: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "call",
+    [POOL, PAD, NORM, EVEN],
+    ids=["pooling", "padding", "normalisation", "convolution of four paddings"],
+)
+def test_the_torch_script_agrees_with_the_golden(
+    call: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     named = NamedCall("one", make_call(call["op"], call["product"], call["args"], book().kinds), {})
     monkeypatch.setenv("LOOPBACK_FAULT", "element")
     failing = Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0]
     (tmp_path / "repro_torch.py").write_text(files(failing)["repro_torch.py"])
-    run = subprocess.run([sys.executable, "repro_torch.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "repro_torch.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode == 0 and "0 of " in run.stdout, run.stdout + run.stderr
 
 
-def test_no_torch_script_where_torch_has_no_such_padding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_torch_script_where_torch_has_no_such_padding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """torch pads both sides of an axis alike."""
     uneven = {**EVEN, "args": {**EVEN["args"], "padding": [1, 1, 1, 3]}}
     monkeypatch.setenv("LOOPBACK_FAULT", "element")
     written = {}
     for name, call in {"even": EVEN, "uneven": uneven}.items():
-        named = NamedCall(name, make_call(call["op"], call["product"], call["args"], book().kinds), {})
-        written[name] = set(files(Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0]))
-    assert written["even"] - written["uneven"] == {"repro_torch.py"} and written["uneven"] == {"call.json", "repro.cpp", "repro.py"}
+        named = NamedCall(
+            name, make_call(call["op"], call["product"], call["args"], book().kinds), {}
+        )
+        written[name] = set(
+            files(Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0])
+        )
+    assert written["even"] - written["uneven"] == {"repro_torch.py"} and written["uneven"] == {
+        "call.json",
+        "repro.cpp",
+        "repro.py",
+    }
 
 
 def test_torch_scripts_know_the_operators_that_the_device_knows() -> None:
@@ -155,33 +242,60 @@ def test_torch_scripts_know_the_operators_that_the_device_knows() -> None:
 
 
 CUBE: dict[str, Any] = {
-    "op": "aclnnAvgPool3dBackward", "product": "ascend910b",
+    "op": "aclnnAvgPool3dBackward",
+    "product": "ascend910b",
     "args": {
-        "gradOutput": {"shape": [2, 2, 2, 2], "dtype": "FLOAT"}, "self": {"shape": [2, 4, 4, 4], "dtype": "FLOAT"},
-        "kernelSize": [2], "stride": [2, 2, 2], "padding": [0], "ceilMode": False, "countIncludePad": True, "divisorOverride": 0,
+        "gradOutput": {"shape": [2, 2, 2, 2], "dtype": "FLOAT"},
+        "self": {"shape": [2, 4, 4, 4], "dtype": "FLOAT"},
+        "kernelSize": [2],
+        "stride": [2, 2, 2],
+        "padding": [0],
+        "ceilMode": False,
+        "countIncludePad": True,
+        "divisorOverride": 0,
         "gradInput": {"shape": [2, 4, 4, 4], "dtype": "FLOAT"},
     },
-}  # fmt: skip
+}
 SMALL: dict[str, Any] = {**CUBE, "args": {**CUBE["args"], "kernelSize": [5], "padding": [2]}}
 LINE: dict[str, Any] = {
-    "op": "aclnnReflectionPad1dBackward", "product": "ascend910b",
+    "op": "aclnnReflectionPad1dBackward",
+    "product": "ascend910b",
     "args": {
-        "gradOutput": {"shape": [2, 6], "dtype": "FLOAT"}, "self": {"shape": [2, 3], "dtype": "FLOAT"}, "padding": [1, 2],
+        "gradOutput": {"shape": [2, 6], "dtype": "FLOAT"},
+        "self": {"shape": [2, 3], "dtype": "FLOAT"},
+        "padding": [1, 2],
         "gradInput": {"shape": [2, 3], "dtype": "FLOAT"},
     },
-}  # fmt: skip
+}
 
 
-@pytest.mark.parametrize(("call", "text"), [
-    (CUBE, "gradInput = torch.ops.aten.avg_pool3d_backward(\n    gradOutput, self, [2], [2, 2, 2], [0],\n    False, True, None,\n)"),
-    (SMALL, ""),
-    (LINE, "gradInput = torch.ops.aten.reflection_pad1d_backward(gradOutput, self, [1, 2])"),
-], ids=["3-D", "a window larger than the image", "1-D"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            CUBE,
+            (
+                "gradInput = torch.ops.aten.avg_pool3d_backward(\n    gradOutput, self, [2], [2, 2,"
+                " 2], [0],\n    False, True, None,\n)"
+            ),
+        ),
+        (SMALL, ""),
+        (LINE, "gradInput = torch.ops.aten.reflection_pad1d_backward(gradOutput, self, [1, 2])"),
+    ],
+    ids=["3-D", "a window larger than the image", "1-D"],
+)
 def test_what_a_torch_script_calls(call: dict[str, Any], text: str) -> None:
-    assert torch._CALLS[call["op"]](make_call(call["op"], call["product"], call["args"], book().kinds).args) == text
+    assert (
+        torch._CALLS[call["op"]](
+            make_call(call["op"], call["product"], call["args"], book().kinds).args
+        )
+        == text
+    )
 
 
-def test_why_there_is_no_torch_script_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_why_there_is_no_torch_script_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LOOPBACK_FAULT", "element")
     named = NamedCall("one", make_call(POOL["op"], POOL["product"], POOL["args"], book().kinds), {})
     (failing,) = Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")
@@ -190,21 +304,47 @@ def test_why_there_is_no_torch_script_is_said(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(torch, "_CALLS", {POOL["op"]: lambda args: ""})
     assert torch.why_not(failing) == "torch has no way to make this call"
     monkeypatch.setattr(torch, "_CALLS", {})
-    assert torch.why_not(failing) == "opgen/repro/torch.py has no entry for aclnnAvgPool2dBackward" and torch.program(failing) == ""
+    assert (
+        torch.why_not(failing) == "opgen/repro/torch.py has no entry for aclnnAvgPool2dBackward"
+        and torch.program(failing) == ""
+    )
 
 
-def test_the_command_writes_the_call_and_its_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_the_call_and_its_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, results = written(POOL, tmp_path / "bundle.h5"), tmp_path / "results.h5"
     monkeypatch.setenv("LOOPBACK_FAULT", "gaps")
     with opgen.open(path) as bundle, opgen.Results.create(results, bundle) as out:
-        aclnn.run(bundle, out, cases=bundle.ids, device="npu:0", timeout=20, progress=lambda case: None)
-    arguments = ["minimize", str(path), str(results), "one", "--backend", "aclnn", "-o", str(tmp_path / "fault")]
+        aclnn.run(
+            bundle, out, cases=bundle.ids, device="npu:0", timeout=20, progress=lambda case: None
+        )
+    arguments = [
+        "minimize",
+        str(path),
+        str(results),
+        "one",
+        "--backend",
+        "aclnn",
+        "-o",
+        str(tmp_path / "fault"),
+    ]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.output
     call = json.loads((tmp_path / "fault" / "call.json").read_text())
-    assert json.loads(done.stdout) == call and call["args"]["gradInput"]["strides"] and np.prod(call["args"]["gradInput"]["shape"]) < 20
-    assert {one.name for one in (tmp_path / "fault").iterdir()} >= {"repro.cpp", "repro.py", "repro_torch.py"}
-    chosen = CliRunner().invoke(main, [*arguments[:3], "o*", *arguments[4:-1], str(tmp_path / "chosen")])
+    assert (
+        json.loads(done.stdout) == call
+        and call["args"]["gradInput"]["strides"]
+        and np.prod(call["args"]["gradInput"]["shape"]) < 20
+    )
+    assert {one.name for one in (tmp_path / "fault").iterdir()} >= {
+        "repro.cpp",
+        "repro.py",
+        "repro_torch.py",
+    }
+    chosen = CliRunner().invoke(
+        main, [*arguments[:3], "o*", *arguments[4:-1], str(tmp_path / "chosen")]
+    )
     assert chosen.exit_code == 0 and chosen.stdout == done.stdout
     again = CliRunner().invoke(main, arguments)
     assert again.exit_code == 2 and "holds files already; --force replaces them" in again.output
@@ -220,17 +360,31 @@ def test_the_command_says_how_the_data_are_drawn_again(tmp_path: Path) -> None:
         return CliRunner().invoke(main, [arg.format(tmp_path) for arg in args])
 
     def fails(calls: str, *options: str) -> bool:
-        assert opgen_("generate", "--calls", calls, "-o", "{}/s.h5", "--force", *options).exit_code == 0
-        assert opgen_("run", "{}/s.h5", "--backend", "mutant:nan_lost", "-o", "{}/r.h5", "--force").exit_code == 0
+        assert (
+            opgen_("generate", "--calls", calls, "-o", "{}/s.h5", "--force", *options).exit_code
+            == 0
+        )
+        assert (
+            opgen_(
+                "run", "{}/s.h5", "--backend", "mutant:nan_lost", "-o", "{}/r.h5", "--force"
+            ).exit_code
+            == 0
+        )
         return opgen_("diff", "{}/s.h5", "{}/r.h5").exit_code == 1
 
     (tmp_path / "calls.jsonl").write_text(json.dumps({**POOL, "id": "one"}) + "\n")
-    assert fails("{}/calls.jsonl", "--recipe", "nonfinite", "--seed", "3") and not fails("{}/calls.jsonl")
+    assert fails("{}/calls.jsonl", "--recipe", "nonfinite", "--seed", "3") and not fails(
+        "{}/calls.jsonl"
+    )
     assert fails("{}/calls.jsonl", "--recipe", "nonfinite", "--seed", "3")
-    done = opgen_("minimize", "{}/s.h5", "{}/r.h5", "one", "--backend", "mutant:nan_lost", "-o", "{}/fault")
+    done = opgen_(
+        "minimize", "{}/s.h5", "{}/r.h5", "one", "--backend", "mutant:nan_lost", "-o", "{}/fault"
+    )
     assert done.exit_code == 0, done.output
     assert "draws the data that show the fault with --recipe nonfinite --seed 3\n" in done.stderr
-    assert fails("{}/fault/call.json", "--recipe", "nonfinite", "--seed", "3") and not fails("{}/fault/call.json")
+    assert fails("{}/fault/call.json", "--recipe", "nonfinite", "--seed", "3") and not fails(
+        "{}/fault/call.json"
+    )
 
 
 def test_a_crash_is_minimized_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,5 @@
-"""The bound of one element in rational numbers, written from the theory that `opgen.numerics.bounds` names, formula by formula."""
+"""The bound of one element in rational numbers, written from the theory that
+`opgen.numerics.bounds` names, formula by formula."""
 
 from __future__ import annotations
 
@@ -37,16 +38,24 @@ def beyond(form: Format) -> Fraction:
 
 
 def sum_error(
-    magnitude: Fraction, depth: int, form: Format, quantum: Fraction | None, share: Fraction, gain: Fraction
+    magnitude: Fraction,
+    depth: int,
+    form: Format,
+    quantum: Fraction | None,
+    share: Fraction,
+    gain: Fraction,
 ) -> tuple[Fraction, bool]:
-    """How far a sum of ``form`` may be from one of float64, and whether it may overflow on its way."""
+    """How far a sum of ``form`` may be from one of float64, and whether it may overflow on its
+    way."""
     own, grown = gamma(depth, 53), gamma(depth, form.digits)
     if grown is None or own is None:
         return Fraction(0), True
     most = magnitude * (1 + 2 * own)  # the magnitude is itself a float64 sum
     smallest = TWO**form.low
     exact = quantum is not None and most <= TWO**form.digits * quantum
-    nothing = magnitude == 0 or (exact and quantum is not None and quantum >= smallest)  # that a device could flush
+    nothing = magnitude == 0 or (
+        exact and quantum is not None and quantum >= smallest
+    )  # that a device could flush
     flushed = Fraction(0) if nothing else 2 * depth * smallest * gain * (1 + grown)
     error = (Fraction(0) if exact else grown * most) + flushed + share
     if quantum is None or most > TWO**53 * quantum:
@@ -55,13 +64,22 @@ def sum_error(
 
 
 def naive_bound(
-    golden: float | Fraction, magnitude: float | Fraction, depth: int, chain: Sequence[str], kept: str, quantum: float | None = None,
-    share: float | Fraction = 0.0, gain: float = 1.0,
+    golden: float | Fraction,
+    magnitude: float | Fraction,
+    depth: int,
+    chain: Sequence[str],
+    kept: str,
+    quantum: float | None = None,
+    share: float | Fraction = 0.0,
+    gain: float = 1.0,
 ) -> Fraction | float:
-    """The bound of a device that sums in ``chain[0]`` and rounds to the others in turn; the golden is ``kept`` in a dtype."""
+    """The bound of a device that sums in ``chain[0]`` and rounds to the others in turn; the golden
+    is ``kept`` in a dtype."""
     centre, first = Fraction(golden), FORMATS[chain[0]]
     step = None if quantum is None else Fraction(quantum)
-    radius, lost = sum_error(Fraction(magnitude), depth, first, step, Fraction(share), Fraction(gain))
+    radius, lost = sum_error(
+        Fraction(magnitude), depth, first, step, Fraction(share), Fraction(gain)
+    )
     vanishes = False
     for form in [FORMATS[name] for name in chain[1:]]:
         largest = abs(centre) + radius

@@ -1,4 +1,5 @@
-"""The bound holds for float32 sums in any order, is not much too wide, and wrong devices exceed it."""
+"""The bound holds for float32 sums in any order, is not much too wide, and wrong devices exceed
+it."""
 
 from __future__ import annotations
 
@@ -25,7 +26,12 @@ from tests.numerics.naive_bound import naive_bound
 
 RNG = np.random.default_rng(20240229)
 FRESH = RNG.bit_generator.state
-DEVICES = [("FLOAT", "FLOAT"), ("FLOAT", "HFLOAT32"), ("FLOAT16", "FLOAT16"), ("BFLOAT16", "BFLOAT16")]
+DEVICES = [
+    ("FLOAT", "FLOAT"),
+    ("FLOAT", "HFLOAT32"),
+    ("FLOAT16", "FLOAT16"),
+    ("BFLOAT16", "BFLOAT16"),
+]
 DEPTHS = [1, 2, 5, 64, 511, 4096]
 RECIPES = ["grid", "normal", "wide_exponent", "cancellation", "ones", "integers", "subnormals"]
 ROWS = 16
@@ -61,10 +67,18 @@ def blocked(products: np.ndarray) -> np.ndarray:
     return in_order(np.add.accumulate(padded.reshape(len(padded), -1, 16), axis=2)[:, :, -1])
 
 
-ORDERS: list[Callable[[np.ndarray], np.ndarray]] = [in_order, shuffled, positive_first, pairwise, blocked]
+ORDERS: list[Callable[[np.ndarray], np.ndarray]] = [
+    in_order,
+    shuffled,
+    positive_first,
+    pairwise,
+    blocked,
+]
 
 
-def operands(recipe: str, storage: str, compute: str, depth: int) -> tuple[np.ndarray, np.ndarray, float | None]:
+def operands(
+    recipe: str, storage: str, compute: str, depth: int
+) -> tuple[np.ndarray, np.ndarray, float | None]:
     """Two sets of rows as the device reads them, and what their products are multiples of."""
     pair, step = [], 1.0
     for role, tensor in (("gradient", "gradOutput"), ("operand", "input")):
@@ -100,20 +114,28 @@ def test_ten_thousand_accumulations() -> None:
                     assert (ratios(device, golden, sharp, storage) < 1).all()
                     ratio = float(ratios(device, golden, plain, storage).max())
                     worst[compute, depth] = max(worst.get((compute, depth), 0.0), ratio)
-    print(f"\n{count} accumulations, worst error / bound by depth:\n{'':9}" + "".join(f"{d:8}" for d in DEPTHS))
+    print(
+        f"\n{count} accumulations, worst error / bound by depth:\n{'':9}"
+        + "".join(f"{d:8}" for d in DEPTHS)
+    )
     for _, compute in DEVICES:
         print(f"{compute:9}" + "".join(f"{worst[compute, depth]:8.3f}" for depth in DEPTHS))
     assert count >= 10_000
     assert max(worst.values()) < 1
     worst.pop(("HFLOAT32", 1))  # 12 bits by 12 bits: exact
-    assert all(ratio > (0.01 if depth < 1000 else 0.001) for (_, depth), ratio in worst.items())  # it falls like a root
+    assert all(
+        ratio > (0.01 if depth < 1000 else 0.001) for (_, depth), ratio in worst.items()
+    )  # it falls like a root
 
 
 def test_worst_ratio_of_deep_float32_sums() -> None:
-    """Without the output's rounding in the way: float32 sums alone, data that round one way every time."""
+    """Without the output's rounding in the way: float32 sums alone, data that round one way every
+    time."""
     seen = []
     for depth in (16, 256, 4096):
-        terms = np.full((1, depth), 2.0**-24, dtype=np.float32)  # half a unit each: every one is lost
+        terms = np.full(
+            (1, depth), 2.0**-24, dtype=np.float32
+        )  # half a unit each: every one is lost
         terms[0, 0] = 1
         golden = terms.astype(np.float64).sum(axis=1)
         limit = bound(golden, golden, depth, "FLOAT")
@@ -167,18 +189,25 @@ def test_never_below_the_formula_and_hardly_above() -> None:
             exponent = form.low
             while Fraction(2) ** (exponent + 1) <= largest:
                 exponent += 1
-            total = sum_error + (0 if output == "FLOAT" else Fraction(2) ** (exponent - form.digits))
+            total = sum_error + (
+                0 if output == "FLOAT" else Fraction(2) ** (exponent - form.digits)
+            )
             got = bound(np.array([golden]), np.array([magnitude]), depth, output)
             assert got.dtype == np.float32
             if largest >= form.max:
                 assert got[0] == np.inf
                 continue
-            slack = Fraction(2) ** (form.low + 1) if abs(golden) < form.min_normal * 2 else Fraction(golden) / 2**23
+            slack = (
+                Fraction(2) ** (form.low + 1)
+                if abs(golden) < form.min_normal * 2
+                else Fraction(golden) / 2**23
+            )
             assert total <= Fraction(float(got[0])) <= total * (1 + Fraction(1, 2**20)) + abs(slack)
 
 
 def test_binade_boundary() -> None:
-    """A golden just below a power of two: the device may round above it, where steps are twice as wide."""
+    """A golden just below a power of two: the device may round above it, where steps are twice as
+    wide."""
     golden = np.array([1 - 2.0**-14])
     limit = bound(golden, golden * 1000, 1000, "FLOAT16")
     assert limit[0] > 1000 * 2.0**-24 * 999 + 2.0**-11
@@ -191,9 +220,17 @@ def test_overflow() -> None:
     limit = bound(golden, np.abs(golden), 64, "FLOAT16")
     assert np.isfinite(limit[0]) and np.isinf(limit[1:]).all()
     sums, limits = Sums([golden], [np.abs(golden)]), Limits.of([golden.size], [64], [None], [1.0])
-    assert certain_overflows(chain_of("FLOAT16", None, None), sums, limits).tolist() == [False, False, False, True, True]
+    assert certain_overflows(chain_of("FLOAT16", None, None), sums, limits).tolist() == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
     assert not certain_overflows(chain_of("BFLOAT16", None, None), sums, limits).any()
-    assert np.isinf(bound(np.array([1.0]), np.array([1e39]), 64, "FLOAT"))  # partial sums may overflow
+    assert np.isinf(
+        bound(np.array([1.0]), np.array([1e39]), 64, "FLOAT")
+    )  # partial sums may overflow
     assert np.isinf(bound(golden[3:4], golden[3:4] * -1, 4, "FLOAT", through="FLOAT16"))
 
 
@@ -209,7 +246,8 @@ def test_zero_sums_are_zero() -> None:
 
 
 def test_flush_to_zero() -> None:
-    """Products, sums and results below the smallest normal may vanish; so may inputs, if the caller says which."""
+    """Products, sums and results below the smallest normal may vanish; so may inputs, if the caller
+    says which."""
     tiny = FORMATS["FLOAT"].min_normal
     a, b = RNG.uniform(0.5, 2, (50, 64)) * 2.0**-70, RNG.uniform(-2, 2, (50, 64)) * 2.0**-56
     golden, magnitude = (a * b).sum(axis=1), np.abs(a * b).sum(axis=1)
@@ -223,20 +261,37 @@ def test_flush_to_zero() -> None:
         terms = tensors["gradOutput"] * tensors["weight"]
         return terms.sum(axis=1), np.abs(terms).sum(axis=1)
 
-    tensors = {"gradOutput": RNG.normal(size=(5, 64)), "weight": RNG.normal(size=(5, 64)) * 2.0**100, "input": None}
+    tensors = {
+        "gradOutput": RNG.normal(size=(5, 64)),
+        "weight": RNG.normal(size=(5, 64)) * 2.0**100,
+        "input": None,
+    }
     read = ("gradOutput", "weight")
-    assert all(np.array_equal(values, tensors[name]) for name, values in without_subnormals(tensors, read, "FLOAT").items() if name in read)
+    assert all(
+        np.array_equal(values, tensors[name])
+        for name, values in without_subnormals(tensors, read, "FLOAT").items()
+        if name in read
+    )
     tensors["gradOutput"][:, ::2] *= tiny / 8
     normal = without_subnormals(tensors, read, "FLOAT")
-    assert (normal["gradOutput"][:, ::2] == 0).all() and without_subnormals(tensors, ("weight",), "FLOAT")["gradOutput"].all()
+    assert (normal["gradOutput"][:, ::2] == 0).all() and without_subnormals(
+        tensors, ("weight",), "FLOAT"
+    )["gradOutput"].all()
     (golden, magnitude), (device, kept) = sums(tensors), sums(normal)
     lost = share(magnitude, kept)
     assert (np.abs(device - golden) <= bound(golden, magnitude, 64, "FLOAT", share=lost)).all()
     assert (lost <= 2 * (magnitude - kept)).all() and not share(magnitude, magnitude).any()
-    alone = {**tensors, "gradOutput": np.where(np.abs(tensors["gradOutput"]) < tiny, tensors["gradOutput"], 0.0)}
+    alone = {
+        **tensors,
+        "gradOutput": np.where(np.abs(tensors["gradOutput"]) < tiny, tensors["gradOutput"], 0.0),
+    }
     golden, magnitude = sums(alone)
-    assert (np.abs(golden) > bound(golden, magnitude, 64, "FLOAT")).all()  # without it the flush would be too much
-    assert (np.abs(golden) <= bound(golden, magnitude, 64, "FLOAT", share=share(magnitude, np.zeros(5)))).all()
+    assert (
+        np.abs(golden) > bound(golden, magnitude, 64, "FLOAT")
+    ).all()  # without it the flush would be too much
+    assert (
+        np.abs(golden) <= bound(golden, magnitude, 64, "FLOAT", share=share(magnitude, np.zeros(5)))
+    ).all()
     assert share(np.array([np.inf, 1 + 2j]), np.array([np.inf, 1 + 1j])).tolist()[0] == 0
 
 
@@ -261,7 +316,9 @@ def test_wide_and_complex_outputs() -> None:
     golden, magnitude = a.sum(axis=1), np.abs(a).sum(axis=1)
     limit = bound(golden, magnitude, 100, "DOUBLE")
     assert limit.dtype == np.float32 and (limit <= 2.01 * 100 * 2.0**-53 * magnitude).all()
-    assert (limit >= 2 * 100 * 2.0**-53 * magnitude).all()  # the golden may be as far from the truth as the device
+    assert (
+        limit >= 2 * 100 * 2.0**-53 * magnitude
+    ).all()  # the golden may be as far from the truth as the device
     assert (bound(golden, magnitude, 100, "DOUBLE", quantum=2.0**-40) == 0).all()
     assert (np.abs(in_order(np.sort(a, axis=1)) - golden) <= limit).all()
     assert (np.abs(in_order(a.astype(np.float32)) - golden) > limit).all()
@@ -273,8 +330,12 @@ def test_wide_and_complex_outputs() -> None:
     assert np.array_equal(bound(whole, size, 100, "COMPLEX128").real, limit)
 
 
-@pytest.mark.parametrize(("part", "least", "most"), [(0.999, 0.0, 0.0), (1.01, 2.0, 2.01), (1.99, 2.0, 2.01)])
-def test_our_own_sum_is_exact_as_long_as_53_bits_hold_it(part: float, least: float, most: float) -> None:
+@pytest.mark.parametrize(
+    ("part", "least", "most"), [(0.999, 0.0, 0.0), (1.01, 2.0, 2.01), (1.99, 2.0, 2.01)]
+)
+def test_our_own_sum_is_exact_as_long_as_53_bits_hold_it(
+    part: float, least: float, most: float
+) -> None:
     magnitude = part * 2.0**53 * 2.0**-30
     limit = bound(np.array([1.0]), np.array([magnitude]), 64, "DOUBLE", quantum=2.0**-30)[0]
     assert least * 64 * 2.0**-53 * magnitude <= limit <= most * 64 * 2.0**-53 * magnitude
@@ -294,18 +355,43 @@ def test_shapes_and_blocks() -> None:
 def test_torch_in_float32_is_a_correct_device(recipe: str) -> None:
     torch = pytest.importorskip("torch")
     shapes = {"gradOutput": (2, 16, 7, 7), "input": (2, 8, 16, 16), "weight": (16, 8, 3, 3)}
-    names = {"rank": 4, "transposed": 0, "groups": 1, "sH": 2, "sW": 2, "dH": 1, "dW": 1, "padTop": 0, "padBottom": 0,
-             "padLeft": 0, "padRight": 0}  # fmt: skip
-    wanted = {name: convolution.depth(names, shapes, name) for name in ("gradInput", "gradWeight", "gradBias")}
+    names = {
+        "rank": 4,
+        "transposed": 0,
+        "groups": 1,
+        "sH": 2,
+        "sW": 2,
+        "dH": 1,
+        "dW": 1,
+        "padTop": 0,
+        "padBottom": 0,
+        "padLeft": 0,
+        "padRight": 0,
+    }
+    wanted = {
+        name: convolution.depth(names, shapes, name)
+        for name in ("gradInput", "gradWeight", "gradBias")
+    }
     deepest = max(wanted.values())
-    slots = {name: Slot(name, shape, "FLOAT", "FLOAT", deepest, "operand") for name, shape in shapes.items()}
+    slots = {
+        name: Slot(name, shape, "FLOAT", "FLOAT", deepest, "operand")
+        for name, shape in shapes.items()
+    }
     slots["gradOutput"] = replace(slots["gradOutput"], role="gradient")
     tensors = {name: draw(recipe, keys(0, ["a"]), slot) for name, slot in slots.items()}
-    golden = golden_exact(convolution.golden, tensors, names, wanted, deepest, convolution.PARTNERS, "gradOutput")
-    size = magnitude_exact(convolution.golden, tensors, names, wanted, deepest, convolution.PARTNERS, "gradOutput")
+    golden = golden_exact(
+        convolution.golden, tensors, names, wanted, deepest, convolution.PARTNERS, "gradOutput"
+    )
+    size = magnitude_exact(
+        convolution.golden, tensors, names, wanted, deepest, convolution.PARTNERS, "gradOutput"
+    )
     typed = [torch.from_numpy(tensors[name][0].astype(np.float32)) for name in shapes]
-    results = torch.ops.aten.convolution_backward(*typed, [16], [2, 2], [0, 0], [1, 1], False, [0, 0], 1, [True] * 3)
-    for (name, depth), result, other in zip(wanted.items(), results, ("weight", "input", None), strict=True):
+    results = torch.ops.aten.convolution_backward(
+        *typed, [16], [2, 2], [0, 0], [1, 1], False, [0, 0], 1, [True] * 3
+    )
+    for (name, depth), result, other in zip(
+        wanted.items(), results, ("weight", "input", None), strict=True
+    ):
         steps = [quantum(recipe, slots[tensor]) for tensor in ("gradOutput", other) if tensor]
         step = None if None in steps else float(np.prod(steps))
         limit = bound(golden[name], size[name], depth, "FLOAT", quantum=step)[0]
@@ -321,75 +407,140 @@ def test_documentation() -> None:
 
 
 CHAINS = [  # output, accumulator, through: the formats of the way
-    ("FLOAT", None, None, ["FLOAT"]), ("FLOAT16", None, None, ["FLOAT", "FLOAT16"]), ("BFLOAT16", None, None, ["FLOAT", "BFLOAT16"]),
-    ("FLOAT", None, "FLOAT16", ["FLOAT", "FLOAT16"]), ("FLOAT", None, "BFLOAT16", ["FLOAT", "BFLOAT16"]),
-    ("BFLOAT16", None, "FLOAT16", ["FLOAT", "FLOAT16", "BFLOAT16"]), ("FLOAT16", None, "BFLOAT16", ["FLOAT", "BFLOAT16", "FLOAT16"]),
-    ("FLOAT16", None, "FLOAT", ["FLOAT", "FLOAT16"]), ("DOUBLE", None, None, ["DOUBLE"]), ("FLOAT", "DOUBLE", None, ["DOUBLE", "FLOAT"]),
+    ("FLOAT", None, None, ["FLOAT"]),
+    ("FLOAT16", None, None, ["FLOAT", "FLOAT16"]),
+    ("BFLOAT16", None, None, ["FLOAT", "BFLOAT16"]),
+    ("FLOAT", None, "FLOAT16", ["FLOAT", "FLOAT16"]),
+    ("FLOAT", None, "BFLOAT16", ["FLOAT", "BFLOAT16"]),
+    ("BFLOAT16", None, "FLOAT16", ["FLOAT", "FLOAT16", "BFLOAT16"]),
+    ("FLOAT16", None, "BFLOAT16", ["FLOAT", "BFLOAT16", "FLOAT16"]),
+    ("FLOAT16", None, "FLOAT", ["FLOAT", "FLOAT16"]),
+    ("DOUBLE", None, None, ["DOUBLE"]),
+    ("FLOAT", "DOUBLE", None, ["DOUBLE", "FLOAT"]),
     ("DOUBLE", "FLOAT", None, ["FLOAT"]),
-]  # fmt: skip
+]
 
 
-def some_sum(form: Format, *written: Format) -> tuple[float, float, int, float | None, float, float]:
-    """A golden and what is known of it, mostly where something changes: at a binade, at both ends of a range, where sums are exact."""
+def some_sum(
+    form: Format, *written: Format
+) -> tuple[float, float, int, float | None, float, float]:
+    """A golden and what is known of it, mostly where something changes: at a binade, at both ends
+    of a range, where sums are exact."""
     depth = int(RNG.choice([1, 2, 3, 9, 64, 5000, 2**22, 2**25]))
-    ends = [end for one in written or (form,) for end in (one.low, one.low + 1, one.low - 2, one.low - 5, one.high, one.high - 1)]
+    ends = [
+        end
+        for one in written or (form,)
+        for end in (one.low, one.low + 1, one.low - 2, one.low - 5, one.high, one.high - 1)
+    ]
     scale = 2.0 ** int(RNG.choice([0, -1, 5, *ends, form.low, form.high - 2]))
-    golden = scale * float(RNG.choice([1.0, 1 - 2.0**-13, 1 - 2.0**-30, 1.999, RNG.uniform(0.5, 2), 0.0])) * float(RNG.choice([-1, 1]))
-    magnitude = max(abs(golden), 2.0**form.low * float(RNG.choice([0, 1]))) * float(RNG.choice([1.0, 1.0, RNG.uniform(1, 40), 2.0**20]))
+    golden = (
+        scale
+        * float(RNG.choice([1.0, 1 - 2.0**-13, 1 - 2.0**-30, 1.999, RNG.uniform(0.5, 2), 0.0]))
+        * float(RNG.choice([-1, 1]))
+    )
+    magnitude = max(abs(golden), 2.0**form.low * float(RNG.choice([0, 1]))) * float(
+        RNG.choice([1.0, 1.0, RNG.uniform(1, 40), 2.0**20])
+    )
     magnitude = magnitude if RNG.random() < 0.95 else form.max * float(RNG.choice([1.0, 0.5]))
-    quantum = None if RNG.random() < 0.4 else scale * 2.0 ** -int(RNG.choice([4, 10, form.digits - 2, form.digits + 2, 52, 56]))
+    quantum = (
+        None
+        if RNG.random() < 0.4
+        else scale * 2.0 ** -int(RNG.choice([4, 10, form.digits - 2, form.digits + 2, 52, 56]))
+    )
     share_ = 0.0 if RNG.random() < 0.7 else scale * float(RNG.choice([2.0**-40, 2.0**-8, 1.0]))
     return golden, magnitude, depth, quantum, share_, float(RNG.choice([1.0, 3.0, 2.0**10]))
 
 
 @pytest.mark.parametrize(("output", "accumulator", "through", "chain"), CHAINS)
-def test_the_same_in_rational_numbers(output: str, accumulator: str | None, through: str | None, chain: list[str]) -> None:
+def test_the_same_in_rational_numbers(
+    output: str, accumulator: str | None, through: str | None, chain: list[str]
+) -> None:
     infinite = zero = 0
     for _ in range(400):
-        golden, magnitude, depth, quantum, share_, gain = some_sum(*(FORMATS[name] for name in chain))
+        golden, magnitude, depth, quantum, share_, gain = some_sum(
+            *(FORMATS[name] for name in chain)
+        )
         one = np.array([golden]), np.array([magnitude])
         if not np.isfinite(magnitude):
             continue
         known = {"quantum": quantum, "share": np.array([share_]) if share_ else None, "gain": gain}
         got = float(bound(*one, depth, output, accumulator, through=through, **known)[0])
-        expected = naive_bound(golden, magnitude, depth, chain, DTYPES[output].golden, quantum, share_, gain)
+        expected = naive_bound(
+            golden, magnitude, depth, chain, DTYPES[output].golden, quantum, share_, gain
+        )
         infinite, zero = infinite + (expected == np.inf), zero + (expected == 0)
         if got == np.inf:  # at the very edge all is rounded up; a bound is a FLOAT
-            more = [Fraction(value) * (1 + Fraction(1, 2**36)) for value in (golden, magnitude, share_)]
-            assert naive_bound(*more[:2], depth, chain, DTYPES[output].golden, quantum, more[2], gain) > FORMATS["FLOAT"].max
+            more = [
+                Fraction(value) * (1 + Fraction(1, 2**36)) for value in (golden, magnitude, share_)
+            ]
+            assert (
+                naive_bound(*more[:2], depth, chain, DTYPES[output].golden, quantum, more[2], gain)
+                > FORMATS["FLOAT"].max
+            )
             continue
-        assert expected <= Fraction(got) <= expected * (1 + Fraction(1, 2**22)) + Fraction(1, 2**148), (golden, magnitude, depth, known)
+        assert (
+            expected <= Fraction(got) <= expected * (1 + Fraction(1, 2**22)) + Fraction(1, 2**148)
+        ), (golden, magnitude, depth, known)
     assert infinite and zero
 
 
 @pytest.mark.parametrize("output", ["FLOAT", "FLOAT16", "COMPLEX64"])
 def test_outputs_that_are_bounded_together_are_bounded_as_each_alone(output: str) -> None:
-    """Both ways of writing the sums down: the short one, and the one for data that may be flushed, overflow or are rounded."""
+    """Both ways of writing the sums down: the short one, and the one for data that may be flushed,
+    overflow or are rounded."""
     unit = 1 + 1j if DTYPES[output].complex else 1
     long = bounds.ALONE
-    empty, mixed = ((0, 2), (0,), (0, 0, 0), (0, long), (0, long, 0), (long, 0, 3)), ((3, long, 5), (long - 1, 0, 2 * long))
+    empty, mixed = (
+        ((0, 2), (0,), (0, 0, 0), (0, long), (0, long, 0), (long, 0, 3)),
+        ((3, long, 5), (long - 1, 0, 2 * long)),
+    )
     for low, count in (
-        (0, (1, 5, 3)), (-140, (7, 2)), (0, (4,)), (-140, (9 * long, long - 1)), *((0, count) for count in (*empty, *mixed)),
-    ):  # fmt: skip
-        goldens = [RNG.normal(size=size) * 2.0 ** RNG.integers(low, 12, size) * unit for size in count]
-        sizes = [np.abs(golden.real) * 3 + np.abs(golden.imag) * 1j * (unit != 1) for golden in goldens]
+        (0, (1, 5, 3)),
+        (-140, (7, 2)),
+        (0, (4,)),
+        (-140, (9 * long, long - 1)),
+        *((0, count) for count in (*empty, *mixed)),
+    ):
+        goldens = [
+            RNG.normal(size=size) * 2.0 ** RNG.integers(low, 12, size) * unit for size in count
+        ]
+        sizes = [
+            np.abs(golden.real) * 3 + np.abs(golden.imag) * 1j * (unit != 1) for golden in goldens
+        ]
         sizes = [size if unit != 1 else size.real for size in sizes]
-        rows = [(golden.size, depth, quantum, gain) for golden, depth, quantum, gain in
-                zip(goldens, (900, 7, 1), (None, 2.0**-20, 2.0**-135), (1.0, 5.0, 1.0), strict=False)]  # fmt: skip
-        together = bounds.bounds(chain_of(output, None, None), Sums(goldens, sizes), Limits.of(*zip(*rows, strict=True)))
-        alone = [bound(golden, size, depth, output, quantum=quantum, gain=gain)
-                 for golden, size, (_, depth, quantum, gain) in zip(goldens, sizes, rows, strict=True)]  # fmt: skip
-        assert together.dtype == DTYPES[DTYPES[output].bound].numpy and np.array_equal(together, np.concatenate(alone))
+        rows = [
+            (golden.size, depth, quantum, gain)
+            for golden, depth, quantum, gain in zip(
+                goldens, (900, 7, 1), (None, 2.0**-20, 2.0**-135), (1.0, 5.0, 1.0), strict=False
+            )
+        ]
+        together = bounds.bounds(
+            chain_of(output, None, None), Sums(goldens, sizes), Limits.of(*zip(*rows, strict=True))
+        )
+        alone = [
+            bound(golden, size, depth, output, quantum=quantum, gain=gain)
+            for golden, size, (_, depth, quantum, gain) in zip(goldens, sizes, rows, strict=True)
+        ]
+        assert together.dtype == DTYPES[DTYPES[output].bound].numpy and np.array_equal(
+            together, np.concatenate(alone)
+        )
         if len(count) > 1 and all(count):  # numbers of their own matter
             sums = Sums([np.concatenate(goldens)], [np.concatenate(sizes)])
-            one_for_all = bounds.bounds(chain_of(output, None, None), sums, Limits.of([sum(count)], *([one] for one in rows[0][1:])))
+            one_for_all = bounds.bounds(
+                chain_of(output, None, None),
+                sums,
+                Limits.of([sum(count)], *([one] for one in rows[0][1:])),
+            )
             assert not np.array_equal(together, one_for_all)
 
 
 def test_a_real_share_counts_for_both_parts() -> None:
     golden, magnitude = np.array([1 + 2j]), np.array([3 + 5j])
     shared = bound(golden, magnitude, 4, "COMPLEX64", share=np.array([0.5]))
-    parts = [bound(*part, 4, "FLOAT", share=np.array([0.5])) for part in ((golden.real, magnitude.real), (golden.imag, magnitude.imag))]
+    parts = [
+        bound(*part, 4, "FLOAT", share=np.array([0.5]))
+        for part in ((golden.real, magnitude.real), (golden.imag, magnitude.imag))
+    ]
     assert shared.real == parts[0] and shared.imag == parts[1]
     own = bound(golden, magnitude, 4, "COMPLEX64", share=np.array([0.5 + 0.25j]))
     assert own.real == shared.real and np.isclose(own.imag, shared.imag - 0.25, rtol=1e-6)
@@ -399,7 +550,16 @@ def test_what_rounds_to_itself_or_was_rounded_to_less_is_not_rounded_again() -> 
     def written(output: str, accumulator: str | None, through: str | None) -> list[str]:
         return [form.name for form in chain_of(output, accumulator, through).written]
 
-    assert written("FLOAT", None, None) == [] and written("DOUBLE", None, None) == [] and written("FLOAT", "DOUBLE", None) == ["FLOAT"]
-    assert written("FLOAT", None, "FLOAT16") == ["FLOAT16"] and written("FLOAT16", None, "FLOAT") == ["FLOAT16"]
-    assert written("FLOAT16", None, "BFLOAT16") == ["BFLOAT16", "FLOAT16"]  # a smaller range, although more digits
+    assert (
+        written("FLOAT", None, None) == []
+        and written("DOUBLE", None, None) == []
+        and written("FLOAT", "DOUBLE", None) == ["FLOAT"]
+    )
+    assert written("FLOAT", None, "FLOAT16") == ["FLOAT16"] and written(
+        "FLOAT16", None, "FLOAT"
+    ) == ["FLOAT16"]
+    assert written("FLOAT16", None, "BFLOAT16") == [
+        "BFLOAT16",
+        "FLOAT16",
+    ]  # a smaller range, although more digits
     assert written("BFLOAT16", None, "FLOAT16") == ["FLOAT16", "BFLOAT16"]

@@ -1,4 +1,5 @@
-"""Split goldens: the same bits in every order of summation and on every BLAS kernel, and the right ones."""
+"""Split goldens: the same bits in every order of summation and on every BLAS kernel, and the right
+ones."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ WANTED = ["gradInput", "gradWeight", "gradBias"]
 DEPTH = 300
 
 
-def product(tensors: Mapping[str, Any], names: Mapping[str, int], wanted: Collection[str]) -> dict[str, np.ndarray]:
+def product(
+    tensors: Mapping[str, Any], names: Mapping[str, int], wanted: Collection[str]
+) -> dict[str, np.ndarray]:
     """A fully connected layer, with sums in an order that ``names`` chooses."""
     product.calls += 1
 
@@ -37,7 +40,9 @@ def product(tensors: Mapping[str, Any], names: Mapping[str, int], wanted: Collec
 
     gradient = tensors["gradOutput"]
     results = {
-        "gradInput": lambda: summed(np.swapaxes(gradient[..., None] * tensors["weight"][:, None], 1, 2)),
+        "gradInput": lambda: summed(
+            np.swapaxes(gradient[..., None] * tensors["weight"][:, None], 1, 2)
+        ),
         "gradWeight": lambda: summed(gradient[..., None] * tensors["input"][:, :, None]),
         "gradBias": lambda: summed(gradient),
     }
@@ -47,13 +52,21 @@ def product(tensors: Mapping[str, Any], names: Mapping[str, int], wanted: Collec
 product.calls = 0
 
 
-def filled(recipe: str, cases: list[str], compute: str = "FLOAT", **shapes: tuple[int, ...]) -> dict[str, np.ndarray]:
+def filled(
+    recipe: str, cases: list[str], compute: str = "FLOAT", **shapes: tuple[int, ...]
+) -> dict[str, np.ndarray]:
     roles = {"gradOutput": "gradient"}
     return {
-        name: rounded(draw(recipe, keys(3, cases), Slot(name, shape, "FLOAT", compute, depth=DEPTH,
-                                                          role=roles.get(name, "operand"))), compute)
+        name: rounded(
+            draw(
+                recipe,
+                keys(3, cases),
+                Slot(name, shape, "FLOAT", compute, depth=DEPTH, role=roles.get(name, "operand")),
+            ),
+            compute,
+        )
         for name, shape in shapes.items()
-    }  # fmt: skip
+    }
 
 
 def tensors_of(recipe: str, cases: list[str], compute: str = "FLOAT") -> dict[str, np.ndarray]:
@@ -69,9 +82,14 @@ def digest(results: Mapping[str, np.ndarray]) -> str:
 def test_no_order_changes_a_bit(recipe: str, compute: str) -> None:
     tensors = tensors_of(recipe, ["a"], compute)
     if recipe in ("nonfinite", "overflow"):
-        tensors = {name: np.where(np.isfinite(value), value, 1.0) for name, value in tensors.items()}
+        tensors = {
+            name: np.where(np.isfinite(value), value, 1.0) for name, value in tensors.items()
+        }
     before = product.calls
-    split = {digest(golden_exact(product, tensors, {"order": k}, WANTED, DEPTH, PARTNERS, "gradOutput")) for k in range(4)}
+    split = {
+        digest(golden_exact(product, tensors, {"order": k}, WANTED, DEPTH, PARTNERS, "gradOutput"))
+        for k in range(4)
+    }
     calls = (product.calls - before) // 4
     assert len(split) == 1
     plain = {digest(product(tensors, {"order": k}, WANTED)) for k in range(4)}
@@ -80,12 +98,18 @@ def test_no_order_changes_a_bit(recipe: str, compute: str) -> None:
         assert 1 <= calls <= 9
     elif recipe != "overflow":  # which says something under FLOAT16 only
         assert len(plain) == 1 and calls == 1
-    sizes = {digest(magnitude_exact(product, tensors, {"order": k}, WANTED, DEPTH, PARTNERS, "gradOutput")) for k in range(2)}
+    sizes = {
+        digest(
+            magnitude_exact(product, tensors, {"order": k}, WANTED, DEPTH, PARTNERS, "gradOutput")
+        )
+        for k in range(2)
+    }
     assert len(sizes) == 1
 
 
 def test_wide_exponents_are_rounded_once() -> None:
-    """Against rational sums: half a unit in the last place, and the last digits of a plain sum are wrong."""
+    """Against rational sums: half a unit in the last place, and the last digits of a plain sum are
+    wrong."""
     tensors = tensors_of("wide_exponent", ["a", "b"])
     got = golden_exact(product, tensors, {"order": 0}, WANTED, DEPTH, PARTNERS, "gradOutput")
     plain = product(tensors, {"order": 0}, WANTED)
@@ -97,25 +121,39 @@ def test_wide_exponents_are_rounded_once() -> None:
                 true = sum(Fraction(a) * Fraction(b) for a, b in zip(column, row, strict=True))
                 assert got["gradWeight"][case, i, j] == float(true)
                 wrong += plain["gradWeight"][case, i, j] != float(true)
-            assert got["gradBias"][case, i] == float(sum(map(Fraction, tensors["gradOutput"][case, :, i])))
+            assert got["gradBias"][case, i] == float(
+                sum(map(Fraction, tensors["gradOutput"][case, :, i]))
+            )
     assert wrong > 100
-    sizes = magnitude_exact(product, tensors, {"order": 0}, ["gradBias"], DEPTH, PARTNERS, "gradOutput")
-    assert sizes["gradBias"][1, 3] == float(sum(abs(Fraction(x)) for x in tensors["gradOutput"][1, :, 3]))
+    sizes = magnitude_exact(
+        product, tensors, {"order": 0}, ["gradBias"], DEPTH, PARTNERS, "gradOutput"
+    )
+    assert sizes["gradBias"][1, 3] == float(
+        sum(abs(Fraction(x)) for x in tensors["gradOutput"][1, :, 3])
+    )
 
 
 def test_the_gradient_may_have_any_name() -> None:
-    def renamed(tensors: Mapping[str, Any], names: Mapping[str, int], wanted: Collection[str]) -> dict[str, np.ndarray]:
+    def renamed(
+        tensors: Mapping[str, Any], names: Mapping[str, int], wanted: Collection[str]
+    ) -> dict[str, np.ndarray]:
         return product({**tensors, "gradOutput": tensors["dy"]}, names, wanted)
 
     tensors = tensors_of("wide_exponent", ["a"])
     other = {"dy" if name == "gradOutput" else name: values for name, values in tensors.items()}
-    want = digest(golden_exact(product, tensors, {"order": 0}, WANTED, DEPTH, PARTNERS, "gradOutput"))
+    want = digest(
+        golden_exact(product, tensors, {"order": 0}, WANTED, DEPTH, PARTNERS, "gradOutput")
+    )
     assert digest(golden_exact(renamed, other, {"order": 0}, WANTED, DEPTH, PARTNERS, "dy")) == want
 
 
 def test_a_case_is_the_same_in_every_batch() -> None:
-    mixed = {name: np.concatenate([tensors_of(recipe, ["a"])[name] for recipe in ("grid", "wide_exponent", "normal")])
-             for name in ("gradOutput", "weight", "input")}  # fmt: skip
+    mixed = {
+        name: np.concatenate(
+            [tensors_of(recipe, ["a"])[name] for recipe in ("grid", "wide_exponent", "normal")]
+        )
+        for name in ("gradOutput", "weight", "input")
+    }
     mixed["gradOutput"][2, 5, 3] = np.nan  # and one that cannot be split
     together = golden_exact(product, mixed, {"order": 0}, WANTED, DEPTH, PARTNERS, "gradOutput")
     for case in range(3):
@@ -127,7 +165,9 @@ def test_a_case_is_the_same_in_every_batch() -> None:
 
 
 def test_slices_add_up_and_are_narrow() -> None:
-    values = tensors_of("wide_exponent", ["a", "b"])["input"] * np.array([1.0, 2.0**40]).reshape(2, 1, 1)
+    values = tensors_of("wide_exponent", ["a", "b"])["input"] * np.array([1.0, 2.0**40]).reshape(
+        2, 1, 1
+    )
     pieces = sliced(values, 11)
     assert np.array_equal(sum(reversed(pieces)), values) and len(pieces) == 5
     for piece in pieces:
@@ -142,7 +182,15 @@ def test_slices_add_up_and_are_narrow() -> None:
 
 def test_one_call_where_that_is_exact_and_no_further() -> None:
     """8 terms leave 50 bits: 25 for each operand, or 40 for one and 10 for the other."""
-    for left, right, once in ((25, 25, 1), (40, 10, 1), (10, 40, 1), (40, 11, 0), (26, 25, 0), (48, 2, 1), (49, 2, 0)):
+    for left, right, once in (
+        (25, 25, 1),
+        (40, 10, 1),
+        (10, 40, 1),
+        (40, 11, 0),
+        (26, 25, 0),
+        (48, 2, 1),
+        (49, 2, 0),
+    ):
         tensors = {
             "gradOutput": np.array([[[1.0], [1 - 2.0**-left]]]),
             "input": np.array([[[3 * 2.0**60], [4 * 2.0**60 - 2.0 ** (62 - right)]]]),
@@ -150,7 +198,9 @@ def test_one_call_where_that_is_exact_and_no_further() -> None:
         before = product.calls
         golden_exact(product, tensors, {"order": 0}, ["gradWeight"], 8, PARTNERS, "gradOutput")
         assert (product.calls - before == 1) == bool(once), (left, right)
-    assert exact._span(np.array([[0.0, 0.0], [3.0, 1.0], [4.0, 1.0], [-5.0, 2.0**-20]])).tolist() == [0, 2, 2, 23]
+    assert exact._span(
+        np.array([[0.0, 0.0], [3.0, 1.0], [4.0, 1.0], [-5.0, 2.0**-20]])
+    ).tolist() == [0, 2, 2, 23]
 
 
 def test_huge_values_and_depths() -> None:
@@ -159,7 +209,9 @@ def test_huge_values_and_depths() -> None:
     got = golden_exact(product, tensors, {"order": 0}, WANTED, DEPTH, PARTNERS, "gradOutput")
     assert np.array_equal(got["gradBias"][1], tensors["gradOutput"][1].sum(axis=0))
     with pytest.raises(ValueError, match="no bits"):
-        golden_exact(product, tensors_of("grid", ["a"]), {"order": 0}, WANTED, 2**53, PARTNERS, "gradOutput")
+        golden_exact(
+            product, tensors_of("grid", ["a"]), {"order": 0}, WANTED, 2**53, PARTNERS, "gradOutput"
+        )
     zeros = {name: -0.0 * values for name, values in tensors_of("grid", ["a"]).items()}
     zero = golden_exact(product, zeros, {"order": 0}, WANTED, 9, PARTNERS, "gradOutput")
     assert not np.signbit(zero["gradInput"]).any()
@@ -186,13 +238,21 @@ def test_every_blas_kernel_gives_the_same_bits() -> None:
     """Where the machine has several kernels the plain sums differ; the split ones may not."""
     seen = []
     for environment in environments():
-        done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=os.environ | environment, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            capture_output=True,
+            text=True,
+            env=os.environ | environment,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         seen.append([line.split() for line in done.stdout.splitlines()])
     for number, what in enumerate(("matrix product", "convolution")):
         assert len({run[number][0] for run in seen}) == 1
         plain = {run[number][1] for run in seen}
-        assert len(plain) > 1 or len(seen) < 3, f"{what}: data on which no kernel differs from another prove nothing"
+        assert len(plain) > 1 or len(seen) < 3, (
+            f"{what}: data on which no kernel differs from another prove nothing"
+        )
 
 
 def test_documentation() -> None:

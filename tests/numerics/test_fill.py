@@ -1,4 +1,5 @@
-"""Data: the same bits everywhere, exact where a recipe says so, and each recipe what it claims to be."""
+"""Data: the same bits everywhere, exact where a recipe says so, and each recipe what it claims to
+be."""
 
 from __future__ import annotations
 
@@ -20,15 +21,30 @@ from opgen.numerics.rounding import is_tie, rounded, stored
 from opgen.numerics.slot import Slot, grid_bits
 
 PAIRS = [
-    ("FLOAT", "FLOAT"), ("FLOAT", "HFLOAT32"), ("FLOAT", "FLOAT16"), ("FLOAT16", "FLOAT16"), ("FLOAT16", "FLOAT"),
-    ("BFLOAT16", "BFLOAT16"), ("BFLOAT16", "FLOAT16"), ("DOUBLE", "DOUBLE"), ("COMPLEX64", "COMPLEX64"),
+    ("FLOAT", "FLOAT"),
+    ("FLOAT", "HFLOAT32"),
+    ("FLOAT", "FLOAT16"),
+    ("FLOAT16", "FLOAT16"),
+    ("FLOAT16", "FLOAT"),
+    ("BFLOAT16", "BFLOAT16"),
+    ("BFLOAT16", "FLOAT16"),
+    ("DOUBLE", "DOUBLE"),
+    ("COMPLEX64", "COMPLEX64"),
     ("COMPLEX128", "COMPLEX128"),
-]  # fmt: skip
+]
 SHAPE = (2, 3, 5, 7)
 
 
-def one(recipe: str, *, seed: int = 0, cases: Sequence[str] = ("a", "b", "c"), **slot_fields: object) -> np.ndarray:
-    fields = {"tensor": "gradOutput", "shape": SHAPE, "dtype": "FLOAT", "compute": "FLOAT", "depth": 64}
+def one(
+    recipe: str, *, seed: int = 0, cases: Sequence[str] = ("a", "b", "c"), **slot_fields: object
+) -> np.ndarray:
+    fields = {
+        "tensor": "gradOutput",
+        "shape": SHAPE,
+        "dtype": "FLOAT",
+        "compute": "FLOAT",
+        "depth": 64,
+    }
     return draw(recipe, keys(seed, cases), Slot(**fields | slot_fields))
 
 
@@ -48,10 +64,18 @@ def splitmix(state: int, count: int) -> list[int]:
 
 
 def test_streams_are_splitmix() -> None:
-    """Each tensor has its own, cut anywhere; the first word before those of the numbers is the choice."""
-    tensors = [("gradOutput", ["id", "other"], 5), ("weight", ["id"], 0), ("weight", ["other", "third"], 4)]
+    """Each tensor has its own, cut anywhere; the first word before those of the numbers is the
+    choice."""
+    tensors = [
+        ("gradOutput", ["id", "other"], 5),
+        ("weight", ["id"], 0),
+        ("weight", ["other", "third"], 4),
+    ]
     for lanes in (0, 1, 2, 7):
-        streams, words = Streams([(keys(5, ids), name, count) for name, ids, count in tensors], lanes), (lanes + 1) // 2
+        streams, words = (
+            Streams([(keys(5, ids), name, count) for name, ids, count in tensors], lanes),
+            (lanes + 1) // 2,
+        )
         expected, choices = [], []
         for name, ids, count in tensors:
             for one in ids:
@@ -71,7 +95,11 @@ def test_streams_differ_by_seed_case_and_tensor() -> None:
     found = {
         tuple(Streams([(keys(seed, [one]), name, 9)], 1).lanes(slice(0, 9))[0].tolist())
         for seed, one, name in [
-            (5, "id", "gradOutput"), (6, "id", "gradOutput"), (5, "i", "gradOutput"), (5, "id", "weight"), (55, "id", "input"),
+            (5, "id", "gradOutput"),
+            (6, "id", "gradOutput"),
+            (5, "i", "gradOutput"),
+            (5, "id", "weight"),
+            (55, "id", "input"),
         ]
     }
     assert len(found) == 5
@@ -96,13 +124,21 @@ def test_tensors_drawn_together_have_their_own_values(recipe: str, dtype: str) -
     ids = [("a", "b"), ("a",), ("c",), ("b", "c", "d")]
     tensors = [(keys(0, some), one.tensor, one.count) for some, one in zip(ids, slots, strict=True)]
     together = draw_alike(recipe, slots[-1], tensors)
-    apart = [draw(recipe, keys(0, some), one).reshape(-1) for some, one in zip(ids, slots, strict=True)]
-    assert together.dtype == DTYPES[dtype].wide and together.tobytes() == np.concatenate(apart).tobytes()
+    apart = [
+        draw(recipe, keys(0, some), one).reshape(-1) for some, one in zip(ids, slots, strict=True)
+    ]
+    assert (
+        together.dtype == DTYPES[dtype].wide
+        and together.tobytes() == np.concatenate(apart).tobytes()
+    )
 
 
 def test_pinned_bits() -> None:
     """A change here changes every bundle: the format of the data, not a detail."""
-    got = {name: hashlib.sha256(one(name, role="gradient").astype("<f8").tobytes()).hexdigest()[:8] for name in RECIPES}
+    got = {
+        name: hashlib.sha256(one(name, role="gradient").astype("<f8").tobytes()).hexdigest()[:8]
+        for name in RECIPES
+    }
     assert got == {
         "grid": "bfc2f3f2",
         "integers": "642fda37",
@@ -135,20 +171,34 @@ def test_representable(recipe: str, storage: str, compute: str) -> None:
             steps = values.view(np.float64) / step
             steps = steps[np.isfinite(steps)]
             assert (steps == np.rint(steps)).all() and steps.size
-        if recipe in ("grid", "integers", "normal", "wide_exponent", "cancellation", "ones") and role != "centre":
+        if (
+            recipe in ("grid", "integers", "normal", "wide_exponent", "cancellation", "ones")
+            and role != "centre"
+        ):
             assert (values.view(np.float64) != 0).all()
         if role == "scale":
             assert (values.real > 0).all()
 
 
-@pytest.mark.parametrize("limits", [(0.1, 0.3), (-1e-7, 1e-7), (1e5, 1e10), (-3.3, 1e38), (0.0, 1e300), (1e-320, 1e-310)])
-@pytest.mark.parametrize("recipe", [name for name, recipe in RECIPES.items() if not recipe.gradient.planted])
-def test_storage_holds_what_is_drawn_from_any_range(recipe: str, limits: tuple[float, float]) -> None:
-    """So that data are computed with as they are drawn: what is read back from storage has the same bits."""
+@pytest.mark.parametrize(
+    "limits", [(0.1, 0.3), (-1e-7, 1e-7), (1e5, 1e10), (-3.3, 1e38), (0.0, 1e300), (1e-320, 1e-310)]
+)
+@pytest.mark.parametrize(
+    "recipe", [name for name, recipe in RECIPES.items() if not recipe.gradient.planted]
+)
+def test_storage_holds_what_is_drawn_from_any_range(
+    recipe: str, limits: tuple[float, float]
+) -> None:
+    """So that data are computed with as they are drawn: what is read back from storage has the same
+    bits."""
     for (storage, compute), role in product(PAIRS, ("gradient", "operand", "centre", "scale")):
         with np.errstate(over="ignore", under="ignore"):
-            values = draw(recipe, keys(0, ["a"]), Slot("x", (99,), storage, compute, 64, role, range=limits))
-            assert stored(values, storage).astype(DTYPES[storage].wide).tobytes() == values.tobytes()
+            values = draw(
+                recipe, keys(0, ["a"]), Slot("x", (99,), storage, compute, 64, role, range=limits)
+            )
+            assert (
+                stored(values, storage).astype(DTYPES[storage].wide).tobytes() == values.tobytes()
+            )
 
 
 @given(st.integers(1, 2**22), st.sampled_from(PAIRS[:7]), st.sampled_from([1, 2, 4]))
@@ -157,7 +207,9 @@ def test_grid_bits_are_enough_and_no_more(depth: int, pair: tuple[str, str], fac
     bits = grid_bits(depth, *pair, factors)
     assert depth * 2 ** (factors * bits) <= 2**53
     cap = grid_bits(1, *pair, 1)
-    assert bits == min(cap, 30) or depth * 2 ** (factors * (bits + 1)) > 2**52  # one bit more could be too many
+    assert (
+        bits == min(cap, 30) or depth * 2 ** (factors * (bits + 1)) > 2**52
+    )  # one bit more could be too many
 
 
 @pytest.mark.parametrize("recipe", [name for name in RECIPES if RECIPES[name].on_grid])
@@ -167,14 +219,20 @@ def test_sums_of_grid_data_are_exact_in_float64(recipe: str, depth: int) -> None
     for role in ("gradient", "operand"):
         fields = {"dtype": "FLOAT", "compute": "FLOAT", "depth": depth, "role": role}
         values = one(recipe, **fields)
-        worst *= np.abs(values[np.isfinite(values)]).max() / quantum(recipe, Slot("gradOutput", SHAPE, **fields))
+        worst *= np.abs(values[np.isfinite(values)]).max() / quantum(
+            recipe, Slot("gradOutput", SHAPE, **fields)
+        )
     assert worst <= 2**53 * (2**22 if recipe == "overflow" else 1)
 
 
-@pytest.mark.parametrize(("storage", "compute", "limit"), [("FLOAT", "FLOAT", 2**24), ("FLOAT16", "FLOAT16", 65504)])
+@pytest.mark.parametrize(
+    ("storage", "compute", "limit"), [("FLOAT", "FLOAT", 2**24), ("FLOAT16", "FLOAT16", 65504)]
+)
 @pytest.mark.parametrize("depth", [1, 9, 4096, 2**14])
 def test_integers_are_exact_in_float32(storage: str, compute: str, limit: int, depth: int) -> None:
-    values = one("integers", dtype=storage, compute=compute, depth=depth, cases=[str(i) for i in range(50)])
+    values = one(
+        "integers", dtype=storage, compute=compute, depth=depth, cases=[str(i) for i in range(50)]
+    )
     assert depth * np.abs(values).max() ** 2 <= limit
     pooled = one("integers", dtype=storage, compute=compute, depth=depth, factors=1)
     assert depth * np.abs(pooled).max() <= limit
@@ -182,23 +240,59 @@ def test_integers_are_exact_in_float32(storage: str, compute: str, limit: int, d
 
 def test_group_norm_sums_are_exact() -> None:
     for depth in (10, 4096, 2**20):
-        fields = {"dtype": "FLOAT", "compute": "FLOAT", "depth": depth, "factors": 4, "shape": (4096,), "cases": ["a"]}
+        fields = {
+            "dtype": "FLOAT",
+            "compute": "FLOAT",
+            "depth": depth,
+            "factors": 4,
+            "shape": (4096,),
+            "cases": ["a"],
+        }
         gradient, x = one("grid", role="gradient", **fields), one("grid", tensor="input", **fields)
-        mean, gamma = one("grid", tensor="mean", role="centre", **fields), one("grid", tensor="gamma", **fields)
+        mean, gamma = (
+            one("grid", tensor="mean", role="centre", **fields),
+            one("grid", tensor="gamma", **fields),
+        )
         scale = one("grid", tensor="rstd", role="scale", **fields)
         step = 2.0 ** -(3 * grid_bits(depth, "FLOAT", "FLOAT", 4) + 2)
-        worst = depth * np.abs(gradient).max() * np.abs(gamma).max() * np.abs(x - mean).max() * scale.max()
+        worst = (
+            depth
+            * np.abs(gradient).max()
+            * np.abs(gamma).max()
+            * np.abs(x - mean).max()
+            * scale.max()
+        )
         assert worst / step <= 2**53
         assert set(np.unique(scale)) == {0.25, 0.5, 1, 2, 4}
 
 
-@pytest.mark.parametrize(("dtype", "compute"), [("FLOAT16", "FLOAT16"), ("FLOAT", "FLOAT16"), ("FLOAT16", "FLOAT")])
+@pytest.mark.parametrize(
+    ("dtype", "compute"), [("FLOAT16", "FLOAT16"), ("FLOAT", "FLOAT16"), ("FLOAT16", "FLOAT")]
+)
 @pytest.mark.parametrize("recipe", ["grid", "integers", "normal"])
-def test_everyday_data_of_group_norm_stay_in_the_range_of_half(recipe: str, dtype: str, compute: str) -> None:
+def test_everyday_data_of_group_norm_stay_in_the_range_of_half(
+    recipe: str, dtype: str, compute: str
+) -> None:
     """The largest term of a group of one element: dy * gamma * (x - mean)**2 * rstd**3."""
-    fields = {"dtype": dtype, "compute": compute, "depth": 11, "factors": 4, "shape": (4096,), "cases": ["a"]}
-    names = {"dy": "gradient", "gamma": "operand", "x": "operand", "mean": "centre", "rstd": "scale"}
-    most = {name: np.abs(one(recipe, tensor=name, role=role, **fields)).max() for name, role in names.items()}
+    fields = {
+        "dtype": dtype,
+        "compute": compute,
+        "depth": 11,
+        "factors": 4,
+        "shape": (4096,),
+        "cases": ["a"],
+    }
+    names = {
+        "dy": "gradient",
+        "gamma": "operand",
+        "x": "operand",
+        "mean": "centre",
+        "rstd": "scale",
+    }
+    most = {
+        name: np.abs(one(recipe, tensor=name, role=role, **fields)).max()
+        for name, role in names.items()
+    }
     assert most["dy"] * most["gamma"] * (most["x"] + most["mean"]) ** 2 * most["rstd"] ** 3 < 65504
     assert set(np.unique(one(recipe, tensor="rstd", role="scale", **fields))) == {0.25, 0.5, 1}
 
@@ -206,22 +300,39 @@ def test_everyday_data_of_group_norm_stay_in_the_range_of_half(recipe: str, dtyp
 @given(st.floats(-1e4, 1e4), st.floats(0, 1e4), st.sampled_from(PAIRS[:7]))
 @settings(max_examples=100, deadline=None)
 def test_ranges(low: float, width: float, pair: tuple[str, str]) -> None:
-    values = one("grid", range=(low, low + width), dtype=pair[0], compute=pair[1], shape=(9,), cases=["a"])
+    values = one(
+        "grid", range=(low, low + width), dtype=pair[0], compute=pair[1], shape=(9,), cases=["a"]
+    )
     assert np.array_equal(rounded(values, pair[1]), values)
-    slack = 2.0**-24 + (abs(low) * 2.0**-7 if width < 1e3 else 0)  # nothing may lie between two neighbours
+    slack = 2.0**-24 + (
+        abs(low) * 2.0**-7 if width < 1e3 else 0
+    )  # nothing may lie between two neighbours
     assert (values >= low - slack).all() and (values <= low + width + slack).all()
 
 
 @pytest.mark.parametrize("dtype", ["FLOAT", "FLOAT16", "BFLOAT16"])
 @pytest.mark.parametrize(
     ("asked", "powers"),
-    [((2, 3), [2]), ((0.5, 8), [0.5, 1, 2, 4, 8]), ((0.1, 0.3), [0.125, 0.25]), ((0, 2), [0.125, 0.25, 0.5, 1, 2]), ((-9, 1), None),
-     ((1.25, 1.75), None), ((-3, -2), None), ((5, 5), None), ((1e5, 1e9), None)],
-)  # fmt: skip
-def test_a_scale_lies_where_it_is_asked_to(dtype: str, asked: tuple[float, float], powers: list[float] | None) -> None:
+    [
+        ((2, 3), [2]),
+        ((0.5, 8), [0.5, 1, 2, 4, 8]),
+        ((0.1, 0.3), [0.125, 0.25]),
+        ((0, 2), [0.125, 0.25, 0.5, 1, 2]),
+        ((-9, 1), None),
+        ((1.25, 1.75), None),
+        ((-3, -2), None),
+        ((5, 5), None),
+        ((1e5, 1e9), None),
+    ],
+)
+def test_a_scale_lies_where_it_is_asked_to(
+    dtype: str, asked: tuple[float, float], powers: list[float] | None
+) -> None:
     """A power of two where the range holds one, else whatever lies in it."""
     values = one("grid", role="scale", dtype=dtype, compute=dtype, range=asked, factors=4)
-    step = quantum("grid", Slot("rstd", SHAPE, dtype, dtype, depth=64, role="scale", factors=4, range=asked))
+    step = quantum(
+        "grid", Slot("rstd", SHAPE, dtype, dtype, depth=64, role="scale", factors=4, range=asked)
+    )
     assert step is not None and (values / step == np.rint(values / step)).all()
     largest = format_of(dtype).max
     assert (min(asked[0], largest) <= values).all() and (values <= min(asked[1], largest)).all()
@@ -230,14 +341,27 @@ def test_a_scale_lies_where_it_is_asked_to(dtype: str, asked: tuple[float, float
 
 @pytest.mark.parametrize(
     ("asked", "step", "values"),
-    [((-2, 2), 1, [-2, -1, 1, 2]), ((0.5, 3.5), 1, [1, 2, 3]), ((-3, -3), 1, [-3]), ((0, 0), 1, [0]), ((0.25, 0.75), None, None),
-     ((1000, 60000), None, None), ((-9e4, -300), None, None)],
-)  # fmt: skip
-def test_integers_lie_where_they_are_asked_to(asked: tuple[float, float], step: float | None, values: list[int] | None) -> None:
+    [
+        ((-2, 2), 1, [-2, -1, 1, 2]),
+        ((0.5, 3.5), 1, [1, 2, 3]),
+        ((-3, -3), 1, [-3]),
+        ((0, 0), 1, [0]),
+        ((0.25, 0.75), None, None),
+        ((1000, 60000), None, None),
+        ((-9e4, -300), None, None),
+    ],
+)
+def test_integers_lie_where_they_are_asked_to(
+    asked: tuple[float, float], step: float | None, values: list[int] | None
+) -> None:
     """Small ones where the range holds any, else whatever lies in it."""
     drawn = one("integers", dtype="FLOAT", compute="FLOAT", range=asked)
     known = quantum("integers", Slot("gradOutput", SHAPE, "FLOAT", "FLOAT", depth=64, range=asked))
-    assert known is not None and (step is None or known == step) and (drawn / known == np.rint(drawn / known)).all()
+    assert (
+        known is not None
+        and (step is None or known == step)
+        and (drawn / known == np.rint(drawn / known)).all()
+    )
     assert (asked[0] <= drawn).all() and (drawn <= asked[1]).all()
     assert np.unique(drawn).tolist() == values if values else len(np.unique(drawn)) > 100
 
@@ -260,17 +384,25 @@ def test_one_hot() -> None:
 def test_one_hot_keeps_to_its_places(dtype: str, parts: int) -> None:
     places = np.array([3, 8, 9])
     cases = [str(i) for i in range(100)]
-    chosen = one("one_hot", role="gradient", cases=cases, dtype=dtype, compute=dtype, places=places).reshape(100, -1)
+    chosen = one(
+        "one_hot", role="gradient", cases=cases, dtype=dtype, compute=dtype, places=places
+    ).reshape(100, -1)
     found = set(chosen.view(np.float64).reshape(100, -1).nonzero()[1])
     assert found == {place * parts + part for place in (3, 8, 9) for part in range(parts)}
-    nowhere = one("one_hot", role="gradient", cases=cases, dtype=dtype, compute=dtype, places=places[:0])
-    assert np.array_equal(nowhere, one("one_hot", role="gradient", cases=cases, dtype=dtype, compute=dtype))
+    nowhere = one(
+        "one_hot", role="gradient", cases=cases, dtype=dtype, compute=dtype, places=places[:0]
+    )
+    assert np.array_equal(
+        nowhere, one("one_hot", role="gradient", cases=cases, dtype=dtype, compute=dtype)
+    )
 
 
 def test_nonfinite_keeps_away_from_padding() -> None:
     values = one("nonfinite", role="gradient", cases=[str(i) for i in range(50)])
     for row in values:
-        assert np.isnan(row).sum() == 1 and (row == np.inf).sum() == 1 and (row == -np.inf).sum() == 1
+        assert (
+            np.isnan(row).sum() == 1 and (row == np.inf).sum() == 1 and (row == -np.inf).sum() == 1
+        )
     where = np.argwhere(~np.isfinite(values))
     assert (where[:, 3:] == [2, 3]).all()
     assert len(np.unique(where[:, 1:3], axis=0)) == 6
@@ -278,14 +410,18 @@ def test_nonfinite_keeps_away_from_padding() -> None:
     chosen = one("nonfinite", role="gradient", places=np.array([5]))
     assert (~np.isfinite(chosen.reshape(3, -1))).nonzero()[1].tolist() == [5, 5, 5]
     assert np.isfinite(one("nonfinite", role="gradient", places=np.array([], dtype=np.int64))).all()
-    assert (~np.isfinite(one("nonfinite", role="gradient", dtype="COMPLEX64", compute="COMPLEX64"))).sum() == 9
+    assert (
+        ~np.isfinite(one("nonfinite", role="gradient", dtype="COMPLEX64", compute="COMPLEX64"))
+    ).sum() == 9
 
 
 def test_overflow() -> None:
     values = one("overflow", role="gradient", dtype="BFLOAT16", compute="FLOAT16")
     inf = np.isinf(rounded(values, "FLOAT16"))
     assert np.isfinite(values).all() and inf.sum() == 9 and np.abs(values[~inf]).max() <= 1
-    assert not applies("overflow", "FLOAT16", "FLOAT16") and not applies("overflow", "FLOAT", "FLOAT")
+    assert not applies("overflow", "FLOAT16", "FLOAT16") and not applies(
+        "overflow", "FLOAT", "FLOAT"
+    )
 
 
 def test_cancellation() -> None:
@@ -312,7 +448,9 @@ def test_hfloat32_ties_are_avoided_and_rounding_is_not() -> None:
         values = one(recipe, shape=(100_000,), cases=["a"], compute="HFLOAT32")
         assert is_tie(plain).any() and is_tie(plain, mantissa=10).any()
         assert not is_tie(values).any() and not is_tie(values, mantissa=10).any()
-        assert (np.abs(values) <= np.abs(plain)).all()  # a tie moves towards zero, where no binade ends
+        assert (
+            np.abs(values) <= np.abs(plain)
+        ).all()  # a tie moves towards zero, where no binade ends
         assert (rounded(values, "HFLOAT32") != values).mean() > 0.9
         assert np.array_equal(rounded(values, "FLOAT"), values)
 
@@ -320,7 +458,9 @@ def test_hfloat32_ties_are_avoided_and_rounding_is_not() -> None:
 def test_subnormals() -> None:
     for storage, compute in PAIRS:
         values = one("subnormals", role="gradient", dtype=storage, compute=compute)
-        assert (np.abs(values.view(np.float64)) < DTYPES[storage].part.min_normal).all() or compute == "FLOAT16"
+        assert (
+            np.abs(values.view(np.float64)) < DTYPES[storage].part.min_normal
+        ).all() or compute == "FLOAT16"
         assert (values.view(np.float64) != 0).all()
     assert np.abs(values.view(np.float64)).max() < 2.0**-1022
 

@@ -61,7 +61,8 @@ def test_every_pattern_stays(name: str) -> None:
 
 @pytest.mark.parametrize("name", HALVES)
 def test_every_boundary(name: str) -> None:
-    """Halfway between any two neighbours, and one float64 step to either side: exact, against the definition."""
+    """Halfway between any two neighbours, and one float64 step to either side: exact, against the
+    definition."""
     values = patterns(name)
     values = np.unique(np.abs(values[np.isfinite(values)]))
     upper = np.append(values[1:], values[-1] + ulp(values[-1:], name))
@@ -72,7 +73,9 @@ def test_every_boundary(name: str) -> None:
         assert same(rounded(sign * middle, name), sign * np.where(even, values, topped))
         assert same(rounded(sign * np.nextafter(middle, 0), name), sign * values)
         assert same(rounded(sign * np.nextafter(middle, np.inf), name), sign * topped)
-    for value in np.random.default_rng(1).choice(middle, 200):  # and the definition agrees with the table above
+    for value in np.random.default_rng(1).choice(
+        middle, 200
+    ):  # and the definition agrees with the table above
         for near in (value, nextafter(value, 0), nextafter(value, inf)):
             assert rounded(np.array([near]), name)[0] == nearest(float(near), name)
 
@@ -85,7 +88,8 @@ def test_any_float64(value: float, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT"])
 def test_within_the_range(name: str) -> None:
-    """Few random bits at every exponent, so that ties are common; subnormals and overflow are among them."""
+    """Few random bits at every exponent, so that ties are common; subnormals and overflow are among
+    them."""
     form, draw = FORMATS[name], random.Random(7)
     for _ in range(3000):
         digits = form.digits + draw.choice([-1, 0, 1, 2, 3, 40])
@@ -121,7 +125,9 @@ def test_hfloat32_is_the_integer_rule(drop: int) -> None:
     assert same(rounded(values, "HFLOAT32", mantissa=23 - drop), wanted)
     dropped = bits & (1 << drop) - 1
     assert (is_tie(values, mantissa=23 - drop) == (dropped == 1 << (drop - 1))).all()
-    assert not same(rounded(values, "HFLOAT32", mantissa=drop - 2), wanted)  # a wrong number of bits is seen
+    assert not same(
+        rounded(values, "HFLOAT32", mantissa=drop - 2), wanted
+    )  # a wrong number of bits is seen
 
 
 def test_non_finite_and_zero() -> None:
@@ -129,7 +135,11 @@ def test_non_finite_and_zero() -> None:
     for name in FORMATS:
         assert same(rounded(special, name), special), name
     assert np.signbit(rounded(np.array([-1e-300]), "BFLOAT16"))[0]
-    assert rounded(np.array([65519.99, 65520.0, -65520.0]), "FLOAT16").tolist() == [65504.0, inf, -inf]
+    assert rounded(np.array([65519.99, 65520.0, -65520.0]), "FLOAT16").tolist() == [
+        65504.0,
+        inf,
+        -inf,
+    ]
     top = FORMATS["BFLOAT16"].max
     edge = top + FORMATS["BFLOAT16"].half_ulp_at_max
     assert rounded(np.array([nextafter(edge, 0), edge]), "BFLOAT16").tolist() == [top, inf]
@@ -157,8 +167,14 @@ def test_table(name: str) -> None:
     assert dtype.part.min_subnormal == float(info.smallest_subnormal)
     assert dtype.part.max == float(info.max)
     assert DTYPES[dtype.golden].part.digits > dtype.part.digits or dtype.part.digits == 53
-    assert format_of(dtype.name) is dtype.part and DTYPES[dtype.golden].complex == dtype.complex == DTYPES[dtype.bound].complex
-    assert DTYPES[dtype.bound].part is FORMATS["FLOAT"] and format_of("HFLOAT32") is FORMATS["HFLOAT32"]
+    assert (
+        format_of(dtype.name) is dtype.part
+        and DTYPES[dtype.golden].complex == dtype.complex == DTYPES[dtype.bound].complex
+    )
+    assert (
+        DTYPES[dtype.bound].part is FORMATS["FLOAT"]
+        and format_of("HFLOAT32") is FORMATS["HFLOAT32"]
+    )
 
 
 @pytest.mark.parametrize("name", HALVES)
@@ -169,7 +185,9 @@ def test_ulp_distance_counts(name: str) -> None:
     typed = line.astype(DTYPES[name].numpy)
     assert (ulp_distance(typed[1:], typed[:-1], name) == 1).all()
     place = np.arange(len(line)) - np.searchsorted(line, 0.0)
-    assert (ulp_distance(typed, np.zeros_like(typed), name) == np.abs(place).astype(np.uint64)).all()
+    assert (
+        ulp_distance(typed, np.zeros_like(typed), name) == np.abs(place).astype(np.uint64)
+    ).all()
     finite = np.isfinite(line[1:]) & np.isfinite(line[:-1]) & (line[:-1] >= 0)
     assert (np.diff(line)[finite] == ulp(line[:-1][finite], name)).all()
 
@@ -194,23 +212,41 @@ def test_documentation() -> None:
 @pytest.mark.parametrize(
     ("storage", "to", "exact"),
     [
-        ("FLOAT", "FLOAT", True), ("FLOAT16", "FLOAT", True), ("FLOAT16", "HFLOAT32", True), ("BFLOAT16", "HFLOAT32", True),
-        ("FLOAT16", "FLOAT16", True), ("DOUBLE", "FLOAT", True), ("DOUBLE", "FLOAT16", True), ("COMPLEX64", "FLOAT16", True),
-        ("FLOAT", "HFLOAT32", False), ("FLOAT", "FLOAT16", False), ("FLOAT", "BFLOAT16", False), ("FLOAT16", "BFLOAT16", False),
+        ("FLOAT", "FLOAT", True),
+        ("FLOAT16", "FLOAT", True),
+        ("FLOAT16", "HFLOAT32", True),
+        ("BFLOAT16", "HFLOAT32", True),
+        ("FLOAT16", "FLOAT16", True),
+        ("DOUBLE", "FLOAT", True),
+        ("DOUBLE", "FLOAT16", True),
+        ("COMPLEX64", "FLOAT16", True),
+        ("FLOAT", "HFLOAT32", False),
+        ("FLOAT", "FLOAT16", False),
+        ("FLOAT", "BFLOAT16", False),
+        ("FLOAT16", "BFLOAT16", False),
         ("BFLOAT16", "FLOAT16", False),
     ],
-)  # fmt: skip
+)
 def test_what_is_computed_with(storage: str, to: str, exact: bool) -> None:
-    """A dtype that holds all values changes none; a narrower one rounds once, but for DOUBLE and complex dtypes."""
-    values = stored(np.array([1.0, 1 + 2.0**-10, 2.0**-24, 1e30, 3.14159265]), storage).astype(DTYPES[storage].wide)
+    """A dtype that holds all values changes none; a narrower one rounds once, but for DOUBLE and
+    complex dtypes."""
+    values = stored(np.array([1.0, 1 + 2.0**-10, 2.0**-24, 1e30, 3.14159265]), storage).astype(
+        DTYPES[storage].wide
+    )
     found = in_compute(values, storage, to)
     assert (found is values) == exact
     if exact and not np.iscomplexobj(values) and storage != "DOUBLE":
         assert np.array_equal(rounded(values, to), values)
-    assert exact or (np.array_equal(found, rounded(values, to)) and not np.array_equal(found, values))
+    assert exact or (
+        np.array_equal(found, rounded(values, to)) and not np.array_equal(found, values)
+    )
 
 
 @pytest.mark.parametrize("output", DTYPES)
 @pytest.mark.parametrize("compute", FORMATS)
-def test_results_are_stored_in_a_half_before_they_are_cast_to_another_dtype(compute: str, output: str) -> None:
-    assert kept_in(compute, output) == (compute if compute in HALVES and compute != output else None)
+def test_results_are_stored_in_a_half_before_they_are_cast_to_another_dtype(
+    compute: str, output: str
+) -> None:
+    assert kept_in(compute, output) == (
+        compute if compute in HALVES and compute != output else None
+    )

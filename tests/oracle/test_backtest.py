@@ -35,7 +35,10 @@ def report(named: list[NamedCall]) -> Report:
 def without(api: str, stage: str) -> dict[str, Errata]:
     """The errata with one stage left out."""
     known = errata()[api]
-    pages = {name: replace(page, stages=tuple(s for s in page.stages if s.id != stage)) for name, page in known.pages.items()}
+    pages = {
+        name: replace(page, stages=tuple(s for s in page.stages if s.id != stage))
+        for name, page in known.pages.items()
+    }
     return {**errata(), api: replace(known, pages=pages)}
 
 
@@ -62,19 +65,29 @@ def test_every_difference_from_the_page_has_an_entry(report: Report) -> None:
 def test_crashes_are_matched_by_the_crash_entry(named: list[NamedCall], report: Report) -> None:
     crashed = [one for one in named if one.extra["status"] is None]
     assert crashed
-    assert report.counts[True, "stage", "aclnnAvgPool2dBackward", "null_stride"].library == len(crashed)
+    assert report.counts[True, "stage", "aclnnAvgPool2dBackward", "null_stride"].library == len(
+        crashed
+    )
 
 
 def test_counts_add_up(named: list[NamedCall], report: Report) -> None:
     for kind in ("operator", "product", "stage"):
-        assert sum(count.rows for key, count in report.counts.items() if key[1] == kind) == len(named)
+        assert sum(count.rows for key, count in report.counts.items() if key[1] == kind) == len(
+            named
+        )
 
 
 @pytest.mark.parametrize(
     ("api", "stage"),
-    [("aclnnAvgPool2dBackward", "dtypes"), ("aclnnGroupNormBackward", "masked_outputs"), ("aclnnConvolutionBackward", "masked_weight")],
+    [
+        ("aclnnAvgPool2dBackward", "dtypes"),
+        ("aclnnGroupNormBackward", "masked_outputs"),
+        ("aclnnConvolutionBackward", "masked_weight"),
+    ],
 )
-def test_a_wrong_erratum_shows(named: list[NamedCall], report: Report, api: str, stage: str) -> None:
+def test_a_wrong_erratum_shows(
+    named: list[NamedCall], report: Report, api: str, stage: str
+) -> None:
     wrong = backtest.backtest(named, book(), without(api, stage))
     assert wrong.operators(True)[api].percent < report.operators(True)[api].percent
     assert api in wrong.below(99.0)
@@ -95,7 +108,10 @@ def test_command_prints_a_table_and_exits_0() -> None:
 def test_command_exits_1_where_nothing_is_firm(tmp_path: Path) -> None:
     with gzip.open(SAMPLE, "rt", encoding="utf-8") as file:
         some = [next(file) for _ in range(3)]
-    for text in ("", "".join(json.dumps({**json.loads(line), "firm": False}) + "\n" for line in some)):
+    for text in (
+        "",
+        "".join(json.dumps({**json.loads(line), "firm": False}) + "\n" for line in some),
+    ):
         (tmp_path / "calls.jsonl").write_text(text, encoding="utf-8")
         code, _, err = run(str(tmp_path / "calls.jsonl"), "--fail-under", "1")
         assert (code, err) == (1, "no call is firm: there is nothing that could agree\n")
@@ -108,7 +124,11 @@ def test_command_exits_1_below_the_mark(monkeypatch: pytest.MonkeyPatch) -> None
     code, out, err = run(str(SAMPLE), "--fail-under", "99")
     assert code == 1
     assert err.startswith("aclnnGroupNormBackward: 9") and "is below 99%" in err
-    spelled = next(line for line in out.splitlines() if "maskedin_null" in line or "outputMask" in line and ": was " in line)
+    spelled = next(
+        line
+        for line in out.splitlines()
+        if "maskedin_null" in line or "outputMask" in line and ": was " in line
+    )
     assert "was 161002; library" in spelled and "breaks" in spelled
     assert run(str(SAMPLE))[0] == 0  # nothing asked, nothing failed
 
@@ -118,7 +138,12 @@ def test_command_prints_json() -> None:
     data = json.loads(out)
     assert code == 0
     firm = data["operators"]["aclnnConvolutionBackward"]["firm"]
-    assert firm["percent"] >= 99 and set(firm["products"]) == {"ascend310p", "ascend910", "ascend910b", "ascend910_93"}
+    assert firm["percent"] >= 99 and set(firm["products"]) == {
+        "ascend310p",
+        "ascend910",
+        "ascend910b",
+        "ascend910_93",
+    }
     assert firm["stages"]["null_pointers"]["rows"] > 0 and firm["rules"]["stride.min"]["rows"] > 0
     assert data["differences"]["unexplained"] == [] and data["releases"] == ["2026-08"]
 
@@ -131,17 +156,34 @@ def test_a_status_that_no_source_gives_is_listed_by_itself(tmp_path: Path) -> No
     file = tmp_path / "calls.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     (one,) = json.loads(run(str(file), "--json")[1])["disagreements"]
-    assert (one["id"], one["op"], one["product"], one["status"]) == (odd["id"], odd["op"], odd["product"], 561103)
+    assert (one["id"], one["op"], one["product"], one["status"]) == (
+        odd["id"],
+        odd["op"],
+        odd["product"],
+        561103,
+    )
     assert 561103 not in one["library"] and one["breaks"]
     text = run(str(file))[1]
-    assert "disagreements: 1" in text and re.search(rf"^ *{odd['id']}.*was 561103; library", text, re.MULTILINE)
+    assert "disagreements: 1" in text and re.search(
+        rf"^ *{odd['id']}.*was 561103; library", text, re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("status", 7), ("status", "0"), ("status", True), ("status", ...), ("status", []), ("status", {}), ("status", 0.0),
-     ("firm", "yes"), ("firm", 1), ("firm", None)],
-)  # fmt: skip
+    [
+        ("status", 7),
+        ("status", "0"),
+        ("status", True),
+        ("status", ...),
+        ("status", []),
+        ("status", {}),
+        ("status", 0.0),
+        ("firm", "yes"),
+        ("firm", 1),
+        ("firm", None),
+    ],
+)
 def test_a_row_without_a_status_is_refused(tmp_path: Path, key: str, value: object) -> None:
     with gzip.open(SAMPLE, "rt", encoding="utf-8") as stream:
         row = json.loads(stream.readline())

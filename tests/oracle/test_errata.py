@@ -1,4 +1,5 @@
-"""Errata: reading and refusing files, and the answers of a list of checks of which the first failure wins."""
+"""Errata: reading and refusing files, and the answers of a list of checks of which the first
+failure wins."""
 
 from __future__ import annotations
 
@@ -30,17 +31,28 @@ def tensor(*shape: int, dtype: str = "FLOAT", layout: str = "ND") -> TensorDesc:
 
 
 def pad(product: str = "ascend910b", **changed: Argument) -> Call:
-    args = {"gradOutput": tensor(2, 3, 6, 8), "self": tensor(2, 3, 4, 4), "padding": (2, 2, 1, 1), "gradInput": tensor(2, 3, 4, 4)}
+    args = {
+        "gradOutput": tensor(2, 3, 6, 8),
+        "self": tensor(2, 3, 4, 4),
+        "padding": (2, 2, 1, 1),
+        "gradInput": tensor(2, 3, 4, 4),
+    }
     return Call(PAD, product, {**args, **changed})
 
 
 def pool(product: str = "ascend910b", **changed: Argument) -> Call:
     args: dict[str, Argument] = {
-        "gradOutput": tensor(1, 2, 6, 6, layout="NCHW"), "self": tensor(1, 2, 12, 12, layout="NCHW"),
-        "kernelSize": (2, 2), "stride": (2, 2), "padding": (0, 0), "ceilMode": False,
-        "countIncludePad": True, "divisorOverride": 0, "cubeMathType": 0,
+        "gradOutput": tensor(1, 2, 6, 6, layout="NCHW"),
+        "self": tensor(1, 2, 12, 12, layout="NCHW"),
+        "kernelSize": (2, 2),
+        "stride": (2, 2),
+        "padding": (0, 0),
+        "ceilMode": False,
+        "countIncludePad": True,
+        "divisorOverride": 0,
+        "cubeMathType": 0,
         "gradInput": tensor(1, 2, 12, 12, layout="NCHW"),
-    }  # fmt: skip
+    }
     return Call(POOL, product, {**args, **changed})
 
 
@@ -52,12 +64,22 @@ MIXED: dict[str, Argument] = {
 
 def conv(product: str = "ascend910b", **changed: Argument) -> Call:
     args: dict[str, Argument] = {
-        "gradOutput": tensor(1, 4, 3, 3, layout="NCHW"), "input": tensor(1, 2, 5, 5, layout="NCHW"),
-        "weight": tensor(4, 2, 3, 3, layout="NCHW"), "biasSizes": (4,), "stride": (1, 1), "padding": (0, 0),
-        "dilation": (1, 1), "transposed": False, "outputPadding": (0, 0), "groups": 1,
-        "outputMask": (True, True, True), "cubeMathType": 1, "gradInput": tensor(1, 2, 5, 5, layout="NCHW"),
-        "gradWeight": tensor(4, 2, 3, 3, layout="NCHW"), "gradBias": tensor(4),
-    }  # fmt: skip
+        "gradOutput": tensor(1, 4, 3, 3, layout="NCHW"),
+        "input": tensor(1, 2, 5, 5, layout="NCHW"),
+        "weight": tensor(4, 2, 3, 3, layout="NCHW"),
+        "biasSizes": (4,),
+        "stride": (1, 1),
+        "padding": (0, 0),
+        "dilation": (1, 1),
+        "transposed": False,
+        "outputPadding": (0, 0),
+        "groups": 1,
+        "outputMask": (True, True, True),
+        "cubeMathType": 1,
+        "gradInput": tensor(1, 2, 5, 5, layout="NCHW"),
+        "gradWeight": tensor(4, 2, 3, 3, layout="NCHW"),
+        "gradBias": tensor(4),
+    }
     return Call(CONV, product, {**args, **changed})
 
 
@@ -66,17 +88,34 @@ def grouped(many: int, other: int, transposed: bool = False, **changed: Argument
     small, wide = tensor(1, other, 3, 3, layout="NCHW"), tensor(1, many, 5, 5, layout="NCHW")
     weight = tensor(other, many // 2, 3, 3, layout="NCHW")
     grad, image = (wide, small) if transposed else (small, wide)
-    return conv(gradOutput=grad, input=image, weight=weight, groups=2, transposed=transposed, biasSizes=(grad.shape[1],), gradInput=image,
-                gradWeight=weight, gradBias=tensor(grad.shape[1]), **changed)  # fmt: skip
+    return conv(
+        gradOutput=grad,
+        input=image,
+        weight=weight,
+        groups=2,
+        transposed=transposed,
+        biasSizes=(grad.shape[1],),
+        gradInput=image,
+        gradWeight=weight,
+        gradBias=tensor(grad.shape[1]),
+        **changed,
+    )
 
 
 def longer(rows: int, **changed: Argument) -> Call:
-    """A transposed call of stride 2 and no output padding, whose gradOutput has ``rows`` more than follow from that."""
+    """A transposed call of stride 2 and no output padding, whose gradOutput has ``rows`` more than
+    follow from that."""
     args: dict[str, Argument] = {
-        "gradOutput": tensor(1, 3, 7 + rows, 7, layout="NCHW"), "input": tensor(1, 2, 3, 3, layout="NCHW"),
-        "weight": tensor(2, 3, 3, 3, layout="NCHW"), "biasSizes": (3,), "stride": (2, 2), "transposed": True,
-        "gradInput": tensor(1, 2, 3, 3, layout="NCHW"), "gradWeight": tensor(2, 3, 3, 3, layout="NCHW"), "gradBias": tensor(3),
-    }  # fmt: skip
+        "gradOutput": tensor(1, 3, 7 + rows, 7, layout="NCHW"),
+        "input": tensor(1, 2, 3, 3, layout="NCHW"),
+        "weight": tensor(2, 3, 3, 3, layout="NCHW"),
+        "biasSizes": (3,),
+        "stride": (2, 2),
+        "transposed": True,
+        "gradInput": tensor(1, 2, 3, 3, layout="NCHW"),
+        "gradWeight": tensor(2, 3, 3, 3, layout="NCHW"),
+        "gradBias": tensor(3),
+    }
     return conv(**{**args, **changed})
 
 
@@ -101,7 +140,7 @@ def refused(text: str) -> str:
     return str(error.value)
 
 
-# reading --------------------------------------------------------------------------------------------------------------
+# reading ------------------------------------------------------------------------------------------
 def test_every_shipped_file_reads_and_names_one_release() -> None:
     known = erratafile.errata()
     assert set(known) <= set(book().kinds)
@@ -119,56 +158,144 @@ def test_every_entry_says_where_it_was_read() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (f"api: {PAD}", "api: aclnnReflectionPadBackward", "no page of 'aclnnReflectionPadBackward' (did you mean"),
+        (
+            f"api: {PAD}",
+            "api: aclnnReflectionPadBackward",
+            "no page of 'aclnnReflectionPadBackward' (did you mean",
+        ),
         ('release: "2026-08"', "release: 7", "release: expects the release in quotes, not 7"),
         ("tolerates:", "tolerated:", "no such key (did you mean 'tolerates'?)"),
-        ("rules: [padding.length]", "rules: [padding.lenght]", "no such rule 'padding.lenght' (did you mean 'padding.length'?)"),
-        ("rules: [padding.length]", "rules: [padding.length, left_below]", "no such rule 'left_below' (did you mean 'left_below_width'?)"),
+        (
+            "rules: [padding.length]",
+            "rules: [padding.lenght]",
+            "no such rule 'padding.lenght' (did you mean 'padding.length'?)",
+        ),
+        (
+            "rules: [padding.length]",
+            "rules: [padding.length, left_below]",
+            "no such rule 'left_below' (did you mean 'left_below_width'?)",
+        ),
         ("code: 0", "code: 161009", "no such status code 161009"),
-        ("code: 0", "code: [0, 161002, 561103]", "expects one code, or two where the first phase cannot tell"),
+        (
+            "code: 0",
+            "code: [0, 161002, 561103]",
+            "expects one code, or two where the first phase cannot tell",
+        ),
         ("code: 0", "code: true", "no such status code True"),
         ("basis: inferred", "basis: guessed", "no such basis 'guessed'"),
         ('where: "RP:36-44", ', "", "the key 'where' is missing"),
         ('where: "RP:36-44"', 'where: "PR:36-44"', "no such source 'PR'"),
         ("when: self.numel == 0\n", "when: self.numl == 0\n", "no such attribute"),
-        ("lowest(padding) >= 0", "lowest(paddings) >= 0", "lowest takes the name of a parameter (did you mean 'padding'?)"),
-        ("require: [highest(padding) <= 7]", "require: [highest(padding)]", "must be one comparison"),
+        (
+            "lowest(padding) >= 0",
+            "lowest(paddings) >= 0",
+            "lowest takes the name of a parameter (did you mean 'padding'?)",
+        ),
+        (
+            "require: [highest(padding) <= 7]",
+            "require: [highest(padding)]",
+            "must be one comparison",
+        ),
         ("  padding_length:", "  every_product:", "is the id of two entries; rename one"),
         ("rules: product}", "rules: []}", "changes nothing: it names no rule"),
-        ("rules: product}", "rules: [product, padding.min]}", "changes nothing: no page forbids a call by padding.min"),
-        ("rules: product}", "rules: [product, out_width]}", "changes nothing: out_width is held by out_extents whatever the call"),
-        ("rules: [padding.length]", "rules: [grad_rank]", "changes nothing: grad_rank is held by ranks before"),
-        ("rules: [padding.length]", "rules: [grad_rank]", "padding.length: no stage holds or replaces this rule of the page"),
+        (
+            "rules: product}",
+            "rules: [product, padding.min]}",
+            "changes nothing: no page forbids a call by padding.min",
+        ),
+        (
+            "rules: product}",
+            "rules: [product, out_width]}",
+            "changes nothing: out_width is held by out_extents whatever the call",
+        ),
+        (
+            "rules: [padding.length]",
+            "rules: [grad_rank]",
+            "changes nothing: grad_rank is held by ranks before",
+        ),
+        (
+            "rules: [padding.length]",
+            "rules: [grad_rank]",
+            "padding.length: no stage holds or replaces this rule of the page",
+        ),
         ("written: untouched}", "written: ones}", "expects one of untouched, zeros"),
         ("written: untouched}", "note: x}", "changes nothing, or too much"),
         ("written: untouched}", "written: zeros, bound: FLOAT}", "changes nothing, or too much"),
-        ("written: untouched}", "bound: HALF}", "no such dtype to compute in; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT"),
-        ("written: untouched}", "through: HALF}", "no such dtype to compute in; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT"),
-        ("written: untouched}", "through: FLOAT16, bound: FLOAT16}", "changes nothing, or too much"),
+        (
+            "written: untouched}",
+            "bound: HALF}",
+            "no such dtype to compute in; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
+        ),
+        (
+            "written: untouched}",
+            "through: HALF}",
+            "no such dtype to compute in; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
+        ),
+        (
+            "written: untouched}",
+            "through: FLOAT16, bound: FLOAT16}",
+            "changes nothing, or too much",
+        ),
         ("written: untouched}", "roundings: 2}", "changes nothing, or too much"),
-        ("written: untouched}", "through: FLOAT16, roundings: 2}", "expects how often terms are rounded to the dtype of bound, not 2"),
-        ("written: untouched}", "bound: FLOAT16, roundings: 0}", "expects how often terms are rounded to the dtype of bound, not 0"),
-        ("written: untouched}", "bound: FLOAT16, roundings: true}", "expects how often terms are rounded to the dtype of bound, not True"),
-        ("written: untouched}", "compute: HALF}", "no such dtype to compute in; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT"),
+        (
+            "written: untouched}",
+            "through: FLOAT16, roundings: 2}",
+            "expects how often terms are rounded to the dtype of bound, not 2",
+        ),
+        (
+            "written: untouched}",
+            "bound: FLOAT16, roundings: 0}",
+            "expects how often terms are rounded to the dtype of bound, not 0",
+        ),
+        (
+            "written: untouched}",
+            "bound: FLOAT16, roundings: true}",
+            "expects how often terms are rounded to the dtype of bound, not True",
+        ),
+        (
+            "written: untouched}",
+            "compute: HALF}",
+            "no such dtype to compute in; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
+        ),
         ("written: untouched}", "reference: {padL: 1}}", "no such name (did you mean 'padLeft'?)"),
         ("written: untouched}", "outputs: gradWeight, written: zeros}", "no such output"),
-        ("stages:", "names: {bf: self.dtype == 'BFLOAT16'}\n\nstages:", "is read by no entry; delete it"),
+        (
+            "stages:",
+            "names: {bf: self.dtype == 'BFLOAT16'}\n\nstages:",
+            "is read by no entry; delete it",
+        ),
         ("stages:", "names: {self: self.rank == 3}\n\nstages:", "is a name of the page already"),
         ("stages:", "names: {n: self.rank == }\n\nstages:", "is no expression"),
         ("stages:", "names: [n]\n\nstages:", "names: expects a mapping of id to entry"),
-        ("stages:", "stages:\n  idle: 161002", "idle: expects a mapping with some of where, basis, note"),
-        ("rules: [padding.length]", "rules: [7]", "rules: expects a rule of the page or a list of them, not [7]"),
+        (
+            "stages:",
+            "stages:\n  idle: 161002",
+            "idle: expects a mapping with some of where, basis, note",
+        ),
+        (
+            "rules: [padding.length]",
+            "rules: [7]",
+            "rules: expects a rule of the page or a list of them, not [7]",
+        ),
         ('where: "RP:36-44"', "where: []", "the key 'where' is missing"),
         ("written: untouched}", "reference: padLeft}", "expects a mapping of name to term"),
-        ("written: untouched}", "bound: [FLOAT]}", "no such dtype to compute in (did you mean 'FLOAT'?)"),
+        (
+            "written: untouched}",
+            "bound: [FLOAT]}",
+            "no such dtype to compute in (did you mean 'FLOAT'?)",
+        ),
         ("written: untouched}", "written: null}", "expects one of untouched, zeros"),
         ("code: 0", "code: [[0]]", "no such status code [0]"),
         ("code: 0", "code: {0: 1}", "no such status code {0: 1}"),
         ("basis: inferred", "basis: inferred\n    note: 3", "note: expects a sentence, not 3"),
-        ("sources:\n", "sources:\n  XX: [1]\n", "sources.XX: expects a place among the published sources, not [1]"),
+        (
+            "sources:\n",
+            "sources:\n  XX: [1]\n",
+            "sources.XX: expects a place among the published sources, not [1]",
+        ),
         ("stages:", "names: {7: self.rank == 3}\n\nstages:", "7: is read by no entry; delete it"),
     ],
-)  # fmt: skip
+)
 def test_bad_fragments_are_refused(old: str, new: str, message: str) -> None:
     assert old in TEXT
     said = refused(TEXT.replace(old, new, 1))
@@ -176,29 +303,44 @@ def test_bad_fragments_are_refused(old: str, new: str, message: str) -> None:
     assert said.startswith("bad.yaml:")
 
 
-def test_a_folder_says_the_problems_of_all_its_files_and_has_one_file_per_operator(tmp_path: Path) -> None:
+def test_a_folder_says_the_problems_of_all_its_files_and_has_one_file_per_operator(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a.yaml").write_text(TEXT, encoding="utf-8")
     (tmp_path / "b.yaml").write_text(TEXT, encoding="utf-8")
-    (tmp_path / "c.yaml").write_text(TEXT.replace("basis: inferred", "basis: guessed", 1), encoding="utf-8")
+    (tmp_path / "c.yaml").write_text(
+        TEXT.replace("basis: inferred", "basis: guessed", 1), encoding="utf-8"
+    )
     with pytest.raises(FileError) as caught:
         erratafile.load_folder(tmp_path, book())
-    assert [problem.file for problem in caught.value.problems] == ["specs/errata/b.yaml", "specs/errata/c.yaml"]
-    assert f"{PAD}: specs/errata/a.yaml has its errata already" in str(caught.value) and "no such basis 'guessed'" in str(caught.value)
+    assert [problem.file for problem in caught.value.problems] == [
+        "specs/errata/b.yaml",
+        "specs/errata/c.yaml",
+    ]
+    assert f"{PAD}: specs/errata/a.yaml has its errata already" in str(
+        caught.value
+    ) and "no such basis 'guessed'" in str(caught.value)
     (tmp_path / "b.yaml").unlink()
     (tmp_path / "c.yaml").unlink()
     assert list(erratafile.load_folder(tmp_path, book())) == [PAD]
 
 
 def test_a_stage_that_answers_for_every_call_is_refused() -> None:
-    assert "idle: answers for every call" in refused(TEXT.replace("tolerates:", '  idle: {where: "RP:1", code: 0}\n\ntolerates:'))
+    assert "idle: answers for every call" in refused(
+        TEXT.replace("tolerates:", '  idle: {where: "RP:1", code: 0}\n\ntolerates:')
+    )
 
 
 def test_all_problems_come_at_once() -> None:
-    said = refused(TEXT.replace("basis: inferred", "basis: guessed").replace("rules: [padding.length]", "rules: [padding.lenght]"))
+    said = refused(
+        TEXT.replace("basis: inferred", "basis: guessed").replace(
+            "rules: [padding.length]", "rules: [padding.lenght]"
+        )
+    )
     assert len(said.splitlines()) >= 5
 
 
-# answering ------------------------------------------------------------------------------------------------------------
+# answering ----------------------------------------------------------------------------------------
 def test_an_operator_without_errata_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "errata", dict)
     assert library.answer(judged(pad())) is None
@@ -216,12 +358,33 @@ def test_an_operator_without_errata_has_no_answer(monkeypatch: pytest.MonkeyPatc
         (pool(divisorOverride=300), (0,)),
         (pool(divisorOverride=300, stride=None), ("crash",)),
         (pool(stride=None), (0,)),
-        (pool(product="ascend910", gradOutput=tensor(1, 0, 6, 6, layout="NCHW"), divisorOverride=300), (0,)),
-        *((pool(product=product, cubeMathType=mode), (0, 161002)) for product in ("ascend310p", "ascend910") for mode in (0, 3)),
+        (
+            pool(
+                product="ascend910",
+                gradOutput=tensor(1, 0, 6, 6, layout="NCHW"),
+                divisorOverride=300,
+            ),
+            (0,),
+        ),
+        *(
+            (pool(product=product, cubeMathType=mode), (0, 161002))
+            for product in ("ascend310p", "ascend910")
+            for mode in (0, 3)
+        ),
         (pool(product="ascend910", cubeMathType=1), (0,)),
-        (pool(product="ascend910", self=tensor(1, 2, 12, 12, dtype="FLOAT16", layout="NCHW")), (0, 161002)),
+        (
+            pool(product="ascend910", self=tensor(1, 2, 12, 12, dtype="FLOAT16", layout="NCHW")),
+            (0, 161002),
+        ),
         (pool(product="ascend910", **MIXED), (0,)),
-        (pool(product="ascend910", kernelSize=(12, 12), gradOutput=tensor(1, 2, 1, 1, layout="NCHW")), (0,)),
+        (
+            pool(
+                product="ascend910",
+                kernelSize=(12, 12),
+                gradOutput=tensor(1, 2, 1, 1, layout="NCHW"),
+            ),
+            (0,),
+        ),
         (pool(product="ascend910", gradOutput=tensor(1, 0, 6, 6, layout="NCHW")), (0,)),
         (conv(), (0,)),
         (grouped(4, 3), (0, 561103)),
@@ -247,7 +410,8 @@ def test_the_first_failing_check_answers(call: Call, expected: tuple[int | str, 
 
 
 STATISTICS = [
-    # (N, group, mean, rstd, whether gamma's gradient is asked for, the answer where it is composed of small operators)
+    # (N, group, mean, rstd, whether gamma's gradient is asked for, the answer where it is composed
+    # of small operators)
     (2, 3, (2, 3), (2, 3), True, (0,)),
     (2, 3, (6,), (6,), True, (0,)),
     (2, 3, (2, 3), (6,), True, (561103,)),
@@ -262,19 +426,42 @@ STATISTICS = [
 
 @pytest.mark.parametrize(("n", "group", "mean", "rstd", "asked", "expected"), STATISTICS)
 def test_statistics_of_two_shapes_fail_only_where_they_cannot_fit(
-    n: int, group: int, mean: tuple[int, ...], rstd: tuple[int, ...], asked: bool, expected: tuple[int, ...]
+    n: int,
+    group: int,
+    mean: tuple[int, ...],
+    rstd: tuple[int, ...],
+    asked: bool,
+    expected: tuple[int, ...],
 ) -> None:
     image, weight = tensor(n, 6, 4), tensor(6)
     args: dict[str, Argument] = {
-        "gradOut": image, "input": image, "mean": tensor(*mean), "rstd": tensor(*rstd), "gamma": weight, "N": n, "C": 6, "HxW": 4,
-        "group": group, "outputMask": (True, asked, True), "gradInput": image, "gradGammaOut": weight, "gradBetaOut": weight,
-    }  # fmt: skip
-    for product, answer in (("ascend910", expected), ("ascend310p", expected), ("ascend910b", (0,)), ("ascend910_93", (0,))):
+        "gradOut": image,
+        "input": image,
+        "mean": tensor(*mean),
+        "rstd": tensor(*rstd),
+        "gamma": weight,
+        "N": n,
+        "C": 6,
+        "HxW": 4,
+        "group": group,
+        "outputMask": (True, asked, True),
+        "gradInput": image,
+        "gradGammaOut": weight,
+        "gradBetaOut": weight,
+    }
+    for product, answer in (
+        ("ascend910", expected),
+        ("ascend310p", expected),
+        ("ascend910b", (0,)),
+        ("ascend910_93", (0,)),
+    ):
         assert codes(Call("aclnnGroupNormBackward", product, args)) == answer
 
 
 def test_both_pages_of_an_operator_get_the_same_list() -> None:
-    old, new = (answered(conv(product=product, biasSizes=None)) for product in ("ascend910", "ascend910b"))
+    old, new = (
+        answered(conv(product=product, biasSizes=None)) for product in ("ascend910", "ascend910b")
+    )
     assert old.page.spec.name != new.page.spec.name
     assert [s.id for s in old.page.stages] == [s.id for s in new.page.stages]
     assert old.codes(0) == new.codes(0) == (0,)
@@ -300,44 +487,79 @@ def test_an_answer_carries_release_and_basis() -> None:
     ],
 )
 def test_nothing_looks_at_how_a_tensor_lies(name: str, layout: dict[str, Any], basis: str) -> None:
-    answers = answered(pool(**{name: replace(tensor(1, 2, 12, 12, layout="NCHW"), **layout)}), pool(divisorOverride=300, stride=None))
+    answers = answered(
+        pool(**{name: replace(tensor(1, 2, 12, 12, layout="NCHW"), **layout)}),
+        pool(divisorOverride=300, stride=None),
+    )
     assert answers.answers()[0] == answers.answer(0) == LibraryAnswer("2026-08", (0,), basis)
 
 
 def test_an_acceptance_is_no_firmer_than_what_lets_it_pass() -> None:
-    """A tolerance, or a check in place of the page's; those that do not apply or that nothing breaks count for nothing."""
+    """A tolerance, or a check in place of the page's; those that do not apply or that nothing
+    breaks count for nothing."""
     known = erratafile.errata()[POOL]
     ((name, page),) = known.pages.items()
-    calls = (pool(), pool(divisorOverride=300), pool(product="ascend310p", gradOutput=tensor(1, 0, 6, 6, layout="NCHW")), pool(stride=None))
+    calls = (
+        pool(),
+        pool(divisorOverride=300),
+        pool(product="ascend310p", gradOutput=tensor(1, 0, 6, 6, layout="NCHW")),
+        pool(stride=None),
+    )
 
     def bases(**changed: Any) -> list[str]:
-        entries = tuple(replace(entry, **changed) if entry.id == "divisor_any" else entry for entry in page.tolerated)
-        answers = answered(*calls, known=replace(known, pages={name: replace(page, tolerated=entries)}))
+        entries = tuple(
+            replace(entry, **changed) if entry.id == "divisor_any" else entry
+            for entry in page.tolerated
+        )
+        answers = answered(
+            *calls, known=replace(known, pages={name: replace(page, tolerated=entries)})
+        )
         assert [answers.codes(row)[0] for row in range(4)] == [0] * 4
         return [one.basis for one in answers.answers()]
 
     assert bases() == ["read", "read", "read", "read"]
     assert bases(basis="inferred") == ["read", "inferred", "read", "read"]
-    assert bases(basis="inferred", rules=("stride.null",), when=None) == ["read", "read", "read", "inferred"]
+    assert bases(basis="inferred", rules=("stride.null",), when=None) == [
+        "read",
+        "read",
+        "read",
+        "inferred",
+    ]
     grown = {"outputMask": (False, True, True), "outputPadding": (1, 0)}
-    plain, silent = answered(longer(1, **grown), longer(1, outputMask=(False, True, True))).answers()
-    assert plain == LibraryAnswer("2026-08", (0,), "read") and silent == LibraryAnswer("2026-08", (0,), "inferred")
+    plain, silent = answered(
+        longer(1, **grown), longer(1, outputMask=(False, True, True))
+    ).answers()
+    assert plain == LibraryAnswer("2026-08", (0,), "read") and silent == LibraryAnswer(
+        "2026-08", (0,), "inferred"
+    )
 
 
 def test_answers_have_at_most_two_codes() -> None:
-    assert all(len(s.codes) <= 2 for e in erratafile.errata().values() for page in e.pages.values() for s in page.stages)
+    assert all(
+        len(s.codes) <= 2
+        for e in erratafile.errata().values()
+        for page in e.pages.values()
+        for s in page.stages
+    )
 
 
-@pytest.mark.parametrize(("code", "fatal"), [("561103", False), ("[0, 561103]", False), ("crash", True), ("[0, crash]", True)])
+@pytest.mark.parametrize(
+    ("code", "fatal"),
+    [("561103", False), ("[0, 561103]", False), ("crash", True), ("[0, crash]", True)],
+)
 def test_a_call_that_may_end_the_host_process_is_told(code: str, fatal: bool) -> None:
     old = "code: [0, 561103]"
     assert TEXT.count(old) == 1
     known = erratafile.loads(TEXT.replace(old, f"code: {code}"), book(), "changed.yaml")
     answers = answered(pad(), pad(gradOutput=tensor(0, 3, 6, 8)), pad(gradOutput=None), known=known)
-    assert answers.name(1) == "empty_gradient_batch" and answers.crashing.tolist() == [False, fatal, False]
+    assert answers.name(1) == "empty_gradient_batch" and answers.crashing.tolist() == [
+        False,
+        fatal,
+        False,
+    ]
 
 
-# page against library -------------------------------------------------------------------------------------------------
+# page against library -----------------------------------------------------------------------------
 def test_a_difference_names_the_entry_behind_it() -> None:
     calls = [
         pool(),
@@ -350,7 +572,13 @@ def test_a_difference_names_the_entry_behind_it() -> None:
     assert differences.differs.tolist() == [False, True, True, True, True]
     assert differences.explained.all()
     found = [differences.entries(row) for row in range(5)]
-    assert found == [(), ("divisor", "divisor_any"), ("null_stride",), ("empty", "shape_of_grad", "empty_grad"), ("one_dtype",)]
+    assert found == [
+        (),
+        ("divisor", "divisor_any"),
+        ("null_stride",),
+        ("empty", "shape_of_grad", "empty_grad"),
+        ("one_dtype",),
+    ]
 
 
 def test_page_and_library_differ_where_the_page_does_not_admit_each_code() -> None:
@@ -366,33 +594,45 @@ def test_page_and_library_differ_where_the_page_does_not_admit_each_code() -> No
         answers = answered(*calls)
         differs = library.differences(answers).differs.tolist()
         for row, page in enumerate(answers.judgement.expectations()):
-            admitted = [code in page.codes or (code not in (0, "crash") and "any_error" in page.codes) for code in answers.codes(row)]
+            admitted = [
+                code in page.codes or (code not in (0, "crash") and "any_error" in page.codes)
+                for code in answers.codes(row)
+            ]
             assert differs[row] == (not all(admitted)), (page, answers.codes(row))
             seen.add((page.bucket, answers.codes(row) == (0,), differs[row]))
     assert len(seen) > 8
 
 
-@pytest.mark.parametrize(("code", "differs"), [("161002", False), ("561103", False), ("crash", True), ("[161002, crash]", True)])
+@pytest.mark.parametrize(
+    ("code", "differs"),
+    [("161002", False), ("561103", False), ("crash", True), ("[161002, crash]", True)],
+)
 def test_a_crash_differs_from_a_page_that_admits_any_error(code: str, differs: bool) -> None:
     old = "code: 161002, rules: [left_below_width,"
     assert TEXT.count(old) == 1
-    known = erratafile.loads(TEXT.replace(old, f"code: {code}, rules: [left_below_width,"), book(), "changed.yaml")
+    known = erratafile.loads(
+        TEXT.replace(old, f"code: {code}, rules: [left_below_width,"), book(), "changed.yaml"
+    )
     answers = answered(pad(padding=(4, 0, 1, 1)), known=known)
-    assert answers.name(0) == "padding_below_extents" and answers.judgement.codes(0) == ("any_error",)
+    assert answers.name(0) == "padding_below_extents" and answers.judgement.codes(0) == (
+        "any_error",
+    )
     assert library.differences(answers).differs.tolist() == [differs]
 
 
 def test_a_difference_without_an_entry_stands_out() -> None:
     known = erratafile.errata()[POOL]
     ((name, page),) = known.pages.items()
-    bare = replace(page, tolerated=(), stages=tuple(stage for stage in page.stages if stage.id != "divisor"))
+    bare = replace(
+        page, tolerated=(), stages=tuple(stage for stage in page.stages if stage.id != "divisor")
+    )
     stripped = replace(known, pages={name: bare})
     differences = library.differences(answered(pool(), pool(divisorOverride=300), known=stripped))
     assert differences.differs.tolist() == [False, True]
     assert differences.explained.tolist() == [True, False]
 
 
-# numbers --------------------------------------------------------------------------------------------------------------
+# numbers ------------------------------------------------------------------------------------------
 def numeric(*calls: Call) -> list[tuple[str, ...]]:
     """Per call the ids of the numeric entries that apply."""
     answers = answered(*calls)
@@ -409,24 +649,69 @@ def test_numeric_entries_apply_by_their_condition() -> None:
         pool(gradOutput=tensor(0, 2, 6, 6, layout="NCHW"), self=nothing, gradInput=nothing),
         pool(kernelSize=(12, 12), gradOutput=tensor(1, 2, 1, 1, layout="NCHW")),
     )
-    assert found == [(), ("mode_1_is_half",), ("vector_in_float",), ("nothing_written",), ("whole_image",)]
+    assert found == [
+        (),
+        ("mode_1_is_half",),
+        ("vector_in_float",),
+        ("nothing_written",),
+        ("whole_image",),
+    ]
     mixed = numeric(pool(cubeMathType=1, self=MIXED["gradInput"]), pool(cubeMathType=2, **MIXED))
     assert mixed == [("mode_1_is_half",), ("weights_in_half",)]
-    older = numeric(pool("ascend910", divisorOverride=255, countIncludePad=False), pool("ascend910", ceilMode=True))
+    older = numeric(
+        pool("ascend910", divisorOverride=255, countIncludePad=False),
+        pool("ascend910", ceilMode=True),
+    )
     assert older == [("divisor_255_ignored",), ("windows_not_clipped",)]
-    bf16 = {name: tensor(1, 2, 12, 12, dtype="BFLOAT16", layout="NCHW") for name in ("self", "gradInput")}
-    whole = {**bf16, "kernelSize": (12, 12), "gradOutput": tensor(1, 2, 1, 1, dtype="BFLOAT16", layout="NCHW")}
-    assert [numeric(pool(**whole, cubeMathType=mode))[0][1:] for mode in (0, 1, 2, 3)] == [(), *[("bfloat16_through_half",)] * 2, ()]
-    assert numeric(conv(groups=2, input=tensor(1, 4, 5, 5, layout="NCHW")))[0] == ("grouped_through_half",)
+    bf16 = {
+        name: tensor(1, 2, 12, 12, dtype="BFLOAT16", layout="NCHW")
+        for name in ("self", "gradInput")
+    }
+    whole = {
+        **bf16,
+        "kernelSize": (12, 12),
+        "gradOutput": tensor(1, 2, 1, 1, dtype="BFLOAT16", layout="NCHW"),
+    }
+    assert [numeric(pool(**whole, cubeMathType=mode))[0][1:] for mode in (0, 1, 2, 3)] == [
+        (),
+        *[("bfloat16_through_half",)] * 2,
+        (),
+    ]
+    assert numeric(conv(groups=2, input=tensor(1, 4, 5, 5, layout="NCHW")))[0] == (
+        "grouped_through_half",
+    )
 
 
 def test_another_reference_is_the_golden_of_other_names() -> None:
-    """The shortcut for a kernel as large as the image spreads the gradient evenly, whatever the padding."""
-    call = pool(kernelSize=(12, 12), stride=(1, 1), padding=(6, 0), countIncludePad=False, gradOutput=tensor(1, 2, 1, 1, layout="NCHW"))
+    """The shortcut for a kernel as large as the image spreads the gradient evenly, whatever the
+    padding."""
+    call = pool(
+        kernelSize=(12, 12),
+        stride=(1, 1),
+        padding=(6, 0),
+        countIncludePad=False,
+        gradOutput=tensor(1, 2, 1, 1, layout="NCHW"),
+    )
     answers = answered(call)
     entry = next(e for e in answers.page.numeric if e.id == "whole_image")
-    names = dict(kH=12, kW=12, sH=1, sW=1, padH=6, padW=0, ceilMode=0, countIncludePad=0, divisorOverride=0, Hin=12, Win=12, Hout=1, Wout=1)
-    names.update({name: int(column[0]) for name, column in library.reference(answers, entry).items()})
+    names = dict(
+        kH=12,
+        kW=12,
+        sH=1,
+        sW=1,
+        padH=6,
+        padW=0,
+        ceilMode=0,
+        countIncludePad=0,
+        divisorOverride=0,
+        Hin=12,
+        Win=12,
+        Hout=1,
+        Wout=1,
+    )
+    names.update(
+        {name: int(column[0]) for name, column in library.reference(answers, entry).items()}
+    )
     gradient = np.array([[[[1.0]], [[144.0]]]])[None]
     result = golden({"gradOutput": gradient}, names, {"gradInput"})["gradInput"]
     np.testing.assert_array_equal(result, np.broadcast_to(gradient / 144.0, result.shape))

@@ -1,4 +1,5 @@
-"""``opgen judge``: the public form of an answer, the order of answers, and that both sources are asked."""
+"""``opgen judge``: the public form of an answer, the order of answers, and that both sources are
+asked."""
 
 from __future__ import annotations
 
@@ -29,7 +30,9 @@ SAMPLE = Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz"
 
 
 def run(lines: list[str], *options: str) -> Any:
-    return CliRunner().invoke(command, [*options, "-"], input="\n".join(lines), catch_exceptions=False)
+    return CliRunner().invoke(
+        command, [*options, "-"], input="\n".join(lines), catch_exceptions=False
+    )
 
 
 def answers(lines: list[str], *options: str) -> list[dict[str, Any]]:
@@ -41,19 +44,32 @@ def answers(lines: list[str], *options: str) -> list[dict[str, Any]]:
 def test_the_form_of_an_answer() -> None:
     pool = with_(POOL, "args/padding", [2])
     found = answers([pool])[0]
-    assert list(found) == ["id", "page", "library"] and list(found["page"]) == ["codes", "bucket", "breaks"]
+    assert list(found) == ["id", "page", "library"] and list(found["page"]) == [
+        "codes",
+        "bucket",
+        "breaks",
+    ]
     assert found["page"]["codes"] == [161002, "any_error"] and found["page"]["bucket"] == "stated"
-    assert {"rule": "pad_height", "clause": "161002.7", "at": 79, "found": "padH=2, kH=2"} in found["page"]["breaks"]
-    assert set(found["library"]) == {"release", "codes", "basis"} and found["library"]["codes"] == [161002]
+    assert {"rule": "pad_height", "clause": "161002.7", "at": 79, "found": "padH=2, kH=2"} in found[
+        "page"
+    ]["breaks"]
+    assert set(found["library"]) == {"release", "codes", "basis"} and found["library"]["codes"] == [
+        161002
+    ]
 
 
 def test_a_valid_call_breaks_nothing() -> None:
     found = answers([json.dumps(PAD)])[0]
-    assert found["page"] == {"codes": [0], "bucket": "valid", "breaks": []} and found["library"]["codes"] == [0]
+    assert found["page"] == {"codes": [0], "bucket": "valid", "breaks": []} and found["library"][
+        "codes"
+    ] == [0]
     assert found["id"] == "a"
 
 
-@pytest.mark.parametrize(("truth", "keys"), [("page", ["id", "page"]), ("library", ["id", "library"]), ("both", ["id", "page", "library"])])
+@pytest.mark.parametrize(
+    ("truth", "keys"),
+    [("page", ["id", "page"]), ("library", ["id", "library"]), ("both", ["id", "page", "library"])],
+)
 def test_one_source_or_both(truth: str, keys: list[str]) -> None:
     assert list(answers([json.dumps(PAD)], "--truth", truth)[0]) == keys
     text = run([json.dumps(PAD)], "--truth", truth, "--format", "text").stdout
@@ -62,7 +78,9 @@ def test_one_source_or_both(truth: str, keys: list[str]) -> None:
 
 def test_answers_stand_in_the_order_of_the_calls() -> None:
     mixed = [{**call, "id": f"{i}"} for i, call in enumerate([NORM, PAD, POOL] * 5)]
-    assert [one["id"] for one in answers([json.dumps(call) for call in mixed])] == [str(i) for i in range(15)]
+    assert [one["id"] for one in answers([json.dumps(call) for call in mixed])] == [
+        str(i) for i in range(15)
+    ]
 
 
 def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,22 +96,38 @@ def test_every_line_is_what_the_oracle_says_of_that_call_alone() -> None:
     for one, line in zip(named, lines, strict=True):
         spec = book().by_page[one.call.api, one.call.product]
         said = judge(spec, from_calls(spec.api, spec.kinds, [one.call])).expectation(0)
-        breaks = [{"rule": b.rule, "clause": b.clause, "at": b.at, "found": b.found} for b in said.breaks]
+        breaks = [
+            {"rule": b.rule, "clause": b.clause, "at": b.at, "found": b.found} for b in said.breaks
+        ]
         data = json.loads(line)
-        assert data["id"] == one.id and data["page"] == {"codes": list(said.codes), "bucket": said.bucket, "breaks": breaks}
+        assert data["id"] == one.id and data["page"] == {
+            "codes": list(said.codes),
+            "bucket": said.bucket,
+            "breaks": breaks,
+        }
 
 
 def test_codes_are_in_order_and_of_their_bucket() -> None:
-    for data in map(json.loads, judging.json_lines(judging.judge_calls(read_calls(SAMPLE, book().kinds), book()))):
+    for data in map(
+        json.loads,
+        judging.json_lines(judging.judge_calls(read_calls(SAMPLE, book().kinds), book())),
+    ):
         codes, bucket = data["page"]["codes"], data["page"]["bucket"]
         numbers = [code for code in codes if isinstance(code, int)]
-        assert numbers == sorted(numbers) and codes == numbers + [code for code in codes if isinstance(code, str)]
-        assert (codes == [0]) == (bucket == "valid") and (codes == [0, "any_error"]) == (bucket in ("disputed", "assumed"))
+        assert numbers == sorted(numbers) and codes == numbers + [
+            code for code in codes if isinstance(code, str)
+        ]
+        assert (codes == [0]) == (bucket == "valid") and (codes == [0, "any_error"]) == (
+            bucket in ("disputed", "assumed")
+        )
         if bucket == "stated":
             assert numbers and 0 not in numbers
         if bucket == "unstated":
             assert codes == ["any_error"]
-        assert 1 <= len(data["library"]["codes"]) <= 2 and data["library"]["basis"] in ("read", "inferred")
+        assert 1 <= len(data["library"]["codes"]) <= 2 and data["library"]["basis"] in (
+            "read",
+            "inferred",
+        )
 
 
 def test_where_nothing_is_known_the_library_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,9 +138,15 @@ def test_where_nothing_is_known_the_library_is_null(monkeypatch: pytest.MonkeyPa
 
 def test_the_text_says_the_call_the_clause_the_rule_and_the_values() -> None:
     layout = with_(PAD, "args/self/format", "NCHW")
-    text = run([with_(POOL, "args/padding", [2]), with_(NORM, "args/group", 2), layout], "--format", "text").stdout
+    text = run(
+        [with_(POOL, "args/padding", [2]), with_(NORM, "args/group", 2), layout], "--format", "text"
+    ).stdout
     assert "p: aclnnAvgPool2dBackward on ascend910\n" in text
-    assert "  gradOutput       FLOAT ND [2, 3, 4, 4]\n" in text and "  stride           []\n" in text and "  gamma         null\n" in text
+    assert (
+        "  gradOutput       FLOAT ND [2, 3, 4, 4]\n" in text
+        and "  stride           []\n" in text
+        and "  gamma         null\n" in text
+    )
     assert "    pad_height (clause 161002.7, line 79): padH <= kH / 2; found padH=2, kH=2\n" in text
     assert "    self.format (line 21): self.format in (ND); found self.format=NCHW\n" in text
     assert "    divisible (line 31): C % group == 0; found C=3, group=2\n" in text
@@ -131,11 +171,19 @@ def test_a_bad_line_writes_nothing() -> None:
 
 
 def test_the_command_line_says_what_is_wrong_and_exits_2() -> None:
-    result = CliRunner().invoke(main, ["judge", "-"], input=json.dumps(PAD) + "\n{\n" + with_(POOL, "product", "x"))
+    result = CliRunner().invoke(
+        main, ["judge", "-"], input=json.dumps(PAD) + "\n{\n" + with_(POOL, "product", "x")
+    )
     assert result.exit_code == 2 and result.stdout == ""
-    assert [line.split(": ")[0] for line in result.stderr.splitlines()] == ["<stdin>:2", "<stdin>:3"]
+    assert [line.split(": ")[0] for line in result.stderr.splitlines()] == [
+        "<stdin>:2",
+        "<stdin>:3",
+    ]
     missing = CliRunner().invoke(main, ["judge", "no/such.jsonl"])
-    assert missing.exit_code == 2 and missing.stderr == "no/such.jsonl: cannot be read: No such file or directory\n"
+    assert (
+        missing.exit_code == 2
+        and missing.stderr == "no/such.jsonl: cannot be read: No such file or directory\n"
+    )
 
 
 def test_no_calls_no_answers() -> None:
@@ -144,11 +192,14 @@ def test_no_calls_no_answers() -> None:
 
 def test_a_file_by_name(tmp_path: Path) -> None:
     (tmp_path / "c.jsonl.gz").write_bytes(gzip.compress(json.dumps(PAD).encode()))
-    assert json.loads(CliRunner().invoke(command, [str(tmp_path / "c.jsonl.gz")]).stdout)["page"]["codes"] == [0]
+    assert json.loads(CliRunner().invoke(command, [str(tmp_path / "c.jsonl.gz")]).stdout)["page"][
+        "codes"
+    ] == [0]
 
 
 def test_many_calls_cost_little_each() -> None:
-    """Rules are asked once for all calls: with a loop per rule and call, functions would run hundreds of times per call."""
+    """Rules are asked once for all calls: with a loop per rule and call, functions would run
+    hundreds of times per call."""
 
     def ran(count: int) -> int:
         many = [parse_call(json.dumps({**PAD, "id": str(i)}), book().kinds) for i in range(count)]
@@ -166,12 +217,32 @@ def test_standard_input_is_read_as_a_file_is_whatever_the_locale(tmp_path: Path,
     data = ends.join(with_(PAD, "id", name) for name in ("测试", "中文")).encode()
     (tmp_path / "calls.jsonl").write_bytes(data)
     command = [sys.executable, "-m", "opgen", "judge"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(opgen.__file__).parents[1]), "PYTHONIOENCODING": "gbk"}
-    answers = subprocess.run([*command, "-"], input=data, capture_output=True, env=environment, check=True).stdout
-    assert [json.loads(line)["id"] for line in answers.decode("gbk").splitlines()] == ["测试", "中文"]
-    assert answers == subprocess.run([*command, str(tmp_path / "calls.jsonl")], capture_output=True, env=environment, check=True).stdout
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(opgen.__file__).parents[1]),
+        "PYTHONIOENCODING": "gbk",
+    }
+    answers = subprocess.run(
+        [*command, "-"], input=data, capture_output=True, env=environment, check=True
+    ).stdout
+    assert [json.loads(line)["id"] for line in answers.decode("gbk").splitlines()] == [
+        "测试",
+        "中文",
+    ]
+    assert (
+        answers
+        == subprocess.run(
+            [*command, str(tmp_path / "calls.jsonl")],
+            capture_output=True,
+            env=environment,
+            check=True,
+        ).stdout
+    )
 
 
 def test_standard_input_that_is_no_utf_8_is_refused() -> None:
     result = CliRunner().invoke(main, ["judge", "-"], input=b'{"id": "a\xff"}\n')
-    assert result.exit_code == 2 and "<stdin>: cannot be read: 'utf-8' codec can't decode byte 0xff" in result.stderr
+    assert (
+        result.exit_code == 2
+        and "<stdin>: cannot be read: 'utf-8' codec can't decode byte 0xff" in result.stderr
+    )

@@ -15,11 +15,22 @@ from tests.support.suites import PAGES, page, suite
 def test_counts_are_those_of_the_cases(name: str) -> None:
     made = suite(name)
     counted = census(made)
-    assert counted["cases"] == len(made.cases) == len(counted["ids"]) == sum(entry["cases"] for entry in counted["counts"])
+    assert (
+        counted["cases"]
+        == len(made.cases)
+        == len(counted["ids"])
+        == sum(entry["cases"] for entry in counted["counts"])
+    )
     assert counted["with_data"] == sum(case.phase == 2 for case in made.cases)
-    assert counted["mistrusted"] == sum(counted["why_mistrusted"].values()) == sum(bool(case.mistrusted) for case in made.cases)
+    assert (
+        counted["mistrusted"]
+        == sum(counted["why_mistrusted"].values())
+        == sum(bool(case.mistrusted) for case in made.cases)
+    )
     kinds = Counter(case.kind for case in made.cases)
-    assert {kind: sum(e["cases"] for e in counted["counts"] if e["kind"] == kind) for kind in kinds} == kinds
+    assert {
+        kind: sum(e["cases"] for e in counted["counts"] if e["kind"] == kind) for kind in kinds
+    } == kinds
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -29,19 +40,30 @@ def test_every_rule_has_cases_and_twins_or_a_reason(name: str) -> None:
     for entry in counted["rules"]:
         rule = spec.rule[entry["rule"]]
         if entry["invalid"]:
-            assert entry["twins"] and all(ids[twin].page.bucket == "valid" for twin in entry["twins"])
-            assert all(rule.id in {one.rule for one in ids[case].page.breaks} for case in entry["invalid"])
+            assert entry["twins"] and all(
+                ids[twin].page.bucket == "valid" for twin in entry["twins"]
+            )
+            assert all(
+                rule.id in {one.rule for one in ids[case].page.breaks} for case in entry["invalid"]
+            )
             smallest = min(len(ids[case].page.breaks) for case in entry["invalid"])
             assert len(entry["company"]) == smallest - 1 and entry["alone"] == (smallest == 1)
         else:
             assert entry["why_none"] == unreachable(rule, spec) != ""
     assert counted["unreached"] == sum(not entry["invalid"] for entry in counted["rules"])
-    assert counted["not_alone"] == sum(bool(entry["invalid"]) and not entry["alone"] for entry in counted["rules"])
+    assert counted["not_alone"] == sum(
+        bool(entry["invalid"]) and not entry["alone"] for entry in counted["rules"]
+    )
 
 
 def test_calls_that_break_two_rules_are_counted() -> None:
     counted = census(suite("avg_pool2d_backward"))["pages"]["avg_pool2d_backward"]
-    assert (counted["pairs"], counted["left_out"], counted["crashing"], counted["dropped"]) == (0, 0, 0, 0)
+    assert (counted["pairs"], counted["left_out"], counted["crashing"], counted["dropped"]) == (
+        0,
+        0,
+        0,
+        0,
+    )
 
 
 def test_what_is_aimed_at_is_counted_and_company_is_not() -> None:
@@ -50,7 +72,11 @@ def test_what_is_aimed_at_is_counted_and_company_is_not() -> None:
     assert counted["pairs"] == sum(case.intent.startswith("orders ") for case in made.cases) > 0
     for entry in counted["rules"]:
         said = f"breaks {entry['rule']}"
-        aimed = [case.id for case in made.cases if said in {part.split(" with ")[0] for part in case.intent.split("; ")}]
+        aimed = [
+            case.id
+            for case in made.cases
+            if said in {part.split(" with ")[0] for part in case.intent.split("; ")}
+        ]
         assert entry["invalid"] == aimed
 
 
@@ -59,4 +85,7 @@ def test_the_size_of_a_bundle_is_known_before_it_is_written(tmp_path) -> None:
 
     made = suite("reflection_pad2d_backward", "smoke")
     engine.write(made, tmp_path / "suite.h5", {"seed": 0})
-    assert abs(census(made)["bytes"] - (tmp_path / "suite.h5").stat().st_size) < 0.2 * census(made)["bytes"]
+    assert (
+        abs(census(made)["bytes"] - (tmp_path / "suite.h5").stat().st_size)
+        < 0.2 * census(made)["bytes"]
+    )

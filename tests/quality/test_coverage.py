@@ -1,4 +1,5 @@
-"""The coverage report: what it counts, that less is seen as less, and that calls are read back as what they were made from."""
+"""The coverage report: what it counts, that less is seen as less, and that calls are read back as
+what they were made from."""
 
 from __future__ import annotations
 
@@ -22,14 +23,23 @@ from opgen.suite.planning.choices import Choices
 from opgen.suite.selection import Request
 from tests.support.suites import page, plan, suite
 
-NAMES = ("reflection_pad2d_backward", "avg_pool2d_backward", "convolution_backward.ascend910b", "group_norm_backward")
+NAMES = (
+    "reflection_pad2d_backward",
+    "avg_pool2d_backward",
+    "convolution_backward.ascend910b",
+    "group_norm_backward",
+)
 
 
 def report(name: str, cases=None) -> dict:
     made, spec = suite(name), page(name)
     if cases is None:
         return coverage(of_suite(made), {spec.api: plan(spec.op)}, "standard", made.reports)
-    return coverage([Called(spec, [c.call for c in cases], [c.recipe for c in cases])], {spec.api: plan(spec.op)}, "standard")
+    return coverage(
+        [Called(spec, [c.call for c in cases], [c.recipe for c in cases])],
+        {spec.api: plan(spec.op)},
+        "standard",
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -47,7 +57,10 @@ def test_choices_are_read_back_off_calls(name: str) -> None:
 
 def test_fewer_calls_cover_less() -> None:
     cases = suite("reflection_pad2d_backward").cases
-    whole, part = report("reflection_pad2d_backward", cases), report("reflection_pad2d_backward", cases[:30])
+    whole, part = (
+        report("reflection_pad2d_backward", cases),
+        report("reflection_pad2d_backward", cases[:30]),
+    )
     assert part["tuples"]["2"] < whole["tuples"]["2"] and part["sides"] < whole["sides"]
     assert whole["lowest"] <= whole["sides"]
 
@@ -58,15 +71,27 @@ def test_a_suite_read_as_calls_covers_every_pair_that_calls_show() -> None:
 
 
 def test_without_the_calls_that_break_a_rule_its_side_is_untested() -> None:
-    cases = [case for case in suite("reflection_pad2d_backward").cases if not any(b.rule == "left_below_width" for b in case.page.breaks)]
-    (rule,) = [rule for rule in report("reflection_pad2d_backward", cases)["pages"][0]["rules"] if rule["rule"] == "left_below_width"]
+    cases = [
+        case
+        for case in suite("reflection_pad2d_backward").cases
+        if not any(b.rule == "left_below_width" for b in case.page.breaks)
+    ]
+    (rule,) = [
+        rule
+        for rule in report("reflection_pad2d_backward", cases)["pages"][0]["rules"]
+        if rule["rule"] == "left_below_width"
+    ]
     assert rule["invalid"] == 0 and rule["tested"] == rule["testable"] - 1
     (side,) = [side for side in rule["sides"] if not side["calls"]]
     assert side["where"] == "invalid" and side["reason"] == "no call stands there"
 
 
 def test_a_limit_must_be_stood_on() -> None:
-    at_limit = [case for case in suite("avg_pool2d_backward").cases if case.call.args["divisorOverride"] not in (255, -255)]
+    at_limit = [
+        case
+        for case in suite("avg_pool2d_backward").cases
+        if case.call.args["divisorOverride"] not in (255, -255)
+    ]
     found = report("avg_pool2d_backward", at_limit)["pages"][0]["rules"]
     (rule,) = [rule for rule in found if rule["rule"] == "divisorOverride.range"]
     assert {side["name"] for side in rule["sides"] if not side["calls"]} == {"at the limit"}
@@ -75,7 +100,12 @@ def test_a_limit_must_be_stood_on() -> None:
 def test_the_page_holds_what_was_counted() -> None:
     told = report("avg_pool2d_backward")
     page_ = html(told, "a <title>")
-    assert page_.startswith("<!doctype html>") and "a &lt;title&gt;" in page_ and "161002.7" in page_ and "http" not in page_
+    assert (
+        page_.startswith("<!doctype html>")
+        and "a &lt;title&gt;" in page_
+        and "161002.7" in page_
+        and "http" not in page_
+    )
     assert summary(told).startswith("100 % of the sides")
     json.dumps(told)
 
@@ -94,7 +124,8 @@ def test_a_plan_that_forgets_an_axis_value_covers_less(tmp_path: Path) -> None:
 
 
 def test_calls_are_counted_against_a_plan_of_ones_own(tmp_path: Path) -> None:
-    """A plan that asks for less is covered by more of the same calls; a plan of another operator is refused."""
+    """A plan that asks for less is covered by more of the same calls; a plan of another operator is
+    refused."""
     own, bundle, calls = tmp_path / "own.yaml", tmp_path / "suite.h5", tmp_path / "calls.jsonl"
     own.write_text(
         "op: aclnnReflectionPad2dBackward\n"
@@ -104,7 +135,10 @@ def test_calls_are_counted_against_a_plan_of_ones_own(tmp_path: Path) -> None:
     )
     made = Request(operators=["reflection_pad2d_backward"], plan=f"{own}::full").suite()
     engine.write(made, bundle, {"seed": 0})
-    lines = [{"id": c.id, "op": c.call.api, "product": c.call.product, "args": to_plain(c.call)} for c in made.cases]
+    lines = [
+        {"id": c.id, "op": c.call.api, "product": c.call.product, "args": to_plain(c.call)}
+        for c in made.cases
+    ]
     calls.write_text("\n".join(map(json.dumps, lines)))
 
     def told(*args: str) -> dict:
@@ -112,30 +146,75 @@ def test_calls_are_counted_against_a_plan_of_ones_own(tmp_path: Path) -> None:
         assert shown.exit_code == 0, shown.output
         return json.loads(shown.output)
 
-    of_bundle, of_calls = told(str(bundle), "--plan", f"{own}::full"), told("--calls", str(calls), "--plan", f"{own}::full")
-    assert of_bundle["tuples"] == of_calls["tuples"] == {"1": 100.0, "2": 100.0, "3": of_bundle["tuples"]["3"]}
+    of_bundle, of_calls = (
+        told(str(bundle), "--plan", f"{own}::full"),
+        told("--calls", str(calls), "--plan", f"{own}::full"),
+    )
+    assert (
+        of_bundle["tuples"]
+        == of_calls["tuples"]
+        == {
+            "1": 100.0,
+            "2": 100.0,
+            "3": of_bundle["tuples"]["3"],
+        }
+    )
     calls.write_text(json.dumps(lines[0]))
     assert told("--calls", str(calls), "--plan", str(own))["tuples"]["1"] < 100.0
     first = Request(operators=["reflection_pad2d_backward"], plan=str(own)).suite()
-    assert told("--plan", str(own), "reflection_pad2d_backward")["pages"][0]["calls"] == len(first.cases) < len(lines)
+    assert (
+        told("--plan", str(own), "reflection_pad2d_backward")["pages"][0]["calls"]
+        == len(first.cases)
+        < len(lines)
+    )
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--plan", "nowhere.yaml"], "--plan: nowhere.yaml: no such tier or file; tiers are smoke, standard, full, crash, or FILE::TIER"),
-        (["--plan", "{cases}/group_norm_backward.yaml"], "is no plan of aclnnReflectionPad2dBackward; name the operator to count"),
-        (["--plan", "{cases}/reflection_pad2d_backward.yaml::nosuch"], "nosuch: no such tier in this plan; it has smoke, standard, full"),
-        (["--plan", "crash"], "--plan: crash: is no plan of aclnnReflectionPad2dBackward; name the operator to count"),
+        (
+            ["--plan", "nowhere.yaml"],
+            (
+                "--plan: nowhere.yaml: no such tier or file; tiers are smoke, standard, full,"
+                " crash, or FILE::TIER"
+            ),
+        ),
+        (
+            ["--plan", "{cases}/group_norm_backward.yaml"],
+            "is no plan of aclnnReflectionPad2dBackward; name the operator to count",
+        ),
+        (
+            ["--plan", "{cases}/reflection_pad2d_backward.yaml::nosuch"],
+            "nosuch: no such tier in this plan; it has smoke, standard, full",
+        ),
+        (
+            ["--plan", "crash"],
+            "--plan: crash: is no plan of aclnnReflectionPad2dBackward; name the operator to count",
+        ),
         (["group_norm_backward"], "holds no call of what was asked for"),
-        (["reflection_pad_backward"], "no such operator (did you mean 'reflection_pad2d_backward'?)"),
+        (
+            ["reflection_pad_backward"],
+            "no such operator (did you mean 'reflection_pad2d_backward'?)",
+        ),
     ],
 )
 def test_what_cannot_be_counted_is_told(args: list[str], message: str, tmp_path: Path) -> None:
     case = suite("reflection_pad2d_backward", "smoke").cases[0]
     path = tmp_path / "calls.jsonl"
-    path.write_text(json.dumps({"id": "a", "op": case.call.api, "product": case.call.product, "args": to_plain(case.call)}))
-    shown = CliRunner().invoke(main, ["coverage", "--calls", str(path), *(arg.format(cases=cases_folder()) for arg in args)])
+    path.write_text(
+        json.dumps(
+            {
+                "id": "a",
+                "op": case.call.api,
+                "product": case.call.product,
+                "args": to_plain(case.call),
+            }
+        )
+    )
+    shown = CliRunner().invoke(
+        main,
+        ["coverage", "--calls", str(path), *(arg.format(cases=cases_folder()) for arg in args)],
+    )
     assert shown.exit_code == 2 and message in shown.stderr and len(shown.stderr.splitlines()) == 1
 
 
@@ -144,7 +223,10 @@ def test_a_plan_that_names_its_operator_as_a_spec_does(tmp_path: Path) -> None:
     mine = shipped.replace("op: aclnnReflectionPad1dBackward", "op: reflection_pad1d_backward")
     (tmp_path / "mine.yaml").write_text(mine, encoding="utf-8")
     args = ["coverage", "--json", "reflection_pad1d_backward", "--plan"]
-    found, own = (CliRunner().invoke(main, [*args, name]) for name in (f"{tmp_path / 'mine.yaml'}::smoke", "smoke"))
+    found, own = (
+        CliRunner().invoke(main, [*args, name])
+        for name in (f"{tmp_path / 'mine.yaml'}::smoke", "smoke")
+    )
     assert found.exit_code == 0, found.output
     assert found.output == own.output
 
@@ -156,9 +238,28 @@ def test_the_command_counts_plans_bundles_and_files(tmp_path: Path) -> None:
     found = run(main, ["coverage", str(bundle), "--plan", "smoke", "--json"])
     assert found.exit_code == 0, found.output
     told = json.loads(found.output)
-    assert [page["page"] for page in told["pages"]] == ["reflection_pad2d_backward"] and told["tuples"]["1"] == 100.0
-    found = run(main, ["coverage", "--plan", "smoke", "reflection_pad2d_backward", "--fail-under", "101"])
+    assert [page["page"] for page in told["pages"]] == ["reflection_pad2d_backward"] and told[
+        "tuples"
+    ]["1"] == 100.0
+    found = run(
+        main, ["coverage", "--plan", "smoke", "reflection_pad2d_backward", "--fail-under", "101"]
+    )
     assert found.exit_code == 2
     page_ = tmp_path / "page.html"
-    found = run(main, ["coverage", str(bundle), "--plan", "standard", "--fail-under", "100", "--html", str(page_), "--untested"])
-    assert found.exit_code == 1 and (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    found = run(
+        main,
+        [
+            "coverage",
+            str(bundle),
+            "--plan",
+            "standard",
+            "--fail-under",
+            "100",
+            "--html",
+            str(page_),
+            "--untested",
+        ],
+    )
+    assert found.exit_code == 1 and (tmp_path / "page.html").read_text().startswith(
+        "<!doctype html>"
+    )

@@ -37,7 +37,12 @@ from opgen.suite.header import header
 from opgen.suite.selection import Request
 from opgen.suite.suite import plan_suite
 
-OPERATORS = ("avg_pool2d_backward", "convolution_backward", "group_norm_backward", "reflection_pad2d_backward")
+OPERATORS = (
+    "avg_pool2d_backward",
+    "convolution_backward",
+    "group_norm_backward",
+    "reflection_pad2d_backward",
+)
 MANUAL = Path(opgen.__file__).parent / "quality" / "MUTANTS.md"
 
 
@@ -69,7 +74,7 @@ def kept(smoke: Bundle) -> Score:
     return score(smoke, ALL)
 
 
-# the score ------------------------------------------------------------------------------------------------------------
+# the score ----------------------------------------------------------------------------------------
 def test_smoke_catches_most(kept: Score) -> None:
     assert kept.control == []
     assert kept.percent >= 85
@@ -91,34 +96,63 @@ def test_every_outcome_is_accounted_for(kept: Score) -> None:
         outcomes = [fate.outcome for fate in kept.of(op)]
         assert caught == outcomes.count(CAUGHT) and of - caught == outcomes.count(MISSED)
     assert all(fate.why for fate in kept.missed())
-    assert {(fate.op, fate.mutant) for fate in kept.missed()} | {(f.op, f.mutant) for f in kept.fates if f.catching} == {
-        (fate.op, fate.mutant) for fate in kept.fates
-    }
+    assert {(fate.op, fate.mutant) for fate in kept.missed()} | {
+        (f.op, f.mutant) for f in kept.fates if f.catching
+    } == {(fate.op, fate.mutant) for fate in kept.fates}
 
 
-def test_a_wrong_divisor_of_windows_that_hang_over_is_seen_everywhere(kept: Score, smoke: Bundle) -> None:
+def test_a_wrong_divisor_of_windows_that_hang_over_is_seen_everywhere(
+    kept: Score, smoke: Bundle
+) -> None:
     """Where the published library divides so itself, it is noticed; elsewhere caught."""
     (fate,) = [fate for fate in kept.of("avg_pool2d_backward") if fate.mutant == "ceil_unclipped"]
     calls = {case.id: case.call for case in smoke}
     seen, caught = (
-        {(calls[name]["product"], calls[name]["args"]["self"]["dtype"], *map(bool, hanging(calls[name]["args"]))) for name in names}
+        {
+            (
+                calls[name]["product"],
+                calls[name]["args"]["self"]["dtype"],
+                *map(bool, hanging(calls[name]["args"])),
+            )
+            for name in names
+        }
         for names in ([*fate.cases, *fate.noticed], fate.cases)
     )
-    assert {one[:2] for one in caught} == {("ascend910b", dtype) for dtype in ("FLOAT16", "FLOAT", "BFLOAT16")}
+    assert {one[:2] for one in caught} == {
+        ("ascend910b", dtype) for dtype in ("FLOAT16", "FLOAT", "BFLOAT16")
+    }
     for product in ("ascend310p", "ascend910", "ascend910b"):
-        assert {(product, "FLOAT16", True, True), (product, "FLOAT", True, False), (product, "FLOAT", False, True)} <= seen
+        assert {
+            (product, "FLOAT16", True, True),
+            (product, "FLOAT", True, False),
+            (product, "FLOAT", False, True),
+        } <= seen
 
 
 def hanging(args: dict) -> list[int]:
     """How far the last window of each axis hangs over the padded image."""
     kernel, stride, padding = (args[name] for name in ("kernelSize", "stride", "padding"))
     sizes = zip(args["gradOutput"]["shape"][-2:], args["self"]["shape"][-2:], strict=True)
-    return [max(0, (o - 1) * (stride or kernel)[i] + kernel[i] - n - 2 * padding[i]) for i, (o, n) in enumerate(sizes)]
+    return [
+        max(0, (o - 1) * (stride or kernel)[i] + kernel[i] - n - 2 * padding[i])
+        for i, (o, n) in enumerate(sizes)
+    ]
 
 
 def test_a_mutant_that_does_nothing_is_not_caught(pads: Bundle) -> None:
-    found = score(pads, [Mutant("harmless", "nothing"), NOTHING, Family("lenient", "nothing", lambda spec, rule: rule)])
-    assert [(fate.mutant, fate.catching) for fate in found.fates] == [("harmless", []), ("nothing", []), ("lenient", [])]
+    found = score(
+        pads,
+        [
+            Mutant("harmless", "nothing"),
+            NOTHING,
+            Family("lenient", "nothing", lambda spec, rule: rule),
+        ],
+    )
+    assert [(fate.mutant, fate.catching) for fate in found.fates] == [
+        ("harmless", []),
+        ("nothing", []),
+        ("lenient", []),
+    ]
     assert [fate.outcome for fate in found.fates[:2]] == [MISSED, MISSED]
     assert found.fates[0].why == "no case of the suite has another answer"
     assert found.percent == 0
@@ -134,19 +168,25 @@ def test_a_difference_within_the_bound_is_not_caught(pads: Bundle) -> None:
 
 
 def test_a_wrong_control_voids_the_score(pads: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = replace(NOTHING, outputs=lambda work, given: {name: array + 1 for name, array in given.items()})
+    broken = replace(
+        NOTHING, outputs=lambda work, given: {name: array + 1 for name, array in given.items()}
+    )
     monkeypatch.setattr("opgen.quality.mutation.NOTHING", broken)
     found = score(pads, [find("corners_missing")])
     assert found.control and "void" in report.summary(found, "smoke")
 
 
-# kernels --------------------------------------------------------------------------------------------------------------
+# kernels ------------------------------------------------------------------------------------------
 def batches(op: str) -> Iterator[Work]:
     """Batches of the standard tier in a random order, as a device gets them."""
     pages, tier = Request((op,), plan="standard").pages()
     for spec, plan in pages:
         suite = plan_suite([(spec, plan)], tier)
-        chosen = [batch for batch in suite.batches if batch.wanted and sum(np.prod(t.shape) for t in batch.tensors.values()) < 400000]
+        chosen = [
+            batch
+            for batch in suite.batches
+            if batch.wanted and sum(np.prod(t.shape) for t in batch.tensors.values()) < 400000
+        ]
         random.Random(7).shuffle(chosen)
         gradient = next(name for name, role in plan.roles.items() if role == "gradient")
         for batch in chosen:
@@ -168,7 +208,9 @@ def test_every_kernel_mutant_does_something_else(op: str) -> None:
                 left.discard(mutant.name)
                 continue
             wrong = answer(work, mutant)
-            assert {name: (a.shape, a.dtype) for name, a in wrong.items()} == {name: (a.shape, a.dtype) for name, a in right.items()}
+            assert {name: (a.shape, a.dtype) for name, a in wrong.items()} == {
+                name: (a.shape, a.dtype) for name, a in right.items()
+            }
             if any(wrong[name].tobytes() != right[name].tobytes() for name in right):
                 left.discard(mutant.name)
         if not left:
@@ -179,9 +221,12 @@ def test_every_kernel_mutant_does_something_else(op: str) -> None:
 def test_mutants_apply_where_there_is_something_to_do_wrong(kept: Score) -> None:
     mine = {op: {fate.mutant for fate in kept.of(op)} for op in kept.operators}
     for name, ops in {
-        "dilation_ignored": {"convolution_backward"}, "ceil_unclipped": {"avg_pool2d_backward"}, "unbiased": {"group_norm_backward"},
-        "corners_missing": {"reflection_pad2d_backward"}, "not_cleared": set(OPERATORS),
-    }.items():  # fmt: skip
+        "dilation_ignored": {"convolution_backward"},
+        "ceil_unclipped": {"avg_pool2d_backward"},
+        "unbiased": {"group_norm_backward"},
+        "corners_missing": {"reflection_pad2d_backward"},
+        "not_cleared": set(OPERATORS),
+    }.items():
         assert {op for op in mine if name in mine[op]} == ops
     assert {name for found in mine.values() for name in found} == set(names())
 
@@ -191,7 +236,9 @@ def test_steps_of_the_device() -> None:
     assert mirrored(7, 3, 2, repeat=1).tolist() == [1, 0, 0, 1, 2, 2, 1]
     values = np.array([1 + 2.0**-11 * 1.5, -(1 + 2.0**-11 * 1.5), 0.0, np.inf, 1e9])
     assert truncated(values, "FLOAT16").tolist() == [1.0, -1.0, 0.0, np.inf, 65504.0]
-    assert (np.abs(truncated(values[:3], "BFLOAT16")) <= np.abs(rounded(values[:3], "BFLOAT16"))).all()
+    assert (
+        np.abs(truncated(values[:3], "BFLOAT16")) <= np.abs(rounded(values[:3], "BFLOAT16"))
+    ).all()
     strided = TensorDesc((2, 2), "FLOAT", strides=(4, 1), offset=1)
     assert contiguous(np.arange(12).reshape(1, 12), strided).tolist() == [[1, 2, 3, 4]]
 
@@ -205,16 +252,26 @@ def test_the_control_stays_within_every_bound(smoke: Bundle) -> None:
                 limit = np.stack([smoke[case].bound[name] for case in work.batch.ids])
                 with np.errstate(all="ignore"):
                     for part in (np.real, np.imag):
-                        a, g, b = (part(values).astype(np.float64) for values in (array, golden, limit))
-                        assert ((np.abs(a - g) <= b) | (a == g) | (np.isnan(a) & np.isnan(g)) | np.isinf(b)).all()
+                        a, g, b = (
+                            part(values).astype(np.float64) for values in (array, golden, limit)
+                        )
+                        assert (
+                            (np.abs(a - g) <= b)
+                            | (a == g)
+                            | (np.isnan(a) & np.isnan(g))
+                            | np.isinf(b)
+                        ).all()
                 seen += 1
     assert seen > 100
 
 
-# checkers -------------------------------------------------------------------------------------------------------------
+# checkers -----------------------------------------------------------------------------------------
 def test_wrong_checkers_are_the_rules_with_another_comparison() -> None:
     assert (flipped("padH", "<=", "kH / 2"), flipped("a", "==", "b")) == ("padH < kH / 2", None)
-    assert (shifted("a", ">=", "1"), shifted("padLeft", "<", "W")) == ("a >= 0", "padLeft < (W) + (-1)")
+    assert (shifted("a", ">=", "1"), shifted("padLeft", "<", "W")) == (
+        "a >= 0",
+        "padLeft < (W) + (-1)",
+    )
     assert nearly("Hout", "==", "H + 1") == "(Hout) - (H + 1) in (-1, 0, 1)"
 
 
@@ -228,7 +285,11 @@ def test_rules_are_caught_by_the_cases_made_to_break_them(kept: Score) -> None:
 
 
 def test_what_a_page_names_no_code_for_is_noticed_and_not_caught(kept: Score) -> None:
-    fate = next(fate for fate in kept.of("reflection_pad2d_backward") if fate.mutant == "not_enforced_no_code")
+    fate = next(
+        fate
+        for fate in kept.of("reflection_pad2d_backward")
+        if fate.mutant == "not_enforced_no_code"
+    )
     assert fate.outcome == NOTICED and not fate.catching
     assert all("no code" in one.why for one in fate.members if one.outcome == NOTICED)
 
@@ -239,22 +300,34 @@ def test_a_rule_that_is_never_broken_alone_is_masked(kept: Score) -> None:
     assert one.outcome == MASKED and "same_dtype" in one.why
 
 
-# the device, the command, the manual ----------------------------------------------------------------------------------
+# the device, the command, the manual --------------------------------------------------------------
 @pytest.mark.parametrize("name", ["edge_repeated", "nothing"])
 def test_the_device_answers_as_the_score_says(name: str, pads: Bundle, tmp_path: Path) -> None:
     path = tmp_path / "results.h5"
     run(pads, backend(f"mutant:{name}"), path)
     caught = {verdict.case for verdict in diff(pads, path).bad()}
-    assert caught == (set() if name == "nothing" else {case for fate in score(pads, [find(name)]).fates for case in fate.catching})
+    assert caught == (
+        set()
+        if name == "nothing"
+        else {case for fate in score(pads, [find(name)]).fates for case in fate.catching}
+    )
     assert caught or name == "nothing"
 
 
 @pytest.mark.parametrize(
     "name",
-    ["not_enforced/pad_height", "wrong_code/divisorOverride.range", "limit_flipped/pad_height", "null_unchecked/self.null",
-     "limit_shifted/pad_height", "not_enforced"],
-)  # fmt: skip
-def test_a_device_with_a_wrong_checker_answers_as_the_score_says(name: str, folder: Path, tmp_path: Path) -> None:
+    [
+        "not_enforced/pad_height",
+        "wrong_code/divisorOverride.range",
+        "limit_flipped/pad_height",
+        "null_unchecked/self.null",
+        "limit_shifted/pad_height",
+        "not_enforced",
+    ],
+)
+def test_a_device_with_a_wrong_checker_answers_as_the_score_says(
+    name: str, folder: Path, tmp_path: Path
+) -> None:
     """Of one rule, or of all the rules of a family at once."""
     family, _, rule = name.partition("/")
     if not (folder / "pools.h5").exists():
@@ -273,19 +346,40 @@ def test_a_device_with_a_wrong_checker_answers_as_the_score_says(name: str, fold
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("length_unchecked/padding.lenght", " (did you mean 'padding.length'?); known are padding.length\n"),
-        ("length_unchecked/kernelSize.length", "no such rule on the bundle's pages; known are padding.length\n"),  # another operator's
+        (
+            "length_unchecked/padding.lenght",
+            " (did you mean 'padding.length'?); known are padding.length\n",
+        ),
+        (
+            "length_unchecked/kernelSize.length",
+            "no such rule on the bundle's pages; known are padding.length\n",
+        ),  # another operator's
         ("length_unchecked/", "no such rule on the bundle's pages; known are padding.length\n"),
         ("not_enforced/padding.null", "no such rule on the bundle's pages; known are none\n"),
-        ("edge_repeated/padding.length", "holds no single rule wrong; edge_repeated is its whole name\n"),
+        (
+            "edge_repeated/padding.length",
+            "holds no single rule wrong; edge_repeated is its whole name\n",
+        ),
         ("nothing/", "mutant: nothing/: holds no single rule wrong; nothing is its whole name\n"),
     ],
 )
-def test_a_rule_that_a_mutant_does_not_hold_is_told(name: str, message: str, pads: Bundle, tmp_path: Path) -> None:
+def test_a_rule_that_a_mutant_does_not_hold_is_told(
+    name: str, message: str, pads: Bundle, tmp_path: Path
+) -> None:
     """A device that silently is a correct one would be taken for a suite that catches nothing."""
-    args = ["run", str(pads.path), "--backend", f"mutant:{name}", "-o", str(tmp_path / "results.h5"), "-q"]
+    args = [
+        "run",
+        str(pads.path),
+        "--backend",
+        f"mutant:{name}",
+        "-o",
+        str(tmp_path / "results.h5"),
+        "-q",
+    ]
     told = CliRunner().invoke(main, args)
-    assert told.exit_code == 2 and message in told.stderr and len(told.stderr.splitlines()) == 1, told.output
+    assert told.exit_code == 2 and message in told.stderr and len(told.stderr.splitlines()) == 1, (
+        told.output
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -299,31 +393,67 @@ def invoke(*args: str) -> Result:
 
 
 def test_results_of_a_mutant_say_so(tmp_path: Path) -> None:
-    bundle, results = written(tmp_path / "pads.h5", Request(OPERATORS[3:], ("ascend910b",))), tmp_path / "r.h5"
-    for mutant, more in ((find("corners_missing"), ""), (find("stride_swapped"), ", of which no case here is about")):
-        shown = CliRunner().invoke(main, ["run", str(bundle), "--backend", f"mutant:{mutant.name}", "-o", str(results), "--force"])
+    bundle, results = (
+        written(tmp_path / "pads.h5", Request(OPERATORS[3:], ("ascend910b",))),
+        tmp_path / "r.h5",
+    )
+    for mutant, more in (
+        (find("corners_missing"), ""),
+        (find("stride_swapped"), ", of which no case here is about"),
+    ):
+        shown = CliRunner().invoke(
+            main,
+            [
+                "run",
+                str(bundle),
+                "--backend",
+                f"mutant:{mutant.name}",
+                "-o",
+                str(results),
+                "--force",
+            ],
+        )
         assert f"{results}: a mutant: {mutant.wrong}{more}" in shown.stderr.splitlines()
         assert f"a mutant: {mutant.wrong}{more}" in opgen.diff(bundle, results).notes
 
 
 def test_a_wrong_checker_computes_what_it_accepts(tmp_path: Path) -> None:
-    """Calls that the page forbids and names no code for have data where libraries take them: accepted, they have outputs."""
-    bundle, results = written(tmp_path / "pools.h5", Request(("avg_pool2d_backward",))), tmp_path / "r.h5"
-    run = CliRunner().invoke(main, ["run", str(bundle), "--backend", "mutant:not_enforced_no_code", "-o", str(results)])
+    """Calls that the page forbids and names no code for have data where libraries take them:
+    accepted, they have outputs."""
+    bundle, results = (
+        written(tmp_path / "pools.h5", Request(("avg_pool2d_backward",))),
+        tmp_path / "r.h5",
+    )
+    run = CliRunner().invoke(
+        main, ["run", str(bundle), "--backend", "mutant:not_enforced_no_code", "-o", str(results)]
+    )
     assert run.exit_code == 0, run.output
     report = opgen.diff(bundle, results)
     assert not [one for one in report if "not returned" in one.detail] and report.totals["lenient"]
 
 
 def test_the_command() -> None:
-    args = ("reflection_pad2d_backward", "--product", "ascend910b", "--mutant", "corners_missing", "--mutant", "not_enforced_no_code")
+    args = (
+        "reflection_pad2d_backward",
+        "--product",
+        "ascend910b",
+        "--mutant",
+        "corners_missing",
+        "--mutant",
+        "not_enforced_no_code",
+    )
     text = invoke(*args, "--rules")
     assert text.exit_code == 0
-    assert "1 of 1 mutants caught, 100.0 %" in text.output and "rules whose wrong checker" in text.output
+    assert (
+        "1 of 1 mutants caught, 100.0 %" in text.output
+        and "rules whose wrong checker" in text.output
+    )
     data = json.loads(invoke(*args, "--json").output)
     assert (data["score"], data["control"], data["plan"]) == (100.0, [], "smoke")
     assert [mutant["outcome"] for mutant in data["mutants"]] == ["caught", "noticed"]
-    assert "not_enforced_no_code/padding.length" in {rule["mutant"] for rule in data["mutants"][1]["rules"]}
+    assert "not_enforced_no_code/padding.length" in {
+        rule["mutant"] for rule in data["mutants"][1]["rules"]
+    }
 
 
 def test_wrong_checkers_that_are_missed_are_named_unasked() -> None:
@@ -335,14 +465,28 @@ def test_wrong_checkers_that_are_missed_are_named_unasked() -> None:
     given = Score([Fate("x", "x", "pad", members=fates)], [])
     assert given.missed() == []
     for rules, named in ((False, ["x/missed"]), (True, ["x/noticed", "x/missed"])):
-        found = [table for table in report.as_tables(given, rules) if str(table.title).startswith("rules whose wrong checker")]
+        found = [
+            table
+            for table in report.as_tables(given, rules)
+            if str(table.title).startswith("rules whose wrong checker")
+        ]
         assert [list(table.columns[1].cells) for table in found] == [named]
-    assert len(list(report.as_tables(Score([Fate("x", "x", "pad", members=fates[:1])], []), True))) == 2
+    assert (
+        len(list(report.as_tables(Score([Fate("x", "x", "pad", members=fates[:1])], []), True)))
+        == 2
+    )
 
 
 def test_the_command_fails() -> None:
-    assert invoke("reflection_pad2d_backward", "--mutant", "mask_ignored").output.startswith("smoke: none of these")
-    assert invoke("reflection_pad2d_backward", "--mutant", "mask_ignored", "--fail-under", "50").exit_code == 1
+    assert invoke("reflection_pad2d_backward", "--mutant", "mask_ignored").output.startswith(
+        "smoke: none of these"
+    )
+    assert (
+        invoke(
+            "reflection_pad2d_backward", "--mutant", "mask_ignored", "--fail-under", "50"
+        ).exit_code
+        == 1
+    )
     assert invoke("--mutant", "corner_missing").exit_code == 2
 
 

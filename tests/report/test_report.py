@@ -1,4 +1,5 @@
-"""Reports: what they say, that JSON comes back, that XML and HTML are well formed, that a person sees the fault in a browser."""
+"""Reports: what they say, that JSON comes back, that XML and HTML are well formed, that a person
+sees the fault in a browser."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ from opgen.model import FileError, Verdict
 from opgen.report import data, junit, text
 from tests.support import device_sample as sample
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 
 
 def last_column(case, outputs):
@@ -39,7 +42,9 @@ def files(tmp_path_factory):
     bundle = sample.write(folder / "suite.h5")
     with opgen.open(bundle) as opened:
         good = sample.answer(opened, folder / "good.h5")
-        bad = sample.answer(opened, folder / "bad.h5", last_column, stated_null="crash", unstated_pad=0)
+        bad = sample.answer(
+            opened, folder / "bad.h5", last_column, stated_null="crash", unstated_pad=0
+        )
     return bundle, good, bad
 
 
@@ -59,7 +64,11 @@ def test_text_fits_a_screen_and_says_what_is_wrong(broken):
     assert len(said.splitlines()) <= 60
     assert "all of the last column" in said
     assert "crash in the first phase, expected 161001" in said
-    assert said.rstrip().splitlines()[-1].startswith("FAILED  29 cases: 5 failed, 1 crashed, 1 lenient")
+    assert (
+        said.rstrip()
+        .splitlines()[-1]
+        .startswith("FAILED  29 cases: 5 failed, 1 crashed, 1 lenient")
+    )
     assert all(len(line.rstrip()) <= 100 for line in said.splitlines())
 
 
@@ -68,7 +77,9 @@ def test_a_sentence_is_a_line_where_no_terminal_has_an_edge(broken):
     for one in bad:
         at = lines.index(f"{one.verdict}  {one.case}")
         assert lines[at + 1] == f"        {one.detail}"
-    assert any(len(line) > 100 for line in lines) and all(f"shared  {one}" in lines for one in broken.findings[:3])
+    assert any(len(line) > 100 for line in lines) and all(
+        f"shared  {one}" in lines for one in broken.findings[:3]
+    )
 
 
 def test_text_of_a_right_device(files):
@@ -78,10 +89,16 @@ def test_text_of_a_right_device(files):
 
 
 def test_text_lists_every_failing_case_where_it_is_asked_to(files):
-    few, every = (CliRunner().invoke(command, [*map(str, files[::2]), *more]).stdout for more in ((), ("--all",)))
+    few, every = (
+        CliRunner().invoke(command, [*map(str, files[::2]), *more]).stdout
+        for more in ((), ("--all",))
+    )
     names = [verdict.case for verdict in opgen.diff(files[0], files[2]).bad()]
     assert len(names) == text.SHOWN + 1
-    assert ("... and 1 more: --all lists them" in few, sum(f"  {name}\n" in few for name in names)) == (True, text.SHOWN)
+    assert (
+        "... and 1 more: --all lists them" in few,
+        sum(f"  {name}\n" in few for name in names),
+    ) == (True, text.SHOWN)
     assert ("more" in every, all(f"  {name}\n" in every for name in names)) == (False, True)
 
 
@@ -89,7 +106,10 @@ def test_text_says_what_is_waived_and_why(files):
     report = opgen.diff(files[0], files[2])
     report.waived = {f"case {i}": f"ticket {i}" for i in range(text.SHOWN + 1)}
     few, every = shown(report), shown(report, shown=None)
-    assert f"waived  case {text.SHOWN - 1}: ticket {text.SHOWN - 1}" in few and f"case {text.SHOWN}:" not in few
+    assert (
+        f"waived  case {text.SHOWN - 1}: ticket {text.SHOWN - 1}" in few
+        and f"case {text.SHOWN}:" not in few
+    )
     assert f"waived  case {text.SHOWN}: ticket {text.SHOWN}" in every
     assert few.count("... and 1 more: --all lists them") == 2 and "more: --all" not in every
 
@@ -97,9 +117,15 @@ def test_text_says_what_is_waived_and_why(files):
 def test_outputs_that_were_not_compared_are_counted(files, tmp_path):
     """They leave the number of outputs that meet a criterion, which would look like all of them."""
     with opgen.open(files[0]) as bundle:
-        lost = sample.answer(bundle, tmp_path / "lost.h5", lambda case, outputs: {} if case.id.startswith("conv-") else outputs)
+        lost = sample.answer(
+            bundle,
+            tmp_path / "lost.h5",
+            lambda case, outputs: {} if case.id.startswith("conv-") else outputs,
+        )
         some = sum(len(case.golden) for case in bundle if case.id.startswith("conv-"))
-        every = sum(len(case.golden) for case in bundle if case.expect.bucket != "stated")  # which a device rightly refuses
+        every = sum(
+            len(case.golden) for case in bundle if case.expect.bucket != "stated"
+        )  # which a device rightly refuses
     (note,) = [note for note in opgen.diff(files[0], lost).notes if "not compared" in note]
     assert some and note.startswith(f"{some} of {every} outputs were not compared")
     assert not [note for note in opgen.diff(*files[:2]).notes if "not compared" in note]
@@ -107,9 +133,15 @@ def test_outputs_that_were_not_compared_are_counted(files, tmp_path):
 
 def test_text_has_no_error_where_no_output_was_returned(files, tmp_path):
     with opgen.open(files[0]) as bundle:
-        lost = sample.answer(bundle, tmp_path / "lost.h5", lambda case, outputs: {} if case.id.startswith("conv-") else outputs)
+        lost = sample.answer(
+            bundle,
+            tmp_path / "lost.h5",
+            lambda case, outputs: {} if case.id.startswith("conv-") else outputs,
+        )
     rows = [line.split() for line in shown(opgen.diff(files[0], lost)).splitlines()]
-    assert [row[2:] for row in rows if row[:2] == ["ConvolutionBackward", "FLOAT"]] == [["4", "·", "·"]]
+    assert [row[2:] for row in rows if row[:2] == ["ConvolutionBackward", "FLOAT"]] == [
+        ["4", "·", "·"]
+    ]
 
 
 def test_groups_are_in_every_form(files, tmp_path):
@@ -123,13 +155,20 @@ def test_groups_are_in_every_form(files, tmp_path):
         return outputs
 
     with opgen.open(files[0]) as bundle:
-        wrong = sample.answer(bundle, tmp_path / "r.h5", half, pool_plain=161002, pool_half=161002, unstated_padding=0)
+        wrong = sample.answer(
+            bundle, tmp_path / "r.h5", half, pool_plain=161002, pool_half=161002, unstated_padding=0
+        )
     report = opgen.diff(files[0], wrong)
     ratio = report["conv-groups"].metrics["outputs"]["gradWeight"]["ratio"]
     lines = {
         "shared": "status 161002, expected 0: 2 cases, such as pool-plain",
-        "lenient": "AvgPool2dBackward accepts calls that the page forbids (padding.length): 1 case, such as unstated-padding",
-        "known": f"grouped_through_half: 1 case, error/bound up to {ratio:.3g}, such as conv-groups",
+        "lenient": (
+            "AvgPool2dBackward accepts calls that the page forbids (padding.length): 1 case, such"
+            " as unstated-padding"
+        ),
+        "known": (
+            f"grouped_through_half: 1 case, error/bound up to {ratio:.3g}, such as conv-groups"
+        ),
     }
     said = " ".join(shown(report).split())
     assert all(f"{name} {line}" in said for name, line in lines.items()), said
@@ -138,13 +177,20 @@ def test_groups_are_in_every_form(files, tmp_path):
     plain = json.loads(data.text(report))["groups"]
     assert [one["verdict"] for one in plain] == ["failed", "lenient", "known deviation"]
     assert plain[2] == {
-        "verdict": "known deviation", "cause": "grouped_through_half", "cases": 1, "example": "conv-groups", "ratio": ratio
-    }  # fmt: skip
+        "verdict": "known deviation",
+        "cause": "grouped_through_half",
+        "cases": 1,
+        "example": "conv-groups",
+        "ratio": ratio,
+    }
 
 
 def test_a_group_shows_the_case_that_is_furthest_beyond_its_bound():
     ratios = {"a": 2.0, "b": 9.0, "c": 0.5}
-    facts = {name: {"causes": ["x"], "outputs": {"y": {"ratio": ratio}}} for name, ratio in ratios.items()}
+    facts = {
+        name: {"causes": ["x"], "outputs": {"y": {"ratio": ratio}}}
+        for name, ratio in ratios.items()
+    }
     verdicts = [Verdict(name, "known deviation", "", mine) for name, mine in facts.items()]
     assert list(map(str, Report(verdicts).groups)) == ["x: 3 cases, error/bound up to 9, such as b"]
     assert list(map(str, Report(verdicts[2:]).groups)) == ["x: 1 case, such as c"]
@@ -166,7 +212,9 @@ def test_json_comes_back(broken):
 def test_json_read_again_is_the_report(broken, tmp_path):
     (tmp_path / "r.json").write_text(data.text(broken), encoding="utf-8")
     again = data.read(tmp_path / "r.json")
-    assert [(one.case, one.verdict, one.detail) for one in again] == [(one.case, one.verdict, one.detail) for one in broken]
+    assert [(one.case, one.verdict, one.detail) for one in again] == [
+        (one.case, one.verdict, one.detail) for one in broken
+    ]
     assert again.totals == broken.totals
     assert again.origin["bundle_digest"] == broken.origin["bundle_digest"]
     assert list(map(str, again.findings)) == list(map(str, broken.findings))
@@ -197,22 +245,44 @@ def test_junit(broken):
     for suite in root.findall("testsuite"):
         assert int(suite.get("tests", "0")) == len(suite.findall("testcase"))
     strict = ElementTree.fromstring(junit.text(broken, strict=True))
-    assert len(strict.findall("testsuite/testcase/failure")) == broken.totals["failed"] + broken.totals["lenient"]
+    assert (
+        len(strict.findall("testsuite/testcase/failure"))
+        == broken.totals["failed"] + broken.totals["lenient"]
+    )
 
 
 @pytest.mark.parametrize("verdict", ["mistrusted", "lenient", "known deviation", "skipped"])
 def test_junit_skips_what_neither_passes_nor_fails_and_says_why(verdict):
-    root = ElementTree.fromstring(junit.text(Report([Verdict("a", verdict, "so it is"), Verdict("b", verdict), Verdict("c", "passed")])))
-    found = {test.get("name"): [(child.tag, child.get("message")) for child in test] for test in root.iter("testcase")}
-    assert found == {"a": [("skipped", f"{verdict}: so it is")], "b": [("skipped", verdict)], "c": []}
-    assert [(suite.get("skipped"), suite.get("failures"), suite.get("errors")) for suite in root] == [("2", "0", "0")]
+    root = ElementTree.fromstring(
+        junit.text(
+            Report(
+                [Verdict("a", verdict, "so it is"), Verdict("b", verdict), Verdict("c", "passed")]
+            )
+        )
+    )
+    found = {
+        test.get("name"): [(child.tag, child.get("message")) for child in test]
+        for test in root.iter("testcase")
+    }
+    assert found == {
+        "a": [("skipped", f"{verdict}: so it is")],
+        "b": [("skipped", verdict)],
+        "c": [],
+    }
+    assert [
+        (suite.get("skipped"), suite.get("failures"), suite.get("errors")) for suite in root
+    ] == [("2", "0", "0")]
 
 
 @pytest.mark.parametrize("verdict", ["failed", "crashed", "missing"])
 def test_junit_skips_what_is_waived_and_says_why(verdict):
-    report = Report([Verdict("a", verdict, "so it is"), Verdict("b", verdict)], waived={"a": "ticket 4711"})
+    report = Report(
+        [Verdict("a", verdict, "so it is"), Verdict("b", verdict)], waived={"a": "ticket 4711"}
+    )
     waived, failing = ElementTree.fromstring(junit.text(report)).iter("testcase")
-    assert [(child.tag, child.get("message")) for child in waived] == [("skipped", f"{verdict}: so it is (waived: ticket 4711)")]
+    assert [(child.tag, child.get("message")) for child in waived] == [
+        ("skipped", f"{verdict}: so it is (waived: ticket 4711)")
+    ]
     assert [child.tag for child in failing] == ["error" if verdict == "crashed" else "failure"]
 
 
@@ -224,7 +294,10 @@ def test_junit_survives_any_text():
 @pytest.mark.parametrize(
     ("finding", "said"),
     [
-        (Finding("Pool gradInput", "groups > 1", 37, 37, 2, 400), "Pool gradInput: 37 of 37 failures have groups > 1 (2 of 400 passes)"),
+        (
+            Finding("Pool gradInput", "groups > 1", 37, 37, 2, 400),
+            "Pool gradInput: 37 of 37 failures have groups > 1 (2 of 400 passes)",
+        ),
         (Finding("Pool", "", 9, 9, 1, 1), "Pool: 9 of 10 fail"),
     ],
 )
@@ -235,11 +308,19 @@ def test_findings_in_words(finding, said):
 def test_diff_command_writes_every_form(files, tmp_path):
     bundle, good, bad = map(str, files)
     names = {kind: str(tmp_path / f"r.{kind}") for kind in ("html", "junit", "json")}
-    result = CliRunner().invoke(command, [bundle, bad, *(word for kind, name in names.items() for word in (f"--{kind}", name))])
+    result = CliRunner().invoke(
+        command,
+        [bundle, bad, *(word for kind, name in names.items() for word in (f"--{kind}", name))],
+    )
     assert result.exit_code == 1, result.output
     assert all((tmp_path / f"r.{kind}").stat().st_size > 1000 for kind in names)
     assert CliRunner().invoke(command, [bundle, good]).exit_code == 0
-    assert json.loads(CliRunner().invoke(command, [bundle, good, "--json", "-"]).stdout)["totals"]["passed"] == 28
+    assert (
+        json.loads(CliRunner().invoke(command, [bundle, good, "--json", "-"]).stdout)["totals"][
+            "passed"
+        ]
+        == 28
+    )
     assert CliRunner().invoke(command, [bundle, bad, "--case", "pool-*", "-q"]).exit_code == 0
 
 
@@ -249,23 +330,40 @@ def test_every_form_says_what_the_exit_code_says(files, tmp_path, strict):
         results = sample.answer(bundle, tmp_path / "lenient.h5", unstated_pad=0)
     page, xml = tmp_path / "r.html", tmp_path / "r.xml"
     result = CliRunner().invoke(
-        command, [str(files[0]), str(results), "--html", str(page), "--junit", str(xml), *(["--strict"] if strict else [])]
+        command,
+        [
+            str(files[0]),
+            str(results),
+            "--html",
+            str(page),
+            "--junit",
+            str(xml),
+            *(["--strict"] if strict else []),
+        ],
     )
     assert result.exit_code == strict, result.output
     assert ("FAILED  29 cases" if strict else "OK  29 cases") in result.stdout
     assert len(ElementTree.parse(xml).findall("testsuite/testcase/failure")) == strict
     said = page.read_text(encoding="utf-8")
-    assert ("<title>opgen: failed, 1 of 29 cases" in said, "<h2>Failing cases" in said) == (strict, strict)
+    assert ("<title>opgen: failed, 1 of 29 cases" in said, "<h2>Failing cases" in said) == (
+        strict,
+        strict,
+    )
     assert ("<title>opgen: ok, 29 cases" in said) != strict
 
 
-def test_without_the_packages_of_a_page_the_command_says_what_to_install(files, tmp_path, monkeypatch):
+def test_without_the_packages_of_a_page_the_command_says_what_to_install(
+    files, tmp_path, monkeypatch
+):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     monkeypatch.delitem(sys.modules, "opgen.report.html", raising=False)
     monkeypatch.delattr("opgen.report.html", raising=False)
     result = CliRunner().invoke(command, [*map(str, files[:2]), "--html", str(tmp_path / "r.html")])
     assert result.exit_code == 2
-    assert result.stderr.splitlines()[-1] == "--html: needs jinja2, which is not installed: pip install 'opgen[report]'"
+    assert (
+        result.stderr.splitlines()[-1]
+        == "--html: needs jinja2, which is not installed: pip install 'opgen[report]'"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +387,13 @@ def test_html_escapes_what_it_shows():
     pytest.importorskip("matplotlib")
     html = pytest.importorskip("opgen.report.html")
     nasty = "</script><script>alert(1)</script><b>"
-    found = html.text(Report([Verdict(nasty, "failed", nasty, {"op": nasty})], {"bundle": nasty, "results": nasty}, notes=[nasty]))
+    found = html.text(
+        Report(
+            [Verdict(nasty, "failed", nasty, {"op": nasty})],
+            {"bundle": nasty, "results": nasty},
+            notes=[nasty],
+        )
+    )
     assert "<script>alert" not in found
     assert "<b></td>" not in found
 
@@ -301,7 +405,9 @@ def test_maps_show_the_last_column():
     device = np.zeros((2, 4, 3, 5))
     device[..., -1] = 1
     axes = ("sample", "group", "channel", "row", "column")
-    found = Compared("x", device, np.zeros_like(device), np.full(device.shape, 0.1), (2, 2, 2, 3, 5), axes)
+    found = Compared(
+        "x", device, np.zeros_like(device), np.full(device.shape, 0.1), (2, 2, 2, 3, 5), axes
+    )
     drawn = {(rows, columns): (values, lines) for values, rows, columns, lines in panels(found)}
     assert set(drawn) == {("sample", "channel"), ("row", "column")}
     values, lines = drawn["row", "column"]
@@ -342,19 +448,32 @@ def test_html_in_a_browser(page, tmp_path):
         ((), (), {("", ""): (1, 1)}),
         ((6,), ("channel",), {("", "channel"): (1, 6)}),
         ((2, 3, 2), ("sample", "group", "channel"), {("sample", "channel"): (2, 6)}),
-        ((2, 3, 2, 5), ("sample", "group", "channel", "column"), {("sample", "channel"): (2, 6), ("column", "channel"): (5, 6)}),
-        ((2, 3, 4, 5, 7), ("sample", "channel", "plane", "row", "column"),
-         {("sample", "channel"): (2, 3), ("plane", "row"): (4, 5), ("row", "column"): (5, 7)}),
+        (
+            (2, 3, 2, 5),
+            ("sample", "group", "channel", "column"),
+            {("sample", "channel"): (2, 6), ("column", "channel"): (5, 6)},
+        ),
+        (
+            (2, 3, 4, 5, 7),
+            ("sample", "channel", "plane", "row", "column"),
+            {("sample", "channel"): (2, 3), ("plane", "row"): (4, 5), ("row", "column"): (5, 7)},
+        ),
     ],
-)  # fmt: skip
-def test_maps_of_every_rank_keep_an_element_in_its_place_and_part_channels_by_group(form, axes, pairs):
+)
+def test_maps_of_every_rank_keep_an_element_in_its_place_and_part_channels_by_group(
+    form, axes, pairs
+):
     pytest.importorskip("matplotlib")
     from opgen.report.maps import panels
 
     device = np.zeros(form)
     device[(-1,) * len(form)] = 1
-    drawn = {(rows, columns): (values, lines) for values, rows, columns, lines in panels(
-        Compared("x", device, np.zeros(form), np.full(form, 0.1), form, axes))}  # fmt: skip
+    drawn = {
+        (rows, columns): (values, lines)
+        for values, rows, columns, lines in panels(
+            Compared("x", device, np.zeros(form), np.full(form, 0.1), form, axes)
+        )
+    }
     assert {names: values.shape for names, (values, _) in drawn.items()} == pairs
     for (_, columns), (values, lines) in drawn.items():
         assert np.flatnonzero(values.reshape(-1) > 1).tolist() == [values.size - 1]

@@ -27,14 +27,24 @@ from tests.support.suites import suite
 SPECS = {spec.name: spec for spec in book().specs}
 FOLDER = Path(__file__).parents[2] / "specs"
 every = pytest.mark.parametrize("spec", book().specs, ids=lambda spec: spec.name)
-paged = pytest.mark.parametrize("spec", [spec for spec in book().specs if spec.page is not None], ids=lambda spec: spec.name)
-"""Specs that stand on a page; one that was transcribed without a page cites no line and only assumes."""
+paged = pytest.mark.parametrize(
+    "spec", [spec for spec in book().specs if spec.page is not None], ids=lambda spec: spec.name
+)
+"""Specs that stand on a page; one that was transcribed without a page cites no line and only
+assumes."""
 
 PROTOTYPES = {
-    "aclnnAvgPool2dBackward": "gradOutput self kernelSize stride padding ceilMode countIncludePad divisorOverride cubeMathType gradInput",
-    "aclnnConvolutionBackward": "gradOutput input weight biasSizes stride padding dilation transposed outputPadding groups outputMask cubeMathType "  # noqa: E501
-    "gradInput gradWeight gradBias",
-    "aclnnGroupNormBackward": "gradOut input mean rstd gamma N C HxW group outputMask gradInput gradGammaOut gradBetaOut",
+    "aclnnAvgPool2dBackward": (
+        "gradOutput self kernelSize stride padding ceilMode countIncludePad divisorOverride"
+        " cubeMathType gradInput"
+    ),
+    "aclnnConvolutionBackward": (
+        "gradOutput input weight biasSizes stride padding dilation transposed outputPadding groups outputMask cubeMathType "  # noqa: E501
+        "gradInput gradWeight gradBias"
+    ),
+    "aclnnGroupNormBackward": (
+        "gradOut input mean rstd gamma N C HxW group outputMask gradInput gradGammaOut gradBetaOut"
+    ),
     "aclnnReflectionPad2dBackward": "gradOutput self padding gradInput",
 }
 CLAUSES = {
@@ -78,7 +88,11 @@ def test_every_rule_has_one_place(spec: Spec) -> None:
 
 @pytest.mark.parametrize("spec", [SPECS[name] for name in CLAUSES], ids=lambda spec: spec.name)
 def test_every_numbered_clause_is_named_by_a_rule(spec: Spec) -> None:
-    numbered = {f"{code}.{number}" for code, count in CLAUSES[spec.name].items() for number in range(1, count + 1)}
+    numbered = {
+        f"{code}.{number}"
+        for code, count in CLAUSES[spec.name].items()
+        for number in range(1, count + 1)
+    }
     assert set(spec.clauses) == numbered == {rule.clause for rule in spec.rules if rule.clause}
     assert all(spec.clauses[rule.clause] in rule.at for rule in spec.rules if rule.clause)
     lines = [spec.clauses[clause] for clause in sorted(numbered)]
@@ -87,7 +101,9 @@ def test_every_numbered_clause_is_named_by_a_rule(spec: Spec) -> None:
 
 
 @pytest.mark.parametrize(
-    "clause", [(name, clause) for name, spec in SPECS.items() for clause in spec.clauses], ids=lambda c: f"{c[0]}-{c[1]}"
+    "clause",
+    [(name, clause) for name, spec in SPECS.items() for clause in spec.clauses],
+    ids=lambda c: f"{c[0]}-{c[1]}",
 )
 def test_a_clause_that_is_taken_away_is_missed(clause: tuple[str, str]) -> None:
     spec = SPECS[clause[0]]
@@ -105,7 +121,9 @@ def test_a_clause_that_is_taken_away_is_missed(clause: tuple[str, str]) -> None:
 def test_the_products_of_a_page(spec: Spec) -> None:
     assert set(spec.products) == LISTED[spec.name]
     assert spec.rule["product"].bucket == "unsupported_product"
-    assert len(spec.rule["product"].at) == len(spec.products) + (spec.rule["product"].clause is not None)
+    assert len(spec.rule["product"].at) == len(spec.products) + (
+        spec.rule["product"].clause is not None
+    )
 
 
 def test_each_product_is_judged_by_one_page() -> None:
@@ -113,8 +131,16 @@ def test_each_product_is_judged_by_one_page() -> None:
         judges = [product for spec in book().of(api) for product in spec.judges]
         assert sorted(judges) == sorted(words().products)
     by_page = book().by_page
-    convolution = {product: by_page["aclnnConvolutionBackward", product].name.split(".")[1] for product in words().products}
-    assert convolution == {"ascend910b": "ascend910b", "ascend910_93": "ascend910b", "ascend310p": "atlas", "ascend910": "atlas"}
+    convolution = {
+        product: by_page["aclnnConvolutionBackward", product].name.split(".")[1]
+        for product in words().products
+    }
+    assert convolution == {
+        "ascend910b": "ascend910b",
+        "ascend910_93": "ascend910b",
+        "ascend310p": "atlas",
+        "ascend910": "atlas",
+    }
 
 
 @paged
@@ -146,7 +172,9 @@ def test_every_pointer_has_its_null_rule_and_every_tensor_its_keys(spec: Spec) -
     raw = yaml.safe_load((specs_folder() / Path(spec.file).name).read_text(encoding="utf-8"))
     for parameter in spec.parameters.values():
         if parameter.is_tensor or parameter.is_array:
-            allowed = raw["parameters"][parameter.name].get(None) is True  # how YAML reads the key null
+            allowed = (
+                raw["parameters"][parameter.name].get(None) is True
+            )  # how YAML reads the key null
             assert allowed or f"{parameter.name}.null" in spec.rule, parameter.name
         if parameter.is_tensor:
             assert {f"{parameter.name}.dtype", f"{parameter.name}.format"} <= set(spec.rule)
@@ -160,10 +188,17 @@ def test_every_pointer_has_its_null_rule_and_every_tensor_its_keys(spec: Spec) -
 
 
 def untied(spec: Spec) -> set[str]:
-    """Letters that only one tensor has, and that no rule but those of shapes reads: facts left out."""
-    read = {name for rule in spec.rules if rule.key != "shape" for name, what in rule.refs if what == ""}
+    """Letters that only one tensor has, and that no rule but those of shapes reads: facts left
+    out."""
+    read = {
+        name for rule in spec.rules if rule.key != "shape" for name, what in rule.refs if what == ""
+    }
     places = spec.scope.occurrences.items()
-    return {letter for letter, found in places if letter not in read and len({place.parameter for place in found}) == 1}
+    return {
+        letter
+        for letter, found in places
+        if letter not in read and len({place.parameter for place in found}) == 1
+    }
 
 
 @every
@@ -178,21 +213,41 @@ def test_a_letter_that_is_tied_to_nothing_is_seen() -> None:
 
 @every
 def test_no_call_with_a_negative_extent_is_legal(spec: Spec) -> None:
-    """Not even where all tensors agree on it, so that every rule that ties one to another is kept."""
+    """Not even where all tensors agree on it, so that every rule that ties one to another is
+    kept."""
     legal = [case.call for case in suite(spec.name, "smoke").cases if case.page.bucket == "valid"]
     turned = []
     for call in legal:
-        tensors = {name: value for name, value in call.args.items() if isinstance(value, TensorDesc) and len(value.shape) > 1}
+        tensors = {
+            name: value
+            for name, value in call.args.items()
+            if isinstance(value, TensorDesc) and len(value.shape) > 1
+        }
         for axis in (0, 1) if tensors else ():
-            shapes = {name: (*one.shape[:axis], -max(one.shape[axis], 1), *one.shape[axis + 1 :]) for name, one in tensors.items()}
-            bare = {name: replace(tensors[name], shape=shape, strides=None, offset=0, storage_shape=None) for name, shape in shapes.items()}
+            shapes = {
+                name: (*one.shape[:axis], -max(one.shape[axis], 1), *one.shape[axis + 1 :])
+                for name, one in tensors.items()
+            }
+            bare = {
+                name: replace(
+                    tensors[name], shape=shape, strides=None, offset=0, storage_shape=None
+                )
+                for name, shape in shapes.items()
+            }
             turned.append(replace(call, args={**call.args, **bare}))
     assert turned and not judge(spec, from_calls(spec.api, spec.kinds, turned)).valid.any()
 
 
 def test_real_legal_calls_are_valid() -> None:
-    """Calls that the library accepts as they stand, but for what the pages forbid and the library lets pass."""
-    named = [n for n in read_calls(Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz", book().kinds) if not n.extra["mutations"]]
+    """Calls that the library accepts as they stand, but for what the pages forbid and the library
+    lets pass."""
+    named = [
+        n
+        for n in read_calls(
+            Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz", book().kinds
+        )
+        if not n.extra["mutations"]
+    ]
     allowed = {"product", "gradInput.null", "gradWeight.null", "gamma.null"}
     for name in CLAUSES:
         spec = SPECS[name]
@@ -200,5 +255,9 @@ def test_real_legal_calls_are_valid() -> None:
         judgement = judge(spec, from_calls(spec.api, spec.kinds, [n.call for n in mine]))
         rules = [{b.rule for b in said.breaks} for said in judgement.expectations()]
         dtypes = {rule for rule in spec.rule if rule.endswith(".dtype")}
-        odd = [(n.id, r) for n, r in zip(mine, rules, strict=True) if r - allowed - (dtypes if "product" in r else set())]
+        odd = [
+            (n.id, r)
+            for n, r in zip(mine, rules, strict=True)
+            if r - allowed - (dtypes if "product" in r else set())
+        ]
         assert not odd and sum(not r for r in rules) > 100

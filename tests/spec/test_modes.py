@@ -12,22 +12,41 @@ from tests.support.suites import page, suite
 
 F32, F16, BF16, HF32 = "FLOAT", "FLOAT16", "BFLOAT16", "HFLOAT32"
 POOL = [  # product, dtype, modes 0 to 3; lines 59 to 63 of the page
-    ("ascend310p", F32, (None, f"perhaps {F16}", F16, None)),  # lines 61 and 63 allow it, line 62 does it
+    (
+        "ascend310p",
+        F32,
+        (None, f"perhaps {F16}", F16, None),
+    ),  # lines 61 and 63 allow it, line 62 does it
     ("ascend910", F32, (None, f"perhaps {F16}", F16, None)),
     ("ascend910b", F32, (F32, f"perhaps {HF32}", F16, f"perhaps {HF32}")),
     ("ascend310p", F16, (F16, F16, F16, F16)),
     ("ascend910", F16, (None, F16, F16, None)),
     ("ascend910b", F16, (F16, F16, F16, F16)),
-    ("ascend910b", BF16, (BF16, BF16, f"perhaps {F16}", BF16)),  # line 62 allows it whatever the dtype
+    (
+        "ascend910b",
+        BF16,
+        (BF16, BF16, f"perhaps {F16}", BF16),
+    ),  # line 62 allows it whatever the dtype
 ]
-CONV = [  # page, product, dtypes of gradOutput, input, weight, modes 0 to 3; lines 64 to 74 and 31 to 35
+# page, product, dtypes of gradOutput, input, weight, modes 0 to 3; lines 64 to 74 and 31 to 35
+CONV = [
     ("ascend910b", "ascend910b", (F32, F32, F32), (F32, HF32, F16, HF32)),
     ("ascend910b", "ascend910_93", (F32, F32, F32), (F32, HF32, F16, HF32)),
-    ("ascend910b", "ascend910b", (F16, F16, F16), (F16, F16, F16, None)),  # mode 3: line 72 allows it, line 74 does not
+    (
+        "ascend910b",
+        "ascend910b",
+        (F16, F16, F16),
+        (F16, F16, F16, None),
+    ),  # mode 3: line 72 allows it, line 74 does not
     ("ascend910b", "ascend910b", (BF16, BF16, BF16), (BF16, BF16, None, None)),
     ("ascend910b", "ascend910b", (BF16, F16, BF16), (F32, HF32, F16, HF32)),
     ("ascend910b", "ascend910_93", (F16, F32, F16), (F32, HF32, F16, HF32)),
-    ("atlas", "ascend310p", (F32, F32, F32), (None, f"perhaps {F16}", F16, None)),  # line 33 allows it, and says no more of inference
+    (
+        "atlas",
+        "ascend310p",
+        (F32, F32, F32),
+        (None, f"perhaps {F16}", F16, None),
+    ),  # line 33 allows it, and says no more of inference
     ("atlas", "ascend910", (F32, F32, F32), (None, F16, F16, None)),
     ("atlas", "ascend910", (F16, F16, F16), (F16, F16, F16, F16)),
     ("atlas", "ascend310p", (F16, F32, F16), (None, f"perhaps {F16}", F16, None)),
@@ -35,18 +54,26 @@ CONV = [  # page, product, dtypes of gradOutput, input, weight, modes 0 to 3; li
 
 
 def answers(name: str, product: str, dtypes: dict[str, str]) -> tuple:
-    """Compute dtype under each mode of a call with these dtypes; None where the page does not allow the mode."""
+    """Compute dtype under each mode of a call with these dtypes; None where the page does not allow
+    the mode."""
     dtypes_of, legal = rounded(name, product, dtypes)
     return tuple(dtype if may else None for dtype, may in zip(dtypes_of, legal, strict=True))
 
 
-def rounded(name: str, product: str, dtypes: dict[str, str]) -> tuple[tuple[str, ...], tuple[bool, ...]]:
-    """Of a call with these dtypes under each mode: the compute dtype, and whether the page allows the call."""
+def rounded(
+    name: str, product: str, dtypes: dict[str, str]
+) -> tuple[tuple[str, ...], tuple[bool, ...]]:
+    """Of a call with these dtypes under each mode: the compute dtype, and whether the page allows
+    the call."""
     spec = page(name)
-    call = next(case.call for case in suite(name).cases if case.page.bucket == "valid" and case.phase == 2)
+    call = next(
+        case.call for case in suite(name).cases if case.page.bucket == "valid" and case.phase == 2
+    )
 
     def typed(value, dtype: str):
-        return TensorDesc(value.shape, dtype, value.format) if isinstance(value, TensorDesc) else value
+        return (
+            TensorDesc(value.shape, dtype, value.format) if isinstance(value, TensorDesc) else value
+        )
 
     calls = []
     for mode in range(4):
@@ -55,19 +82,33 @@ def rounded(name: str, product: str, dtypes: dict[str, str]) -> tuple[tuple[str,
     judged = judge(spec, from_calls(spec.api, spec.kinds, calls))
     found = computed(spec, judged.view, 4)
     rows = zip(found.dtype, found.optional, strict=True)
-    return tuple(f"perhaps {dtype}" if optional else dtype for dtype, optional in rows), tuple(judged.valid.tolist())
+    return tuple(f"perhaps {dtype}" if optional else dtype for dtype, optional in rows), tuple(
+        judged.valid.tolist()
+    )
 
 
 @pytest.mark.parametrize(("product", "dtype", "modes"), POOL)
 def test_pooling(product: str, dtype: str, modes: tuple) -> None:
-    assert answers("avg_pool2d_backward", product, dict.fromkeys(("gradOutput", "self", "gradInput"), dtype)) == modes
+    assert (
+        answers(
+            "avg_pool2d_backward",
+            product,
+            dict.fromkeys(("gradOutput", "self", "gradInput"), dtype),
+        )
+        == modes
+    )
 
 
 @pytest.mark.parametrize(("gradient", "image"), [(F32, F16), (F16, F32), (BF16, F32), (F32, BF16)])
-def test_pooling_computes_with_gradoutput_and_reads_no_data_of_self(gradient: str, image: str) -> None:
+def test_pooling_computes_with_gradoutput_and_reads_no_data_of_self(
+    gradient: str, image: str
+) -> None:
     dtypes = {"gradOutput": gradient, "gradInput": gradient}
     for product in ("ascend310p", "ascend910b"):
-        alike, mixed = (rounded("avg_pool2d_backward", product, {**dtypes, "self": dtype})[0] for dtype in (gradient, image))
+        alike, mixed = (
+            rounded("avg_pool2d_backward", product, {**dtypes, "self": dtype})[0]
+            for dtype in (gradient, image)
+        )
         assert mixed == alike
 
 
@@ -78,16 +119,30 @@ def test_convolution(which: str, product: str, dtypes: tuple[str, str, str], mod
     if which == "ascend910b":
         outputs = {"gradInput": image, "gradWeight": weight, "gradBias": gradient}
     else:
-        wider = {"gradInput": max(image, gradient, key=order.index), "gradWeight": max(weight, gradient, key=order.index)}
+        wider = {
+            "gradInput": max(image, gradient, key=order.index),
+            "gradWeight": max(weight, gradient, key=order.index),
+        }
         outputs = {**wider, "gradBias": gradient}
-    assert answers(f"convolution_backward.{which}", product, {"gradOutput": gradient, "input": image, "weight": weight, **outputs}) == modes
+    assert (
+        answers(
+            f"convolution_backward.{which}",
+            product,
+            {"gradOutput": gradient, "input": image, "weight": weight, **outputs},
+        )
+        == modes
+    )
 
 
 def test_an_operator_without_modes_computes_in_what_it_stores() -> None:
     for name in ("group_norm_backward", "reflection_pad2d_backward"):
         for case in suite(name).cases:
             if case.compute and case.page.bucket == "valid":
-                assert case.compute == next(value.dtype for value in case.call.args.values() if isinstance(value, TensorDesc))
+                assert case.compute == next(
+                    value.dtype
+                    for value in case.call.args.values()
+                    if isinstance(value, TensorDesc)
+                )
 
 
 def test_the_bias_gradient_is_rounded_by_no_mode() -> None:

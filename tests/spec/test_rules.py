@@ -1,4 +1,5 @@
-"""Keys of parameters are short ways to write relations; a rule that does not apply is not broken."""
+"""Keys of parameters are short ways to write relations; a rule that does not apply is not
+broken."""
 
 from __future__ import annotations
 
@@ -14,9 +15,21 @@ LONGHAND = [
     ("null", "tensor", True, []),
     ("null", "output", "not mask[0]", [("not (not mask[0])", "x.null == False")]),
     ("dtype", "tensor", ["FLOAT"], [(None, "x.dtype in ('FLOAT',)")]),
-    ("dtype", "tensor", {"any": ["FLOAT"], "ascend910b": ["DOUBLE"]},
-     [("product not in ('ascend910b',)", "x.dtype in ('FLOAT',)"), ("product == 'ascend910b'", "x.dtype in ('DOUBLE',)")]),
-    ("dtype", "tensor", {"ascend910": ["FLOAT"]}, [("product == 'ascend910'", "x.dtype in ('FLOAT',)")]),
+    (
+        "dtype",
+        "tensor",
+        {"any": ["FLOAT"], "ascend910b": ["DOUBLE"]},
+        [
+            ("product not in ('ascend910b',)", "x.dtype in ('FLOAT',)"),
+            ("product == 'ascend910b'", "x.dtype in ('DOUBLE',)"),
+        ],
+    ),
+    (
+        "dtype",
+        "tensor",
+        {"ascend910": ["FLOAT"]},
+        [("product == 'ascend910'", "x.dtype in ('FLOAT',)")],
+    ),
     ("format", "tensor", ["ND", "NCHW"], [(None, "x.format in ('ND', 'NCHW',)")]),
     ("format", "tensor", {3: ["NCL"]}, [("x.rank == 3", "x.format in ('NCL',)")]),
     ("rank", "tensor", [3, 4], [(None, "x.rank in (3, 4,)")]),
@@ -27,18 +40,25 @@ LONGHAND = [
     ("empty", "tensor", True, []),
     ("length", "int_array", 2, [(None, "len(x) in (2,)")]),
     ("length", "int_array", "w.rank - 2", [(None, "len(x) in (w.rank - 2,)")]),
-    ("length", "int_array", {"w.rank": {4: [2, 4], 5: 3}}, [("w.rank == 4", "len(x) in (2, 4,)"), ("w.rank == 5", "len(x) in (3,)")]),
+    (
+        "length",
+        "int_array",
+        {"w.rank": {4: [2, 4], 5: 3}},
+        [("w.rank == 4", "len(x) in (2, 4,)"), ("w.rank == 5", "len(x) in (3,)")],
+    ),
     ("min", "int_array", 0, [(None, "lowest(x) >= 0")]),
     ("min", "int32", 1, [(None, "x >= 1")]),
     ("max", "int_array", 255, [(None, "highest(x) <= 255")]),
     ("range", "int64", [-255, 255], [(None, "x >= -255"), (None, "x <= 255")]),
     ("range", "int_array", [0, None], [(None, "lowest(x) >= 0")]),
     ("enum", "int8", {0: "A", 2: "B"}, [(None, "x in (0, 2,)")]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("key", "kind", "value", "pairs"), LONGHAND)
-def test_the_longhand_of_a_key(key: str, kind: str, value: Any, pairs: list[tuple[str | None, str]]) -> None:
+def test_the_longhand_of_a_key(
+    key: str, kind: str, value: Any, pairs: list[tuple[str | None, str]]
+) -> None:
     kinds, longhand = KEYS[key]
     assert kind in kinds and list(longhand("x", kind, value)) == pairs
 
@@ -68,7 +88,9 @@ FAULTS = [
 @pytest.mark.parametrize(("key", "value", "message"), FAULTS)
 def test_a_key_with_a_wrong_value(key: str, value: Any, message: str) -> None:
     kinds, longhand = KEYS[key]
-    with pytest.raises(KeyFault, match=message.split("(")[0].split("[")[0].strip() or None) as caught:
+    with pytest.raises(
+        KeyFault, match=message.split("(")[0].split("[")[0].strip() or None
+    ) as caught:
         list(longhand("x", sorted(kinds)[0], value))
     assert message in str(caught.value)
 
@@ -82,7 +104,13 @@ def test_broken_and_applies_part_the_rows() -> None:
     from tests.support.spec_sample import TEXT
 
     spec = specfile.loads(TEXT)
-    calls = [window(), window(self=None), window(kernel=(3,), stride=(2, 2)), window(kernel=()), window(stride=(0,))]
+    calls = [
+        window(),
+        window(self=None),
+        window(kernel=(3,), stride=(2, 2)),
+        window(kernel=()),
+        window(stride=(0,)),
+    ]
     view = TableView(spec, from_calls(spec.api, spec.kinds, calls))
     rule = spec.rule["out_width"]
     assert rule.broken(view, 5).tolist() == [False, False, True, False, False]

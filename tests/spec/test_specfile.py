@@ -1,4 +1,5 @@
-"""Reading specs: a table of bad fragments and what is said of each, and whole bad files with everything said of them."""
+"""Reading specs: a table of bad fragments and what is said of each, and whole bad files with
+everything said of them."""
 
 from __future__ import annotations
 
@@ -20,98 +21,413 @@ FRAGMENTS = [
     # (what is replaced, by what, the line, the message)
     ("api: aclnn", "apy: aclnn", 1, "the key 'api' is missing"),
     ("api: aclnn", "apy: aclnn", 1, "apy: no such key (did you mean 'api'?); known are api, page"),
-    ("api: aclnnWindowBackward", "api: 3", 1, "api: expects the vendor's name of the operator, not 3"),
-    ("products: [ascend910,", "products: [ascend91,", 3, "products: no such product 'ascend91' (did you mean 'ascend910'?)"),
-    ("products: [ascend910, ascend910b]", "products: ascend910", 3, "expects a list of products or a mapping of product to line"),
-    ("products: [ascend910, ascend910b]", "products: {ascend910: x}", 3, "products.ascend910: expects a line of the page"),
+    (
+        "api: aclnnWindowBackward",
+        "api: 3",
+        1,
+        "api: expects the vendor's name of the operator, not 3",
+    ),
+    (
+        "products: [ascend910,",
+        "products: [ascend91,",
+        3,
+        "products: no such product 'ascend91' (did you mean 'ascend910'?)",
+    ),
+    (
+        "products: [ascend910, ascend910b]",
+        "products: ascend910",
+        3,
+        "expects a list of products or a mapping of product to line",
+    ),
+    (
+        "products: [ascend910, ascend910b]",
+        "products: {ascend910: x}",
+        3,
+        "products.ascend910: expects a line of the page",
+    ),
     ("page: none", "page: {fill: a}", 2, "page.fill: no such key (did you mean 'file'?)"),
-    ("page: none", "page: {lines: \"10 abc\"}", 2, "expects line numbers and digests of 12 characters, not '10 abc'"),
+    (
+        "page: none",
+        'page: {lines: "10 abc"}',
+        2,
+        "expects line numbers and digests of 12 characters, not '10 abc'",
+    ),
     ("page: none", "page: {}", 2, "page: the key 'file' is missing"),
     ("page: none", "page: {}", 2, "page: the key 'sha256' is missing"),
     ("page: none", "page: {file: [1], sha256: 7}", 2, "page.file: expects a text, not [1]"),
     ("page: none", "page: {file: [1], sha256: 7}", 2, "page.sha256: expects a text, not 7"),
     ("page: none", "page: {file: ''}", 2, "page.file: expects a text, not ''"),
-    ("page: none", "page: {sha256: abc}", 2, "page.sha256: expects 64 digits 0-9 and a-f, not 'abc'"),
-    ("page: none", "page: {lines: \"² 0123456789ab\"}", 2, "expects line numbers and digests of 12 characters, not '² 0123456789ab'"),
+    (
+        "page: none",
+        "page: {sha256: abc}",
+        2,
+        "page.sha256: expects 64 digits 0-9 and a-f, not 'abc'",
+    ),
+    (
+        "page: none",
+        'page: {lines: "² 0123456789ab"}',
+        2,
+        "expects line numbers and digests of 12 characters, not '² 0123456789ab'",
+    ),
     ("page: none", "page: {lines: [10]}", 2, "page.lines: expects a text, not [10]"),
-    ("page: none", "page: {file: a.txt}", 2, "page.lines: no digest of lines 10, 11, 12, 13, 14, 21, 30, 31, 32, 33; opgen audit"),
-    ("    kind: int_array\n    at: 12", "    kind: intarray\n    at: 12", 25, "kernel.kind: no such kind 'intarray' (did"),
+    (
+        "page: none",
+        "page: {file: a.txt}",
+        2,
+        "page.lines: no digest of lines 10, 11, 12, 13, 14, 21, 30, 31, 32, 33; opgen audit",
+    ),
+    (
+        "    kind: int_array\n    at: 12",
+        "    kind: intarray\n    at: 12",
+        25,
+        "kernel.kind: no such kind 'intarray' (did",
+    ),
     ("    at: 12", "    att: 12", 26, "kernel.att: no such key of int_array (did you mean 'at'?)"),
-    ("    at: 12", "    at: twelve", 26, "expects a line of the page or a list of lines, not 'twelve'"),
-    ("    at: 10\n", "    at: {dtype: {any: 10}}\n", 9, "gradOutput.at.dtype: expects lines of any, ascend910b, not of any"),
-    ("    at: 10\n", "    at: {dtype: {any: x, ascend910b: 1}}\n", 9, "at.dtype.any: expects a line of the page or a list of"),
-    ("    at: 10\n", "    at: {format: {ND: 10}}\n", 9, "gradOutput.at.format: expects a line of the page or a list of lines, not of ND"),
-    ("    at: 10\n", "    at: {format: {}}\n", 9, "gradOutput.at.format: expects a line of the page or a list of lines, not of nothing"),
-    ("    at: 12", "    at: {minn: 12}", 26, "kernel.at.minn: no such key of int_array that yields a rule (did"),
+    (
+        "    at: 12",
+        "    at: twelve",
+        26,
+        "expects a line of the page or a list of lines, not 'twelve'",
+    ),
+    (
+        "    at: 10\n",
+        "    at: {dtype: {any: 10}}\n",
+        9,
+        "gradOutput.at.dtype: expects lines of any, ascend910b, not of any",
+    ),
+    (
+        "    at: 10\n",
+        "    at: {dtype: {any: x, ascend910b: 1}}\n",
+        9,
+        "at.dtype.any: expects a line of the page or a list of",
+    ),
+    (
+        "    at: 10\n",
+        "    at: {format: {ND: 10}}\n",
+        9,
+        "gradOutput.at.format: expects a line of the page or a list of lines, not of ND",
+    ),
+    (
+        "    at: 10\n",
+        "    at: {format: {}}\n",
+        9,
+        "gradOutput.at.format: expects a line of the page or a list of lines, not of nothing",
+    ),
+    (
+        "    at: 12",
+        "    at: {minn: 12}",
+        26,
+        "kernel.at.minn: no such key of int_array that yields a rule (did",
+    ),
     ("    at: 12", "    dtype: [FLOAT]", 26, "kernel.dtype: no such key of int_array"),
     ("    min: 1\n", "    min: one\n", 29, "kernel.min: no such name 'one'"),
     ("    min: 1\n", "    when: {minn: ceil}\n    min: 1\n", 29, "kernel.when.minn: no such key"),
-    ("    min: 1\n", "    when: ceil\n    min: 1\n", 29, "expects a mapping of a key to the condition under which"),
-    ("    min: 1\n", "    when: {min: cail}\n    min: 1\n", 30, "kernel.min: no such name 'cail' (did you mean 'ceil'?)"),
-    ("    length: [1, 2]\n", "    length: [kH]\n", 27, "kernel.length: a length cannot follow from the array's own items"),
-    ("    length: [1, 2]\n", "    length: []\n", 27, "kernel.length: expects a number, a term, or a list of them"),
-    ("    length: [1, 2]\n", "    length: {self.rank: 3}\n", 27, "expects lengths, or a term and for each of its values the lengths"),
-    (ITEMS, "    items: {1: [kH, kW]}\n    min", 28, "kernel.items.1: expects a list of 1 slot names"),
+    (
+        "    min: 1\n",
+        "    when: ceil\n    min: 1\n",
+        29,
+        "expects a mapping of a key to the condition under which",
+    ),
+    (
+        "    min: 1\n",
+        "    when: {min: cail}\n    min: 1\n",
+        30,
+        "kernel.min: no such name 'cail' (did you mean 'ceil'?)",
+    ),
+    (
+        "    length: [1, 2]\n",
+        "    length: [kH]\n",
+        27,
+        "kernel.length: a length cannot follow from the array's own items",
+    ),
+    (
+        "    length: [1, 2]\n",
+        "    length: []\n",
+        27,
+        "kernel.length: expects a number, a term, or a list of them",
+    ),
+    (
+        "    length: [1, 2]\n",
+        "    length: {self.rank: 3}\n",
+        27,
+        "expects lengths, or a term and for each of its values the lengths",
+    ),
+    (
+        ITEMS,
+        "    items: {1: [kH, kW]}\n    min",
+        28,
+        "kernel.items.1: expects a list of 1 slot names",
+    ),
     (ITEMS, "    items: kH\n    min", 28, "kernel.items: expects a list of slot names"),
     (ITEMS, "    items: {2: [kH, k-W]}\n    min", 28, "expects a list of 2 slot names"),
-    ("otherwise: {0: {sH: kH", "otherwise: {0: {sH: kHH", 35, "stride.otherwise.0: no such letter or slot 'kHH' (did you mean 'kH'?)"),
+    (
+        "otherwise: {0: {sH: kH",
+        "otherwise: {0: {sH: kHH",
+        35,
+        "stride.otherwise.0: no such letter or slot 'kHH' (did you mean 'kH'?)",
+    ),
     ("otherwise: {0: {sH: kH", "otherwise: {0: {sH: sH", 6, "sH: falls back to itself"),
-    ("otherwise: {0: {sH: kH, sW: kW}}", "otherwise: {0: {sH: sW, sW: sH}}", 6, "sH: falls back to itself"),
-    ("shape: {1: [2]}", "shape: [2]", 23, "scale.shape: expects a mapping of rank to a list of letters"),
-    ("otherwise: {0: {sH: kH, sW: kW}}", "otherwise: {sH: kH}", 35, "expects a mapping of length to {name: the name it falls back to}"),
-    ("enum: {0: KEEP, 1: LOWER}", "enum: {0: KEEP, one: LOWER}", 36, "mode.enum: expects a mapping of number to name"),
-    ("enum: {0: KEEP, 1: LOWER}", "enum: {0: KEEP, 1: 2}", 36, "mode.enum: expects a mapping of number to name"),
-    ("enum: {0: KEEP, 1: LOWER}", "enum: [KEEP, LOWER]", 36, "mode.enum: expects a mapping of number to name"),
-    ("range: [-255, 255]", "range: 255", 37, "divisor.range: expects [lowest, highest]; null stands for no limit"),
-    ("shape: {3: [N, Hout, Wout], 2", "shape: {3: [N, Hout], 2", 12, "gradOutput.shape.3: expects a list of 3 letters"),
-    ("{3: [N, H, W], 2", "{3: [N, H, V], 2", 17, "self.shape.3: 'V' stands at rank 3 only, and no rule reads it; did you mean 'W'?"),
-    ("2: [Hout, Wout]}", "2: [Hout, Wuot]}", 12, "'Wuot' stands at rank 2 only, and no rule reads it; did you mean 'Wout'?"),
-    ("{3: [N, Hout, Wout], 2: [", "{3: [Wuot, N, Hout], 2: [", 12, "shape.3: 'Wuot' stands at rank 3 only, and no rule reads it; did you"),
-    ("shape: {1: [2]}", "shape: {1: [scale]}", 20, "scale: is both a parameter and another name; rename the letter, slot or word"),
-    ("enum: {0: KEEP,", "enum: {0: kH,", 6, "kH: is both a word of an enum and a letter or slot; rename one"),
-    ("any: [FLOAT16, FLOAT]", "any: [FLOAT16, FLOTA]", 10, "gradOutput.dtype: no such dtype 'FLOTA' (did you mean 'FLOAT'?)"),
+    (
+        "otherwise: {0: {sH: kH, sW: kW}}",
+        "otherwise: {0: {sH: sW, sW: sH}}",
+        6,
+        "sH: falls back to itself",
+    ),
+    (
+        "shape: {1: [2]}",
+        "shape: [2]",
+        23,
+        "scale.shape: expects a mapping of rank to a list of letters",
+    ),
+    (
+        "otherwise: {0: {sH: kH, sW: kW}}",
+        "otherwise: {sH: kH}",
+        35,
+        "expects a mapping of length to {name: the name it falls back to}",
+    ),
+    (
+        "enum: {0: KEEP, 1: LOWER}",
+        "enum: {0: KEEP, one: LOWER}",
+        36,
+        "mode.enum: expects a mapping of number to name",
+    ),
+    (
+        "enum: {0: KEEP, 1: LOWER}",
+        "enum: {0: KEEP, 1: 2}",
+        36,
+        "mode.enum: expects a mapping of number to name",
+    ),
+    (
+        "enum: {0: KEEP, 1: LOWER}",
+        "enum: [KEEP, LOWER]",
+        36,
+        "mode.enum: expects a mapping of number to name",
+    ),
+    (
+        "range: [-255, 255]",
+        "range: 255",
+        37,
+        "divisor.range: expects [lowest, highest]; null stands for no limit",
+    ),
+    (
+        "shape: {3: [N, Hout, Wout], 2",
+        "shape: {3: [N, Hout], 2",
+        12,
+        "gradOutput.shape.3: expects a list of 3 letters",
+    ),
+    (
+        "{3: [N, H, W], 2",
+        "{3: [N, H, V], 2",
+        17,
+        "self.shape.3: 'V' stands at rank 3 only, and no rule reads it; did you mean 'W'?",
+    ),
+    (
+        "2: [Hout, Wout]}",
+        "2: [Hout, Wuot]}",
+        12,
+        "'Wuot' stands at rank 2 only, and no rule reads it; did you mean 'Wout'?",
+    ),
+    (
+        "{3: [N, Hout, Wout], 2: [",
+        "{3: [Wuot, N, Hout], 2: [",
+        12,
+        "shape.3: 'Wuot' stands at rank 3 only, and no rule reads it; did you",
+    ),
+    (
+        "shape: {1: [2]}",
+        "shape: {1: [scale]}",
+        20,
+        "scale: is both a parameter and another name; rename the letter, slot or word",
+    ),
+    (
+        "enum: {0: KEEP,",
+        "enum: {0: kH,",
+        6,
+        "kH: is both a word of an enum and a letter or slot; rename one",
+    ),
+    (
+        "any: [FLOAT16, FLOAT]",
+        "any: [FLOAT16, FLOTA]",
+        10,
+        "gradOutput.dtype: no such dtype 'FLOTA' (did you mean 'FLOAT'?)",
+    ),
     ("any: [FLOAT16, FLOAT]", "any: FLOAT", 10, "gradOutput.dtype: expects a list of dtypes"),
-    ("dtype: {any:", "dtype: {ascend9: [FLOAT], any:", 10, "no such product 'ascend9' (did you mean 'ascend910'?)"),
-    ("    empty: false", "    empty: 0", 19, "self.empty: expects false (no extent may be 0) or true"),
+    (
+        "dtype: {any:",
+        "dtype: {ascend9: [FLOAT], any:",
+        10,
+        "no such product 'ascend9' (did you mean 'ascend910'?)",
+    ),
+    (
+        "    empty: false",
+        "    empty: 0",
+        19,
+        "self.empty: expects false (no extent may be 0) or true",
+    ),
     ("    empty: false", "    empty: no", 19, "YAML 1.1 reads 'no' as bool"),
-    ("    empty: false", "    empty: false\n    strided: maybe", 20, "expects true or false: whether the page allows"),
+    (
+        "    empty: false",
+        "    empty: false\n    strided: maybe",
+        20,
+        "expects true or false: whether the page allows",
+    ),
     ('"mask[0]"', '"maks[0]"', 40, "gradInput.mask: no such name 'maks' (did you mean 'mask'?)"),
     ("mode != KEEP", "mode != KEPE", 47, "keep_half: no such name 'KEPE' (did you mean 'KEEP'?)"),
-    ("require: mode != KEEP", "requires: mode != KEEP", 47, "keep_half: expects an id and a mapping with require"),
-    ("note: two", "not: two", 47, "rules.keep_half.not: no such key of a rule (did you mean 'note'?)"),
+    (
+        "require: mode != KEEP",
+        "requires: mode != KEEP",
+        47,
+        "keep_half: expects an id and a mapping with require",
+    ),
+    (
+        "note: two",
+        "not: two",
+        47,
+        "rules.keep_half.not: no such key of a rule (did you mean 'note'?)",
+    ),
     ("note: two sentences disagree", "note: [two]", 47, "expects a sentence, not ['two']"),
     ("at: 14,", "at: 0,", 43, "expects a line of the page or a list of lines, not 0"),
     (HALF, HALF.replace("kH <= W / 2", "true"), 48, "half_kernel: True is no expression; quote it"),
-    (HALF, HALF.replace("W / 2", "W / 2 and kW <= W"), 48, "must be one comparison; two facts are two rules"),
+    (
+        HALF,
+        HALF.replace("W / 2", "W / 2 and kW <= W"),
+        48,
+        "must be one comparison; two facts are two rules",
+    ),
     (HALF, HALF.replace("W / 2", "hw / 2"), 48, "half_kernel: no such name 'hw'"),
-    ("  half_kernel:", "  half_height:", 48, "half_height: is missing from returns; put it under its code and clause, or"),
+    (
+        "  half_kernel:",
+        "  half_height:",
+        48,
+        "half_height: is missing from returns; put it under its code and clause, or",
+    ),
     ("  half_kernel:", "  half_height:", 62, "half_kernel: no such rule"),
     ("  half_kernel:", "  kernel.min:", 48, "kernel.min: is the id of two rules; rename one"),
-    ("disputed: [keep_half]", "disputed: [keep_half, half_kernel]", 63, "half_kernel: stands in returns twice; every rule has one place"),
-    ("disputed: [keep_half]", "disputed: keep_half", 63, "returns.disputed: expects a list of rule ids, not 'keep_half'"),
+    (
+        "disputed: [keep_half]",
+        "disputed: [keep_half, half_kernel]",
+        63,
+        "half_kernel: stands in returns twice; every rule has one place",
+    ),
+    (
+        "disputed: [keep_half]",
+        "disputed: keep_half",
+        63,
+        "returns.disputed: expects a list of rule ids, not 'keep_half'",
+    ),
     ("disputed: [keep_half]", "disputed: [[keep_half]]", 63, "expects rule ids, not ['keep_half']"),
-    ("disputed: [keep_half]", "disputd: [keep_half]", 63, "returns.disputd: no such status code or bucket (did you mean 'disputed'?)"),
-    ("  561103: [kernel.max]", "  561199: [kernel.max]", 61, "returns.561199: no such status code or bucket (did you mean"),
-    ("2: [same_dtype, kernel.length]", "2: [sam_dtype, same_dtype, kernel.length]", 60, "sam_dtype: no such rule (did"),
-    ("2: [same_dtype, kernel.length], 3:", "3:", 56, "161002.2: no rule stands under number 2 in returns"),
-    ("  161001: {1: 30}", "  161001: {1: 30}\n  ²: {1: 30}", 56, "².1: no rule stands under number 1 in returns"),
-    ("1: 31, 2: 32, 3: 33", "1: 31, 2: 32", 60, "161002.3: the clause has no line; put it under clauses"),
-    ("1: 31, 2: 32, 3: 33", "1: 31, 2: 32, 3: x", 56, "expects the clause's line on the page, not 'x'"),
-    ("dtype: FLOAT16}]", "dtype: FLOAT61}]", 51, "FLOAT61: no such dtype to compute in (did you mean 'FLOAT16'?)"),
-    ("exact: [gradInput]", "exact: [[gradInput]]", 52, "compute.exact.['gradInput']: no such output (did you mean 'gradInput'?)"),
-    ("dtype: FLOAT16}]", "dtype: FLOAT16, optional: 1}]", 51, "compute.modes.0.optional: expects true or false, not 1"),
-    ("dtype: FLOAT16}]", "dtype: FLOAT16, may: true}]", 51, "compute.modes.0.may: no such key of a mode"),
-    ("dtype: FLOAT16}]", "dtype: [FLOAT16]}]", 51, "compute.modes.0.dtype.['FLOAT16']: no such dtype to compute in (did you"),
-    ("sH: kH, sW: kW}}", "sH: [kH], sW: kW}}", 35, "stride.otherwise: expects a mapping of length to {name: the name it falls back"),
-    ("sH: kH, sW: kW}}", "sH: {kH: 1}, sW: kW}}", 35, "stride.otherwise: expects a mapping of length to {name: the name it falls back"),
-    ("2: [H, W]}\n    dims", "2: null}\n    dims", 17, "self.shape.2: expects a list of 2 letters or extents, not None"),
-    ("range: [-255, 255]", "range: [255, -255]", 37, "divisor.range: lets nothing pass: 255 is more than -255"),
+    (
+        "disputed: [keep_half]",
+        "disputd: [keep_half]",
+        63,
+        "returns.disputd: no such status code or bucket (did you mean 'disputed'?)",
+    ),
+    (
+        "  561103: [kernel.max]",
+        "  561199: [kernel.max]",
+        61,
+        "returns.561199: no such status code or bucket (did you mean",
+    ),
+    (
+        "2: [same_dtype, kernel.length]",
+        "2: [sam_dtype, same_dtype, kernel.length]",
+        60,
+        "sam_dtype: no such rule (did",
+    ),
+    (
+        "2: [same_dtype, kernel.length], 3:",
+        "3:",
+        56,
+        "161002.2: no rule stands under number 2 in returns",
+    ),
+    (
+        "  161001: {1: 30}",
+        "  161001: {1: 30}\n  ²: {1: 30}",
+        56,
+        "².1: no rule stands under number 1 in returns",
+    ),
+    (
+        "1: 31, 2: 32, 3: 33",
+        "1: 31, 2: 32",
+        60,
+        "161002.3: the clause has no line; put it under clauses",
+    ),
+    (
+        "1: 31, 2: 32, 3: 33",
+        "1: 31, 2: 32, 3: x",
+        56,
+        "expects the clause's line on the page, not 'x'",
+    ),
+    (
+        "dtype: FLOAT16}]",
+        "dtype: FLOAT61}]",
+        51,
+        "FLOAT61: no such dtype to compute in (did you mean 'FLOAT16'?)",
+    ),
+    (
+        "exact: [gradInput]",
+        "exact: [[gradInput]]",
+        52,
+        "compute.exact.['gradInput']: no such output (did you mean 'gradInput'?)",
+    ),
+    (
+        "dtype: FLOAT16}]",
+        "dtype: FLOAT16, optional: 1}]",
+        51,
+        "compute.modes.0.optional: expects true or false, not 1",
+    ),
+    (
+        "dtype: FLOAT16}]",
+        "dtype: FLOAT16, may: true}]",
+        51,
+        "compute.modes.0.may: no such key of a mode",
+    ),
+    (
+        "dtype: FLOAT16}]",
+        "dtype: [FLOAT16]}]",
+        51,
+        "compute.modes.0.dtype.['FLOAT16']: no such dtype to compute in (did you",
+    ),
+    (
+        "sH: kH, sW: kW}}",
+        "sH: [kH], sW: kW}}",
+        35,
+        "stride.otherwise: expects a mapping of length to {name: the name it falls back",
+    ),
+    (
+        "sH: kH, sW: kW}}",
+        "sH: {kH: 1}, sW: kW}}",
+        35,
+        "stride.otherwise: expects a mapping of length to {name: the name it falls back",
+    ),
+    (
+        "2: [H, W]}\n    dims",
+        "2: null}\n    dims",
+        17,
+        "self.shape.2: expects a list of 2 letters or extents, not None",
+    ),
+    (
+        "range: [-255, 255]",
+        "range: [255, -255]",
+        37,
+        "divisor.range: lets nothing pass: 255 is more than -255",
+    ),
     ("dims: [0, null]", "dims: [2, 1]", 18, "self.dims: lets nothing pass: 2 is more than 1"),
     ("require: kH <= W / 2", "require: kH <= W // 0", 48, "half_kernel: 'W // 0': divides by zero"),
-    ("exact: [gradInput]", "exact: [gradInptu]", 52, "gradInptu: no such output (did you mean 'gradInput'?)"),
-    ('modes: [{when: "mode == LOWER", dtype: FLOAT16}]', "modes: 3", 51, "compute.modes: expects a list of modes, not 3"),
+    (
+        "exact: [gradInput]",
+        "exact: [gradInptu]",
+        52,
+        "gradInptu: no such output (did you mean 'gradInput'?)",
+    ),
+    (
+        'modes: [{when: "mode == LOWER", dtype: FLOAT16}]',
+        "modes: 3",
+        51,
+        "compute.modes: expects a list of modes, not 3",
+    ),
     ('when: "mode == LOWER"', "when: mode", 51, "is int, a condition must be true or false"),
-]  # fmt: skip
+]
 
 
 def problems(text: str) -> list[str]:
@@ -127,17 +443,30 @@ def test_the_sample_is_well_formed() -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "line", "message"), FRAGMENTS)
-def test_a_bad_fragment_is_named_with_its_line(old: str, new: str, line: int | None, message: str) -> None:
+def test_a_bad_fragment_is_named_with_its_line(
+    old: str, new: str, line: int | None, message: str
+) -> None:
     assert TEXT.count(old) >= 1
     found = problems(TEXT.replace(old, new, 1))
     place = "x.yaml: " if line is None else f"x.yaml:{line}: "
-    assert any(problem.startswith(place) and message in problem for problem in found), "\n".join(found)
+    assert any(problem.startswith(place) and message in problem for problem in found), "\n".join(
+        found
+    )
 
 
-@pytest.mark.parametrize(("name", "kind"), [
-    ("mode", "int9"), ("mode", "number"), ("kernel", "intarray"), ("kernel", "list"), ("self", "tensr"), ("self", "3"),
-    ("gradInput", "result"), ("ceil", "boolean"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("mode", "int9"),
+        ("mode", "number"),
+        ("kernel", "intarray"),
+        ("kernel", "list"),
+        ("self", "tensr"),
+        ("self", "3"),
+        ("gradInput", "result"),
+        ("ceil", "boolean"),
+    ],
+)
 def test_a_wrong_kind_is_all_that_is_said_of_a_parameter(name: str, kind: str) -> None:
     spec = yaml.safe_load(TEXT)
     spec["parameters"][name]["kind"] = kind
@@ -151,12 +480,15 @@ def test_the_digest_is_that_of_the_file(tmp_path: Path) -> None:
     assert specfile.load(path).digest == sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("shapes", [
-    "{3: [N, Ho, Wo], 2: [Ho, Wo]}",  # leading letters alone differ
-    "{3: [N, H, W], 2: [N, L]}",  # another layout at another rank, and nothing reads its letter
-    "{3: [N, H, W], 2: [Wide, High]}",
-    "{3: [2, H, W], 2: [H, W]}",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        "{3: [N, Ho, Wo], 2: [Ho, Wo]}",  # leading letters alone differ
+        "{3: [N, H, W], 2: [N, L]}",  # another layout at another rank, and nothing reads its letter
+        "{3: [N, H, W], 2: [Wide, High]}",
+        "{3: [2, H, W], 2: [H, W]}",
+    ],
+)
 def test_letters_that_differ_on_purpose_are_no_problem(shapes: str) -> None:
     assert problems(TEXT.replace("{1: [2]}", shapes)) == []
 
@@ -165,8 +497,13 @@ def test_letters_that_differ_on_purpose_are_no_problem(shapes: str) -> None:
 def test_a_missing_key_is_said(key: str) -> None:
     lines = TEXT.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(f"{key}:"))
-    end = next((i for i in range(start + 1, len(lines)) if lines[i] and not lines[i].startswith(" ")), len(lines))
-    assert f"x.yaml:1: the key '{key}' is missing" in problems("\n".join(lines[:start] + lines[end:]))
+    end = next(
+        (i for i in range(start + 1, len(lines)) if lines[i] and not lines[i].startswith(" ")),
+        len(lines),
+    )
+    assert f"x.yaml:1: the key '{key}' is missing" in problems(
+        "\n".join(lines[:start] + lines[end:])
+    )
 
 
 @pytest.mark.parametrize("section", ["parameters", "rules", "compute", "clauses", "returns"])
@@ -174,7 +511,10 @@ def test_a_missing_key_is_said(key: str) -> None:
 def test_no_value_of_a_section_is_a_traceback(section: str, value: str) -> None:
     lines = TEXT.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(f"{section}:"))
-    end = next((i for i in range(start + 1, len(lines)) if lines[i] and not lines[i].startswith(" ")), len(lines))
+    end = next(
+        (i for i in range(start + 1, len(lines)) if lines[i] and not lines[i].startswith(" ")),
+        len(lines),
+    )
     assert problems("\n".join([*lines[:start], f"{section}: {value}", *lines[end:]]))
 
 
@@ -197,15 +537,31 @@ def _plain(text: str) -> list[str]:
 
 def test_what_is_read() -> None:
     spec = specfile.loads(TEXT, name="window_backward.one")
-    assert (spec.op, spec.api, spec.products) == ("window_backward", "aclnnWindowBackward", ("ascend910", "ascend910b"))
-    assert list(spec.kinds.items())[:4] == [("gradOutput", "tensor"), ("self", "tensor"), ("scale", "tensor"), ("kernel", "int_array")]
+    assert (spec.op, spec.api, spec.products) == (
+        "window_backward",
+        "aclnnWindowBackward",
+        ("ascend910", "ascend910b"),
+    )
+    assert list(spec.kinds.items())[:4] == [
+        ("gradOutput", "tensor"),
+        ("self", "tensor"),
+        ("scale", "tensor"),
+        ("kernel", "int_array"),
+    ]
     rule = spec.rule["kernel.min"]
-    assert (rule.text, rule.code, rule.clause, rule.at, rule.bucket) == ("lowest(kernel) >= 1", 161002, "161002.3", (12, 33), "stated")
+    assert (rule.text, rule.code, rule.clause, rule.at, rule.bucket) == (
+        "lowest(kernel) >= 1",
+        161002,
+        "161002.3",
+        (12, 33),
+        "stated",
+    )
     assert (spec.rule["kernel.max"].clause, spec.rule["kernel.max"].code) == (None, 561103)
     assert spec.rule["product"].bucket == "unsupported_product"
     assert spec.rule["self.empty"].at == (21,) and spec.rule["self.dims"].at == (11,)
-    assert spec.rule["gradOutput.dtype"].text == (
-        "gradOutput.dtype in (FLOAT16, FLOAT) when product not in (ascend910b); "
+    assert (
+        spec.rule["gradOutput.dtype"].text
+        == "gradOutput.dtype in (FLOAT16, FLOAT) when product not in (ascend910b); "
         "gradOutput.dtype in (FLOAT16, FLOAT, BFLOAT16) when product == ascend910b"
     )
     assert "scale.null" not in spec.rule and "gradOutput.shape" not in spec.rule

@@ -1,4 +1,5 @@
-"""The rule language: what it refuses and with which words, and that it computes what Python computes, on columns."""
+"""The rule language: what it refuses and with which words, and that it computes what Python
+computes, on columns."""
 
 from __future__ import annotations
 
@@ -21,11 +22,22 @@ from opgen.spec.language.terms import Reference, TermError
 
 KINDS: dict[Reference, str] = {
     **{(name, ""): "int" for name in "abcdefgh"},
-    ("padH", ""): "int", ("flag", ""): "bool", ("other", ""): "bool", ("product", ""): "product",
-    ("x", "dtype"): "dtype", ("x", "format"): "format", ("x", "shape"): "shape", ("x", "rank"): "int", ("x", "null"): "bool",
-    ("y", "dtype"): "dtype", ("y", "shape"): "shape", ("p", "len"): "int", ("p", "lowest"): "int", ("p", 0): "int",
+    ("padH", ""): "int",
+    ("flag", ""): "bool",
+    ("other", ""): "bool",
+    ("product", ""): "product",
+    ("x", "dtype"): "dtype",
+    ("x", "format"): "format",
+    ("x", "shape"): "shape",
+    ("x", "rank"): "int",
+    ("x", "null"): "bool",
+    ("y", "dtype"): "dtype",
+    ("y", "shape"): "shape",
+    ("p", "len"): "int",
+    ("p", "lowest"): "int",
+    ("p", 0): "int",
     ("x", ("dim", -1)): "int",
-}  # fmt: skip
+}
 
 
 class Names:
@@ -48,7 +60,9 @@ class Columns:
     columns: dict[Any, Value]
 
     def get(self, reference: Reference) -> Value:
-        return self.columns[reference[0]] if reference[0] in self.columns else self.columns[reference]
+        return (
+            self.columns[reference[0]] if reference[0] in self.columns else self.columns[reference]
+        )
 
 
 def ints(**values: Any) -> Columns:
@@ -58,7 +72,10 @@ def ints(**values: Any) -> Columns:
 def read(text: str, view: Columns) -> list[Any]:
     value = terms.term(text, Names()).read(view)
     rows = max(np.asarray(v.data).size for v in view.columns.values())
-    data, bound = np.broadcast_to(value.data, rows).tolist(), np.broadcast_to(value.bound, rows).tolist()
+    data, bound = (
+        np.broadcast_to(value.data, rows).tolist(),
+        np.broadcast_to(value.bound, rows).tolist(),
+    )
     return [Fraction(d, value.over) if b else None for d, b in zip(data, bound, strict=True)]
 
 
@@ -124,7 +141,7 @@ REFUSED = [
     ("__import__('os').system('true') == 0", "no such function"),
     ("a == " + "-" * 1500 + "1", "nested too deeply"),
     ("a == " + "1 + " * 600 + "1", "longer than 2000 characters"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED)
@@ -147,15 +164,27 @@ def test_a_condition_must_be_true_or_false(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "kind"),
-    [("a", "int"), ("a + 1", "int"), ("x.dtype", "dtype"), ("flag", "bool"), ("not flag", "bool"),
-     ("a == b", "bool"), ("a == b and flag", "bool")],
-)  # fmt: skip
+    [
+        ("a", "int"),
+        ("a + 1", "int"),
+        ("x.dtype", "dtype"),
+        ("flag", "bool"),
+        ("not flag", "bool"),
+        ("a == b", "bool"),
+        ("a == b and flag", "bool"),
+    ],
+)
 def test_either_is_a_condition_or_a_term(text: str, kind: str) -> None:
     assert terms.either(text, Names()).kind == kind
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("a and flag", "'a': is int, a condition must be"), ("flag +", "is no expression"), ("q", "no such name")]
+    ("text", "message"),
+    [
+        ("a and flag", "'a': is int, a condition must be"),
+        ("flag +", "is no expression"),
+        ("q", "no such name"),
+    ],
 )
 def test_either_says_what_is_wrong_with_the_part(text: str, message: str) -> None:
     with pytest.raises(TermError, match=message):
@@ -168,30 +197,44 @@ def test_what_is_no_text_is_refused(value: Any) -> None:
         terms.relation(value, Names())
 
 
-# values ---------------------------------------------------------------------------------------------------------------
+# values -------------------------------------------------------------------------------------------
 NUMBERS = st.one_of(st.integers(-9, 9), st.integers(-(2**63), 2**63 - 1))
-LEAVES = st.one_of(st.sampled_from(["a", "b", "c", "MODE"]), st.integers(0, 9).map(str), st.just(str(2**62)))
+LEAVES = st.one_of(
+    st.sampled_from(["a", "b", "c", "MODE"]), st.integers(0, 9).map(str), st.just(str(2**62))
+)
 
 
 def branches(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    binary = st.tuples(inner, st.sampled_from(["+", "-", "*", "//", "%"]), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})")
-    called = st.tuples(st.sampled_from(["min", "max"]), inner, inner).map(lambda t: f"{t[0]}({t[1]}, {t[2]})")
-    return st.one_of(binary, called, inner.map(lambda t: f"(-{t})"), inner.map(lambda t: f"abs({t})"))
+    binary = st.tuples(inner, st.sampled_from(["+", "-", "*", "//", "%"]), inner).map(
+        lambda t: f"({t[0]} {t[1]} {t[2]})"
+    )
+    called = st.tuples(st.sampled_from(["min", "max"]), inner, inner).map(
+        lambda t: f"{t[0]}({t[1]}, {t[2]})"
+    )
+    return st.one_of(
+        binary, called, inner.map(lambda t: f"(-{t})"), inner.map(lambda t: f"abs({t})")
+    )
 
 
 def plain(text: str, names: dict[str, int]) -> int | None:
     try:
-        return eval(text, {"__builtins__": {}}, {**names, "MODE": 3, "min": min, "max": max, "abs": abs})
+        return eval(
+            text, {"__builtins__": {}}, {**names, "MODE": 3, "min": min, "max": max, "abs": abs}
+        )
     except ZeroDivisionError:
         return None
 
 
 def computable(text: str) -> bool:
-    """Whether a text is a term; what is refused divides by a constant that is 0, and has no value."""
+    """Whether a text is a term; what is refused divides by a constant that is 0, and has no
+    value."""
     try:
         terms.term(text, Names())
     except TermError as error:
-        assert str(error).endswith("divides by zero") and plain(text, {"a": 5, "b": -7, "c": 2**62}) is None
+        assert (
+            str(error).endswith("divides by zero")
+            and plain(text, {"a": 5, "b": -7, "c": 2**62}) is None
+        )
         return False
     return True
 
@@ -202,7 +245,9 @@ ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=4)
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(ARITHMETIC, ROWS)
-def test_arithmetic_is_that_of_python_and_never_wraps(text: str, rows: list[tuple[int, int, int]]) -> None:
+def test_arithmetic_is_that_of_python_and_never_wraps(
+    text: str, rows: list[tuple[int, int, int]]
+) -> None:
     a, b, c = (list(column) for column in zip(*rows, strict=True))
     expected = [plain(text, dict(zip("abc", row, strict=True))) for row in rows]
     assert read(text, ints(a=a, b=b, c=c)) == expected
@@ -210,7 +255,9 @@ def test_arithmetic_is_that_of_python_and_never_wraps(text: str, rows: list[tupl
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(ARITHMETIC, ARITHMETIC, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), ROWS)
-def test_comparisons_are_those_of_python(left: str, right: str, sign: str, rows: list[tuple[int, int, int]]) -> None:
+def test_comparisons_are_those_of_python(
+    left: str, right: str, sign: str, rows: list[tuple[int, int, int]]
+) -> None:
     a, b, c = (list(column) for column in zip(*rows, strict=True))
     value = terms.relation(f"{left} {sign} {right}", Names()).read(ints(a=a, b=b, c=c))
     for i, row in enumerate(rows):
@@ -224,8 +271,18 @@ def test_comparisons_are_those_of_python(left: str, right: str, sign: str, rows:
 
 def test_halves_are_exact() -> None:
     view = ints(a=[1, 1, 2, 2**62 + 1], b=[2, 3, 5, 2**63 - 1])
-    assert terms.relation("a <= b / 2", Names()).read(view).data.tolist() == [True, True, True, False]
-    assert terms.relation("a == b / 2", Names()).read(view).data.tolist() == [True, False, False, False]
+    assert terms.relation("a <= b / 2", Names()).read(view).data.tolist() == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert terms.relation("a == b / 2", Names()).read(view).data.tolist() == [
+        True,
+        False,
+        False,
+        False,
+    ]
     pairs = [(1, 2), (1, 3), (2, 5), (2**62 + 1, 2**63 - 1)]
     assert read("b / 2 / 3 - a / 5", view) == [Fraction(b, 6) - Fraction(a, 5) for a, b in pairs]
     assert read("max(a / 2, b / 3)", view)[0] == Fraction(2, 3)
@@ -233,18 +290,27 @@ def test_halves_are_exact() -> None:
 
 def test_what_a_name_is_has_no_divisor() -> None:
     """A whole number where the fraction is one, else nothing."""
-    value = terms.term("(a + b) / 2 / 3", Names()).value(ints(a=[5, 6, 2**63 - 3, -5], b=[1, 1, 1, -7]))
+    value = terms.term("(a + b) / 2 / 3", Names()).value(
+        ints(a=[5, 6, 2**63 - 3, -5], b=[1, 1, 1, -7])
+    )
     assert value.over == 1 and value.bound.tolist() == [True, False, True, True]
     assert value.data[value.bound].tolist() == [1, (2**63 - 2) // 6, -2]
     added = NamedView(ints(c=[4, 6, 7]), {"half": terms.term("c / 2", Names())})
-    assert [added.get(("half", "")).data.tolist()[:2], added.get(("half", "")).bound.tolist()] == [[2, 3], [True, True, False]]
+    assert [added.get(("half", "")).data.tolist()[:2], added.get(("half", "")).bound.tolist()] == [
+        [2, 3],
+        [True, True, False],
+    ]
 
 
 def test_formulas_over_a_small_range() -> None:
     every = list(itertools.product(range(0, 7), range(1, 4), range(1, 4), range(0, 3), range(1, 3)))
     a, b, c, d, e = (list(column) for column in zip(*every, strict=True))
     assert read("conv_out(a, b, c, d, e)", ints(a=a, b=b, c=c, d=d, e=e)) == [
-        len(range(0, n + pad - (dil * (k - 1)), s)) if n + pad > dil * (k - 1) else (n + pad - dil * (k - 1) - 1) // s + 1
+        (
+            len(range(0, n + pad - (dil * (k - 1)), s))
+            if n + pad > dil * (k - 1)
+            else (n + pad - dil * (k - 1) - 1) // s + 1
+        )
         for n, k, s, pad, dil in every
     ]
     longer = read("transposed_out(a, b, c, d, e, 0)", ints(a=a, b=b, c=c, d=d, e=e))
@@ -263,30 +329,60 @@ def test_pooling_ends_where_the_last_window_starts_inside() -> None:
         starts = [i * s - p for i in range(20)]
         whole = [x for x in starts if x + k <= n + p]
         overhanging = [x for x in starts if x < n and (x + k <= n + p or x - s + k < n + p)]
-        assert out == (max(len(whole), len(overhanging)) if ceil else len(whole)), (n, k, s, p, ceil)
+        assert out == (max(len(whole), len(overhanging)) if ceil else len(whole)), (
+            n,
+            k,
+            s,
+            p,
+            ceil,
+        )
 
 
 def test_a_formula_without_a_meaning_is_unbound() -> None:
-    view = Columns({**ints(a=[5, 5], b=[2, 2], c=[0, -1], d=[0, 0], e=[1, 1]).columns, "flag": Value(np.array([True, False]))})
-    for text in ("conv_out(a, b, c, d, e)", "transposed_out(a, b, c, d, e, 0)", "pooled(a, b, c, d, flag)"):
+    view = Columns(
+        {
+            **ints(a=[5, 5], b=[2, 2], c=[0, -1], d=[0, 0], e=[1, 1]).columns,
+            "flag": Value(np.array([True, False])),
+        }
+    )
+    for text in (
+        "conv_out(a, b, c, d, e)",
+        "transposed_out(a, b, c, d, e, 0)",
+        "pooled(a, b, c, d, flag)",
+    ):
         assert read(text, view) == [None, None]
 
 
 def test_promotion_of_every_pair() -> None:
     names = words().names["dtype"]
     pairs = list(itertools.product(range(len(names)), repeat=2))
-    view = Columns({("x", "dtype"): Value(np.array([p[0] for p in pairs])), ("y", "dtype"): Value(np.array([p[1] for p in pairs]))})
+    view = Columns(
+        {
+            ("x", "dtype"): Value(np.array([p[0] for p in pairs])),
+            ("y", "dtype"): Value(np.array([p[1] for p in pairs])),
+        }
+    )
     value = terms.term("promote(x.dtype, y.dtype)", Names()).read(view)
-    answers = {(names[i], names[j]): names[d] if b else None for (i, j), d, b in zip(pairs, value.data, value.bound, strict=True)}
+    answers = {
+        (names[i], names[j]): names[d] if b else None
+        for (i, j), d, b in zip(pairs, value.data, value.bound, strict=True)
+    }
     assert answers["FLOAT16", "BFLOAT16"] == answers["BFLOAT16", "FLOAT16"] == "FLOAT"
-    assert answers["FLOAT16", "DOUBLE"] == "DOUBLE" and answers["INT8", "INT8"] == "INT8" and answers["INT8", "FLOAT"] is None
+    assert (
+        answers["FLOAT16", "DOUBLE"] == "DOUBLE"
+        and answers["INT8", "INT8"] == "INT8"
+        and answers["INT8", "FLOAT"] is None
+    )
     assert all(answers[j, i] == answers[i, j] for i, j in answers)
     higher = terms.term("higher(x.dtype, y.dtype)", Names()).read(view)
     neither = {(names[i], names[j]) for (i, j), b in zip(pairs, higher.bound, strict=True) if not b}
-    assert neither >= {("FLOAT16", "BFLOAT16"), ("INT8", "FLOAT")} and ("FLOAT", "FLOAT16") not in neither
+    assert (
+        neither >= {("FLOAT16", "BFLOAT16"), ("INT8", "FLOAT")}
+        and ("FLOAT", "FLOAT16") not in neither
+    )
 
 
-# three-valued logic ---------------------------------------------------------------------------------------------------
+# three-valued logic -------------------------------------------------------------------------------
 TRUTH = [True, False, None]
 
 
@@ -302,34 +398,77 @@ def test_unknown_stays_unknown_unless_the_other_side_decides(sign: str, garbage:
     pairs = list(itertools.product(TRUTH, repeat=2))
 
     def column(values: list[bool | None]) -> Value:
-        return Value(np.array([garbage if v is None else v for v in values]), np.array([v is not None for v in values]))
+        return Value(
+            np.array([garbage if v is None else v for v in values]),
+            np.array([v is not None for v in values]),
+        )
 
     view = Columns({"flag": column([a for a, _ in pairs]), "other": column([b for _, b in pairs])})
     value = terms.condition(f"flag {sign} other", Names()).read(view)
-    assert [bool(d) if b else None for d, b in zip(value.data, value.bound, strict=True)] == [kleene(sign, a, b) for a, b in pairs]
+    assert [bool(d) if b else None for d, b in zip(value.data, value.bound, strict=True)] == [
+        kleene(sign, a, b) for a, b in pairs
+    ]
     turned = terms.condition(f"not (flag {sign} other)", Names()).read(view)
-    assert [None if not b else not d for d, b in zip(turned.data, turned.bound, strict=True)] == [kleene(sign, a, b) for a, b in pairs]
+    assert [None if not b else not d for d, b in zip(turned.data, turned.bound, strict=True)] == [
+        kleene(sign, a, b) for a, b in pairs
+    ]
 
 
 def test_shapes_are_compared_by_rank_and_extents() -> None:
-    x = Value((np.array([2, 3, 0, 2]), np.array([[2, 3, 1], [2, 3, 1], [1, 1, 1], [2, 4, 1]])), np.array([True, True, True, True]))
-    y = Value((np.array([2, 2, 0, 2]), np.array([[2, 3], [2, 3], [1, 1], [2, 3]])), np.array([True, True, True, False]))
+    x = Value(
+        (np.array([2, 3, 0, 2]), np.array([[2, 3, 1], [2, 3, 1], [1, 1, 1], [2, 4, 1]])),
+        np.array([True, True, True, True]),
+    )
+    y = Value(
+        (np.array([2, 2, 0, 2]), np.array([[2, 3], [2, 3], [1, 1], [2, 3]])),
+        np.array([True, True, True, False]),
+    )
     view = Columns({("x", "shape"): x, ("y", "shape"): y, "a": Value(np.array([2, 2, 2, 2]))})
     same = terms.relation("x.shape == y.shape", Names()).read(view)
-    assert same.data.tolist() == [True, False, True, False] and np.broadcast_to(same.bound, 4).tolist() == [True, True, True, False]
-    assert terms.relation("x.shape == (a, 3)", Names()).read(view).data.tolist() == [True, False, False, False]
-    assert terms.relation("x.shape != (a, 3)", Names()).read(view).data.tolist() == [False, True, True, True]
+    assert same.data.tolist() == [True, False, True, False] and np.broadcast_to(
+        same.bound, 4
+    ).tolist() == [True, True, True, False]
+    assert terms.relation("x.shape == (a, 3)", Names()).read(view).data.tolist() == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert terms.relation("x.shape != (a, 3)", Names()).read(view).data.tolist() == [
+        False,
+        True,
+        True,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "counts"),
-    [("len(p)", True), ("x.rank", True), ("a % 16", True), ("(a + b) % 2", True), ("a % b", False), ("a % (0 - 3)", False), ("a", False),
-     ("lowest(p)", False), ("a % 16 - 1", False), ("x.shape[-1]", False)],
-)  # fmt: skip
+    [
+        ("len(p)", True),
+        ("x.rank", True),
+        ("a % 16", True),
+        ("(a + b) % 2", True),
+        ("a % b", False),
+        ("a % (0 - 3)", False),
+        ("a", False),
+        ("lowest(p)", False),
+        ("a % 16 - 1", False),
+        ("x.shape[-1]", False),
+    ],
+)
 def test_what_counts_is_never_below_zero(text: str, counts: bool) -> None:
     assert terms.term(text, Names()).counts is counts
 
 
-@pytest.mark.parametrize(("text", "bare"), [("a == b + 1", True), ("x.shape[-1] == b", True), ("len(p) == 1", True), ("a + 1 == b", False)])
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("a == b + 1", True),
+        ("x.shape[-1] == b", True),
+        ("len(p) == 1", True),
+        ("a + 1 == b", False),
+    ],
+)
 def test_a_bare_name_on_the_left_is_told_apart(text: str, bare: bool) -> None:
     assert terms.relation(text, Names()).bare is bare

@@ -26,25 +26,43 @@ POOL, NORM, PAD = "avg_pool2d_backward", "group_norm_backward", "reflection_pad2
 def legal(name: str) -> Judgement:
     """The legal calls of a page's standard tier that have data, or are only too large for it."""
     spec = page(name)
-    return judge(spec, from_calls(spec.api, spec.kinds, [case.call for case in suite(name).cases if case.page.bucket == "valid"]))
+    return judge(
+        spec,
+        from_calls(
+            spec.api,
+            spec.kinds,
+            [case.call for case in suite(name).cases if case.page.bucket == "valid"],
+        ),
+    )
 
 
 def column(name: str, reference: tuple) -> np.ndarray:
     value = legal(name).view.get(reference)
-    return np.broadcast_to(np.asarray(value.data), len(legal(name).table))[np.broadcast_to(value.bound, len(legal(name).table))]
+    return np.broadcast_to(np.asarray(value.data), len(legal(name).table))[
+        np.broadcast_to(value.bound, len(legal(name).table))
+    ]
 
 
 def untried(spec: Spec, seen: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """The products that a page judges with the dtypes that it lists for its first input, less those that are seen."""
+    """The products that a page judges with the dtypes that it lists for its first input, less those
+    that are seen."""
     products = [product for product in spec.judges if product in spec.products]
-    return {(product, dtype) for product in products for dtype in dtypes(spec, product)[spec.inputs[0].name]} - seen
+    return {
+        (product, dtype)
+        for product in products
+        for dtype in dtypes(spec, product)[spec.inputs[0].name]
+    } - seen
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_product_with_every_dtype(name: str) -> None:
     spec = page(name)
     first = spec.inputs[0].name
-    seen = {(case.call.product, case.call.args[first].dtype) for case in suite(name).cases if case.page.bucket == "valid"}
+    seen = {
+        (case.call.product, case.call.args[first].dtype)
+        for case in suite(name).cases
+        if case.page.bucket == "valid"
+    }
     assert untried(spec, seen) == set()
     for one in seen:
         assert untried(spec, seen - {one}) == {one}
@@ -67,17 +85,23 @@ def test_every_output_mask(name: str) -> None:
 
 @pytest.mark.parametrize("name", CONV)
 def test_convolutions(name: str) -> None:
-    view = {key: column(name, (key, "")) for key in ("groups", "Ci", "Co", "transposed", "cubeMathType")}
+    view = {
+        key: column(name, (key, "")) for key in ("groups", "Ci", "Co", "transposed", "cubeMathType")
+    }
     assert set(view["transposed"].tolist()) == {False, True}
     ranks = set(legal(name).table.columns["input"].rank.tolist())
     assert ranks == ({3, 4, 5} if name == CONV[0] else {3, 4})
     groups, inner, outer = view["groups"], view["Ci"], view["Co"]
     assert (groups == 1).any() and ((groups > 1) & (groups < inner)).any()
     assert ((groups > 1) & (groups == inner) & (groups == outer)).any(), "depthwise"
-    assert ((groups > 1) & (groups == inner) & (outer > groups)).any(), "depthwise with a multiplier"
+    assert ((groups > 1) & (groups == inner) & (outer > groups)).any(), (
+        "depthwise with a multiplier"
+    )
     assert set(view["cubeMathType"].tolist()) == {0, 1, 2, 3}
     table = legal(name).table
-    padding, dilation, stride, extra = (table.columns[key] for key in ("padding", "dilation", "stride", "outputPadding"))
+    padding, dilation, stride, extra = (
+        table.columns[key] for key in ("padding", "dilation", "stride", "outputPadding")
+    )
     sides = padding.values[padding.length == 4]
     assert (sides[:, 0] != sides[:, 1]).any() and (sides[:, 2] != sides[:, 3]).any()
     for array in (dilation, stride):
@@ -107,7 +131,9 @@ def test_reflection() -> None:
     width, height = column(PAD, ("W", "")), column(PAD, ("H", ""))
     assert (pads[:, 0] == width - 1).any() and (pads[:, 1] == width - 1).any()
     assert (pads[:, 2] == height - 1).any() and (pads[:, 3] == height - 1).any()
-    assert (pads[:, 0] != pads[:, 1]).any() and (pads[:, 2] != pads[:, 3]).any() and (pads > 7).any()
+    assert (
+        (pads[:, 0] != pads[:, 1]).any() and (pads[:, 2] != pads[:, 3]).any() and (pads > 7).any()
+    )
     assert set(shape.rank.tolist()) == {3, 4}
 
 
@@ -116,17 +142,26 @@ def test_normalisation() -> None:
     assert set(table.columns["gradOut"].rank.tolist()) == set(range(9))
     assert ((table.columns["C"].values // table.columns["group"].values) == 8000).any()
     group, channels = (table.columns[key].values for key in ("group", "C"))
-    assert (group == channels).any() and (group == 1).any() and ((group > 1) & (group < channels)).any()
+    assert (
+        (group == channels).any()
+        and (group == 1).any()
+        and ((group > 1) & (group < channels)).any()
+    )
     assert (table.columns["gradInput"].null & ~table.columns["outputMask"].values[:, 0]).any()
 
 
 @pytest.mark.parametrize(
     ("name", "empty"),
-    [(POOL, lambda args: args["self"].shape[0] == 0), (NORM, lambda args: args["N"] == 0), (NORM, lambda args: args["HxW"] == 0),
-     (NORM, lambda args: args["C"] == 0), (PAD, lambda args: args["self"].shape[0] == 0),
-     *((name, lambda args: args["input"].shape[0] == 0) for name in CONV),
-     *((name, lambda args: args["input"].shape[1] == 0) for name in CONV)],
-)  # fmt: skip
+    [
+        (POOL, lambda args: args["self"].shape[0] == 0),
+        (NORM, lambda args: args["N"] == 0),
+        (NORM, lambda args: args["HxW"] == 0),
+        (NORM, lambda args: args["C"] == 0),
+        (PAD, lambda args: args["self"].shape[0] == 0),
+        *((name, lambda args: args["input"].shape[0] == 0) for name in CONV),
+        *((name, lambda args: args["input"].shape[1] == 0) for name in CONV),
+    ],
+)
 def test_empty_tensors(name: str, empty: Callable[[dict], bool]) -> None:
     calls = [case.call.args for case in suite(name).cases if case.kind == "pinned"]
     whole = [args for args in calls if all(arg is not None for arg in args.values())]
@@ -137,7 +172,12 @@ def test_empty_tensors(name: str, empty: Callable[[dict], bool]) -> None:
 def test_every_side_of_every_rule_is_tested_or_says_why_not(name: str) -> None:
     made, spec = suite(name), page(name)
     report = coverage(of_suite(made), {spec.api: plan(spec.op)}, "standard", made.reports)
-    untested = [(rule["rule"], side) for rule in report["pages"][0]["rules"] for side in rule["sides"] if side["reason"] == UNTESTED]
+    untested = [
+        (rule["rule"], side)
+        for rule in report["pages"][0]["rules"]
+        for side in rule["sides"]
+        if side["reason"] == UNTESTED
+    ]
     assert untested == []
     assert report["tuples"]["2"] == 100.0 and report["lowest"] == 100.0
 
@@ -146,6 +186,14 @@ def test_every_side_of_every_rule_is_tested_or_says_why_not(name: str) -> None:
 def test_views_have_room_in_their_storage(name: str) -> None:
     for case in suite(name).cases:
         for value in case.call.args.values():
-            if isinstance(value, TensorDesc) and value.strides is not None and case.phase == 2 and all(value.shape):
-                last = value.offset + sum((extent - 1) * stride for extent, stride in zip(value.shape, value.strides, strict=True))
+            if (
+                isinstance(value, TensorDesc)
+                and value.strides is not None
+                and case.phase == 2
+                and all(value.shape)
+            ):
+                last = value.offset + sum(
+                    (extent - 1) * stride
+                    for extent, stride in zip(value.shape, value.strides, strict=True)
+                )
                 assert value.storage_shape is not None and 0 <= last < np.prod(value.storage_shape)

@@ -1,4 +1,5 @@
-"""Edits: which numbers tip a comparison, how far a call is from a limit, which edits are proposed at all."""
+"""Edits: which numbers tip a comparison, how far a call is from a limit, which edits are proposed
+at all."""
 
 from __future__ import annotations
 
@@ -16,7 +17,14 @@ from tests.support.suites import PAGES, page, suite
 @pytest.fixture(scope="module")
 def legal():
     spec = page("avg_pool2d_backward")
-    return judge(spec, from_calls(spec.api, spec.kinds, [case.call for case in suite(spec.name).cases if case.page.bucket == "valid"]))
+    return judge(
+        spec,
+        from_calls(
+            spec.api,
+            spec.kinds,
+            [case.call for case in suite(spec.name).cases if case.page.bucket == "valid"],
+        ),
+    )
 
 
 def guard_of(judged, rule: str, number: int = 0):
@@ -24,9 +32,12 @@ def guard_of(judged, rule: str, number: int = 0):
 
 
 @pytest.mark.parametrize(
-    ("current", "left", "right", "wanted"), [(3, 3, 255, 256), (2, 2, 7, 8), (5, 10, 7, 0), (1, 1, 0, -1), (4, 4, 65535, 65536)]
+    ("current", "left", "right", "wanted"),
+    [(3, 3, 255, 256), (2, 2, 7, 8), (5, 10, 7, 0), (1, 1, 0, -1), (4, 4, 65535, 65536)],
 )
-def test_candidates_hold_the_neighbour_beyond_the_limit(current: int, left: int, right: int, wanted: int) -> None:
+def test_candidates_hold_the_neighbour_beyond_the_limit(
+    current: int, left: int, right: int, wanted: int
+) -> None:
     found = candidates(current, [(left, right)])
     assert wanted in found and right in found and current not in found
     assert found == sorted(found, key=lambda n: (abs(n - current), n))
@@ -84,13 +95,20 @@ def test_a_collector_keeps_equal_proposals_once() -> None:
     assert made.of(0) == [(("a", ""), 1), (("b", "shape"), (2, 3))]
     assert made.of(1) == [(("a", ""), 2)]
     edits = made.edits()
-    assert edits["a", ""].data.tolist() == [1, 2] and edits["b", "shape"].bound.tolist() == [True, False]
+    assert edits["a", ""].data.tolist() == [1, 2] and edits["b", "shape"].bound.tolist() == [
+        True,
+        False,
+    ]
     assert edits["b", "shape"].data[1][0].tolist() == [2, 3]
 
 
 def test_calls_between_two_are_one_edit_less() -> None:
     assert list(alone([(("a", ""), 1)])) == []
-    assert [len(edits) for edits in alone([(("a", ""), 1), (("b", ""), 2), (("c", ""), 3)])] == [2, 2, 2]
+    assert [len(edits) for edits in alone([(("a", ""), 1), (("b", ""), 2), (("c", ""), 3)])] == [
+        2,
+        2,
+        2,
+    ]
 
 
 def test_conditions_are_taken_apart() -> None:
@@ -103,7 +121,9 @@ def test_conditions_are_taken_apart() -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_what_is_called_unreachable_is_broken_by_no_call(name: str) -> None:
     spec = page(name)
-    judged = judge(spec, from_calls(spec.api, spec.kinds, [case.call for case in suite(name).cases]))
+    judged = judge(
+        spec, from_calls(spec.api, spec.kinds, [case.call for case in suite(name).cases])
+    )
     for i, rule in enumerate(spec.rules):
         if unreachable(rule, spec):
             assert not judged.broken[i].any()

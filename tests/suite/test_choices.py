@@ -1,4 +1,5 @@
-"""Axes against a page: what the tables of allowed combinations say, held against judging every combination."""
+"""Axes against a page: what the tables of allowed combinations say, held against judging every
+combination."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from opgen.suite.planning.plan import load_plan
 from tests.support.suites import page, plan
 
 PLANS = {
-    "reflection_pad2d_backward": """
+    "reflection_pad2d_backward": (
+        """
 op: aclnnReflectionPad2dBackward
 axes:
   product: [ascend910b, ascend310p]
@@ -25,8 +27,10 @@ axes:
   H: [2]
 let: {padTop: "1", padBottom: "0", N: "2", C: "3"}
 tiers: {standard: {strength: 2}}
-""",
-    "avg_pool2d_backward": """
+"""
+    ),
+    "avg_pool2d_backward": (
+        """
 op: aclnnAvgPool2dBackward
 axes:
   product: [ascend910b, ascend910]
@@ -41,7 +45,8 @@ axes:
   cubeMathType: [0, 1, 4]
 let: {Hin: "9", Win: "8", N: "1", C: "2"}
 tiers: {standard: {strength: 2}}
-""",
+"""
+    ),
 }
 
 
@@ -75,7 +80,10 @@ def test_the_tables_allow_what_the_page_allows(op: str, tmp_path: Path) -> None:
 
 def test_a_name_that_a_plan_gives_by_a_fraction_is_that_fraction(tmp_path: Path) -> None:
     path = tmp_path / "plan.yaml"
-    path.write_text(PLANS["avg_pool2d_backward"].replace('Win: "8"', 'Win: "(kW + 2) * 4 / 2"'), encoding="utf-8")
+    path.write_text(
+        PLANS["avg_pool2d_backward"].replace('Win: "8"', 'Win: "(kW + 2) * 4 / 2"'),
+        encoding="utf-8",
+    )
     made = Choices(page("avg_pool2d_backward"), load_plan(path), "standard")
     drafted = made.draft(every(made.shape)[::97])
     assert (drafted.flat("Win", "") == (drafted.flat("kW", "") + 2) * 2).all()
@@ -84,7 +92,14 @@ def test_a_name_that_a_plan_gives_by_a_fraction_is_that_fraction(tmp_path: Path)
 def test_one_item_stands_for_two_values_only_where_they_are_equal(tmp_path: Path) -> None:
     made = choices("avg_pool2d_backward", tmp_path)
     names = {name for *_, named in made.constraints.tables for name in named}
-    assert {"kernelSize.items", "padding.items", "stride.items", "kernelSize.length", "pad_height", "cubeMathType.enum"} <= names
+    assert {
+        "kernelSize.items",
+        "padding.items",
+        "stride.items",
+        "kernelSize.length",
+        "pad_height",
+        "cubeMathType.enum",
+    } <= names
     rows = every(made.shape)
     rows = rows[allowed(made.constraints.tables, rows)]
     drafted = made.draft(rows)
@@ -95,7 +110,11 @@ def test_one_item_stands_for_two_values_only_where_they_are_equal(tmp_path: Path
 
 def test_a_table_says_which_rules_it_stands_for(tmp_path: Path) -> None:
     made = choices("reflection_pad2d_backward", tmp_path)
-    axes = {name: [made.axes[i].name for i in axes] for axes, _, names in made.constraints.tables for name in names}
+    axes = {
+        name: [made.axes[i].name for i in axes]
+        for axes, _, names in made.constraints.tables
+        for name in names
+    }
     assert axes["self.rank"] == ["rank"]
     assert axes["left_below_width"] == ["horizontal", "W"]
     assert axes["grad_dtype"] == ["dtype", "gradOutput.dtype"]
@@ -105,7 +124,9 @@ def test_a_table_says_which_rules_it_stands_for(tmp_path: Path) -> None:
 def test_recipes_that_say_nothing_are_left_out(op: str) -> None:
     spec = page(op)
     made = Choices(spec, plan(spec.op), "full")
-    (table,) = [(axes, table) for axes, table, names in made.constraints.tables if "recipe" in names]
+    (table,) = [
+        (axes, table) for axes, table, names in made.constraints.tables if "recipe" in names
+    ]
     overflow = made.axes[made.position("recipe")].of_tier("full").index(("overflow",))
     where = table[0].index(made.position("recipe"))
     assert not table[1].take(overflow, axis=where).all()
@@ -120,6 +141,10 @@ def test_what_a_plan_calls_vacuous_is_not_tried() -> None:
 
 
 def test_the_product_axis_keeps_to_what_a_page_judges() -> None:
-    for name, products in (("convolution_backward.ascend910b", 2), ("convolution_backward.atlas", 2), ("avg_pool2d_backward", 3)):
+    for name, products in (
+        ("convolution_backward.ascend910b", 2),
+        ("convolution_backward.atlas", 2),
+        ("avg_pool2d_backward", 3),
+    ):
         made = Choices(page(name), plan(page(name).op), "standard")
         assert made.shape[made.position("product")] == products

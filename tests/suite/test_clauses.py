@@ -1,4 +1,5 @@
-"""Every clause and every constraint of every page is reached by calls of the standard tier, each with a legal twin."""
+"""Every clause and every constraint of every page is reached by calls of the standard tier, each
+with a legal twin."""
 
 from __future__ import annotations
 
@@ -20,15 +21,21 @@ def breaking(spec: Spec, cases: list[Case]) -> dict[str, list[Case]]:
     cases = [case for case in cases if case.kind == "invalid"]
     judged = judge(spec, from_calls(spec.api, spec.kinds, [case.call for case in cases]))
     rows = zip(spec.rules, judged.broken, strict=True)
-    return {rule.id: [case for case, broken in zip(cases, row, strict=True) if broken] for rule, row in rows}
+    return {
+        rule.id: [case for case, broken in zip(cases, row, strict=True) if broken]
+        for rule, row in rows
+    }
 
 
 def unreached(original: Spec, judged_by: Spec) -> list[str]:
-    """Clauses and rules of a page that no invalid case reaches when ``judged_by`` says what a case breaks."""
+    """Clauses and rules of a page that no invalid case reaches when ``judged_by`` says what a case
+    breaks."""
     cases = suite(original.name).cases
     found = breaking(judged_by, cases)
     forbidding = [rule for rule in original.rules if rule.bucket in FORBIDDEN]
-    missing = [rule.id for rule in forbidding if not found.get(rule.id) and not unreachable(rule, original)]
+    missing = [
+        rule.id for rule in forbidding if not found.get(rule.id) and not unreachable(rule, original)
+    ]
     codes: dict[str, list[Case]] = {}
     for rule in judged_by.rules:
         if rule.clause is not None:
@@ -45,7 +52,9 @@ def test_every_clause_and_rule_is_reached(name: str) -> None:
     assert unreached(page(name), page(name)) == []
 
 
-@pytest.mark.parametrize(("name", "count"), [("avg_pool2d_backward", 9), ("convolution_backward.ascend910b", 9)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("avg_pool2d_backward", 9), ("convolution_backward.ascend910b", 9)]
+)
 def test_the_numbered_clauses_are_those_of_the_page(name: str, count: int) -> None:
     assert len(page(name).clauses) == count
 
@@ -66,7 +75,10 @@ def test_a_forgotten_clause_is_noticed(name: str, clause: str) -> None:
 def test_the_clause_about_products_cannot_be_reached_and_says_so() -> None:
     spec = page("convolution_backward.ascend910b")
     (rule,) = [rule for rule in spec.rules if rule.clause == "161002.6"]
-    assert unreachable(rule, spec) == "every product whose calls this page judges is listed: ascend910b, ascend910_93"
+    assert (
+        unreachable(rule, spec)
+        == "every product whose calls this page judges is listed: ascend910b, ascend910_93"
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -83,7 +95,11 @@ def test_every_invalid_case_has_a_legal_twin_in_the_suite(name: str) -> None:
     for case in cases.values():
         if case.kind == "invalid":
             twin = cases[case.twin]
-            assert twin.page.bucket == "valid" and twin.call.product == case.call.product or case.page.bucket == "unsupported_product"
+            assert (
+                twin.page.bucket == "valid"
+                and twin.call.product == case.call.product
+                or case.page.bucket == "unsupported_product"
+            )
             assert twin.call != case.call
 
 
@@ -93,7 +109,11 @@ def test_an_invalid_case_expects_every_code_of_what_it_breaks(name: str) -> None
     for case in suite(name).cases:
         if case.kind == "invalid":
             rules = [spec.rule[one.rule] for one in case.page.breaks]
-            codes = {rule.code if rule.code is not None else "any_error" for rule in rules if rule.bucket in FORBIDDEN}
+            codes = {
+                rule.code if rule.code is not None else "any_error"
+                for rule in rules
+                if rule.bucket in FORBIDDEN
+            }
             assert codes == set(case.page.codes), case.id
 
 

@@ -1,4 +1,5 @@
-"""Covering arrays: strength by the independent counter, and that counter by enumeration of every assignment."""
+"""Covering arrays: strength by the independent counter, and that counter by enumeration of every
+assignment."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ def plain(*counts: tuple[int, int]) -> Model:
     return Model(tuple(levels for levels, n in counts for _ in range(n)))
 
 
-def table(levels: dict[str, int], factors: str, rule: Callable[..., bool]) -> tuple[tuple[int, ...], np.ndarray]:
+def table(
+    levels: dict[str, int], factors: str, rule: Callable[..., bool]
+) -> tuple[tuple[int, ...], np.ndarray]:
     names = factors.split()
     shape = [levels[name] for name in names]
     cells = [bool(rule(*values)) for values in product(*map(range, shape))]
@@ -33,17 +36,39 @@ def table(levels: dict[str, int], factors: str, rule: Callable[..., bool]) -> tu
 
 def convolution() -> Model:
     """Sixteen factors tied like those of a convolution."""
-    n = {"product": 4, "dtype": 3, "rank": 3, "format": 5, "transposed": 2, "groups": 3, "channels": 4, "kernel": 4}
-    n |= {"stride": 3, "padding": 4, "dilation": 3, "outpad": 3, "mask": 7, "cube": 4, "N": 3, "view": 3}
+    n = {
+        "product": 4,
+        "dtype": 3,
+        "rank": 3,
+        "format": 5,
+        "transposed": 2,
+        "groups": 3,
+        "channels": 4,
+        "kernel": 4,
+    }
+    n |= {
+        "stride": 3,
+        "padding": 4,
+        "dilation": 3,
+        "outpad": 3,
+        "mask": 7,
+        "cube": 4,
+        "N": 3,
+        "view": 3,
+    }
     return Model(
         tuple(n.values()),
         (
             table(n, "format rank", lambda f, r: f // 2 == r if f < 4 else r == 2),
-            table(n, "groups channels", lambda g, c: (g != 0 or c != 3) and (g != 2 or c in (1, 2))),
+            table(
+                n, "groups channels", lambda g, c: (g != 0 or c != 3) and (g != 2 or c in (1, 2))
+            ),
             table(n, "outpad transposed", lambda o, t: t == 1 or o == 0),
             table(n, "outpad stride dilation", lambda o, s, d: o < max(s + 1, d + 1)),
             table(
-                n, "cube dtype product", lambda c, d, p: (p, d, c) not in ((0, 1, 0), (0, 1, 3)) and (d < 2 or p > 1)
+                n,
+                "cube dtype product",
+                lambda c, d, p: (p, d, c) not in ((0, 1, 0), (0, 1, 3)) and (d < 2 or p > 1),
             ),
             table(n, "padding kernel dilation", lambda p, k, d: p <= k * (d + 1)),
             table(n, "mask transposed", lambda m, t: not (t == 1 and m == 6)),
@@ -54,14 +79,19 @@ def convolution() -> Model:
 def random_model(seed: int, factors: int = 6, tables: int = 5, density: float = 0.6) -> Model:
     draw = np.random.default_rng(seed)
     levels = tuple(int(n) for n in draw.integers(1, 5, factors))
-    scopes = [tuple(int(f) for f in draw.permutation(factors)[: draw.integers(1, 5)]) for _ in range(tables)]
+    scopes = [
+        tuple(int(f) for f in draw.permutation(factors)[: draw.integers(1, 5)])
+        for _ in range(tables)
+    ]
     return Model(levels, tuple((s, draw.random([levels[f] for f in s]) < density) for s in scopes))
 
 
 def assignments(model: Model) -> np.ndarray:
     """Every assignment that the tables allow, by trying all."""
     every = product(*map(range, model.levels))
-    return np.array([a for a in every if all(t[tuple(a[f] for f in s)] for s, t in model.tables)], np.int64)
+    return np.array(
+        [a for a in every if all(t[tuple(a[f] for f in s)] for s, t in model.tables)], np.int64
+    )
 
 
 def held(rows: np.ndarray, factors: tuple[int, ...], t: int) -> set[tuple[tuple[int, int], ...]]:
@@ -117,7 +147,8 @@ def test_tight_models(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_every_kind_of_table(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables that are not joined, kept as cells in small blocks, and joins that are replaced by a search."""
+    """Tables that are not joined, kept as cells in small blocks, and joins that are replaced by a
+    search."""
     monkeypatch.setattr(propagation, "JOINED_ROWS", 0)
     monkeypatch.setattr(propagation, "SMALL", 0 if seed % 2 else 10**9)
     monkeypatch.setattr(propagation, "SCRATCH", 64)
@@ -126,7 +157,8 @@ def test_every_kind_of_table(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_refuted_by_search_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three factors of two values that must all differ: each table is content, together they refuse."""
+    """Three factors of two values that must all differ: each table is content, together they
+    refuse."""
     monkeypatch.setattr(propagation, "JOINED_ROWS", 0)
     monkeypatch.setattr(counting, "CELLS", 8)
     differ = np.array([[[True, True], [True, True]], [[False, True], [True, False]]])
@@ -185,7 +217,10 @@ def test_unlawful_and_open_rows() -> None:
 def test_infeasible_through_a_chain() -> None:
     """Tables rule out a pair that none of them binds; explain names the chain and no more."""
     equal = np.eye(3, dtype=bool)
-    model = Model((3,) * 6, (((4, 5), equal), ((0, 1), equal), ((1, 2), equal), ((2, 3), equal), ((0, 4), ~equal)))
+    model = Model(
+        (3,) * 6,
+        (((4, 5), equal), ((0, 1), equal), ((1, 2), equal), ((2, 3), equal), ((0, 4), ~equal)),
+    )
     (tally,) = cover(model, 2).tallies
     assert tally.infeasible[tally.combinations.tolist().index([0, 3])] == 6
     assert explain(model, ((0, 0), (3, 1))) == (1, 2, 3)
@@ -235,7 +270,10 @@ def test_budget_takes_the_best_rows() -> None:
     model = convolution()
     whole, part, none = (cover(model, 2, budget=budget) for budget in (None, 18, 0))
     assert (part.rows == whole.rows[:18]).all() and not part.complete
-    assert none.rows.shape == (0, 16) and none.tallies[0].totals() == (0, *whole.tallies[0].totals()[1:])
+    assert none.rows.shape == (0, 16) and none.tallies[0].totals() == (
+        0,
+        *whole.tallies[0].totals()[1:],
+    )
     covered, feasible, _ = part.tallies[0].totals()
     assert covered > 0.8 * feasible
     assert part.tallies[0].totals() == count(model, part.rows)[0].totals()
@@ -248,14 +286,21 @@ def test_mixed_strength() -> None:
     made = cover(model, 2, groups=groups)
     counted = count(model, made.rows, 2, groups)
     legal = assignments(Model((4, 3, 4), tuple((s, model.tables[4][1]) for s in [(2, 1, 0)])))
-    assert made.complete and all(a.totals() == b.totals() for a, b in zip(made.tallies, counted, strict=True))
-    assert [(t.factors, t.strength) for t in counted[1:]] == [((4, 8, 10, 11), 4), ((0, 1, 12, 13), 3), ((1,), 1)]
+    assert made.complete and all(
+        a.totals() == b.totals() for a, b in zip(made.tallies, counted, strict=True)
+    )
+    assert [(t.factors, t.strength) for t in counted[1:]] == [
+        ((4, 8, 10, 11), 4),
+        ((0, 1, 12, 13), 3),
+        ((1,), 1),
+    ]
     assert len(held(made.rows, (0, 1, 13), 3)) == len(legal)
     assert len(cover(model, 1, groups=[((0, 1), 2)]).rows) < 15
 
 
 def test_the_same_everywhere() -> None:
-    """Equal arguments give equal rows, in another process with other hashes too; another state gives others."""
+    """Equal arguments give equal rows, in another process with other hashes too; another state
+    gives others."""
     model = convolution()
     assert (cover(model, 2).rows == cover(model, 2).rows).all()
     other = cover(model, 2, random_state=1).rows
@@ -285,7 +330,8 @@ def test_splitmix_reference() -> None:
 
 def test_refuses_what_does_not_fit() -> None:
     with pytest.raises(
-        ValueError, match=r"factor 1: 0 levels(.|\n)*table 0: factors \(0, 7\)(.|\n)*table 1: int64 array"
+        ValueError,
+        match=r"factor 1: 0 levels(.|\n)*table 0: factors \(0, 7\)(.|\n)*table 1: int64 array",
     ):
         Model((2, 0), (((0, 7), np.ones((2, 2), bool)), ((0,), np.ones(2, np.int64))))
     with pytest.raises(ValueError, match="no factors"):
@@ -301,11 +347,17 @@ def test_refuses_what_does_not_fit() -> None:
         cover(Model((2, 2, 2), (((0, 1), ~no), ((1, 2), no))))
     equal = np.eye(2, dtype=bool)
     with pytest.raises(ValueError, match=r"contradict each other: 0, 1, 3$"):
-        cover(Model((2, 2, 2), (((0, 1), equal), ((1, 2), equal), ((0,), np.ones(2, bool)), ((2, 0), ~equal))))
+        cover(
+            Model(
+                (2, 2, 2),
+                (((0, 1), equal), ((1, 2), equal), ((0,), np.ones(2, bool)), ((2, 0), ~equal)),
+            )
+        )
 
 
-# Rows that Microsoft PICT needs: as published at pairwise.org, and as measured with PICT 3.7.4 for 4^10, 2^20 and
-# the convolution model; and the product of the largest level counts, below which no array can be.
+# Rows that Microsoft PICT needs: as published at pairwise.org, and as measured with PICT 3.7.4 for
+# 4^10, 2^20 and the convolution model; and the product of the largest level counts, below which no
+# array can be.
 PICT = [
     (plain((3, 4)), 2, 9, 9),
     (plain((3, 13)), 2, 20, 9),
@@ -322,18 +374,22 @@ PICT = [
 
 @pytest.mark.parametrize(("model", "t", "pict", "least"), PICT)
 def test_as_short_as_pict(model: Model, t: int, pict: int, least: int) -> None:
-    """Within 15 % of PICT's row count, above the number of feasible tuples of the largest combination."""
+    """Within 15 % of PICT's row count, above the number of feasible tuples of the largest
+    combination."""
     made = cover(model, t)
     assert made.complete and made.tallies[0].totals() == count(model, made.rows, t)[0].totals()
     assert least <= max(made.tallies[0].feasible) <= len(made.rows) <= 1.15 * pict
 
 
 def test_large_tables_and_many_levels() -> None:
-    """A factor of 60 levels and a table of 90,000 cells; the pairs of the two largest factors set the rows."""
+    """A factor of 60 levels and a table of 90,000 cells; the pairs of the two largest factors set
+    the rows."""
     levels = (60, 5, 4, 5, 5, 3, 20, 6, 4, 3, 3, 2, 5, 4)
     grid = np.indices((60, 5, 4, 5, 5, 3), sparse=True)
     allowed = grid[0] // 10 + grid[1] + grid[2] <= 3 + grid[3] + grid[4] + 2 * grid[5]
-    model = Model(levels, (((0, 1, 2, 3, 4, 5), allowed), ((5, 6), np.indices((3, 20)).sum(axis=0) % 5 > 0)))
+    model = Model(
+        levels, (((0, 1, 2, 3, 4, 5), allowed), ((5, 6), np.indices((3, 20)).sum(axis=0) % 5 > 0))
+    )
     made = cover(model, 2, budget=60)
     (counted,) = count(model, made.rows)
     assert counted.totals() == made.tallies[0].totals()

@@ -1,4 +1,5 @@
-"""Drafts: what follows from what, what an edit changes, and that a drafted table is the table of its calls."""
+"""Drafts: what follows from what, what an edit changes, and that a drafted table is the table of
+its calls."""
 
 from __future__ import annotations
 
@@ -28,13 +29,21 @@ def pooling() -> Choices:
 def edited(choices: Choices, edits: dict, mode: int):
     rows = np.zeros((1, len(choices.axes)), dtype=np.int64)
     before = choices.draft(rows)
-    held = {reference: Value(np.array([value]), np.array([True])) for reference, value in edits.items()}
-    return before.table().call(0), choices.draft(rows, Edits(held, before, np.array([0]), np.array([mode]))).table().call(0)
+    held = {
+        reference: Value(np.array([value]), np.array([True])) for reference, value in edits.items()
+    }
+    return before.table().call(0), choices.draft(
+        rows, Edits(held, before, np.array([0]), np.array([mode]))
+    ).table().call(0)
 
 
 def test_shapes_follow_from_the_page(pooling: Choices) -> None:
     call = pooling.draft(np.zeros((1, len(pooling.axes)), dtype=np.int64)).table().call(0)
-    assert call.args["kernelSize"] == (2, 2) and call.args["stride"] == (2, 2) and call.args["padding"] == (0, 0)
+    assert (
+        call.args["kernelSize"] == (2, 2)
+        and call.args["stride"] == (2, 2)
+        and call.args["padding"] == (0, 0)
+    )
     assert call.args["self"].shape == call.args["gradInput"].shape == (2, 3, 7, 5)
     assert call.args["gradOutput"].shape == (2, 3, 3, 2)
 
@@ -60,15 +69,27 @@ def test_nothing_follows_where_all_is_frozen(pooling: Choices) -> None:
 
 def test_an_attribute_of_all_tensors_is_edited_at_once(pooling: Choices) -> None:
     _, after = edited(pooling, {("dtype", ""): 0, ("self", "dtype"): 1}, FOLLOW)
-    assert after.args["gradOutput"].dtype == after.args["gradInput"].dtype != after.args["self"].dtype
+    assert (
+        after.args["gradOutput"].dtype == after.args["gradInput"].dtype != after.args["self"].dtype
+    )
 
 
-@pytest.mark.parametrize(("edit", "shape"), [((), ()), ((7,), (7,)), ((1, 2, 3, 4, 5), (1, 2, 3, 4, 5))])
-def test_a_whole_shape_is_edited(pooling: Choices, edit: tuple[int, ...], shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("edit", "shape"), [((), ()), ((7,), (7,)), ((1, 2, 3, 4, 5), (1, 2, 3, 4, 5))]
+)
+def test_a_whole_shape_is_edited(
+    pooling: Choices, edit: tuple[int, ...], shape: tuple[int, ...]
+) -> None:
     rows = np.zeros((1, len(pooling.axes)), dtype=np.int64)
     before = pooling.draft(rows)
     value = Value((np.array([len(edit)]), np.array([edit or (1,)])), np.array([True]))
-    after = pooling.draft(rows, Edits({("gradInput", "shape"): value}, before, np.array([0]), np.array([FREEZE]))).table().call(0)
+    after = (
+        pooling.draft(
+            rows, Edits({("gradInput", "shape"): value}, before, np.array([0]), np.array([FREEZE]))
+        )
+        .table()
+        .call(0)
+    )
     assert after.args["gradInput"].shape == shape
 
 
@@ -78,11 +99,19 @@ def test_a_null_pointer_has_nothing_else(pooling: Choices) -> None:
 
 
 def test_a_length_below_zero_is_an_empty_array() -> None:
-    choices = Choices(page("convolution_backward.ascend910b"), plan("convolution_backward"), "standard")
+    choices = Choices(
+        page("convolution_backward.ascend910b"), plan("convolution_backward"), "standard"
+    )
     rows = np.zeros((1, len(choices.axes)), dtype=np.int64)
     before = choices.draft(rows)
     value = Value((np.array([0]), np.array([[1]])), np.array([True]))
-    call = choices.draft(rows, Edits({("weight", "shape"): value}, before, np.array([0]), np.array([FOLLOW]))).table().call(0)
+    call = (
+        choices.draft(
+            rows, Edits({("weight", "shape"): value}, before, np.array([0]), np.array([FOLLOW]))
+        )
+        .table()
+        .call(0)
+    )
     assert call.args["weight"].shape == () and call.args["stride"] == ()
 
 
@@ -120,24 +149,48 @@ rules: {RULES}
 returns:
   assumed: [product, g.dtype, g.format, g.rank, g.null, w.dtype, w.format, w.rank, w.shape, k.null, k.length, mask.null, mask.length, rule]
 """
-TIERS = "tiers: {smoke: {strength: 2, limits: 0}, standard: {strength: 2, limits: 0}, full: {strength: 2, limits: 0}}\n"
+TIERS = (
+    "tiers: {smoke: {strength: 2, limits: 0}, standard: {strength: 2, limits: 0}, full: {strength:"
+    " 2, limits: 0}}\n"
+)
 
 
 def made(rule: str, axes: str, folder: Path) -> set[tuple[object, ...]]:
     """The calls that a plan of some axes makes of a page with one rule, by what the axes choose."""
     file = folder / "plan.yaml"
     file.write_text(f"op: aclnnWholeBackward\naxes:\n{axes}{TIERS}", encoding="utf-8")
-    found = enumerate_calls(specfile.loads(WHOLE.replace("RULES", f"rule: {{{rule}}}"), "whole", "whole.yaml"), read_plan(file), "smoke")
-    return {(call.args["w"] is None, call.args["mask"], call.args["k"], call.args["g"].shape) for call in found.table.calls()}
+    found = enumerate_calls(
+        specfile.loads(WHOLE.replace("RULES", f"rule: {{{rule}}}"), "whole", "whole.yaml"),
+        read_plan(file),
+        "smoke",
+    )
+    return {
+        (call.args["w"] is None, call.args["mask"], call.args["k"], call.args["g"].shape)
+        for call in found.table.calls()
+    }
 
 
-@pytest.mark.parametrize("require", ["mask[1] == False", "False == mask[1]", "mask[1] != True", "mask[1] in (False,)"])
-def test_an_equality_does_not_undo_a_list_that_is_chosen_whole(require: str, tmp_path: Path) -> None:
-    axes = "  w.null: [false, true]\n  N: [3, 5]\n  mask: [[true, true], [true, false], [false, true]]\n"
+@pytest.mark.parametrize(
+    "require", ["mask[1] == False", "False == mask[1]", "mask[1] != True", "mask[1] in (False,)"]
+)
+def test_an_equality_does_not_undo_a_list_that_is_chosen_whole(
+    require: str, tmp_path: Path
+) -> None:
+    axes = (
+        "  w.null: [false, true]\n  N: [3, 5]\n  mask: [[true, true], [true, false], [false,"
+        " true]]\n"
+    )
     calls = made(f"when: w.null, require: '{require}'", axes, tmp_path)
     masks = {(null, mask) for null, mask, *_ in calls}
-    assert masks == {(False, (True, True)), (False, (True, False)), (False, (False, True)), (True, (True, False))}
-    assert {(null, shape) for null, _, _, shape in calls} == {(null, (n,)) for null in (False, True) for n in (3, 5)}
+    assert masks == {
+        (False, (True, True)),
+        (False, (True, False)),
+        (False, (False, True)),
+        (True, (True, False)),
+    }
+    assert {(null, shape) for null, _, _, shape in calls} == {
+        (null, (n,)) for null in (False, True) for n in (3, 5)
+    }
 
 
 @pytest.mark.parametrize(

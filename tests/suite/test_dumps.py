@@ -28,14 +28,37 @@ FLOAT = {"dtype": "FLOAT", "format": "ND"}
 def call(**changes):
     shapes = (("gradOutput", [1, 2, 5, 5]), ("self", [1, 2, 3, 3]), ("gradInput", [1, 2, 3, 3]))
     tensors = {name: {"shape": shape, **FLOAT} for name, shape in shapes}
-    args = {"gradOutput": tensors["gradOutput"], "self": tensors["self"], "padding": [1, 1, 1, 1], "gradInput": tensors["gradInput"]}
-    return {"id": "mine", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args, "data": "dump.npz", **changes}
+    args = {
+        "gradOutput": tensors["gradOutput"],
+        "self": tensors["self"],
+        "padding": [1, 1, 1, 1],
+        "gradInput": tensors["gradInput"],
+    }
+    return {
+        "id": "mine",
+        "op": "aclnnReflectionPad2dBackward",
+        "product": "ascend910b",
+        "args": args,
+        "data": "dump.npz",
+        **changes,
+    }
 
 
 def generate(folder, one, *options, **arrays):
     np.savez(folder / "dump.npz", **arrays)
     (folder / "calls.jsonl").write_text(json.dumps(one) + "\n")
-    return CliRunner().invoke(main, ["generate", "--calls", str(folder / "calls.jsonl"), "-o", str(folder / "out.h5"), "-q", *options])
+    return CliRunner().invoke(
+        main,
+        [
+            "generate",
+            "--calls",
+            str(folder / "calls.jsonl"),
+            "-o",
+            str(folder / "out.h5"),
+            "-q",
+            *options,
+        ],
+    )
 
 
 def test_a_dump_is_what_the_golden_is_computed_from(tmp_path):
@@ -58,29 +81,59 @@ def test_no_order_of_summation_is_seen_in_the_golden_of_a_dump(tmp_path):
     """Off every grid, against the exact sum of the products, rounded once."""
     draw = np.random.default_rng(1)
     dy, x = (draw.standard_normal((2, 4, 5, 6)).astype(np.float32) for _ in range(2))
-    result = generate(tmp_path, {"id": "mine", "data": "dump.npz", **sample.convolution("FLOAT")}, gradOutput=dy, input=x)
+    result = generate(
+        tmp_path,
+        {"id": "mine", "data": "dump.npz", **sample.convolution("FLOAT")},
+        gradOutput=dy,
+        input=x,
+    )
     assert result.exit_code == 0, result.output
     padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (1, 1), (1, 1)))
-    expected = [math.fsum((dy[:, o] * padded[:, i, h : h + 5, w : w + 6]).flat) for o, i, h, w in np.ndindex(4, 4, 3, 3)]
+    expected = [
+        math.fsum((dy[:, o] * padded[:, i, h : h + 5, w : w + 6]).flat)
+        for o, i, h, w in np.ndindex(4, 4, 3, 3)
+    ]
     with opgen.open(tmp_path / "out.h5") as bundle:
         assert bundle["mine"].golden["gradWeight"].reshape(-1).tolist() == expected
 
 
 def test_an_output_is_no_data(tmp_path):
     dump = np.zeros((1, 2, 3, 3), dtype=np.float32)
-    result = generate(tmp_path, call(), gradOutput=np.zeros((1, 2, 5, 5), dtype=np.float32), gradInput=dump)
+    result = generate(
+        tmp_path, call(), gradOutput=np.zeros((1, 2, 5, 5), dtype=np.float32), gradInput=dump
+    )
     assert result.exit_code == 2 and not (tmp_path / "out.h5").exists()
-    assert "calls.jsonl:1: mine: data: gradInput: is an output, whose values are computed; save the inputs alone" in result.stderr
+    assert (
+        "calls.jsonl:1: mine: data: gradInput: is an output, whose values are computed; save the"
+        " inputs alone" in result.stderr
+    )
 
 
 def test_two_calls_with_other_data_are_two_goldens(tmp_path):
     for name in ("a", "b"):
-        np.savez(tmp_path / f"{name}.npz", gradOutput=np.full((1, 2, 5, 5), ord(name), dtype=np.float32))
-    (tmp_path / "calls.jsonl").write_text("".join(json.dumps(call(id=name, data=f"{name}.npz")) + "\n" for name in ("a", "b")))
-    result = CliRunner().invoke(main, ["generate", "--calls", str(tmp_path / "calls.jsonl"), "-o", str(tmp_path / "out.h5"), "-q"])
+        np.savez(
+            tmp_path / f"{name}.npz", gradOutput=np.full((1, 2, 5, 5), ord(name), dtype=np.float32)
+        )
+    (tmp_path / "calls.jsonl").write_text(
+        "".join(json.dumps(call(id=name, data=f"{name}.npz")) + "\n" for name in ("a", "b"))
+    )
+    result = CliRunner().invoke(
+        main,
+        [
+            "generate",
+            "--calls",
+            str(tmp_path / "calls.jsonl"),
+            "-o",
+            str(tmp_path / "out.h5"),
+            "-q",
+        ],
+    )
     assert result.exit_code == 0, result.output
     with opgen.open(tmp_path / "out.h5") as bundle:
-        assert [bundle[name].golden["gradInput"][0, 0, 1, 1] for name in ("a", "b")] == [97.0 * 9, 98.0 * 9]
+        assert [bundle[name].golden["gradInput"][0, 0, 1, 1] for name in ("a", "b")] == [
+            97.0 * 9,
+            98.0 * 9,
+        ]
 
 
 def test_what_was_begun_with_other_data_is_not_gone_on_with(tmp_path, monkeypatch):
@@ -102,7 +155,10 @@ def test_what_was_begun_with_other_data_is_not_gone_on_with(tmp_path, monkeypatc
 
 
 def test_bits_of_bfloat16(tmp_path):
-    args = {name: {**value, "dtype": "BFLOAT16"} if isinstance(value, dict) else value for name, value in call()["args"].items()}
+    args = {
+        name: {**value, "dtype": "BFLOAT16"} if isinstance(value, dict) else value
+        for name, value in call()["args"].items()
+    }
     values = np.full((1, 2, 5, 5), 1.5, dtype=ml_dtypes.bfloat16)
     assert generate(tmp_path, call(args=args), gradOutput=values.view(np.uint16)).exit_code == 0
     with opgen.open(tmp_path / "out.h5") as bundle:
@@ -112,26 +168,62 @@ def test_bits_of_bfloat16(tmp_path):
 @pytest.mark.parametrize(
     ("change", "arrays", "message"),
     [
-        ({}, {"gradOutput": np.zeros((1, 2, 5, 4))}, "gradOutput: has the shape [1, 2, 5, 4], the call says [1, 2, 5, 5]"),
-        ({}, {"gradOutptu": np.zeros(3)}, "gradOutptu: the call has no such tensor (did you mean 'gradOutput'?)"),
-        ({}, {"gradOutput": np.zeros((1, 2, 5, 5), dtype=complex)}, "is complex, the call says FLOAT"),
+        (
+            {},
+            {"gradOutput": np.zeros((1, 2, 5, 4))},
+            "gradOutput: has the shape [1, 2, 5, 4], the call says [1, 2, 5, 5]",
+        ),
+        (
+            {},
+            {"gradOutptu": np.zeros(3)},
+            "gradOutptu: the call has no such tensor (did you mean 'gradOutput'?)",
+        ),
+        (
+            {},
+            {"gradOutput": np.zeros((1, 2, 5, 5), dtype=complex)},
+            "is complex, the call says FLOAT",
+        ),
         ({}, {"gradOutput": np.full((1, 2, 5, 5), "x")}, "is no number"),
         ({"data": "other.npz"}, {}, "data: other.npz: No such file or directory"),
         ({"data": 3}, {}, "expects the name of an .npz file, not 3"),
-        ({"data": "calls.npz"}, {}, "mine: data: calls.npz: is no .npz file; numpy.savez writes one\n"),
-        ({"data": "empty.npz"}, {}, "mine: data: empty.npz: is no .npz file; numpy.savez writes one\n"),
-        ({}, {"gradOutput": np.array([{}])}, "mine: data: dump.npz: holds Python objects, where a tensor is an array of numbers\n"),
-        ({"data": "single.npz"}, {}, "mine: data: single.npz: is a single array, not an archive of named ones; numpy.savez writes one"),
+        (
+            {"data": "calls.npz"},
+            {},
+            "mine: data: calls.npz: is no .npz file; numpy.savez writes one\n",
+        ),
+        (
+            {"data": "empty.npz"},
+            {},
+            "mine: data: empty.npz: is no .npz file; numpy.savez writes one\n",
+        ),
+        (
+            {},
+            {"gradOutput": np.array([{}])},
+            "mine: data: dump.npz: holds Python objects, where a tensor is an array of numbers\n",
+        ),
+        (
+            {"data": "single.npz"},
+            {},
+            (
+                "mine: data: single.npz: is a single array, not an archive of named ones;"
+                " numpy.savez writes one"
+            ),
+        ),
         ({"data": "huge.npz"}, {}, "mine: data: huge.npz: Unable to allocate"),
     ],
 )
 def test_a_dump_that_does_not_fit_is_one_message(tmp_path, change, arrays, message):
     (tmp_path / "calls.npz").write_text("no archive")
     (tmp_path / "empty.npz").touch()
-    with open(tmp_path / "single.npz", "wb") as single, zipfile.ZipFile(tmp_path / "huge.npz", "w") as huge:
+    with (
+        open(tmp_path / "single.npz", "wb") as single,
+        zipfile.ZipFile(tmp_path / "huge.npz", "w") as huge,
+    ):
         np.save(single, np.ones(3))
         head = io.BytesIO()
-        np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (2**55,)})
+        np.lib.format.write_array_header_1_0(
+            head, {"descr": "<f8", "fortran_order": False, "shape": (2**55,)}
+        )
         huge.writestr("gradOutput.npy", head.getvalue())
     result = generate(tmp_path, call(**change), **arrays)
     assert result.exit_code == 2
@@ -142,7 +234,11 @@ def test_a_dump_that_does_not_fit_is_one_message(tmp_path, change, arrays, messa
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_damaged_dump_is_one_message(tmp_path, compressed):
     """Any bit of the archive: a member's head, its data, the list at the end."""
-    save, path, folder = np.savez_compressed if compressed else np.savez, tmp_path / "dump.npz", str(tmp_path / "calls.jsonl")
+    save, path, folder = (
+        np.savez_compressed if compressed else np.savez,
+        tmp_path / "dump.npz",
+        str(tmp_path / "calls.jsonl"),
+    )
     save(path, gradOutput=np.random.default_rng(0).standard_normal((1, 2, 5, 5)).astype(np.float32))
     (tmp_path / "calls.jsonl").write_text(json.dumps(call()))
     (one,), raw, refused = read_calls(folder, book().kinds), path.read_bytes(), 0
@@ -156,5 +252,7 @@ def test_a_damaged_dump_is_one_message(tmp_path, compressed):
                 read_dumps([one], folder, {one.call.api: ["gradInput"]})
             except FileError as error:
                 refused += 1
-                assert len(error.problems) == 1 and "data: " in str(error) and "\n" not in str(error)
+                assert (
+                    len(error.problems) == 1 and "data: " in str(error) and "\n" not in str(error)
+                )
     assert refused > 1000

@@ -1,4 +1,5 @@
-"""Enumeration: the same every time, legal where it says so, as strong as a tier asks, within its budget."""
+"""Enumeration: the same every time, legal where it says so, as strong as a tier asks, within its
+budget."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ from tests.support.suites import PAGES, of_calls, page, plan, suite
 def with_tier(op: str, **changes):
     """The plan of an operator with other numbers in its standard tier."""
     made = plan(op)
-    return replace(made, tiers={**made.tiers, "standard": replace(made.tiers["standard"], **changes)})
+    return replace(
+        made, tiers={**made.tiers, "standard": replace(made.tiers["standard"], **changes)}
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -48,7 +51,10 @@ def test_the_independent_counter_finds_every_feasible_pair(name: str) -> None:
 def test_the_groups_of_a_tier_are_covered_too(name: str) -> None:
     spec = page(name)
     report, choices = suite(name).reports[name], Choices(spec, plan(spec.op), "standard")
-    groups = [([choices.position(axis) for axis in axes], t) for axes, t in plan(spec.op).tiers["standard"].groups]
+    groups = [
+        ([choices.position(axis) for axis in axes], t)
+        for axes, t in plan(spec.op).tiers["standard"].groups
+    ]
     for tally in count(report.model, report.levels, 2, groups)[1:]:
         covered, feasible, _ = tally.totals()
         assert covered == feasible > 0
@@ -68,9 +74,20 @@ def test_extents_of_any_size_make_calls_that_64_bits_hold(tmp_path: Path, huge: 
         assert values in text
         text = text.replace(values, f"[[2, {huge}], [1, 1]]")
     (tmp_path / "plan.yaml").write_text(text, "utf-8")
-    made = plan_suite([(page("reflection_pad2d_backward"), load_plan(tmp_path / "plan.yaml"))], "smoke")
-    descs = [value for case in made.cases for value in case.call.args.values() if isinstance(value, TensorDesc)]
-    numbers = {n for desc in descs for n in (*desc.shape, *(desc.strides or ()), desc.offset, *(desc.storage_shape or ()))}
+    made = plan_suite(
+        [(page("reflection_pad2d_backward"), load_plan(tmp_path / "plan.yaml"))], "smoke"
+    )
+    descs = [
+        value
+        for case in made.cases
+        for value in case.call.args.values()
+        if isinstance(value, TensorDesc)
+    ]
+    numbers = {
+        n
+        for desc in descs
+        for n in (*desc.shape, *(desc.strides or ()), desc.offset, *(desc.storage_shape or ()))
+    }
     assert huge in numbers and max(numbers) < 2**63 and len(made.cases) > 100
     assert any(case.kind == "valid" and case.phase == 2 for case in made.cases)
 
@@ -79,10 +96,17 @@ def test_two_runs_are_the_same() -> None:
     spec = page("avg_pool2d_backward")
     one, two = (enumerate_calls(spec, plan(spec.op), "smoke") for _ in range(2))
     assert one.table.calls() == two.table.calls()
-    assert (one.kind, one.aims, one.recipe, one.twin.tolist()) == (two.kind, two.aims, two.recipe, two.twin.tolist())
+    assert (one.kind, one.aims, one.recipe, one.twin.tolist()) == (
+        two.kind,
+        two.aims,
+        two.recipe,
+        two.twin.tolist(),
+    )
 
 
-@pytest.mark.parametrize("name", ["avg_pool2d_backward", "group_norm_backward", "convolution_backward.atlas"])
+@pytest.mark.parametrize(
+    "name", ["avg_pool2d_backward", "group_norm_backward", "convolution_backward.atlas"]
+)
 def test_calls_are_what_they_are_said_to_be(name: str) -> None:
     spec = page(name)
     drafted = enumerate_calls(spec, plan(spec.op), "smoke")
@@ -99,25 +123,35 @@ def test_a_tier_of_strength_zero_makes_nothing_of_its_own() -> None:
     spec = page("avg_pool2d_backward")
     assert not len(enumerate_calls(spec, plan(spec.op), "crash").table)
     cases = suite(spec.name, "crash").cases
-    assert {case.kind for case in cases} == {"pinned"} and all(case.call.args["stride"] is None for case in cases)
+    assert {case.kind for case in cases} == {"pinned"} and all(
+        case.call.args["stride"] is None for case in cases
+    )
 
 
 @pytest.mark.parametrize(
     ("asked", "verbs"),
     [
-        ({"invalid": 1, "limits": 1}, {"breaks", "limits", "lists", "twin"}), ({"invalid": 1, "limits": 0}, {"breaks", "twin"}),
-        ({"invalid": 0, "limits": 1}, {"limits", "lists"}), ({"invalid": 0, "limits": 0}, set()),
+        ({"invalid": 1, "limits": 1}, {"breaks", "limits", "lists", "twin"}),
+        ({"invalid": 1, "limits": 0}, {"breaks", "twin"}),
+        ({"invalid": 0, "limits": 1}, {"limits", "lists"}),
+        ({"invalid": 0, "limits": 0}, set()),
     ],
-)  # fmt: skip
-def test_a_tier_of_strength_zero_still_breaks_rules_and_stands_at_limits(asked: dict[str, int], verbs: set[str]) -> None:
+)
+def test_a_tier_of_strength_zero_still_breaks_rules_and_stands_at_limits(
+    asked: dict[str, int], verbs: set[str]
+) -> None:
     spec = page("avg_pool2d_backward")
-    drafted = enumerate_calls(spec, with_tier(spec.op, strength=0, groups=(), pairs=0, **asked), "standard")
+    drafted = enumerate_calls(
+        spec, with_tier(spec.op, strength=0, groups=(), pairs=0, **asked), "standard"
+    )
     assert {aim.verb for aims in drafted.aims for aim in aims} == verbs
     judged = judge(spec, drafted.table)
     assert judged.valid.tolist() == [kind == "valid" for kind in drafted.kind]
-    assert {rule.id for rule, broken in zip(spec.rules, judged.broken, strict=True) if broken.any() and rule.forbids} == (
-        {rule.id for rule in spec.rules if rule.forbids} if asked["invalid"] else set()
-    )
+    assert {
+        rule.id
+        for rule, broken in zip(spec.rules, judged.broken, strict=True)
+        if broken.any() and rule.forbids
+    } == ({rule.id for rule in spec.rules if rule.forbids} if asked["invalid"] else set())
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -132,7 +166,9 @@ def test_a_budget_in_cases_keeps_what_is_needed() -> None:
     assert made.reports[spec.name].left_out > 0
     ids = {case.id for case in made.cases}
     assert all(case.twin in ids for case in made.cases if case.twin)
-    assert sum(case.kind == "invalid" for case in made.cases) == sum(case.kind == "invalid" for case in suite(spec.name).cases)
+    assert sum(case.kind == "invalid" for case in made.cases) == sum(
+        case.kind == "invalid" for case in suite(spec.name).cases
+    )
 
 
 def test_a_budget_in_bytes_leaves_cases_out() -> None:
@@ -149,57 +185,101 @@ def elements_of(call: Call) -> int:
 def plain() -> Call:
     """A call with data and without views."""
     cases = (case for case in suite("reflection_pad2d_backward").cases if case.phase == 2)
-    descs = ((case.call, [arg for arg in case.call.args.values() if isinstance(arg, TensorDesc)]) for case in cases)
-    return next(call for call, tensors in descs if all(desc.plain and prod(desc.shape) for desc in tensors))
+    descs = (
+        (case.call, [arg for arg in case.call.args.values() if isinstance(arg, TensorDesc)])
+        for case in cases
+    )
+    return next(
+        call for call, tensors in descs if all(desc.plain and prod(desc.shape) for desc in tensors)
+    )
 
 
 def test_a_budget_is_kept_to_the_case_and_to_the_byte(plain: Call) -> None:
-    """What breaks a rule costs nothing and comes first, then what that is compared with; a call that gets no data costs nothing."""
+    """What breaks a rule costs nothing and comes first, then what that is compared with; a call
+    that gets no data costs nothing."""
     spec, size = page("reflection_pad2d_backward"), elements_of(plain)
     table, one = from_calls(spec.api, spec.kinds, [plain] * 4), BYTES * size
     asked = [
-        ({"bytes": 3 * one}, "abcd"), ({"bytes": 3 * one - 1}, "acd"), ({"bytes": 2 * one}, "acd"), ({"bytes": 2 * one - 1}, "cd"),
-        ({"bytes": one - 1}, "c"), ({"cases": 4}, "abcd"), ({"cases": 3}, "acd"), ({"cases": 2}, "cd"), ({"cases": 1}, "c"),
-        ({"bytes": 0, "elements": size}, "c"), ({"bytes": 0, "elements": size - 1}, "abcd"),
-    ]  # fmt: skip
+        ({"bytes": 3 * one}, "abcd"),
+        ({"bytes": 3 * one - 1}, "acd"),
+        ({"bytes": 2 * one}, "acd"),
+        ({"bytes": 2 * one - 1}, "cd"),
+        ({"bytes": one - 1}, "c"),
+        ({"cases": 4}, "abcd"),
+        ({"cases": 3}, "acd"),
+        ({"cases": 2}, "cd"),
+        ({"cases": 1}, "c"),
+        ({"bytes": 0, "elements": size}, "c"),
+        ({"bytes": 0, "elements": size - 1}, "abcd"),
+    ]
     for limits, kept in asked:
-        fits = affordable(table, ["valid", "valid", "invalid", "valid"], ["", "", "d", ""], list("abcd"), Tier("own", 1, **limits))
+        fits = affordable(
+            table,
+            ["valid", "valid", "invalid", "valid"],
+            ["", "", "d", ""],
+            list("abcd"),
+            Tier("own", 1, **limits),
+        )
         assert "".join(compress("abcd", fits)) == kept, limits
 
 
 def test_a_call_of_as_many_elements_as_may_be_has_data(plain: Call) -> None:
     size = elements_of(plain)
-    fits, over = (of_calls([NamedCall("one", plain, {})], elements=most) for most in (size, size - 1))
+    fits, over = (
+        of_calls([NamedCall("one", plain, {})], elements=most) for most in (size, size - 1)
+    )
     assert ([case.phase for case in fits.cases], fits.without_data) == ([2], {})
     assert ([case.phase for case in over.cases], len(over.batches)) == ([1], 0)
-    assert over.without_data == {"one": f"their tensors have more than {size - 1:,} elements in all"}
+    assert over.without_data == {
+        "one": f"their tensors have more than {size - 1:,} elements in all"
+    }
 
 
 def test_too_large_a_call_has_no_data() -> None:
     spec = page("convolution_backward.ascend910b")
     elements = plan(spec.op).tiers["standard"].elements
-    large = [case for case in suite(spec.name).cases if case.page.bucket == "valid" and case.phase == 1]
+    large = [
+        case for case in suite(spec.name).cases if case.page.bucket == "valid" and case.phase == 1
+    ]
     assert large, "a legal boundary that is too large to allocate is a call of the first phase"
     for case in large:
-        held = sum(int(np.prod(arg.shape, dtype=np.float64)) for arg in case.call.args.values() if hasattr(arg, "shape"))
+        held = sum(
+            int(np.prod(arg.shape, dtype=np.float64))
+            for arg in case.call.args.values()
+            if hasattr(arg, "shape")
+        )
         assert held > elements / 2
 
 
-@pytest.mark.parametrize("axes", ["{rank: [4], padLeft: [3, 4], W: [3]}", "{rank: [4], padLeft: [9], W: [3, 2]}"])
+@pytest.mark.parametrize(
+    "axes", ["{rank: [4], padLeft: [3, 4], W: [3]}", "{rank: [4], padLeft: [9], W: [3, 2]}"]
+)
 def test_a_plan_that_makes_no_legal_call_is_told(tmp_path, axes) -> None:
     path = tmp_path / "plan.yaml"
-    path.write_text(f"op: aclnnReflectionPad2dBackward\naxes: {axes}\ntiers: {{smoke: {{strength: 1}}}}\n")
-    with pytest.raises(FileError, match="axes: makes no legal call of .*: all values of padLeft, W break left_below_width$"):
+    path.write_text(
+        f"op: aclnnReflectionPad2dBackward\naxes: {axes}\ntiers: {{smoke: {{strength: 1}}}}\n"
+    )
+    with pytest.raises(
+        FileError,
+        match="axes: makes no legal call of .*: all values of padLeft, W break left_below_width$",
+    ):
         enumerate_calls(page("reflection_pad2d_backward"), load_plan(path), "smoke")
 
 
-@pytest.mark.parametrize("factors", [f"{2**62} * 2", f"{2**63 - 1} * padTop", " * ".join([f"{2**63 - 1}"] * 3)])
+@pytest.mark.parametrize(
+    "factors", [f"{2**62} * 2", f"{2**63 - 1} * padTop", " * ".join([f"{2**63 - 1}"] * 3)]
+)
 def test_a_plan_whose_extents_nobody_can_hold_is_told(factors: str, tmp_path: Path) -> None:
     shipped = (cases_folder() / "reflection_pad2d_backward.yaml").read_text(encoding="utf-8")
-    own = shipped.replace('H: "max(padTop, padBottom) + growH"', f'H: "{factors} * (padBottom + growH)"')
+    own = shipped.replace(
+        'H: "max(padTop, padBottom) + growH"', f'H: "{factors} * (padBottom + growH)"'
+    )
     assert own != shipped
     (tmp_path / "own.yaml").write_text(own, encoding="utf-8")
-    with pytest.raises(FileError, match="own.yaml: axes: makes no legal call of .*, or need numbers of more than 64 bits$"):
+    with pytest.raises(
+        FileError,
+        match="own.yaml: axes: makes no legal call of .*, or need numbers of more than 64 bits$",
+    ):
         Request(plan=str(tmp_path / "own.yaml")).suite()
 
 
@@ -218,29 +298,63 @@ def first_valid(made) -> dict:
     [
         ("aclnnReflectionPad2dBackward", "H: [4], W: [4], N: [2], C: [3]", "self", (2, 3, 4, 4)),
         ("aclnnAvgPool2dBackward", "kH: [2], kW: [3], Hin: [4], Win: [5]", "self", (1, 1, 4, 5)),
-        ("aclnnConvolutionBackward", "product: [ascend910b], opW: [0], Win: [5], Co: [2]", "input", (1, 1, 5)),
+        (
+            "aclnnConvolutionBackward",
+            "product: [ascend910b], opW: [0], Win: [5], Co: [2]",
+            "input",
+            (1, 1, 5),
+        ),
     ],
 )
-def test_without_an_axis_tensors_have_the_first_rank_of_the_page(tmp_path: Path, op: str, axes: str, tensor: str, shape: tuple) -> None:
+def test_without_an_axis_tensors_have_the_first_rank_of_the_page(
+    tmp_path: Path, op: str, axes: str, tensor: str, shape: tuple
+) -> None:
     assert first_valid(made_by(tmp_path, op, axes))[tensor].shape == shape
 
 
 def test_without_an_axis_arrays_are_as_long_as_the_page_lets_them(tmp_path: Path) -> None:
-    args = first_valid(made_by(tmp_path, "aclnnAvgPool2dBackward", "win: {sets: [kH, kW], values: [[3, 2], [2, 3]]}, Hin: [8], Win: [8]"))
-    assert [len(args[name]) for name in ("kernelSize", "stride", "padding")] == [2, 2, 2] and args["kernelSize"][0] != args["kernelSize"][1]
-    args = first_valid(made_by(tmp_path, "aclnnConvolutionBackward", "product: [ascend910b], rank: [4], opH: [0], opW: [0], padTop: [2]"))
+    args = first_valid(
+        made_by(
+            tmp_path,
+            "aclnnAvgPool2dBackward",
+            "win: {sets: [kH, kW], values: [[3, 2], [2, 3]]}, Hin: [8], Win: [8]",
+        )
+    )
+    assert [len(args[name]) for name in ("kernelSize", "stride", "padding")] == [2, 2, 2] and args[
+        "kernelSize"
+    ][0] != args["kernelSize"][1]
+    args = first_valid(
+        made_by(
+            tmp_path,
+            "aclnnConvolutionBackward",
+            "product: [ascend910b], rank: [4], opH: [0], opW: [0], padTop: [2]",
+        )
+    )
     assert args["padding"] == (2, 1, 1, 1)
 
 
 def test_a_value_that_stands_in_no_call_is_told(tmp_path: Path) -> None:
-    made = made_by(tmp_path, "aclnnAvgPool2dBackward", "win: {sets: [kH, kW], values: [[1, 1], [3, 3]]}, Hin: [8], Win: [8]")
+    made = made_by(
+        tmp_path,
+        "aclnnAvgPool2dBackward",
+        "win: {sets: [kH, kW], values: [[1, 1], [3, 3]]}, Hin: [8], Win: [8]",
+    )
     (line,) = remarks(Request(), made)
-    assert line.endswith("plan.yaml: no call has win = [1, 1]: forbidden by pad_height, pad_width; by default padH is 1, padW is 1")
-    made = made_by(tmp_path, "aclnnAvgPool2dBackward", "win: {sets: [kH, kW], values: [[2, 2], [3, 3]]}, Hin: [8], Win: [8]")
+    assert line.endswith(
+        "plan.yaml: no call has win = [1, 1]: forbidden by pad_height, pad_width; by default padH"
+        " is 1, padW is 1"
+    )
+    made = made_by(
+        tmp_path,
+        "aclnnAvgPool2dBackward",
+        "win: {sets: [kH, kW], values: [[2, 2], [3, 3]]}, Hin: [8], Win: [8]",
+    )
     assert not remarks(Request(), made)
 
 
-def test_a_value_that_only_dropped_calls_have_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_only_dropped_calls_have_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Too large to list, a rule is held against the calls themselves."""
     monkeypatch.setattr(constraints, "MOST_CELLS", 3)
     op, axes = "aclnnReflectionPad2dBackward", "H: [7], rank: [4], padLeft: [1, 2, 5], W: [3, 4]"
@@ -250,27 +364,45 @@ def test_a_value_that_only_dropped_calls_have_is_told(tmp_path: Path, monkeypatc
     told = "padLeft = 5: forbidden by left_below_width in every call that was tried"
     assert [line.partition("no call has ")[2] for line in remarks(Request(), made)] == [told]
     given = [case.call for case in made.cases if case.kind == "valid"]
-    again = enumerate_calls(page("reflection_pad2d_backward"), load_plan(tmp_path / "plan.yaml"), "smoke", given).report
-    assert again.given == len(given) and again.dropped and list(again.untried) == ["padLeft = 5"]  # given calls have the widths
+    again = enumerate_calls(
+        page("reflection_pad2d_backward"), load_plan(tmp_path / "plan.yaml"), "smoke", given
+    ).report
+    assert (
+        again.given == len(given) and again.dropped and list(again.untried) == ["padLeft = 5"]
+    )  # given calls have the widths
 
 
 FULL = ("group_norm_backward", "reflection_pad2d_backward")
 
 
 @pytest.mark.parametrize(("tier", "names"), [("smoke", PAGES), ("standard", PAGES), ("full", FULL)])
-def test_every_value_of_a_shipped_plan_stands_in_a_call_of_some_page(tier: str, names: tuple[str, ...]) -> None:
+def test_every_value_of_a_shipped_plan_stands_in_a_call_of_some_page(
+    tier: str, names: tuple[str, ...]
+) -> None:
     some = [suite(name, tier) for name in names]
-    whole = Suite(plans=dict(ChainMap(*[one.plans for one in some])), reports=dict(ChainMap(*[one.reports for one in some])))
+    whole = Suite(
+        plans=dict(ChainMap(*[one.plans for one in some])),
+        reports=dict(ChainMap(*[one.reports for one in some])),
+    )
     assert set(whole.reports) == set(names) and remarks(Request(), whole) == []
 
 
 def test_a_value_that_one_page_forbids_and_another_allows_is_not_told() -> None:
-    (atlas, other), made = [f"convolution_backward.{page}" for page in ("atlas", "ascend910b")], Request(["convolution_backward"]).suite()
-    assert "rank = 5" in made.reports[atlas].untried.keys() - made.reports[other].untried.keys() and remarks(Request(), made) == []
+    (atlas, other), made = (
+        [f"convolution_backward.{page}" for page in ("atlas", "ascend910b")],
+        Request(["convolution_backward"]).suite(),
+    )
+    assert (
+        "rank = 5" in made.reports[atlas].untried.keys() - made.reports[other].untried.keys()
+        and remarks(Request(), made) == []
+    )
 
 
 def test_the_default_that_lets_no_call_be_legal_is_named(tmp_path: Path) -> None:
-    told = "all values of rank break output_padding_unused; by default opH is 1, opW is 1, transposed is false$"
+    told = (
+        "all values of rank break output_padding_unused; by default opH is 1, opW is 1, transposed"
+        " is false$"
+    )
     with pytest.raises(FileError, match=told):
         made_by(tmp_path, "aclnnConvolutionBackward", "product: [ascend910b], rank: [4], kH: [3]")
 
@@ -278,23 +410,43 @@ def test_the_default_that_lets_no_call_be_legal_is_named(tmp_path: Path) -> None
 def test_calls_that_exist_are_not_made_again() -> None:
     spec, tier = page("reflection_pad2d_backward"), "standard"
     alone = enumerate_calls(spec, plan(spec.op), tier)
-    calls = [call for call, kind in zip(alone.table.calls(), alone.kind, strict=True) if kind == "valid"]
+    calls = [
+        call for call, kind in zip(alone.table.calls(), alone.kind, strict=True) if kind == "valid"
+    ]
     some = enumerate_calls(spec, plan(spec.op), tier, calls[: len(calls) // 2])
-    assert alone.report.cover is not None and some.report.cover is not None and some.report.model is not None
+    assert (
+        alone.report.cover is not None
+        and some.report.cover is not None
+        and some.report.model is not None
+    )
     assert 0 < len(some.report.cover.rows) < len(alone.report.cover.rows)
     assert some.report.given == len(calls) // 2
     choices = Choices(spec, plan(spec.op), tier)
-    seeds = levels_of(choices, judge(spec, from_calls(spec.api, spec.kinds, calls[: len(calls) // 2])), [""] * (len(calls) // 2))
-    covered, feasible, _ = count(some.report.model, np.concatenate([seeds, some.report.levels]), 2)[0].totals()
+    seeds = levels_of(
+        choices,
+        judge(spec, from_calls(spec.api, spec.kinds, calls[: len(calls) // 2])),
+        [""] * (len(calls) // 2),
+    )
+    covered, feasible, _ = count(some.report.model, np.concatenate([seeds, some.report.levels]), 2)[
+        0
+    ].totals()
     assert covered == feasible
-    assert count(some.report.model, some.report.levels, 2)[0].totals()[0] < feasible  # the given calls were needed
+    assert (
+        count(some.report.model, some.report.levels, 2)[0].totals()[0] < feasible
+    )  # the given calls were needed
 
 
 def test_given_calls_of_another_page_or_that_are_forbidden_count_for_nothing() -> None:
     spec = page("reflection_pad2d_backward")
     alone = enumerate_calls(spec, plan(spec.op), "smoke")
-    broken = [call for call, kind in zip(alone.table.calls(), alone.kind, strict=True) if kind == "invalid"]
-    others = enumerate_calls(page("group_norm_backward"), plan("group_norm_backward"), "smoke").table.calls()
+    broken = [
+        call
+        for call, kind in zip(alone.table.calls(), alone.kind, strict=True)
+        if kind == "invalid"
+    ]
+    others = enumerate_calls(
+        page("group_norm_backward"), plan("group_norm_backward"), "smoke"
+    ).table.calls()
     again = enumerate_calls(spec, plan(spec.op), "smoke", [*broken, *others])
     assert again.report.given == 0
     assert [call for call in again.table.calls()] == [call for call in alone.table.calls()]
@@ -302,11 +454,22 @@ def test_given_calls_of_another_page_or_that_are_forbidden_count_for_nothing() -
 
 def test_aims_say_what_a_call_is_for() -> None:
     aims = [
-        Aim("covers", note="3-wise"), Aim("twin"), Aim("limits", ("a",)), Aim("lists", ("a",)), Aim("breaks", ("a",)),
-        Aim("breaks", ("a", "b", "c")), Aim("orders", ("a", "b"), codes=(161002, 561103)), Aim("pinned", name="one", note="why"),
-    ]  # fmt: skip
+        Aim("covers", note="3-wise"),
+        Aim("twin"),
+        Aim("limits", ("a",)),
+        Aim("lists", ("a",)),
+        Aim("breaks", ("a",)),
+        Aim("breaks", ("a", "b", "c")),
+        Aim("orders", ("a", "b"), codes=(161002, 561103)),
+        Aim("pinned", name="one", note="why"),
+    ]
     assert [(str(aim), aim.label) for aim in aims] == [
-        ("3-wise", ""), ("the legal twin of a broken call", ""), ("at the limit of a", ""), ("one of what a lists", ""),
-        ("breaks a", "a"), ("breaks a with b, c", "a"),
-        ("orders a (161002) and b (561103): the code tells which is checked first", "a+b"), ("one: why", "one"),
-    ]  # fmt: skip
+        ("3-wise", ""),
+        ("the legal twin of a broken call", ""),
+        ("at the limit of a", ""),
+        ("one of what a lists", ""),
+        ("breaks a", "a"),
+        ("breaks a with b, c", "a"),
+        ("orders a (161002) and b (561103): the code tells which is checked first", "a+b"),
+        ("one: why", "one"),
+    ]

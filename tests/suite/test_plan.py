@@ -38,81 +38,202 @@ FORM = [  # (what is written instead of what, message)
     ("op: aclnnReflectionPad2dBackward", "", "the key 'op' is missing"),
     ("axes:", "axis:", "axis: no such key (did you mean 'axes'?)"),
     ("tiers:", "levels:", "the key 'tiers' is missing"),
-    ("gradOutput: gradient", "gradOutput: gradeint", "no such role 'gradeint' (did you mean 'gradient'?)"),
-    ('let: {H: "max(padTop, padBottom) + grow", W: "max(padLeft, padRight) + grow", N: "2", C: "3"}', "let: [H]",
-     "let: expects a mapping, not ['H']"),
-    ("op: aclnnReflectionPad2dBackward", "op: [aclnnReflectionPad2dBackward]", "op: expects a text, not ['aclnnReflectionPad2dBackward']"),
+    (
+        "gradOutput: gradient",
+        "gradOutput: gradeint",
+        "no such role 'gradeint' (did you mean 'gradient'?)",
+    ),
+    (
+        (
+            'let: {H: "max(padTop, padBottom) + grow", W: "max(padLeft, padRight) + grow", N: "2",'
+            ' C: "3"}'
+        ),
+        "let: [H]",
+        "let: expects a mapping, not ['H']",
+    ),
+    (
+        "op: aclnnReflectionPad2dBackward",
+        "op: [aclnnReflectionPad2dBackward]",
+        "op: expects a text, not ['aclnnReflectionPad2dBackward']",
+    ),
     ('let: {H: "max', 'let: {7: "1", H: "max', "let.7: expects a name, not 7"),
-    ("factors: 1", "factors: true", "expects how many tensors one term multiplies, 1 to 16, not True"),
+    (
+        "factors: 1",
+        "factors: true",
+        "expects how many tensors one term multiplies, 1 to 16, not True",
+    ),
     ("factors: 1", "factors: 0", "expects how many tensors one term multiplies, 1 to 16, not 0"),
-    ("factors: 1", "factors: 9999999999999999999999", "expects how many tensors one term multiplies, 1 to 16, not 9999999999999999999999"),
+    (
+        "factors: 1",
+        "factors: 9999999999999999999999",
+        "expects how many tensors one term multiplies, 1 to 16, not 9999999999999999999999",
+    ),
     ("dtype: [FLOAT, FLOAT16]", "dtype: FLOAT", "expects a mapping, not 'FLOAT'"),
     ("dtype: [FLOAT, FLOAT16]", "dtype: []", "expects a list of values to try, not []"),
     ("dtype: [FLOAT, FLOAT16]", "dtype: [FLOAT, FLOAT]", "a value stands twice; keep one"),
     ("dtype: [FLOAT, FLOAT16]", "dtype: {value: [FLOAT]}", "no such key (did you mean 'values'?)"),
-    ("[[0, 1], [2, 1]]", "[[0, 1], [2]]", "expects lists of 2 values, one for each of padLeft, padRight; not [2]"),
-    ("smoke: [[2, 1]]", "smoke: [[2, 2]]", "[2, 2] is none of the axis's values (did you mean '[2, 1]'?)"),
+    (
+        "[[0, 1], [2, 1]]",
+        "[[0, 1], [2]]",
+        "expects lists of 2 values, one for each of padLeft, padRight; not [2]",
+    ),
+    (
+        "smoke: [[2, 1]]",
+        "smoke: [[2, 2]]",
+        "[2, 2] is none of the axis's values (did you mean '[2, 1]'?)",
+    ),
     ("smoke: {strength", "smoek: {strength", "no such tier (did you mean 'smoke'?)"),
     ("strength: 1", "strenght: 1", "no such key (did you mean 'strength'?)"),
     ("strength: 1", "strength: many", "expects a whole number, not 'many'"),
     ("strength: 1", "strength: 5", "tiers.smoke.strength: expects at most 4, not 5"),
     ("strength: 1", "strength: true", "expects a whole number, not True"),
     ("elements: 100", "elements: -1", "expects a whole number, not -1"),
-    ("size], strength: 2", "size], strenght: 2", "groups.0.strenght: no such key (did you mean 'strength'?)"),
+    (
+        "size], strength: 2",
+        "size], strenght: 2",
+        "groups.0.strenght: no such key (did you mean 'strength'?)",
+    ),
     ("axes: [dtype, size]", "axes: [dtype, sise]", "no such axis 'sise' (did you mean 'size'?)"),
     ("axes: [dtype, size]", "axes: [dtype, {size: 1}]", "no such axis '{'size': 1}'"),
-    ("axes: [dtype, size], strength: 2", "axes: 2", "expects {axes: [...], strength: how many of them at a time}"),
-    ("size], strength: 2", "size], strength: true", "expects {axes: [...], strength: how many of them at a time}"),
-    ("size], strength: 2", "size], strength: 3", "expects {axes: [...], strength: how many of them at a time}"),
-    ("pinned:\n  - id: one", "pinned:\n  - one\n  - id: one", "pinned.0: expects a mapping, not 'one'"),
+    (
+        "axes: [dtype, size], strength: 2",
+        "axes: 2",
+        "expects {axes: [...], strength: how many of them at a time}",
+    ),
+    (
+        "size], strength: 2",
+        "size], strength: true",
+        "expects {axes: [...], strength: how many of them at a time}",
+    ),
+    (
+        "size], strength: 2",
+        "size], strength: 3",
+        "expects {axes: [...], strength: how many of them at a time}",
+    ),
+    (
+        "pinned:\n  - id: one",
+        "pinned:\n  - one\n  - id: one",
+        "pinned.0: expects a mapping, not 'one'",
+    ),
     ("pinned:\n  - id: one", "pinned:\n    id: one", "pinned: expects a list, not {'id': 'one',"),
     ("vacuous:\n  - {when", "vacuous:\n    {when", "vacuous: expects a list, not {'when'"),
     ("    why: because\n", "", "the key 'why' is missing"),
-    ("    why: because\n", "    why: because\n    recipe: grit\n", "no such recipe 'grit' (did you mean 'grid'?)"),
-    ("    why: because\n", "    why: because\n    recipe: {grid: 1}\n", "no such recipe '{'grid': 1}'"),
-    ("    why: because\n", "    why: because\n    products: 9\n", "expects a list of products, not 9"),
-    ("    why: because\n", "    why: because\n    products: []\n", "expects a list of products, not []"),
-    ("    why: because\n", "    why: because\n    products: [ascend910x]\n", "products.ascend910x: no such product (did you mean 'asc"),
-    ("    why: because\n", "    why: because\n    products: [[ascend910]]\n", "products.['ascend910']: no such product"),
-    ("    why: because\n", "    why: because\n    products: [ascend910, ascend910]\n", "a product stands twice; keep one"),
-    ("    why: because\n", "    why: because\n    tiers: [smok]\n", "tiers.smok: no such tier (did you mean 'smoke'?)"),
-    ("    why: because\n", "    why: because\n    tiers: smoke\n", "expects a list of tiers, not 'smoke'"),
+    (
+        "    why: because\n",
+        "    why: because\n    recipe: grit\n",
+        "no such recipe 'grit' (did you mean 'grid'?)",
+    ),
+    (
+        "    why: because\n",
+        "    why: because\n    recipe: {grid: 1}\n",
+        "no such recipe '{'grid': 1}'",
+    ),
+    (
+        "    why: because\n",
+        "    why: because\n    products: 9\n",
+        "expects a list of products, not 9",
+    ),
+    (
+        "    why: because\n",
+        "    why: because\n    products: []\n",
+        "expects a list of products, not []",
+    ),
+    (
+        "    why: because\n",
+        "    why: because\n    products: [ascend910x]\n",
+        "products.ascend910x: no such product (did you mean 'asc",
+    ),
+    (
+        "    why: because\n",
+        "    why: because\n    products: [[ascend910]]\n",
+        "products.['ascend910']: no such product",
+    ),
+    (
+        "    why: because\n",
+        "    why: because\n    products: [ascend910, ascend910]\n",
+        "a product stands twice; keep one",
+    ),
+    (
+        "    why: because\n",
+        "    why: because\n    tiers: [smok]\n",
+        "tiers.smok: no such tier (did you mean 'smoke'?)",
+    ),
+    (
+        "    why: because\n",
+        "    why: because\n    tiers: smoke\n",
+        "expects a list of tiers, not 'smoke'",
+    ),
     ("    why: because\n", "    why: because\n    tiers: []\n", "expects a list of tiers, not []"),
     ("    why: because\n", "    why: 3\n", "pinned.0.why: expects a text, not 3"),
     ("  - id: one", "  - id: [one]", "pinned.0.id: expects a text, not ['one']"),
-    ("args: {gradOutput: null, self: null, padding: null, gradInput: null}", "args: [null]",
-     "args: expects a mapping of arguments, not [None]"),
-    ("    why: because\n", "    why: because\n    data: {self: [0.5]}\n", "expects inputs and for each a flat list of whole numbers"),
     (
-        "    why: because\n", "    why: because\n  - id: one\n    why: twice\n    args: {}\n  - id: two\n    why: so\n",
+        "args: {gradOutput: null, self: null, padding: null, gradInput: null}",
+        "args: [null]",
+        "args: expects a mapping of arguments, not [None]",
+    ),
+    (
+        "    why: because\n",
+        "    why: because\n    data: {self: [0.5]}\n",
+        "expects inputs and for each a flat list of whole numbers",
+    ),
+    (
+        "    why: because\n",
+        "    why: because\n  - id: one\n    why: twice\n    args: {}\n  - id: two\n    why: so\n",
         "is the id of two pinned cases",
     ),
     ("why: nothing is reflected", "because: so", "vacuous.0: the key 'why' is missing"),
     ("why: nothing is reflected", "why: [so]", "vacuous.0.why: expects a text, not ['so']"),
     ("why: nothing is reflected", "why: so, rules: []", "expects a list of rule ids, not []"),
     ("why: nothing is reflected", "why: so, rules: [3]", "expects a list of rule ids, not [3]"),
-    ("values: [ascend910b], why: one", "values: [ascend910b], why: [one]", "axes.product.why: expects a text, not ['one']"),
+    (
+        "values: [ascend910b], why: one",
+        "values: [ascend910b], why: [one]",
+        "axes.product.why: expects a text, not ['one']",
+    ),
     ("why: nothing is reflected", "why: so, rules: pad", "expects a list of rule ids, not 'pad'"),
     ("factors: 1", "factors: 1\nfactors: 2", "twice"),
 ]
 
 FIT = [
-    ("gradOutput: gradient", "gradOutptu: gradient", "roles.gradOutptu: no such input (did you mean 'gradOutput'?)"),
+    (
+        "gradOutput: gradient",
+        "gradOutptu: gradient",
+        "roles.gradOutptu: no such input (did you mean 'gradOutput'?)",
+    ),
     ("gradOutput: gradient", "gradInput: gradient", "roles.gradInput: no such input"),
-    ("why: nothing is reflected", "why: so, rules: [padding.length, padding.lenght]",
-     "has a rule 'padding.lenght' (did you mean 'padding.length'?)"),
+    (
+        "why: nothing is reflected",
+        "why: so, rules: [padding.length, padding.lenght]",
+        "has a rule 'padding.lenght' (did you mean 'padding.length'?)",
+    ),
     ("padding: null, gradInput", "padding: [0.5], gradInput", "one: "),
     ("padding: null, gradInput", "pading: null, gradInput", "one: "),
-    ("    why: because\n", "    why: because\n    data: {self: [1]}\n", "one: 'self' is no input tensor of this call"),
+    (
+        "    why: because\n",
+        "    why: because\n    data: {self: [1]}\n",
+        "one: 'self' is no input tensor of this call",
+    ),
     ("ascend910b]", "ascend910c]", "no such product 'ascend910c' (did you mean 'ascend910'?)"),
     ("[FLOAT, FLOAT16]", "[FLOAT, FLOAT61]", "no such dtype 'FLOAT61' (did you mean 'FLOAT16'?)"),
-    ("sets: [padLeft, padRight]", "sets: [padLeft, padding.size]", "'padding.size' is no name of specs/reflection_pad2d_backward.yaml"),
+    (
+        "sets: [padLeft, padRight]",
+        "sets: [padLeft, padding.size]",
+        "'padding.size' is no name of specs/reflection_pad2d_backward.yaml",
+    ),
     ("sets: [padLeft, padRight]", "sets: [padLeft, 3]", "'3': is not a name of the rule language"),
     ("[[0, 1],", "[[0, lefty],", "no such name 'lefty'"),
     ("[[0, 1],", "[[0, true],", "True is no int"),
-    ("+ grow\", W", "+ grov\", W", "no such name 'grov' (did you mean 'grow'?)"),
-    ('N: "2"', 'N: [{if: transposed, is: "2"}]', "expects a term, or a list of {when: condition, is: term}"),
-    ("when: padLeft == 0", "when: padLeftt == 0", "no such name 'padLeftt' (did you mean 'padLeft'?)"),
+    ('+ grow", W', '+ grov", W', "no such name 'grov' (did you mean 'grow'?)"),
+    (
+        'N: "2"',
+        'N: [{if: transposed, is: "2"}]',
+        "expects a term, or a list of {when: condition, is: term}",
+    ),
+    (
+        "when: padLeft == 0",
+        "when: padLeftt == 0",
+        "no such name 'padLeftt' (did you mean 'padLeft'?)",
+    ),
     ("when: padLeft == 0", "when: grow == 0", "no such name 'grow'"),
 ]
 
@@ -142,7 +263,9 @@ def test_a_good_plan_is_read(tmp_path: Path) -> None:
     assert plan.vacuous[0].why == "nothing is reflected"
 
 
-@pytest.mark.parametrize(("old", "new", "message"), FORM, ids=[message[:40] for *_, message in FORM])
+@pytest.mark.parametrize(
+    ("old", "new", "message"), FORM, ids=[message[:40] for *_, message in FORM]
+)
 def test_what_is_no_plan_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in GOOD
     with pytest.raises(FileError) as caught:
@@ -154,8 +277,14 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, old: str, new: str, message:
 
 def test_a_value_of_a_wrong_length_is_all_that_is_said_of_it(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
-        load_plan(written(tmp_path, GOOD.replace("[[0, 1], [2, 1]]", "[[0, 1, 2], [1], [2, 1]]")), "plan.yaml")
-    assert [one.text.partition(";")[2] for one in caught.value.problems] == [" not [0, 1, 2]", " not [1]"]
+        load_plan(
+            written(tmp_path, GOOD.replace("[[0, 1], [2, 1]]", "[[0, 1, 2], [1], [2, 1]]")),
+            "plan.yaml",
+        )
+    assert [one.text.partition(";")[2] for one in caught.value.problems] == [
+        " not [0, 1, 2]",
+        " not [1]",
+    ]
 
 
 @pytest.mark.parametrize("section", ["axes", "tiers"])
@@ -165,18 +294,25 @@ def test_a_plan_without_axes_or_tiers_is_refused(tmp_path: Path, section: str, v
     start = lines.index(f"{section}:")
     end = next(i for i in range(start + 1, len(lines)) if not lines[i].startswith(" "))
     with pytest.raises(FileError, match=f"plan.yaml:{start + 1}: {section}: expects a mapping"):
-        load_plan(written(tmp_path, "\n".join([*lines[:start], f"{section}: {value}", *lines[end:]])), "plan.yaml")
+        load_plan(
+            written(tmp_path, "\n".join([*lines[:start], f"{section}: {value}", *lines[end:]])),
+            "plan.yaml",
+        )
 
 
 @pytest.mark.parametrize("text", ["[op, axes]", "op", "", "{}"])
 def test_what_is_no_mapping_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
-    with pytest.raises(FileError, match="^plan.yaml(:1)?: a plan is a mapping with the keys op, ") as caught:
+    with pytest.raises(
+        FileError, match="^plan.yaml(:1)?: a plan is a mapping with the keys op, "
+    ) as caught:
         load_plan(written(tmp_path, text), "plan.yaml")
     assert len(caught.value.problems) == 1
 
 
 @pytest.mark.parametrize(("old", "new", "message"), FIT, ids=[message[:40] for *_, message in FIT])
-def test_names_that_do_not_fit_the_spec_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_names_that_do_not_fit_the_spec_are_refused(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
     assert old in GOOD
     plan = load_plan(written(tmp_path, GOOD.replace(old, new)), "plan.yaml")
     with pytest.raises(FileError) as caught:
@@ -187,52 +323,94 @@ def test_names_that_do_not_fit_the_spec_are_refused(tmp_path: Path, old: str, ne
 
 
 def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
-    bad = GOOD.replace("factors: 1", "factors: 0").replace("[[0, 1], [2, 1]]", "[[0, 1], [2]]").replace("elements: 100", "elements: -1")
+    bad = (
+        GOOD.replace("factors: 1", "factors: 0")
+        .replace("[[0, 1], [2, 1]]", "[[0, 1], [2]]")
+        .replace("elements: 100", "elements: -1")
+    )
     with pytest.raises(FileError) as caught:
         load_plan(written(tmp_path, bad))
     assert len(caught.value.problems) >= 3
 
 
 def test_what_does_not_fit_is_told_at_once_whatever_the_tier(tmp_path: Path) -> None:
-    bad = GOOD.replace("gradOutput: gradient", "gradInput: gradient").replace("smoke: [[2, 1]]", "smoke: [[0, 1]]")
+    bad = GOOD.replace("gradOutput: gradient", "gradInput: gradient").replace(
+        "smoke: [[2, 1]]", "smoke: [[0, 1]]"
+    )
     bad = bad.replace("[[0, 1], [2, 1]]", "[[0, 1], [2, lefty]]")
-    bad = bad.replace("why: nothing is reflected", "why: so, rules: [pad]").replace("padding: null, gradInput", "gradInput")
+    bad = bad.replace("why: nothing is reflected", "why: so, rules: [pad]").replace(
+        "padding: null, gradInput", "gradInput"
+    )
     with pytest.raises(FileError) as caught:
         fit(load_plan(written(tmp_path, bad)), [spec()])
-    assert [problem.where for problem in caught.value.problems] == ["roles.gradInput", "axes.horizontal.values", "vacuous.0.rules", "one"]
+    assert [problem.where for problem in caught.value.problems] == [
+        "roles.gradInput",
+        "axes.horizontal.values",
+        "vacuous.0.rules",
+        "one",
+    ]
 
 
-SEVERAL = [  # what is written instead, and where the problems are told: of form, and of what fits no page
+# what is written instead, and where the problems are told: of form, and of what fits no page
+SEVERAL = [
     (
         {
-            "factors: 1": "factors: 1\nfoo: [1]", "[FLOAT, FLOAT16]": "[FLAOT]", "strength: 1": "strength: 9",
+            "factors: 1": "factors: 1\nfoo: [1]",
+            "[FLOAT, FLOAT16]": "[FLAOT]",
+            "strength: 1": "strength: 9",
             "    why: because\n": "    recipe: nope\n",
             "{gradOutput: null, self: null, padding: null, gradInput: null}": "{gradOutput: null}",
         },
         ["foo", "axes.dtype.values", "tiers.smoke.strength", "pinned.0", "pinned.0", "one"],
     ),
     ({"pinned:\n": "pinned:\n  - {id: one, why: so, args: {gradOutput: null}}\n"}, ["one", "one"]),
-    ({"[[0, 1], [2, 1]]": "[[0, 1], [2, grow, 3], [lefty, 1], [2, 1]]"}, ["axes.horizontal.values"] * 2),
-    ({"when: padLeft == 0 and padRight == 0, ": "", "ascend910b]": "ascend910c]"}, ["axes.product.values", "vacuous.0"]),
-    ({"    args: {gradOutput: null, self: null, padding: null, gradInput: null}\n": ""}, ["pinned.0"]),
-    ({"    why: because\n": "    why: because\n    products: [[ascend910]]\n    tiers: [{}]\n", "self: null": "self: 3"},
-     ["one", "pinned.0.products.['ascend910']", "pinned.0.tiers.{}"]),
-    ({"op: aclnnReflectionPad2dBackward": "op: aclnnReflectionPad2dBackwrd", "factors: 1": "factors: 0"}, ["op", "factors"]),
+    (
+        {"[[0, 1], [2, 1]]": "[[0, 1], [2, grow, 3], [lefty, 1], [2, 1]]"},
+        ["axes.horizontal.values"] * 2,
+    ),
+    (
+        {"when: padLeft == 0 and padRight == 0, ": "", "ascend910b]": "ascend910c]"},
+        ["axes.product.values", "vacuous.0"],
+    ),
+    (
+        {"    args: {gradOutput: null, self: null, padding: null, gradInput: null}\n": ""},
+        ["pinned.0"],
+    ),
+    (
+        {
+            "    why: because\n": (
+                "    why: because\n    products: [[ascend910]]\n    tiers: [{}]\n"
+            ),
+            "self: null": "self: 3",
+        },
+        ["one", "pinned.0.products.['ascend910']", "pinned.0.tiers.{}"],
+    ),
+    (
+        {
+            "op: aclnnReflectionPad2dBackward": "op: aclnnReflectionPad2dBackwrd",
+            "factors: 1": "factors: 0",
+        },
+        ["op", "factors"],
+    ),
     ({"axes:\n": "axis:\n"}, ["", "axis"]),
     ({"let: {": "lets: {"}, ["lets"]),
     ({"let: {H: ": "let: {7: "}, ["let.7"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("changes", "places"), SEVERAL)
-def test_problems_of_form_hide_no_others_and_cause_none(tmp_path: Path, changes: dict[str, str], places: list[str]) -> None:
+def test_problems_of_form_hide_no_others_and_cause_none(
+    tmp_path: Path, changes: dict[str, str], places: list[str]
+) -> None:
     bad = GOOD
     for old, new in changes.items():
         assert old in bad
         bad = bad.replace(old, new)
     with pytest.raises(FileError) as caught:
         fitting_plan(written(tmp_path, bad), book())
-    assert sorted(problem.where for problem in caught.value.problems) == sorted(places), caught.value
+    assert sorted(problem.where for problem in caught.value.problems) == sorted(places), (
+        caught.value
+    )
 
 
 @pytest.mark.parametrize("op", sorted(book().operators))
@@ -241,10 +419,26 @@ def test_every_shipped_plan_fits(op: str) -> None:
 
 
 WRONG = [
-    ("sets: [padLeft, padRight]", "sets: [padLeft, padRihgt]", "nothing reads 'padRihgt' (did you mean 'padRight'?)"),
-    ("gradOutput: gradient", "gradOuput: gradient", "roles.gradOuput: no such input (did you mean 'gradOutput'?)"),
-    ("op: aclnnReflectionPad2dBackward", "op: group_norm_backward", "op: is group_norm_backward; the plan of this name is that of"),
-    ("op: aclnnReflectionPad2dBackward", "op: fold", "op: is fold; the plan of this name is that of aclnnReflectionPad2dBackward"),
+    (
+        "sets: [padLeft, padRight]",
+        "sets: [padLeft, padRihgt]",
+        "nothing reads 'padRihgt' (did you mean 'padRight'?)",
+    ),
+    (
+        "gradOutput: gradient",
+        "gradOuput: gradient",
+        "roles.gradOuput: no such input (did you mean 'gradOutput'?)",
+    ),
+    (
+        "op: aclnnReflectionPad2dBackward",
+        "op: group_norm_backward",
+        "op: is group_norm_backward; the plan of this name is that of",
+    ),
+    (
+        "op: aclnnReflectionPad2dBackward",
+        "op: fold",
+        "op: is fold; the plan of this name is that of aclnnReflectionPad2dBackward",
+    ),
 ]
 
 
@@ -262,7 +456,9 @@ def test_a_shipped_plan_that_does_not_fit_is_refused_wherever_it_is_used(
     for request in (Request(["reflection_pad2d_backward"]), Request(calls=str(calls))):
         with pytest.raises(FileError) as caught:
             request.suite()
-        assert str(caught.value).startswith("cases/reflection_pad2d_backward.yaml:") and message in str(caught.value)
+        assert str(caught.value).startswith(
+            "cases/reflection_pad2d_backward.yaml:"
+        ) and message in str(caught.value)
 
 
 @pytest.mark.parametrize("op", sorted(book().operators))

@@ -1,4 +1,5 @@
-"""The proof of single faults: what a written bundle holds, judged anew, breaks exactly what its cases say."""
+"""The proof of single faults: what a written bundle holds, judged anew, breaks exactly what its
+cases say."""
 
 from __future__ import annotations
 
@@ -25,8 +26,12 @@ COMPANY = {  # rules that cannot be broken alone: what always breaks along, and 
         "self.dtype": "same_dtype and grad_dtype tie it to tensors with the same list",
         "self.format": "same_format and grad_format tie it to tensors with the same list",
         "self.rank": "grad_input_shape ties it to gradInput, whose list is the same",
-        "self.dims": "grad_input_shape gives gradInput the same extent; out_height has no window below",
-        "kernelSize.min": "a kernel below 0 is below 1 as well, and its half is below every padding",
+        "self.dims": (
+            "grad_input_shape gives gradInput the same extent; out_height has no window below"
+        ),
+        "kernelSize.min": (
+            "a kernel below 0 is below 1 as well, and its half is below every padding"
+        ),
         "stride.min": "a stride below 0 is below 1 as well",
         "gradInput.dtype": "same_dtype ties it to self, whose list is the same",
         "gradInput.format": "same_format ties it to self, whose list is the same",
@@ -57,22 +62,40 @@ COMPANY = {  # rules that cannot be broken alone: what always breaks along, and 
         "weight.format": "weight_format ties it to input, whose list is the same",
         "weight.rank": "weight_rank ties it to input, whose list is the same",
         "biasSizes.null": "only an empty input forbids it, and that is disputed itself",
-        "gradInput.dtype": "grad_input_dtype ties it to input and gradOutput, whose lists are the same",
+        "gradInput.dtype": (
+            "grad_input_dtype ties it to input and gradOutput, whose lists are the same"
+        ),
         "gradInput.format": "grad_input_format ties it to input, whose list is the same",
-        "gradWeight.dtype": "grad_weight_dtype ties it to weight and gradOutput, whose lists are the same",
+        "gradWeight.dtype": (
+            "grad_weight_dtype ties it to weight and gradOutput, whose lists are the same"
+        ),
         "gradWeight.format": "grad_weight_format ties it to input, whose list is the same",
         "gradBias.dtype": "grad_bias_dtype ties it to gradOutput, whose list is the same",
         "bf16_any_mode": "BFLOAT16 is on no list of the products that this page judges",
-        "depthwise_3d_bf16_out": "BFLOAT16 and 3D are on no list of the products that this page judges",
-        "depthwise_3d_bf16_in": "BFLOAT16 and 3D are on no list of the products that this page judges",
+        "depthwise_3d_bf16_out": (
+            "BFLOAT16 and 3D are on no list of the products that this page judges"
+        ),
+        "depthwise_3d_bf16_in": (
+            "BFLOAT16 and 3D are on no list of the products that this page judges"
+        ),
         "out_depth": "only 3D has a depth, and no_3d forbids it",
         "grown_depth": "only 3D has a depth, and no_3d forbids it",
         "input_depth_empty": "only 3D has a depth, and no_3d forbids it",
     },
     "group_norm_backward": {
         "gradOut.dtype": "the relations to every other tensor tie it to tensors with the same list",
-        **{f"{name}.dtype": "its relation to gradOut ties it to a tensor with the same list"
-           for name in ("input", "mean", "rstd", "gamma", "gradInput", "gradGammaOut", "gradBetaOut")},
+        **{
+            f"{name}.dtype": "its relation to gradOut ties it to a tensor with the same list"
+            for name in (
+                "input",
+                "mean",
+                "rstd",
+                "gamma",
+                "gradInput",
+                "gradGammaOut",
+                "gradBetaOut",
+            )
+        },
     },
     "reflection_pad2d_backward": {
         "gradOutput.dtype": "grad_dtype ties it to self, whose list is the same",
@@ -82,25 +105,34 @@ COMPANY = {  # rules that cannot be broken alone: what always breaks along, and 
         "gradInput.dtype": "grad_input_dtype ties it to self, whose list is the same",
         "gradInput.rank": "grad_input_rank ties it to self, whose list is the same",
     },
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module", params=PAGES)
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
-    """(spec, the cases of a written standard bundle without their data, the judgement of the calls that it stores)."""
+    """(spec, the cases of a written standard bundle without their data, the judgement of the calls
+    that it stores)."""
     spec, made = page(request.param), suite(request.param)
     path = Path(tmp_path_factory.mktemp("faults")) / "suite.h5"
-    engine.write(made.some([i for i, case in enumerate(made.cases) if case.phase == 1 or not i]), path, {"seed": 0})
+    engine.write(
+        made.some([i for i, case in enumerate(made.cases) if case.phase == 1 or not i]),
+        path,
+        {"seed": 0},
+    )
     with opgen.open(path) as bundle:
         cases = [(case.id, case.call, case.expect, case.intent, case.twin) for case in bundle]
-    calls = [make_call(call["op"], call["product"], call["args"], book().kinds) for _, call, *_ in cases]
+    calls = [
+        make_call(call["op"], call["product"], call["args"], book().kinds) for _, call, *_ in cases
+    ]
     return spec, cases, judge(spec, from_calls(spec.api, spec.kinds, calls))
 
 
 def test_stored_calls_break_what_is_stored(written) -> None:
     spec, cases, judged = written
     for row, (name, _, expect, _, _) in enumerate(cases):
-        assert tuple(one.rule for one in expect.breaks) == tuple(r.id for i, r in enumerate(spec.rules) if judged.broken[i, row]), name
+        assert tuple(one.rule for one in expect.breaks) == tuple(
+            r.id for i, r in enumerate(spec.rules) if judged.broken[i, row]
+        ), name
         assert expect.codes == judged.codes(row)
 
 
@@ -120,9 +152,15 @@ def test_one_fault_or_its_listed_company(written) -> None:
         assert {rule for rule in aimed if not alone[rule]} == set(COMPANY[spec.name])
 
 
-NEGATIVE = {  # rules that no edit breaks in company without an extent below 0: they speak of such extents, or their company does
-    "gradOutput.dims", "self.dims", "gradInput.dims", "input_dims", "input_depth_empty",
-}  # fmt: skip
+# rules that no edit breaks in company without an extent below 0: they speak of such extents, or
+# their company does
+NEGATIVE = {
+    "gradOutput.dims",
+    "self.dims",
+    "gradInput.dims",
+    "input_dims",
+    "input_depth_empty",
+}
 
 
 @pytest.mark.parametrize("tier", ["smoke", "standard"])
@@ -131,7 +169,12 @@ def test_a_null_pointer_or_an_extent_below_zero_is_no_company(name: str, tier: s
     """A device that checks these first, and not the rule that the call is for, would pass."""
     spec, made = page(name), suite(name, tier)
     for case, aims in zip(made.cases, made.aims, strict=True):
-        extents = [extent for arg in case.call.args.values() if isinstance(arg, TensorDesc) for extent in arg.shape]
+        extents = [
+            extent
+            for arg in case.call.args.values()
+            if isinstance(arg, TensorDesc)
+            for extent in arg.shape
+        ]
         for rule, *company in [aim.rules for aim in aims if aim.verb == "breaks"]:
             assert not any(spec.rule[other].key == "null" for other in company), case.id
             assert not company or rule in NEGATIVE or min(extents) >= 0, case.id
@@ -140,20 +183,32 @@ def test_a_null_pointer_or_an_extent_below_zero_is_no_company(name: str, tier: s
 @pytest.mark.parametrize("tier", ["smoke", "standard"])
 def test_groups_below_one_are_tried_on_tensors_that_are_otherwise_legal(tier: str) -> None:
     for product in ("ascend910b", "ascend910_93"):
-        cases = [case for case in suite("convolution_backward.ascend910b", tier).cases if case.call.product == product]
-        broken = [{one.rule for one in case.page.breaks} for case in cases if "breaks groups.min" in case.intent]
+        cases = [
+            case
+            for case in suite("convolution_backward.ascend910b", tier).cases
+            if case.call.product == product
+        ]
+        broken = [
+            {one.rule for one in case.page.breaks}
+            for case in cases
+            if "breaks groups.min" in case.intent
+        ]
         assert {"groups.min", "groups_in"} in broken
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_single_edit_lies_between_a_case_and_its_twin(name: str) -> None:
-    """Most twins differ in one argument; where shapes follow from each other, in those that follow."""
+    """Most twins differ in one argument; where shapes follow from each other, in those that
+    follow."""
     cases = {case.id: case for case in suite(name).cases}
     differing = Counter()
     for case in cases.values():
         if case.intent.startswith("breaks"):
             twin = cases[case.twin].call
-            differing[sum(twin.args[key] != value for key, value in case.call.args.items()) + (twin.product != case.call.product)] += 1
+            differing[
+                sum(twin.args[key] != value for key, value in case.call.args.items())
+                + (twin.product != case.call.product)
+            ] += 1
     assert differing[0] == 0
     assert differing[1] >= 0.4 * differing.total()
 
@@ -163,7 +218,10 @@ def test_two_faults_tell_the_order(name: str) -> None:
     spec = page(name)
     pairs = set()
     standard = plan(spec.op).tiers["standard"]
-    ordering = replace(plan(spec.op), tiers={"standard": replace(standard, strength=1, groups=(), limits=0, pairs=1)})
+    ordering = replace(
+        plan(spec.op),
+        tiers={"standard": replace(standard, strength=1, groups=(), limits=0, pairs=1)},
+    )
     for case in plan_suite([(spec, ordering)], "standard").cases:
         if case.intent.startswith("orders "):
             broken = tuple(one.rule for one in case.page.breaks)

@@ -22,13 +22,17 @@ def elements(shape: tuple[int, ...], view: str) -> list[int]:
     found = laid(shape, view)
     index = np.zeros(shape, dtype=np.int64) + found.offset[0]
     for axis, extent in enumerate(shape):
-        index += (np.arange(extent) * found.strides[0, axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
+        index += (np.arange(extent) * found.strides[0, axis]).reshape(
+            [-1 if i == axis else 1 for i in range(len(shape))]
+        )
     return index.reshape(-1).tolist()
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("view", VIEWS[1:])
-def test_a_view_stays_inside_its_storage_and_meets_no_element_twice(shape: tuple[int, ...], view: str) -> None:
+def test_a_view_stays_inside_its_storage_and_meets_no_element_twice(
+    shape: tuple[int, ...], view: str
+) -> None:
     found = laid(shape, view)
     if not found.strided[0]:
         assert len(shape) < (1 if view == "stepped" else 2)
@@ -80,8 +84,14 @@ def test_a_view_is_read_back() -> None:
 @pytest.mark.parametrize("view", VIEWS[1:])
 def test_a_view_too_large_for_any_memory_is_laid_out_exactly(view: str, extent: int) -> None:
     found = laid((extent, extent, extent, extent), view)
-    last, before = {"transposed": (extent, extent), "sliced": (extent + 3, extent + 2), "stepped": (2 * extent, extent)}[view]
+    last, before = {
+        "transposed": (extent, extent),
+        "sliced": (extent + 3, extent + 2),
+        "stepped": (2 * extent, extent),
+    }[view]
     inner = [extent * before * last, before * last, last, 1]
     steps = {"transposed": [*inner[:2], 1, last], "sliced": inner, "stepped": [*inner[:3], 2]}[view]
     assert found.storage[0].tolist() == [extent, extent, before, last]
-    assert found.strides[0].tolist() == steps and found.offset[0] == (last + 1 if view == "sliced" else 0)
+    assert found.strides[0].tolist() == steps and found.offset[0] == (
+        last + 1 if view == "sliced" else 0
+    )

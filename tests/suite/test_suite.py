@@ -32,14 +32,29 @@ README = Path(__file__).parents[2] / "README.md"
 def test_ids_and_calls_differ(name: str) -> None:
     cases = suite(name).cases
     assert len({case.id for case in cases}) == len(cases)
-    seen = {(case.call.product, str(to_plain(case.call)), case.recipe, case.kind, case.intent.split(":")[0]) for case in cases}
+    seen = {
+        (
+            case.call.product,
+            str(to_plain(case.call)),
+            case.recipe,
+            case.kind,
+            case.intent.split(":")[0],
+        )
+        for case in cases
+    }
     assert len(seen) == len(cases)
 
 
 def test_an_id_stays_when_the_plan_grows_around_it() -> None:
     spec = page("reflection_pad2d_backward")
     made = plan(spec.op)
-    more = replace(made, pinned=(*made.pinned, Pinned("new", "one more", (), made.pinned[0].args, "ones", ("standard",))))
+    more = replace(
+        made,
+        pinned=(
+            *made.pinned,
+            Pinned("new", "one more", (), made.pinned[0].args, "ones", ("standard",)),
+        ),
+    )
     before, after = suite(spec.name).cases, plan_suite([(spec, more)], "standard").cases
     assert {case.id for case in before} < {case.id for case in after}
 
@@ -51,13 +66,18 @@ def test_cases_whose_digests_collide_stay_apart(monkeypatch: pytest.MonkeyPatch)
     after = plan_suite([(spec, plan(spec.op))], "standard").cases
     assert len({case.id for case in after}) == len(after) == len(before)
     assert max(len(case.id.rsplit("-", 1)[1]) for case in after) == 64
-    assert [(case.call, case.recipe, case.intent) for case in after] == [(case.call, case.recipe, case.intent) for case in before]
+    assert [(case.call, case.recipe, case.intent) for case in after] == [
+        (case.call, case.recipe, case.intent) for case in before
+    ]
 
 
 def test_a_recipe_is_part_of_what_a_case_is() -> None:
     spec = page("reflection_pad2d_backward")
     drafted = enumerate_calls(spec, plan(spec.op), "smoke")
-    grid, ones = (named(replace(drafted, recipe=[recipe] * len(drafted.kind)))[1].ids for recipe in ("grid", "ones"))
+    grid, ones = (
+        named(replace(drafted, recipe=[recipe] * len(drafted.kind)))[1].ids
+        for recipe in ("grid", "ones")
+    )
     assert len(grid) == len(ones) and not set(grid) & set(ones)
 
 
@@ -67,7 +87,11 @@ def test_problems_reach_another_process() -> None:
 
 
 def test_equal_calls_are_one_case_with_every_purpose() -> None:
-    several = [case for case in suite("avg_pool2d_backward").cases if case.intent.count("at the limit of") > 1]
+    several = [
+        case
+        for case in suite("avg_pool2d_backward").cases
+        if case.intent.count("at the limit of") > 1
+    ]
     assert several and all(case.kind == "valid" for case in several)
     made = suite("avg_pool2d_backward", "full")
     assert any(len(aims) > 2 for aims in made.aims)
@@ -84,18 +108,23 @@ def test_batches_hold_every_case_with_data_once(name: str) -> None:
         for row, one in zip(batch.rows, batch.ids, strict=True):
             case = made.cases[row]
             assert case.id == one and case.recipe == batch.recipe and case.compute == batch.compute
-            assert {key: value for key, value in case.call.args.items() if isinstance(value, TensorDesc)} == batch.tensors
+            assert {
+                key: value for key, value in case.call.args.items() if isinstance(value, TensorDesc)
+            } == batch.tensors
 
 
 def test_a_case_that_is_refused_has_no_data() -> None:
     for name in PAGES:
         both = zip(suite(name).cases, suite(name).stored, strict=True)
-        assert all(case.phase == 1 and not stored for case, stored in both if case.kind == "invalid")
+        assert all(
+            case.phase == 1 and not stored for case, stored in both if case.kind == "invalid"
+        )
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_what_is_kept_of_a_case(name: str) -> None:
-    """Every input, and a golden and a bound of every output that its batch computes; the elements as its own descriptors say."""
+    """Every input, and a golden and a bound of every output that its batch computes; the elements
+    as its own descriptors say."""
     made = suite(name)
     outputs = {row: batch.wanted for batch in made.batches for row in batch.rows}
     kept = list(made.stored)
@@ -103,9 +132,13 @@ def test_what_is_kept_of_a_case(name: str) -> None:
     for row, (case, tensors) in enumerate(zip(made.cases, kept, strict=True)):
         expected: list[tuple[str, str, str, int]] = []
         if row in outputs:
-            descs = {key: value for key, value in case.call.args.items() if isinstance(value, TensorDesc)}
+            descs = {
+                key: value for key, value in case.call.args.items() if isinstance(value, TensorDesc)
+            }
             inputs = [p.name for p in page(name).inputs if p.name in descs]
-            expected += [(key, "input", descs[key].dtype, descs[key].storage_elements) for key in inputs]
+            expected += [
+                (key, "input", descs[key].dtype, descs[key].storage_elements) for key in inputs
+            ]
             for key in outputs[row]:
                 dtype = DTYPES[descs[key].dtype]
                 size = prod(descs[key].shape)
@@ -114,16 +147,34 @@ def test_what_is_kept_of_a_case(name: str) -> None:
 
 
 def test_outputs_whose_goldens_are_kept_alike_are_of_one_kind() -> None:
-    """FLOAT16 and BFLOAT16 have goldens in FLOAT: what lies side by side in a file must not depend on which it was."""
-    valid = [case.call for case in suite("convolution_backward.ascend910b").cases if case.phase == 2 and case.page.bucket == "valid"]
-    pairs = ((call, call.args["gradBias"]) for call in valid if call.args["outputMask"] == (True, True, True))
-    call, bias = next((call, bias) for call, bias in pairs if isinstance(bias, TensorDesc) and bias.dtype == "FLOAT16")
+    """FLOAT16 and BFLOAT16 have goldens in FLOAT: what lies side by side in a file must not depend
+    on which it was."""
+    valid = [
+        case.call
+        for case in suite("convolution_backward.ascend910b").cases
+        if case.phase == 2 and case.page.bucket == "valid"
+    ]
+    pairs = (
+        (call, call.args["gradBias"])
+        for call in valid
+        if call.args["outputMask"] == (True, True, True)
+    )
+    call, bias = next(
+        (call, bias)
+        for call, bias in pairs
+        if isinstance(bias, TensorDesc) and bias.dtype == "FLOAT16"
+    )
     both = [replace(bias, dtype=dtype) for dtype in ("FLOAT16", "BFLOAT16")]
-    calls = [NamedCall(one.dtype, replace(call, args={**call.args, "gradBias": one}), {}) for one in both]
+    calls = [
+        NamedCall(one.dtype, replace(call, args={**call.args, "gradBias": one}), {}) for one in both
+    ]
     made = of_calls(calls)
     one, other = made.stored
     assert one == other and ("gradBias", "golden", "FLOAT") in made.stored.kinds
-    assert len(set(made.stored.kinds)) == len(made.stored.kinds) and len(set(engine.layout(made).form.tolist())) == 1
+    assert (
+        len(set(made.stored.kinds)) == len(made.stored.kinds)
+        and len(set(engine.layout(made).form.tolist())) == 1
+    )
 
 
 def test_some_cases_of_a_suite() -> None:
@@ -148,13 +199,26 @@ def test_patterns_bring_twins_along() -> None:
 @pytest.mark.parametrize("tier", ["smoke", "standard"])
 def test_the_readme_says_how_many_cases_there_are(tier: str) -> None:
     suites = [suite(name, tier) for name in PAGES]
-    cases, data = sum(len(one.cases) for one in suites), sum(len(batch.ids) for one in suites for batch in one.batches)
-    said = re.search(rf"^\| {tier} \| ([\d,]+) cases, ([\d,]+) (?:of them )?with data", README.read_text(encoding="utf-8"), re.MULTILINE)
-    assert said is not None and [int(number.replace(",", "")) for number in said.groups()] == [cases, data]
+    cases, data = (
+        sum(len(one.cases) for one in suites),
+        sum(len(batch.ids) for one in suites for batch in one.batches),
+    )
+    said = re.search(
+        rf"^\| {tier} \| ([\d,]+) cases, ([\d,]+) (?:of them )?with data",
+        README.read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    assert said is not None and [int(number.replace(",", "")) for number in said.groups()] == [
+        cases,
+        data,
+    ]
 
 
 def test_one_case_per_call_under_its_own_id() -> None:
-    calls = [NamedCall(f"call {i}", case.call, {}) for i, case in enumerate(suite("reflection_pad2d_backward").cases[::7])]
+    calls = [
+        NamedCall(f"call {i}", case.call, {})
+        for i, case in enumerate(suite("reflection_pad2d_backward").cases[::7])
+    ]
     made = of_calls(calls)
     assert [case.id for case in made.cases] == [one.id for one in calls]
     assert [case.call for case in made.cases] == [one.call for one in calls]
@@ -163,8 +227,14 @@ def test_one_case_per_call_under_its_own_id() -> None:
 
 def test_a_call_that_comes_again_is_a_case_of_its_own() -> None:
     """Whether the calls are one object or equal ones, of one page or of several in turn."""
-    some = [case.call for name in ("reflection_pad2d_backward", "avg_pool2d_backward") for case in suite(name).cases[::40]]
-    shared = [NamedCall(f"{i}-{turn}", call, {}) for turn in range(3) for i, call in enumerate(some)]
+    some = [
+        case.call
+        for name in ("reflection_pad2d_backward", "avg_pool2d_backward")
+        for case in suite(name).cases[::40]
+    ]
+    shared = [
+        NamedCall(f"{i}-{turn}", call, {}) for turn in range(3) for i, call in enumerate(some)
+    ]
     equal = [NamedCall(one.id, replace(one.call, args=dict(one.call.args)), {}) for one in shared]
     made, other = of_calls(shared), of_calls(equal)
     assert [case.id for case in made.cases] == [one.id for one in shared]
@@ -172,11 +242,17 @@ def test_a_call_that_comes_again_is_a_case_of_its_own() -> None:
     assert [(b.rows.tolist(), b.ids, b.names, b.tensors) for b in made.batches] == [
         (b.rows.tolist(), b.ids, b.names, b.tensors) for b in other.batches
     ]
-    small = [batch for batch in made.batches if 3 * batch.elements <= BATCH_ELEMENTS]  # larger ones are cut
-    assert len(small) > 3 and all(len(batch.ids) % 3 == 0 for batch in small) and any(case.phase == 1 for case in made.cases)
+    small = [
+        batch for batch in made.batches if 3 * batch.elements <= BATCH_ELEMENTS
+    ]  # larger ones are cut
+    assert (
+        len(small) > 3
+        and all(len(batch.ids) % 3 == 0 for batch in small)
+        and any(case.phase == 1 for case in made.cases)
+    )
 
 
-# what proves nothing --------------------------------------------------------------------------------------------------
+# what proves nothing ------------------------------------------------------------------------------
 def test_what_is_mistrusted_says_why() -> None:
     reached = set()
     for name, tier in product(PAGES, ("smoke", "standard")):
@@ -192,7 +268,12 @@ def test_what_is_mistrusted_says_why() -> None:
                 whys = {"the incoming gradient is zero"}
             assert case.mistrusted in whys, case.id
             reached.add(case.mistrusted)
-    assert reached >= {"", "no output is asked for", "the outputs have no elements", "the incoming gradient is zero"}
+    assert reached >= {
+        "",
+        "no output is asked for",
+        "the outputs have no elements",
+        "the incoming gradient is zero",
+    }
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -200,30 +281,47 @@ def test_plans_waste_no_covering_call(name: str) -> None:
     """What is mistrusted is pinned, or stands at a limit that lies there."""
     for case in suite(name).cases:
         if case.mistrusted:
-            assert case.kind == "pinned" or any(why in case.intent for why in ("at the limit", "legal twin", "lists")), case
+            assert case.kind == "pinned" or any(
+                why in case.intent for why in ("at the limit", "legal twin", "lists")
+            ), case
 
 
 def test_a_condition_of_the_plan_marks_its_cases() -> None:
     spec = page("reflection_pad2d_backward")
-    everything = replace(plan(spec.op), vacuous=(Vacuous("padLeft >= 0", "because it is so", ("left_below_width",)),))
+    everything = replace(
+        plan(spec.op), vacuous=(Vacuous("padLeft >= 0", "because it is so", ("left_below_width",)),)
+    )
     cases = plan_suite([(spec, everything)], "standard").cases
     marked = {case.id for case in cases if case.mistrusted == "because it is so"}
-    limits = {case.id for case in cases if "at the limit of left_below_width" in case.intent.split("; ")}
+    limits = {
+        case.id for case in cases if "at the limit of left_below_width" in case.intent.split("; ")
+    }
     others = {case.id for case in cases if case.intent.count("at the limit of") > 1}
-    assert marked and limits & others and marked == limits - others  # a case at another limit as well proves something there
+    assert (
+        marked and limits & others and marked == limits - others
+    )  # a case at another limit as well proves something there
 
 
 def test_no_gradient_of_a_recipe_but_zeros_is_zero() -> None:
-    assert [name for name, recipe in RECIPES.items() if recipe.gradient is RECIPES["zeros"].gradient] == ["zeros"]
+    assert [
+        name for name, recipe in RECIPES.items() if recipe.gradient is RECIPES["zeros"].gradient
+    ] == ["zeros"]
 
 
-# pinned calls ---------------------------------------------------------------------------------------------------------
+# pinned calls -------------------------------------------------------------------------------------
 def test_given_data_must_fit_the_call() -> None:
     spec = page("reflection_pad2d_backward")
     made = plan_for(spec.op)
     short, output = {"gradOutput": (1, 2)}, {"gradInput": (1,)}
-    for data, message in ((short, "'gradOutput' has 49 elements, not 2"), (output, "'gradInput' is no input tensor")):
-        wrong = replace(made, pinned=(replace(made.pinned[0], data=data),), document=replace_problems(made.document))
+    for data, message in (
+        (short, "'gradOutput' has 49 elements, not 2"),
+        (output, "'gradInput' is no input tensor"),
+    ):
+        wrong = replace(
+            made,
+            pinned=(replace(made.pinned[0], data=data),),
+            document=replace_problems(made.document),
+        )
         with pytest.raises(FileError, match=message):
             plan_suite([(spec, wrong)], "smoke")
 
@@ -249,7 +347,10 @@ def test_given_data_change_the_id() -> None:
     made = plan_for(spec.op)
     pin = made.pinned[0]
     other = replace(made, pinned=(replace(pin, data={"gradOutput": tuple(range(49))}),))
-    ids = [next(c.id for c in plan_suite([(spec, one)], "smoke").cases if c.kind == "pinned") for one in (made, other)]
+    ids = [
+        next(c.id for c in plan_suite([(spec, one)], "smoke").cases if c.kind == "pinned")
+        for one in (made, other)
+    ]
     assert ids[0] != ids[1] and ids[0].rpartition("-")[0] == ids[1].rpartition("-")[0]
 
 

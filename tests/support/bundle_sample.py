@@ -16,9 +16,13 @@ from opgen.model import Break, Call, Case, Expectation, LibraryAnswer, TensorDes
 from opgen.numerics.formats import DTYPES
 
 HEADER = {
-    "operators": ["aclnnOne", "aclnnTwo"], "products": ["ascend910b"], "seed": 7, "plan": "smoke",
-    "specs": {"aclnnOne": "ab" * 32, "aclnnTwo": "cd" * 32}, "plans": {"one": "ef" * 32},
-}  # fmt: skip
+    "operators": ["aclnnOne", "aclnnTwo"],
+    "products": ["ascend910b"],
+    "seed": 7,
+    "plan": "smoke",
+    "specs": {"aclnnOne": "ab" * 32, "aclnnTwo": "cd" * 32},
+    "plans": {"one": "ef" * 32},
+}
 VALID = Expectation((0,), "valid")
 FLOATING = ("FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE", "COMPLEX64", "COMPLEX128")
 
@@ -59,21 +63,44 @@ def sample(seed: int = 0) -> Sample:
     cases, arrays = [], []
     for at, dtype in enumerate(FLOATING * 2):
         shape = (2, 3, 4, 5) if at < 6 else (int(draw.integers(1, 4)), 7)
-        x = TensorDesc(shape, dtype, "NCHW" if at < 6 else "ND", range=(-1.0, 2.5) if at == 3 else None)
+        x = TensorDesc(
+            shape, dtype, "NCHW" if at < 6 else "ND", range=(-1.0, 2.5) if at == 3 else None
+        )
         args = {
-            "gradOutput": x, "self": None if at == 2 else x, "padding": ((), (1, 2), None, (2**31, -1))[at % 4],
-            "outputMask": ((True, False, True), None, (), (False,))[at % 4], "transposed": at % 2 == 0,
-            "groups": 2**40 if at == 5 else at, "cubeMathType": None if at == 1 else 3, "gradInput": x,
-        }  # fmt: skip
-        arrays.append({
-            ("gradOutput", "input"): bits(draw, dtype, shape),
-            ("gradInput", "golden"): bits(draw, DTYPES[dtype].golden, shape),
-            ("gradInput", "bound"): bits(draw, DTYPES[dtype].bound, shape),
-        })  # fmt: skip
+            "gradOutput": x,
+            "self": None if at == 2 else x,
+            "padding": ((), (1, 2), None, (2**31, -1))[at % 4],
+            "outputMask": ((True, False, True), None, (), (False,))[at % 4],
+            "transposed": at % 2 == 0,
+            "groups": 2**40 if at == 5 else at,
+            "cubeMathType": None if at == 1 else 3,
+            "gradInput": x,
+        }
+        arrays.append(
+            {
+                ("gradOutput", "input"): bits(draw, dtype, shape),
+                ("gradInput", "golden"): bits(draw, DTYPES[dtype].golden, shape),
+                ("gradInput", "bound"): bits(draw, DTYPES[dtype].bound, shape),
+            }
+        )
         library = LibraryAnswer("2026-08", (161002, "crash"), "inferred") if at % 3 == 0 else None
         call = Call("aclnnOne", "ascend910b", args)
-        cases.append(Case(f"one/{dtype}/{at}", call, "valid", "各轴两两组合", VALID, library, "grid", compute="FLOAT"))
-    breaks = (Break("pad_height", "161002.7", 79, "padH=2, kH=2"), Break("same_dtype", None, None, "FLOAT, DOUBLE"))
+        cases.append(
+            Case(
+                f"one/{dtype}/{at}",
+                call,
+                "valid",
+                "各轴两两组合",
+                VALID,
+                library,
+                "grid",
+                compute="FLOAT",
+            )
+        )
+    breaks = (
+        Break("pad_height", "161002.7", 79, "padH=2, kH=2"),
+        Break("same_dtype", None, None, "FLOAT, DOUBLE"),
+    )
     wrong = {**cases[0].call.args, "gradInput": None}
     for kind, page in (
         ("invalid", Expectation((161002, "any_error"), "stated", breaks)),
@@ -81,7 +108,18 @@ def sample(seed: int = 0) -> Sample:
         ("call", VALID),
     ):
         call = Call("aclnnOne", "ascend910", wrong)
-        cases.append(Case(f"one/{kind}", call, kind, kind, page, phase=1, twin="one/FLOAT16/0", mistrusted="no data"))
+        cases.append(
+            Case(
+                f"one/{kind}",
+                call,
+                kind,
+                kind,
+                page,
+                phase=1,
+                twin="one/FLOAT16/0",
+                mistrusted="no data",
+            )
+        )
         arrays.append({})
     moved = TensorDesc((2, 3), "BFLOAT16", "ND", (1, 4), 5, (4, 5))
     back = TensorDesc((3, 2), "FLOAT", "ND", (-2, 1), 4, None)
@@ -91,17 +129,22 @@ def sample(seed: int = 0) -> Sample:
         cases.append(Case(f"two {at}", call, "valid", "views", VALID))
         extent = (20, 6, 0, 1)[at]
         wide = (*desc.shape,)
-        arrays.append({
-            ("input", "input"): bits(draw, desc.dtype, (extent,)),
-            ("gradInput", "golden"): bits(draw, "FLOAT", wide), ("gradInput", "bound"): bits(draw, "FLOAT", wide),
-        })  # fmt: skip
+        arrays.append(
+            {
+                ("input", "input"): bits(draw, desc.dtype, (extent,)),
+                ("gradInput", "golden"): bits(draw, "FLOAT", wide),
+                ("gradInput", "bound"): bits(draw, "FLOAT", wide),
+            }
+        )
         if desc.dtype == "FLOAT":
             arrays[-1]["gradInput", "golden"] = bits(draw, "DOUBLE", wide)
     return Sample(cases, arrays)
 
 
 def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
-    return one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    return (
+        one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    )
 
 
 def plain(call: Call, name: str) -> dict[str, object]:
@@ -109,10 +152,16 @@ def plain(call: Call, name: str) -> dict[str, object]:
     args: dict[str, object] = {}
     for key, value in call.args.items():
         if isinstance(value, TensorDesc):
-            facts: dict[str, object] = {"shape": list(value.shape), "dtype": value.dtype, "format": value.format}
+            facts: dict[str, object] = {
+                "shape": list(value.shape),
+                "dtype": value.dtype,
+                "format": value.format,
+            }
             facts["offset"] = value.offset
             facts["strides"] = None if value.strides is None else list(value.strides)
-            facts["storage_shape"] = None if value.storage_shape is None else list(value.storage_shape)
+            facts["storage_shape"] = (
+                None if value.storage_shape is None else list(value.storage_shape)
+            )
             args[key] = facts if value.range is None else {**facts, "range": list(value.range)}
         else:
             args[key] = list(value) if isinstance(value, tuple) else value

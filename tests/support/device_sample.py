@@ -1,4 +1,5 @@
-"""A small bundle with calls of every bucket, and devices that are made up: right ones and wrong ones."""
+"""A small bundle with calls of every bucket, and devices that are made up: right ones and wrong
+ones."""
 
 from __future__ import annotations
 
@@ -24,14 +25,26 @@ Spoil = Callable[[CaseView, Arrays], Arrays]
 HEADER = {"operators": [], "products": [], "seed": 0, "plan": "calls", "specs": {}, "plans": {}}
 
 
-def tensor(shape: list[int], dtype: str = "FLOAT", layout: str = "ND", **more: Any) -> dict[str, Any]:
+def tensor(
+    shape: list[int], dtype: str = "FLOAT", layout: str = "ND", **more: Any
+) -> dict[str, Any]:
     return {"shape": shape, "dtype": dtype, "format": layout, **more}
 
 
-def pad(dtype: str = "FLOAT", padding: tuple[int, ...] = (2, 1, 1, 2), product: str = "ascend910b", **changes: Any) -> dict[str, Any]:
+def pad(
+    dtype: str = "FLOAT",
+    padding: tuple[int, ...] = (2, 1, 1, 2),
+    product: str = "ascend910b",
+    **changes: Any,
+) -> dict[str, Any]:
     left, right, top, bottom = padding
     small, large = [2, 3, 4, 5], [2, 3, 4 + top + bottom, 5 + left + right]
-    args = {"gradOutput": tensor(large, dtype), "self": tensor(small, dtype), "padding": list(padding), "gradInput": tensor(small, dtype)}
+    args = {
+        "gradOutput": tensor(large, dtype),
+        "self": tensor(small, dtype),
+        "padding": list(padding),
+        "gradInput": tensor(small, dtype),
+    }
     return {"op": "aclnnReflectionPad2dBackward", "product": product, "args": {**args, **changes}}
 
 
@@ -51,7 +64,9 @@ def pool(dtype: str = "FLOAT", product: str = "ascend910b", **changes: Any) -> d
     return {"op": "aclnnAvgPool2dBackward", "product": product, "args": {**args, **changes}}
 
 
-def norm(dtype: str = "FLOAT", product: str = "ascend910b", group: int = 2, **changes: Any) -> dict[str, Any]:
+def norm(
+    dtype: str = "FLOAT", product: str = "ascend910b", group: int = 2, **changes: Any
+) -> dict[str, Any]:
     whole, stats, gamma = tensor([2, 6, 10], dtype), tensor([2, group], dtype), tensor([6], dtype)
     args = {
         "gradOut": whole,
@@ -71,7 +86,13 @@ def norm(dtype: str = "FLOAT", product: str = "ascend910b", group: int = 2, **ch
     return {"op": "aclnnGroupNormBackward", "product": product, "args": {**args, **changes}}
 
 
-def convolution(dtype: str = "FLOAT16", product: str = "ascend910b", groups: int = 1, mode: int = 0, **changes: Any) -> dict[str, Any]:
+def convolution(
+    dtype: str = "FLOAT16",
+    product: str = "ascend910b",
+    groups: int = 1,
+    mode: int = 0,
+    **changes: Any,
+) -> dict[str, Any]:
     def make(shape: list[int]) -> dict[str, Any]:
         return tensor(shape, dtype, "NCHW")
 
@@ -96,7 +117,10 @@ def convolution(dtype: str = "FLOAT16", product: str = "ascend910b", groups: int
 
 
 CALLS: dict[str, dict[str, Any]] = {
-    **{f"pad-{dtype}": pad(dtype) for dtype in ("FLOAT16", "FLOAT", "DOUBLE", "COMPLEX64", "COMPLEX128")},
+    **{
+        f"pad-{dtype}": pad(dtype)
+        for dtype in ("FLOAT16", "FLOAT", "DOUBLE", "COMPLEX64", "COMPLEX128")
+    },
     "pool-plain": pool(),
     "pool-half": pool("FLOAT16"),
     "pool-bf16": pool("BFLOAT16"),
@@ -125,10 +149,17 @@ CALLS: dict[str, dict[str, Any]] = {
 """Calls by id; the first part of an id says the bucket where a call is not valid."""
 
 
-def write(path: Path, calls: Mapping[str, Mapping[str, Any]] = CALLS, given: Mapping[str, Mapping[str, Any]] | None = None) -> Path:
+def write(
+    path: Path,
+    calls: Mapping[str, Mapping[str, Any]] = CALLS,
+    given: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Path:
     """A bundle of some calls; ``given``: id -> values of its tensors."""
     kinds = book().kinds
-    named = [NamedCall(name, make_call(one["op"], one["product"], one["args"], kinds), {}) for name, one in calls.items()]
+    named = [
+        NamedCall(name, make_call(one["op"], one["product"], one["args"], kinds), {})
+        for name, one in calls.items()
+    ]
     made = of_calls(named, given=given or {})
     engine.write(made, path, HEADER)
     return path
@@ -138,7 +169,10 @@ def right(case: CaseView) -> Arrays:
     """What a device returns that rounds the golden once."""
     args = case.call["args"]
     return {
-        name: stored(golden.astype(np.complex128 if np.iscomplexobj(golden) else np.float64), args[name]["dtype"])
+        name: stored(
+            golden.astype(np.complex128 if np.iscomplexobj(golden) else np.float64),
+            args[name]["dtype"],
+        )
         for name, golden in case.golden.items()
     }
 
@@ -150,8 +184,11 @@ def status_of(case: CaseView) -> Code:
 
 
 def answer(bundle: Bundle, path: Path, spoil: Spoil | None = None, **statuses: Code) -> Path:
-    """Results of a device that is right but for what ``spoil`` does to its outputs, and for some ``statuses`` (- is _ in an id)."""
-    with opgen.Results.create(path, bundle, force=True, header={"backend": "made up", "device": "none"}) as results:
+    """Results of a device that is right but for what ``spoil`` does to its outputs, and for some
+    ``statuses`` (- is _ in an id)."""
+    with opgen.Results.create(
+        path, bundle, force=True, header={"backend": "made up", "device": "none"}
+    ) as results:
         for case in bundle:
             status = statuses.get(case.id.replace("-", "_"), status_of(case))
             outputs = right(case) if status == 0 and case.golden else {}

@@ -33,7 +33,12 @@ def suite(name: str, tier: str = "standard") -> Suite:
 
 def of_calls(calls: Sequence[NamedCall], **more: Any) -> Suite:
     """The suite of calls that the shipped pages judge and the shipped plans fill."""
-    return call_suite(calls, lambda call: book().by_page[call.api, call.product], lambda spec: plan(spec.op), **more)
+    return call_suite(
+        calls,
+        lambda call: book().by_page[call.api, call.product],
+        lambda spec: plan(spec.op),
+        **more,
+    )
 
 
 def without_rule(spec: Spec, rule: str) -> Spec:
@@ -44,5 +49,12 @@ def without_rule(spec: Spec, rule: str) -> Spec:
 
 def without_clause(spec: Spec, clause: str) -> Spec:
     """The same page, had a numbered clause been forgotten: its rules have no code."""
-    rules = tuple(replace(one, code=None, clause=None, bucket="unstated") if one.clause == clause else one for one in spec.rules)
-    return replace(spec, rules=rules, clauses={name: line for name, line in spec.clauses.items() if name != clause})
+    rules = tuple(
+        replace(one, code=None, clause=None, bucket="unstated") if one.clause == clause else one
+        for one in spec.rules
+    )
+    return replace(
+        spec,
+        rules=rules,
+        clauses={name: line for name, line in spec.clauses.items() if name != clause},
+    )

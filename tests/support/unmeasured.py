@@ -4,4 +4,6 @@ from __future__ import annotations
 
 import os
 
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")
+}

@@ -1,7 +1,8 @@
-"""Deliberately wrong devices: kernels that compute something else, and checkers that refuse something else.
+"""Deliberately wrong devices: kernels that compute something else, and checkers that refuse
+something else.
 
-What a suite does not catch here it would not catch elsewhere. :mod:`opgen.quality.mutation` keeps the score.
-"""
+What a suite does not catch here it would not catch elsewhere. :mod:`opgen.quality.mutation` keeps
+the score."""
 
 from __future__ import annotations
 
@@ -14,7 +15,17 @@ from opgen.quality.mutants.checkers import FAMILIES, Family
 from opgen.quality.mutants.mutant import NOTHING, Mutant
 from opgen.spec.spec import Spec
 
-__all__ = ["ALL", "FAMILIES", "KERNELS", "NOTHING", "Family", "Mutant", "find", "find_device", "names"]
+__all__ = [
+    "ALL",
+    "FAMILIES",
+    "KERNELS",
+    "NOTHING",
+    "Family",
+    "Mutant",
+    "find",
+    "find_device",
+    "names",
+]
 
 KERNELS: tuple[Mutant, ...] = (*geometry.MUTANTS, *arithmetic.MUTANTS, *memory.MUTANTS)
 """Every wrong kernel, in the order in which people read them."""
@@ -31,20 +42,35 @@ def find(name: str) -> Mutant | Family:
     for mutant in (NOTHING, *ALL):
         if mutant.name == name:
             return mutant
-    raise FileError([Problem("mutant", None, name, f"no such mutant{did_you_mean(name, names())}; known are {', '.join(names())}")])
+    raise FileError(
+        [
+            Problem(
+                "mutant",
+                None,
+                name,
+                f"no such mutant{did_you_mean(name, names())}; known are {', '.join(names())}",
+            )
+        ]
+    )
 
 
 def find_device(name: str, pages: Sequence[Spec]) -> tuple[Mutant | Family, str]:
-    """A mutant by ``NAME``, or by ``FAMILY/RULE`` with the one rule that it holds wrong, else empty. FileError where there is none
-    of that name, or where the family can hold no such rule of ``pages`` wrong."""
+    """A mutant by ``NAME``, or by ``FAMILY/RULE`` with the one rule that it holds wrong, else
+    empty. FileError where there is none of that name, or where the family can hold no such rule of
+    ``pages`` wrong."""
     own, slash, rule = name.partition("/")
     mutant = find(own)
     if not slash:
         return mutant, ""
     if not isinstance(mutant, Family):
-        raise FileError([Problem("mutant", None, name, f"holds no single rule wrong; {own} is its whole name")])
+        raise FileError(
+            [Problem("mutant", None, name, f"holds no single rule wrong; {own} is its whole name")]
+        )
     known = list(dict.fromkeys(member.rule.id for spec in pages for member in mutant.members(spec)))
     if rule not in known:
-        text = f"no such rule on the bundle's pages{did_you_mean(rule, known)}; known are {', '.join(known) or 'none'}"
+        text = (
+            f"no such rule on the bundle's pages{did_you_mean(rule, known)}; known are"
+            f" {', '.join(known) or 'none'}"
+        )
         raise FileError([Problem("mutant", None, name, text)])
     return mutant, rule

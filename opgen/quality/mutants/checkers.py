@@ -1,8 +1,8 @@
-"""Wrong checkers: a rule of a page that is not enforced, enforced with another code, or enforced a little wrong.
+"""Wrong checkers: a rule of a page that is not enforced, enforced with another code, or enforced a
+little wrong.
 
-A family is one such fault; it has a member for every rule that can have it. Nothing is written by hand: a member is the rule of
-the spec with its comparison changed.
-"""
+A family is one such fault; it has a member for every rule that can have it. Nothing is written by
+hand: a member is the rule of the spec with its comparison changed."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ ANY = ("==", "!=", "<", "<=", ">", ">=", "in", "not in")
 
 @dataclass(frozen=True)
 class Family:
-    """``change`` gives the wrong rule. ``code``: the wrong status, of the rule's own; ``lost``: what a device answers that
-    misses the rule and finds no other broken. ``refuses``: comparisons with which the wrong rule forbids more than the page."""
+    """``change`` gives the wrong rule. ``code``: the wrong status, of the rule's own; ``lost``:
+    what a device answers that misses the rule and finds no other broken. ``refuses``: comparisons
+    with which the wrong rule forbids more than the page."""
 
     name: str
     wrong: str
@@ -64,17 +65,26 @@ class Member:
 
     @property
     def decided(self) -> bool:
-        """Whether an answer can be wrong by the page: it names a code, a legal call is refused, or the host dies. Otherwise a
-        device that accepts what it should not is lenient at worst."""
+        """Whether an answer can be wrong by the page: it names a code, a legal call is refused, or
+        the host dies. Otherwise a device that accepts what it should not is lenient at worst."""
         signs = {guard.require.operator for guard in self.rule.guards}
-        return self.rule.code is not None or self.family.lost == CRASH or bool(signs & set(self.family.refuses))
+        return (
+            self.rule.code is not None
+            or self.family.lost == CRASH
+            or bool(signs & set(self.family.refuses))
+        )
 
     def broken(self, rack: Rack) -> np.ndarray:
         """(rows,) bool: where this device finds the rule broken."""
-        return self.wrong.broken(rack.judged.view, len(rack)) if self.wrong.guards else np.zeros(len(rack), dtype=bool)
+        return (
+            self.wrong.broken(rack.judged.view, len(rack))
+            if self.wrong.guards
+            else np.zeros(len(rack), dtype=bool)
+        )
 
     def statuses(self, rack: Rack) -> tuple[np.ndarray, list[Code]]:
-        """(rows where this device answers something else than a correct one, what it answers there)."""
+        """(rows where this device answers something else than a correct one, what it answers
+        there)."""
         judged = rack.judged
         place = rack.spec.rules.index(self.rule)
         right = judged.broken[place]
@@ -92,42 +102,75 @@ class Member:
 
 
 def stricter(spec: Spec, member: Member) -> str:
-    """A rule that forbids, whatever the call, all that a wrong limit forbids beyond the right one; empty where there is none."""
+    """A rule that forbids, whatever the call, all that a wrong limit forbids beyond the right one;
+    empty where there is none."""
     for guard in member.wrong.guards:
         for rule in spec.rules:
             for other in rule.guards:
                 same = other.when is None and other.require.left.text == guard.require.left.text
-                if same and rule.id != member.rule.id and _within(other.require.text, guard.require.text):
+                if (
+                    same
+                    and rule.id != member.rule.id
+                    and _within(other.require.text, guard.require.text)
+                ):
                     return rule.id
     return ""
 
 
 def vacuous(rack: Rack, member: Member) -> str:
-    """Why a wrong rule is the same as the right one on every call, or differs only where another rule of the page is broken:
-    its condition is about the product and always holds, or all that it lets pass beside the page are empty tensors."""
+    """Why a wrong rule is the same as the right one on every call, or differs only where another
+    rule of the page is broken: its condition is about the product and always holds, or all that it
+    lets pass beside the page are empty tensors."""
     for right, wrong in zip(member.rule.guards, member.wrong.guards, strict=False):
-        if right.when is not None and wrong.when is None and {name for name, _ in right.when.refs} == {"product"}:
+        if (
+            right.when is not None
+            and wrong.when is None
+            and {name for name, _ in right.when.refs} == {"product"}
+        ):
             asked = right.when.read(rack.judged.view)
-            return "its condition holds for every product of the page" if np.all(asked.data & asked.bound) else ""
+            return (
+                "its condition holds for every product of the page"
+                if np.all(asked.data & asked.bound)
+                else ""
+            )
         name = right.require.left.text.removeprefix("lowest(").removesuffix(")")
-        if (_end(right.require.text), _end(wrong.require.text)) == ((1, 1), (1, 0)) and right.require.left.text == f"lowest({name})":
+        if (_end(right.require.text), _end(wrong.require.text)) == (
+            (1, 1),
+            (1, 0),
+        ) and right.require.left.text == f"lowest({name})":
             known, empty = set(conjuncts(right)), f"{name}.numel != 0"
             guards = ((rule.id, guard) for rule in rack.spec.rules for guard in rule.guards)
-            others = [rule for rule, guard in guards if guard.require.text == empty and set(conjuncts(guard)) <= known]
-            return "its condition leaves no empty tensor" if empty in known else f"{others[0]} forbids as much" if others else ""
+            others = [
+                rule
+                for rule, guard in guards
+                if guard.require.text == empty and set(conjuncts(guard)) <= known
+            ]
+            return (
+                "its condition leaves no empty tensor"
+                if empty in known
+                else f"{others[0]} forbids as much"
+                if others
+                else ""
+            )
     return ""
 
 
 def _within(one: str, other: str) -> bool:
-    """Whether what a comparison with a constant admits, the other admits too: ``x >= 1`` and ``x > 0``."""
-    ends = [_end(text) for text in (one, other)]
-    return None not in ends and ends[0][0] == ends[1][0] and ends[0][0] * ends[0][1] >= ends[1][0] * ends[1][1]  # type: ignore[index]
+    """Whether what a comparison with a constant admits, the other admits too: ``x >= 1`` and ``x >
+    0``."""
+    mine, others = _end(one), _end(other)
+    if mine is None or others is None:
+        return False
+    return mine[0] == others[0] and mine[0] * mine[1] >= others[0] * others[1]
 
 
 def _end(text: str) -> tuple[int, int] | None:
-    """(1, the least admitted) or (-1, the largest) of a comparison of whole numbers with a constant."""
+    """(1, the least admitted) or (-1, the largest) of a comparison of whole numbers with a
+    constant."""
     node = ast.parse(text, mode="eval").body
-    sign = {ast.Gt: (1, 1), ast.GtE: (1, 0), ast.Lt: (-1, -1), ast.LtE: (-1, 0)}.get(type(getattr(node, "ops", [None])[0]))
+    sign = {ast.Gt: (1, 1), ast.GtE: (1, 0), ast.Lt: (-1, -1), ast.LtE: (-1, 0)}.get(
+        type(getattr(node, "ops", [None])[0])
+    )
     try:
         limit = ast.literal_eval(node.comparators[0])  # type: ignore[attr-defined]
     except (ValueError, AttributeError):
@@ -135,7 +178,7 @@ def _end(text: str) -> tuple[int, int] | None:
     return None if sign is None or not isinstance(limit, int) else (sign[0], limit + sign[1])
 
 
-# changes --------------------------------------------------------------------------------------------------------------
+# changes ------------------------------------------------------------------------------------------
 def gone(spec: Spec, rule: Rule) -> Rule:
     """No guard at all."""
     return replace(rule, guards=())
@@ -148,11 +191,16 @@ def key(*keys: str) -> Change:
 
 def empty(spec: Spec, rule: Rule) -> Rule | None:
     """Rules that forbid an empty tensor, gone."""
-    return gone(spec, rule) if any(re.search(r"\.numel != 0$|!= 0$", guard.require.text) for guard in rule.guards) else None
+    return (
+        gone(spec, rule)
+        if any(re.search(r"\.numel != 0$|!= 0$", guard.require.text) for guard in rule.guards)
+        else None
+    )
 
 
 def rewritten(change: Callable[[str, str, str], str | None]) -> Change:
-    """Each comparison (left, sign, right) with another text; None where nothing changes in any guard."""
+    """Each comparison (left, sign, right) with another text; None where nothing changes in any
+    guard."""
 
     def apply(spec: Spec, rule: Rule) -> Rule | None:
         guards, changed = [], False
@@ -191,7 +239,11 @@ def shifted(left: str, sign: str, right: str) -> str | None:
     if sign not in _SHIFTED:
         return None
     step = _SHIFTED[sign]
-    return f"{left} {sign} {int(right) + step}" if right.lstrip("-").isdigit() else f"{left} {sign} ({right}) + ({step})"
+    return (
+        f"{left} {sign} {int(right) + step}"
+        if right.lstrip("-").isdigit()
+        else f"{left} {sign} ({right}) + ({step})"
+    )
 
 
 def nearly(left: str, sign: str, right: str) -> str | None:
@@ -208,10 +260,20 @@ def without_condition(spec: Spec, rule: Rule) -> Rule | None:
 def of_another_tensor(spec: Spec, rule: Rule) -> Rule | None:
     """The rule of one tensor held against the next one of the prototype."""
     tensors = [p.name for p in spec.parameters.values() if p.is_tensor]
-    if rule.parameter not in tensors or rule.key not in ("null", "dtype", "format", "rank", "dims", "empty"):
+    if rule.parameter not in tensors or rule.key not in (
+        "null",
+        "dtype",
+        "format",
+        "rank",
+        "dims",
+        "empty",
+    ):
         return None
     other = tensors[(tensors.index(rule.parameter) + 1) % len(tensors)]
-    guards = [_compiled(spec, guard, re.sub(rf"\b{rule.parameter}\b", other, guard.require.text)) for guard in rule.guards]
+    guards = [
+        _compiled(spec, guard, re.sub(rf"\b{rule.parameter}\b", other, guard.require.text))
+        for guard in rule.guards
+    ]
     return replace(rule, guards=tuple(guard for guard in guards if guard is not None))
 
 
@@ -221,18 +283,43 @@ def another_code(spec: Spec, rule: Rule) -> int:
 
 
 FAMILIES = (
-    Family("not_enforced", "a rule is not enforced", lambda spec, rule: gone(spec, rule) if rule.code is not None else None),
-    Family("not_enforced_no_code", "a rule for which the page names no code is not enforced",
-           lambda spec, rule: gone(spec, rule) if rule.code is None else None),
-    Family("wrong_code", "a rule answers with another rule's code",
-           lambda spec, rule: rule if rule.code is not None else None, code=another_code),
+    Family(
+        "not_enforced",
+        "a rule is not enforced",
+        lambda spec, rule: gone(spec, rule) if rule.code is not None else None,
+    ),
+    Family(
+        "not_enforced_no_code",
+        "a rule for which the page names no code is not enforced",
+        lambda spec, rule: gone(spec, rule) if rule.code is None else None,
+    ),
+    Family(
+        "wrong_code",
+        "a rule answers with another rule's code",
+        lambda spec, rule: rule if rule.code is not None else None,
+        code=another_code,
+    ),
     Family("null_unchecked", "a null pointer is not looked for, and read", key("null"), lost=CRASH),
     Family("empty_accepted", "an empty tensor is not refused", empty),
-    Family("product_unchecked", "the product is not looked at", lambda spec, rule: gone(spec, rule) if rule.id == "product" else None),
+    Family(
+        "product_unchecked",
+        "the product is not looked at",
+        lambda spec, rule: gone(spec, rule) if rule.id == "product" else None,
+    ),
     Family("length_unchecked", "the length of an array is not looked at", key("length")),
-    Family("limit_flipped", "< for <=, > for >=, and the other way round", rewritten(flipped), refuses=("<=", ">=")),
+    Family(
+        "limit_flipped",
+        "< for <=, > for >=, and the other way round",
+        rewritten(flipped),
+        refuses=("<=", ">="),
+    ),
     Family("limit_shifted", "a limit is off by one", rewritten(shifted), refuses=("<", ">")),
     Family("size_off_by_one", "an extent that is one off is accepted", rewritten(nearly)),
-    Family("condition_ignored", "a rule is enforced where its condition does not hold", without_condition, refuses=ANY),
+    Family(
+        "condition_ignored",
+        "a rule is enforced where its condition does not hold",
+        without_condition,
+        refuses=ANY,
+    ),
     Family("wrong_tensor", "the check of one tensor looks at another", of_another_tensor),
-)  # fmt: skip
+)

@@ -1,8 +1,8 @@
-"""A device made of the goldens: it takes a call apart into steps, and does each right unless a mutant does it wrong.
+"""A device made of the goldens: it takes a call apart into steps, and does each right unless a
+mutant does it wrong.
 
-Read the views, round once to the compute dtype, compute in float64, round once more to the output's dtype, write the view.
-Unless it is a mutant its outputs lie within every bound.
-"""
+Read the views, round once to the compute dtype, compute in float64, round once more to the output's
+dtype, write the view. Unless it is a mutant its outputs lie within every bound."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ UNWRITTEN = np.nan
 
 
 def answer(work: Work, mutant: Mutant) -> Outputs:
-    """The outputs that a call asks for, (B, *shape) in the dtype of the output, as they are read back.
+    """The outputs that a call asks for, (B, *shape) in the dtype of the output, as they are read
+    back.
 
     Where the gradient that flows in has no elements, nothing is computed wrongly.
     """
@@ -35,7 +36,10 @@ def answer(work: Work, mutant: Mutant) -> Outputs:
     module: Any = kernel(work.spec.op)
     with np.errstate(all="ignore"):
         for wanted, to in _readings(work):
-            seen: Values = {name: None if array is None else _cast(work, mutant, array, name, to) for name, array in values.items()}
+            seen: Values = {
+                name: None if array is None else _cast(work, mutant, array, name, to)
+                for name, array in values.items()
+            }
             names = dict(work.batch.names)
             if mutant.names:
                 names = mutant.names(work, names)
@@ -61,7 +65,8 @@ def cast(work: Work, values: Array, storage: str, to: str | None) -> Array:
 
 
 def store(values: Array, dtype: str, through: str | None) -> Array:
-    """Round to an output's dtype, by way of the compute dtype where the result is kept in that first."""
+    """Round to an output's dtype, by way of the compute dtype where the result is kept in that
+    first."""
     return stored(values if through is None else rounded(values, through), dtype)
 
 
@@ -71,11 +76,14 @@ def _read(work: Work, name: str, mutant: Mutant) -> Array | None:
         return None
     raw = work.storage[name]
     flat = (mutant.read or view)(raw, desc)
-    return flat.astype(np.complex128 if np.iscomplexobj(raw) else np.float64).reshape(len(raw), *desc.shape)
+    return flat.astype(np.complex128 if np.iscomplexobj(raw) else np.float64).reshape(
+        len(raw), *desc.shape
+    )
 
 
 def _readings(work: Work) -> Iterator[tuple[tuple[str, ...], str | None]]:
-    """Which outputs are computed from which values: most from the compute dtype, some from what is stored."""
+    """Which outputs are computed from which values: most from the compute dtype, some from what is
+    stored."""
     batch = work.batch
     cube = tuple(out for out in batch.wanted if out not in batch.exact)
     exact = tuple(out for out in batch.wanted if out in batch.exact)

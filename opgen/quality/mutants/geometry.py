@@ -22,7 +22,10 @@ def exchanged(*prefixes: str) -> Callable[[Work, Names], Names]:
         found = dict(given)
         for prefix in prefixes:
             letters = axes(work, prefix)
-            found |= {prefix + axis: given[prefix + other] for axis, other in zip(letters, reversed(letters), strict=True)}
+            found |= {
+                prefix + axis: given[prefix + other]
+                for axis, other in zip(letters, reversed(letters), strict=True)
+            }
         return found
 
     return names
@@ -30,7 +33,10 @@ def exchanged(*prefixes: str) -> Callable[[Work, Names], Names]:
 
 def fixed(value: int, *prefixes: str) -> Callable[[Work, Names], Names]:
     """The names that begin with one of these prefixes and end with an axis all set to a value."""
-    return lambda work, given: {name: value if name[:-1] in prefixes and name[-1] in "DHW" else number for name, number in given.items()}
+    return lambda work, given: {
+        name: value if name[:-1] in prefixes and name[-1] in "DHW" else number
+        for name, number in given.items()
+    }
 
 
 def borders_exchanged(work: Work, given: Names) -> Names:
@@ -38,7 +44,9 @@ def borders_exchanged(work: Work, given: Names) -> Names:
     letters = [axis for axis in "DHW" if BORDERS[axis][0] in given]
     found = dict(given)
     for axis, other in zip(letters, reversed(letters), strict=True):
-        found |= {name: given[taken] for name, taken in zip(BORDERS[axis], BORDERS[other], strict=True)}
+        found |= {
+            name: given[taken] for name, taken in zip(BORDERS[axis], BORDERS[other], strict=True)
+        }
     return found
 
 
@@ -54,7 +62,8 @@ def borders_gone(work: Work, given: Names) -> Names:
 
 
 def end_as_beginning(work: Work, tensors: Values) -> Values:
-    """The windows that only exist because the padding behind an axis is larger than the one before it are not read."""
+    """The windows that only exist because the padding behind an axis is larger than the one before
+    it are not read."""
     n = work.batch.names
     gradient = work.gradient
     for place, axis in enumerate(reversed(axes(work, "k", "d", "s"))):
@@ -85,11 +94,16 @@ def without_output_padding(work: Work, tensors: Values) -> Values:
 
 def without_last(letter: str, axis: int) -> Callable[[Work, Values], Values]:
     """The last row or column of the gradient is not read."""
-    return lambda work, tensors: cut(tensors, work.gradient, axis, work.batch.names[letter] - 1) if letter in work.batch.names else tensors
+    return lambda work, tensors: (
+        cut(tensors, work.gradient, axis, work.batch.names[letter] - 1)
+        if letter in work.batch.names
+        else tensors
+    )
 
 
 def without_first_row(work: Work, outputs: Outputs) -> Outputs:
-    """The first row of the gradient of the input is left zero, or the first column where there are no rows."""
+    """The first row of the gradient of the input is left zero, or the first column where there are
+    no rows."""
     found = dict(outputs)
     if "gradInput" in found:
         rows = np.moveaxis(found["gradInput"].copy(), -2 if "Hout" in work.batch.names else -1, 0)
@@ -107,17 +121,23 @@ def beyond_a_block(work: Work, tensors: Values) -> Values:
     return cut(tensors, work.gradient, axis + 1, whole) if whole else tensors
 
 
-# convolution ----------------------------------------------------------------------------------------------------------
-def flipped(work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]) -> Outputs:
+# convolution --------------------------------------------------------------------------------------
+def flipped(
+    work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
+) -> Outputs:
     """Convolution where correlation is meant: the kernel upside down."""
     weight = tensors["weight"]
     assert weight is not None
     spatial = tuple(range(3, weight.ndim))
     outputs = dict(golden({**tensors, "weight": np.flip(weight, spatial)}, names, wanted))
-    return outputs | {name: np.flip(outputs[name], spatial) for name in outputs if name == "gradWeight"}
+    return outputs | {
+        name: np.flip(outputs[name], spatial) for name in outputs if name == "gradWeight"
+    }
 
 
-def ungrouped(work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]) -> Outputs:
+def ungrouped(
+    work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
+) -> Outputs:
     """Every channel joined with every other by the weight of one group."""
     groups, weight = names["groups"], tensors["weight"]
     assert weight is not None
@@ -125,10 +145,14 @@ def ungrouped(work: Work, golden: Golden, tensors: Values, names: Names, wanted:
         return dict(golden(tensors, names, wanted))
     dense = np.tile(weight, (1, 1, groups, *(1,) * (weight.ndim - 3)))
     outputs = dict(golden({**tensors, "weight": dense}, {**names, "groups": 1}, wanted))
-    return outputs | {name: outputs[name][:, :, : weight.shape[2]] for name in outputs if name == "gradWeight"}
+    return outputs | {
+        name: outputs[name][:, :, : weight.shape[2]] for name in outputs if name == "gradWeight"
+    }
 
 
-def interleaved(work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]) -> Outputs:
+def interleaved(
+    work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
+) -> Outputs:
     """Channel c taken for one of group c modulo groups."""
     groups = names["groups"]
 
@@ -136,13 +160,29 @@ def interleaved(work: Work, golden: Golden, tensors: Values, names: Names, wante
         assert array is not None
         b, n, c, *rest = array.shape
         parts = (groups, c // groups) if back else (c // groups, groups)
-        return np.ascontiguousarray(array.reshape(b, n, *parts, *rest).swapaxes(2, 3)).reshape(array.shape)
+        return np.ascontiguousarray(array.reshape(b, n, *parts, *rest).swapaxes(2, 3)).reshape(
+            array.shape
+        )
 
-    outputs = dict(golden({**tensors, work.gradient: dealt(tensors[work.gradient]), "input": dealt(tensors["input"])}, names, wanted))
-    return outputs | {name: dealt(outputs[name], back=True) for name in outputs if name == "gradInput"}
+    outputs = dict(
+        golden(
+            {
+                **tensors,
+                work.gradient: dealt(tensors[work.gradient]),
+                "input": dealt(tensors["input"]),
+            },
+            names,
+            wanted,
+        )
+    )
+    return outputs | {
+        name: dealt(outputs[name], back=True) for name in outputs if name == "gradInput"
+    }
 
 
-def not_transposed(work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]) -> Mapping[str, Array]:
+def not_transposed(
+    work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
+) -> Mapping[str, Array]:
     """Windows slide over the input where they should slide over its gradient."""
     if not names["transposed"]:
         return golden(tensors, names, wanted)
@@ -151,13 +191,23 @@ def not_transposed(work: Work, golden: Golden, tensors: Values, names: Names, wa
 
     def turned(array: Array, per: int) -> Array:
         b, c, m, *rest = array.shape
-        return np.ascontiguousarray(array.reshape(b, groups, per, m, *rest).swapaxes(2, 3)).reshape(b, groups * m, per, *rest)
+        return np.ascontiguousarray(array.reshape(b, groups, per, m, *rest).swapaxes(2, 3)).reshape(
+            b, groups * m, per, *rest
+        )
 
-    outputs = dict(golden({**tensors, "weight": turned(weight, weight.shape[1] // groups)}, {**names, "transposed": 0}, wanted))
-    return outputs | {name: turned(outputs[name], weight.shape[2]) for name in outputs if name == "gradWeight"}
+    outputs = dict(
+        golden(
+            {**tensors, "weight": turned(weight, weight.shape[1] // groups)},
+            {**names, "transposed": 0},
+            wanted,
+        )
+    )
+    return outputs | {
+        name: turned(outputs[name], weight.shape[2]) for name in outputs if name == "gradWeight"
+    }
 
 
-# reflection -----------------------------------------------------------------------------------------------------------
+# reflection ---------------------------------------------------------------------------------------
 def mirrored(padded: int, extent: int, before: int, repeat: int = 0) -> Array:
     """Where each padded position comes from; ``repeat`` 1 where the edge itself is mirrored too."""
     place = np.arange(padded) - before
@@ -172,14 +222,20 @@ def gathered(padded: int, extent: int, before: int, repeat: int) -> Array:
     return np.eye(extent)[mirrored(padded, extent, before, repeat)]
 
 
-def folded(repeat: int = 0, **taken: str) -> Callable[[Work, Golden, Values, Names, tuple[str, ...]], Outputs]:
+def folded(
+    repeat: int = 0, **taken: str
+) -> Callable[[Work, Golden, Values, Names, tuple[str, ...]], Outputs]:
     """A fold that takes other names for the padding before some axes."""
 
-    def kernel(work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]) -> Outputs:
+    def kernel(
+        work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
+    ) -> Outputs:
         result = tensors[work.gradient]
         assert result is not None
         for at, axis in enumerate(reversed(reflected(names)), 1):
-            share = gathered(names[axis + "out"], names[axis], names[taken.get(axis, BORDERS[axis][0])], repeat)
+            share = gathered(
+                names[axis + "out"], names[axis], names[taken.get(axis, BORDERS[axis][0])], repeat
+            )
             result = np.moveaxis(np.moveaxis(result, -at, -1) @ share, -1, -at)
         return dict.fromkeys(wanted, result)
 
@@ -208,35 +264,141 @@ def without(corners: bool) -> Callable[[Work, Values], Values]:
 
 
 MUTANTS = (
-    Mutant("stride_swapped", "the strides of two axes are exchanged", ("sH", "sW", "kW"), names=exchanged("s")),
+    Mutant(
+        "stride_swapped",
+        "the strides of two axes are exchanged",
+        ("sH", "sW", "kW"),
+        names=exchanged("s"),
+    ),
     Mutant("stride_ignored", "every stride is 1", ("sW", "kW"), names=fixed(1, "s")),
-    Mutant("dilation_swapped", "the dilations of two axes are exchanged", ("dH", "dW"), names=exchanged("d")),
+    Mutant(
+        "dilation_swapped",
+        "the dilations of two axes are exchanged",
+        ("dH", "dW"),
+        names=exchanged("d"),
+    ),
     Mutant("dilation_ignored", "every dilation is 1", ("dW",), names=fixed(1, "d")),
-    Mutant("padding_swapped", "the paddings of two axes are exchanged", ("padTop", "padLeft", "kW"), names=borders_exchanged),
-    Mutant("pool_padding_swapped", "the paddings of the two axes are exchanged", ("padH", "padW"), names=exchanged("pad")),
-    Mutant("reflection_padding_swapped", "the padding is read as top, bottom, left, right",
-           ("padTop", "padLeft", "H", "W"), kernel=folded(H="padLeft", W="padTop")),
-    Mutant("padding_sides_swapped", "the padding behind an axis is taken for the one before it", ("padRight", "kW"), names=sides_exchanged),
-    Mutant("left_right_swapped", "the padding to the right is taken for the one to the left",
-           ("padRight", "W"), kernel=folded(W="padRight")),
-    Mutant("top_bottom_swapped", "the padding below is taken for the one above",
-           ("padBottom", "H", "W"), kernel=folded(H="padBottom")),
-    Mutant("padding_end_ignored", "the padding behind an axis is taken to be no larger than the one before it",
-           ("padRight", "dW", "transposed"), tensors=end_as_beginning),
-    Mutant("padding_ignored", "no padding at all",
-           ("padLeft|padW", "kW"), names=lambda work, n: borders_gone(work, fixed(0, "pad")(work, n))),
-    Mutant("kernel_flipped", "the kernel is upside down: convolution instead of correlation", ("weight",), kernel=flipped),
-    Mutant("kernel_swapped", "height and width of the window are exchanged", ("kernelSize",), names=exchanged("k")),
-    Mutant("groups_ignored", "all channels are joined with all others", ("groups",), kernel=ungrouped),
-    Mutant("groups_interleaved", "channel c belongs to group c modulo groups", ("groups",), kernel=interleaved),
-    Mutant("transposed_ignored", "a transposed convolution is treated as one that is not", ("transposed", "groups"), kernel=not_transposed),
-    Mutant("output_padding_dropped", "the rows that outputPadding adds are not read", ("outputPadding",), tensors=without_output_padding),
-    Mutant("last_row_dropped", "the last row of the gradient is not read", ("Hout",), tensors=without_last("Hout", -2)),
-    Mutant("last_column_dropped", "the last column of the gradient is not read", ("Wout",), tensors=without_last("Wout", -1)),
-    Mutant("first_row_missing", "the first row of the result is left zero", ("Hout",), outputs=without_first_row),
-    Mutant("channel_block_lost", "channels behind the last whole block of 16 are lost", ("C|Co", "Wout"), tensors=beyond_a_block),
-    Mutant("edge_repeated", "reflection off by one: the edge is mirrored too",
-           ("padLeft", "W"), kernel=folded(repeat=1)),
-    Mutant("corners_missing", "the corners of the border contribute nothing", ("padLeft", "H", "W"), tensors=without(corners=True)),
-    Mutant("border_missing", "the border contributes nothing", ("padLeft", "W"), tensors=without(corners=False)),
-)  # fmt: skip
+    Mutant(
+        "padding_swapped",
+        "the paddings of two axes are exchanged",
+        ("padTop", "padLeft", "kW"),
+        names=borders_exchanged,
+    ),
+    Mutant(
+        "pool_padding_swapped",
+        "the paddings of the two axes are exchanged",
+        ("padH", "padW"),
+        names=exchanged("pad"),
+    ),
+    Mutant(
+        "reflection_padding_swapped",
+        "the padding is read as top, bottom, left, right",
+        ("padTop", "padLeft", "H", "W"),
+        kernel=folded(H="padLeft", W="padTop"),
+    ),
+    Mutant(
+        "padding_sides_swapped",
+        "the padding behind an axis is taken for the one before it",
+        ("padRight", "kW"),
+        names=sides_exchanged,
+    ),
+    Mutant(
+        "left_right_swapped",
+        "the padding to the right is taken for the one to the left",
+        ("padRight", "W"),
+        kernel=folded(W="padRight"),
+    ),
+    Mutant(
+        "top_bottom_swapped",
+        "the padding below is taken for the one above",
+        ("padBottom", "H", "W"),
+        kernel=folded(H="padBottom"),
+    ),
+    Mutant(
+        "padding_end_ignored",
+        "the padding behind an axis is taken to be no larger than the one before it",
+        ("padRight", "dW", "transposed"),
+        tensors=end_as_beginning,
+    ),
+    Mutant(
+        "padding_ignored",
+        "no padding at all",
+        ("padLeft|padW", "kW"),
+        names=lambda work, n: borders_gone(work, fixed(0, "pad")(work, n)),
+    ),
+    Mutant(
+        "kernel_flipped",
+        "the kernel is upside down: convolution instead of correlation",
+        ("weight",),
+        kernel=flipped,
+    ),
+    Mutant(
+        "kernel_swapped",
+        "height and width of the window are exchanged",
+        ("kernelSize",),
+        names=exchanged("k"),
+    ),
+    Mutant(
+        "groups_ignored", "all channels are joined with all others", ("groups",), kernel=ungrouped
+    ),
+    Mutant(
+        "groups_interleaved",
+        "channel c belongs to group c modulo groups",
+        ("groups",),
+        kernel=interleaved,
+    ),
+    Mutant(
+        "transposed_ignored",
+        "a transposed convolution is treated as one that is not",
+        ("transposed", "groups"),
+        kernel=not_transposed,
+    ),
+    Mutant(
+        "output_padding_dropped",
+        "the rows that outputPadding adds are not read",
+        ("outputPadding",),
+        tensors=without_output_padding,
+    ),
+    Mutant(
+        "last_row_dropped",
+        "the last row of the gradient is not read",
+        ("Hout",),
+        tensors=without_last("Hout", -2),
+    ),
+    Mutant(
+        "last_column_dropped",
+        "the last column of the gradient is not read",
+        ("Wout",),
+        tensors=without_last("Wout", -1),
+    ),
+    Mutant(
+        "first_row_missing",
+        "the first row of the result is left zero",
+        ("Hout",),
+        outputs=without_first_row,
+    ),
+    Mutant(
+        "channel_block_lost",
+        "channels behind the last whole block of 16 are lost",
+        ("C|Co", "Wout"),
+        tensors=beyond_a_block,
+    ),
+    Mutant(
+        "edge_repeated",
+        "reflection off by one: the edge is mirrored too",
+        ("padLeft", "W"),
+        kernel=folded(repeat=1),
+    ),
+    Mutant(
+        "corners_missing",
+        "the corners of the border contribute nothing",
+        ("padLeft", "H", "W"),
+        tensors=without(corners=True),
+    ),
+    Mutant(
+        "border_missing",
+        "the border contributes nothing",
+        ("padLeft", "W"),
+        tensors=without(corners=False),
+    ),
+)

@@ -1,4 +1,5 @@
-"""The cases of a bundle as a device gets them: tables of calls by page, and batches of cases with their inputs."""
+"""The cases of a bundle as a device gets them: tables of calls by page, and batches of cases with
+their inputs."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ UNNAMED = 161002
 
 @dataclass(frozen=True)
 class Rack:
-    """The cases of one page: their rows in the bundle, their calls, and what the page says of them."""
+    """The cases of one page: their rows in the bundle, their calls, and what the page says of
+    them."""
 
     spec: Spec
     rows: np.ndarray
@@ -44,7 +46,8 @@ class Rack:
         return len(self.rows)
 
     def status(self, broken: np.ndarray) -> np.ndarray:
-        """(rows,) what a device answers that finds these rules broken, (rules, rows): the first one's code."""
+        """(rows,) what a device answers that finds these rules broken, (rules, rows): the first
+        one's code."""
         result = np.zeros(len(self), dtype=np.int64)
         for rule, rows in zip(reversed(self.spec.rules), broken[::-1], strict=True):
             if rule.forbids:
@@ -59,9 +62,18 @@ def page_of(op: str, product: str) -> Spec:
 
 def pages(bundle: Bundle) -> list[Spec]:
     """The pages that the cases of a bundle are judged by."""
-    cases, ops, products = bundle.tables["cases"], bundle.words["cases.op"], bundle.words["cases.product"]
+    cases, ops, products = (
+        bundle.tables["cases"],
+        bundle.words["cases.op"],
+        bundle.words["cases.product"],
+    )
     pairs = sorted(set(zip(cases["op"].tolist(), cases["product"].tolist(), strict=True)))
-    return list({spec.name: spec for spec in (page_of(ops[op], products[product]) for op, product in pairs)}.values())
+    return list(
+        {
+            spec.name: spec
+            for spec in (page_of(ops[op], products[product]) for op, product in pairs)
+        }.values()
+    )
 
 
 def racks(bundle: Bundle, cases: Sequence[str] | None = None) -> list[Rack]:
@@ -74,7 +86,12 @@ def racks(bundle: Bundle, cases: Sequence[str] | None = None) -> list[Rack]:
         specs[spec.name] = spec
         found.setdefault(spec.name, []).append((bundle.rows[name], name, call))
     return [
-        Rack(specs[page], np.array([row for row, _, _ in some]), tuple(name for _, name, _ in some), tuple(call for _, _, call in some))
+        Rack(
+            specs[page],
+            np.array([row for row, _, _ in some]),
+            tuple(name for _, name, _ in some),
+            tuple(call for _, _, call in some),
+        )
         for page, some in found.items()
     ]
 
@@ -93,5 +110,8 @@ def works(bundle: Bundle, rack: Rack, accepted: np.ndarray | None = None) -> Ite
     suite = call_suite(named, lambda call: rack.spec, lambda spec: plan, elements=2**62)
     for batch in suite.batches:
         if batch.wanted:
-            storage = {name: np.stack([bundle[case].storage[name] for case in batch.ids]) for name in batch.inputs}
+            storage = {
+                name: np.stack([bundle[case].storage[name] for case in batch.ids])
+                for name in batch.inputs
+            }
             yield Work(rack.spec, batch, calls[batch.ids[0]].args, storage, batch.gradient)

@@ -1,4 +1,5 @@
-"""From an expression to something that reads columns: the parts of the rule language, one by one."""
+"""From an expression to something that reads columns: the parts of the rule language, one by
+one."""
 
 from __future__ import annotations
 
@@ -16,25 +17,42 @@ from opgen.spec.language.logic import comparison, conjunction, decided, disjunct
 from opgen.spec.language.naming import failure, reference
 from opgen.spec.language.parts import INEQUALITIES, Columns, Relation, Scope, Term, TermError, View
 
-_ARITHMETIC: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
+_ARITHMETIC: dict[type, str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+}
 _COMPARE: dict[type, str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in",
-}  # fmt: skip
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
 _WORD_KINDS = ("product", "dtype", "format")
 
 
 class Compiler:
-    """Compiles the nodes of one term against a scope; raises :class:`TermError` naming the part and the remedy."""
+    """Compiles the nodes of one term against a scope; raises :class:`TermError` naming the part and
+    the remedy."""
 
     def __init__(self, text: str, scope: Scope) -> None:
         self.text = text
         self.scope = scope
 
-    # conditions -------------------------------------------------------------------------------------------------------
+    # conditions -----------------------------------------------------------------------------------
     @staticmethod
     def is_condition(node: ast.expr) -> bool:
         """Whether it compares or joins conditions, and so is no term."""
-        return isinstance(node, (ast.BoolOp, ast.Compare)) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+        return isinstance(node, (ast.BoolOp, ast.Compare)) or (
+            isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        )
 
     def condition(self, node: ast.expr) -> Term:
         if isinstance(node, ast.BoolOp):
@@ -74,7 +92,10 @@ class Compiler:
             raise failure(node, "compare with == != < <= > >= in, not in")
         left = self.term(node.left)
         if sign in ("in", "not in"):
-            if not isinstance(node.comparators[0], (ast.Tuple, ast.List, ast.Set)) or not node.comparators[0].elts:
+            if (
+                not isinstance(node.comparators[0], (ast.Tuple, ast.List, ast.Set))
+                or not node.comparators[0].elts
+            ):
                 raise failure(node, "write the members in parentheses: x in (1, 2)")
             right = tuple(self.term(item, like=left.kind) for item in node.comparators[0].elts)
         else:
@@ -87,9 +108,17 @@ class Compiler:
         if sign in INEQUALITIES and left.kind != "int":
             raise failure(node, f"{left.kind} has no order")
         refs = tuple(dict.fromkeys(r for part in (left, *right) for r in part.refs))
-        return Relation(self.text, sign, left, right, refs, comparison(sign, left, right), _is_bare(node.left) and bool(left.refs))
+        return Relation(
+            self.text,
+            sign,
+            left,
+            right,
+            refs,
+            comparison(sign, left, right),
+            _is_bare(node.left) and bool(left.refs),
+        )
 
-    # terms ------------------------------------------------------------------------------------------------------------
+    # terms ----------------------------------------------------------------------------------------
     def term(self, node: ast.expr, like: str = "") -> Term:
         match node:
             case ast.Constant():
@@ -101,7 +130,12 @@ class Compiler:
             case ast.UnaryOp(op=ast.USub()):
                 inner = self.number(node.operand)
                 zero = formulas.constant(0)
-                return Term(ast.unparse(node), "int", inner.refs, lambda v: combine(wide.subtract, zero, inner.read(v)))
+                return Term(
+                    ast.unparse(node),
+                    "int",
+                    inner.refs,
+                    lambda v: combine(wide.subtract, zero, inner.read(v)),
+                )
             case ast.Call():
                 return self.call(node)
             case ast.Tuple() if like in ("", "shape"):
@@ -118,7 +152,9 @@ class Compiler:
         value = node.value
         if isinstance(value, (bool, int)):
             held = formulas.constant(value)
-            return Term(str(value), "bool" if isinstance(value, bool) else "int", (), lambda view: held)
+            return Term(
+                str(value), "bool" if isinstance(value, bool) else "int", (), lambda view: held
+            )
         if isinstance(value, str):
             if like not in _WORD_KINDS:
                 return Term(value, "word", (), lambda view: formulas.constant(0))
@@ -140,10 +176,19 @@ class Compiler:
         if kind is None:
             base = ref[0]
             if base in self.scope.names():
-                what = "has no such property" if ref[1] else f"stands for the whole; write {base}.shape of a tensor, {base}[i] of an array"
+                what = (
+                    "has no such property"
+                    if ref[1]
+                    else (
+                        f"stands for the whole; write {base}.shape of a tensor, {base}[i] of an"
+                        " array"
+                    )
+                )
                 raise failure(node, f"{base} {what}")
             raise TermError(f"no such name '{base}'{did_you_mean(base, self.scope.names())}")
-        return Term(ast.unparse(node), kind, (ref,), lambda view: view.get(ref), ref[1] in ("rank", "numel"))
+        return Term(
+            ast.unparse(node), kind, (ref,), lambda view: view.get(ref), ref[1] in ("rank", "numel")
+        )
 
     def arithmetic(self, node: ast.BinOp) -> Term:
         sign = _ARITHMETIC.get(type(node.op))
@@ -155,7 +200,9 @@ class Compiler:
             by = node.right.value if isinstance(node.right, ast.Constant) else None
             if not isinstance(by, int) or isinstance(by, bool) or by <= 0:
                 raise failure(node, "/ divides by a positive constant; use // for whole numbers")
-            return Term(ast.unparse(node), "int", refs, lambda view: formulas.divided(left.read(view), by))
+            return Term(
+                ast.unparse(node), "int", refs, lambda view: formulas.divided(left.read(view), by)
+            )
         operate: dict[str, Callable[[Value, Value], Value]] = {
             "+": lambda a, b: combine(wide.add, a, b),
             "-": lambda a, b: combine(wide.subtract, a, b),
@@ -167,8 +214,17 @@ class Compiler:
             self.whole(node.left, node.right)
             if not (right.refs or right.read(Columns()).data):
                 raise failure(node, "divides by zero")
-        apply, counts = operate[sign], sign == "%" and not right.refs and bool(right.read(Columns()).data > 0)
-        return Term(ast.unparse(node), "int", refs, lambda view: apply(left.read(view), right.read(view)), counts)
+        apply, counts = (
+            operate[sign],
+            sign == "%" and not right.refs and bool(right.read(Columns()).data > 0),
+        )
+        return Term(
+            ast.unparse(node),
+            "int",
+            refs,
+            lambda view: apply(left.read(view), right.read(view)),
+            counts,
+        )
 
     def whole(self, *nodes: ast.expr) -> None:
         """Refuse fractions where only whole numbers make sense."""
@@ -185,7 +241,11 @@ class Compiler:
                 raise failure(node, f"{name} takes the name of a parameter")
             ref = (node.args[0].id, name)
             if self.scope.kind(ref) is None:
-                raise failure(node, f"{name} takes the name of a parameter{did_you_mean(node.args[0].id, self.scope.names())}")
+                raise failure(
+                    node,
+                    f"{name} takes the name of a"
+                    f" parameter{did_you_mean(node.args[0].id, self.scope.names())}",
+                )
             return Term(ast.unparse(node), "int", (ref,), lambda view: view.get(ref), name == "len")
         formula = FORMULAS.get(name)
         if formula is None:
@@ -201,7 +261,12 @@ class Compiler:
             if argument.kind != wanted:
                 raise failure(node.args[i], f"is {argument.kind}, {name} takes {wanted} there")
         refs = tuple(dict.fromkeys(r for argument in args for r in argument.refs))
-        return Term(ast.unparse(node), formula.gives, refs, lambda view: formula.apply(*(a.read(view) for a in args)))
+        return Term(
+            ast.unparse(node),
+            formula.gives,
+            refs,
+            lambda view: formula.apply(*(a.read(view) for a in args)),
+        )
 
     def shape(self, node: ast.Tuple) -> Term:
         dims = [self.number(item) for item in node.elts]
@@ -210,7 +275,10 @@ class Compiler:
 
         def read(view: View) -> Value:
             values = [dim.read(view) for dim in dims]
-            rows, exact = next((v.data.size for v in values if v.data.ndim), 1), any(v.data.dtype == object for v in values)
+            rows, exact = (
+                next((v.data.size for v in values if v.data.ndim), 1),
+                any(v.data.dtype == object for v in values),
+            )
             extents = np.empty((rows, len(dims)), dtype=object if exact else np.int64)
             for i, value in enumerate(values):
                 extents[:, i] = value.data

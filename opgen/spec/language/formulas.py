@@ -1,8 +1,7 @@
 """The closed functions of the rule language, on whole columns.
 
-Each takes and returns :class:`Value`. A formula whose divisor is zero, or that the mathematics does not define, gives an
-unbound value: the rule that asks does not apply there.
-"""
+Each takes and returns :class:`Value`. A formula whose divisor is zero, or that the mathematics does
+not define, gives an unbound value: the rule that asks does not apply there."""
 
 from __future__ import annotations
 
@@ -19,10 +18,11 @@ from opgen.calls.words import words
 
 
 class Value(NamedTuple):
-    """A column and where it is bound. ``data / over`` is the number meant; ``over`` is a positive constant.
+    """A column and where it is bound. ``data / over`` is the number meant; ``over`` is a positive
+    constant.
 
-    ``data`` has shape (rows,) or () for a constant; for the kind ``shape`` it is the pair (rank, extents (rows, width)).
-    """
+    ``data`` has shape (rows,) or () for a constant; for the kind ``shape`` it is the pair (rank,
+    extents (rows, width))."""
 
     data: Any
     bound: Any = True
@@ -58,7 +58,9 @@ def over_one_divisor(a: Value, b: Value) -> tuple[np.ndarray, np.ndarray]:
     """The two numerators once both stand over the product of the divisors."""
     if a.over == b.over:
         return a.data, b.data
-    return wide.multiply(a.data, wide.as_column(b.over)), wide.multiply(b.data, wide.as_column(a.over))
+    return wide.multiply(a.data, wide.as_column(b.over)), wide.multiply(
+        b.data, wide.as_column(a.over)
+    )
 
 
 def multiply(a: Value, b: Value) -> Value:
@@ -101,7 +103,8 @@ def absolute(a: Value) -> Value:
 
 
 def promote(*values: Value) -> Value:
-    """The dtype that the pages' promotion gives, taken from left to right; unbound where there is none."""
+    """The dtype that the pages' promotion gives, taken from left to right; unbound where there is
+    none."""
     table = words().promoted
 
     def pair(a: Value, b: Value) -> Value:
@@ -113,7 +116,8 @@ def promote(*values: Value) -> Value:
 
 
 def higher(a: Value, b: Value) -> Value:
-    """The dtype of higher precision of the two: the one that their promotion equals; unbound where it is neither."""
+    """The dtype of higher precision of the two: the one that their promotion equals; unbound where
+    it is neither."""
     to = promote(a, b)
     return Value(to.data, to.bound & ((to.data == a.data) | (to.data == b.data)))
 
@@ -139,12 +143,17 @@ def conv_out(size: Value, kernel: Value, stride: Value, padding: Value, dilation
     return Value(out.data, out.bound & (stride.data > 0))
 
 
-def transposed_out(size: Value, kernel: Value, stride: Value, padding: Value, dilation: Value, extra: Value) -> Value:
-    """Extent of a transposed convolution's output; ``padding`` is begin plus end, ``extra`` the output padding.
+def transposed_out(
+    size: Value, kernel: Value, stride: Value, padding: Value, dilation: Value, extra: Value
+) -> Value:
+    """Extent of a transposed convolution's output; ``padding`` is begin plus end, ``extra`` the
+    output padding.
 
     (size - 1) * stride - padding + dilation * (kernel - 1) + extra + 1
     """
-    grown = _plus(multiply(_minus(size, _ONE), stride), multiply(dilation, _minus(kernel, _ONE)), extra, _ONE)
+    grown = _plus(
+        multiply(_minus(size, _ONE), stride), multiply(dilation, _minus(kernel, _ONE)), extra, _ONE
+    )
     out = _minus(grown, padding)
     return Value(out.data, out.bound & (stride.data > 0))
 
@@ -152,8 +161,8 @@ def transposed_out(size: Value, kernel: Value, stride: Value, padding: Value, di
 def pooled(size: Value, kernel: Value, stride: Value, padding: Value, ceil: Value) -> Value:
     """Extent of a pooling's output; ``padding`` stands on both sides.
 
-    Rounded up where ``ceil``, and then one less where the last window would start beyond input and begin padding.
-    """
+    Rounded up where ``ceil``, and then one less where the last window would start beyond input and
+    begin padding."""
     span = _minus(_plus(size, padding, padding), kernel)
     room = _minus(stride, _ONE)
     rounded = Value(np.where(ceil.data, _plus(span, room).data, span.data), both(span, room, ceil))
@@ -165,7 +174,8 @@ def pooled(size: Value, kernel: Value, stride: Value, padding: Value, ceil: Valu
 
 @dataclass(frozen=True)
 class Formula:
-    """A function of the rule language: what it takes, what it gives, how many arguments, and whether these may be fractions."""
+    """A function of the rule language: what it takes, what it gives, how many arguments, and
+    whether these may be fractions."""
 
     apply: Callable[..., Value]
     takes: tuple[str, ...]

@@ -13,7 +13,12 @@ from opgen.spec.language import formulas
 from opgen.spec.language.formulas import Value, both
 from opgen.spec.language.parts import NOTHING, Term, View
 
-_ORDER: dict[str, Callable[[Any, Any], Any]] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_ORDER: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def negation(a: Value) -> Value:
@@ -35,7 +40,11 @@ def conjunction(a: Value, b: Value) -> Value:
 
 def disjunction(a: Value, b: Value) -> Value:
     x, y, bound = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool), both(a, b)
-    return Value(x | y) if bound is True else Value((x & a.bound) | (y & b.bound), bound | (a.bound & x) | (b.bound & y))
+    return (
+        Value(x | y)
+        if bound is True
+        else Value((x & a.bound) | (y & b.bound), bound | (a.bound & x) | (b.bound & y))
+    )
 
 
 def decided(a: Value, truth: bool) -> bool:
@@ -78,12 +87,21 @@ def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View
 
     def ordered(view: View) -> Value:
         a, b = left.read(view), right[0].read(view)
-        return Value(np.asarray(_ORDER[sign](*formulas.over_one_divisor(a, b)), dtype=bool), both(a, b))
+        return Value(
+            np.asarray(_ORDER[sign](*formulas.over_one_divisor(a, b)), dtype=bool), both(a, b)
+        )
 
     if sign in _ORDER:
         return ordered
-    positive, constants = sign in ("==", "in"), [item.read(NOTHING) for item in right if not item.refs]
-    if left.kind == "shape" or len(constants) < len(right) or any(one.over != 1 for one in constants):
+    positive, constants = (
+        sign in ("==", "in"),
+        [item.read(NOTHING) for item in right if not item.refs],
+    )
+    if (
+        left.kind == "shape"
+        or len(constants) < len(right)
+        or any(one.over != 1 for one in constants)
+    ):
         return among
     runs = _runs({int(one.data) for one in constants})
     return among_numbers
@@ -94,7 +112,8 @@ def _within(data: Any, low: int, high: int) -> Any:
 
 
 def _runs(numbers: set[int]) -> list[tuple[int, int]]:
-    """(first, last) of the numbers that follow each other: words and enums are columns of small numbers, mostly neighbours.
+    """(first, last) of the numbers that follow each other: words and enums are columns of small
+    numbers, mostly neighbours.
 
     >>> _runs({1, 5, 2, 3})
     [(1, 3), (5, 5)]

@@ -1,4 +1,5 @@
-"""What a name of the rule language refers to: ``kH``, ``self.dtype``, ``padding[0]``, ``x.shape[-1]``."""
+"""What a name of the rule language refers to: ``kH``, ``self.dtype``, ``padding[0]``,
+``x.shape[-1]``."""
 
 from __future__ import annotations
 

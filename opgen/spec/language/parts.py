@@ -1,4 +1,5 @@
-"""What the rule language is made of: references, terms and relations, and the two things they are read against."""
+"""What the rule language is made of: references, terms and relations, and the two things they are
+read against."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ import numpy as np
 from opgen.spec.language.formulas import Value, whole
 
 Reference: TypeAlias = tuple[str, Any]
-"""A name and what is asked of it: ``("N", "")``, ``("self", "dtype")``, ``("padding", 2)``, ``("self", ("dim", -1))``."""
+"""A name and what is asked of it: ``("N", "")``, ``("self", "dtype")``, ``("padding", 2)``,
+``("self", ("dim", -1))``."""
 
 
 class Scope(Protocol):
@@ -33,7 +35,8 @@ class TermError(Exception):
 
 
 class Columns:
-    """A view whose columns never change: a condition is read once. ``held``: its text -> (rows,) bool, where it is bound and true."""
+    """A view whose columns never change: a condition is read once. ``held``: its text -> (rows,)
+    bool, where it is bound and true."""
 
     def __init__(self) -> None:
         self.held: dict[str, np.ndarray] = {}
@@ -48,11 +51,12 @@ INEQUALITIES = ("<", "<=", ">", ">=")
 
 @dataclass(frozen=True)
 class Term:
-    """A compiled term. ``kind`` is int, bool, dtype, format, product or shape; ``refs`` are the names it reads; ``counts``: it counts or is
-    what a division by a positive constant leaves, and so never below 0.
+    """A compiled term. ``kind`` is int, bool, dtype, format, product or shape; ``refs`` are the
+    names it reads; ``counts``: it counts or is what a division by a positive constant leaves, and
+    so never below 0.
 
-    To compare, :attr:`read` gives what it says, perhaps with a divisor; to say what a name is, :meth:`value` gives a whole number.
-    """
+    To compare, :attr:`read` gives what it says, perhaps with a divisor; to say what a name is,
+    :meth:`value` gives a whole number."""
 
     text: str
     kind: str
@@ -67,7 +71,8 @@ class Term:
 
 @dataclass(frozen=True)
 class Relation:
-    """One comparison. ``bare`` says that its left side is a single name: then ``==`` and ``in`` also say what it is."""
+    """One comparison. ``bare`` says that its left side is a single name: then ``==`` and ``in``
+    also say what it is."""
 
     text: str
     operator: str

@@ -1,10 +1,11 @@
 """The rule language: a term is parsed once and then read off whole columns.
 
-A term is written as a Python expression over the names of a spec: letters of shapes, slots of arrays, scalars, enum words,
-``product``; ``x.dtype .format .rank .shape .numel .null .strided``, ``x.shape[i]``, ``x[i]``, ``len(x)``, ``lowest(x)``,
-``highest(x)``; ``+ - * / // %``; the functions of :mod:`opgen.spec.language.formulas`; comparisons ``== != < <= > >= in not in``; and in a
-condition ``and or not``. Values are three-valued: a comparison whose names are unbound neither holds nor fails.
-"""
+A term is written as a Python expression over the names of a spec: letters of shapes, slots of
+arrays, scalars, enum words, ``product``; ``x.dtype .format .rank .shape .numel .null .strided``,
+``x.shape[i]``, ``x[i]``, ``len(x)``, ``lowest(x)``, ``highest(x)``; ``+ - * / // %``; the functions
+of :mod:`opgen.spec.language.formulas`; comparisons ``== != < <= > >= in not in``; and in a
+condition ``and or not``. Values are three-valued: a comparison whose names are unbound neither
+holds nor fails."""
 
 from __future__ import annotations
 
@@ -16,7 +17,20 @@ from opgen.spec.language import naming
 from opgen.spec.language.compiler import Compiler
 from opgen.spec.language.parts import Columns, Reference, Relation, Scope, Term, TermError, View
 
-__all__ = ["Columns", "Reference", "Relation", "Scope", "Term", "TermError", "View", "condition", "either", "reference", "relation", "term"]
+__all__ = [
+    "Columns",
+    "Reference",
+    "Relation",
+    "Scope",
+    "Term",
+    "TermError",
+    "View",
+    "condition",
+    "either",
+    "reference",
+    "relation",
+    "term",
+]
 T = TypeVar("T")
 
 MOST_CHARACTERS = 2000
@@ -50,8 +64,8 @@ def relation(text: str, scope: Scope) -> Relation:
 
 
 def reference(text: str) -> Reference:
-    """Read a bare name: ``kH``, ``self.dtype``, ``len(padding)``, ``x.shape[0]``; raises :class:`TermError`. Knows no scope,
-    so that any attribute may stand behind the dot."""
+    """Read a bare name: ``kH``, ``self.dtype``, ``len(padding)``, ``x.shape[0]``; raises
+    :class:`TermError`. Knows no scope, so that any attribute may stand behind the dot."""
     match _parse(text):
         case ast.Name(id=name):
             return (name, "")

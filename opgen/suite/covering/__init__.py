@@ -1,9 +1,8 @@
 """Covering arrays under constraints: few rows that contain every feasible t-tuple of factor values.
 
-Knows nothing of operators: a factor is a number of levels, a constraint is a table of allowed combinations.
-:func:`cover` makes rows; :func:`count` counts what rows cover by code of its own, so that neither vouches for
-itself; :func:`explain` names the tables that rule a tuple out.
-"""
+Knows nothing of operators: a factor is a number of levels, a constraint is a table of allowed
+combinations. :func:`cover` makes rows; :func:`count` counts what rows cover by code of its own, so
+that neither vouches for itself; :func:`explain` names the tables that rule a tuple out."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The independent counter: what rows cover, counted by brute force, with an exact feasibility of its own.
+"""The independent counter: what rows cover, counted by brute force, with an exact feasibility of
+its own.
 
-Shares nothing with the makers of rows but the nouns. Rows are compared with the tables cell by cell, tuples are
-marked in an array. A tuple that a lawful row holds is feasible; for the others the tables are joined and the remaining
-factors eliminated one by one (bucket elimination; Dechter 1999), and where that would need large joins, an
-assignment is searched for each tuple.
-"""
+Shares nothing with the makers of rows but the nouns. Rows are compared with the tables cell by
+cell, tuples are marked in an array. A tuple that a lawful row holds is feasible; for the others the
+tables are joined and the remaining factors eliminated one by one (bucket elimination; Dechter
+1999), and where that would need large joins, an assignment is searched for each tuple."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ def count(
     *,
     listed: bool = False,
 ) -> tuple[Tally, ...]:
-    """The tallies of ``rows`` ``(n, factors)``, -1 where a value is open: of all factors, then of each group.
+    """The tallies of ``rows`` ``(n, factors)``, -1 where a value is open: of all factors, then of
+    each group.
 
-    A row that breaks a table counts for nothing. ``listed`` also lists the missing and the impossible tuples.
+    A row that breaks a table counts for nothing. ``listed`` also lists the missing and the
+    impossible tuples.
 
     >>> ternary = Model((3, 3, 3))
     >>> count(ternary, np.array([[0, 0, 0], [0, 1, 2]]))[0].totals()
@@ -41,12 +43,14 @@ def count(
     feasibility = _Feasibility(model)
     good = np.array([feasibility.lawful(row) for row in checked], bool)
     return tuple(
-        _tally(model, checked[good], feasibility, *group, listed) for group in requested(model, strength, groups)
+        _tally(model, checked[good], feasibility, *group, listed)
+        for group in requested(model, strength, groups)
     )
 
 
 def explain(model: Model, values: Tuple) -> tuple[int, ...]:
-    """The numbers of tables that together rule a tuple out, none to spare; empty when it is feasible.
+    """The numbers of tables that together rule a tuple out, none to spare; empty when it is
+    feasible.
 
     One table where one suffices; else a set from which no table can be left out.
 
@@ -72,8 +76,11 @@ def explain(model: Model, values: Tuple) -> tuple[int, ...]:
     return tuple(every)
 
 
-def project(levels: Sequence[int], tables: Sequence[Table], keep: tuple[int, ...]) -> NDArray[np.bool_] | None:
-    """What the conjunction of the tables allows of the factors ``keep``, exactly; None if a join would be too large."""
+def project(
+    levels: Sequence[int], tables: Sequence[Table], keep: tuple[int, ...]
+) -> NDArray[np.bool_] | None:
+    """What the conjunction of the tables allows of the factors ``keep``, exactly; None if a join
+    would be too large."""
     pool = [(tuple(scope), allowed) for scope, allowed in tables]
     while True:
         buckets: dict[int, set[int]] = {}
@@ -101,17 +108,22 @@ def satisfiable(levels: Sequence[int], tables: Sequence[Table]) -> bool:
 
 
 def _search(tables: list[Table]) -> bool:
-    """Whether an assignment satisfies all tables: depth first, the tightest table first, part by part."""
+    """Whether an assignment satisfies all tables: depth first, the tightest table first, part by
+    part."""
     if not all(allowed.any() for _, allowed in tables):
         return False
-    tables = sorted((t for t in tables if t[0] and not t[1].all()), key=lambda t: int(np.count_nonzero(t[1])))
+    tables = sorted(
+        (t for t in tables if t[0] and not t[1].all()), key=lambda t: int(np.count_nonzero(t[1]))
+    )
     if not tables:
         return True
     scope, allowed = tables[0]
     part = [table for table, one in zip(tables, _connected(tables), strict=True) if one]
     others = [table for table, one in zip(tables, _connected(tables), strict=True) if not one]
     values = np.flatnonzero(allowed.any(axis=tuple(range(1, allowed.ndim))))
-    return any(_search([_slice(table, {scope[0]: int(v)}) for table in part]) for v in values) and _search(others)
+    return any(
+        _search([_slice(table, {scope[0]: int(v)}) for table in part]) for v in values
+    ) and _search(others)
 
 
 def _connected(tables: Sequence[Table]) -> list[bool]:
@@ -133,7 +145,8 @@ def _cells(levels: Sequence[int], scope: Sequence[int] | set[int]) -> int:
 
 
 def _join(tables: Sequence[Table], scope: tuple[int, ...]) -> NDArray[np.bool_]:
-    """The conjunction of tables as an array with an axis for each factor of ``scope``, of length 1 if unbound."""
+    """The conjunction of tables as an array with an axis for each factor of ``scope``, of length 1
+    if unbound."""
     result = np.ones((1,) * len(scope), np.bool_)
     for bound, allowed in tables:
         order = sorted(range(len(bound)), key=lambda axis: bound[axis])
@@ -153,7 +166,8 @@ def _slice(table: Table, fixed: dict[int, int]) -> Table:
 
 
 class _Feasibility:
-    """Feasibility of the tuples of one combination at a time, remembered per connected part of the model."""
+    """Feasibility of the tuples of one combination at a time, remembered per connected part of the
+    model."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -179,10 +193,14 @@ class _Feasibility:
             if inside not in self.known:
                 away = tuple(axis for axis, f in enumerate(combo) if f not in inside)
                 self.known[inside] = self._inside(part, inside, np.asarray(seen.any(axis=away)))
-            result &= self.known[inside].reshape([self.model.levels[f] if f in inside else 1 for f in combo])
+            result &= self.known[inside].reshape(
+                [self.model.levels[f] if f in inside else 1 for f in combo]
+            )
         return result
 
-    def _inside(self, part: int, combo: tuple[int, ...], seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _inside(
+        self, part: int, combo: tuple[int, ...], seen: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
         tables = [table for table in self.model.tables if self.part[table[0][0]] == part]
         result = np.ones_like(seen)
         for table in tables:
@@ -219,8 +237,12 @@ def _tally(
         feasible = seen if seen.all() else feasibility.of(combo, seen)
         numbers.append((int(seen.sum()), int(feasible.sum()), int((~feasible).sum())))
         if listed:
-            missing += [tuple(zip(combo, v, strict=True)) for v in np.argwhere(feasible & ~seen).tolist()]
-            impossible += [tuple(zip(combo, v, strict=True)) for v in np.argwhere(~feasible).tolist()]
+            missing += [
+                tuple(zip(combo, v, strict=True)) for v in np.argwhere(feasible & ~seen).tolist()
+            ]
+            impossible += [
+                tuple(zip(combo, v, strict=True)) for v in np.argwhere(~feasible).tolist()
+            ]
     covered, possible, refuted = np.array(numbers, np.int64).T
     return Tally(
         factors,

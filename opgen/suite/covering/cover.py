@@ -27,20 +27,25 @@ def cover(
 ) -> Cover:
     """Rows that, with ``seeds``, contain every feasible ``strength``-tuple of values.
 
-    ``groups`` asks for more (or the same) strength among some factors. ``seeds`` ``(n, factors)`` are rows that exist
-    already, -1 where a value is open: what they fix counts as covered and they are not repeated; a seed that no
-    complete assignment contains is ignored, and named in the result. ``budget`` is the most new rows; they come best
-    first, so that what a small budget leaves out is little. The same arguments give the same rows everywhere.
+    ``groups`` asks for more (or the same) strength among some factors. ``seeds`` ``(n, factors)``
+    are rows that exist already, -1 where a value is open: what they fix counts as covered and they
+    are not repeated; a seed that no complete assignment contains is ignored, and named in the
+    result. ``budget`` is the most new rows; they come best first, so that what a small budget
+    leaves out is little. The same arguments give the same rows everywhere.
 
-    ``ValueError``: no assignment satisfies the tables; a strength, group or seed that does not fit the model.
-    """
+    ``ValueError``: no assignment satisfies the tables; a strength, group or seed that does not fit
+    the model."""
     asked = list(requested(model, strength, groups))
     known = checked_rows(model, seeds if seeds is not None else ())
     solver = Solver(model, SplitMix(random_state))
     if not solver.satisfiable:
         tables = ", ".join(map(str, explain(model, ())))
-        raise ValueError(f"no assignment satisfies the tables; these contradict each other: {tables}")
-    tuples, feasible = solver.feasible(largest([combo for group in asked for combo in combos(*group)]))
+        raise ValueError(
+            f"no assignment satisfies the tables; these contradict each other: {tables}"
+        )
+    tuples, feasible = solver.feasible(
+        largest([combo for group in asked for combo in combos(*group)])
+    )
     usable = _usable(model, solver, known)
     complete = (known >= 0).all(axis=1)
     whole, partial = known[usable & complete], known[usable & ~complete]
@@ -51,14 +56,22 @@ def cover(
     greedy = Greedy(solver, tuples, ~covered, SplitMix(random_state + 1))
     rows = list(islice(greedy.rows(), budget))
     made = np.array(rows, np.int64).reshape(-1, len(model.levels))
-    tallies = tuple(_tally(tuples, feasible, solver, group, np.concatenate([whole, made]), partial) for group in asked)
+    tallies = tuple(
+        _tally(tuples, feasible, solver, group, np.concatenate([whole, made]), partial)
+        for group in asked
+    )
     return Cover(made, tallies, tuple(map(int, np.flatnonzero(~usable))))
 
 
 def largest(wanted: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """The combinations that no other contains: whoever covers these covers all."""
     unique = set(wanted)
-    inside = {sub for combo in unique for size in range(1, len(combo)) for sub in combinations(combo, size)}
+    inside = {
+        sub
+        for combo in unique
+        for size in range(1, len(combo))
+        for sub in combinations(combo, size)
+    }
     return sorted(unique - inside)
 
 
@@ -80,7 +93,10 @@ def _extends(solver: Solver, seed: NDArray[np.int64]) -> bool:
     for factor in fixed:
         solver.propagator.assign(domain, factor, seed[factor : factor + 1])
     offsets = solver.propagator.offsets
-    alive = all(domain[0, offsets[f] + seed[f]] for f in fixed) and solver.propagator.narrow(domain, fixed)[0]
+    alive = (
+        all(domain[0, offsets[f] + seed[f]] for f in fixed)
+        and solver.propagator.narrow(domain, fixed)[0]
+    )
     return bool(alive) and solver.complete(domain, range(len(solver.levels))) is not None
 
 

@@ -1,10 +1,9 @@
 """Which tuples some complete assignment contains: exact, by witnesses and by refutations.
 
-Tuples of factors that no table ties together are free of each other, so the search is done per connected
-component of the tables, on the part of a combination that lies in it. A tuple is feasible when a solution of its
-component holds it; batches of solutions settle most. It is infeasible when propagation or an exhausted search
-refutes it.
-"""
+Tuples of factors that no table ties together are free of each other, so the search is done per
+connected component of the tables, on the part of a combination that lies in it. A tuple is feasible
+when a solution of its component holds it; batches of solutions settle most. It is infeasible when
+propagation or an exhausted search refutes it."""
 
 from __future__ import annotations
 
@@ -40,7 +39,8 @@ class Solver:
         )
 
     def complete(self, domain: Domain, order: Sequence[int]) -> NDArray[np.int64] | None:
-        """One assignment of the factors ``order`` inside a propagated domain ``(1, values)``, or None.
+        """One assignment of the factors ``order`` inside a propagated domain ``(1, values)``, or
+        None.
 
         Exhaustive: depth first, smallest domain first.
         """
@@ -51,7 +51,9 @@ class Solver:
             sizes = np.add.reduceat(node[0], offsets[:-1], dtype=np.int64)
             open_factors = [factor for factor in order if sizes[factor] > 1]
             if not open_factors:
-                return np.array([node[0, offsets[f] : offsets[f + 1]].argmax() for f in range(len(self.levels))])
+                return np.array(
+                    [node[0, offsets[f] : offsets[f + 1]].argmax() for f in range(len(self.levels))]
+                )
             factor = min(open_factors, key=lambda f: (sizes[f], f))
             values = np.flatnonzero(node[0, offsets[factor] : offsets[factor + 1]])
             children = np.repeat(node, len(values), axis=0)
@@ -73,20 +75,31 @@ class Solver:
         for combo, pieces in zip(tuples.combos, split, strict=True):
             block = tuples.block(flags, combo)
             for home, part in pieces:
-                block &= known[home][part].reshape([self.levels[f] if f in part else 1 for f in combo])
+                block &= known[home][part].reshape(
+                    [self.levels[f] if f in part else 1 for f in combo]
+                )
         return tuples, flags
 
     def _split(self, combo: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
-        """The parts of a combination that lie in one component each; factors without tables are left out."""
+        """The parts of a combination that lie in one component each; factors without tables are
+        left out."""
         homes: dict[int, list[int]] = {}
         for factor in combo:
             if factor in self.home:
                 homes.setdefault(self.home[factor], []).append(factor)
         return [(home, tuple(part)) for home, part in homes.items()]
 
-    def _component(self, home: int, wanted: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], NDArray[np.bool_]]:
-        """Feasibility of every wanted part of one component, by rising size so that small refutes large."""
-        need = {sub for part in wanted for size in range(1, len(part) + 1) for sub in combinations(part, size)}
+    def _component(
+        self, home: int, wanted: Iterable[tuple[int, ...]]
+    ) -> dict[tuple[int, ...], NDArray[np.bool_]]:
+        """Feasibility of every wanted part of one component, by rising size so that small refutes
+        large."""
+        need = {
+            sub
+            for part in wanted
+            for size in range(1, len(part) + 1)
+            for sub in combinations(part, size)
+        }
         known: dict[tuple[int, ...], NDArray[np.bool_]] = {}
         pool: list[NDArray[np.int64]] = []
         for size in sorted({len(part) for part in need}):
@@ -99,7 +112,9 @@ class Solver:
             for scope, allowed in self._tables_of(home):
                 for part in combinations(scope, size):
                     if part in tuples.place:
-                        away = tuple(axis for axis, factor in enumerate(scope) if factor not in part)
+                        away = tuple(
+                            axis for axis, factor in enumerate(scope) if factor not in part
+                        )
                         block = tuples.block(possible, part)
                         block &= allowed.any(axis=away)
             self._settle(home, tuples, possible, pool)
@@ -107,9 +122,13 @@ class Solver:
         return known
 
     def _tables_of(self, home: int) -> list[tuple[tuple[int, ...], NDArray[np.bool_]]]:
-        return [(t.scope, t.allowed) for t in self.propagator.tables if self.home[t.scope[0]] == home]
+        return [
+            (t.scope, t.allowed) for t in self.propagator.tables if self.home[t.scope[0]] == home
+        ]
 
-    def _settle(self, home: int, tuples: Tuples, possible: NDArray[np.bool_], pool: list[NDArray[np.int64]]) -> None:
+    def _settle(
+        self, home: int, tuples: Tuples, possible: NDArray[np.bool_], pool: list[NDArray[np.int64]]
+    ) -> None:
         """Turn ``possible`` into feasible: each tuple left gets a solution, or is struck out."""
         open_ = possible.copy()
         for rows in pool:
@@ -132,7 +151,9 @@ class Solver:
             pool.append(np.concatenate(found))
             tuples.mark(open_, pool[-1], False)
 
-    def seeded(self, tuples: Tuples, numbers: NDArray[np.int64]) -> tuple[Domain, NDArray[np.bool_]]:
+    def seeded(
+        self, tuples: Tuples, numbers: NDArray[np.int64]
+    ) -> tuple[Domain, NDArray[np.bool_]]:
         """Propagated domains that hold one tuple each, and which are alive."""
         domain = np.repeat(self.root, len(numbers), axis=0)
         rows, offsets = np.arange(len(numbers)), self.propagator.offsets
@@ -144,8 +165,11 @@ class Solver:
             domain[rows, at] = kept
         return domain, self.propagator.narrow(domain, np.unique(factors).tolist(), self.root)
 
-    def _dive(self, domain: Domain, order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Random values in the given order of factors; returns rows and which of them are solutions."""
+    def _dive(
+        self, domain: Domain, order: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Random values in the given order of factors; returns rows and which of them are
+        solutions."""
         rows = np.zeros((len(domain), len(self.levels)), np.int64)
         offsets = self.propagator.offsets
         done = np.ones(len(domain), np.bool_)

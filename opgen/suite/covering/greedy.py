@@ -1,9 +1,9 @@
 """Rows, one at a time, each the best of many candidates that grow side by side.
 
-A row covers one tuple of a combination at most, so a combination with many open tuples decides how many rows there
-will be. Hence a tuple is worth as much as its combination still has open, and factors are set in the order of what
-they hold open. Grown candidates then climb: each factor in turn takes its best value given all others.
-"""
+A row covers one tuple of a combination at most, so a combination with many open tuples decides how
+many rows there will be. Hence a tuple is worth as much as its combination still has open, and
+factors are set in the order of what they hold open. Grown candidates then climb: each factor in
+turn takes its best value given all others."""
 
 from __future__ import annotations
 
@@ -20,17 +20,21 @@ from opgen.suite.covering.tuples import Tuples
 CANDIDATES = 24
 """Rows that grow side by side, of which the best is taken."""
 SHARPEST = 255
-"""Worth of a tuple of the most open combination. Sums of worths stay below 2**24, so float32 adds them exactly."""
+"""Worth of a tuple of the most open combination. Sums of worths stay below 2**24, so float32 adds
+them exactly."""
 
 Numbers = NDArray[np.int64]
 Assigned = NDArray[np.float64]
-"""Candidates as columns ``(factors + 1, candidates)`` of whole numbers that end in 1: weights of tuples times these are numbers."""
+"""Candidates as columns ``(factors + 1, candidates)`` of whole numbers that end in 1: weights of
+tuples times these are numbers."""
 
 
 class Greedy:
     """Rows that cover the ``open_`` tuples, in an order that leaves little to the last rows."""
 
-    def __init__(self, solver: Solver, tuples: Tuples, open_: NDArray[np.bool_], random: SplitMix) -> None:
+    def __init__(
+        self, solver: Solver, tuples: Tuples, open_: NDArray[np.bool_], random: SplitMix
+    ) -> None:
         self.solver = solver
         self.random = random
         self.levels = solver.levels
@@ -71,7 +75,9 @@ class Greedy:
         first = self.tuples.combos[combo]
         rows = self._grow(domain[alive], [*first, *(int(f) for f in order if f not in first)])
         if not rows.shape[1]:
-            row = self.solver.complete(self.solver.seeded(self.tuples, starts[:1])[0], range(len(self.levels)))
+            row = self.solver.complete(
+                self.solver.seeded(self.tuples, starts[:1])[0], range(len(self.levels))
+            )
             assert row is not None, "a feasible tuple has a solution"
             rows = np.append(row, 1.0)[:, None]
         self._climb(rows)
@@ -80,11 +86,14 @@ class Greedy:
         return best
 
     def _gain(self, held: Numbers, rows: Assigned, factor: int) -> Numbers:
-        """What each value of a factor that is 0 in ``rows`` is worth ``(candidates, levels)``, in the combinations ``held``."""
+        """What each value of a factor that is 0 in ``rows`` is worth ``(candidates, levels)``, in
+        the combinations ``held``."""
         weights = self.tuples.weights[held]
         steps = weights[:, factor, None] * np.arange(self.levels[factor])
         at = (weights @ rows)[:, None, :] + steps[:, :, None]
-        gain = self.worth[held] @ self.open.take(at.astype(np.int64)).reshape(len(held), at.shape[1] * at.shape[2])
+        gain = self.worth[held] @ self.open.take(at.astype(np.int64)).reshape(
+            len(held), at.shape[1] * at.shape[2]
+        )
         worth = gain.astype(np.int64).reshape(at.shape[1:]).T
         ranked: Numbers = (worth << np.int64(16) | self.random.small(*worth.shape)) + 1
         return ranked
@@ -99,7 +108,9 @@ class Greedy:
         last = np.where(self.waiting > 0, self.tuples.last(order), -1)
         for factor in order:
             block = domain[:, self.offsets[factor] : self.offsets[factor + 1]]
-            chosen = (self._gain(np.flatnonzero(last == factor), rows, factor) * block).argmax(axis=1)
+            chosen = (self._gain(np.flatnonzero(last == factor), rows, factor) * block).argmax(
+                axis=1
+            )
             rows[factor] = chosen
             if np.count_nonzero(block) > len(block):
                 self.solver.propagator.assign(domain, factor, chosen)
@@ -109,11 +120,14 @@ class Greedy:
         return rows
 
     def _climb(self, rows: Assigned) -> None:
-        """Let each factor in turn take its best value that the tables allow beside all others; in place."""
+        """Let each factor in turn take its best value that the tables allow beside all others; in
+        place."""
         whole = rows[:-1].astype(np.int64)
         for factor in map(int, self.random.shuffled(len(self.levels))):
             allowed = self.solver.propagator.beside(whole.T, factor)
             held = self.tuples.holders[factor]
             if len(held) and np.count_nonzero(allowed) > len(allowed):
                 rows[factor] = 0
-                rows[factor] = whole[factor] = (self._gain(held[self.waiting[held] > 0], rows, factor) * allowed).argmax(axis=1)
+                rows[factor] = whole[factor] = (
+                    self._gain(held[self.waiting[held] > 0], rows, factor) * allowed
+                ).argmax(axis=1)

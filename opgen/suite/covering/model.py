@@ -38,25 +38,42 @@ class Model:
     tables: tuple[Table, ...] = ()
 
     def __post_init__(self) -> None:
-        wrong = [f"factor {f}: {n} levels, at least 1 expected" for f, n in enumerate(self.levels) if n < 1]
+        wrong = [
+            f"factor {f}: {n} levels, at least 1 expected"
+            for f, n in enumerate(self.levels)
+            if n < 1
+        ]
         if not self.levels:
             wrong.append("no factors, at least 1 expected")
         for i, (scope, allowed) in enumerate(self.tables):
-            if not scope or len(set(scope)) < len(scope) or not all(0 <= f < len(self.levels) for f in scope):
-                wrong.append(f"table {i}: factors {tuple(scope)}: expected distinct numbers below {len(self.levels)}")
-            elif allowed.shape != (shape := tuple(self.levels[f] for f in scope)) or allowed.dtype != np.bool_:
-                wrong.append(f"table {i}: {allowed.dtype} array of shape {allowed.shape}, expected bool of {shape}")
+            if (
+                not scope
+                or len(set(scope)) < len(scope)
+                or not all(0 <= f < len(self.levels) for f in scope)
+            ):
+                wrong.append(
+                    f"table {i}: factors {tuple(scope)}: expected distinct numbers below"
+                    f" {len(self.levels)}"
+                )
+            elif (
+                allowed.shape != (shape := tuple(self.levels[f] for f in scope))
+                or allowed.dtype != np.bool_
+            ):
+                wrong.append(
+                    f"table {i}: {allowed.dtype} array of shape {allowed.shape}, expected bool of"
+                    f" {shape}"
+                )
         if wrong:
             raise ValueError("\n".join(wrong))
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What is covered of one requested group: a number per combination of ``strength`` of its factors.
+    """What is covered of one requested group: a number per combination of ``strength`` of its
+    factors.
 
-    ``covered`` counts feasible tuples only, so ``feasible - covered`` are missing. ``missing`` and ``impossible``
-    list the tuples themselves, and are ``None`` unless asked for.
-    """
+    ``covered`` counts feasible tuples only, so ``feasible - covered`` are missing. ``missing`` and
+    ``impossible`` list the tuples themselves, and are ``None`` unless asked for."""
 
     factors: tuple[int, ...]
     strength: int
@@ -74,15 +91,20 @@ class Tally:
     def of_factor(self, factor: int) -> tuple[int, int, int]:
         """Tuples covered, feasible and infeasible, of those that hold ``factor``."""
         held = (self.combinations == factor).any(axis=1)
-        return int(self.covered[held].sum()), int(self.feasible[held].sum()), int(self.infeasible[held].sum())
+        return (
+            int(self.covered[held].sum()),
+            int(self.feasible[held].sum()),
+            int(self.infeasible[held].sum()),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """New rows ``(n, factors)``, best first, and the tally of each requested group with seeds and rows together.
+    """New rows ``(n, factors)``, best first, and the tally of each requested group with seeds and
+    rows together.
 
-    ``ignored`` numbers the seeds that no complete assignment contains; their tuples are not counted.
-    """
+    ``ignored`` numbers the seeds that no complete assignment contains; their tuples are not
+    counted."""
 
     rows: NDArray[np.int64]
     tallies: tuple[Tally, ...]
@@ -94,8 +116,11 @@ class Cover:
         return all(bool((tally.covered == tally.feasible).all()) for tally in self.tallies)
 
 
-def requested(model: Model, strength: int, groups: Sequence[Group]) -> Iterator[tuple[tuple[int, ...], int]]:
-    """The requested groups, the one of all factors first; strengths cut to the number of factors."""
+def requested(
+    model: Model, strength: int, groups: Sequence[Group]
+) -> Iterator[tuple[tuple[int, ...], int]]:
+    """The requested groups, the one of all factors first; strengths cut to the number of
+    factors."""
     everything: list[Group] = [(range(len(model.levels)), strength), *groups]
     for factors, t in everything:
         chosen = tuple(sorted(set(factors)))
@@ -113,7 +138,8 @@ def combos(factors: Sequence[int], strength: int) -> list[tuple[int, ...]]:
 
 
 def checked_rows(model: Model, rows: Any) -> NDArray[np.int64]:
-    """Rows as an int array ``(n, factors)``, -1 where a value is open; ``ValueError`` names the first value that is no level."""
+    """Rows as an int array ``(n, factors)``, -1 where a value is open; ``ValueError`` names the
+    first value that is no level."""
     array = np.asarray(rows, dtype=np.int64).reshape(-1, len(model.levels)) if len(rows) else None
     if array is None:
         return np.empty((0, len(model.levels)), np.int64)
@@ -121,6 +147,7 @@ def checked_rows(model: Model, rows: Any) -> NDArray[np.int64]:
     if len(wrong):
         row, factor = map(int, wrong[0])
         raise ValueError(
-            f"row {row}: factor {factor} is {array[row, factor]}, expected -1 to {model.levels[factor] - 1}"
+            f"row {row}: factor {factor} is {array[row, factor]}, expected -1 to"
+            f" {model.levels[factor] - 1}"
         )
     return array

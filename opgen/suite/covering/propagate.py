@@ -1,9 +1,9 @@
 """Constraint propagation on many partial assignments at once.
 
-A partial assignment is a domain: a bool per (factor, value), laid out factor by factor. A value stays in the domain
-while every table has an allowed row inside the domain that holds it (generalised arc consistency). Small tables keep
-a bitset of allowed rows per value (compact tables; Demeulenaere et al. 2016), large ones are sliced.
-"""
+A partial assignment is a domain: a bool per (factor, value), laid out factor by factor. A value
+stays in the domain while every table has an allowed row inside the domain that holds it
+(generalised arc consistency). Small tables keep a bitset of allowed rows per value (compact tables;
+Demeulenaere et al. 2016), large ones are sliced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from opgen.suite.covering.model import Table
 Domain = NDArray[np.bool_]
 
 JOINED_ROWS = 2048
-"""Tables are joined while the join has no more allowed rows than this: propagation through one is exact."""
+"""Tables are joined while the join has no more allowed rows than this: propagation through one is
+exact."""
 JOINED_CELLS = 1 << 17
 """A join is tried only while it has no more cells than this, allowed or not."""
 SMALL = 1024
@@ -36,7 +37,9 @@ class Propagator:
         self.tables: list[_Table] = []
         for scope, allowed in joined(levels, tables):
             words = sum(allowed.shape) * (np.count_nonzero(allowed) // 64 + 1)
-            self.tables.append((_Bits if words <= SMALL else _Cells)((scope, allowed), self.offsets))
+            self.tables.append(
+                (_Bits if words <= SMALL else _Cells)((scope, allowed), self.offsets)
+            )
         self.touching: list[list[int]] = [[] for _ in levels]
         for i, bits in enumerate(self.tables):
             for factor in bits.scope:
@@ -54,15 +57,22 @@ class Propagator:
         block[:] = False
         block[np.arange(len(domain)), values] = kept
 
-    def narrow(self, domain: Domain, factors: Iterable[int], since: Domain | None = None) -> NDArray[np.bool_]:
-        """Propagate in place what the changed ``factors`` imply; returns which domains are still alive.
+    def narrow(
+        self, domain: Domain, factors: Iterable[int], since: Domain | None = None
+    ) -> NDArray[np.bool_]:
+        """Propagate in place what the changed ``factors`` imply; returns which domains are still
+        alive.
 
-        With ``since``, a propagated domain ``(1, values)``, only what differs from it counts as changed.
-        """
+        With ``since``, a propagated domain ``(1, values)``, only what differs from it counts as
+        changed."""
         alive = np.ones(len(domain), np.bool_)
         dirty = {i: alive for factor in factors for i in self.touching[factor]}
         if since is not None:
-            dirty = {i: (domain[:, t.ids] != since[:, t.ids]).any(axis=1) for i in dirty for t in [self.tables[i]]}
+            dirty = {
+                i: (domain[:, t.ids] != since[:, t.ids]).any(axis=1)
+                for i in dirty
+                for t in [self.tables[i]]
+            }
         while dirty:
             i = min(dirty)
             table = self.tables[i]
@@ -82,7 +92,8 @@ class Propagator:
         return alive
 
     def beside(self, rows: NDArray[np.int64], factor: int) -> Domain:
-        """Which values of a factor the tables allow beside the other values of complete rows: ``(n, levels)``."""
+        """Which values of a factor the tables allow beside the other values of complete rows: ``(n,
+        levels)``."""
         allowed = np.ones((len(rows), self.levels[factor]), np.bool_)
         for i in self.touching[factor]:
             others, along = self.tables[i].along[factor]
@@ -91,7 +102,8 @@ class Propagator:
 
 
 class _Table:
-    """One table; ``ids`` are the values of its factors as domains number them, ``starts`` each factor's first.
+    """One table; ``ids`` are the values of its factors as domains number them, ``starts`` each
+    factor's first.
 
     ``along``: factor -> the other factors, and the table with the factor's axis last.
     """
@@ -101,7 +113,10 @@ class _Table:
         self.ids = np.concatenate([np.arange(offsets[f], offsets[f + 1]) for f in self.scope])
         self.starts = np.concatenate([[0], np.cumsum(self.allowed.shape)[:-1]]).astype(np.int64)
         self.along = {
-            factor: (self.scope[:axis] + self.scope[axis + 1 :], np.moveaxis(self.allowed, axis, -1))
+            factor: (
+                self.scope[:axis] + self.scope[axis + 1 :],
+                np.moveaxis(self.allowed, axis, -1),
+            )
             for axis, factor in enumerate(self.scope)
         }
 
@@ -111,7 +126,8 @@ class _Table:
 
 
 class _Bits(_Table):
-    """A small table as bitsets: ``bits[v]`` marks the allowed rows that hold value ``v`` of the table's factors."""
+    """A small table as bitsets: ``bits[v]`` marks the allowed rows that hold value ``v`` of the
+    table's factors."""
 
     def __init__(self, table: Table, offsets: NDArray[np.int64]) -> None:
         super().__init__(table, offsets)
@@ -130,7 +146,8 @@ class _Bits(_Table):
 
 
 class _Cells(_Table):
-    """A large table as it is. Factors with one value left select a slice; only the slice is looked at."""
+    """A large table as it is. Factors with one value left select a slice; only the slice is looked
+    at."""
 
     def supported(self, domain: Domain) -> Domain:
         counts = np.add.reduceat(domain, self.starts, axis=1, dtype=np.int64)
@@ -139,7 +156,9 @@ class _Cells(_Table):
         for which in np.unique(pattern):
             chosen = np.flatnonzero(pattern == which)
             single = [bool(which >> axis & 1) for axis in range(len(self.scope))]
-            cells = np.prod([n for n, one in zip(self.allowed.shape, single, strict=True) if not one], dtype=int)
+            cells = np.prod(
+                [n for n, one in zip(self.allowed.shape, single, strict=True) if not one], dtype=int
+            )
             block = max(1, SCRATCH // int(cells))
             for first in range(0, len(chosen), block):
                 part = chosen[first : first + block]
@@ -151,7 +170,11 @@ class _Cells(_Table):
         held = [axis for axis, one in enumerate(single) if one]
         free = [axis for axis, one in enumerate(single) if not one]
         where = tuple(blocks[axis].argmax(axis=1) for axis in held)
-        rows = self.allowed.transpose(held + free)[where] if held else np.repeat(self.allowed[None], len(domain), 0)
+        rows = (
+            self.allowed.transpose(held + free)[where]
+            if held
+            else np.repeat(self.allowed[None], len(domain), 0)
+        )
         for place, axis in enumerate(free, 1):
             if not blocks[axis].all():
                 shape = [1] * rows.ndim
@@ -170,7 +193,8 @@ class _Cells(_Table):
 
 
 def joined(levels: Sequence[int], tables: Sequence[Table]) -> list[Table]:
-    """Equivalent tables, fewer and stronger: those that share factors are joined while the join stays small."""
+    """Equivalent tables, fewer and stronger: those that share factors are joined while the join
+    stays small."""
     pool = [_sorted(table) for table in tables if not table[1].all()]
     refused: set[tuple[int, int]] = set()
     keys = list(range(len(pool)))
@@ -204,4 +228,6 @@ def _sorted(table: Table) -> Table:
 
 def _spread(table: Table, scope: tuple[int, ...]) -> NDArray[np.bool_]:
     """A table as an array that broadcasts over a larger scope."""
-    return table[1].reshape([table[1].shape[table[0].index(f)] if f in table[0] else 1 for f in scope])
+    return table[1].reshape(
+        [table[1].shape[table[0].index(f)] if f in table[0] else 1 for f in scope]
+    )

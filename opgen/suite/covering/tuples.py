@@ -1,4 +1,5 @@
-"""Every tuple of a list of factor combinations, numbered: a flat array then holds a fact about each."""
+"""Every tuple of a list of factor combinations, numbered: a flat array then holds a fact about
+each."""
 
 from __future__ import annotations
 
@@ -9,16 +10,19 @@ from numpy.typing import NDArray
 
 
 class Tuples:
-    """Numbers 0 to ``size - 1`` for the tuples of ``combos``: combination by combination, last factor fastest.
+    """Numbers 0 to ``size - 1`` for the tuples of ``combos``: combination by combination, last
+    factor fastest.
 
-    ``weights`` ``(combos, factors + 1)`` says by how much a number grows with the value of each factor, and where it begins.
-    """
+    ``weights`` ``(combos, factors + 1)`` says by how much a number grows with the value of each
+    factor, and where it begins."""
 
     def __init__(self, levels: Sequence[int], combos: Sequence[tuple[int, ...]]) -> None:
         self.combos = list(combos)
         self.levels = np.array(levels, np.int64)
         widest = max(map(len, self.combos), default=0)
-        self.padded = np.array([(*combo, *combo[:1] * (widest - len(combo))) for combo in self.combos], np.int64)
+        self.padded = np.array(
+            [(*combo, *combo[:1] * (widest - len(combo))) for combo in self.combos], np.int64
+        )
         self.shapes = [tuple(levels[f] for f in combo) for combo in self.combos]
         self.counts = np.array([int(np.prod(shape)) for shape in self.shapes], np.int64)
         self.base = np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
@@ -59,7 +63,8 @@ class Tuples:
         return flags[self.base[i] : self.base[i + 1]].reshape(self.shapes[i])
 
     def values(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The factors of some tuples and their values, ``(n, widest)`` both; a small tuple says its first one again."""
+        """The factors of some tuples and their values, ``(n, widest)`` both; a small tuple says its
+        first one again."""
         at = np.searchsorted(self.base, numbers, side="right") - 1
         factors = self.padded[at]
         steps = self.weights[at[:, None], factors].astype(np.int64)

@@ -11,10 +11,10 @@ Verb: TypeAlias = Literal["covers", "limits", "lists", "breaks", "orders", "twin
 class Aim(NamedTuple):
     """One thing that a call is for.
 
-    ``rules`` are those that it breaks, the one aimed at first and the others in its company; the two whose order it tells; the
-    one at whose limit it stands, or of whose list it has a member. ``name`` is that of a pinned call, ``codes`` are those of
-    two rules, ``note`` is what more there is to say.
-    """
+    ``rules`` are those that it breaks, the one aimed at first and the others in its company; the
+    two whose order it tells; the one at whose limit it stands, or of whose list it has a member.
+    ``name`` is that of a pinned call, ``codes`` are those of two rules, ``note`` is what more there
+    is to say."""
 
     verb: Verb
     rules: tuple[str, ...] = ()
@@ -34,7 +34,9 @@ class Aim(NamedTuple):
             case "breaks":
                 return f"breaks {first}" + (f" with {', '.join(others)}" if others else "")
             case "orders":
-                told = " and ".join(f"{rule} ({code})" for rule, code in zip(self.rules, self.codes, strict=True))
+                told = " and ".join(
+                    f"{rule} ({code})" for rule, code in zip(self.rules, self.codes, strict=True)
+                )
                 return f"orders {told}: the code tells which is checked first"
             case "twin":
                 return "the legal twin of a broken call"
@@ -43,8 +45,15 @@ class Aim(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What an id says of it: the rule that is broken, the two that are ordered, the name of a pinned call."""
-        return "+".join(self.rules) if self.verb == "orders" else self.rules[0] if self.verb == "breaks" else self.name
+        """What an id says of it: the rule that is broken, the two that are ordered, the name of a
+        pinned call."""
+        return (
+            "+".join(self.rules)
+            if self.verb == "orders"
+            else self.rules[0]
+            if self.verb == "breaks"
+            else self.name
+        )
 
 
 Aims: TypeAlias = tuple[Aim, ...]

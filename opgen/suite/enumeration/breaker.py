@@ -1,9 +1,9 @@
-"""What may be edited in a call so that one guard of one rule breaks, or so that the call stands at its limit.
+"""What may be edited in a call so that one guard of one rule breaks, or so that the call stands at
+its limit.
 
-An edit sets one name, extent, item or attribute; what follows from it follows again (that is the repair). Two edits at once
-are an attribute that all tensors share together with one tensor of its own. Nothing here believes an edit: the oracle
-labels what comes of it.
-"""
+An edit sets one name, extent, item or attribute; what follows from it follows again (that is the
+repair). Two edits at once are an attribute that all tensors share together with one tensor of its
+own. Nothing here believes an edit: the oracle labels what comes of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ RANKS = range(10)
 _FAR = 2**62
 """Numbers from here on are no edit: columns compute with them, and must not leave int64."""
 _OTHER_WORDS = 3
-"""About how many dtypes or formats a tensor is set to beside those of its own rules: every one would be hundreds of calls alike."""
+"""About how many dtypes or formats a tensor is set to beside those of its own rules: every one
+would be hundreds of calls alike."""
 
 
 class Breaker:
@@ -43,7 +44,8 @@ class Breaker:
         self.rows = len(judged.table)
 
     def modes(self, edits: Iterable[Edit]) -> tuple[int, ...]:
-        """What may follow from some edits: an attribute can stand alone; a letter or slot only shows in what follows."""
+        """What may follow from some edits: an attribute can stand alone; a letter or slot only
+        shows in what follows."""
         own = all(what != "" or name in self.spec.parameters for (name, what), _ in edits)
         return (FOLLOW, HOLD, FREEZE) if own else (FOLLOW, HOLD)
 
@@ -59,7 +61,8 @@ class Breaker:
                     yield edits
 
     def dropping(self, guard: Guard) -> Iterator[Sequence[Edit]]:
-        """Null pointers in place of what a guard speaks of, and outputs that are not asked for any more."""
+        """Null pointers in place of what a guard speaks of, and outputs that are not asked for any
+        more."""
         for name in dict.fromkeys(name for name, _ in guard.require.refs):
             parameter = self.spec.parameters.get(name)
             if parameter is not None and (parameter.is_tensor or parameter.is_array):
@@ -72,17 +75,28 @@ class Breaker:
         for reference in references:
             yield from self._of(reference, row, [])
 
-    def _of(self, reference: Reference, row: int, numbers: list[tuple[int, int]]) -> Iterator[Sequence[Edit]]:
-        """Edits of one name, none of them to a number that columns could not hold or compute with."""
+    def _of(
+        self, reference: Reference, row: int, numbers: list[tuple[int, int]]
+    ) -> Iterator[Sequence[Edit]]:
+        """Edits of one name, none of them to a number that columns could not hold or compute
+        with."""
         for edits in self._all_of(reference, row, numbers):
-            if all(abs(n) < _FAR for _, value in edits for n in (value if isinstance(value, tuple) else (value,))):
+            if all(
+                abs(n) < _FAR
+                for _, value in edits
+                for n in (value if isinstance(value, tuple) else (value,))
+            ):
                 yield edits
 
-    def _all_of(self, reference: Reference, row: int, numbers: list[tuple[int, int]]) -> Iterator[Sequence[Edit]]:
+    def _all_of(
+        self, reference: Reference, row: int, numbers: list[tuple[int, int]]
+    ) -> Iterator[Sequence[Edit]]:
         name, what = reference
         kind = self.spec.scope.kind(reference)
         if kind == "product":
-            yield from ([(reference, words().index["product"][product])] for product in self.spec.judges)
+            yield from (
+                [(reference, words().index["product"][product])] for product in self.spec.judges
+            )
         elif kind in ("dtype", "format"):
             yield from self._words(reference, kind, row)
         elif what == "null":
@@ -101,8 +115,18 @@ class Breaker:
     def _words(self, reference: Reference, kind: str, row: int) -> Iterator[Sequence[Edit]]:
         """Another dtype or format, for one tensor, for all, or for all but this one."""
         current, shared = self._value(reference, row), (kind, "")
-        known = {n for rule in self.spec.rules if rule.key == kind for guard in rule.guards for n in _numbers(guard)}
-        others = [n for n in range(len(words().names[kind])) if n not in known and words().names[kind][n] != "UNDEFINED"]
+        known = {
+            n
+            for rule in self.spec.rules
+            if rule.key == kind
+            for guard in rule.guards
+            for n in _numbers(guard)
+        }
+        others = [
+            n
+            for n in range(len(words().names[kind]))
+            if n not in known and words().names[kind][n] != "UNDEFINED"
+        ]
         step = max(1, len(others) // _OTHER_WORDS)
         for n in [*sorted(known), *others[::step]]:
             yield [(reference, n)]
@@ -115,7 +139,11 @@ class Breaker:
         assert isinstance(column, TensorColumn)
         shape = tuple(column.shape[row, : column.rank[row]].tolist())
         for rank in RANKS:
-            cut = shape[len(shape) - rank :] if rank <= len(shape) else (1,) * (rank - len(shape)) + shape
+            cut = (
+                shape[len(shape) - rank :]
+                if rank <= len(shape)
+                else (1,) * (rank - len(shape)) + shape
+            )
             yield [((name, "shape"), cut)]
             if 0 < rank < len(shape):
                 yield [((name, "shape"), (prod(shape[: len(shape) - rank + 1]), *cut[1:]))]
@@ -128,7 +156,9 @@ class Breaker:
             for i, extent in enumerate(shape):
                 yield from ([((name, ("dim", i)), n)] for n in (extent + 1, extent - 1, extent * 2))
 
-    def _parts(self, name: str, row: int, numbers: list[tuple[int, int]], empty: bool) -> Iterator[Sequence[Edit]]:
+    def _parts(
+        self, name: str, row: int, numbers: list[tuple[int, int]], empty: bool
+    ) -> Iterator[Sequence[Edit]]:
         """The letters, extents or items that an extreme or a number of elements is made of."""
         column = self.judged.table.columns[name]
         parameter = self.spec.parameters[name]
@@ -159,7 +189,9 @@ class Breaker:
         pairs = []
         for right in relation.right:
             x, y = formulas.over_one_divisor(left, right.read(self.view))
-            pairs.append(tuple(int(np.broadcast_to(np.asarray(side), self.rows)[row]) for side in (x, y)))
+            pairs.append(
+                tuple(int(np.broadcast_to(np.asarray(side), self.rows)[row]) for side in (x, y))
+            )
         return pairs  # type: ignore[return-value]
 
 
@@ -170,7 +202,8 @@ def _numbers(guard: Guard) -> list[int]:
 
 
 def candidates(current: int, numbers: list[tuple[int, int]]) -> list[int]:
-    """Numbers near enough to tip a comparison of ``left`` with ``right`` when ``current`` is part of either."""
+    """Numbers near enough to tip a comparison of ``left`` with ``right`` when ``current`` is part
+    of either."""
     found = {current + 1, current - 1, 0, -1, 2 * current}
     for left, right in numbers:
         gap = right - left
@@ -184,8 +217,9 @@ def candidates(current: int, numbers: list[tuple[int, int]]) -> list[int]:
 
 
 def distance(guard: Guard, view: View, rows: int) -> np.ndarray:
-    """(rows,) float64: left minus the nearest right side of a comparison of numbers, in units of the finer side; 0 for
-    other comparisons. An inequality stands at its limit where this is 0, a strict one where it is one unit."""
+    """(rows,) float64: left minus the nearest right side of a comparison of numbers, in units of
+    the finer side; 0 for other comparisons. An inequality stands at its limit where this is 0, a
+    strict one where it is one unit."""
     relation = guard.require
     if relation.left.kind != "int":
         return np.zeros(rows)

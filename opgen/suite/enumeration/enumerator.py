@@ -1,4 +1,5 @@
-"""spec + plan + tier -> the calls of a suite: legal ones, ones at each limit, ones that break a rule, ones that break two.
+"""spec + plan + tier -> the calls of a suite: legal ones, ones at each limit, ones that break a
+rule, ones that break two.
 
 The oracle labels everything; what it does not confirm is dropped and counted. The order is fixed.
 """
@@ -29,16 +30,16 @@ from opgen.suite.planning.plan import Plan, Tier
 from opgen.suite.planning.proposals import MOST_EDITS
 
 _BORROWED = 1e18
-"""What a legal call that is not the tier's own weighs beside its elements: it is edited only where no other can be."""
+"""What a legal call that is not the tier's own weighs beside its elements: it is edited only where
+no other can be."""
 
 
 @dataclass(frozen=True)
 class Drafted:
     """The calls of one spec as a table, and beside each row what it is for.
 
-    ``twin`` is the row of the nearest legal call of an invalid one, -1 otherwise. ``given``: row -> input -> values that no
-    recipe draws.
-    """
+    ``twin`` is the row of the nearest legal call of an invalid one, -1 otherwise. ``given``: row ->
+    input -> values that no recipe draws."""
 
     spec: Spec
     table: CallTable
@@ -54,10 +55,10 @@ class Drafted:
 class Report:
     """What enumerating found out about a spec and a plan.
 
-    ``levels`` are the choices of the covering calls, (calls, axes). ``dropped`` of them broke a rule after all; ``left_out``
-    calls did not fit the tier's budget; ``crashing`` ones are known to end the host process. ``given`` legal calls
-    existed already and were counted as covering. ``untried``: value of an axis -> what forbids every call that has it, or that was tried.
-    """
+    ``levels`` are the choices of the covering calls, (calls, axes). ``dropped`` of them broke a
+    rule after all; ``left_out`` calls did not fit the tier's budget; ``crashing`` ones are known to
+    end the host process. ``given`` legal calls existed already and were counted as covering.
+    ``untried``: value of an axis -> what forbids every call that has it, or that was tried."""
 
     cover: Cover | None = None
     model: Model | None = None
@@ -83,7 +84,8 @@ class _Part:
 
 
 def enumerate_calls(spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call] = ()) -> Drafted:
-    """Every call that a tier of a plan makes for one page. What the legal ones of ``given`` cover already is not made again."""
+    """Every call that a tier of a plan makes for one page. What the legal ones of ``given`` cover
+    already is not made again."""
     tier = plan.tiers[tier_name]
     choices = Choices(spec, plan, tier_name)
     report = Report(sampled=choices.constraints.sampled)
@@ -91,7 +93,12 @@ def enumerate_calls(spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call
     draft = choices.draft(rows)
     legal = judge(spec, draft.table())
     recipes = choices.recipes(rows)
-    first = _Part(legal.table.take(np.arange(own)), "valid", [(Aim("covers", note=f"{tier.strength}-wise"),)] * own, recipes[:own])
+    first = _Part(
+        legal.table.take(np.arange(own)),
+        "valid",
+        [(Aim("covers", note=f"{tier.strength}-wise"),)] * own,
+        recipes[:own],
+    )
     if not (tier.invalid or tier.limits or tier.pairs):
         return _joined(spec, [first], report)
     cost = elements(legal.table) + np.where(np.arange(len(rows)) < own, 0.0, _BORROWED)
@@ -101,7 +108,11 @@ def enumerate_calls(spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call
     for _ in range(MOST_EDITS):
         if not edited.edit_towards():
             break
-    return _joined(spec, [first, *_edited_parts(edited, tier, report, legal, choices.recipes_of_edits(rows), own)], report)
+    return _joined(
+        spec,
+        [first, *_edited_parts(edited, tier, report, legal, choices.recipes_of_edits(rows), own)],
+        report,
+    )
 
 
 def _refuse(choices: Choices, why: str, rules: Iterable[str]) -> NoReturn:
@@ -110,7 +121,8 @@ def _refuse(choices: Choices, why: str, rules: Iterable[str]) -> NoReturn:
 
 
 def _seeds(choices: Choices, given: Sequence[Call], report: Report) -> np.ndarray | None:
-    """The choices that would have made the given calls of this page, -1 where a call has a value that no axis has."""
+    """The choices that would have made the given calls of this page, -1 where a call has a value
+    that no axis has."""
     spec = choices.spec
     mine = [call for call in given if call.api == spec.api and call.product in spec.judges]
     if not mine:
@@ -120,38 +132,66 @@ def _seeds(choices: Choices, given: Sequence[Call], report: Report) -> np.ndarra
     return levels_of(choices, judged, [""] * len(mine))
 
 
-def _legal_rows(choices: Choices, tier: Tier, report: Report, seeds: np.ndarray | None) -> tuple[np.ndarray, int]:
-    """(choices of legal calls, how many of them are the tier's own): the rest, pairwise, are what a small tier edits."""
+def _legal_rows(
+    choices: Choices, tier: Tier, report: Report, seeds: np.ndarray | None
+) -> tuple[np.ndarray, int]:
+    """(choices of legal calls, how many of them are the tier's own): the rest, pairwise, are what a
+    small tier edits."""
     tables = choices.constraints.tables
     report.model = Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
     if clash := [tables[i] for i in explain(report.model, ())]:
         axes = dict.fromkeys(choices.axes[i].name for places, _, _ in clash for i in places)
         rules = dict.fromkeys(rule for _, _, names in clash for rule in names)
         _refuse(choices, f"all values of {', '.join(axes)} break {', '.join(rules)}", rules)
-    groups = [([choices.position(axis) for axis in axes], strength) for axes, strength in tier.groups]
+    groups = [
+        ([choices.position(axis) for axis in axes], strength) for axes, strength in tier.groups
+    ]
     strength = min(tier.strength, len(choices.axes))
     found = np.zeros((0, len(choices.axes)), dtype=np.int64)
     if strength:
         report.cover = cover(report.model, strength, groups=groups, seeds=seeds, budget=tier.cases)
         found = np.asarray(report.cover.rows)
-    few = strength == 1 or seeds is not None or (not strength and bool(tier.invalid or tier.limits or tier.pairs))
+    few = (
+        strength == 1
+        or seeds is not None
+        or (not strength and bool(tier.invalid or tier.limits or tier.pairs))
+    )
     more = np.asarray(cover(report.model, min(2, len(choices.axes))).rows) if few else found[:0]
     rows = np.concatenate([found, more])
     judged = judge(choices.spec, choices.draft(rows).table())
     legal = judged.valid & representable(judged.table)
     if len(rows) and not legal.any():
-        always = [rule.id for rule, broken in zip(choices.spec.rules, judged.broken, strict=True) if broken.all()]
-        _refuse(choices, f"all break {', '.join(always) or 'one rule or another, or need numbers of more than 64 bits'}", always)
+        always = [
+            rule.id
+            for rule, broken in zip(choices.spec.rules, judged.broken, strict=True)
+            if broken.all()
+        ]
+        _refuse(
+            choices,
+            "all break"
+            f" {', '.join(always) or 'one rule or another, or need numbers of more than 64 bits'}",
+            always,
+        )
     kept = legal[: len(found)]
     own, report.levels = int(kept.sum()), found[kept]
     report.dropped = len(found) - own
     if strength:
         covering = report.levels if seeds is None else np.concatenate([report.levels, seeds])
-        report.untried = dict(untried(choices, report.model, covering, found[~kept], judged.broken[:, : len(found)][:, ~kept]))
+        report.untried = dict(
+            untried(
+                choices,
+                report.model,
+                covering,
+                found[~kept],
+                judged.broken[:, : len(found)][:, ~kept],
+            )
+        )
     return rows[legal], own
 
 
-def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, recipes: list[str], own: int) -> Iterable[_Part]:
+def _edited_parts(
+    edited: Edited, tier: Tier, report: Report, legal: Judgement, recipes: list[str], own: int
+) -> Iterable[_Part]:
     """Limits, broken calls, their twins, and calls that break two rules."""
     spec, rules = edited.spec, edited.spec.rules
     own_legal = judge(spec, legal.table.take(np.arange(own)))
@@ -167,9 +207,15 @@ def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, 
             limits.setdefault(row, []).append(Aim("lists", (rule.id,)))
         if rule.forbids:
             for row in picking.with_least_company(edited, number, tier.invalid):
-                broken.setdefault(row, []).append(Aim("breaks", (rule.id, *picking.company(edited, row, (r,)))))
+                broken.setdefault(row, []).append(
+                    Aim("breaks", (rule.id, *picking.company(edited, row, (r,))))
+                )
                 singles.setdefault(rule.id, []).append(row)
-    report.unreached = {rule.id: _why(rule, spec) for rule in rules if rule.forbids and tier.invalid and rule.id not in singles}
+    report.unreached = {
+        rule.id: _why(rule, spec)
+        for rule in rules
+        if rule.forbids and tier.invalid and rule.id not in singles
+    }
     orders = fault_pairs(edited, singles, tier.pairs) if tier.pairs else {}
     near = edited.nearest(broken)
     base = edited.made.proposals.base
@@ -185,20 +231,37 @@ def _edited_parts(edited: Edited, tier: Tier, report: Report, legal: Judgement, 
             return named[near[row]]
         return int(base[row]) if base[row] < own else own + place[int(base[row])]
 
-    def part(rows: Sequence[int], kind: str, aims: Iterable[Iterable[Aim]], twin: list[int] | None = None) -> _Part:
+    def part(
+        rows: Sequence[int], kind: str, aims: Iterable[Iterable[Aim]], twin: list[int] | None = None
+    ) -> _Part:
         recipe = [recipes[base[row]] for row in rows]
-        return _Part(edited.made.judged.table.take(np.array(rows, dtype=np.int64)), kind, list(map(tuple, aims)), recipe, twin or [])
+        return _Part(
+            edited.made.judged.table.take(np.array(rows, dtype=np.int64)),
+            kind,
+            list(map(tuple, aims)),
+            recipe,
+            twin or [],
+        )
 
     legal_twin = (Aim("twin"),)
-    yield _Part(legal.table.take(np.array(extra, dtype=np.int64)), "valid", [legal_twin] * len(extra), [recipes[row] for row in extra])
+    yield _Part(
+        legal.table.take(np.array(extra, dtype=np.int64)),
+        "valid",
+        [legal_twin] * len(extra),
+        [recipes[row] for row in extra],
+    )
     yield part(twins, "valid", [legal_twin] * len(twins))
     yield part(list(limits), "valid", limits.values())
     yield part(list(broken), "invalid", broken.values(), [twin(row) for row in broken])
-    yield part(list(orders), "invalid", [(aim,) for aim in orders.values()], [twin(row) for row in orders])
+    yield part(
+        list(orders), "invalid", [(aim,) for aim in orders.values()], [twin(row) for row in orders]
+    )
 
 
 def _why(rule: Rule, spec: Spec) -> str:
-    return unreachable(rule, spec) or "no edit of a legal call, and no edit of a broken one, breaks it"
+    return (
+        unreachable(rule, spec) or "no edit of a legal call, and no edit of a broken one, breaks it"
+    )
 
 
 def _joined(spec: Spec, parts: list[_Part], report: Report) -> Drafted:
@@ -206,10 +269,21 @@ def _joined(spec: Spec, parts: list[_Part], report: Report) -> Drafted:
     sizes = [len(part.table) for part in parts]
     return Drafted(
         spec,
-        concatenate([part.table for part in parts]) if parts else from_calls(spec.api, spec.kinds, []),
+        (
+            concatenate([part.table for part in parts])
+            if parts
+            else from_calls(spec.api, spec.kinds, [])
+        ),
         [part.kind for part in parts for _ in part.aims],
         [aims for part in parts for aims in part.aims],
         [one if part.kind == "valid" else "" for part in parts for one in part.recipe],
-        np.array([row for part, size in zip(parts, sizes, strict=True) for row in part.twin or [-1] * size], dtype=np.int64),
+        np.array(
+            [
+                row
+                for part, size in zip(parts, sizes, strict=True)
+                for row in part.twin or [-1] * size
+            ],
+            dtype=np.int64,
+        ),
         report,
     )

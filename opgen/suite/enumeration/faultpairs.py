@@ -1,4 +1,5 @@
-"""Calls that break two rules with different codes: which code a device returns says which rule it checks first."""
+"""Calls that break two rules with different codes: which code a device returns says which rule it
+checks first."""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ _TRIED = 3
 
 
 def fault_pairs(edited: Edited, singles: dict[str, list[int]], most: int) -> dict[int, Aim]:
-    """Row -> aim, for every pair of rules with different codes: at most ``most`` calls per product that break exactly
-    both, made from calls that break one of them alone. ``singles``: rule -> the rows that were chosen to break it."""
+    """Row -> aim, for every pair of rules with different codes: at most ``most`` calls per product
+    that break exactly both, made from calls that break one of them alone. ``singles``: rule -> the
+    rows that were chosen to break it."""
     rules = {rule.id: (i, rule) for i, rule in enumerate(edited.spec.rules)}
     product = edited.made.judged.table.product
     alone: dict[tuple[str, int], list[int]] = {}
@@ -40,5 +42,7 @@ def fault_pairs(edited: Edited, singles: dict[str, list[int]], most: int) -> dic
         key = (one, other, int(product[row]))
         if (broken[:, row] == wanted).all() and taken.get(key, 0) < most and row not in chosen:
             taken[key] = taken.get(key, 0) + 1
-            chosen[row] = Aim("orders", (one, other), codes=(rules[one][1].code, rules[other][1].code))
+            chosen[row] = Aim(
+                "orders", (one, other), codes=(rules[one][1].code, rules[other][1].code)
+            )
     return chosen

@@ -1,4 +1,5 @@
-"""Which values of a plan's axes a call has: a plan's choices, read back off calls that somebody else may have made."""
+"""Which values of a plan's axes a call has: a plan's choices, read back off calls that somebody
+else may have made."""
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ def read(judged: Judgement, reference: Reference) -> Value:
 
 
 def levels_of(choices: Choices, judged: Judgement, recipes: list[str]) -> np.ndarray:
-    """(readings, axes) level numbers of the calls of a judged table, -1 where an axis has no such value."""
+    """(readings, axes) level numbers of the calls of a judged table, -1 where an axis has no such
+    value."""
     fits = [_fits(choices, judged, recipes, i) for i in range(len(choices.axes))]
     found: list[tuple[int, ...]] = []
     for row in np.flatnonzero(judged.valid).tolist():
@@ -72,7 +74,11 @@ def _fits(choices: Choices, judged: Judgement, recipes: list[str], i: int) -> np
     rows, refs = len(judged.table), choices.refs[i]
     result = np.ones((len(choices.levels[i]), rows), dtype=bool)
     for number, level in enumerate(choices.levels[i]):
-        pairs = [(ref, value) for ref, value in zip(refs, level, strict=True) if _own(choices, ref) and not callable(value)]
+        pairs = [
+            (ref, value)
+            for ref, value in zip(refs, level, strict=True)
+            if _own(choices, ref) and not callable(value)
+        ]
         own = {ref: Value(np.full(rows, value)) for ref, value in pairs}
         called = _AsCalled(choices, judged, own)
         for ref, value in zip(refs, level, strict=True):
@@ -80,7 +86,9 @@ def _fits(choices: Choices, judged: Judgement, recipes: list[str], i: int) -> np
                 told = choices.axes[i].of_tier(choices.tier)[number][refs.index(RECIPE)]
                 result[number] &= np.array([recipe == told for recipe in recipes], dtype=bool)
             elif ref not in own:
-                result[number] &= _same(value(called) if callable(value) else value, read(judged, ref), rows)
+                result[number] &= _same(
+                    value(called) if callable(value) else value, read(judged, ref), rows
+                )
         for target, guarded in choices.lets.items():
             reads = {r for _, term in guarded for r in term.refs}
             if reads & set(own):
@@ -89,7 +97,12 @@ def _fits(choices: Choices, judged: Judgement, recipes: list[str], i: int) -> np
 
 
 def _own(choices: Choices, ref: Reference) -> bool:
-    return ref[1] == "" and choices.spec.scope.kind(ref) is None and ref not in SHARED.values() and ref != RECIPE
+    return (
+        ref[1] == ""
+        and choices.spec.scope.kind(ref) is None
+        and ref not in SHARED.values()
+        and ref != RECIPE
+    )
 
 
 def _follows(guarded: Any, called: _AsCalled, actual: Value, rows: int) -> np.ndarray:
@@ -110,10 +123,19 @@ def _same(wanted: Any, actual: Value, rows: int) -> np.ndarray:
     if isinstance(actual.data, tuple):
         size, values = actual.data
         if isinstance(wanted, Value):
-            size_w, values_w = np.broadcast_to(data[0], rows), np.broadcast_to(data[1], (rows, data[1].shape[-1]))
+            size_w, values_w = (
+                np.broadcast_to(data[0], rows),
+                np.broadcast_to(data[1], (rows, data[1].shape[-1])),
+            )
         else:
             size_w, values_w = np.full(rows, len(data)), np.tile(np.array(data or (0,)), (rows, 1))
         width = min(values.shape[1], values_w.shape[1])
         inside = np.arange(width) < np.broadcast_to(size, rows)[:, None]
-        return np.asarray(unknown | ((size == size_w) & ((values[:, :width] == values_w[:, :width]) | ~inside).all(axis=1)))
+        return np.asarray(
+            unknown
+            | (
+                (size == size_w)
+                & ((values[:, :width] == values_w[:, :width]) | ~inside).all(axis=1)
+            )
+        )
     return np.asarray(unknown | np.broadcast_to(np.asarray(actual.data == data), rows))

@@ -17,17 +17,20 @@ from opgen.spec.spec import Spec
 from opgen.suite.planning.proposals import Proposals
 
 LAST_RESORT = 10**6
-"""What a null pointer or an extent below 0 weighs as company, more than all else: a device may look no further."""
+"""What a null pointer or an extent below 0 weighs as company, more than all else: a device may look
+no further."""
 
 
 def weight_of(rule: Rule) -> int:
-    """What a broken rule adds to the company of another; an assumed one is mentioned and weighs less."""
+    """What a broken rule adds to the company of another; an assumed one is mentioned and weighs
+    less."""
     return LAST_RESORT if rule.key == "null" else 1 if rule.bucket == "assumed" else 1000
 
 
 @dataclass(frozen=True)
 class Made:
-    """Calls that came of edits, as each round judged them, and the edits behind every row of all rounds."""
+    """Calls that came of edits, as each round judged them, and the edits behind every row of all
+    rounds."""
 
     spec: Spec
     rounds: Sequence[Judgement]
@@ -42,7 +45,12 @@ class Made:
         if len(self.rounds) == 1:
             return self.rounds[0]
         table = concatenate([part.table for part in self.rounds])
-        return Judgement(self.spec, table, TableView(self.spec, table), np.concatenate([part.broken for part in self.rounds], axis=1))
+        return Judgement(
+            self.spec,
+            table,
+            TableView(self.spec, table),
+            np.concatenate([part.broken for part in self.rounds], axis=1),
+        )
 
     @cached_property
     def weight(self) -> np.ndarray:

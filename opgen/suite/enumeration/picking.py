@@ -1,4 +1,5 @@
-"""Which edited calls a suite takes: the broken with the least company, the legal nearest to a limit, a member of each list."""
+"""Which edited calls a suite takes: the broken with the least company, the legal nearest to a
+limit, a member of each list."""
 
 from __future__ import annotations
 
@@ -19,12 +20,17 @@ _LOOKED_AT = 50
 
 def company(edited: Edited, row: int, of: Iterable[int]) -> tuple[str, ...]:
     """The other rules that a row breaks."""
-    return tuple(rule.id for i, rule in enumerate(edited.spec.rules) if edited.made.judged.broken[i, row] and i not in of)
+    return tuple(
+        rule.id
+        for i, rule in enumerate(edited.spec.rules)
+        if edited.made.judged.broken[i, row] and i not in of
+    )
 
 
 def with_least_company(edited: Edited, number: int, most: int) -> list[int]:
-    """Calls that break a guard with the least company: ``most`` per product, both sides of a comparison first; and where
-    none of them is the nearest to the limit, one that is, in whatever company. The last resort only where a product has no other."""
+    """Calls that break a guard with the least company: ``most`` per product, both sides of a
+    comparison first; and where none of them is the nearest to the limit, one that is, in whatever
+    company. The last resort only where a product has no other."""
     rows, guard = edited.breaking(number), edited.rule(number)[1]
     burden, products = edited.burden(number, rows), edited.made.judged.table.product[rows]
     spared = burden < LAST_RESORT
@@ -32,7 +38,9 @@ def with_least_company(edited: Edited, number: int, most: int) -> list[int]:
     rows, burden = rows[kept], burden[kept]
     away = distance(guard, edited.made.judged.view, len(edited.made))[rows]
     edits = (edited.made.proposals.target[rows] >= 0).sum(axis=1)
-    order = np.lexsort((edited.made.size[rows], np.abs(away), edits, _strangers(edited, number, rows), burden))
+    order = np.lexsort(
+        (edited.made.size[rows], np.abs(away), edits, _strangers(edited, number, rows), burden)
+    )
     chosen = _picked(edited, rows, order, np.sign(away), most)
     if chosen and guard.require.is_inequality:
         nearest = order[np.abs(away[order]) == np.abs(away).min()]
@@ -42,10 +50,14 @@ def with_least_company(edited: Edited, number: int, most: int) -> list[int]:
 
 
 def _strangers(edited: Edited, number: int, rows: np.ndarray) -> np.ndarray:
-    """(rows,) int: broken rules that neither compare what a rule compares nor are its key of another parameter."""
+    """(rows,) int: broken rules that neither compare what a rule compares nor are its key of
+    another parameter."""
     rule = edited.rule(number)[0]
     own = _compared(rule)
-    apart = [(one.key is None or one.key != rule.key) and own.isdisjoint(_compared(one)) for one in edited.spec.rules]
+    apart = [
+        (one.key is None or one.key != rule.key) and own.isdisjoint(_compared(one))
+        for one in edited.spec.rules
+    ]
     return np.asarray(edited.made.judged.broken[apart][:, rows].sum(axis=0))
 
 
@@ -54,10 +66,13 @@ def _compared(rule: Rule) -> set[Reference]:
 
 
 def limits(edited: Edited, number: int, most: int) -> list[int]:
-    """Legal calls as near to the limit of a guard as edits come, ``most`` per product; those that prove nothing last."""
+    """Legal calls as near to the limit of a guard as edits come, ``most`` per product; those that
+    prove nothing last."""
     rule, guard = edited.rule(number)
     dull = edited.choices.vacuous(edited.made.judged.view, len(edited.made), rule.id)
-    rows = np.flatnonzero(edited.made.legal & guard.applies(edited.made.judged.view, len(edited.made)))
+    rows = np.flatnonzero(
+        edited.made.legal & guard.applies(edited.made.judged.view, len(edited.made))
+    )
     away = np.abs(distance(guard, edited.made.judged.view, len(edited.made)))[rows]
     order = np.lexsort((edited.made.size[rows], dull[rows], away))
     order = order[away[order] == away.min(initial=np.inf)]
@@ -68,9 +83,13 @@ def members(edited: Edited, number: int, known: Judgement) -> list[int]:
     """Legal calls for the members of a list that no call of ``known`` has, one each."""
     relation = edited.rule(number)[1].require
     found = []
-    for right in relation.right if relation.operator == "in" and relation.left.kind != "shape" else ():
+    for right in (
+        relation.right if relation.operator == "in" and relation.left.kind != "shape" else ()
+    ):
         if not (_has(edited, relation.left, right, number, known) & known.valid).any():
-            rows = np.flatnonzero(_has(edited, relation.left, right, number, edited.made.judged) & edited.made.legal)
+            rows = np.flatnonzero(
+                _has(edited, relation.left, right, number, edited.made.judged) & edited.made.legal
+            )
             found += rows[np.lexsort((edited.made.size[rows],))][:1].tolist()
     return found
 
@@ -80,7 +99,9 @@ def _has(edited: Edited, left: Term, right: Term, number: int, judged: Judgement
     return np.asarray(edited.rule(number)[1].applies(judged.view, len(judged.table)) & same)
 
 
-def _picked(edited: Edited, rows: np.ndarray, order: np.ndarray, side: np.ndarray, most: int) -> list[int]:
+def _picked(
+    edited: Edited, rows: np.ndarray, order: np.ndarray, side: np.ndarray, most: int
+) -> list[int]:
     chosen: list[int] = []
     products = edited.made.judged.table.product[rows]
     for product in np.unique(products):

@@ -14,7 +14,8 @@ from opgen.suite.planning.plan import Plan
 
 
 def with_pinned(drafted: Drafted, plan: Plan, tier: str) -> Drafted:
-    """The drafted calls and a plan's pinned ones, one row per product; raises FileError for what is no call."""
+    """The drafted calls and a plan's pinned ones, one row per product; raises FileError for what is
+    no call."""
     spec = drafted.spec
     found = pinned_calls(plan, spec, (tier,))
     plan.document.raise_problems()
@@ -31,4 +32,3 @@ def with_pinned(drafted: Drafted, plan: Plan, tier: str) -> Drafted:
         twin=np.concatenate([drafted.twin, np.full(len(calls), -1)]),
         given={len(drafted.kind) + i: pin.data for i, pin in enumerate(pins) if pin.data},
     )
-

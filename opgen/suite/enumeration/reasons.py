@@ -1,4 +1,5 @@
-"""Why no call can break a rule, what must hold before one can, and why no legal call has a value of a plan."""
+"""Why no call can break a rule, what must hold before one can, and why no legal call has a value of
+a plan."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from opgen.suite.planning.constraints import defaults
 
 
 class _ProductOnly:
-    """A call of which nothing but the product is known; ``false`` is a bound value that no condition holds for."""
+    """A call of which nothing but the product is known; ``false`` is a bound value that no
+    condition holds for."""
 
     def __init__(self, spec: Spec, product: str) -> None:
         self.spec = spec
@@ -51,35 +53,53 @@ def unreachable(rule: Rule, spec: Spec) -> str:
     judged = ", ".join(spec.judges)
     if rule.parameter is None and rule.id == "product":
         return f"every product whose calls this page judges is listed: {judged}"
-    return f"it speaks of products that another page of this operator judges; this one judges {judged}"
+    return (
+        f"it speaks of products that another page of this operator judges; this one judges {judged}"
+    )
 
 
-def untried(choices: Choices, model: Model, rows: np.ndarray, dropped: np.ndarray, broken: np.ndarray) -> Iterator[tuple[str, str]]:
+def untried(
+    choices: Choices, model: Model, rows: np.ndarray, dropped: np.ndarray, broken: np.ndarray
+) -> Iterator[tuple[str, str]]:
     """The values of a plan's axes that no legal call has, and the rules that forbid it.
 
-    ``rows`` are choices that are legal; ``dropped`` ones that broke rules after all, and ``broken`` which: (rules, dropped) bool.
-    """
+    ``rows`` are choices that are legal; ``dropped`` ones that broke rules after all, and ``broken``
+    which: (rules, dropped) bool."""
     for i, levels in enumerate(choices.shape):
         for level in sorted(set(range(levels)) - set(rows[:, i].tolist())):
             tables = [choices.constraints.tables[place] for place in explain(model, ((i, level),))]
             rules, where = list(dict.fromkeys(rule for *_, names in tables for rule in names)), ""
             if not rules and (tried := dropped[:, i] == level).any():
                 numbers = np.flatnonzero(broken[:, tried].any(axis=1)).tolist()
-                rules = [choices.spec.rules[number].id for number in numbers] or ["the 64 bits of a number"]
+                rules = [choices.spec.rules[number].id for number in numbers] or [
+                    "the 64 bits of a number"
+                ]
                 where = " in every call that was tried"
             if rules:
-                yield f"{choices.axes[i].name} = {choices.shown(i, level)}", f"{', '.join(rules)}{where}{by_default(choices, rules)}"
+                yield (
+                    f"{choices.axes[i].name} = {choices.shown(i, level)}",
+                    f"{', '.join(rules)}{where}{by_default(choices, rules)}",
+                )
 
 
 def by_default(choices: Choices, rules: Iterable[str]) -> str:
     """What some rules compare that neither the plan nor the page sets."""
     found = defaults(choices, set(rules))
-    return "; by default " + ", ".join(f"{name} is {str(value).lower()}" for name, value in found.items()) if found else ""
+    return (
+        "; by default "
+        + ", ".join(f"{name} is {str(value).lower()}" for name, value in found.items())
+        if found
+        else ""
+    )
 
 
 def conjuncts(guard: Guard) -> list[str]:
     """The conditions that must all hold before a guard applies."""
-    return [] if guard.when is None else [ast.unparse(part) for part in _split(ast.parse(guard.when.text, mode="eval").body)]
+    return (
+        []
+        if guard.when is None
+        else [ast.unparse(part) for part in _split(ast.parse(guard.when.text, mode="eval").body)]
+    )
 
 
 def _split(node: ast.expr) -> list[ast.expr]:

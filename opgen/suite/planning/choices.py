@@ -1,4 +1,5 @@
-"""Where a plan meets a spec: the axes of one tier as columns of a draft. Nothing about an operator stands here."""
+"""Where a plan meets a spec: the axes of one tier as columns of a draft. Nothing about an operator
+stands here."""
 
 from __future__ import annotations
 
@@ -40,11 +41,16 @@ class PlanScope:
         known = self.spec.scope.kind(reference)
         if known is not None:
             return known
-        return kind_of(self.spec, reference) if reference[1] == "" and reference[0] in self.own else None
+        return (
+            kind_of(self.spec, reference)
+            if reference[1] == "" and reference[0] in self.own
+            else None
+        )
 
 
 class Choices:
-    """The axes of one tier of a plan, compiled against one spec; raises FileError with everything that does not fit."""
+    """The axes of one tier of a plan, compiled against one spec; raises FileError with everything
+    that does not fit."""
 
     def __init__(self, spec: Spec, plan: Plan, tier: str) -> None:
         self.spec = spec
@@ -56,8 +62,16 @@ class Choices:
         self.scope = PlanScope(spec, self._own_names())
         for axis in plan.axes:
             self._axis(axis)
-        self.lets = {ref: guarded for name, body in plan.lets.items() for ref, guarded in self._let(name, body)}
-        self.vacuities = [(entry, when) for i, entry in enumerate(plan.vacuous) if (when := self._vacuity(i, entry)) is not None]
+        self.lets = {
+            ref: guarded
+            for name, body in plan.lets.items()
+            for ref, guarded in self._let(name, body)
+        }
+        self.vacuities = [
+            (entry, when)
+            for i, entry in enumerate(plan.vacuous)
+            if (when := self._vacuity(i, entry)) is not None
+        ]
         plan.document.raise_problems()
 
     @cached_property
@@ -88,18 +102,22 @@ class Choices:
         return [DEFAULT] * len(rows)
 
     def recipes_of_edits(self, rows: np.ndarray) -> list[str]:
-        """The same of calls that edits of the rows make, for the sake of a limit: where Inf or NaN are planted, the rest is seldom seen."""
-        return [DEFAULT if RECIPES[recipe].gradient.planted else recipe for recipe in self.recipes(rows)]
+        """The same of calls that edits of the rows make, for the sake of a limit: where Inf or NaN
+        are planted, the rest is seldom seen."""
+        return [
+            DEFAULT if RECIPES[recipe].gradient.planted else recipe for recipe in self.recipes(rows)
+        ]
 
     def vacuous(self, view: View, rows: int, rule: str = "") -> np.ndarray:
-        """(rows,) bool: where the plan says that a pass proves nothing, or nothing of one rule's limit."""
+        """(rows,) bool: where the plan says that a pass proves nothing, or nothing of one rule's
+        limit."""
         found = np.zeros(rows, dtype=bool)
         for entry, when in self.vacuities:
             if not entry.rules or rule in entry.rules:
                 found |= holds(when, view, rows)
         return found
 
-    # compiling --------------------------------------------------------------------------------------------------------
+    # compiling ------------------------------------------------------------------------------------
     def _own_names(self) -> set[str]:
         named = {name for axis in self.plan.axes for name in axis.sets} | set(self.plan.lets)
         return {name for name in named if name.isidentifier()} | {"view", "dtype", "rank", "format"}
@@ -117,24 +135,38 @@ class Choices:
         if parameter is not None and parameter.is_array and what == "":
             return (name, "values")
         if what not in ("", "view", "values") and self.spec.scope.kind((name, what)) is None:
-            self._problem(where, f"'{text}' is no name of {self.spec.file}{did_you_mean(name, self.spec.scope.names())}")
+            self._problem(
+                where,
+                f"'{text}' is no name of"
+                f" {self.spec.file}{did_you_mean(name, self.spec.scope.names())}",
+            )
             return None
         return (name, what)
 
     def _axis(self, axis: Axis) -> None:
         where = ("axes", axis.name)
-        refs = [self._reference(where, text) for text in axis.sets]
-        if any(ref is None for ref in refs):
+        refs = [ref for text in axis.sets if (ref := self._reference(where, text)) is not None]
+        if len(refs) < len(axis.sets):
             return
         levels = axis.of_tier(self.tier)
         if refs == [("product", "")]:
             for level in levels:
                 self._level((*where, "values"), ("product", ""), level[0])
-            levels = tuple(level for level in levels if level[0] in self.spec.judges and level[0] in self.spec.products)
+            levels = tuple(
+                level
+                for level in levels
+                if level[0] in self.spec.judges and level[0] in self.spec.products
+            )
             axis = Axis(axis.name, axis.sets, levels, axis.why)
         self.axes.append(axis)
-        self.refs.append(tuple(ref for ref in refs if ref is not None))
-        compiled = [tuple(self._level((*where, "values"), ref, value) for ref, value in zip(refs, level, strict=True)) for level in levels]  # type: ignore[arg-type]
+        self.refs.append(tuple(refs))
+        compiled = [
+            tuple(
+                self._level((*where, "values"), ref, value)
+                for ref, value in zip(refs, level, strict=True)
+            )
+            for level in levels
+        ]
         self.levels.append(tuple(compiled))
 
     def _level(self, where: Location, ref: Reference, value: Any) -> Any:
@@ -144,12 +176,20 @@ class Choices:
         if vocabulary is not None:
             if value in vocabulary:
                 return vocabulary.index(value)
-            self._problem(where, f"no such {kind} {value!r}{did_you_mean(value, vocabulary)}; known are {', '.join(vocabulary)}")
-        elif kind == "values" and isinstance(value, list) and all(isinstance(v, int) for v in value):
+            self._problem(
+                where,
+                f"no such {kind} {value!r}{did_you_mean(value, vocabulary)}; known are"
+                f" {', '.join(vocabulary)}",
+            )
+        elif (
+            kind == "values" and isinstance(value, list) and all(isinstance(v, int) for v in value)
+        ):
             return tuple(value)
         elif kind in ("bool", "int") and type(value).__name__ == kind:
             parameter = self.spec.parameters.get(ref[0])
-            low, high = SCALARS.get(parameter.kind if parameter is not None and ref[1] == "" else "", SCALARS["int64"])
+            low, high = SCALARS.get(
+                parameter.kind if parameter is not None and ref[1] == "" else "", SCALARS["int64"]
+            )
             if low <= value <= high:
                 return value
             self._problem(where, f"{value} does not fit {low} to {high}")
@@ -165,14 +205,20 @@ class Choices:
             self._problem(where, f"{value!r} is no {kind}")
         return 0
 
-    def _let(self, name: str, body: Any) -> list[tuple[Reference, tuple[tuple[Term | None, Term], ...]]]:
+    def _let(
+        self, name: str, body: Any
+    ) -> list[tuple[Reference, tuple[tuple[Term | None, Term], ...]]]:
         where = ("let", name)
         ref = self._reference(where, name)
         entries = body if isinstance(body, list) else [{"is": body}]
         compiled = []
         for entry in entries:
             try:
-                if not isinstance(entry, dict) or "is" not in entry or not set(entry) <= {"is", "when"}:
+                if (
+                    not isinstance(entry, dict)
+                    or "is" not in entry
+                    or not set(entry) <= {"is", "when"}
+                ):
                     raise TermError("expects a term, or a list of {when: condition, is: term}")
                 when = terms.condition(entry["when"], self.scope) if "when" in entry else None
                 compiled.append((when, terms.term(str(entry["is"]), self.scope)))
@@ -187,9 +233,10 @@ class Choices:
             self._problem(("vacuous", i), str(error))
             return None
 
-    # drafts -----------------------------------------------------------------------------------------------------------
+    # drafts ---------------------------------------------------------------------------------------
     def draft(self, rows: np.ndarray, edits: Edits = NOTHING) -> Draft:
-        """A draft of one call per row of level numbers (rows, axes), with edits on top of an earlier one."""
+        """A draft of one call per row of level numbers (rows, axes), with edits on top of an
+        earlier one."""
         chosen: dict[Reference, Choice] = {}
         for i, refs in enumerate(self.refs):
             for k, ref in enumerate(refs):
@@ -201,7 +248,9 @@ def _column(values: list[Any], picks: np.ndarray) -> Choice:
     """What an axis sets: a column of constants, or a callable where some values are terms."""
     if values and isinstance(values[0], tuple):
         lengths = np.array([len(v) for v in values])
-        matrix = np.array([[*v, *[0] * (lengths.max() - len(v))] for v in values]).reshape(len(values), -1)
+        matrix = np.array([[*v, *[0] * (lengths.max() - len(v))] for v in values]).reshape(
+            len(values), -1
+        )
         return Value((lengths[picks], matrix[picks]))
     if not any(callable(v) for v in values):
         return Value(np.array(values)[picks])
@@ -215,7 +264,9 @@ def _column(values: list[Any], picks: np.ndarray) -> Choice:
             for i, part in enumerate(parts):
                 here = picks == i
                 rank[here] = np.broadcast_to(part.data[0], draft.rows)[here]
-                extents[here, : part.data[1].shape[-1]] = np.broadcast_to(part.data[1], (draft.rows, part.data[1].shape[-1]))[here]
+                extents[here, : part.data[1].shape[-1]] = np.broadcast_to(
+                    part.data[1], (draft.rows, part.data[1].shape[-1])
+                )[here]
             return Value((rank, extents))
         data = np.zeros(draft.rows, dtype=np.int64)
         for i, part in enumerate(parts):

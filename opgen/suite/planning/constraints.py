@@ -1,6 +1,5 @@
-"""Which values of a plan's axes go together: a rule of the page, seen through the axes that it depends on, is a table of
-allowed combinations. Nothing about an operator stands here.
-"""
+"""Which values of a plan's axes go together: a rule of the page, seen through the axes that it
+depends on, is a table of allowed combinations. Nothing about an operator stands here."""
 
 from __future__ import annotations
 
@@ -48,15 +47,17 @@ class Axes(Protocol):
 
 @dataclass(frozen=True)
 class Constraints:
-    """``tables``: (axes, allowed combinations, the ids of what forbids the rest). ``sampled`` rules have too many
-    combinations to list and were seen broken on a sample: rows that break them are dropped later."""
+    """``tables``: (axes, allowed combinations, the ids of what forbids the rest). ``sampled`` rules
+    have too many combinations to list and were seen broken on a sample: rows that break them are
+    dropped later."""
 
     tables: tuple[tuple[tuple[int, ...], np.ndarray, tuple[str, ...]], ...]
     sampled: tuple[str, ...]
 
 
 def constraints(choices: Axes) -> Constraints:
-    """Every rule, the page's way of reading arrays, and what a plan calls vacuous, as tables over the axes they depend on."""
+    """Every rule, the page's way of reading arrays, and what a plan calls vacuous, as tables over
+    the axes they depend on."""
     by_axes: dict[tuple[int, ...], list[tuple[str, Check]]] = {}
     one = choices.draft(np.zeros((1, len(choices.shape)), dtype=np.int64))
     for name, reads, check in _checks(choices):
@@ -79,15 +80,21 @@ def constraints(choices: Axes) -> Constraints:
 
 
 def defaults(choices: Axes, names: Iterable[str]) -> dict[str, int]:
-    """The names that what forbids reads and nothing sets, neither a plan nor a page, and what they are then."""
+    """The names that what forbids reads and nothing sets, neither a plan nor a page, and what they
+    are then."""
     draft = choices.draft(_sample(choices))
     reads = [reads for name, reads, _ in _checks(choices) if name in names]
     found = draft.depends(lambda draft: [one(draft) for one in reads]) - draft.chosen.keys()
-    return {name: draft.flat(name, what)[0].item() for name, what in sorted(found, key=str) if what == ""}
+    return {
+        name: draft.flat(name, what)[0].item()
+        for name, what in sorted(found, key=str)
+        if what == ""
+    }
 
 
 def _checks(choices: Axes) -> Iterator[tuple[str, Callable[[Draft], object], Check]]:
-    """(what forbids, what reads all that it may depend on, the check): a rule reads only what the rows at hand make it ask for."""
+    """(what forbids, what reads all that it may depend on, the check): a rule reads only what the
+    rows at hand make it ask for."""
     for rule in choices.spec.rules:
         yield rule.id, partial(_read, references=rule.refs), partial(_broken, rule=rule)
     for name, parameter in choices.spec.parameters.items():
@@ -123,7 +130,13 @@ def pointless(draft: Draft) -> np.ndarray:
     recipes, names = list(RECIPES), words().names["dtype"]
     storage, chosen = draft.flat(draft.spec.inputs[0].name, "dtype"), draft.flat(*RECIPE)
     compute = computed(draft.spec, draft, draft.rows).dtype
-    return np.array([not applies(recipes[r], names[s], c) for r, s, c in zip(chosen, storage, compute, strict=True)], dtype=bool)
+    return np.array(
+        [
+            not applies(recipes[r], names[s], c)
+            for r, s, c in zip(chosen, storage, compute, strict=True)
+        ],
+        dtype=bool,
+    )
 
 
 def flattened(draft: Draft, name: str) -> np.ndarray:
@@ -139,20 +152,26 @@ def _grid(choices: Axes, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.nd
 
 
 def _sample(choices: Axes) -> np.ndarray:
-    """Rows spread over all combinations, the same every time: multiples of the golden ratio, one per axis."""
-    steps = np.arange(1, SAMPLE + 1)[:, None] * ((5**0.5 - 1) / 2 * np.arange(1, len(choices.shape) + 1) ** 0.5)
+    """Rows spread over all combinations, the same every time: multiples of the golden ratio, one
+    per axis."""
+    steps = np.arange(1, SAMPLE + 1)[:, None] * (
+        (5**0.5 - 1) / 2 * np.arange(1, len(choices.shape) + 1) ** 0.5
+    )
     return np.asarray(np.floor((steps % 1.0) * np.array(choices.shape)), dtype=np.int64)
 
 
 def misread(draft: Draft, name: str) -> np.ndarray:
-    """(rows,) bool: where an array of the chosen length cannot say the names chosen for it (one item for two values)."""
+    """(rows,) bool: where an array of the chosen length cannot say the names chosen for it (one
+    item for two values)."""
     parameter = draft.spec.parameters[name]
     length = draft.flat(name, "len")
     wrong = np.zeros(draft.rows, dtype=bool)
     for size, slots in parameter.items.items():
         for first, *others in slots:
             for other in others:
-                wrong |= (length == size) & (draft.get((first, "")).data != draft.get((other, "")).data)
+                wrong |= (length == size) & (
+                    draft.get((first, "")).data != draft.get((other, "")).data
+                )
     for size, fallbacks in parameter.otherwise.items():
         for one, other in fallbacks.items():
             wrong |= (length == size) & (draft.get((one, "")).data != draft.get((other, "")).data)

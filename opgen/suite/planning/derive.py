@@ -1,4 +1,5 @@
-"""What the attributes of a parameter are made of: a shape of letters, a length and items of slot names, extremes of either."""
+"""What the attributes of a parameter are made of: a shape of letters, a length and items of slot
+names, extremes of either."""
 
 from __future__ import annotations
 
@@ -13,8 +14,14 @@ from opgen.spec.language.terms import Reference
 from opgen.spec.spec import Parameter, Spec
 
 MAX_ITEMS = 12
-"""Items of the longest array that is made; a length that follows from a rank may lie beyond, or below 0."""
-SHARED: Mapping[Any, Reference] = {"dtype": ("dtype", ""), "rank": ("rank", ""), "format": ("format", ""), "view": ("view", "")}
+"""Items of the longest array that is made; a length that follows from a rank may lie beyond, or
+below 0."""
+SHARED: Mapping[Any, Reference] = {
+    "dtype": ("dtype", ""),
+    "rank": ("rank", ""),
+    "format": ("format", ""),
+    "view": ("view", ""),
+}
 """What a plan may choose once for all tensors."""
 _PARTS = ("len", "rank", "numel", "lowest", "highest")
 
@@ -37,7 +44,8 @@ class Source(Protocol):
 
 
 def cut_out(draft: Source, reference: Reference) -> Iterator[Value]:
-    """What a list or a shape that was chosen whole says of its parts: items, extents, sizes and extremes, letters and slots."""
+    """What a list or a shape that was chosen whole says of its parts: items, extents, sizes and
+    extremes, letters and slots."""
     name, what = reference
     parameter = draft.spec.parameters.get(name)
     if parameter is None:
@@ -45,10 +53,18 @@ def cut_out(draft: Source, reference: Reference) -> Iterator[Value]:
             whole = place.parameter, _whole(draft.spec.parameters[place.parameter])
             if draft.given(whole):
                 size, values = draft.get(whole).data
-                column = values[:, place.index] if place.index < values.shape[1] else np.ones(1, dtype=np.int64)
-                there = (size == place.size) & ~np.asarray(draft.get((place.parameter, "null")).data, dtype=bool)
+                column = (
+                    values[:, place.index]
+                    if place.index < values.shape[1]
+                    else np.ones(1, dtype=np.int64)
+                )
+                there = (size == place.size) & ~np.asarray(
+                    draft.get((place.parameter, "null")).data, dtype=bool
+                )
                 yield Value(np.broadcast_to(column, draft.rows), np.broadcast_to(there, draft.rows))
-    elif (what in _PARTS or isinstance(what, (int, tuple))) and draft.given((name, _whole(parameter))):
+    elif (what in _PARTS or isinstance(what, (int, tuple))) and draft.given(
+        (name, _whole(parameter))
+    ):
         yield from derived(draft, parameter, what)
 
 
@@ -82,15 +98,25 @@ def _of_tensor(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value
         rank, extents = draft.get((name, "shape")).data
         rank = np.broadcast_to(rank, draft.rows)
         if isinstance(what, tuple):
-            yield Value(np.broadcast_to(extents[:, what[1]] if what[1] < extents.shape[1] else 1, draft.rows))
+            yield Value(
+                np.broadcast_to(
+                    extents[:, what[1]] if what[1] < extents.shape[1] else 1, draft.rows
+                )
+            )
         elif what == "numel":
             yield Value(np.broadcast_to(wide.product_along(extents), draft.rows))
         else:
-            yield Value(wide.extreme(np.broadcast_to(extents, (draft.rows, extents.shape[1])), rank, what == "lowest"), rank > 0)
+            yield Value(
+                wide.extreme(
+                    np.broadcast_to(extents, (draft.rows, extents.shape[1])), rank, what == "lowest"
+                ),
+                rank > 0,
+            )
 
 
 def lettered(draft: Source, parameter: Parameter) -> Value:
-    """The shape that a parameter's letters give at its rank; unbound where the page knows no such rank."""
+    """The shape that a parameter's letters give at its rank; unbound where the page knows no such
+    rank."""
     width = max(parameter.shapes, default=0)
     rank = np.zeros(draft.rows, dtype=np.int64)
     bound = np.zeros(draft.rows, dtype=bool)
@@ -122,15 +148,23 @@ def _of_array(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value]
         yield Value(wide.extreme(values, length, what == "lowest"), length > 0)
     elif isinstance(what, int):
         length, values = slots(draft, parameter)
-        yield Value(values[:, what] if what < values.shape[1] else np.zeros(draft.rows, values.dtype), length > what)
+        yield Value(
+            values[:, what] if what < values.shape[1] else np.zeros(draft.rows, values.dtype),
+            length > what,
+        )
 
 
 def slots(draft: Source, parameter: Parameter) -> tuple[np.ndarray, np.ndarray]:
-    """(length, values) of an array: its items by name, or the list that was chosen whole; edited items on top."""
+    """(length, values) of an array: its items by name, or the list that was chosen whole; edited
+    items on top."""
     name = parameter.name
-    length = np.clip(np.broadcast_to(np.asarray(draft.get((name, "len")).data), draft.rows), 0, MAX_ITEMS)
+    length = np.clip(
+        np.broadcast_to(np.asarray(draft.get((name, "len")).data), draft.rows), 0, MAX_ITEMS
+    )
     width = max(int(length.max(initial=0)), 1)
-    values: np.ndarray = np.zeros((draft.rows, width), dtype=bool if parameter.kind == "bool_array" else np.int64)
+    values: np.ndarray = np.zeros(
+        (draft.rows, width), dtype=bool if parameter.kind == "bool_array" else np.int64
+    )
     if draft.given((name, "values")):
         whole = draft.get((name, "values"))
         given = np.broadcast_to(whole.data[1], (draft.rows, whole.data[1].shape[-1]))[:, :width]
@@ -149,8 +183,11 @@ def slots(draft: Source, parameter: Parameter) -> tuple[np.ndarray, np.ndarray]:
     return length, values
 
 
-def _fill_unknown(draft: Source, parameter: Parameter, length: np.ndarray, values: np.ndarray) -> None:
-    """Items of arrays of a length that the page does not know: those of the longest it knows, the last one repeated."""
+def _fill_unknown(
+    draft: Source, parameter: Parameter, length: np.ndarray, values: np.ndarray
+) -> None:
+    """Items of arrays of a length that the page does not know: those of the longest it knows, the
+    last one repeated."""
     known = np.isin(length, list(parameter.items))
     longest = parameter.items.get(max(parameter.items, default=0), ())
     if known.all() or not longest:

@@ -1,9 +1,9 @@
 """Calls in the making: what is chosen, what follows from it, and the table that comes of both.
 
-A draft reads names like a table does, but from choices: an edit first, then a plan's axis, then a plan's ``let``, then the list
-or the shape that it is part of and that was chosen whole, then the page's own equalities (``Hout == pooled(...)`` also says what
-Hout is), then defaults. It never says whether a call is legal.
-"""
+A draft reads names like a table does, but from choices: an edit first, then a plan's axis, then a
+plan's ``let``, then the list or the shape that it is part of and that was chosen whole, then the
+page's own equalities (``Hout == pooled(...)`` also says what Hout is), then defaults. It never says
+whether a call is legal."""
 
 from __future__ import annotations
 
@@ -28,15 +28,31 @@ from opgen.suite.planning.proposals import FREEZE, HOLD
 Choice: TypeAlias = "Value | Callable[[Draft], Value]"
 """A column of choices, or what reads one off a draft (an axis whose values are terms)."""
 Lets: TypeAlias = Mapping[Reference, tuple[tuple[Term | None, Term], ...]]
-"""What a plan says of names that no axis sets: (condition or ``None``, term), the first that holds."""
+"""What a plan says of names that no axis sets: (condition or ``None``, term), the first that
+holds."""
 NOTHING = Edits()
-_DEFAULTS: Mapping[str, Any] = {"int": 1, "bool": False, "dtype": 0, "format": 0, "product": 0, "view": 0}
+_DEFAULTS: Mapping[str, Any] = {
+    "int": 1,
+    "bool": False,
+    "dtype": 0,
+    "format": 0,
+    "product": 0,
+    "view": 0,
+}
 
 
 class Draft:
-    """``rows`` calls of one spec. ``chosen`` are whole columns, ``lets`` a plan's terms, ``edits`` what is changed in an earlier draft."""
+    """``rows`` calls of one spec. ``chosen`` are whole columns, ``lets`` a plan's terms, ``edits``
+    what is changed in an earlier draft."""
 
-    def __init__(self, spec: Spec, rows: int, chosen: Mapping[Reference, Choice], lets: Lets, edits: Edits = NOTHING) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        rows: int,
+        chosen: Mapping[Reference, Choice],
+        lets: Lets,
+        edits: Edits = NOTHING,
+    ) -> None:
         self.spec = spec
         self.rows = rows
         self.chosen = chosen
@@ -48,7 +64,8 @@ class Draft:
         self.busy: set[Reference] = set()
 
     def get(self, reference: Reference) -> Value:
-        """A column; as a side effect notes which chosen columns, and which defaults, it was computed from."""
+        """A column; as a side effect notes which chosen columns, and which defaults, it was
+        computed from."""
         value = self.known.get(reference)
         if value is None:
             if reference in self.busy:
@@ -63,7 +80,8 @@ class Draft:
         return value
 
     def depends(self, reads: Callable[[Draft], object]) -> frozenset[Reference]:
-        """The chosen columns that a function of this draft reads, and the names that nothing sets."""
+        """The chosen columns that a function of this draft reads, and the names that nothing
+        sets."""
         self.open.append(set())
         reads(self)
         return frozenset(self.open.pop())
@@ -83,7 +101,11 @@ class Draft:
             self.open[-1].add(reference)
             result = fallback if result is None else self.stack(result, fallback)
         result = Value(result.data, True)
-        return self.with_edited_extents(reference[0], result) if reference[1] == "shape" and self.edits.columns else result
+        return (
+            self.with_edited_extents(reference[0], result)
+            if reference[1] == "shape" and self.edits.columns
+            else result
+        )
 
     def with_edited_extents(self, name: str, value: Value) -> Value:
         """Single extents that are edited, on top of a whole shape."""
@@ -119,11 +141,18 @@ class Draft:
         yield from self.edits.earlier(reference)
 
     def defined(self, guards: Iterable[Guard], longest: bool = False) -> Iterator[Value]:
-        """What relations ``reference == term`` or ``reference in (term, ...)`` say that it is: the first term, or the largest."""
+        """What relations ``reference == term`` or ``reference in (term, ...)`` say that it is: the
+        first term, or the largest."""
         for guard in guards:
             terms = [term.value(self) for term in guard.require.right[: None if longest else 1]]
-            data = np.max(np.broadcast_arrays(*[term.data for term in terms]), axis=0) if longest else terms[0].data
-            yield self.guarded(guard.when, Value(data, reduce(np.logical_and, [term.bound for term in terms])))
+            data = (
+                np.max(np.broadcast_arrays(*[term.data for term in terms]), axis=0)
+                if longest
+                else terms[0].data
+            )
+            yield self.guarded(
+                guard.when, Value(data, reduce(np.logical_and, [term.bound for term in terms]))
+            )
 
     def guarded(self, when: Term | None, value: Value) -> Value:
         if when is None:
@@ -138,20 +167,27 @@ class Draft:
             return Value(np.where(here, over.data, under.data), here | under.bound)
         rank = np.where(here, over.data[0], under.data[0])
         width = max(over.data[1].shape[-1], under.data[1].shape[-1])
-        a, b = (wide.widened(np.broadcast_to(m, (self.rows, m.shape[-1])), width) for m in (over.data[1], under.data[1]))
+        a, b = (
+            wide.widened(np.broadcast_to(m, (self.rows, m.shape[-1])), width)
+            for m in (over.data[1], under.data[1])
+        )
         return Value((rank, np.where(here[:, None], a, b)), here | under.bound)
 
     def fallback(self, reference: Reference) -> Value:
         kind = kind_of(self.spec, reference)
         if kind in ("shape", "values"):
-            return Value((np.zeros(self.rows, dtype=np.int64), np.ones((self.rows, 1), dtype=np.int64)))
+            return Value(
+                (np.zeros(self.rows, dtype=np.int64), np.ones((self.rows, 1), dtype=np.int64))
+            )
         return Value(np.full(self.rows, _DEFAULTS[kind]))
 
-    # the table --------------------------------------------------------------------------------------------------------
+    # the table ------------------------------------------------------------------------------------
     def table(self) -> CallTable:
         """Every row as a call, whether legal or not."""
         columns: dict[str, Column] = {p.name: self.column(p) for p in self.spec.parameters.values()}
-        return CallTable(self.spec.api, self.spec.kinds, self.flat("product", "").astype(np.int8), columns)
+        return CallTable(
+            self.spec.api, self.spec.kinds, self.flat("product", "").astype(np.int8), columns
+        )
 
     def flat(self, name: str, what: Any) -> np.ndarray:
         """(rows,) values of a reference."""
@@ -160,23 +196,46 @@ class Draft:
     def column(self, parameter: Parameter) -> Column:
         name = parameter.name
         if not parameter.is_tensor and not parameter.is_array:
-            return ScalarColumn(self.flat(name, "").astype(bool if parameter.kind == "bool" else np.int64))
+            return ScalarColumn(
+                self.flat(name, "").astype(bool if parameter.kind == "bool" else np.int64)
+            )
         null = self.flat(name, "null").astype(bool)
         if parameter.is_array:
             length, values = slots(self, parameter)
             inside = (np.arange(values.shape[1]) < length[:, None]) & ~null[:, None]
-            return ArrayColumn(null, np.where(null, 0, length), np.where(inside, values, 0).astype(values.dtype))
+            return ArrayColumn(
+                null, np.where(null, 0, length), np.where(inside, values, 0).astype(values.dtype)
+            )
         rank, extents = self.get((name, "shape")).data
         rank = np.where(null, 0, np.broadcast_to(rank, self.rows))
-        extents = np.where(np.arange(extents.shape[1]) < rank[:, None], np.broadcast_to(extents, (self.rows, extents.shape[1])), 1)
+        extents = np.where(
+            np.arange(extents.shape[1]) < rank[:, None],
+            np.broadcast_to(extents, (self.rows, extents.shape[1])),
+            1,
+        )
         laid = strides.lay_out(rank, extents, np.where(null, 0, self.flat(name, "view")))
         undefined = {what: words().index[what]["UNDEFINED"] for what in ("dtype", "format")}
-        dtype, layout = (np.where(null, number, self.flat(name, what)).astype(np.int16) for what, number in undefined.items())
-        return TensorColumn(null, dtype, layout, rank, extents, laid.strided, laid.strides, laid.offset, laid.storage_rank, laid.storage)
+        dtype, layout = (
+            np.where(null, number, self.flat(name, what)).astype(np.int16)
+            for what, number in undefined.items()
+        )
+        return TensorColumn(
+            null,
+            dtype,
+            layout,
+            rank,
+            extents,
+            laid.strided,
+            laid.strides,
+            laid.offset,
+            laid.storage_rank,
+            laid.storage,
+        )
 
 
 def kind_of(spec: Spec, reference: Reference) -> str:
-    """The kind of a name that a plan may set: those of the spec, ``view``, ``values`` of an array, or a plan's own number."""
+    """The kind of a name that a plan may set: those of the spec, ``view``, ``values`` of an array,
+    or a plan's own number."""
     name, what = reference
     if what == "view" or reference == ("view", ""):
         return "view"

@@ -1,4 +1,5 @@
-"""What is changed in a draft: names with new values, on top of the draft that was before, and what follows from them."""
+"""What is changed in a draft: names with new values, on top of the draft that was before, and what
+follows from them."""
 
 from __future__ import annotations
 
@@ -27,10 +28,10 @@ class Earlier(Protocol):
 
 @dataclass(frozen=True)
 class Edits:
-    """``columns`` are bound where they overrule everything, on top of the draft ``before`` at its rows ``came_from``: its values
-    stand where a name would otherwise be unbound. ``mode`` says row by row what follows from an edit
-    (:data:`opgen.suite.planning.proposals.FOLLOW` and its neighbours). By default nothing is edited.
-    """
+    """``columns`` are bound where they overrule everything, on top of the draft ``before`` at its
+    rows ``came_from``: its values stand where a name would otherwise be unbound. ``mode`` says row
+    by row what follows from an edit (:data:`opgen.suite.planning.proposals.FOLLOW` and its
+    neighbours). By default nothing is edited."""
 
     columns: Mapping[Reference, Value] = field(default_factory=lambda: MappingProxyType({}))
     before: Earlier | None = None
@@ -42,8 +43,8 @@ class Edits:
         return self.columns.get(reference)
 
     def of(self, reference: Reference, spec: Spec, lengths: Earlier) -> Iterator[Value]:
-        """The edits that say what a reference is: its own, one shared by all tensors, one of a name in the same slot of an array,
-        whose length is one of ``lengths``."""
+        """The edits that say what a reference is: its own, one shared by all tensors, one of a name
+        in the same slot of an array, whose length is one of ``lengths``."""
         name, what = reference
         if reference in self.columns:
             yield self.columns[reference]
@@ -61,17 +62,22 @@ class Edits:
                 for first, *others in names:
                     edit = self.columns.get((first, "")) if name in others else None
                     if edit is not None:
-                        length = np.broadcast_to(np.asarray(lengths.get((parameter.name, "len")).data), lengths.rows)
+                        length = np.broadcast_to(
+                            np.asarray(lengths.get((parameter.name, "len")).data), lengths.rows
+                        )
                         yield Value(edit.data, edit.bound & (length == size))
 
     def earlier(self, reference: Reference, mode: int | None = None) -> Iterator[Value]:
-        """The value that a reference had in the draft before, at the rows that these came from: of one mode, or of all."""
+        """The value that a reference had in the draft before, at the rows that these came from: of
+        one mode, or of all."""
         if self.before is None or (mode is not None and not (self.mode == mode).any()):
             return
         bound: Any = True if mode is None else self.mode == mode
         value, rows = self.before.get(reference), self.came_from
         if isinstance(value.data, tuple):
             extents = np.broadcast_to(value.data[1], (self.before.rows, value.data[1].shape[-1]))
-            yield Value((np.broadcast_to(value.data[0], self.before.rows)[rows], extents[rows]), bound)
+            yield Value(
+                (np.broadcast_to(value.data[0], self.before.rows)[rows], extents[rows]), bound
+            )
         else:
             yield Value(np.broadcast_to(np.asarray(value.data), self.before.rows)[rows], bound)

@@ -1,4 +1,5 @@
-"""Whether a plan fits the pages of its operator; what does not is said at once, with the plan's lines."""
+"""Whether a plan fits the pages of its operator; what does not is said at once, with the plan's
+lines."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from opgen.suite.planning.plan import Pinned, Plan, plan_for, read_plan
 
 
 def fit(plan: Plan, pages: Sequence[Spec]) -> None:
-    """Raise FileError with everything of a plan, in any tier, that fits no page of its operator or not every page."""
+    """Raise FileError with everything of a plan, in any tier, that fits no page of its operator or
+    not every page."""
     rules = [rule.id for spec in pages for rule in spec.rules]
     for spec in pages:
         plan.document.known(("roles",), plan.roles, [p.name for p in spec.inputs], "input")
@@ -33,22 +35,30 @@ def fit(plan: Plan, pages: Sequence[Spec]) -> None:
     for i, entry in enumerate(plan.vacuous if pages else ()):
         for rule in entry.rules:
             if rule not in rules:
-                plan.document.problem(("vacuous", i, "rules"), f"no page of {plan.op} has a rule '{rule}'{did_you_mean(rule, rules)}")
+                plan.document.problem(
+                    ("vacuous", i, "rules"),
+                    f"no page of {plan.op} has a rule '{rule}'{did_you_mean(rule, rules)}",
+                )
     plan.document.raise_problems()
 
 
 def fitting_plan(path: Path, book: Book, shown: str | None = None) -> Plan:
-    """Read a plan that fits the pages of its operator; raises FileError with everything that is wrong with it."""
+    """Read a plan that fits the pages of its operator; raises FileError with everything that is
+    wrong with it."""
     plan = read_plan(path, shown)
     api = book.operators.get(plan.op, plan.op)
     if api not in book.kinds:
-        plan.document.problem(("op",), f"no such operator '{plan.op}'{did_you_mean(plan.op, [*book.operators, *book.kinds])}")
+        plan.document.problem(
+            ("op",),
+            f"no such operator '{plan.op}'{did_you_mean(plan.op, [*book.operators, *book.kinds])}",
+        )
     fit(plan, book.of(api))
     return plan
 
 
 def shipped_plan(pages: Sequence[Spec], folder: Path | None = None) -> Plan:
-    """The plan that opgen ships for the operator of some pages, all of its pages; raises FileError where it does not fit them."""
+    """The plan that opgen ships for the operator of some pages, all of its pages; raises FileError
+    where it does not fit them."""
     api, op = pages[0].api, pages[0].op
     plan = plan_for(op, folder)
     if plan.op not in (api, op):
@@ -60,21 +70,39 @@ def shipped_plan(pages: Sequence[Spec], folder: Path | None = None) -> Plan:
 
 def _unread(plan: Plan, pages: Sequence[Spec]) -> None:
     """Note the names that a plan sets and that neither a page nor the plan itself reads."""
-    own = re.findall(r"[A-Za-z_]\w*", f"{list(plan.lets.values())} {[axis.levels for axis in plan.axes]}")
-    known = {*own, *SHARED, "product", "recipe", *(name for spec in pages for name in (*spec.scope.names(), *spec.parameters))}
-    for where, texts in [*((("axes", axis.name), axis.sets) for axis in plan.axes), *((("let", name), (name,)) for name in plan.lets)]:
+    own = re.findall(
+        r"[A-Za-z_]\w*", f"{list(plan.lets.values())} {[axis.levels for axis in plan.axes]}"
+    )
+    known = {
+        *own,
+        *SHARED,
+        "product",
+        "recipe",
+        *(name for spec in pages for name in (*spec.scope.names(), *spec.parameters)),
+    }
+    for where, texts in [
+        *((("axes", axis.name), axis.sets) for axis in plan.axes),
+        *((("let", name), (name,)) for name in plan.lets),
+    ]:
         with suppress(TermError):  # noted where it is compiled
             for name in [reference(text)[0] for text in texts]:
                 if name not in known:
-                    plan.document.problem(where, f"nothing reads '{name}'{did_you_mean(name, known)}")
+                    plan.document.problem(
+                        where, f"nothing reads '{name}'{did_you_mean(name, known)}"
+                    )
 
 
 def pinned_calls(plan: Plan, spec: Spec, tiers: Collection[str]) -> list[tuple[Pinned, Call]]:
-    """The pinned calls of some tiers that a page judges, one per product; what is no call is noted."""
+    """The pinned calls of some tiers that a page judges, one per product; what is no call is
+    noted."""
     listed = [product for product in spec.products if product in spec.judges]
     found = []
     for i, pin in enumerate(plan.pinned):
-        products = [product for product in pin.products or listed if product in spec.judges] if set(pin.tiers) & set(tiers) else []
+        products = (
+            [product for product in pin.products or listed if product in spec.judges]
+            if set(pin.tiers) & set(tiers)
+            else []
+        )
         for product in products:
             try:
                 call = make_call(spec.api, product, dict(pin.args), {spec.api: spec.kinds})
@@ -93,4 +121,8 @@ def _misfit(spec: Spec, call: Call, name: str, values: tuple[int, ...]) -> str:
     desc = call.args.get(name)
     if name not in [p.name for p in spec.inputs] or not isinstance(desc, TensorDesc):
         return f"'{name}' is no input tensor of this call"
-    return "" if len(values) == prod(desc.shape) else f"'{name}' has {prod(desc.shape)} elements, not {len(values)}"
+    return (
+        ""
+        if len(values) == prod(desc.shape)
+        else f"'{name}' has {prod(desc.shape)} elements, not {len(values)}"
+    )

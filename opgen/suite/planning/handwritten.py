@@ -1,4 +1,5 @@
-"""What a plan says one by one: calls that are pinned, and conditions under which a pass proves nothing."""
+"""What a plan says one by one: calls that are pinned, and conditions under which a pass proves
+nothing."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ PIN_KEYS = ("id", "why", "products", "args", "recipe", "tiers", "data")
 
 @dataclass(frozen=True)
 class Pinned:
-    """A call written by hand, and why it is worth keeping. ``data`` are given values of some inputs, row-major; the recipe
-    draws the others."""
+    """A call written by hand, and why it is worth keeping. ``data`` are given values of some
+    inputs, row-major; the recipe draws the others."""
 
     id: str
     why: str
@@ -31,14 +32,17 @@ class Pinned:
 
 @dataclass(frozen=True)
 class Vacuous:
-    """A condition under which a pass proves nothing, and why: of every case, or of those at the limit of some ``rules``."""
+    """A condition under which a pass proves nothing, and why: of every case, or of those at the
+    limit of some ``rules``."""
 
     when: str
     why: str
     rules: tuple[str, ...] = ()
 
 
-def words_of(doc: Document, where: Location, body: dict[Any, Any], key: str, known: Iterable[Any], what: str) -> tuple[str, ...]:
+def words_of(
+    doc: Document, where: Location, body: dict[Any, Any], key: str, known: Iterable[Any], what: str
+) -> tuple[str, ...]:
     """The known words of the list under a key that is there; problems are noted."""
     place, value, known = (*where, key), body[key], tuple(known)
     if not isinstance(value, list) or not value:
@@ -56,7 +60,12 @@ def vacuous(doc: Document, i: int, body: Any) -> Vacuous:
     body = doc.mapping(where, body, keys=VACUOUS_KEYS)
     when, why = doc.text(where, body, "when"), doc.text(where, body, "why")
     rules = body.get("rules", [])
-    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules) or "rules" in body and not rules:
+    if (
+        not isinstance(rules, list)
+        or not all(isinstance(rule, str) for rule in rules)
+        or "rules" in body
+        and not rules
+    ):
         doc.problem((*where, "rules"), f"expects a list of rule ids, not {rules!r}")
         rules = []
     return Vacuous(when, why, tuple(rules))
@@ -74,14 +83,20 @@ def pinned_call(doc: Document, i: int, body: Any) -> Pinned:
     if recipe not in tuple(RECIPES):
         doc.problem(where, f"no such recipe '{recipe}'{did_you_mean(recipe, RECIPES)}")
     data = body.get("data", {})
-    if not isinstance(data, dict) or not all(isinstance(v, list) and all(type(n) is int for n in v) for v in data.values()):
+    if not isinstance(data, dict) or not all(
+        isinstance(v, list) and all(type(n) is int for n in v) for v in data.values()
+    ):
         doc.problem((*where, "data"), "expects inputs and for each a flat list of whole numbers")
         data = {}
     tiers = words_of(doc, where, body, "tiers", TIERS, "tier") if "tiers" in body else ()
     return Pinned(
         id=name,
         why=why,
-        products=words_of(doc, where, body, "products", words().products, "product") if "products" in body else (),
+        products=(
+            words_of(doc, where, body, "products", words().products, "product")
+            if "products" in body
+            else ()
+        ),
         args=args or {},
         recipe=recipe,
         tiers=(tiers or USUAL) if isinstance(body.get("args"), dict) else (),

@@ -1,8 +1,8 @@
-"""A plan: what we choose to try of one operator, and why. It says nothing about what is legal; that is the spec's.
+"""A plan: what we choose to try of one operator, and why. It says nothing about what is legal; that
+is the spec's.
 
-An axis sets one name, or several together, to one of its values. What no axis sets follows from a ``let``, from the page's
-own equalities, or from a default.
-"""
+An axis sets one name, or several together, to one of its values. What no axis sets follows from a
+``let``, from the page's own equalities, or from a default."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ TIER_KEYS = ("strength", "groups", "invalid", "limits", "pairs", "elements", "by
 
 @dataclass(frozen=True)
 class Axis:
-    """Names that are set together, and the values to try; ``levels[i]`` holds one value per name in ``sets``."""
+    """Names that are set together, and the values to try; ``levels[i]`` holds one value per name in
+    ``sets``."""
 
     name: str
     sets: tuple[str, ...]
@@ -48,12 +49,13 @@ class Axis:
 
 @dataclass(frozen=True)
 class Tier:
-    """How hard to try. ``strength`` is the t of the covering array over all axes, ``groups`` more for some; 0 makes no calls.
+    """How hard to try. ``strength`` is the t of the covering array over all axes, ``groups`` more
+    for some; 0 makes no calls.
 
-    ``invalid`` cases per rule, guard and product; ``limits`` valid cases per limit and product; ``pairs`` calls per product for
-    every two rules with different codes. ``elements`` is the most a case may compute with (a larger legal call becomes
-    first-phase-only); ``bytes`` and ``cases`` bound what is made for one page.
-    """
+    ``invalid`` cases per rule, guard and product; ``limits`` valid cases per limit and product;
+    ``pairs`` calls per product for every two rules with different codes. ``elements`` is the most a
+    case may compute with (a larger legal call becomes first-phase-only); ``bytes`` and ``cases``
+    bound what is made for one page."""
 
     name: str
     strength: int
@@ -68,8 +70,8 @@ class Tier:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything chosen for one operator. ``roles`` say what each tensor is to the data recipes; ``factors`` how many
-    tensors one term of a sum multiplies."""
+    """Everything chosen for one operator. ``roles`` say what each tensor is to the data recipes;
+    ``factors`` how many tensors one term of a sum multiplies."""
 
     file: str
     op: str
@@ -85,29 +87,41 @@ class Plan:
 
     def speaks_of(self, products: Iterable[str]) -> bool:
         """Whether the plan tries any of some products; one without such an axis tries all."""
-        tried = {level[0] for axis in self.axes if axis.sets == ("product",) for level in axis.levels}
+        tried = {
+            level[0] for axis in self.axes if axis.sets == ("product",) for level in axis.levels
+        }
         return not tried or bool(tried & set(products))
 
 
 def load_plan(path: Path, shown: str | None = None) -> Plan:
-    """Read a plan; raises :class:`opgen.model.FileError` with all its problems of form. Names are checked where a plan
-    meets the pages of its operator (:mod:`opgen.suite.planning.fitting`)."""
+    """Read a plan; raises :class:`opgen.model.FileError` with all its problems of form. Names are
+    checked where a plan meets the pages of its operator (:mod:`opgen.suite.planning.fitting`)."""
     plan = read_plan(path, shown)
     plan.document.raise_problems()
     return plan
 
 
 def read_plan(path: Path, shown: str | None = None) -> Plan:
-    """Read a plan whose problems of form stand in its document, with what can be held against pages all the same; FileError
-    where its operator or its names are not known."""
+    """Read a plan whose problems of form stand in its document, with what can be held against pages
+    all the same; FileError where its operator or its names are not known."""
     return _Loader(read(path, shown)).plan()
 
 
 def plan_for(op: str, folder: Path | None = None) -> Plan:
-    """The plan that opgen ships for an operator: ``cases/<op>.yaml``; :func:`opgen.suite.planning.fitting.shipped_plan` is sure that it fits."""
+    """The plan that opgen ships for an operator: ``cases/<op>.yaml``;
+    :func:`opgen.suite.planning.fitting.shipped_plan` is sure that it fits."""
     path = (folder or cases_folder()) / f"{op}.yaml"
     if not path.exists():
-        raise FileError([Problem(f"cases/{path.name}", None, op, "has no plan; write one, or give a plan file with --plan")])
+        raise FileError(
+            [
+                Problem(
+                    f"cases/{path.name}",
+                    None,
+                    op,
+                    "has no plan; write one, or give a plan file with --plan",
+                )
+            ]
+        )
     return load_plan(path, f"cases/{path.name}")
 
 
@@ -131,21 +145,45 @@ class _Loader:
         roles = self.mapping("roles")
         for name, role in roles.items():
             if role not in ROLES:
-                self.doc.problem(("roles", name), f"no such role {role!r}{did_you_mean(role, ROLES)}; known are {', '.join(ROLES)}")
+                self.doc.problem(
+                    ("roles", name),
+                    f"no such role {role!r}{did_you_mean(role, ROLES)}; known are"
+                    f" {', '.join(ROLES)}",
+                )
         names = {axis.name for axis in axes}
         tiers = {name: self.tier(name, body, names) for name, body in self.mapping("tiers").items()}
-        pinned = tuple(pinned_call(self.doc, i, body) for i, body in enumerate(self.entries("pinned")))
+        pinned = tuple(
+            pinned_call(self.doc, i, body) for i, body in enumerate(self.entries("pinned"))
+        )
         for id_ in {pin.id for pin in pinned if [p.id for p in pinned].count(pin.id) > 1}:
             self.doc.problem(("pinned",), "is the id of two pinned cases; rename one", id_)
         factors = self.data.get("factors", 2)
         if type(factors) is not int or not 1 <= factors <= MOST_FACTORS:
-            self.doc.problem(("factors",), f"expects how many tensors one term multiplies, 1 to {MOST_FACTORS}, not {str(factors)[:40]}")
+            self.doc.problem(
+                ("factors",),
+                f"expects how many tensors one term multiplies, 1 to {MOST_FACTORS}, not"
+                f" {str(factors)[:40]}",
+            )
         told = tuple(vacuous(self.doc, i, body) for i, body in enumerate(self.entries("vacuous")))
         lets = self.mapping("let")
-        misspelt = any(did_you_mean(key, ("op", "axes", "let")) for key in self.data if key not in TOP)
+        misspelt = any(
+            did_you_mean(key, ("op", "axes", "let")) for key in self.data if key not in TOP
+        )
         if misspelt or not op or not axes or self.data.get("let") and not lets:
             self.doc.raise_problems()
-        return Plan(self.doc.file, op, axes, lets, roles, factors, told, tiers, pinned, self.doc, self.doc.digest)
+        return Plan(
+            self.doc.file,
+            op,
+            axes,
+            lets,
+            roles,
+            factors,
+            told,
+            tiers,
+            pinned,
+            self.doc,
+            self.doc.digest,
+        )
 
     def mapping(self, key: str) -> dict[str, Any]:
         """A section whose keys are names."""
@@ -171,25 +209,42 @@ class _Loader:
         if not isinstance(values, list) or not values:
             self.doc.problem((*where, "values"), f"expects a list of values to try, not {values!r}")
             values = []
-        levels = [level for value in values if (level := self.level(where, value, sets)) is not None]
+        levels = [
+            level for value in values if (level := self.level(where, value, sets)) is not None
+        ]
         if len(set(map(repr, values))) < len(values):
             self.doc.problem((*where, "values"), "a value stands twice; keep one")
-        narrowed = {tier: self.narrow((*where, tier), body[tier], values) for tier in TIERS if tier in body}
-        return Axis(name, tuple(map(str, sets)), tuple(levels), why, narrowed if len(levels) == len(values) else {})
+        narrowed = {
+            tier: self.narrow((*where, tier), body[tier], values) for tier in TIERS if tier in body
+        }
+        return Axis(
+            name,
+            tuple(map(str, sets)),
+            tuple(levels),
+            why,
+            narrowed if len(levels) == len(values) else {},
+        )
 
     def level(self, where: Location, value: Any, sets: list[Any]) -> tuple[Any, ...] | None:
         if len(sets) == 1:
             return (value,)
         if not isinstance(value, list) or len(value) != len(sets):
-            text = f"expects lists of {len(sets)} values, one for each of {', '.join(map(str, sets))}; not {value!r}"
+            text = (
+                f"expects lists of {len(sets)} values, one for each of {', '.join(map(str, sets))};"
+                f" not {value!r}"
+            )
             self.doc.problem((*where, "values"), text)
             return None
         return tuple(value)
 
     def narrow(self, where: Location, chosen: Any, values: list[Any]) -> tuple[int, ...]:
-        others = [value for value in chosen if value not in values] if isinstance(chosen, list) else []
+        others = (
+            [value for value in chosen if value not in values] if isinstance(chosen, list) else []
+        )
         for value in others:
-            self.doc.problem(where, f"{value!r} is none of the axis's values{did_you_mean(value, values)}")
+            self.doc.problem(
+                where, f"{value!r} is none of the axis's values{did_you_mean(value, values)}"
+            )
         if not isinstance(chosen, list) or not chosen:
             self.doc.problem(where, f"expects some of the axis's values, not {chosen!r}")
         if others or not isinstance(chosen, list) or not chosen:
@@ -199,11 +254,23 @@ class _Loader:
     def tier(self, name: str, body: Any, axes: set[str]) -> Tier:
         where = ("tiers", name)
         if name not in TIERS:
-            self.doc.problem(where, f"no such tier{did_you_mean(name, TIERS)}; known are {', '.join(TIERS)}")
+            self.doc.problem(
+                where, f"no such tier{did_you_mean(name, TIERS)}; known are {', '.join(TIERS)}"
+            )
         body = self.doc.mapping(where, body, keys=TIER_KEYS)
-        given = self.doc.need((*where, "groups"), body.get("groups", []), list, "a list of groups of axes") or []
-        groups = tuple(self.group((*where, "groups", i), group, axes) for i, group in enumerate(given))
-        numbers = {"strength": 1, **{key: body[key] for key in TIER_KEYS if key in body and key != "groups"}}
+        given = (
+            self.doc.need(
+                (*where, "groups"), body.get("groups", []), list, "a list of groups of axes"
+            )
+            or []
+        )
+        groups = tuple(
+            self.group((*where, "groups", i), group, axes) for i, group in enumerate(given)
+        )
+        numbers = {
+            "strength": 1,
+            **{key: body[key] for key in TIER_KEYS if key in body and key != "groups"},
+        }
         for key, value in numbers.items():
             if type(value) is not int or value < 0:
                 self.doc.problem((*where, key), f"expects a whole number, not {value!r}")
@@ -219,7 +286,11 @@ class _Loader:
             if axes and axis not in axes:
                 self.doc.problem(where, f"no such axis '{axis}'{did_you_mean(axis, axes)}")
         strength = body.get("strength", len(names))
-        if not names or type(strength) is not int or not 1 <= strength <= min(len(names), STRONGEST):
+        if (
+            not names
+            or type(strength) is not int
+            or not 1 <= strength <= min(len(names), STRONGEST)
+        ):
             text = "expects {axes: [...], strength: how many of them at a time}"
             self.doc.problem(where, f"{text}, 1 to {min(max(len(names), 1), STRONGEST)}")
         return tuple(names), strength

@@ -1,4 +1,5 @@
-"""Edits of legal calls, as columns: the call that each starts from, and up to four names with new values.
+"""Edits of legal calls, as columns: the call that each starts from, and up to four names with new
+values.
 
 Nothing here says what an edited call is worth; the oracle labels it.
 """
@@ -19,16 +20,16 @@ Edit: TypeAlias = tuple[Reference, "int | tuple[int, ...]"]
 MOST_EDITS = 4
 """Names that one proposal edits, at most."""
 FOLLOW, HOLD, FREEZE = 0, 1, 2
-"""What else an edit changes: all that follows from it; the same, but a plan's own terms stand; nothing."""
+"""What else an edit changes: all that follows from it; the same, but a plan's own terms stand;
+nothing."""
 
 
 @dataclass(frozen=True)
 class Proposals:
     """``base`` is the legal row that each row starts from, ``mode`` says what follows.
 
-    ``target`` and ``value`` are (rows, :data:`MOST_EDITS`): positions in ``targets``, -1 for none, and the new values; for a
-    whole shape the value is a position in ``shapes``.
-    """
+    ``target`` and ``value`` are (rows, :data:`MOST_EDITS`): positions in ``targets``, -1 for none,
+    and the new values; for a whole shape the value is a position in ``shapes``."""
 
     base: np.ndarray
     mode: np.ndarray
@@ -60,13 +61,18 @@ class Proposals:
             places = self.target == i
             here = places.any(axis=1)
             value = np.where(places, self.value, 0).sum(axis=1)
-            found[reference] = Value(self._shapes(here, value) if reference[1] == "shape" else value, here)
+            found[reference] = Value(
+                self._shapes(here, value) if reference[1] == "shape" else value, here
+            )
         return found
 
     def _shapes(self, here: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         width = max([len(shape) for shape in self.shapes] + [1])
         ranks = np.array([len(shape) for shape in self.shapes] or [0], dtype=np.int64)
-        extents = np.array([[*shape, *[1] * (width - len(shape))] for shape in self.shapes] or [[1]], dtype=np.int64)
+        extents = np.array(
+            [[*shape, *[1] * (width - len(shape))] for shape in self.shapes] or [[1]],
+            dtype=np.int64,
+        )
         picked = np.where(here, value, 0)
         return ranks[picked], extents[picked]
 
@@ -80,13 +86,18 @@ class Collector:
     rows: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def add(self, base: int, edits: Sequence[Edit], mode: int) -> int:
-        """Propose some edits of one row and say where; a name that is edited twice has the later value. -1: too many edits."""
+        """Propose some edits of one row and say where; a name that is edited twice has the later
+        value. -1: too many edits."""
         last = dict(edits)
         if not 0 < len(last) <= MOST_EDITS:
             return -1
         flat: list[int] = []
         for reference, value in last.items():
-            number = self.shapes.setdefault(value, len(self.shapes)) if isinstance(value, tuple) else value
+            number = (
+                self.shapes.setdefault(value, len(self.shapes))
+                if isinstance(value, tuple)
+                else value
+            )
             flat += [self.targets.setdefault(reference, len(self.targets)), number]
         flat += [-1, 0] * (MOST_EDITS - len(last))
         return self.rows.setdefault((base, mode, *flat), len(self.rows))
@@ -95,11 +106,19 @@ class Collector:
         """The proposals from row ``start`` on."""
         rows = list(self.rows)[start:]
         columns = np.array(rows, dtype=np.int64).reshape(-1, 2 + 2 * MOST_EDITS)
-        return Proposals(columns[:, 0], columns[:, 1], columns[:, 2::2], columns[:, 3::2], list(self.targets), list(self.shapes))
+        return Proposals(
+            columns[:, 0],
+            columns[:, 1],
+            columns[:, 2::2],
+            columns[:, 3::2],
+            list(self.targets),
+            list(self.shapes),
+        )
 
 
 def alone(edits: Sequence[Edit]) -> Iterator[list[Edit]]:
-    """Every edit of several without one of the others: the calls that lie between a legal call and a broken one."""
+    """Every edit of several without one of the others: the calls that lie between a legal call and
+    a broken one."""
     if len(edits) > 1:
         for left_out in range(len(edits)):
             yield [edit for i, edit in enumerate(edits) if i != left_out]

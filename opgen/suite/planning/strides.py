@@ -1,7 +1,7 @@
 """How a tensor lies in its storage: the views that a vendor's page calls non-contiguous.
 
-A view is a word; :func:`lay_out` gives strides, offset and storage extents of whole columns of shapes.
-"""
+A view is a word; :func:`lay_out` gives strides, offset and storage extents of whole columns of
+shapes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from opgen.calls import wide
 from opgen.calls.table import TensorColumn
 
 VIEWS = ("contiguous", "transposed", "sliced", "stepped")
-"""contiguous; last two axes swapped in storage; a window inside larger last two axes, with an offset; every second
-element of the last axis."""
+"""contiguous; last two axes swapped in storage; a window inside larger last two axes, with an
+offset; every second element of the last axis."""
 LEAST = (0, 2, 2, 1)
 """The rank that each view needs at least; a tensor of a lower one lies contiguous."""
 _HUGE = 2**60
@@ -33,7 +33,8 @@ class Lain:
 
 
 def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
-    """Columns for ``view`` (positions in :data:`VIEWS`); a rank too low for a view, or an extent below 1, is contiguous."""
+    """Columns for ``view`` (positions in :data:`VIEWS`); a rank too low for a view, or an extent
+    below 1, is contiguous."""
     rows, width = shape.shape
     lowest = shape.min(axis=1) if width else np.ones(rows, dtype=np.int64)
     least = np.array(LEAST)[view]
@@ -60,24 +61,31 @@ def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
     strides[row[stepped], last[stepped]] = 2
     offset = np.where(sliced, inner[row, before] + 1, 0)
     inside = (np.arange(width) < rank[:, None]) & strided[:, None]
-    strides, offset, storage = (wide.narrowed(a) for a in (np.where(inside, strides, 0), offset, np.where(inside, storage, 1)))
+    strides, offset, storage = (
+        wide.narrowed(a)
+        for a in (np.where(inside, strides, 0), offset, np.where(inside, storage, 1))
+    )
     return Lain(strided, strides, offset, np.where(strided, rank, -1), storage)
 
 
 def view_of(column: TensorColumn) -> np.ndarray:
-    """(rows,) int: which of :data:`VIEWS` the tensors of a column lie like; -1 for a layout that is none of them."""
+    """(rows,) int: which of :data:`VIEWS` the tensors of a column lie like; -1 for a layout that is
+    none of them."""
     result = np.where(column.strided, -1, 0)
     for number in range(1, len(VIEWS)):
         laid = lay_out(column.rank, column.shape, np.full(len(column.rank), number))
         width = min(laid.strides.shape[1], column.strides.shape[1])
         inside = np.arange(width) < column.rank[:, None]
         same = ((laid.strides[:, :width] == column.strides[:, :width]) | ~inside).all(axis=1)
-        result[column.strided & laid.strided & same & (laid.offset == column.offset) & (result < 0)] = number
+        result[
+            column.strided & laid.strided & same & (laid.offset == column.offset) & (result < 0)
+        ] = number
     return result
 
 
 def _row_major(shape: np.ndarray) -> np.ndarray:
-    """Strides in elements of row-major storage; extents beyond the rank are 1 and change nothing."""
+    """Strides in elements of row-major storage; extents beyond the rank are 1 and change
+    nothing."""
     strides = [np.ones(len(shape), dtype=np.int64)]
     for axis in range(shape.shape[1] - 1, 0, -1):
         strides.append(wide.multiply(strides[-1], shape[:, axis]))
