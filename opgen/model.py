@@ -111,7 +111,8 @@ class TensorDesc:
     """An aclTensor without its data.
 
     ``strides`` and ``offset`` count elements; ``None`` means contiguous, and storage equal to the
-    view."""
+    view.
+    """
 
     shape: tuple[int, ...]
     dtype: str
@@ -134,7 +135,8 @@ class TensorDesc:
     @property
     def storage_elements(self) -> int:
         """Elements of the storage: of the extents that are given, or up to the last one of the
-        view."""
+        view.
+        """
         if self.storage_shape is not None:
             held = prod(self.storage_shape)
         elif self.strides is None or 0 in self.shape:
@@ -154,7 +156,8 @@ class TensorDesc:
     @property
     def storage_extents(self) -> tuple[int, ...]:
         """Extents of the storage: those that are given, or those of the view, or one axis where the
-        two differ."""
+        two differ.
+        """
         if self.storage_shape is not None:
             return self.storage_shape
         return self.shape if self.plain else (self.storage_elements,)
@@ -172,7 +175,8 @@ Argument: TypeAlias = TensorDesc | tuple[int, ...] | tuple[bool, ...] | int | bo
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call of the first phase: the vendor's name, a product, and every argument in prototype
-    order."""
+    order.
+    """
 
     api: str
     product: str
@@ -182,7 +186,8 @@ class Call:
 @dataclass(frozen=True, slots=True)
 class Break:
     """One broken rule: its id, the page's numbered clause (or ``None``), the page's line, the
-    values found."""
+    values found.
+    """
 
     rule: str
     clause: str | None
@@ -193,7 +198,8 @@ class Break:
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """What the page says about a call: the admissible codes, numbers first and ascending, and
-    why."""
+    why.
+    """
 
     codes: tuple[Code, ...]
     bucket: Bucket
@@ -266,7 +272,8 @@ class FileError(Exception):
 
     def __reduce__(self) -> tuple[type[FileError], tuple[list[Problem]]]:
         """Another process gets the problems, not their text, nor what a kind of this error knows
-        besides."""
+        besides.
+        """
         return FileError, (self.problems,)
 
 

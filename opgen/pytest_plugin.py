@@ -4,7 +4,8 @@
 ``--opgen-backend torch`` runs the cases first. A test fails where the verdict is failed, crashed or
 missing; lenient cases and known deviations are expected failures (failures under
 ``--opgen-strict``), as are those that ``--opgen-waivers FILE`` names; mistrusted and skipped ones
-are skipped, all with the reason."""
+are skipped, all with the reason.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ def pytest_collection_modifyitems(
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """What there is to say of the whole comparison, such as a waiver that has expired; a worker of
-    xdist tells its controller."""
+    xdist tells its controller.
+    """
     stash = session.config.stash
     notes = dict.fromkeys(stash[_REPORT].notes if _REPORT in stash else ())
     stash.setdefault(_NOTES, {}).update(notes)

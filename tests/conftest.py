@@ -40,7 +40,8 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def enumerated_once() -> Generator[None]:
     """Pages that come again with the same plan are enumerated once: for tests of what is done with
-    suites, in any number of requests."""
+    suites, in any number of requests.
+    """
     kept: dict[tuple[int, str, str], tuple[Spec, Drafted]] = {}
 
     def once(spec: Spec, plan: Plan, tier: str, given: Sequence[Call] = ()) -> Drafted:
@@ -65,7 +66,8 @@ def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """A file of tests that cannot be imported is an error. As a file of doctests it would be
-    skipped, and its tests with it."""
+    skipped, and its tests with it.
+    """
     report = yield
     if (
         report.skipped

@@ -1,5 +1,6 @@
 """Nothing is forgotten: every module has its test, every spec all that belongs to it, and nothing
-else lies at the top."""
+else lies at the top.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ TOP = {
 
 def modules() -> list[str]:
     """Every module, ``bundle/reader.py`` as ``bundle.reader``; the commands and the kernels are
-    counted below."""
+    counted below.
+    """
     found = [
         path.relative_to(ROOT / "opgen").with_suffix("").parts
         for path in sorted((ROOT / "opgen").rglob("*.py"))

@@ -2,7 +2,8 @@
 
 An example is a line ``$ opgen ...`` of a help text or of the README; ``# exit 1`` behind it says
 how it ends where that is not 0. Files that examples name are made here; what stands behind -o is
-what the example makes."""
+what the example makes.
+"""
 
 from __future__ import annotations
 

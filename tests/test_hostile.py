@@ -79,7 +79,8 @@ WORDS = [
 
 def mutated(content: bytes, rng: random.Random) -> bytes:
     """A few random faults: bytes flipped, pieces removed, repeated or swapped, hostile words put
-    in."""
+    in.
+    """
     data = bytearray(content)
     for _ in range(rng.choice((1, 1, 2, 4, 9))):
         at = rng.randrange(len(data) + 1)
@@ -101,7 +102,8 @@ def mutated(content: bytes, rng: random.Random) -> bytes:
 
 def hammer(content: bytes, path: Path, read, count: int = COUNT, seed: int = 0) -> tuple[int, int]:
     """(readings, refusals) of mutated inputs; anything but a refusal ends the test, and so does a
-    slow one."""
+    slow one.
+    """
     rng = random.Random(seed)
     good = refused = 0
     for _ in range(count):
@@ -271,7 +273,8 @@ def everything(path: Path) -> dict[str, Any]:
 
 def test_bundles(tmp_path, small):
     """Nothing is ever read as good that is not: a changed byte is refused, or lies where it changes
-    nothing."""
+    nothing.
+    """
     content, whole = (small / "small.h5").read_bytes(), everything(small / "small.h5")
     assert len(whole) == 6 and all(tensors for _, _, tensors in whole.values())
 
@@ -315,7 +318,8 @@ COMMANDS = (
 
 def test_tables_under_digests_of_their_own(tmp_path, small, monkeypatch):
     """Whoever writes a file writes its digests as well: numbers that stand for nothing are told,
-    and no command dies of others."""
+    and no command dies of others.
+    """
     monkeypatch.chdir(tmp_path)
     resealed(small / "small.h5", Path("x.h5"), lambda tables: None)
     assert Path("x.h5").read_bytes() == (small / "small.h5").read_bytes()

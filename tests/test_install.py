@@ -1,5 +1,6 @@
 """The wheel: installed in an empty environment, it works from any folder. Slow: runs where
-OPGEN_SLOW=1."""
+OPGEN_SLOW=1.
+"""
 
 from __future__ import annotations
 

@@ -95,7 +95,8 @@ TOGETHER = {"bundle.batches", "bundle.case", "bundle.reader"}
 
 def imported(path: Path) -> Iterator[tuple[str, bool]]:
     """Full names of what a file imports, wherever in it; and whether at its top level, where
-    importing it costs time."""
+    importing it costs time.
+    """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     later = {id(inner) for outer in ast.walk(tree) if _later(outer) for inner in ast.walk(outer)}
     for node in ast.walk(tree):
@@ -125,14 +126,16 @@ def _is_module(package: str, name: str) -> bool:
 
 def module(path: Path) -> str:
     """A file's name below opgen: ``bundle.reader``, ``bundle``, ``model``; opgen's own file is
-    ``__init__``."""
+    ``__init__``.
+    """
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
 def room(name: str) -> str:
     """The room at the top of opgen that a module of opgen is in; the package itself is
-    ``__init__``."""
+    ``__init__``.
+    """
     return name.split(".")[1] if "." in name else "__init__"
 
 
@@ -151,7 +154,8 @@ def arrows() -> dict[str, set[str]]:
 
 def folder(name: str) -> str:
     """The folder of a file, inside its room: ``suite.planning`` for ``suite.planning.plan``; a file
-    at the top is its own."""
+    at the top is its own.
+    """
     place = ROOT.joinpath(*name.split("."))
     return name if place.is_dir() or "." not in name else name.rpartition(".")[0]
 

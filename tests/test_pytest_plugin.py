@@ -127,7 +127,8 @@ def test_a_strict_run_fails_what_is_lenient(files):
 @pytest.mark.parametrize("workers", [[], ["-p", "xdist", "-n", "2"]])
 def test_waived_cases_are_expected_failures_until_a_day(files, day, workers):
     """The one that nobody waives fails on; a waiver that has expired waives nothing, and is
-    named."""
+    named.
+    """
     text = '- {case: "pad-*", verdict: failed, reason: ticket 4711, expires: ' + day + "}\n"
     (files / "waivers.yaml").write_text(text, encoding="utf-8")
     code, said = run(

@@ -30,7 +30,8 @@ _COPIED_AT_ONCE = 4 << 20
 
 class Output(NamedTuple):
     """One output: parameter, number of its dtype, shape, digest, bytes; and where these lie: in
-    which open file, from which on."""
+    which open file, from which on.
+    """
 
     name: str
     dtype: int
@@ -44,7 +45,8 @@ class Output(NamedTuple):
 
 class Answer(NamedTuple):
     """The answer to one case: its row in the bundle, both statuses as number and word, seconds (NaN
-    where not taken), what was said."""
+    where not taken), what was said.
+    """
 
     row: int
     id: str
@@ -69,7 +71,8 @@ def write(
 
     ``names`` are those of the bundle's tensors; ``progress`` is told of cases that are done.
     BundleError where the bytes of an output do not match its digest, OSError where the file cannot
-    be written."""
+    be written.
+    """
     header = dict(sorted(header.items()))
     rows: list[tuple[Any, ...]] = []
     outputs: list[tuple[Any, ...]] = []

@@ -19,7 +19,8 @@ class Columns:
     prototype's.
 
     ``kinds`` are the kinds of the parameters, ``arrays`` the columns of those that are int or bool
-    arrays."""
+    arrays.
+    """
 
     KINDS: ClassVar = {
         "null": 0,
@@ -63,7 +64,8 @@ class Columns:
         ``cases`` are rows of ``/cases``, ``calls`` the row here of the call of each, ``arrays`` for
         each row here the number in ``/lists``, where 0 is a null pointer. A column of scalars has
         the narrowest type that holds its values; where a scalar is null, a column ``<name>.null``
-        says so."""
+        says so.
+        """
         columns: dict[str, np.ndarray] = {}
         for name, kind in self.kinds.items():
             if name in arrays:

@@ -26,7 +26,8 @@ class Batch:
     """Neighbouring cases whose tensors agree in everything but their data.
 
     ``arrays`` maps (name, role) to (B, ...): goldens, bounds and contiguous inputs in their shape,
-    other inputs as their storage (B, elements)."""
+    other inputs as their storage (B, elements).
+    """
 
     rows: range
     arrays: dict[tuple[str, str], np.ndarray]

@@ -1,5 +1,6 @@
 """Tensors into a file of known layout: many equal ones at once, from any process, each with its
-digest."""
+digest.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ for _name in stored_dtypes():
 @dataclass
 class Blocks:
     """A way into the blobs of an unfinished file, for every process that writes cases of its
-    own."""
+    own.
+    """
 
     path: Path
     layout: Layout
@@ -53,14 +55,16 @@ class Blocks:
         their digests.
 
         An array has the numpy type of its stored dtype (uint16 is taken as the bits of BFLOAT16),
-        and per case as many elements as planned."""
+        and per case as many elements as planned.
+        """
         return self.write_all([(rows, arrays)])
 
     def write_all(
         self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]
     ) -> tuple[np.ndarray, np.ndarray]:
         """The same for several batches; what lies side by side in the file goes out in one
-        write."""
+        write.
+        """
         stacks = _Stacks.of(batches)
         if not stacks.arrays:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=DIGEST_TYPE)
@@ -116,7 +120,8 @@ class Blocks:
 
     def _put(self, starts: np.ndarray, sizes: np.ndarray, pieces: Sequence[Piece]) -> None:
         """Write pieces; those with nothing but padding between them in one go, large ones from
-        where they are."""
+        where they are.
+        """
         fd = self._open()
         order = np.argsort(starts, kind="stable")
         order = order[sizes[order] > 0]
@@ -164,7 +169,8 @@ class Blocks:
 @dataclass(frozen=True)
 class _Stacks:
     """Tensors of many cases, (B, ...) each: their (name, role), and how many cases; for every
-    tensor its stack and its case."""
+    tensor its stack and its case.
+    """
 
     keys: list[tuple[str, str]]
     arrays: list[np.ndarray]
@@ -205,7 +211,8 @@ class _Stacks:
 
     def check(self, found: np.ndarray, layout: Layout) -> None:
         """Raise a BundleError that says what is not as planned, if anything; ``found`` are the
-        layout rows."""
+        layout rows.
+        """
         ends = np.cumsum(self.counts)
         for (name, role), array, count, end in zip(
             self.keys, self.arrays, self.counts.tolist(), ends.tolist(), strict=True

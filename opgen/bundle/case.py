@@ -20,7 +20,8 @@ _INPUT, _GOLDEN, _BOUND = ROLES["input"], ROLES["golden"], ROLES["bound"]
 
 class Parameter(NamedTuple):
     """A parameter of an API: its kind, and its column (and null column) in the attributes, -1 where
-    it has none."""
+    it has none.
+    """
 
     name: str
     kind: str
@@ -55,7 +56,8 @@ class Tensors(Mapping[str, np.ndarray]):
 
 class CaseView:
     """A case, read piece by piece: ``id``, ``call``, ``expect``, ``library``, ``inputs``,
-    ``golden``, ``bound``, ..."""
+    ``golden``, ``bound``, ...
+    """
 
     __slots__ = ("_by_role", "_record", "_rows", "bundle", "row")
 
@@ -238,7 +240,8 @@ def _plain(value: Argument) -> Any:
 
 def _view(case: CaseView, storage: np.ndarray, row: TensorRow) -> np.ndarray:
     """The logical view of a tensor on its storage; a bundle whose views leave theirs is not
-    opened."""
+    opened.
+    """
     shape = case.bundle.sequence(row.shape) or ()
     if row.is_whole:
         count = prod(shape)

@@ -2,7 +2,8 @@
 and arrays.
 
 Each function takes the beginning of its messages, ``where``, and raises a BundleError for what no
-results file can keep."""
+results file can keep.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ def text(where: str, given: Any) -> str:
 
 def arrays(where: str, bundle: Bundle, row: int, given: Any) -> dict[str, np.ndarray]:
     """The outputs of the call in a row of the bundle; what was dumped in a wider type is rounded,
-    once, to the dtype of its tensor."""
+    once, to the dtype of its tensor.
+    """
     if not (given is None or isinstance(given, Mapping)):
         raise BundleError(
             f"{where}: outputs of type {type(given).__name__} are no mapping of names to arrays"

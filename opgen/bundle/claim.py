@@ -30,7 +30,8 @@ def one_line(path: Path) -> Iterator[None]:
 
 def refuse(path: str | Path, force: bool, remedy: str = "--force") -> None:
     """Raise BundleError where ``path`` cannot be written, before any work is done for it;
-    ``remedy`` is what sets ``force``."""
+    ``remedy`` is what sets ``force``.
+    """
     path = Path(path)
     if path.is_dir():
         raise BundleError(f"{path}: is a folder; name a file")
@@ -51,7 +52,8 @@ def partial(path: str | Path) -> Path:
 
 class Claim:
     """The right to write ``path``: an empty ``<name>.partial`` beside it, locked against other
-    writers."""
+    writers.
+    """
 
     def __init__(self, path: Path, needed: int, force: bool, remedy: str = "--force") -> None:
         refuse(path, force, remedy)
@@ -80,7 +82,8 @@ class Claim:
 
     def _taken(self) -> bool:
         """Open and lock the unfinished file; False where its writer gave it another name, or
-        removed it, in between."""
+        removed it, in between.
+        """
         self.fd = os.open(self.partial, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
             fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -120,7 +123,8 @@ class Claim:
 
 def write_text(path: str | Path, text: str, *, force: bool = False) -> None:
     """One text file, UTF-8, in one step; BundleError where it exists (unless ``force``) or cannot
-    be written."""
+    be written.
+    """
     target = Claim(Path(path), len(text), force)
     try:
         with one_line(target.path):

@@ -19,7 +19,8 @@ class Column(Generic[T]):
     """A column by its distinct values, in the order of first use.
 
     ``first`` (values,) is the row where each value is first, ``number`` (rows,) the number of each
-    row's value."""
+    row's value.
+    """
 
     values: list[T]
     first: np.ndarray
@@ -56,6 +57,7 @@ class Column(Generic[T]):
 
 def spread(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Groups of ``counts`` rows each, one after the other: the group of every row, and its place
-    within the group."""
+    within the group.
+    """
     group = np.repeat(np.arange(len(counts)), counts)
     return group, np.arange(len(group)) - (np.cumsum(counts) - counts)[group]

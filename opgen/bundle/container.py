@@ -3,7 +3,8 @@
 Bundles and results files are both written here. The file is made with room for all data first, and
 for all tables behind them once they are known; both are then plain bytes at known offsets, and HDF5
 is needed only for the skeleton and for the last flag. Blobs come first, so that they can be written
-before the tables are made."""
+before the tables are made.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ _TEXT, _HEADERS = 48, 1 << 16
 @dataclass(frozen=True)
 class Skeleton:
     """A file without contents: byte offset of each blob and, once they are described, of each
-    table; the blobs' ranges; its size."""
+    table; the blobs' ranges; its size.
+    """
 
     path: Path
     offsets: dict[str, int]
@@ -64,7 +66,8 @@ def create(
     else.
 
     ``tables`` gives types and sizes, ``blobs`` the elements per dtype. Every dataset is contiguous
-    and allocated at once, so all offsets are known and nothing moves later."""
+    and allocated at once, so all offsets are known and nothing moves later.
+    """
     return describe(begin(path, kind, attributes, blobs), kind, tables, strings)
 
 
@@ -79,7 +82,8 @@ def begin(
     :func:`describe` adds what tells of them.
 
     OSError where there is no room for the blobs, which is theirs from now on, unless ``keep`` is
-    False and others may take it."""
+    False and others may take it.
+    """
     offsets: dict[str, int] = {}
     ranges: list[tuple[int, int]] = []
     _find_room(
@@ -169,7 +173,8 @@ def _find_room(path: Path, start: int, own: int, size: int, keep: bool = False) 
     ``size`` more.
 
     HDF5 writes its own late, and where it cannot, the whole program ends there. ``keep`` the room
-    for it, where the system can: others write meanwhile. HDF5 cuts off what it does not use."""
+    for it, where the system can: others write meanwhile. HDF5 cuts off what it does not use.
+    """
     with open(path, "r+b" if path.exists() else "w+b", buffering=0) as raw:
         raw.truncate(start)
         if keep and _keep_room(raw.fileno(), start, start + own + size):
@@ -181,7 +186,8 @@ def _find_room(path: Path, start: int, own: int, size: int, keep: bool = False) 
 
 def _keep_room(fd: int, start: int, end: int) -> bool:
     """Take the room of a file between two places, which is also written faster then; False where
-    the system cannot."""
+    the system cannot.
+    """
     if not hasattr(os, "posix_fallocate"):
         return False
     try:
@@ -205,7 +211,8 @@ def digests(
     attributes: Mapping[str, Any], tables: Mapping[str, np.ndarray], strings: list[str]
 ) -> np.ndarray:
     """``/digests``: of the root's attributes (named ``/``), of the texts, and of each table's
-    bytes."""
+    bytes.
+    """
     found = {
         "/": digest_of(heading.canonical(attributes)),
         "strings": digest_of(b"".join(text.encode() + b"\0" for text in strings)),
@@ -222,7 +229,8 @@ def digests(
 
 def root_digest(table: np.ndarray) -> str:
     """The SHA-256 of ``/digests``, as lines of name, space, digits: what the contents of a file are
-    known by."""
+    known by.
+    """
     return sha256(
         b"".join(name + b" " + digest + b"\n" for name, digest in table.tolist())
     ).hexdigest()
@@ -238,7 +246,8 @@ def write_at(fd: int, data: Any, offset: int) -> None:
 
 def read_at(path: Path, fd: int, raw: np.ndarray, offset: int) -> None:
     """Read ``raw`` full from byte ``offset`` of an open file, however many calls it takes;
-    BundleError where that cannot be."""
+    BundleError where that cannot be.
+    """
     try:
         done = os.preadv(fd, [raw.data], offset)
         while done < len(raw):
@@ -258,7 +267,8 @@ def write_table(fd: int, skeleton: Skeleton, name: str, table: np.ndarray) -> No
 
 def seal(skeleton: Skeleton, kind: str, table: np.ndarray) -> str:
     """Declare the file complete: ``/digests``, the root digest, ``complete``, and last the first
-    block."""
+    block.
+    """
     digest = root_digest(table)
     with open(skeleton.path, "r+b", buffering=0) as raw:
         write_table(raw.fileno(), skeleton, "digests", table)
@@ -274,7 +284,8 @@ def seal(skeleton: Skeleton, kind: str, table: np.ndarray) -> str:
 
 def file_digest(fd: int, ranges: Iterable[tuple[int, int]], size: int) -> str:
     """XXH3 of every byte of a file but its own field and the blobs, whose tensors have digests in
-    the tables."""
+    the tables.
+    """
     digest = Digest()
     at = 0
     for start, end in (FIELD, *ranges, (size, size)):
@@ -307,7 +318,8 @@ def _dataset(file: h5py.File, name: str, kind: h5py.h5t.TypeID, size: int) -> h5
 @cache
 def _plain() -> tuple[h5py.h5p.PropDCID, h5py.h5p.PropLCID]:
     """How datasets are made: contiguous, allocated and not filled; and linked, in groups that come
-    with them."""
+    with them.
+    """
     options = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     options.set_layout(h5py.h5d.CONTIGUOUS)
     options.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)

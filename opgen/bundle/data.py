@@ -15,7 +15,8 @@ from opgen.bundle.opening import Opened
 
 class Data:
     """The blobs of a file. Reads are positioned and share no state: threads and forked processes
-    may use one."""
+    may use one.
+    """
 
     def __init__(self, file: Opened, check: bool = True) -> None:
         self.check = check
@@ -30,7 +31,8 @@ class Data:
 
     def tensor(self, dtype: int, elements: int, position: int, digest: bytes) -> np.ndarray:
         """Stored elements, 1-D, owned by the caller. ValueError if they do not match their
-        digest."""
+        digest.
+        """
         start, size = self.span(dtype, elements, position)
         raw = np.empty(size, dtype=np.uint8)
         self.fill(raw, start)
@@ -40,7 +42,8 @@ class Data:
 
     def span(self, dtype: int, elements: int, position: int) -> tuple[int, int]:
         """Where stored elements lie in the file: the first byte, and how many. ValueError where
-        that is outside the data."""
+        that is outside the data.
+        """
         if dtype not in self.types:
             raise ValueError("is of a dtype without data")
         kind, start, limit = self.types[dtype]

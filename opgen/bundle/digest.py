@@ -3,7 +3,8 @@ order, without a seed.
 
 It is many times faster than writing, where SHA-256 is many times slower. It tells damage and
 mix-ups, of which one in 2**128 is missed; a forger neither would tell, since digests are written
-anew as easily as data."""
+anew as easily as data.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@ small numbers.
 
 The numbers of dtypes and formats are those of ``aclDataType`` and ``aclFormat``, so that a C
 program may pass them on unchanged. They belong to the file format: numbers are added, never
-changed."""
+changed.
+"""
 
 from __future__ import annotations
 
@@ -100,12 +101,14 @@ NAMES = {kind: name for name, kind in _NUMPY.items()}
 
 class BundleError(Exception):
     """A bundle or results file cannot be written or read: one line, with the file and the
-    remedy."""
+    remedy.
+    """
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The numpy type of a stored dtype (``ml_dtypes.bfloat16`` for BFLOAT16); BundleError where
-    data cannot exist."""
+    data cannot exist.
+    """
     try:
         return _NUMPY[name]
     except KeyError:
@@ -116,7 +119,8 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 def room(elements: Any, itemsize: int) -> Any:
     """The elements that tensors of so many take in their blob, padding included; a number or an
-    array of them."""
+    array of them.
+    """
     unit = ALIGNMENT // itemsize
     return -(-elements // unit) * unit
 
@@ -129,7 +133,8 @@ def stored_dtypes() -> tuple[str, ...]:
 @cache
 def hdf5_type(name: str) -> h5py.h5t.TypeID:
     """The HDF5 type of a blob; BFLOAT16 is a genuine 16-bit float, complex is h5py's compound of
-    ``r`` and ``i``."""
+    ``r`` and ``i``.
+    """
     if name != "BFLOAT16":
         return h5py.h5t.py_create(numpy_dtype(name), logical=True)
     kind = h5py.h5t.IEEE_F32LE.copy()

@@ -21,7 +21,8 @@ class Forms:
     """A form is a call's arguments with the data that the layout has for them.
 
     ``case`` (forms,) is the first case of each, ``of`` (cases,) the form of each case; ``columns``
-    holds the arguments by API, ``members`` the forms of each API in the order of their columns."""
+    holds the arguments by API, ``members`` the forms of each API in the order of their columns.
+    """
 
     case: np.ndarray
     of: np.ndarray
@@ -55,7 +56,8 @@ class Forms:
         self, ops: Column[str], arrays: Sequence[np.ndarray]
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """``/attributes`` by API, and the row there of each case; ``arrays`` are the numbers in
-        ``/lists`` of :attr:`arrays`."""
+        ``/lists`` of :attr:`arrays`.
+        """
         numbers = iter(arrays)
         tables: dict[str, np.ndarray] = {}
         rows = np.empty(len(self.of), dtype=np.int64)
@@ -76,7 +78,8 @@ class Described:
 
     ``name`` numbers ``names``, ``dtype`` and ``format`` are those of the format, ``written`` says
     that the operator writes the tensor. ``extents`` holds three rows for each row here: shape,
-    strides and storage shape."""
+    strides and storage shape.
+    """
 
     form: np.ndarray
     name: np.ndarray
@@ -93,7 +96,8 @@ class Described:
         cls, cases: Sequence[Case], forms: Forms, written: Mapping[str, Collection[str]]
     ) -> Described:
         """What ``forms`` describe; ``written`` names, per API, the parameters that the operator
-        writes."""
+        writes.
+        """
         given: list[tuple[TensorDesc | None, ...]] = [()] * len(forms.case)
         parameters: list[tuple[str, bool]] = []
         start = np.zeros(len(forms.case), dtype=np.int64)

@@ -1,5 +1,6 @@
 """What a file says of itself, as attributes of its root: what opgen writes there, and what a caller
-gives."""
+gives.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ def header(attributes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, A
 
 def stored(value: Any) -> Any:
     """A value as HDF5 takes it: texts and numbers as they are, lists as arrays of texts, mappings
-    as JSON."""
+    as JSON.
+    """
     if isinstance(value, dict):
         return checked(json.dumps(value, sort_keys=True, ensure_ascii=False))
     return np.array(value, dtype=h5py.string_dtype()) if isinstance(value, list) else value

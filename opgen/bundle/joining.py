@@ -1,5 +1,6 @@
 """Joining results files of one bundle: what devices or processes answered apart, as if one had
-answered all of it."""
+answered all of it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def join(
 
     BundleError where they are of several bundles or devices, where two of them answer one case,
     and, without ``force``, where ``output`` exists or an unfinished file of its name can be gone on
-    from."""
+    from.
+    """
     with ExitStack() as stack:
         files = [stack.enter_context(ResultsFile(path)) for path in paths]
         header = _header(files)

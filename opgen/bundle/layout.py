@@ -1,7 +1,8 @@
 """Where every tensor of a bundle lies, decided before any data exist.
 
 A layout is a pure function of the cases and of their tensors' sizes. Whoever holds one may write
-any tensor at any time, from any process, and the file comes out the same."""
+any tensor at any time, from any process, and the file comes out the same.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class Layout:
 
     ``form`` is a number per case, the same for cases with the same tensors. ``position`` counts
     elements in the blob of the row's dtype. Rows of a case are consecutive, and their order is that
-    of :meth:`plan`'s argument."""
+    of :meth:`plan`'s argument.
+    """
 
     cases: int
     names: tuple[str, ...]
@@ -63,7 +65,8 @@ class Layout:
 
         The data of cases whose tensors are alike are neighbours, in the order of the first of each
         kind, so that they can be written and read in one piece. Raises BundleError for a dtype that
-        has no data and for sizes no file can hold."""
+        has no data and for sizes no file can hold.
+        """
         given = Column.same([rows if isinstance(rows, list) else list(rows) for rows in tensors])
         if len(given.number) != len(cases):
             raise BundleError(
@@ -88,7 +91,8 @@ class Layout:
         """The same of columns: case ``i`` has the tensors of set ``sets[i]``.
 
         ``counts`` says how many each set has, one set's behind another's; each of them is of one of
-        some ``kinds`` (name, role, dtype), all different, and has so many ``elements``."""
+        some ``kinds`` (name, role, dtype), all different, and has so many ``elements``.
+        """
         names, ends = Column.of([name for name, _, _ in kinds]), np.cumsum(counts)
         columns = np.stack([kind, elements], axis=1)
         raw, width = columns.tobytes(), columns.itemsize * columns.shape[1]
@@ -156,7 +160,8 @@ class Layout:
 
     def rows(self, case: np.ndarray, code: np.ndarray) -> np.ndarray:
         """The layout row of each tensor of each case, -1 where there is none; ``code`` is -1 for
-        what no case has."""
+        what no case has.
+        """
         keys, places = self._places
         known = (case >= 0) & (case < self.cases) & (code >= 0)
         if not known.any() or not len(keys):
@@ -179,7 +184,8 @@ class Layout:
 
 def _extents(rows: Sequence[tuple[Any, ...]], case: Callable[[int], int]) -> np.ndarray:
     """(rows,) the elements of each tensor; BundleError, with the ``case`` of the row, where no file
-    can hold them."""
+    can hold them.
+    """
     sizes = map(itemgetter(3), rows)
     extents = [
         size if type(size) is int else prod(size) if isinstance(size, (tuple, list)) else int(size)
@@ -205,7 +211,8 @@ def _positions(
     dtype: np.ndarray, elements: np.ndarray, form: np.ndarray, cases: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
     """Position of every tensor of a form's first case in the blob of its dtype; how far on it is
-    for the next case; the blobs' elements. Each ``form`` has so many ``cases``."""
+    for the next case; the blobs' elements. Each ``form`` has so many ``cases``.
+    """
     position, step = np.zeros((2, len(elements)), dtype=np.int64)
     blobs: dict[str, int] = {}
     known = set(np.flatnonzero(np.bincount(dtype)).tolist())

@@ -3,7 +3,8 @@ its writer was stopped.
 
 An entry is a line, ``<digest of what follows> <JSON>``, and behind it the bytes of the outputs that
 the line tells of. Nothing is written twice, so a file that ends anywhere is good up to its last
-whole entry."""
+whole entry.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class Ledger:
     is added.
 
     ``resumed``, None where nobody began: whether its answers go together with those of the finished
-    file that it will replace."""
+    file that it will replace.
+    """
 
     def __init__(self, path: Path, fd: int) -> None:
         self._path = path
@@ -58,7 +60,8 @@ class Ledger:
 
     def add(self, answer: Answer, data: Sequence[memoryview]) -> None:
         """Write an answer down, and the bytes of its outputs; the places of these are filled in
-        here."""
+        here.
+        """
         told = [(*one[:3], one.digest.hex(), one.size) for one in answer.outputs]
         start = self._write({"answer": answer[:-1], "outputs": told}, data)
         self.answers[answer.row] = answer._replace(
@@ -79,7 +82,8 @@ class Ledger:
 
     def _entries(self) -> Iterator[tuple[dict[str, Any], tuple[Output, ...], int]]:
         """What each whole entry says, its outputs, and where it ends; up to the first that is torn,
-        or is none."""
+        or is none.
+        """
         with open(self._fd, "rb", closefd=False) as file:
             file.seek(0)
             for line in file:

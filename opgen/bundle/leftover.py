@@ -1,5 +1,6 @@
 """What a killed process left where another file is to be written now: what would be lost there is
-said first."""
+said first.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from opgen.bundle.ledger import Ledger
 
 def refuse(claim: Claim, force: bool, *, bundles: bool = True, answers: bool = True) -> None:
     """BundleError where the unfinished file holds a bundle (if ``bundles``) or answers (if
-    ``answers``) that this writer would overwrite; the claim is let go of then."""
+    ``answers``) that this writer would overwrite; the claim is let go of then.
+    """
     found = "" if force else _held(claim, bundles, answers)
     if found:
         claim.leave()

@@ -46,7 +46,8 @@ class Opened:
 
 def kind_of(path: str | Path) -> str:
     """``results`` for a file that begins like one, else ``bundle``; BundleError where it cannot be
-    read."""
+    read.
+    """
     try:
         with open(path, "rb") as raw:
             return "results" if raw.read(14) == b"opgen results " else "bundle"
@@ -59,7 +60,8 @@ def open_file(path: str | Path, kind: str) -> Opened:
 
     Every byte but the data is checked here, against the digest in the first block; each tensor is
     checked when it is read. Raises BundleError, one line, for anything that is not a whole file of
-    this kind."""
+    this kind.
+    """
     path = Path(path)
     try:
         fd = os.open(path, os.O_RDONLY)

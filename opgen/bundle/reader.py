@@ -1,5 +1,6 @@
 """Reading a bundle: cases by id, by number, or one after the other, without holding the file in
-memory."""
+memory.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class Bundle(Finished):
 
     Iteration, ``bundle["case-id"]``, ``bundle[row]`` and ``len(bundle)`` give cases;
     ``bundle.cases`` is a structured array with a row per case, ``bundle.tables`` the tables as
-    stored."""
+    stored.
+    """
 
     KIND = "bundle"
 
@@ -65,7 +67,8 @@ class Bundle(Finished):
     @cached_property
     def cases(self) -> np.ndarray:
         """A row per case, in words: id, op, product, kind, intent, phase, codes (a tuple), bucket,
-        recipe, ..."""
+        recipe, ...
+        """
         table = self.tables["cases"]
         columns: dict[str, np.ndarray] = {"id": _objects(self.ids)}
         for name in ("op", "product", "kind", "bucket"):
@@ -83,7 +86,8 @@ class Bundle(Finished):
 
     def tensor(self, row: TensorRow) -> np.ndarray:
         """The stored elements of one row of ``/tensors``: 1-D, owned by the caller. BundleError if
-        damaged."""
+        damaged.
+        """
         try:
             return self.data.tensor(row.dtype, row.elements, row.position, row.digest)
         except ValueError as error:
@@ -131,7 +135,8 @@ class Bundle(Finished):
     @cached_property
     def parameters(self) -> dict[str, list[Parameter]]:
         """API to its parameters in prototype order: name, kind, and the columns of the attributes
-        table."""
+        table.
+        """
         result: dict[str, list[Parameter]] = {api: [] for api in self.words["cases.op"].values()}
         ops, names, kinds = (
             self.words[f"parameters.{column}"] for column in ("op", "name", "kind")

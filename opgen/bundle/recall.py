@@ -1,5 +1,6 @@
 """What a bundle was made from, read back: its cases, the tensors of each that have data, and their
-bytes."""
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ _FACTS = ("op", "product", "kind", "intent", "recipe", "phase", "twin", "compute
 
 def recall(bundle: Bundle) -> tuple[list[Case], list[list[DataTensor]]]:
     """The cases of a bundle, and per case its tensors with data; what cases have in common is one
-    object."""
+    object.
+    """
     table = bundle.tables["cases"]
 
     def each(fact: str, *columns: np.ndarray) -> list[Any]:
@@ -75,7 +77,8 @@ def recall(bundle: Bundle) -> tuple[list[Case], list[list[DataTensor]]]:
 
 def _forms(bundle: Bundle) -> Iterator[tuple[int, bytes, bytes]]:
     """For every case what its arguments and the extents of its data follow from: API, row of
-    attributes, rows of tensors."""
+    attributes, rows of tensors.
+    """
     cases, tensors = bundle.tables["cases"], bundle.tables["tensors"]
     ranges = np.zeros((2, len(tensors)))
     ranges[:, bundle.tables["ranges"]["tensor"]] = (

@@ -28,7 +28,8 @@ class Results:
     Answers go to ``<name>.partial`` as they come. Leaving the block writes the results file and
     gives it its name. An exception that leaves it does so too, so that no answer is lost; where
     none was added, it leaves what was there. What a killed process leaves can be gone on from.
-    ``case in results`` says whether a case is answered, ``len(results)`` how many are."""
+    ``case in results`` says whether a case is answered, ``len(results)`` how many are.
+    """
 
     def __init__(
         self,
@@ -81,7 +82,8 @@ class Results:
         them; those without a status until there are others, which can be added as if nobody had
         answered. BundleError where ``path`` exists (unless ``force`` or ``resume``) or cannot be
         written, and where the answers that are there are to another bundle, or of another device
-        than ``header`` says."""
+        than ``header`` says.
+        """
         return cls(path, bundle, {} if header is None else header, force, resume)
 
     @staticmethod
@@ -114,7 +116,8 @@ class Results:
         recorded one. BundleError for anything else, for an unknown or repeated case, and for what
         is no output of its call or of a type that no file keeps. An output that was dumped in a
         wider type (BFLOAT16 as FLOAT, anything as DOUBLE) is rounded, once, to the dtype of its
-        tensor."""
+        tensor.
+        """
         if self._claim is None:
             raise BundleError(f"{self.path}: the results are closed")
         row = self._bundle.rows.get(case) if isinstance(case, str) else None
@@ -155,7 +158,8 @@ class Results:
 
     def _go_on(self, claim: Claim) -> None:
         """Take over what a killed process left, and what the finished file has, unless that process
-        was to replace it."""
+        was to replace it.
+        """
         ledger = self._ledger
         finished = self.path.exists() and ledger.resumed is not False
         with ResultsFile(self.path) if finished else nullcontext() as before:
@@ -220,7 +224,8 @@ class Results:
 
     def close(self) -> None:
         """Write the results in the order of the bundle, and give the file its name; where that
-        fails, what was added can be resumed."""
+        fails, what was added can be resumed.
+        """
         if self._claim is None:
             return
         fresh = self._claim.fresh

@@ -28,7 +28,8 @@ def said(header: Mapping[str, Any]) -> dict[str, Any]:
 
 def contradiction(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """The first fact on which two headers differ, as ``device 'npu:0' and 'npu:1'``; empty where
-    none is in both."""
+    none is in both.
+    """
     return next(
         (
             f"{key} {one[key]!r} and {other[key]!r}"
@@ -48,7 +49,8 @@ def _same(one: Any, other: Any) -> bool:
 
 class Result(NamedTuple):
     """One case's answer: status of the first phase, of the run (or None), seconds (or None), error
-    text, outputs."""
+    text, outputs.
+    """
 
     id: str
     status: Code | None
@@ -83,7 +85,8 @@ class Outputs(Mapping[str, np.ndarray]):
 
 class ResultsFile(Finished):
     """A results file for reading; ``bundle_digest`` is the root digest of the bundle that was
-    run."""
+    run.
+    """
 
     KIND = "results"
 

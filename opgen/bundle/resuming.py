@@ -32,7 +32,8 @@ _WINDOW = 1 << 20
 
 class Journal:
     """The rows of the table of tensors that have changed since they were last written to the
-    file."""
+    file.
+    """
 
     def __init__(self, table: np.ndarray) -> None:
         self._table = table
@@ -50,7 +51,8 @@ class Journal:
 
     def write(self, fd: int, offset: int) -> None:
         """Write the changed rows into the table that begins at ``offset``; their data are there
-        already."""
+        already.
+        """
         rows = (
             np.sort(np.concatenate(self._changed), kind="stable")
             if self._changed
@@ -67,7 +69,8 @@ class Journal:
 
 def begun(claim: Claim) -> bool:
     """Whether there is anything to go on from: its first block names the request once the file has
-    room for everything."""
+    room for everything.
+    """
     return b"\nrequest " in os.pread(claim.fd, container.FIRST_BLOCK, 0)
 
 
@@ -77,7 +80,8 @@ def adopt(
     """Give an unfinished file everything of a fresh one but the data.
 
     Returns the skeleton and the digests of tensors that somebody took note of, (tensors,).
-    BundleError where the file was to become another one."""
+    BundleError where the file was to become another one.
+    """
     try:
         wanted = container.first_block("bundle", fresh, request)
         if os.pread(claim.fd, len(wanted), 0) != wanted:
@@ -115,7 +119,8 @@ def _copy(source: int, target: int, skeleton: Skeleton) -> None:
 
 def clear(fd: int, skeleton: Skeleton, layout: Layout) -> None:
     """Zero what stands between tensors and behind the last of a blob: no digest of a tensor tells
-    what is there."""
+    what is there.
+    """
     ends = dict(skeleton.ranges)
     for name in layout.blobs:
         start, item = skeleton.offsets.get(f"data/{name}", 0), numpy_dtype(name).itemsize

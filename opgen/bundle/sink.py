@@ -15,7 +15,8 @@ from opgen.bundle.container import write_at
 
 class Sink(io.RawIOBase):
     """What h5py asks of a file object, over an open file: one place, and bytes read and written
-    there."""
+    there.
+    """
 
     def __init__(self, fd: int) -> None:
         super().__init__()
@@ -26,7 +27,8 @@ class Sink(io.RawIOBase):
 
     def check(self) -> None:
         """Raise what the first write that failed has raised. To be called often: what is written
-        after it fills the memory."""
+        after it fills the memory.
+        """
         if self._failed is not None:
             raise self._failed
 

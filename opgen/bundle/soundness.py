@@ -2,7 +2,8 @@
 held against what it stands for.
 
 Digests cannot tell: whoever writes a file writes its digests, too. So no reader meets a reference
-into nowhere."""
+into nowhere.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def unsound(tables: Tables, strings: int) -> Iterator[str]:
     many texts the file has.
 
     What comes later may fail where something is said before, and all of it where a table or a
-    column is missing."""
+    column is missing.
+    """
     yield from _words(tables)
     yield from _references(tables, strings)
     rows = "cases" if "cases" in tables else "results"
@@ -123,7 +125,8 @@ def _parameters(tables: Tables) -> list[tuple[str, str, int]]:
 
 def _follow(tables: Tables, rows: str, what: str, owner: str) -> Iterator[str]:
     """Whether the rows of a table stand one behind the other as the cases say that they belong to,
-    and say so themselves."""
+    and say so themselves.
+    """
     counts = tables[rows][what].astype(np.int64)
     singular = what.removesuffix("s")
     if not np.array_equal(tables[rows][f"first_{singular}"], np.cumsum(counts) - counts) or int(
@@ -136,7 +139,8 @@ def _follow(tables: Tables, rows: str, what: str, owner: str) -> Iterator[str]:
 
 def _attributes(tables: Tables) -> Iterator[str]:
     """Arguments that a case cannot have: rows of attributes beyond the last, tensors that are no
-    parameter of its API."""
+    parameter of its API.
+    """
     cases, tensors = tables["cases"], tables["tensors"]
     ops, names = (
         words_of(cases.dtype["op"]),
@@ -170,7 +174,8 @@ def _ids(ids: list[bytes]) -> Iterator[str]:
 
 def _shapes(tables: Tables) -> Iterator[str]:
     """Data of tensors with extents below zero, or of another number of elements than their shape
-    has, and views that leave them."""
+    has, and views that leave them.
+    """
     tensors, lists, integers = tables["tensors"], tables["lists"], tables["integers"]
     starts, lengths = lists["start"].astype(np.int64), lists["length"].astype(np.int64)
     tensors = tensors[tensors["position"] != NO_DATA]

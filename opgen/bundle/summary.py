@@ -1,5 +1,6 @@
 """A bundle, a results file, or one case of either, as plain data for people: counts, sizes, first
-values."""
+values.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ LARGEST = 5
 
 def summary(bundle: Bundle) -> dict[str, Any]:
     """What a bundle holds: its header, cases per operator, product, kind and bucket, bytes per
-    dtype, the largest cases."""
+    dtype, the largest cases.
+    """
     cases, sizes = bundle.cases, _bytes(bundle)
     counts = Counter(
         zip(*(cases[name].tolist() for name in ("op", "product", "kind", "bucket")), strict=True)
@@ -58,7 +60,8 @@ def _file(file: Finished, cases: int) -> dict[str, Any]:
 
 def whole(case: CaseView) -> dict[str, Any]:
     """One case: its call, what page and library say, and of every tensor with data its range and
-    first values."""
+    first values.
+    """
     expect, library = case.expect, case.library
     return {
         "id": case.id,
@@ -95,7 +98,8 @@ def whole(case: CaseView) -> dict[str, Any]:
 
 def answers(results: ResultsFile) -> dict[str, Any]:
     """What a results file holds: its header, and how often each pair of statuses occurs; a phase
-    without one has None."""
+    without one has None.
+    """
     counts = Counter((one.status, one.run_status) for one in results)
     return {
         **_file(results, len(results)),
@@ -110,7 +114,8 @@ def answers(results: ResultsFile) -> dict[str, Any]:
 
 def answer(result: Result) -> dict[str, Any]:
     """One case's answer: the statuses, what the backend said, and of every output its range and
-    first values."""
+    first values.
+    """
     tensors = [
         {"name": name, "role": "output", **values(array)} for name, array in result.outputs.items()
     ]
@@ -122,7 +127,8 @@ def answer(result: Result) -> dict[str, Any]:
 
 def values(array: np.ndarray) -> dict[str, Any]:
     """Dtype and shape of an array, its least and greatest finite value (by magnitude where
-    complex), its first values."""
+    complex), its first values.
+    """
     flat = array.reshape(-1)
     wide = flat.astype(np.complex128 if np.iscomplexobj(flat) else np.float64)
     size = np.abs(wide) if np.iscomplexobj(wide) else wide
@@ -139,7 +145,8 @@ def values(array: np.ndarray) -> dict[str, Any]:
 
 def number(value: complex | float) -> Any:
     """A value that JSON can hold: a word where it is not finite, a pair of parts where it is
-    complex."""
+    complex.
+    """
     if isinstance(value, complex):
         return [number(value.real), number(value.imag)]
     return value if np.isfinite(value) else str(value)
@@ -156,7 +163,7 @@ def _bytes(bundle: Bundle) -> np.ndarray:
 
 
 def _blobs(bundle: Bundle) -> dict[str, int]:
-    """dtype -> bytes of its blob."""
+    """Dtype -> bytes of its blob."""
     return {
         WORDS[dtype]: kind.itemsize * count for dtype, (kind, _, count) in bundle.data.types.items()
     }

@@ -28,7 +28,8 @@ _NUMBER, _COUNT = np.dtype("<u4"), np.dtype("<u2")
 @dataclass(frozen=True)
 class Tables:
     """Every table by its path in the file, the texts, and the tensor row of each row of the
-    layout."""
+    layout.
+    """
 
     tables: dict[str, np.ndarray]
     strings: list[str]
@@ -41,7 +42,8 @@ def build(
     """The tables of ``cases``, with the data of ``layout``.
 
     ``outputs`` names, per API, the parameters that the operator writes; where it does not know an
-    API, a parameter is an output if any case of that API has a golden for it."""
+    API, a parameter is an output if any case of that API has a golden for it.
+    """
     rows = np.arange(len(cases))
     of: dict[str, Sequence[Any]] = dict.fromkeys(Case._fields, ()) | dict(
         zip(Case._fields, zip(*cases, strict=True), strict=False)
@@ -159,7 +161,8 @@ def _cases(
 
 def _breaks(pages: Column[Expectation], texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``/breaks``, and the first of each case; ``texts`` are the numbers of rule, clause and what
-    was found, page by page."""
+    was found, page by page.
+    """
     counts = np.array([len(page.breaks) for page in pages.values], dtype=np.int64)
     count = counts[pages.number]
     case, within = spread(count)

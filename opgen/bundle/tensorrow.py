@@ -14,7 +14,8 @@ class TensorRow(NamedTuple):
 
     ``case`` is a row of ``/cases``; ``shape``, ``strides`` and ``storage_shape`` are rows of
     ``/lists``, 0 where there are none; ``position`` counts elements in the blob of ``dtype``,
-    :data:`NO_DATA` where there are none."""
+    :data:`NO_DATA` where there are none.
+    """
 
     case: int
     name: int

@@ -1,5 +1,6 @@
 """The table of tensors: what calls describe and what the layout has data for, put together form by
-form."""
+form.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ _INPUT, _OUTPUT = dtypes.ROLES["input"], dtypes.ROLES["output"]
 @dataclass(frozen=True)
 class Tensors:
     """``/tensors`` and ``/ranges``; for every case its first tensor and how many; the tensor of
-    each row of the layout."""
+    each row of the layout.
+    """
 
     table: np.ndarray
     ranges: np.ndarray
@@ -36,7 +38,8 @@ class Tensors:
 @dataclass(frozen=True)
 class _Data:
     """What the layout has for forms: the form, the row of the layout, its place in the case, and
-    the row that describes it."""
+    the row that describes it.
+    """
 
     form: np.ndarray
     at: np.ndarray
@@ -50,7 +53,8 @@ def tensors(
     """A row for each tensor of each case: those of its call, then its goldens and bounds.
 
     ``extents`` are the numbers in ``/lists`` of ``described.extents``. BundleError where the layout
-    has other data than the call describes."""
+    has other data than the call describes.
+    """
     rows, form, origin = _rows(described, extents, _data(cases, forms, described, layout), layout)
     counts = np.bincount(form, minlength=len(forms.case))
     count = counts[forms.of]

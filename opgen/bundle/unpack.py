@@ -30,7 +30,8 @@ def unpack(
     A group has the case's facts as attributes, the whole call as JSON among them, and the groups
     ``arguments`` (what is no tensor), ``inputs`` (logical views), ``storage`` (buffers of views
     that are not their own), ``golden`` and ``bound``. Slashes in an id make nested groups. Raises
-    BundleError where ``path`` exists (unless ``force``), KeyError for an unknown id."""
+    BundleError where ``path`` exists (unless ``force``), KeyError for an unknown id.
+    """
     rows = range(len(bundle)) if ids is None else [bundle[name].row for name in dict.fromkeys(ids)]
     target = Path(path)
     claim = Claim(target, 0, force)
@@ -50,7 +51,8 @@ def unpack(
 
 def _tree(sink: Sink, bundle: Bundle, rows: Iterable[int]) -> None:
     """Write cases; OSError where there is no room for them. Ctrl-C waits for the end of a case,
-    because HDF5 would drop it."""
+    because HDF5 would drop it.
+    """
     file = h5py.File(sink, "w", libver=("v110", "v110"))
     try:
         for name, value in bundle.header.items():
@@ -69,7 +71,8 @@ def _tree(sink: Sink, bundle: Bundle, rows: Iterable[int]) -> None:
 
 def _group(file: h5py.File, name: str) -> h5py.Group:
     """A new group named by the id, or by the quoted id where HDF5 would take the id for something
-    else."""
+    else.
+    """
     parts = name.split("/")
     if (
         any(part in ("", ".", "..") for part in parts)

@@ -25,7 +25,8 @@ def verify(path: str | Path) -> list[str]:
 
     Checks the size and the digest of all bytes around the data before HDF5 opens the file, then the
     digest of every table and tensor, and that the bytes between tensors are zero. Never raises for
-    a damaged file."""
+    a damaged file.
+    """
     try:
         kind = kind_of(path)
         file = open_file(path, kind)
@@ -123,7 +124,7 @@ class _Sequential:
 
     def zero(self, end: int) -> bool:
         """Are all bytes up to ``end`` zero?"""
-        return all([not any(piece) for piece in self._pieces(end)])
+        return all(not any(piece) for piece in self._pieces(end))
 
     def digest(self, end: int) -> bytes:
         """The digest of all bytes up to ``end``."""

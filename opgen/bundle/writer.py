@@ -27,7 +27,8 @@ class Writer:
     removes what was written, or, with ``keep``, leaves ``<name>.partial`` where anything was.
     ``resume``, with ``keep``, goes on from such a file. ``late``: tables are made with the first
     tensors that come, while other processes are at work. Raises BundleError, before anything is
-    written if ``path`` cannot be."""
+    written if ``path`` cannot be.
+    """
 
     def __init__(
         self,
@@ -72,7 +73,8 @@ class Writer:
 
     def _describe(self, begun: bool = False) -> Tables:
         """Make the tables, unless they are there, and write them; ``begun``: over those of the file
-        that is gone on from."""
+        that is gone on from.
+        """
         if self._tables is not None:
             return self._tables
         claim, found = self._open(), tables.build(self._cases, self.layout, self._outputs)
@@ -126,12 +128,14 @@ class Writer:
 
     def write_batch(self, rows: Sequence[int] | np.ndarray, arrays: Arrays) -> None:
         """Write many tensors of many cases, (name, role) -> (B, ...): the fast way, one write per
-        blob."""
+        blob.
+        """
         self.write_batches([(rows, arrays)])
 
     def write_batches(self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]) -> None:
         """The same for several batches; those that are neighbours in the layout go out in one
-        write."""
+        write.
+        """
         with one_line(self.path):
             self.accept(*self._blocks.write_all(batches))
 
@@ -148,7 +152,8 @@ class Writer:
 
     def accept(self, rows: np.ndarray, digests: np.ndarray) -> None:
         """Take note of tensors that are in the file: layout rows and digests, as
-        :meth:`Blocks.write` returns them."""
+        :meth:`Blocks.write` returns them.
+        """
         with one_line(self.path):
             found = self._describe()
             changed = found.tensor_row[rows]
@@ -160,7 +165,8 @@ class Writer:
 
     def close(self) -> None:
         """Finish: tables, digests, ``complete``, the name. BundleError if a planned tensor never
-        came."""
+        came.
+        """
         claim = self._open()
         try:
             if not self._done.all():

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 @contextmanager
 def no_collection() -> Iterator[None]:
     """Many small objects without a cycle: the collector would look at all of them again and
-    again."""
+    again.
+    """
     was = gc.isenabled()
     gc.disable()
     try:

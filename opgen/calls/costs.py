@@ -13,7 +13,8 @@ _COUNTED = 2**22
 
 def elements(table: CallTable) -> np.ndarray:
     """(rows,) float64: elements of all tensors of a call; of a view those of its storage, where
-    these are more."""
+    these are more.
+    """
     total = np.zeros(len(table))
     for column in table.columns.values():
         if isinstance(column, TensorColumn):
@@ -26,7 +27,8 @@ def elements(table: CallTable) -> np.ndarray:
 
 def storage_elements(column: TensorColumn) -> np.ndarray:
     """(rows,) float64: elements of the storage, of the extents that are given, or up to the last
-    one of the view."""
+    one of the view.
+    """
     if column.plain().all():
         held = volume(column.shape)
     else:
@@ -36,7 +38,8 @@ def storage_elements(column: TensorColumn) -> np.ndarray:
 
 def reach(column: TensorColumn) -> tuple[np.ndarray, np.ndarray]:
     """(rows,) float64 each: the lowest and the highest position of a view in its storage; below the
-    offset for an empty one."""
+    offset for an empty one.
+    """
     shape, offset = column.shape.astype(np.float64), column.offset.astype(np.float64)
     strides = np.zeros(shape.shape)
     strides[:, : column.strides.shape[1]] = column.strides
@@ -48,7 +51,8 @@ def reach(column: TensorColumn) -> tuple[np.ndarray, np.ndarray]:
 
 def inside(column: TensorColumn) -> np.ndarray:
     """(rows,) bool: no element of the view lies before or beyond the storage; an empty view always
-    fits."""
+    fits.
+    """
     plain = column.plain()
     if plain.all():
         return plain
@@ -59,7 +63,8 @@ def inside(column: TensorColumn) -> np.ndarray:
 
 def overlaps(column: TensorColumn) -> np.ndarray:
     """(rows,) bool: two elements of the view share a place, as those of an axis with stride 0
-    do."""
+    do.
+    """
     result = np.zeros(len(column.null), dtype=bool)
     rows = np.flatnonzero(column.strided & ~column.null & (column.shape > 0).all(axis=1))
     shape = column.shape[rows].astype(np.float64)
@@ -81,7 +86,8 @@ def overlaps(column: TensorColumn) -> np.ndarray:
 
 def _shared(shape: np.ndarray, strides: np.ndarray) -> bool:
     """Whether a view that is not nested has fewer places than elements; larger ones are taken
-    to."""
+    to.
+    """
     size = shape.prod()
     if size > min(((shape - 1) * strides).sum() + 1, _COUNTED):
         return True
@@ -99,7 +105,8 @@ def volume(extents: np.ndarray) -> np.ndarray:
 
 def representable(table: CallTable) -> np.ndarray:
     """(rows,) bool: every number of a call fits the 64 bits in which calls are made and kept;
-    strides of huge views may not."""
+    strides of huge views may not.
+    """
     result = np.ones(len(table), dtype=bool)
     for column in table.columns.values():
         for part in vars(column).values():
@@ -110,7 +117,8 @@ def representable(table: CallTable) -> np.ndarray:
 
 def possible(table: CallTable) -> np.ndarray:
     """(rows,) bool: no extent of a tensor is negative. Pages that are silent about such tensors do
-    not make them possible."""
+    not make them possible.
+    """
     result = np.ones(len(table), dtype=bool)
     for column in table.columns.values():
         if isinstance(column, TensorColumn):

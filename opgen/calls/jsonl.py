@@ -1,7 +1,8 @@
 """Calls as people and programs write them: JSON, one per line.
 
 Reading checks the form, not the call: a name outside the known words is an error in the file, a
-call that a page forbids is not. All bad lines are reported at once."""
+call that a page forbids is not. All bad lines are reported at once.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ _NOTHING: Mapping[str, Any] = {}
 @dataclass(frozen=True, slots=True)
 class NamedCall:
     """A call and the id it goes by; ``extra`` holds the top-level keys that opgen does not know,
-    ``line`` is where it stands."""
+    ``line`` is where it stands.
+    """
 
     id: str
     call: Call
@@ -125,7 +127,8 @@ def parse_call(
     number: int | None = None,
 ) -> NamedCall:
     """One line of a call file, its ``number`` there, without blanks around it; raises
-    :class:`CallFault`."""
+    :class:`CallFault`.
+    """
     try:
         data, end = _DECODER.raw_decode(line)
     except (ValueError, RecursionError) as error:
@@ -159,7 +162,8 @@ def _distinct_keys(line: str, data: dict[str, Any]) -> None:
     """Refuse a key that stands twice in one object, of which JSON readers keep the last.
 
     Every key has a colon: a line with no more colons than keys holds no key twice, and only others
-    are read again, slowly."""
+    are read again, slowly.
+    """
     args = data["args"]
     keys = len(data)
     if type(args) is dict:

@@ -1,5 +1,6 @@
 """A call as plain data, as JSON and YAML give them: made into a :class:`opgen.model.Call`, checked
-on the way, and back."""
+on the way, and back.
+"""
 
 from __future__ import annotations
 

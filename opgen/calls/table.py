@@ -27,7 +27,8 @@ class TensorColumn:
     extents 0 and 1.
 
     ``strided`` rows carry explicit strides; ``storage_rank`` is -1 where the storage equals the
-    view."""
+    view.
+    """
 
     null: np.ndarray
     dtype: np.ndarray
@@ -46,7 +47,8 @@ class TensorColumn:
 
     def plain(self) -> np.ndarray:
         """(rows,) bool: contiguous, and the storage equals the view: :data:`LAYOUT` says nothing
-        there."""
+        there.
+        """
         return np.asarray(~self.strided & (self.offset == 0) & (self.storage_rank < 0))
 
 
@@ -82,7 +84,8 @@ _FILL = {"shape": 1, "storage": 1}
 @dataclass(frozen=True)
 class CallTable:
     """Calls of one api: ``kinds`` maps its parameters to tensor, int_array, bool_array, int64,
-    int32, int8 or bool."""
+    int32, int8 or bool.
+    """
 
     api: str
     kinds: Mapping[str, str]
@@ -163,7 +166,8 @@ def _stack(parts: list[np.ndarray], fill: int) -> np.ndarray:
 
 def _ragged(lists: Sequence[Sequence[int] | None], fill: int) -> tuple[np.ndarray, np.ndarray]:
     """(rows,) lengths and (rows, width) matrix of lists of different length; none is an empty
-    one."""
+    one.
+    """
     if not any(lists):
         return np.zeros(len(lists), dtype=np.int64), np.full((len(lists), 1), fill, dtype=np.int64)
     rows = [one or () for one in lists]
@@ -176,7 +180,8 @@ def _ragged(lists: Sequence[Sequence[int] | None], fill: int) -> tuple[np.ndarra
 
 def _distinct(columns: Sequence[Sequence[Any]]) -> tuple[list[Any], np.ndarray]:
     """(the objects of some columns once each, (columns, rows) the position of each value among
-    them)."""
+    them).
+    """
     values = list(chain.from_iterable(columns))
     _, first, number = np.unique(
         np.fromiter(map(id, values), np.int64, len(values)), return_index=True, return_inverse=True

@@ -2,7 +2,8 @@
 
 Extents go up to 2^63 and rules multiply them. A column is an int64 array for as long as its
 magnitudes allow it; an operation whose result could leave int64 is done on Python integers (an
-object array) instead, which is exact and slower."""
+object array) instead, which is exact and slower.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _LOW, _HIGH = -(2**63), 2**63 - 1
 
 def as_column(values: Any) -> np.ndarray:
     """An int64 array of ``values``, or an object array of Python integers where one does not
-    fit."""
+    fit.
+    """
     try:
         return np.asarray(values, dtype=np.int64)
     except OverflowError:
@@ -39,7 +41,8 @@ def broadcast(a: np.ndarray, rows: int) -> np.ndarray:
 
 def widened(matrix: np.ndarray, width: int, fill: int = 1) -> np.ndarray:
     """The same rows with one number behind them: a Python integer where the others are, since
-    numpy's own wrap."""
+    numpy's own wrap.
+    """
     result = np.full((len(matrix), width), fill, dtype=matrix.dtype)
     result[:, : matrix.shape[1]] = matrix
     return result
@@ -94,7 +97,8 @@ def floor_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def remainder(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The remainder with the sign of the divisor; where ``b`` is 0 the result is 0 (the caller
-    holds those rows unbound)."""
+    holds those rows unbound).
+    """
     return _guarded(a, b, lambda x, y: x % y)
 
 
@@ -114,7 +118,8 @@ def _guarded(a: np.ndarray, b: np.ndarray, operate: Callable[[Any, Any], Any]) -
 
 def extreme(matrix: np.ndarray, sizes: np.ndarray, lowest: bool) -> np.ndarray:
     """The smallest or the largest of each row's first ``sizes`` values; anything where there is
-    none (the caller holds those unbound)."""
+    none (the caller holds those unbound).
+    """
     inside = np.arange(matrix.shape[1]) < sizes[:, None]
     filled = (
         matrix

@@ -77,7 +77,8 @@ class Words:
 
 def known_products(names: Iterable[str]) -> tuple[str, ...]:
     """The products of ``--product``, once each; raises FileError with a suggestion for what is
-    none."""
+    none.
+    """
     known = words().products
     for name in names:
         if name not in known:

@@ -2,7 +2,8 @@
 
 A module whose docstring begins with its own name, ``opgen verify``, has a click command named
 ``command``; what follows the colon is its line in ``opgen --help``, which therefore imports no
-command. Here alone exceptions become messages: one line per problem on standard error."""
+command. Here alone exceptions become messages: one line per problem on standard error.
+"""
 
 from __future__ import annotations
 
@@ -195,7 +196,8 @@ def _lines(error: BaseException) -> list[str] | None:
 
 def _open_streams() -> None:
     """Where the caller has closed standard output or error, what is written there goes nowhere, and
-    into no file that is opened later."""
+    into no file that is opened later.
+    """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
@@ -203,7 +205,8 @@ def _open_streams() -> None:
 
 def _close_stdout() -> None:
     """Let what is left in the buffer of a closed or full output go, so that Python does not
-    complain at its end."""
+    complain at its end.
+    """
     try:
         sink = os.open(os.devnull, os.O_WRONLY)
         os.dup2(sink, sys.stdout.fileno())

@@ -29,7 +29,8 @@ def command(file: str, as_json: bool, fail_under: float | None) -> None:
     status.
 
     FILE has one call per line, in JSON, with the keys status (null where the host died) and firm; -
-    reads standard input."""
+    reads standard input.
+    """
     from opgen.oracle import backtest, erratafile
     from opgen.report.backtest import as_data, as_text
     from opgen.spec.book import book

@@ -25,7 +25,8 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     """List what would be generated: counts, the size of the bundle, and how many rules are broken.
 
     With --json also for every rule the cases that break it, and why there is none where there is
-    none."""
+    none.
+    """
     from opgen.cli import console
     from opgen.cli.generate import census_table
     from opgen.model import size

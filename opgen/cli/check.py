@@ -35,7 +35,8 @@ def command(files: tuple[str, ...], as_json: bool) -> None:
     and makes the exit code 2.
 
     Prints how many rules of each page stand in which bucket, and where two pages of one operator
-    differ, fact by fact."""
+    differ, fact by fact.
+    """
     from pathlib import Path
 
     from opgen.cli import console

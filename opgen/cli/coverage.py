@@ -54,7 +54,8 @@ def command(
 
     OP may be a bundle: its calls are counted then, against the axes of the plan. Values, pairs and
     triples are counted by code that shares nothing with the code that makes them, and only those
-    that the rules allow."""
+    that the rules allow.
+    """
     import os
     from pathlib import Path
 

@@ -31,7 +31,8 @@ def command(
     atk: case files and an executor that loads the frozen inputs and goldens. gtest: one C++ file of
     status tests of both phases. npz: numpy's files and a line of JSON per case. ttk: a case table
     and the manual data of its prepare and replay protocol. What a tool has no place for is left out
-    and counted here by reason; ids are in opgen.json in the folder."""
+    and counted here by reason; ids are in opgen.json in the folder.
+    """
     from importlib import import_module
     from pathlib import Path
 

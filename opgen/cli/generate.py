@@ -55,7 +55,8 @@ def command(
 
     Without any argument: the smoke suite of every operator and product, in ./opgen-smoke.h5. A run
     that is stopped, even killed, leaves FILE.partial, never FILE; --resume goes on from it, to the
-    same bytes."""
+    same bytes.
+    """
     import os
 
     from opgen.bundle.claim import refuse

@@ -52,7 +52,8 @@ def command(
     The calls can be judged (opgen judge), given data and goldens (opgen generate --calls) or
     measured. Shapes, dtypes, formats and attributes are taken over, values are not. Every case that
     cannot be read is named with its reason; the exit code is then 1, and 2 where no case could be
-    read."""
+    read.
+    """
     from opgen.bundle.claim import refuse, write_text
     from opgen.cli import BAD, DIFFERENCE, console
     from opgen.interop import atk, ttk

@@ -33,7 +33,8 @@ def command(file: str, case: str, cases: tuple[str, ...], as_json: bool) -> None
     tensors and their first values.
 
     Of a results file: what ran, and how often each status was answered; of its cases the statuses
-    and outputs."""
+    and outputs.
+    """
     import opgen
     from opgen.bundle import summary
     from opgen.bundle.opening import kind_of

@@ -34,7 +34,8 @@ def command(calls: str, form: str, truth: str) -> None:
     answers.
 
     CALLS has one call per line, in JSON; - or nothing reads standard input. One line of JSON comes
-    out per call, in the same order."""
+    out per call, in the same order.
+    """
     from opgen.calls.collection import no_collection
     from opgen.calls.jsonl import read_calls
     from opgen.oracle import judging

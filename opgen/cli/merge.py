@@ -30,7 +30,8 @@ def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> No
     without --shard.
 
     All parts of one request must be there, each once. Results files of one bundle are joined as
-    well, where they answer different cases of it."""
+    well, where they answer different cases of it.
+    """
     import os
 
     from opgen.bundle.claim import refuse

@@ -61,7 +61,8 @@ def command(
     which.
 
     Caught is what opgen diff calls failed, crashed or missing. What is not caught is listed with
-    the reason. Exit 1 where a correct device fails too, or the score is below --fail-under."""
+    the reason. Exit 1 where a correct device fails too, or the score is below --fail-under.
+    """
     from pathlib import Path
     from tempfile import TemporaryDirectory
 

@@ -28,7 +28,8 @@ def examples(*lines: str) -> str:
 
 def only_one(**given: Any) -> None:
     """UsageError where more than one of some options is given that say the same in other ways, by
-    the names of their parameters."""
+    the names of their parameters.
+    """
     told = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
     if len(told) > 1:
         raise click.UsageError(
@@ -159,8 +160,8 @@ def case_option(name: str = "cases", what: str = "these cases") -> Decorator:
 
 def suite_options() -> Decorator:
     """What says which cases a suite has; the parameters are the fields of
-    :class:`opgen.suite.selection.Request`."""
-
+    :class:`opgen.suite.selection.Request`.
+    """
     given = click.option(
         "--calls",
         metavar="CALLS.jsonl",

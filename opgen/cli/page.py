@@ -37,7 +37,8 @@ def command(name: str, folder: str | None, as_json: bool) -> None:
 
     OP is an operator, or one page of it (convolution_backward.atlas). A fact is told at the first
     line that it cites; at the others it is mentioned after "also". With the vendor's pages at hand,
-    --pages shows every line, and so those that nobody transcribed."""
+    --pages shows every line, and so those that nobody transcribed.
+    """
     from pathlib import Path
 
     from opgen.cli import console
@@ -64,7 +65,8 @@ def command(name: str, folder: str | None, as_json: bool) -> None:
 
 def _show(lines: list[PageLine], text: list[str]) -> None:
     """Every cited line with its facts; with the text of the page at hand, every line that is not
-    blank."""
+    blank.
+    """
     cited = {line.line: line for line in lines}
     every = range(1, len(text) + 1) if text else sorted(cited)
     for number in every:

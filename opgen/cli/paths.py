@@ -1,5 +1,6 @@
 """Files on a command line: which a command reads and which it writes, and that no two of them are
-one."""
+one.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ import click
 
 class Written(click.Path):
     """A file, or a ``folder``, that the command writes; it may be the one that the parameter
-    ``over`` names."""
+    ``over`` names.
+    """
 
     def __init__(self, *, over: str = "", folder: bool = False, **rest: Any) -> None:
         super().__init__(**rest)
@@ -37,7 +39,8 @@ class Plan(click.Path):
 
 def refuse_shared(ctx: click.Context) -> None:
     """Raise FileError where a file that the command is about to write is one that it reads, or
-    writes as something else."""
+    writes as something else.
+    """
     files = list(_files(ctx))
     for parameter, path in files:
         if not isinstance(parameter.type, Written):
@@ -71,7 +74,8 @@ def _files(ctx: click.Context) -> Iterator[tuple[click.Parameter, str]]:
 
 def _same(path: str, other: str) -> bool:
     """Whether two names lead to one file, or to one place where none is yet; the place of a file
-    being written counts too."""
+    being written counts too.
+    """
     if os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other):
         return True
     return os.path.realpath(other) in (os.path.realpath(path), os.path.realpath(path + ".partial"))

@@ -22,7 +22,8 @@ def command(file: str, output: str, cases: tuple[str, ...], force: bool, quiet: 
     viewer.
 
     A group has the facts of its case as attributes, and the groups arguments, inputs, storage,
-    golden and bound."""
+    golden and bound.
+    """
     import opgen
     from opgen.bundle.unpack import unpack
     from opgen.cli import console

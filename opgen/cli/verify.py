@@ -22,7 +22,8 @@ from opgen.cli import DIFFERENCE, options
 @options.quiet_option()
 def command(files: tuple[str, ...], quiet: bool) -> None:
     """Compare every byte of bundles and results files with the digests that they carry. Exit 1
-    where a FILE is damaged."""
+    where a FILE is damaged.
+    """
     from opgen.bundle.verify import verify
     from opgen.cli import console
 

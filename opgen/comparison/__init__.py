@@ -2,4 +2,5 @@
 output failed.
 
 :func:`opgen.diff` puts it together; two reports, and what a site accepts, are held against each
-other here."""
+other here.
+"""

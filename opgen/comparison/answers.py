@@ -1,5 +1,6 @@
 """A device's answers laid beside a bundle's goldens: what belongs together, and what is not there
-or not in its form."""
+or not in its form.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ GOLDEN, BOUND, OUTPUT = ROLES["golden"], ROLES["bound"], ROLES["output"]
 @dataclass
 class Outputs:
     """Every golden of a bundle, a row each: its case, its name, and where it, its bound and its
-    descriptor stand in ``/tensors``."""
+    descriptor stand in ``/tensors``.
+    """
 
     case: np.ndarray
     name: np.ndarray
@@ -38,7 +40,8 @@ class Answers:
     golden's tensor, likewise.
 
     ``faults`` are things wrong with the answer of a case, by row of the case; ``forms`` with one
-    output, by row of the output."""
+    output, by row of the output.
+    """
 
     file: ResultsFile
     row: np.ndarray
@@ -73,7 +76,8 @@ class Answers:
 
     def tensor(self, output: int) -> np.ndarray:
         """The elements of one output, 1-D; BundleError where they do not match their digest: then
-        the file is at fault, not the device."""
+        the file is at fault, not the device.
+        """
         row = self.file.tables["tensors"][self.output[output]]
         try:
             return self.file.data.tensor(
@@ -121,7 +125,8 @@ def align(bundle: Bundle, outputs: Outputs, file: ResultsFile) -> Answers:
     """Lay a results file beside a bundle.
 
     BundleError where it belongs to another bundle or names a case that the bundle has not; what is
-    wrong with a single case is noted in the result."""
+    wrong with a single case is noted in the result.
+    """
     if file.bundle_digest != bundle.digest:
         raise BundleError(
             f"{file.path}: results of another bundle ({file.bundle_digest[:12]}), not of"

@@ -12,7 +12,8 @@ from opgen.model import Verdict
 @dataclass(frozen=True)
 class Change:
     """One case whose verdict is another, waived or no longer, or whose error grew; None where a
-    report does not have the case."""
+    report does not have the case.
+    """
 
     case: str
     before: Verdict | None
@@ -48,7 +49,8 @@ class Comparison:
     verdict, neither worse nor better; ``worse_ratio``: passed, but the error grew.
 
     ``same_bundle`` is false where the reports are about different bundles, so that a case may not
-    be the same case."""
+    be the same case.
+    """
 
     failing: Sequence[Change]
     fixed: Sequence[Change]
@@ -68,7 +70,8 @@ passes."""
 
 def compare(before: Report, after: Report, strict: bool = False) -> Comparison:
     """What changed from one report to the next; a waived verdict counts as one that does not
-    fail."""
+    fail.
+    """
     lists: dict[str, list[Change]] = {
         name: []
         for name in ("failing", "fixed", "waived", "other", "added", "removed", "worse_ratio")

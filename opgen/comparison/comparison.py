@@ -57,7 +57,8 @@ def diff(
     page, with what agrees with the library alone as *known deviation*. ``cases``: only these ids or
     globs. Of ``again`` and ``cases`` one may stand alone. Raises BundleError for files that are
     damaged or do not belong together, FileError for a pattern that matches nothing, ValueError for
-    another ``truth``."""
+    another ``truth``.
+    """
     if truth not in TRUTHS:
         raise ValueError(f"truth: {truth!r} is none of {', '.join(TRUTHS)}")
     patterns = (cases,) if isinstance(cases, str) else cases
@@ -158,7 +159,8 @@ class _Comparison:
 
     def _double(self, other: Answers) -> dict[str, np.ndarray]:
         """The criteria of the double benchmark, met only where the other device has the output
-        too."""
+        too.
+        """
         both, theirs = self._measured(other, self.asked[other.output[self.asked] >= 0])
         there = np.isin(np.arange(len(self.outputs)), both)
         return {
@@ -167,7 +169,8 @@ class _Comparison:
 
     def _repeated(self) -> np.ndarray:
         """(outputs,) how many of the repeated runs gave other bits, by the digests of the
-        tensors."""
+        tensors.
+        """
         differs = np.zeros(len(self.outputs), dtype=np.int64)
         mine = self.answers.file.tables["tensors"]["digest"]
         for one in self.repeats:
@@ -211,7 +214,8 @@ class _Comparison:
 
     def _output(self, i: int) -> tuple[str, str] | None:
         """What is wrong with one output, and the part of it that others may share; None where
-        nothing is."""
+        nothing is.
+        """
         name = self._name(i)
         if i in self.answers.forms or self.answers.output[i] < 0:
             text = f"{name}: {self.answers.forms.get(i, 'not returned')}"

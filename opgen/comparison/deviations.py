@@ -4,7 +4,8 @@ outputs that failed.
 An erratum says that results are only as good as another dtype, or pass through one, or are those of
 the same call in another compute dtype or with other values, or are not written at all. Each gives
 another reference and a wider bound; an output within it is a known deviation. Of results that pass
-through a dtype every element must be a value of it."""
+through a dtype every element must be a value of it.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ class _Case:
 
     def inputs(self, compute: str) -> dict[str, Array | None]:
         """float64 values with a leading axis of one; rounded to a dtype to compute in, if one is
-        given."""
+        given.
+        """
         found: dict[str, Array | None] = {}
         stored = self.view.inputs
         for p in self.spec.inputs:
@@ -121,7 +123,8 @@ def _known(bundle: Bundle, spec: Spec, rows: list[int]) -> Iterator[tuple[_Case,
 
 def _explain(case: _Case, entries: list[Numeric], outputs: Mapping[str, Array]) -> dict[str, str]:
     """The entries behind every wrong output of a case, id -> in words; empty where one is wrong by
-    itself."""
+    itself.
+    """
     reasons: dict[str, str] = {}
     for name, device in outputs.items():
         golden, limit = case.view.golden[name], case.view.bound[name]
@@ -155,7 +158,8 @@ def _written(entries: list[Numeric], device: Array) -> list[Numeric]:
 
 def _computed(case: _Case, entries: list[Numeric], name: str, device: Array) -> list[Numeric]:
     """The first combination of other references, coarser dtypes and one that results pass through
-    that the output fits."""
+    that the output fits.
+    """
     coarse = [entry for entry in entries if entry.bound]
     others = [entry for entry in entries if entry.reference or entry.compute]
     choices = [[], *([entry] for entry in others), *([others] if len(others) > 1 else [])]
@@ -245,7 +249,8 @@ def _fits(
 
 def _made_of(device: Array, dtype: str, written: str) -> bool:
     """Whether every finite element is what a value of a dtype becomes in the dtype that is
-    written."""
+    written.
+    """
     largest = FORMATS[dtype].max
     with np.errstate(invalid="ignore"):  # NaN of any kind
         values = device.astype(np.float64)
@@ -255,7 +260,8 @@ def _made_of(device: Array, dtype: str, written: str) -> bool:
 
 def _cast(device: Array, golden: Array, limit: Array, form: Format) -> tuple[Array, Array]:
     """The limits of results that are rounded to a format; and where one overflows there, or is
-    flushed to zero below its normal numbers."""
+    flushed to zero below its normal numbers.
+    """
     largest = np.abs(golden) + limit
     flushed = (device == 0) & (np.abs(golden) < form.min_normal + limit)
     return limit + np.minimum(binade(largest, form.low) * form.unit, largest), flushed | _overflown(
@@ -270,7 +276,8 @@ def _at_an_end(device: Array, form: Format) -> Array:
 
 def _overflown(device: Array, golden: Array, limit: Array, form: Format) -> Array:
     """Where a result that may be too large for a format has become Inf there, or its largest value,
-    on the side where it overflows."""
+    on the side where it overflows.
+    """
     highest = np.copysign(1.0, device.astype(np.float64)) * golden + limit
     beyond = np.isfinite(golden) & (highest >= form.max + form.half_ulp_at_max)
     return np.asarray(beyond & _at_an_end(device, form) & ~np.isnan(device))
@@ -284,7 +291,8 @@ def _reads_too_large(
     dtype: str,
 ) -> Array:
     """Where a term has a finite factor that is too large for a dtype: what becomes of Inf on the
-    way cannot be said."""
+    way cannot be said.
+    """
     finite = {
         key: None if value is None else np.where(np.isfinite(value), np.abs(value), 1.0)
         for key, value in inputs.items()
@@ -308,7 +316,8 @@ def _grown(
     weights of operators that have some.
 
     Weights are what multiplies a gradient that is no input: 1 / divisor in a pooling. Terms that
-    are rounded oftener say how often."""
+    are rounded oftener say how often.
+    """
     larger = {
         key: None if value is None else _through(value, entry.bound)
         for key, value in inputs.items()

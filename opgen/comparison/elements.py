@@ -1,5 +1,6 @@
 """Which elements of an output are right: the definition by which outputs are judged, explained and
-held against errata."""
+held against errata.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Why an output failed, in a sentence: how many elements, where, the worst of them, and what the
-output looks like instead."""
+output looks like instead.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ _NAMES = {dtype.numpy: name for name, dtype in DTYPES.items()}
 @dataclass(frozen=True)
 class Compared:
     """One output in its shape: what the device returned, what was expected, the bound. ``form``:
-    the shape that ``axes`` name."""
+    the shape that ``axes`` name.
+    """
 
     name: str
     device: Array
@@ -65,7 +67,8 @@ def form_of(case: CaseView, name: str) -> tuple[tuple[int, ...], tuple[str, ...]
 
     Its letters are those of the input that it is the gradient of, by its shape and its name. Where
     the shape is free and N, C and HxW say what it stands for, that is its shape; channels are split
-    into groups where there are any."""
+    into groups where there are any.
+    """
     args = case.call["args"]
     shape = tuple(args[name]["shape"])
     spec = book().by_page.get((case.op, case.product))
@@ -106,7 +109,8 @@ def _free(
     args: Mapping[str, Any], shape: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """A shape that is free: what N, C and HxW make of it, where they are arguments; else a vector
-    has a value per channel."""
+    has a value per channel.
+    """
     sizes = {
         letter: args[key]
         for letter, key in (("N", "N"), ("C", "C"), ("P", "HxW"))
@@ -162,7 +166,8 @@ def told_apart(one: Array, other: Array) -> tuple[str, str]:
 
 def untouched(device: Array) -> int:
     """How many elements of an output still hold the canary that the aclnn backend lays in it: a NaN
-    that no operation produces."""
+    that no operation produces.
+    """
     pattern = canary.pattern(_NAMES[device.dtype], device.itemsize)
     return int(
         (

@@ -3,7 +3,8 @@ passes.
 
 Facts are derived from the arguments and the names of the spec, for any operator: dtypes, ranks,
 views, null pointers, formats, the product, the compute dtype, the recipe, and of every number
-whether it is 0, 1, more, odd, or this very value."""
+whether it is 0, 1, more, odd, or this very value.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[Finding]:
     ``verdicts`` is by row of the bundle.
 
     Cases without an answer, those of which a pass proves nothing, and known deviations are neither
-    failures nor passes."""
+    failures nor passes.
+    """
     kinds: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
     for row, verdict in verdicts.items():
         op, outputs = str(verdict.metrics.get("op")), verdict.metrics.get("outputs", {})
@@ -88,7 +90,8 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
 
     A fact is worth as many failures as it covers, less the passes it also covers, both as parts of
     the whole; a pair must be clearly better than either of its facts, and what is not nearly as
-    good as the best is not said."""
+    good as the best is not said.
+    """
     if not len(matrix):
         return []
     bad, good = matrix[:, failed].astype(np.float32), matrix[:, ~failed].astype(np.float32)
@@ -124,7 +127,8 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
 
 def chance(mine: Array, failed: Array) -> float:
     """How probable it is that so many of the rows that have a fact are failures, or more, if
-    failures have nothing to do with it."""
+    failures have nothing to do with it.
+    """
     rows, having, bad, both = (
         len(mine),
         int(mine.sum()),
@@ -276,7 +280,8 @@ def _numbers(
     found: dict[str, Array], name: str, values: Array, there: Array, exact: bool = False
 ) -> None:
     """Facts of a number: its sign, odd, from and above powers of two, no multiple of the blocks of
-    a vector unit, and each value where there are few."""
+    a vector unit, and each value where there are few.
+    """
     kinds = np.unique(values[there])
     if len(kinds) <= FEW_VALUES:
         for value in kinds.tolist():

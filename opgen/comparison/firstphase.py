@@ -1,5 +1,6 @@
 """What a device answered to a case before any number is looked at: a verdict on its statuses, with
-what the page and the library say."""
+what the page and the library say.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ from opgen.model import Break, Truth, admits, written
 @dataclass(frozen=True, slots=True)
 class Answered:
     """A verdict and its reason. ``cause``: the part of the reason that other cases may share;
-    ``rules``: those that the call breaks."""
+    ``rules``: those that the call breaks.
+    """
 
     verdict: str
     detail: str
@@ -46,7 +48,8 @@ def asked_of(bundle: Bundle, row: int) -> Asked:
 
 def answered(bundle: Bundle, answers: Answers, row: int, truth: Truth, computed: bool) -> Answered:
     """What to think of the statuses of one case; ``computed``: whether there are goldens, so that
-    it should have run."""
+    it should have run.
+    """
     if answers.row[row] < 0:
         return _plain(MISSING, "no answer in the results")
     if row in answers.faults:

@@ -1,5 +1,6 @@
 """What a wrong output is instead, where it is something simple: zeros, a multiple, the same values
-elsewhere."""
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ NEAR, APART = 1e-2, 1e-1
 
 def resembles(device: Array, golden: Array, wrong: Array, dtype: str = "") -> str:
     """In words; empty where nothing fits. ``wrong``: where the device is beyond its bound;
-    ``dtype``: of the output."""
+    ``dtype``: of the output.
+    """
     if device.size < 2 or not wrong.any():
         return ""
     if np.isnan(device).all():
@@ -87,7 +89,8 @@ def _moved(golden: Array) -> Iterator[tuple[str, Array]]:
 
 def _is_rather(device: Array, moved: Array, golden: Array, wrong: Array) -> bool:
     """Whether a device has the moved values everywhere, and most of the wrong ones are clearly not
-    those of the golden itself."""
+    those of the golden itself.
+    """
     if not np.allclose(device, moved, rtol=NEAR, atol=0):
         return False
     apart = ~np.isclose(moved[wrong], golden[wrong], rtol=APART, atol=0)

@@ -1,5 +1,6 @@
 """Outputs of a device measured against their goldens: read once, laid one behind the other by
-dtype, reduced in blocks."""
+dtype, reduced in blocks.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ BLOCK = 1 << 17
 @dataclass(frozen=True)
 class Precisions:
     """Of every output: its dtype and the name of the precision that the published standards hold it
-    to."""
+    to.
+    """
 
     dtype: Array
     name: Array
@@ -33,7 +35,8 @@ class Precisions:
 
 def precisions(bundle: Bundle, outputs: Outputs) -> Precisions:
     """Dtype and precision of every output. Outputs that no compute mode rounds are held to their
-    own dtype."""
+    own dtype.
+    """
     words = words_of(bundle.tables["tensors"].dtype["dtype"])
     dtype = np.array(
         [words[n] for n in bundle.tables["tensors"]["dtype"][outputs.described].tolist()],
@@ -70,7 +73,8 @@ def measured(
     bundle: Bundle, outputs: Outputs, answers: Answers, which: Precisions, chosen: Array
 ) -> Table:
     """The metrics of the outputs at positions ``chosen``; the others' rows stay 0. BundleError
-    where either file is damaged."""
+    where either file is damaged.
+    """
     table = Table(len(outputs))
     for key in sorted(
         set(zip(which.dtype[chosen].tolist(), which.name[chosen].tolist(), strict=True))

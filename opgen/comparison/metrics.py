@@ -3,7 +3,8 @@ segment.
 
 Shapes do not matter here, so outputs of all cases that share a dtype lie one behind the other in
 one long array, and no step of Python is taken per case. Complex values are twice as many real ones.
-Large outputs come in several pieces."""
+Large outputs come in several pieces.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ class Table:
         self, rows: Array, starts: Array, offsets: Array, columns: Mapping[str, Array], dtype: str
     ) -> None:
         """Take in pieces: ``rows`` and ``offsets`` say to which output each belongs and where in it
-        it begins."""
+        it begins.
+        """
         ratio = columns["ratio"]
         for name in MAXIMA:
             np.maximum.at(self.maxima[name], rows, np.maximum.reduceat(columns[name], starts))
@@ -88,7 +90,8 @@ class Table:
 
 def distribution(ratio: Array) -> Array:
     """Counts: no error at all; then by powers of two from ``BINS[0]`` to ``BINS[1]``, the last one
-    for all beyond."""
+    for all beyond.
+    """
     low, high = BINS
     some = ratio[ratio > 0]
     power = np.frexp(np.minimum(some, 2.0**high))[1] - 1
@@ -182,7 +185,8 @@ def _vendor(
 def criteria(table: Table, precisions: Array) -> dict[str, Array]:
     """Criterion -> (rows,) bool. An Inf or NaN where none belongs, or none where one does, fails
     every criterion, except where an infinite bound admits everything; but the older single_bm
-    passes whatever stands where the golden is none."""
+    passes whatever stands where the golden is none.
+    """
     names, kind = np.unique(precisions.astype(str), return_inverse=True)
     limits = np.array([list(_limits(name)) for name in names.tolist()], dtype=float).reshape(
         -1, len(_NAMES)
@@ -216,7 +220,8 @@ def criteria(table: Table, precisions: Array) -> dict[str, Array]:
 
 def against(mine: Table, other: Table) -> dict[str, Array]:
     """The double benchmark, level by level: (rows,) bool. Where both have no error the ratio is
-    1."""
+    1.
+    """
     pairs = {
         "maximum": _ratio(mine["normal_relative"], other["normal_relative"]),
         "mean": _ratio(
@@ -269,7 +274,8 @@ def _ratio(mine: Array, other: Array) -> Array:
 
 def plain(table: Table, met: Mapping[str, Array], repeated: Array, i: int) -> dict[str, Any]:
     """The metrics of one output, for programs; ``met``: which outputs meet a criterion,
-    ``repeated``: how often each had other bits."""
+    ``repeated``: how often each had other bits.
+    """
     elements, finite = float(table.sums["elements"][i]), max(float(table.sums["finite"][i]), 1.0)
     return {
         "ratio": float(table.maxima["ratio"][i]),

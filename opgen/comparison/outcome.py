@@ -1,5 +1,6 @@
 """What a comparison found: a verdict per case, totals, and what is worth knowing about the
-whole."""
+whole.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ class Group:
     """Cases of one verdict that have a cause in common.
 
     ``example`` is the case that is furthest beyond its bound, ``ratio`` its error / bound; the
-    first case, and None, where none is."""
+    first case, and None, where none is.
+    """
 
     verdict: str
     cause: str
@@ -117,7 +119,8 @@ class Report:
 
     ``criteria``: criterion -> (outputs that meet it, outputs that it was asked of).
     ``distribution``: dtype -> counts of elements by error / bound. ``waived``: case -> reason.
-    ``origin`` says which files and device this is about."""
+    ``origin`` says which files and device this is about.
+    """
 
     verdicts: Sequence[Verdict]
     origin: Mapping[str, Any] = field(default_factory=dict)

@@ -1,5 +1,6 @@
 """Where in an output the wrong elements lie, in words: the last column, every second row, one
-group."""
+group.
+"""
 
 from __future__ import annotations
 
@@ -107,8 +108,7 @@ def _places(places: Array, extent: int, name: str) -> str:
 
 
 def _many(name: str) -> str:
-    """
-    >>> _many("row"), _many("place of axis 0")
+    """>>> _many("row"), _many("place of axis 0")
     ('rows', 'places of axis 0')
     """
     first, space, rest = name.partition(" of ")

@@ -24,7 +24,8 @@ class Mixed:
     ``limit``.
 
     The limit of an element is the larger of ``limit`` and ``ulps`` units in the last place of g;
-    Inf and NaN are left out."""
+    Inf and NaN are left out.
+    """
 
     rtol: float
     atol: float
@@ -36,7 +37,8 @@ class Mixed:
 @dataclass(frozen=True, slots=True)
 class Relative:
     """Passes where the mean of ``|a - g| / (|g| + epsilon)`` is below ``mean`` and its maximum
-    below ``ratio * mean``."""
+    below ``ratio * mean``.
+    """
 
     mean: float
     ratio: float = 10.0
@@ -46,7 +48,8 @@ class Relative:
 @dataclass(frozen=True, slots=True)
 class Level:
     """How many times worse than another device's the maximum, the mean and the root mean square may
-    be."""
+    be.
+    """
 
     maximum: float
     mean: float
@@ -57,7 +60,8 @@ class Level:
 @dataclass(frozen=True, slots=True)
 class SmallValues:
     """Below ``|g| = value`` no relative error is taken; there an error counts that exceeds
-    ``error``."""
+    ``error``.
+    """
 
     value: float
     error: float
@@ -66,7 +70,8 @@ class SmallValues:
 @dataclass(frozen=True, slots=True)
 class SingleOld:
     """Errors are absolute below ``|g| = 1`` and relative above; the largest may be ``error``, their
-    signed mean ``balance``."""
+    signed mean ``balance``.
+    """
 
     error: float
     performance: float
@@ -76,7 +81,8 @@ class SingleOld:
 @dataclass(frozen=True, slots=True)
 class Probe:
     """Every element: ``|a - g| <= small_error`` where ``|g| < small``, else ``|a - g| <= rtol
-    |g|``."""
+    |g|``.
+    """
 
     small: float
     small_error: float
@@ -190,5 +196,6 @@ def precision(output: str, compute: str = "") -> str:
 
 def row(table: Mapping[str, T], precision: str) -> T:
     """A table's row. No vendor's standard speaks of DOUBLE: it is held to the row of FLOAT where it
-    has none."""
+    has none.
+    """
     return table[precision] if precision in table else table["FLOAT"]

@@ -3,7 +3,8 @@
 .. code-block:: yaml
 
     - {case: "convolution_backward-*-valid-*", verdict: failed, reason: ticket 4711, expires:
-      2027-01-31}"""
+      2027-01-31}
+"""
 
 from __future__ import annotations
 
@@ -100,7 +101,8 @@ def apply(report: Report, waivers: list[Waiver], today: date, whole: bool = True
     """Mark the waived cases of a report; what has expired or is not used becomes a note.
 
     A report that is not ``whole`` lacks cases of its bundle, and a waiver that matches none may be
-    for one of these."""
+    for one of these.
+    """
     verdicts = list(report)
     found = matching([verdict.case for verdict in verdicts], [waiver.case for waiver in waivers])
     for waiver in waivers:

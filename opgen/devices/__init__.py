@@ -3,7 +3,8 @@ name.
 
 A backend is a module with ``run(bundle, results, *, cases, device, timeout, progress)``. It adds
 one answer per case to ``results``, whatever the device does unless it is lost, and tells
-``progress`` the id of each; what it cannot run has the status ``skipped`` and a reason."""
+``progress`` the id of each; what it cannot run has the status ``skipped`` and a reason.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ BACKENDS = ("aclnn", "mutant", "torch")
 
 class Run(Protocol):
     """Run ``cases``, ids of the bundle, on a device; ``timeout`` is per case, in seconds. FileError
-    where there is no such device."""
+    where there is no such device.
+    """
 
     def __call__(
         self,

@@ -25,7 +25,8 @@ def convolution(
     tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]
 ) -> dict[str, torch.Tensor | None]:
     """``aten.convolution_backward``; padding that differs at the two ends is laid around the input
-    and cut off the gradient."""
+    and cut off the gradient.
+    """
     grad, source, weight = tensors["gradOutput"], tensors["input"], tensors["weight"]
     assert grad is not None and source is not None and weight is not None
     axes = source.dim() - 2
@@ -76,7 +77,8 @@ def _around(
     grad: torch.Tensor, before: list[int], after: list[int]
 ) -> tuple[torch.Tensor, list[int]]:
     """A transposed convolution cuts its output: zeros for what more was cut at one end, so that
-    both cut the same."""
+    both cut the same.
+    """
     least = [min(a, b) for a, b in zip(before, after, strict=True)]
     sides = [
         side
@@ -97,7 +99,8 @@ def pooling_3d(
     tensors: Tensors, args: Mapping[str, Any], wanted: frozenset[str]
 ) -> dict[str, torch.Tensor | None]:
     """``aten.avg_pool3d_backward``, which refuses an image smaller than its window even where
-    padding makes up for it."""
+    padding makes up for it.
+    """
     source, window = tensors["self"], _long(args["kernelSize"], 3)
     assert source is not None
     if any(extent < kernel for extent, kernel in zip(source.shape[-3:], window, strict=True)):

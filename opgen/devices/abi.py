@@ -2,7 +2,8 @@
 
 A signature follows from the kinds of a spec's parameters, so a new operator needs nothing here.
 Everything in this module is plain C through ctypes; which library a function comes from is no
-concern of it."""
+concern of it.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ SCALARS: Mapping[str, Any] = {"bool": c_bool, "int8": c_int8, "int32": c_int32, 
 @dataclass(frozen=True, slots=True)
 class TensorArgument:
     """What ``aclCreateTensor`` takes, in numbers: ``dtype`` and ``format`` as the ABI spells
-    them."""
+    them.
+    """
 
     shape: tuple[int, ...]
     dtype: int
@@ -94,7 +96,8 @@ def declare(functions: Mapping[str, Any], signatures: Mapping[str, tuple[Any, li
 
 def first_phase(function: Any, kinds: Sequence[str]) -> Any:
     """The types of ``aclnnXGetWorkspaceSize``: one per parameter, then the workspace's size and the
-    executor."""
+    executor.
+    """
     function.restype = c_int32
     function.argtypes = [
         *(SCALARS.get(kind, c_void_p) for kind in kinds),
@@ -132,7 +135,8 @@ class Arguments:
 
     def make(self, kind: str, value: Values, address: int | None = None) -> Any:
         """One argument by the kind of its parameter; None becomes a null pointer. RuntimeError
-        where the ABI makes none."""
+        where the ABI makes none.
+        """
         if kind in SCALARS:
             return value
         if value is None:

@@ -1,7 +1,8 @@
 """The runner on the vendor's C ABI: both phases of every case, in a worker process that may die.
 
 Outputs are prefilled with canaries, workspaces with noise. A device answers for one product: cases
-of others are skipped, and so are those of operators that its libraries do not have."""
+of others are skipped, and so are those of operators that its libraries do not have.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def run(
 
     Raises DeviceError where the runtime, every operator or the device is not there. ``timeout`` is
     per case, in seconds. A device that cannot be opened again after a crash ends the run; cases
-    after it have no result."""
+    after it have no result.
+    """
     views = [bundle[one] for one in cases]
     known = book().kinds
     apis = {
@@ -165,7 +167,8 @@ def read_back(
     view: CaseView, call: Call, answer: Answer
 ) -> tuple[dict[str, np.ndarray], list[str], bool]:
     """(outputs that were asked for, as the views that were passed; what is noteworthy; whether
-    foreign memory was written)."""
+    foreign memory was written).
+    """
     names = list(call.args)
     asked = set(view.golden)
     outputs: dict[str, np.ndarray] = {}

@@ -2,7 +2,8 @@
 
 Operators move between libraries from release to release, so they are looked up by symbol; the names
 of libraries only say where to look. ``$OPGEN_OPAPI`` (files and folders, separated as in ``PATH``)
-comes before everything else."""
+comes before everything else.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ CUSTOM = "op_api/lib/libcust_opapi.so"
 
 class DeviceError(FileError):
     """The device, a library or a symbol is not there; carries one line per thing and says where was
-    looked."""
+    looked.
+    """
 
     def __init__(self, *lines: str, where: str = "aclnn") -> None:
         super().__init__([Problem(where, None, "", line) for line in lines])
@@ -67,7 +69,8 @@ def custom_places(environment: Mapping[str, str]) -> list[Path]:
 
 def runtime_places(name: str, environment: Mapping[str, str]) -> list[str]:
     """What to try for a library of the runtime, in order; the plain name last, which the system's
-    loader looks up."""
+    loader looks up.
+    """
     own = [
         path.parent if path.name == name else path
         for path in own_places(environment)
@@ -78,7 +81,8 @@ def runtime_places(name: str, environment: Mapping[str, str]) -> list[str]:
 
 def operator_places(environment: Mapping[str, str]) -> list[str]:
     """What to try for operators, in order: existing files only, then plain names for the system's
-    loader."""
+    loader.
+    """
     found: list[str] = []
     for path in own_places(environment):
         found += (
@@ -120,7 +124,8 @@ class Libraries:
 
     def symbol(self, name: str) -> Any:
         """A function by its name: of the first operator library that has it, then of the runtime;
-        None where none has."""
+        None where none has.
+        """
         for path in (*[p for p in self.loaded if p not in self.base], *self.base):
             found = getattr(self.loaded[path], name, None)
             if found is not None:
@@ -142,7 +147,8 @@ class Libraries:
         has).
 
         DeviceError where not one of them is there: then it is a path that is missing, not an
-        operator."""
+        operator.
+        """
         there: dict[str, tuple[Any, Any]] = {}
         absent: dict[str, tuple[str, ...]] = {}
         for api in apis:

@@ -38,7 +38,8 @@ class Failed:
 @dataclass(frozen=True, slots=True)
 class Buffer:
     """The storage of one tensor on the device, as bytes: inputs with their data, outputs with their
-    canaries."""
+    canaries.
+    """
 
     data: np.ndarray
     output: bool
@@ -62,7 +63,8 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class First:
     """The first phase is over; where it is the ``last``, nothing runs. Another message follows when
-    all is given back."""
+    all is given back.
+    """
 
     status: int
     error: str
@@ -72,7 +74,8 @@ class First:
 @dataclass(frozen=True, slots=True)
 class Second:
     """The run is over, if there was one, and what the call held is given back. ``outputs``:
-    position -> bytes of the storage and its guard; ``changed``: inputs that were written."""
+    position -> bytes of the storage and its guard; ``changed``: inputs that were written.
+    """
 
     status: int
     error: str

@@ -2,7 +2,8 @@
 ``mutant:nothing`` is correct.
 
 It answers status and outputs of every case. A family of wrong checkers holds all its rules wrong,
-``mutant:FAMILY/RULE`` one."""
+``mutant:FAMILY/RULE`` one.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def run(
     progress: Callable[[str], None],
 ) -> None:
     """Answer ``cases`` as the mutant called ``device`` does; FileError where there is none of that
-    name, or no such rule."""
+    name, or no such rule.
+    """
     mutant, rule = find_device(device or NOTHING.name, pages(bundle))
     kernel = NOTHING if isinstance(mutant, Family) else mutant
     results.header.update(
@@ -67,7 +69,8 @@ def run(
 
 def _wrong(rack: Rack, family: Family, rule: str) -> Mapping[str, Code]:
     """The cases that a wrong checker answers otherwise; of several rules the last one's answer
-    stands."""
+    stands.
+    """
     found: dict[str, Code] = {}
     for member in family.members(rack.spec):
         if rule in ("", member.rule.id):

@@ -33,7 +33,8 @@ _TAIL = 400
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came of one request; a status is a number, or one of
-    :data:`opgen.model.STATUS_WORDS`."""
+    :data:`opgen.model.STATUS_WORDS`.
+    """
 
     status: Code
     run_status: Code | None
@@ -53,7 +54,8 @@ class _Died(Exception):
 
 class Worker:
     """One worker at a time. Use it as a context manager; DeviceError where the first one does not
-    come up."""
+    come up.
+    """
 
     def __init__(self, setup: Setup, timeout: float) -> None:
         self.setup = setup
@@ -128,7 +130,8 @@ class Worker:
 
     def execute(self, request: Request) -> Answer:
         """Run one request. A worker that dies or hangs is replaced before the next one; its end is
-        this answer."""
+        this answer.
+        """
         if self._pipe is None or self._calls >= RENEW:
             self._restart()
         assert self._pipe is not None

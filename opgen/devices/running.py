@@ -1,5 +1,6 @@
 """Running a bundle: cases to a device, its answers into a results file that a later run can
-complete."""
+complete.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def run(
 
     ``resume``: what ``path`` already answers is kept and not run again; BundleError where another
     device answered. Stopped while the backend runs, by an interruption or by a fault, it writes
-    what there is and passes on what stopped it."""
+    what there is and passes on what stopped it.
+    """
     wanted = list(bundle.ids) if cases is None else list(cases)
     tell = progress or (lambda done: None)
     with _Counting(Path(path), bundle, force, resume) as results:
@@ -88,7 +90,8 @@ class _Counting(Results):
 
     def _refuse_another(self) -> None:
         """BundleError where the answers that are gone on from are those of another device: nobody
-        could tell them apart."""
+        could tell them apart.
+        """
         earlier = {key: self.earlier[key] for key in ("backend", "device") if key in self.earlier}
         now = {key: self.header.get(key) for key in earlier}
         if now != earlier:

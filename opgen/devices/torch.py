@@ -4,7 +4,8 @@ only.
 On a CPU or a CUDA device the inputs are rounded to the compute dtype first and everything is
 computed in FLOAT (DOUBLE for DOUBLE), with TF32 and sums of reduced precision switched off: TF32
 keeps 10 bits of a value and HFLOAT32 11, so the device's own switch would break the bound. On an
-NPU the tensors go as they are, and its switches stand for the cube mode."""
+NPU the tensors go as they are, and its switches stand for the cube mode.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ class TorchDevice:
     """A device of torch that has been opened. ``header`` is what results say of it."""
 
     def __init__(self, name: str) -> None:
-        if name.split(":")[0] == "npu":
+        if name.split(":", maxsplit=1)[0] == "npu":
             _import_npu(name)
         try:
             self.device = torch.device(name)
@@ -101,7 +102,8 @@ class TorchDevice:
 
     def answer(self, case: CaseView) -> dict[str, Any]:
         """What is to be recorded of a case: status, outputs, status of the run, seconds, and what
-        the device said instead."""
+        the device said instead.
+        """
         if why := self.skips(case):
             return {"status": NOT_RUN, "error": why}
         begun = perf_counter()
@@ -140,7 +142,8 @@ class TorchDevice:
 
     def _tensor(self, case: CaseView, name: str, plainly: bool) -> torch.Tensor | None:
         """An input with the strides of the call, in what the device computes in; ``plainly`` leaves
-        out the rounding."""
+        out the rounding.
+        """
         desc = case.args[name]
         if not isinstance(desc, TensorDesc):
             return None

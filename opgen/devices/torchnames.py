@@ -1,5 +1,6 @@
 """What torch calls the vendor's dtypes, for programs too that are written where torch is not
-installed."""
+installed.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The process that talks to the device: one call at a time, until its end of the pipe is closed.
 
 The host side of an operator may crash, hang or leave the device unusable, so all of it happens
-here, and nothing in this process is worth keeping. It needs numpy and ctypes only."""
+here, and nothing in this process is worth keeping. It needs numpy and ctypes only.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class RuntimeFault(Exception):
 
 class Device:
     """The device and the functions of its libraries. Raises DeviceError where one of them is not
-    there."""
+    there.
+    """
 
     def __init__(self, setup: Setup) -> None:
         self.libraries = Libraries()
@@ -141,7 +143,8 @@ class Memory:
 
 def execute(device: Device, request: Request, tell: Connection) -> Second:
     """Both phases of one call, or the first alone, whose end is told at once. Memory that the call
-    has spoilt may show only when it is given back: the end is the end of that."""
+    has spoilt may show only when it is given back: the end is the end of that.
+    """
     with Memory(device) as memory, abi.Arguments(device.functions) as arguments:
         held = {at: memory.hold(buffer.data) for at, buffer in request.buffers.items()}
         values = [

@@ -29,7 +29,8 @@ def cases_folder() -> Path:
 
 def unlike(folder: Path, root: Path) -> list[Path]:
     """The files that lie in another checkout, whose root is given, under the names of those of a
-    folder here, and are not the same."""
+    folder here, and are not the same.
+    """
     pairs = [
         (file, root / folder.name / file.relative_to(folder))
         for file in sorted(folder.rglob("*.yaml"))

@@ -1,5 +1,6 @@
 """Text files that people and other programs give: read whole, with one message where that cannot
-be."""
+be.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ memory."""
 
 def read_text(path: str | Path, shown: str | None = None, most: int = MOST) -> str:
     """The text of a file in UTF-8; raises FileError where it cannot be opened, is none, or has more
-    than ``most`` bytes. ``shown`` is what messages call the file."""
+    than ``most`` bytes. ``shown`` is what messages call the file.
+    """
     file = shown or str(path)
     try:
         with open(path, "rb") as stream:

@@ -3,7 +3,8 @@ else.
 
 PyYAML accepts duplicate keys, turns ``no`` into ``False``, ``1:30`` into 90 and ``010`` into 8.
 Here each of these is a problem with a line and a remedy. All problems of a file are collected and
-reported at once."""
+reported at once.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ class Document:
     """One YAML file as plain data, the line of every value, and the problems found so far.
 
     ``data`` holds dicts, lists, str, int, float, bool and None. A location is the path of keys from
-    the top. ``digest`` is the SHA-256 of the text, and so of the file that it was read from."""
+    the top. ``digest`` is the SHA-256 of the text, and so of the file that it was read from.
+    """
 
     def __init__(
         self, file: str, data: Any, lines: dict[Location, int], problems: list[Problem], digest: str
@@ -70,7 +72,8 @@ class Document:
 
     def raise_problems(self) -> None:
         """Raise :class:`FileError` with every problem noted, in the order of lines; do nothing
-        where there is none."""
+        where there is none.
+        """
         if self.problems:
             raise FileError(
                 sorted(set(self.problems), key=lambda p: (p.file, p.line or 0, p.where, p.text))
@@ -107,7 +110,8 @@ class Document:
         keys: Iterable[Any] | None = None,
     ) -> dict[Any, Any]:
         """``value`` where it is a mapping, with some of ``keys`` if these are given; else an empty
-        one. ``None`` is an absent key."""
+        one. ``None`` is an absent key.
+        """
         found: dict[Any, Any] = {} if value is None else self.need(where, value, dict, what) or {}
         if keys is not None:
             self.known(where, found, keys, "key")
@@ -139,13 +143,15 @@ def did_you_mean(word: object, known: Any) -> str:
 
 def read(path: Path, shown: str | None = None, days: bool = False) -> Document:
     """Read one YAML file, ``days`` as :func:`parse` does; raises :class:`FileError` where it is no
-    YAML at all or cannot be opened."""
+    YAML at all or cannot be opened.
+    """
     return parse(read_text(path, shown, MAX_BYTES), shown or str(path), days)
 
 
 def parse(text: str, file: str = "<text>", days: bool = False) -> Document:
     """Parse YAML text; ``days``: a plain 2027-01-31 is a text. Raises :class:`FileError` where it
-    is not well formed."""
+    is not well formed.
+    """
     try:
         root = _compose(text)
     except yaml.MarkedYAMLError as error:
@@ -174,7 +180,8 @@ if yaml.__with_libyaml__:
 
     class _Quick(Composer, yaml.CSafeLoader):
         """libyaml's parser below PyYAML's composer, which stops at Python's own limit of nesting
-        and not in a crash."""
+        and not in a crash.
+        """
 
         def __init__(self, stream: str) -> None:
             yaml.CSafeLoader.__init__(self, stream)
@@ -183,7 +190,8 @@ if yaml.__with_libyaml__:
 
 def _compose(text: str) -> yaml.Node | None:
     """The nodes of a text, four times as fast where libyaml is there. PyYAML tells what is wrong,
-    and reads what libyaml is lax with."""
+    and reads what libyaml is lax with.
+    """
     if yaml.__with_libyaml__ and not _LAX.search(text):
         try:
             return yaml.compose(text, Loader=_Quick)

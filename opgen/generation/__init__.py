@@ -1,2 +1,3 @@
 """Batches -> inputs, goldens and bounds -> bundle: in this process, in several, or on a cluster, to
-the same bytes."""
+the same bytes.
+"""

@@ -2,7 +2,8 @@
 package.
 
 Workers compute; this process writes. A batch that a lost worker held is computed again elsewhere,
-to the same bytes."""
+to the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def computed(
     with a chunk, ``cut`` gives the chunks for a number of workers.
 
     Raises FileError where dask is not installed, nobody answers at ``address``, or the cluster has
-    no worker or keeps losing them."""
+    no worker or keeps losing them.
+    """
     try:
         from distributed import Client, KilledWorker, as_completed
         from distributed.comm import resolve_address

@@ -27,7 +27,8 @@ from opgen.suite.batch import Batch
 
 class _Output(NamedTuple):
     """An output of a batch whose bound is to be found. ``free``: where an Inf comes in, anything
-    goes."""
+    goes.
+    """
 
     arrays: Arrays
     name: str
@@ -49,7 +50,8 @@ and by what tells them apart."""
 
 def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
     """The arrays of each batch, some large ones or many small ones; scratch memory is that of all
-    together."""
+    together.
+    """
     groups: _Groups = {}
     with np.errstate(all="ignore"):
         depths = [kernels.depths(batch) for batch in batches]
@@ -73,7 +75,8 @@ def _add_outputs(
     groups: _Groups, inputs: Inputs, parts: Parts, depths: Mapping[str, int], deepest: int
 ) -> None:
     """Goldens and sums of absolute terms; most from inputs as they are computed with, some as they
-    are read."""
+    are read.
+    """
     batch, seen, exact = inputs.batch, inputs.seen, inputs.batch.exact
     together, apart = batch.wanted, tuple[str, ...]()
     if exact and (inputs.rounded or not inputs.on_grid):
@@ -133,7 +136,8 @@ def _shares(
     depth: int,
 ) -> dict[str, Array]:
     """How far outputs of these magnitudes may move where a device may read ``tensors`` in two ways:
-    subnormals as zeros, and any as those of ``otherwise``."""
+    subnormals as zeros, and any as those of ``otherwise``.
+    """
     batch, most, kept = inputs.batch, magnitudes, magnitudes
     if otherwise:
         _, most = _evaluate(inputs, parts, as_far_apart(tensors, otherwise), outputs, depth)
@@ -148,7 +152,8 @@ def _evaluate(
     inputs: Inputs, parts: Parts, seen: _Tensors, outputs: Collection[str], depth: int
 ) -> tuple[_Outputs, _Outputs]:
     """(goldens, sums of absolute terms), with the same bits on every machine. FileError where the
-    kernel is wrong."""
+    kernel is wrong.
+    """
     batch = inputs.batch
     try:
         goldens, magnitudes = _evaluated(inputs, parts, seen, outputs, depth)
@@ -162,7 +167,8 @@ def _evaluated(
     inputs: Inputs, parts: Parts, seen: _Tensors, outputs: Collection[str], depth: int
 ) -> tuple[_Outputs, _Outputs]:
     """(goldens, sums of absolute terms) as the kernel gives them; for small data one call gives
-    both."""
+    both.
+    """
     batch = inputs.batch
     if parts.partners is not None and not inputs.on_grid:
         return (
@@ -181,7 +187,8 @@ def _evaluated(
 
 def _quantum(inputs: Inputs, parts: Parts, out: str) -> float | None:
     """What all terms of an output's sums, if these are plain sums of products, are multiples of;
-    None where nothing is known."""
+    None where nothing is known.
+    """
     if inputs.batch.given:
         return None
     factors = parts.factors.get(out)

@@ -1,7 +1,8 @@
 """Batches -> arrays -> bundle, in this process or in several.
 
 A batch is a pure function of itself and the seed. Workers compute batches and write them into the
-places that the layout has given them; the bytes are the same for any number of workers."""
+places that the layout has given them; the bytes are the same for any number of workers.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def _keep_memory() -> None:
 
     glibc takes the largest block that went back to the system for a sign of what comes and goes.
     The second one lies in what it keeps, and numpy asks for large pages for it, of which each comes
-    at once."""
+    at once.
+    """
     for _ in range(2):
         np.empty(KEPT, dtype=np.uint8)
 
@@ -55,7 +57,8 @@ def compute(batch: Batch, seed: int) -> Arrays:
 
 def together(batches: Sequence[Batch], workers: int = 1) -> Iterator[list[Batch]]:
     """Neighbouring batches that are computed and written in one go; a large one stays alone. The
-    more ``workers`` and the less is left, the smaller a chunk."""
+    more ``workers`` and the less is left, the smaller a chunk.
+    """
     sizes = list(map(_size, batches))
     left = sum([min(size, TOGETHER) for size in sizes])
     some: list[Batch] = []
@@ -104,7 +107,8 @@ def write(
 
     ``workers`` processes, this one among them, compute and write side by side; ``dask`` is the
     address of a cluster that computes instead. ``progress`` is told of cases that are done.
-    Whatever stops this leaves ``<path>.partial``, which ``resume`` goes on from."""
+    Whatever stops this leaves ``<path>.partial``, which ``resume`` goes on from.
+    """
     _keep_memory()
     with Writer(
         path,
@@ -154,7 +158,8 @@ def _in_processes(
     port: Blocks, chunks: Sequence[list[Batch]], seed: int, workers: int
 ) -> Iterator[tuple[list[Batch], Array, Array]]:
     """Chunks that local processes, this one among them, have computed and written, with layout rows
-    and digests; no process outlives this."""
+    and digests; no process outlives this.
+    """
 
     def work(at: int) -> tuple[int, Array, Array]:
         some = chunks[at]

@@ -1,7 +1,8 @@
 """The inputs of many batches: drawn, rounded to storage, and as they are computed with.
 
 Tensors whose numbers are alike are drawn and rounded together, whatever their shapes and operators:
-for small ones, what numpy asks per call is more than what it asks per element."""
+for small ones, what numpy asks per call is more than what it asks per element.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class Numbers:
     recipe says of it.
 
     Those with the same object are ``alike`` and can be drawn together; None where values depend on
-    where they stand. ``normal``: none can be subnormal in the compute dtype."""
+    where they stand. ``normal``: none can be subnormal in the compute dtype.
+    """
 
     slot: Slot
     alike: object
@@ -52,7 +54,8 @@ class Inputs:
 
     ``on_grid``: all data are, so that all sums are exact as they are. ``small``: no tensor has more
     than ``SMALL`` elements, all cases together. ``subnormal``: some may be subnormal in the compute
-    dtype."""
+    dtype.
+    """
 
     batch: Batch
     keys: Array
@@ -143,7 +146,8 @@ def _numbers(
 @cache
 def _kind(*what: object) -> object:
     """One object for each kind of numbers: what they are like is hashed when it is first met, and
-    no more."""
+    no more.
+    """
     return object()
 
 
@@ -185,7 +189,8 @@ def _places(batch: Batch, role: Role) -> Array | None:
 
 def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
     """Hand out values that were drawn together: as stored, as they are read, and as they are
-    computed with."""
+    computed with.
+    """
     first, name, *_ = tensors[0]
     numbers, compute = first.numbers[name], first.batch.compute
     dtype = numbers.slot.dtype

@@ -21,7 +21,8 @@ NEEDED = ("golden", "magnitude", "depth")
 
 class Parts(NamedTuple):
     """Everything that a kernel may have (:class:`opgen.golden.Kernel`); None, or nothing, where it
-    leaves that out."""
+    leaves that out.
+    """
 
     golden: Any
     magnitude: Any
@@ -56,7 +57,8 @@ def file_of(op: str) -> str:
 @cache
 def whole(op: str) -> Kernel:
     """The kernel of an operator, with all that a kernel needs; FileError where there is none or it
-    cannot be imported."""
+    cannot be imported.
+    """
     try:
         found = kernel(op)
     except ModuleNotFoundError as error:
@@ -116,7 +118,8 @@ def check(batch: Batch, found: Mapping[str, Mapping[str, Array]], outputs: Colle
     are the outputs, as stacks of float64 (complex128) of the batch's extents.
 
     Of shapes only the number of elements is looked at: a library may accept an output of another
-    shape that holds as many."""
+    shape that holds as many.
+    """
     cases, tensors = len(batch.ids), batch.tensors
     for out in outputs:
         desc = tensors[out]
@@ -153,7 +156,8 @@ def _other(batch: Batch, what: str, arrays: object, out: str) -> FileError:
 
 def blamed(batch: Batch, what: str, error: Exception) -> Exception:
     """What is raised in place of an exception from a batch's kernel, whose function ``what`` was
-    called; too little memory is not its fault."""
+    called; too little memory is not its fault.
+    """
     if isinstance(error, (FileError, MemoryError)):
         return error
     return fault(batch, what, f"raised {_words(error)}", _line(error, batch.op))

@@ -3,7 +3,8 @@ have written.
 
 Part I of N holds every N-th case, beginning with the I-th. Where data lie follows from the cases
 alone, so a joined bundle is laid out like a whole one, and each part's data are copied into it,
-compared with their digests on the way."""
+compared with their digests on the way.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def merge(
     progress: Callable[[int], None] | None = None,
 ) -> str:
     """Write the bundle that the parts make together; returns its root digest. BundleError where
-    they make none."""
+    they make none.
+    """
     parts = fitting([_part(Path(path)) for path in paths])
     total = sum(part.cases for part in parts)
     cases: list[Any] = [None] * total
@@ -78,7 +80,8 @@ def merge(
 
 def _copy(part: Part, bundle: Bundle, layout: Layout, writer: Writer) -> Iterator[int]:
     """Copy a part's tensors to their places in the whole; yields numbers of cases, as far as bytes
-    go, that add up to all."""
+    go, that add up to all.
+    """
     tensors, begun, told = bundle.tables["tensors"], 0, 0
     held = np.flatnonzero(tensors["position"] >= 0)
     case = tensors["case"][held].astype(np.int64)
@@ -107,7 +110,8 @@ def _part(path: Path) -> Part:
 
 def fitting(parts: Sequence[Part]) -> list[Part]:
     """The parts in their order, if they are all of one request, each once; otherwise a
-    BundleError."""
+    BundleError.
+    """
     first = parts[0]
     seen: dict[int, Part] = {}
     for part in parts:

@@ -1,5 +1,6 @@
 """What comes of tasks, and how another process gets to know it: pickled, in a file that both have
-open."""
+open.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ _MOST_AT_ONCE = 1 << 30
 
 class Outcome(NamedTuple):
     """What came of the task at a place: what the work returned, or what it raised, and where if
-    that was in another process."""
+    that was in another process.
+    """
 
     at: int
     answer: Any
@@ -44,7 +46,8 @@ def outcome(work: Callable[[Any], Any], tasks: Sequence[Any], at: int) -> Outcom
 
 def portable(found: Outcome) -> tuple[bytes, bool]:
     """An outcome for another process, and whether it is an error: that comes with its trace, and as
-    a text where it cannot be made again there. What cannot be pickled is an error, too."""
+    a text where it cannot be made again there. What cannot be pickled is an error, too.
+    """
     if found.error is None:
         try:
             return pickle.dumps(found, pickle.HIGHEST_PROTOCOL), False
@@ -72,14 +75,15 @@ def leave(data: bytes, file: IO[bytes]) -> tuple[int, int] | str:
 
 def take(place: tuple[int, int] | str, file: IO[bytes]) -> Outcome:
     """What another process has left; FileError where it found no room. The position of the file is
-    the other's, and stays."""
+    the other's, and stays.
+    """
     if isinstance(place, str):
         text = f"has no room for what a worker process says: {place}; TMPDIR names another folder"
         raise FileError([Problem(gettempdir(), None, "", text)])
     start, end = place
     data = bytearray(end - start)
     view = memoryview(data)
-    while len(view):
+    while view:
         view = view[os.preadv(file.fileno(), [view[:_MOST_AT_ONCE]], end - len(view)) :]
     found: Outcome = pickle.loads(data)
     return found

@@ -10,7 +10,8 @@ then: for a lock that the interrupted thread has left locked, or for the rest of
 worker was killed in the middle of.
 
 This process works, too. One that only listened would share a core with those that work, and each
-fork is memory to copy."""
+fork is memory to copy.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +87,8 @@ def answers(
     Tasks are begun in their order: with the largest first, all end together. Answers are pickled;
     ``work`` and ``tasks``, with all that they refer to, are there already where a process is
     forked. Where the system has none to give, fewer work. What ``work`` raises is raised here;
-    Killed where a worker is gone, and FileError where there is no room for what it says."""
+    Killed where a worker is gone, and FileError where there is no room for what it says.
+    """
     with closing(_all(work, tasks, workers)) as found:
         for done in found:
             yield done.get()
@@ -125,13 +127,15 @@ def _together(
     files: ExitStack,
 ) -> Iterator[Outcome]:
     """By this process and up to so many others; ``shared`` is the file whose position tells what is
-    next."""
+    next.
+    """
     team: dict[Any, _Worker] = {}
     busy: set[Any] = set()
 
     def heard(patience: float | None) -> Iterator[Outcome]:
         """What came of the others' tasks until nothing has come for so many seconds, or until all
-        has."""
+        has.
+        """
         while busy and (ready := wait(busy, patience)):
             for connection in ready:
                 place = _heard(connection)
@@ -170,7 +174,8 @@ def _member(
     work: Callable[[Task], Any], tasks: Sequence[Task], shared: IO[bytes], files: ExitStack
 ) -> tuple[Any, _Worker] | None:
     """One more worker, and the pipe that it speaks through; None where the system has no process or
-    no file for it."""
+    no file for it.
+    """
     file, fork = _file(files), get_context("fork")
     if file is None:
         return None
@@ -201,7 +206,8 @@ def _file(files: ExitStack) -> IO[bytes] | None:
 
 def _taken(tasks: Sequence[Any], shared: int) -> Iterator[int]:
     """Places of tasks that nobody else takes. To move a position and to tell it is one step for all
-    who share an open file."""
+    who share an open file.
+    """
     while (at := os.lseek(shared, 1, os.SEEK_CUR) - 1) < len(tasks):
         yield at
 
@@ -213,7 +219,8 @@ def _take_all(tasks: Sequence[Any], shared: int) -> None:
 
 def _heard(connection: Any) -> Any:
     """Where the next answer of a worker begins and ends in its file; None where there are no
-    more."""
+    more.
+    """
     try:
         return connection.recv()
     except (EOFError, OSError):
@@ -229,7 +236,8 @@ def _serve(
     parent: int,
 ) -> None:
     """What a worker does. Ctrl-C is for the process that it works for, and without that one, now or
-    later, it ends."""
+    later, it ends.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     with suppress(BrokenPipeError):  # nobody is there to hear it

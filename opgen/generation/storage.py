@@ -18,7 +18,8 @@ GAP = -512.0
 
 def given(batch: Batch, slot: Slot) -> Array:
     """Values that a plan or a user gives, rounded once to storage, the same for every case: (B,
-    *shape)."""
+    *shape).
+    """
     wide = DTYPES[slot.dtype].wide
     values = stored(
         np.array(batch.given[slot.tensor], dtype=wide).reshape(slot.shape), slot.dtype
@@ -28,7 +29,8 @@ def given(batch: Batch, slot: Slot) -> Array:
 
 def through(flat: Array, desc: TensorDesc) -> tuple[Array, Array]:
     """(storage (B, elements) that holds a view, the values as they are read back through the
-    view)."""
+    view).
+    """
     places = index(desc.shape, desc.steps, desc.offset)
     storage = np.full((len(flat), desc.storage_elements), GAP, dtype=flat.dtype)
     storage[:, places] = flat

@@ -5,7 +5,8 @@ Kernels compute in float64 (complex128) on stacks of cases that share every shap
 never check arguments. ``tensors`` holds every input of the operator, (B, *shape), perhaps as a view
 that is not contiguous, or None for a null pointer; ``names`` what the spec binds in this call, all
 whole numbers: letters of shapes, slots of arrays, scalars. The same case must have the same bits in
-every stack."""
+every stack.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ class Kernel(Protocol):
         self, names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str
     ) -> int:
         """An upper bound of the roundings in a chain that ends in one element of the output.
-        ``shapes`` are those of one case, of all tensors that are no null pointers."""
+        ``shapes`` are those of one case, of all tensors that are no null pointers.
+        """
         ...
 
 

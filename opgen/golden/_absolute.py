@@ -1,5 +1,6 @@
 """Goldens and magnitudes by the same code: alone, or in one call, which costs small data less than
-two."""
+two.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from opgen.golden import Array
 
 class Copies(NamedTuple):
     """What a call computes of every case: a number of copies, the last from absolute terms or
-    not."""
+    not.
+    """
 
     number: int
     absolute: bool
@@ -34,7 +36,8 @@ def copied(array: Array, copies: Copies) -> Array:
 
 def stacked(array: Array, copies: Copies) -> Array:
     """(copies * B, ...): the cases as they are, their absolute values, or both; by parts where they
-    are complex: ``|re| + i |im|``."""
+    are complex: ``|re| + i |im|``.
+    """
     if not copies.absolute:
         return array
     complex_ = array.dtype.kind == "c"

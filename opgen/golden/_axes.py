@@ -1,7 +1,8 @@
 """One axis at a time: sliding windows and pooled extents, shared by the kernels.
 
 Everything spatial that the kernels do is separable, so a kernel of another rank needs these
-functions and a loop."""
+functions and a loop.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class Windows(NamedTuple):
     with its tap ``r``.
 
     ``number`` windows of ``kernel`` taps over an axis of ``extent`` elements, ``pad`` elements
-    before its first."""
+    before its first.
+    """
 
     extent: int
     number: int
@@ -33,7 +35,8 @@ class Windows(NamedTuple):
 
     def tap(self, r: int, begin: int = 0, end: int | None = None) -> tuple[slice, slice]:
         """Where tap ``r`` of some windows lies on the axis: the windows, counted from ``begin``,
-        and what they meet."""
+        and what they meet.
+        """
         end = self.number if end is None else end
         first = r * self.dilation - self.pad
         low = max(begin, -(first // self.stride))
@@ -61,7 +64,8 @@ class Windows(NamedTuple):
         windows the other way.
 
         Those slide with stride 1, a window per index of the phase and an index per window of this
-        axis."""
+        axis.
+        """
         step = self.stride // gcd(self.stride, self.dilation)
         for phase in range(min(self.stride, self.extent)):
             first = next(
@@ -98,7 +102,8 @@ def window_sizes(windows: Windows) -> tuple[Array, Array]:
     float64 arrays.
 
     The padding behind the axis ends a window, also where the ceiling of the output size lets it
-    hang over. A window that meets nothing counts 1, so that it can be divided by."""
+    hang over. A window that meets nothing counts 1, so that it can be divided by.
+    """
     start = np.arange(windows.number) * windows.stride - windows.pad
     end = np.minimum(start + windows.kernel, windows.extent + windows.pad)
     valid = np.minimum(end, windows.extent) - np.maximum(start, 0)
@@ -111,7 +116,8 @@ def steps(windows: Windows) -> tuple[tuple[slice | None, slice, bool], ...]:
     whether to add.
 
     The taps that meet the same phase of the stride meet the same indices: the first writes, the
-    others add."""
+    others add.
+    """
     stride = windows.stride
     result: list[tuple[slice | None, slice, bool]] = []
     fresh = set(range(min(stride, windows.extent)))
@@ -136,7 +142,8 @@ def steps(windows: Windows) -> tuple[tuple[slice | None, slice, bool], ...]:
 
 def spread(values: Array, axis: int, windows: Windows, out: Array) -> Array:
     """Adds each window's value to every index that it meets, tap by tap: (..., count, ...) -> (...,
-    extent, ...)."""
+    extent, ...).
+    """
     lead = (slice(None),) * axis
     for outer, inner, add in steps(windows):
         target = out[(*lead, inner)]

@@ -1,5 +1,6 @@
 """Columns: what each tap of a sliding window meets, laid out for matrix products, in blocks of
-bounded memory."""
+bounded memory.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ def blocks(extents: tuple[int, ...], room: int) -> tuple[Block, ...]:
 @lru_cache(maxsize=1024)
 def taps(windows: tuple[Windows, ...], block: Block | None = None) -> tuple[Tap, ...]:
     """The taps that meet anything in a block of windows; window slices count from the block's
-    beginning."""
+    beginning.
+    """
     spans = block or tuple((0, w.number) for w in windows)
     axes = [
         [(r, *w.tap(r, *span)) for r in range(w.kernel)]
@@ -120,7 +122,8 @@ class Columns:
 
     def place(self, target: Array, block: Block, add: bool) -> Array:
         """Where to write a matrix that :meth:`scatter` takes: the tensor itself where it is
-        contiguous, else an array."""
+        contiguous, else an array.
+        """
         groups, channels = target.shape[:2]
         shape = groups, channels * prod(self.kernel), volume(block)
         part = target[(..., *within(block))] if self.plain and not add else None
@@ -160,7 +163,8 @@ def within(block: Block) -> tuple[Any, ...]:
 @lru_cache(maxsize=128)
 def index_plan(windows: tuple[Windows, ...]) -> Array:
     """Where the taps find their elements, (taps, windows) flat; what lies off the tensor is found
-    far behind its end."""
+    far behind its end.
+    """
     flat = axis_plan(windows[0])
     for w in windows[1:]:
         at, (kernel, number) = axis_plan(w), flat.shape
@@ -176,7 +180,8 @@ def axis_plan(w: Windows) -> Array:
     is found at ``FAR``.
 
     Windows of stride 1/s, written as a negative stride -s, meet ``(o - r*dilation + pad) / s``
-    where that is whole."""
+    where that is whole.
+    """
     r, o = np.arange(w.kernel)[:, None], np.arange(w.number)
     at, rest = (
         (o * w.stride + r * w.dilation - w.pad, 0)

@@ -1,5 +1,6 @@
 """The forms that compute the gradients of small and of non-finite convolutions, and what is shared
-with that of large ones."""
+with that of large ones.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ COLUMNS = 1 << 19  # elements of what taps meet at a time: 4 MiB
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The geometry of a call: ``down`` slides over the wide tensor, ``up`` over gradOutput with a
-    window per input."""
+    window per input.
+    """
 
     transposed: bool
     groups: int
@@ -35,7 +37,8 @@ class Plan:
 @lru_cache(maxsize=4096)
 def plan_of(transposed: int, groups: int, axes: tuple[tuple[int, ...], ...]) -> Plan:
     """The plan of a call whose axes are (wide, narrow, kernel, stride, dilation, padding
-    before)."""
+    before).
+    """
     down = tuple(
         Windows(wide, narrow, kernel, stride, dilation, pad)
         for wide, narrow, kernel, stride, dilation, pad in axes

@@ -4,7 +4,8 @@ the grid that they lie on.
 A level of tiles at most doubles what sums reach, counted in units of their terms. It adds two
 elements of a tensor, which doubles the largest and multiplies a norm by the root of two; of the
 input it may subtract two even elements, which doubles a norm, but then takes those of gradOutput as
-they are; where it halves a sum of weights, it halves their unit too."""
+they are; where it halves a sum of weights, it halves their unit too.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def room(t: Operands) -> float:
 
     Partial sums of gradInput stay below the largest gradOutput times a sum of absolute weights,
     those of gradWeight below the product of two norms (Cauchy and Schwarz). All are multiples of a
-    unit; float64 has every multiple up to 2**53."""
+    unit; float64 has every multiple up to 2**53.
+    """
     size, step = norm(t.dy), unit_of(t.dy)
     needs = [(4 * size, step)]
     if t.gx is not None:
@@ -50,14 +52,16 @@ def room(t: Operands) -> float:
 
 def norm(values: Array) -> float:
     """The largest Euclidean norm of a channel of a case, all samples together: (B, N, groups,
-    channels, *extents)."""
+    channels, *extents).
+    """
     flat = values.reshape(*values.shape[:4], 1, -1)
     return sqrt(float(np.matmul(flat, flat.swapaxes(-1, -2)).sum(axis=1).max()))
 
 
 def absolute(weight: Array) -> float:
     """The largest sum of absolute weights of a channel of input: (B, groups, channels of input, of
-    gradOutput, *taps)."""
+    gradOutput, *taps).
+    """
     sums = np.zeros(weight.shape[:3])
     for c in pieces(weight.shape[3], PIECE // (weight.size // weight.shape[3])):
         sums += np.abs(weight[:, :, :, c]).sum(axis=3).reshape(*sums.shape, -1).sum(axis=3)
@@ -89,7 +93,8 @@ def unit_of(values: Array) -> float:
 
 def quantum(values: Array) -> float:
     """The largest power of two of which all values are multiples; 0 if all are 0, or some are not
-    finite."""
+    finite.
+    """
     fractions, exponents = np.frexp(values[values != 0])
     if not fractions.size or not np.isfinite(fractions).all():
         return 0.0

@@ -3,7 +3,8 @@
 Borders fold back axis by axis, the first axis first, by slices, in a fixed order of additions: the
 result depends neither on the batch nor on a BLAS, whatever the data. Small planes are multiplied by
 matrices of zeros and ones instead, but only where no order of additions can matter: where at most
-two values meet in a sum, or where all sums are exact."""
+two values meet in a sum, or where all sums are exact.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ LEAD: list[tuple[Any, ...]] = [(slice(None),) * axis for axis in range(8)]
 
 class Plan(NamedTuple):
     """The extents inside of the borders; for small planes a matrix per axis, in whose products so
-    many terms meet."""
+    many terms meet.
+    """
 
     extents: tuple[int, ...]
     matrices: tuple[Array, ...] = ()
@@ -37,7 +39,8 @@ def folded(
     tensors: Tensors, wanted: Collection[str], borders: tuple[tuple[int, int], ...], copies: Copies
 ) -> dict[str, Array]:
     """The outputs of a kernel that folds (before, after) of the last axes, of all copies of all
-    cases."""
+    cases.
+    """
     gradient = tensors["gradOutput"]
     assert gradient is not None
     return {"gradInput": fold(gradient, borders, copies)} if "gradInput" in wanted else {}
@@ -49,7 +52,7 @@ def plan_of(padded: tuple[int, ...], borders: tuple[tuple[int, int], ...]) -> Pl
     extents = tuple(
         [extent - before - after for extent, (before, after) in zip(padded, borders, strict=True)]
     )
-    if not all([0 < outer * inner <= SMALL for outer, inner in zip(padded, extents, strict=True)]):
+    if not all(0 < outer * inner <= SMALL for outer, inner in zip(padded, extents, strict=True)):
         return Plan(extents)
     matrices, terms = zip(
         *[matrix_of(extent, *border) for extent, border in zip(padded, borders, strict=True)],
@@ -61,7 +64,8 @@ def plan_of(padded: tuple[int, ...], borders: tuple[tuple[int, int], ...]) -> Pl
 @lru_cache(maxsize=1024)
 def matrix_of(padded: int, before: int, after: int) -> tuple[Array, int]:
     """Which elements of an axis fold back onto which, (padded, inside) of 0 and 1, and how many can
-    meet in one."""
+    meet in one.
+    """
     last = padded - before - after - 1
     at = last - np.abs(last - np.abs(np.arange(-before, last + after + 1)))
     terms = 3 if before and after and before + after >= last else 2
@@ -73,7 +77,8 @@ def fold(gradient: Array, borders: tuple[tuple[int, int], ...], copies: Copies) 
     after) -> (copies * B, ..., n).
 
     ``borders`` holds (before, after) of every folded axis. The order of additions is fixed: axis by
-    axis, the inside, the border before, the border behind."""
+    axis, the inside, the border before, the border behind.
+    """
     rank = len(borders)
     plan = plan_of(gradient.shape[-rank:], borders)
     stack = stacked(gradient, copies)

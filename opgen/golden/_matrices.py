@@ -1,5 +1,6 @@
 """Matrices of zeros and ones: small planes are multiplied by them where no order of additions can
-matter."""
+matter.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def multiply(values: Array, matrices: tuple[Array, ...], order: range, result: A
 
 def orderless(values: Array, terms: int) -> bool:
     """Whether a sum of so many values is the same in any order, zeros times others included: all
-    must be finite."""
+    must be finite.
+    """
     squares = float(values.dot(values))
     if terms <= 2:
         return isfinite(squares)

@@ -1,5 +1,6 @@
 """Planes: the factors of the products that minimal filtering algorithms need, and the gradients
-that come back from them."""
+that come back from them.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ ORDER = {2: (1, 0, 2), 3: (1, 2, 0, 3)}
 
 class Level(NamedTuple):
     """A level: its taps, how many blocks it takes in twos, and how far on the grid the next tile
-    is."""
+    is.
+    """
 
     taps: int
     blocks: int
@@ -36,7 +38,8 @@ class Level(NamedTuple):
 
 class Memory(threading.local):
     """Arrays by name and level, in memory that a thread keeps for calls like the last: new pages
-    cost as much as what is done in them."""
+    cost as much as what is done in them.
+    """
 
     def __init__(self) -> None:
         self.kept: dict[tuple[str, int], Scratch] = {}
@@ -44,7 +47,8 @@ class Memory(threading.local):
 
     def keep_for(self, call: object) -> None:
         """Lets go of the memory if the call is unlike the last one, so that it is never more than
-        one call needs."""
+        one call needs.
+        """
         if call != self.last:
             self.kept.clear()
             self.last = call
@@ -66,7 +70,8 @@ class Planes:
 
     A level takes the blocks of both tensors in twos, (blocks, elements), and makes one plane of
     half as many after the other, which the next level takes; the last are multiplied. ``sums`` are
-    not wanted if None."""
+    not wanted if None.
+    """
 
     def __init__(self, weight: Array, sums: Array | None, transposed: bool) -> None:
         self.weight, self.sums, self.transposed = weight, sums, transposed
@@ -76,7 +81,8 @@ class Planes:
         self, part: Part, narrow: Array, wide: Array, gradient: Array | None, add: bool
     ) -> None:
         """Adds what a part gives to the sums, and writes or adds it to the gradient: (samples,
-        groups, channels, *extents)."""
+        groups, channels, *extents).
+        """
         self.levels = [
             Level(taps, axis.blocks >> level, axis.unit * prod(grid(part)[i + 1 :]))
             for i, axis in enumerate(part)
@@ -144,7 +150,8 @@ class Planes:
         self, narrow: Array, wide: Array, weight: Array, sums: Array | None, gradient: Array | None
     ) -> None:
         """One product: of its planes with each other, and of the weight's with that of
-        gradOutput."""
+        gradOutput.
+        """
         n, w = (
             plane.reshape(*self.lead, -1, self.unit)[..., : self.used] for plane in (narrow, wide)
         )
@@ -183,7 +190,8 @@ def target_of(
     level: Level, k: int, gradient: Array, first: Array, second: Array, transposed: bool
 ) -> Array:
     """Where the gradient of a plane is written: to its blocks themselves if it is the first
-    there."""
+    there.
+    """
     even, odd = gradient[::2], gradient[1::2]
     if level.taps == 3:
         return (even, first, second, second)[k]

@@ -3,7 +3,8 @@
 Windows spread axis by axis, the last first, by slices, in a fixed order of additions: the result
 depends neither on the batch nor on a BLAS, whatever the data. Small planes are gathered by an index
 or multiplied by matrices of zeros and ones instead, but only where no order of additions can
-matter: where at most two values meet in a sum, or where all sums are exact."""
+matter: where at most two values meet in a sum, or where all sums are exact.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class Axis(NamedTuple):
     without it.
 
     If it is small, also whether a window meets an index, (number, extent) of 0 and 1, and if every
-    index has exactly one window, which."""
+    index has exactly one window, which.
+    """
 
     windows: Windows
     sizes: tuple[Array, Array]
@@ -40,7 +42,8 @@ class Plan(NamedTuple):
     plane has on the way.
 
     Small planes have an index, the window of every element, or a matrix per axis or for all axes
-    together, in whose products so many ``terms`` meet, at most."""
+    together, in whose products so many ``terms`` meet, at most.
+    """
 
     axes: tuple[Windows, ...]
     divisors: Array
@@ -77,7 +80,8 @@ def plan_of(sizes: tuple[tuple[int, ...], ...], override: int, padded: int) -> P
     """The plan of a call, from the fields of the :class:`Windows` of its axes.
 
     Windows are divided by ``override`` if it is not 0, else by what they cover, with the padding or
-    without it."""
+    without it.
+    """
     axes = [axis_of(size) for size in sizes]
     windows = tuple([axis.windows for axis in axes])
     if override:
@@ -143,7 +147,8 @@ def pool(gradient: Array, plan: Plan, copies: Copies) -> Array:
 
 def cut(plan: Plan) -> Iterator[tuple[slice, slice, Plan]]:
     """Cuts large planes: the rows of windows, the rows that they meet, and the plan between the
-    two."""
+    two.
+    """
     number, extent = plan.axes[0].number, plan.axes[0].extent
     rows = max(1, BLOCK * max(number, extent) // plan.elements)
     for begin in range(0, extent, rows):
@@ -155,7 +160,8 @@ def cut(plan: Plan) -> Iterator[tuple[slice, slice, Plan]]:
 
 def pool_planes(gradient: Array, result: Array, plan: Plan, copies: Copies) -> None:
     """Writes the gradients of some planes: (planes, *numbers of windows) -> (copies, planes,
-    *extents)."""
+    *extents).
+    """
     values = np.empty((copies.number, *gradient.shape))
     np.divide(gradient, plan.divisors, out=values[0])
     if copies.absolute:

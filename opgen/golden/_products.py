@@ -7,7 +7,8 @@ columns have a row per channel and tap: gradWeight is the product of both column
 product of the weight with those of gradOutput, added back where the columns of input were read.
 With all taps on one side, its columns are large and the other side's products thin; with the first
 axes' taps at input and the last's at gradOutput both are small. Where the positions are those of
-the tensor over which windows slide with a stride, they are taken by phases of it."""
+the tensor over which windows slide with a stride, they are taken by phases of it.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ BUFFER = 1024  # elements of a buffer of ufuncs
 @dataclass(frozen=True, slots=True)
 class Phase:
     """Elements of both tensors and the taps that join them, by windows over both that share their
-    positions."""
+    positions.
+    """
 
     dy: tuple[slice, ...]
     x: tuple[slice, ...]
@@ -61,7 +63,8 @@ class Phase:
 @lru_cache(maxsize=1024)
 def phases(plan: Plan, split: int) -> tuple[Phase, ...]:
     """All that have taps, with those of the axes before ``split`` at input and the others at
-    gradOutput."""
+    gradOutput.
+    """
     all_, axes = slice(None), []
     for axis, w in enumerate(plan.down):
         by_phase = (axis < split) == plan.transposed
@@ -109,7 +112,8 @@ def large(t: Operands, plan: Plan) -> None:
     zeros may have met Inf or NaN.
 
     In gradInput they meet the weight; in gradWeight the other two, whose Inf and NaN remain in its
-    sums."""
+    sums.
+    """
     axes = fewest_products(t, plan)
     if axes is not None:
         with small_buffers():
@@ -122,7 +126,8 @@ def large(t: Operands, plan: Plan) -> None:
 
 def fewest_products(t: Operands, plan: Plan) -> tuple[bool, ...] | None:
     """The axes that should have tiles and can, since all sums stay exact, of which each level
-    doubles some; None if there are none."""
+    doubles some; None if there are none.
+    """
     some = choices(plan, t.dy.shape[1], t.dy.shape[3], t.x.shape[3])
     left = room(t) if some else 0.0
     return next((axes for axes, levels in some if 2**levels <= left), None)
@@ -213,7 +218,8 @@ def piece(
 
 def by_sides(weight: Array, split: int) -> Array:
     """(groups, channels of input, of gradOutput, *taps) to (groups, channels of input, *its taps,
-    of gradOutput, *its)."""
+    of gradOutput, *its).
+    """
     return np.moveaxis(weight, 2, 2 + split)
 
 
@@ -221,7 +227,8 @@ class Sum:
     """A sum of products of rows with rows, (groups, left, right).
 
     ``turned``: as right by left, which BLAS finds easier where neither has the columns of several
-    taps."""
+    taps.
+    """
 
     def __init__(self, turned: bool) -> None:
         self.turned = turned
@@ -244,7 +251,8 @@ class Sum:
 @contextmanager
 def small_buffers() -> Iterator[None]:
     """Ufuncs copy short rows to buffers with room for several, which takes three times as long as
-    adding them in place."""
+    adding them in place.
+    """
     size = np.setbufsize(BUFFER)
     try:
         yield

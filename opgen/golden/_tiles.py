@@ -4,7 +4,8 @@ axis by axis.
 A part has the taps of one phase of the stride, so that it slides with stride 1. An axis with tiles
 has levels: each takes the outputs in twos, and the taps in twos, or in threes at the last. The
 elements of a tensor lie in blocks, one for every place in a tile, all on one grid, where what is
-one tile further is a fixed distance away, also in flat memory."""
+one tile further is a fixed distance away, also in flat memory.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ class Axis(NamedTuple):
 
     The phase has ``extent`` elements, ``stride`` apart; the part has ``number`` narrow elements
     from ``first`` on, and taps ``tap``, ``tap + step``, ... ``levels`` are empty where there is one
-    tap and no tiles."""
+    tap and no tiles.
+    """
 
     first: int
     number: int
@@ -80,7 +82,8 @@ class Axis(NamedTuple):
 
     def slices(self, wide: bool) -> list[tuple[int, slice, slice]]:
         """Where the elements of a tensor lie: the block, where on the grid, and where on the
-        tensor."""
+        tensor.
+        """
         offset, extent, length, origin, stride = (
             (self.offset, self.extent, self.length, self.phase, self.stride)
             if wide
@@ -163,7 +166,8 @@ def levels(taps: int) -> tuple[int, ...]:
 @lru_cache(maxsize=512)
 def fitting(part: Part, room: int) -> tuple[Part, ...]:
     """Cuts a part by whole tiles, the first axes first, until its grid has no more positions than
-    there is room."""
+    there is room.
+    """
     cut: list[list[Axis]] = []
     for i, axis in enumerate(part):
         rest, tile = (
@@ -196,7 +200,8 @@ def cost(plan: Plan, tiled: tuple[bool, ...], samples: int, c: int, m: int) -> f
     with OpenBLAS on a Zen 4 core.
 
     Products, which are slower for few channels, copies to and fro, sums of blocks, planes of
-    weights, and calls. What moves memory counts double, since other cores may move some too."""
+    weights, and calls. What moves memory counts double, since other cores may move some too.
+    """
     total, some = 0.0, parts(plan, tiled)
     for part in some:
         unit, live, several = prod(grid(part)) * samples, 1, prod(blocks(part))
@@ -220,7 +225,8 @@ def cost_of_columns(plan: Plan, samples: int, c: int, m: int) -> float:
 @lru_cache(maxsize=1024)
 def choices(plan: Plan, samples: int, c: int, m: int) -> tuple[tuple[tuple[bool, ...], int], ...]:
     """The axes that should have tiles, and their levels, the best choice first; none where columns
-    do as well."""
+    do as well.
+    """
     able = [(False, True) if worth(w) and min(c, m) >= FEW else (False,) for w in plan.down]
     costs = sorted(
         (cost(plan, tiled, samples, c, m), tiled) for tiled in product(*able) if any(tiled)
@@ -235,5 +241,6 @@ def choices(plan: Plan, samples: int, c: int, m: int) -> tuple[tuple[tuple[bool,
 
 def worth(w: Windows) -> bool:
     """Whether an axis can have tiles: several taps in some phase, and room for two outputs; not
-    many copies of few elements."""
+    many copies of few elements.
+    """
     return w.kernel > 1 and w.number > 1 and w.dilation <= 4

@@ -8,7 +8,8 @@ elements. The gradients follow by transposition: of the products' sums over posi
 weight, over channels for the input. The terms are larger than those of the definition, and some are
 halves, so that sums of floating-point numbers would differ in their last bits: only data that
 :mod:`opgen.golden._exactness` has found to leave room for all of them come here, and the result is
-exact."""
+exact.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def tiled(t: Operands, plan: Plan, axes: tuple[bool, ...]) -> None:
 
 def once(some: Sequence[Sequence[Share]], extents: tuple[int, ...], plan: Plan) -> bool:
     """Whether each element of gradInput is written exactly once, so that nothing needs to be added
-    to it."""
+    to it.
+    """
     written = np.zeros(extents, dtype=np.uint8)
     for several in some:
         for share in several:
@@ -63,7 +65,8 @@ def once(some: Sequence[Sequence[Share]], extents: tuple[int, ...], plan: Plan) 
 
 class Share(NamedTuple):
     """Channels (of groups, input, gradOutput) that are worked on together, how many samples are,
-    and by which parts."""
+    and by which parts.
+    """
 
     where: tuple[slice, slice, slice]
     samples: int
@@ -72,7 +75,8 @@ class Share(NamedTuple):
 
 def shares(part: Part, t: Operands) -> Iterator[Share]:
     """Cuts the channels until the planes of the weight fit into their memory, then the positions,
-    then joins samples."""
+    then joins samples.
+    """
     samples, groups, c = t.dy.shape[1:4]
     m, room = t.x.shape[3], max(1, WEIGHT // prod(planes(part)))
     c_step = c if c * m <= room else min(c, max(room // m, isqrt(room)))
@@ -90,7 +94,8 @@ def shares(part: Part, t: Operands) -> Iterator[Share]:
 
 def _piece(t: Operands, plan: Plan, b: int, share: Share, add: bool) -> None:
     """What some channels of gradOutput give to the gradients of some channels of input, by a part
-    of the taps."""
+    of the taps.
+    """
     (g, mm, cc), samples, cuts = share
     part = cuts[0]
     at: tuple[Any, ...] = (b, g, mm, cc, *[axis.chosen for axis in part])
@@ -125,7 +130,8 @@ def _piece(t: Operands, plan: Plan, b: int, share: Share, add: bool) -> None:
 
 def narrow_first(weight: Array, plan: Plan) -> Array:
     """(groups, channels of input, of gradOutput, *taps) to (groups, channels of the narrow tensor,
-    of the wide, *taps)."""
+    of the wide, *taps).
+    """
     return weight if plan.transposed else weight.swapaxes(1, 2)
 
 
@@ -147,7 +153,8 @@ def matrix_of_axis(axis: Axis) -> Array:
 
 def taps_of(part: Part, sums: Array) -> Array:
     """The gradient of the taps from that of the planes, (*planes, ...) to (*taps, ...); halves of
-    sums, so that no half remains."""
+    sums, so that no half remains.
+    """
     level = 0
     for axis in part:
         for taps in axis.levels:

@@ -1,5 +1,6 @@
 """The gradient of 2-D average pooling: every window spreads its quotient over the elements that it
-covered."""
+covered.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +12,11 @@ from opgen.golden._pooling import pooled
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """gradInput (B, ..., Hin, Win) from gradOutput (B, ..., Hout, Wout).
+    """GradInput (B, ..., Hin, Win) from gradOutput (B, ..., Hout, Wout).
 
     The same bits in every batch and under every BLAS, whatever the data; exact if gradOutput is in
-    multiples of the divisors."""
+    multiples of the divisors.
+    """
     return pooled(tensors, names, wanted, "HW", GOLDEN)[0]
 
 

@@ -1,5 +1,6 @@
 """The gradient of 3-D average pooling: every window spreads its quotient over the elements that it
-covered."""
+covered.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from opgen.golden._pooling import pooled
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """gradInput (B, ..., Din, Hin, Win) from gradOutput (B, ..., Dout, Hout, Wout)."""
+    """GradInput (B, ..., Din, Hin, Win) from gradOutput (B, ..., Dout, Hout, Wout)."""
     return pooled(tensors, names, wanted, "DHW", GOLDEN)[0]
 
 

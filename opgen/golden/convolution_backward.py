@@ -13,7 +13,8 @@ sums:
   multiply them by.
 
 The sums are exact, and so the same in every form, batch and BLAS, for data on a grid with room for
-``depth`` terms. The form depends on the shapes of one call alone."""
+``depth`` terms. The form depends on the shapes of one call alone.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +34,9 @@ PADDING = {"D": "padFront", "H": "padTop", "W": "padLeft"}
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """gradInput (B, *input shape), gradWeight (B, *weight shape) and gradBias (B, channels of
-    gradOutput)."""
+    """GradInput (B, *input shape), gradWeight (B, *weight shape) and gradBias (B, channels of
+    gradOutput).
+    """
     return computed(tensors, names, wanted, GOLDEN)
 
 
@@ -84,7 +86,8 @@ def computed(
 
 def by_groups(t: Operands, groups: int, transposed: bool) -> Operands:
     """Splits the channels of all tensors by groups; the weight's axes become (groups, of input, of
-    gradOutput)."""
+    gradOutput).
+    """
 
     def channels(array: Array) -> Array:
         batch, n, c, *rest = array.shape
@@ -134,9 +137,10 @@ def planned(
 
 def form(t: Operands, plan: Plan) -> Callable[..., None]:
     """Chooses how to compute, from the shapes of one case and, where it is small, the data's
-    finiteness."""
+    finiteness.
+    """
     flats = [t.dy.reshape(-1), t.x.reshape(-1), t.w.reshape(-1)]
-    if not all([flat.size for flat in flats]):
+    if not all(flat.size for flat in flats):
         return forms.nothing
     (n, c, *outputs), (m, *inputs), kernel = t.dy.shape[1:], t.x.shape[2:], prod(t.w.shape[3:])
     m //= plan.groups
@@ -169,7 +173,8 @@ def places(
     that meet no padding instead where gradWeight is wanted.
 
     A device that lays zeros around the input multiplies by them, one that skips them does not; 0
-    times Inf tells the two apart."""
+    times Inf tells the two apart.
+    """
     upstream = shapes["gradOutput"]
     found = np.ones(upstream, dtype=bool)
     if "gradInput" in wanted or "gradWeight" in wanted:

@@ -10,7 +10,8 @@ numpy's own loops in an order that depends on the shape of one case alone, neith
 on a BLAS.
 
 The sums of absolute terms are the same formulas of absolute values, with plus for minus: of a mean
-below zero, and with the sign of M changed."""
+below zero, and with the sign of M changed.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +51,9 @@ class Groups(NamedTuple):
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """gradInput (B, *input shape), gradGammaOut and gradBetaOut (B, *gamma shape), or (B, C) where
-    gamma is null."""
+    """GradInput (B, *input shape), gradGammaOut and gradBetaOut (B, *gamma shape), or (B, C) where
+    gamma is null.
+    """
     return evaluated(tensors, names, wanted, range(0))
 
 
@@ -79,7 +81,8 @@ def cases(tensors: Tensors) -> int:
 
 def positive(tensors: Tensors, copies: Copies) -> dict[str, Array | None]:
     """The tensors and their absolute values, or these alone; but a mean below zero, since it is
-    subtracted."""
+    subtracted.
+    """
     stacks = {
         name: None if array is None else stacked(array, copies) for name, array in tensors.items()
     }
@@ -130,7 +133,8 @@ def evaluated(
 
 def part(g: Groups, added: range) -> tuple[Array, set[int]]:
     """Writes the gradients of groups; returns those of gamma and beta (2, B, group * D), and the
-    cases to repair."""
+    cases to repair.
+    """
     batch, n, groups, d, space = g.shape
     dy, x, mean, rstd = (
         g.dy.reshape(-1, space),
@@ -168,7 +172,8 @@ def part(g: Groups, added: range) -> tuple[Array, set[int]]:
 
 def parts(g: Groups, added: range) -> tuple[Array, set[int]]:
     """What :func:`part` does, of whole cases, some samples of one, or some groups of a sample at a
-    time."""
+    time.
+    """
     batch, _, groups, d, space = g.shape
     rows = g.shape[:3]
     x, dy, gradient = (
@@ -206,7 +211,8 @@ def combine(dy: Array, x: Array, out: Array, factor: Array, slope: Array, consta
     """Writes dy * factor + (constant - x * slope), by pieces if a group is larger than a block.
 
     dy, x and out are (rows, HxW), factor (rows,), slope and constant are of so many rows as a group
-    has."""
+    has.
+    """
     d, space = len(dy) // len(slope), dy.shape[1]
     a, b, c = factor[:, None], slope[:, None], constant[:, None]
     if d * space <= ROOM:

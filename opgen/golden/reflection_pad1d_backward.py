@@ -16,7 +16,7 @@ PARTNERS: dict[str, str] = {}
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """gradInput (B, ..., W) from gradOutput (B, ..., W + padLeft + padRight)."""
+    """GradInput (B, ..., W) from gradOutput (B, ..., W + padLeft + padRight)."""
     return computed(tensors, names, wanted, GOLDEN)
 
 

@@ -2,7 +2,8 @@
 
 Per axis the border folds back onto the inside, so the golden is two folds (H, then W). At most nine
 terms meet in an element; they are added in a fixed order, so the result does not depend on the
-batch, whatever the data."""
+batch, whatever the data.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ PARTNERS: dict[str, str] = {}
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """gradInput (B, ..., H, W) from gradOutput (B, ..., H + padTop + padBottom, W + padLeft +
-    padRight)."""
+    """GradInput (B, ..., H, W) from gradOutput (B, ..., H + padTop + padBottom, W + padLeft +
+    padRight).
+    """
     return computed(tensors, names, wanted, GOLDEN)
 
 

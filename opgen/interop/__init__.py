@@ -1,2 +1,3 @@
 """Other tools' case files and opgen's calls and bundles: ATK's JSON, TTK's CSV, gtest, npz.
-``FORMATS.md`` describes them."""
+``FORMATS.md`` describes them.
+"""

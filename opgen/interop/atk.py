@@ -2,7 +2,8 @@
 
 An input is an object, or a list of objects of one name that together are one array argument.
 Outputs and formats are not in the file: ATK's executors make them, and so does
-:mod:`opgen.interop.complete`."""
+:mod:`opgen.interop.complete`.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ def read(
     list of cases.
 
     ``formats``: ``executor``, tensors have the formats that ATK's executors set; ``page``, those
-    that the page gives."""
+    that the page gives.
+    """
     products, file = known_products(products), str(path)
     if not products:
         raise FileError(
@@ -193,7 +195,8 @@ def _by_position(
     spec: Spec, position: int | None, one: dict[str, Any], inputs: list[Any]
 ) -> str | None:
     """The parameter that stands where an input of another name stands, if nothing else claims it
-    and it is of that kind."""
+    and it is of that kind.
+    """
     places = [p.name for p in spec.parameters.values() if p.kind != "output"]
     taken = {
         names.match(x["name"], places) for x in _objects(inputs) if isinstance(x.get("name"), str)
@@ -284,7 +287,8 @@ def _tensor(one: dict[str, Any], name: str, found: Found) -> dict[str, Any] | No
 
 def _formats(found: Found, fixed: Mapping[str, str], helper: str | None) -> None:
     """Formats as ATK's executor of the operator sets them; those that it leaves open are the
-    page's."""
+    page's.
+    """
     for name, value in found.args.items():
         if isinstance(value, dict) and "format" not in value:
             word = fixed.get(name) or helper

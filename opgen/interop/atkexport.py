@@ -2,7 +2,8 @@
 goldens.
 
 Positive cases only. What ATK's case file has no place for (strides, formats, the product) stands in
-``cases.jsonl``, which the executor reads."""
+``cases.jsonl``, which the executor reads.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ _SOURCE = Path(__file__).with_name("executor_opgen.txt")
 
 def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool = False) -> Exported:
     """Write the positive cases of ``ids`` to the folder ``target``; raises FileError,
-    BundleError."""
+    BundleError.
+    """
     done = Exported()
     cases = choice.choose(bundle, ids, _refuse, done)
     by_product: dict[str, list[dict[str, Any]]] = {}

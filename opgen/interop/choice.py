@@ -16,7 +16,8 @@ from opgen.spec.spec import Spec
 @dataclass
 class Exported:
     """What became of a bundle's cases: how many were written, and reason -> ids of those that were
-    not."""
+    not.
+    """
 
     written: int = 0
     left_out: dict[str, list[str]] = field(default_factory=dict)
@@ -54,7 +55,8 @@ def choose(
     bundle: Bundle, ids: Iterable[str], refuse: Callable[[CaseView], str], done: Exported
 ) -> list[CaseView]:
     """The cases that ``refuse`` has no reason against; the others are noted. Raises FileError where
-    none is left."""
+    none is left.
+    """
     chosen = []
     for case in map(bundle.__getitem__, ids):
         reason = refuse(case)

@@ -3,7 +3,8 @@ equalities define.
 
 ``gradInput.shape == self.shape`` holds a call against the page, and also says what a missing
 gradInput is; so does a list of a single dtype. Works on whole columns and knows no operator. What
-nothing defines stays open, and the case is named with that reason."""
+nothing defines stays open, and the case is named with that reason.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class Partial:
     references still to be found.
 
     A tensor whose shape is open is null in ``call``; one whose dtype or format is open has
-    UNDEFINED there. ``ranks`` are those that are known before their shapes."""
+    UNDEFINED there. ``ranks`` are those that are known before their shapes.
+    """
 
     call: Call
     open: set[Reference] = field(default_factory=set)
@@ -45,7 +47,8 @@ class Partial:
 
 def complete(spec: Spec, partials: Sequence[Partial]) -> list[str]:
     """Find what is open in calls of one page, in place; per call an empty text, or why it cannot be
-    completed."""
+    completed.
+    """
     waiting = [one for one in partials if one.open]
     _leave_out(spec, waiting)
     while waiting and _round(spec, waiting):
@@ -71,7 +74,8 @@ def _view(spec: Spec, calls: list[Call]) -> TableView:
 
 def _leave_out(spec: Spec, waiting: list[Partial]) -> None:
     """Missing outputs that the mask switches off stay null, where the page admits a null pointer
-    for them."""
+    for them.
+    """
     if not waiting:
         return
     view, rows = _view(spec, [one.call for one in waiting]), len(waiting)
@@ -111,7 +115,7 @@ def _round(spec: Spec, waiting: list[Partial]) -> bool:
             for i in np.flatnonzero(there & holds(guard.when, ranked, rows)):
                 if not needs & waiting[i].open:
                     found[i].setdefault(reference, _at(value, int(i), reference[1]))
-    return any([_settle(one, news) for one, news in zip(waiting, found, strict=True)])
+    return any(_settle(one, news) for one, news in zip(waiting, found, strict=True))
 
 
 def _with_ranks(one: Partial) -> Call:

@@ -1,7 +1,8 @@
 """A folder that an export writes, and that is named only when it is whole.
 
 A folder of an earlier export is known by its ``opgen.json``, which lists what is in it. It may be
-replaced as long as nothing else has been put there; any other folder is left alone."""
+replaced as long as nothing else has been put there; any other folder is left alone.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def new_folder(path: str | Path, manifest: Mapping[str, Any], force: bool) -> It
     is left.
 
     Raises FileError where ``path`` is there already, unless it is empty, or ``force`` and an
-    earlier export."""
+    earlier export.
+    """
     target = Path(path).resolve()
     check(target, force)
     made = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))

@@ -2,7 +2,8 @@
 of both phases.
 
 The file declares the prototypes that the pages' kinds give and needs only ``acl/acl.h``,
-``aclnn/acl_meta.h`` and gtest."""
+``aclnn/acl_meta.h`` and gtest.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +83,8 @@ def prototype(spec: Spec) -> str:
 
 def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
     """One test: the call of the first phase, the statuses that the page admits, and the second
-    phase where there are data."""
+    phase where there are data.
+    """
     library = case.library
     dies = library is not None and CRASH in library.codes
     label = name = ("DISABLED_" if dies else "") + re.sub(r"\W", "_", case.id, flags=re.ASCII)

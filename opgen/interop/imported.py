@@ -1,7 +1,8 @@
 """What comes of another tool's file: calls, and by name everything that did not become one.
 
 A reader yields a :class:`Found` per case; :func:`gather` checks it, completes it, and says for each
-what became of it."""
+what became of it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class Found:
     ``args`` is in the form of a call, without the outputs that the file does not name; a tensor
     without ``format`` has its format open. ``notes`` say what was chosen or left behind, ``origin``
     where the case came from. ``skip`` is a reason to leave out a case that can be read, ``fault``
-    why this one cannot."""
+    why this one cannot.
+    """
 
     id: str
     line: int | None = None

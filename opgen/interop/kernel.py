@@ -2,7 +2,8 @@
 
 A kernel has its own inputs, attributes and layouts. :data:`KERNELS` says in which places those of
 an aclnn call stand; what a kernel does not know (``cubeMathType``) is chosen and noted. A kernel
-that is not listed, and a row whose extents do not fit, is named."""
+that is not listed, and a row whose extents do not fit, is named.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ NEEDED = ("testcase_name", "op_name", "input_dtypes", "attributes")
 @dataclass
 class Kernel:
     """A kernel row by axis: ``shapes`` of inputs and outputs with the letters of their layouts, and
-    its attributes."""
+    its attributes.
+    """
 
     inputs: list[list[int] | None]
     outputs: list[list[int] | None]
@@ -136,7 +138,8 @@ def _formats(words: list[Any], count: int) -> list[str]:
 
 def _tensor(kernel: Kernel, place: int, axes: str, output: bool = False) -> dict[str, Any]:
     """A tensor of a kernel as a call has it: its extents in the order of ``axes``; those of other
-    axes must be 1."""
+    axes must be 1.
+    """
     shapes, formats = (
         (kernel.outputs, kernel.output_formats) if output else (kernel.inputs, kernel.input_formats)
     )
@@ -249,7 +252,8 @@ def _avg_pool(axes: str, more: Mapping[str, Any]) -> Callable[[Kernel], dict[str
 
 def _convolution(axes: str, output: str) -> Callable[[Kernel], dict[str, Any]]:
     """One of a convolution's gradients: the tensors that the kernel reads, and the one that it
-    writes."""
+    writes.
+    """
 
     def place(kernel: Kernel) -> dict[str, Any]:
         grad = _tensor(kernel, 2, "NC" + axes)

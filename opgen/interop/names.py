@@ -61,7 +61,8 @@ def plain(name: str) -> str:
 
 def match(name: str, known: Iterable[str]) -> str | None:
     """The one of ``known`` that ``name`` means, whatever its case and underscores; ``None`` where
-    there is none."""
+    there is none.
+    """
     return next((one for one in known if plain(one) == plain(name)), None)
 
 
@@ -105,7 +106,8 @@ def soc(known: str) -> str:
 
 def api(name: Any, book: Book) -> str:
     """The vendor's name of an operator, given with or without ``aclnn`` and ``GetWorkspaceSize``;
-    raises :class:`Unreadable`."""
+    raises :class:`Unreadable`.
+    """
     if isinstance(name, str):
         bare = name.strip().removesuffix("GetWorkspaceSize")
         for op, known in book.operators.items():

@@ -1,5 +1,6 @@
 """A bundle as a folder of numpy's own files: ``cases.jsonl`` with a line per case,
-``data/<case>.npz`` where there are data."""
+``data/<case>.npz`` where there are data.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ def describe(case: CaseView) -> dict[str, Any]:
 
 def arrays(case: CaseView) -> Iterator[tuple[str, np.ndarray]]:
     """Every array of a case under its key: ``input.X`` the logical view, ``storage.X`` the buffer
-    of a view that is not its own, ``golden.Y`` and ``bound.Y``. BFLOAT16 becomes its bits."""
+    of a view that is not its own, ``golden.Y`` and ``bound.Y``. BFLOAT16 becomes its bits.
+    """
     args = case.args
     for name, array in case.inputs.items():
         yield f"input.{name}", plain(array)

@@ -2,7 +2,8 @@
 kernel mode in its own room.
 
 ``tensor_view_shapes`` holds all tensors in the order of the prototype, outputs among them, None for
-a null pointer."""
+a null pointer.
+"""
 
 from __future__ import annotations
 

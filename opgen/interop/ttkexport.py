@@ -27,7 +27,8 @@ TABLE, DATA = "cases.csv", "manual"
 
 def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool = False) -> Exported:
     """Write the positive cases of ``ids`` to the folder ``target``; raises FileError,
-    BundleError."""
+    BundleError.
+    """
     done = Exported()
     cases = choice.choose(bundle, ids, _refuse, done)
     with new_folder(target, choice.manifest(bundle, "ttk", done), force) as folder:
@@ -104,7 +105,8 @@ def _each(
 
 def write_data(folder: Path, case: CaseView, spec: Spec) -> None:
     """The case's folder: each input's whole storage, each output's golden; nothing else may lie in
-    it."""
+    it.
+    """
     folder.mkdir()
     storage, golden, args = case.storage, case.golden, case.call["args"]
     for place, p in enumerate(spec.inputs):

@@ -121,7 +121,8 @@ def whole(value: Any) -> Any:
 
 def scalar(kind: str, value: Any) -> Any:
     """A scalar for a parameter of a kind: 0 and 1 are also bools, 2.0 is also 2. What does not fit
-    stays as it is."""
+    stays as it is.
+    """
     value = whole(value)
     if kind.startswith("bool"):
         return bool(value) if type(value) is int and value in (0, 1) else value

@@ -1,2 +1,3 @@
 """What people write, checked: specs, plans and errata, the facts of a page in its own order, and
-pages that changed."""
+pages that changed.
+"""

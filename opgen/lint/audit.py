@@ -3,7 +3,8 @@
 A spec keeps the sha256 of its page and a short digest of every line that a fact cites; the page's
 sentences are not copied. With a folder of pages at hand this says which facts stand on lines that
 changed, and, by the sha256, whether anything else did: what a new release adds stands on lines that
-no fact cites yet."""
+no fact cites yet.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class Finding:
 
     A line has ``vanished`` where another one that is cited, or none, stands in its place now:
     ``changed`` where an unknown one does. ``differs``, without a line and last of its page: the
-    text is not the one that was transcribed, so that lines may be new."""
+    text is not the one that was transcribed, so that lines may be new.
+    """
 
     spec: str
     line: int | None
@@ -46,7 +48,8 @@ def line_digest(line: str) -> str:
 
 def facts_by_line(spec: Spec) -> dict[int, list[str]]:
     """Line of the page -> the rules, parameters, products and modes that cite it, in the page's
-    order."""
+    order.
+    """
     facts: dict[int, list[str]] = {}
     for rule in spec.rules:
         for line in rule.at:
@@ -65,14 +68,16 @@ def facts_by_line(spec: Spec) -> dict[int, list[str]]:
 
 def read_page(spec: Spec, folder: Path) -> tuple[list[str], str]:
     """The lines of a spec's page in ``folder`` and the sha256 of its bytes; raises FileError where
-    it is not there, or no UTF-8."""
+    it is not there, or no UTF-8.
+    """
     content = _content(spec, folder)
     return content.decode("utf-8-sig").split("\n"), hashlib.sha256(content).hexdigest()
 
 
 def is_text_of(content: bytes, sha256: str) -> bool:
     """Whether a page is the one with this digest, but for a byte order mark, the ends of its lines,
-    and that of the last."""
+    and that of the last.
+    """
     plain = b"\n".join(line.removesuffix(b"\r") for line in content.removeprefix(BOM).split(b"\n"))
     for mark, ended, end in product(
         (b"", BOM), (plain, plain.removesuffix(b"\n"), plain + b"\n"), (b"\n", b"\r\n")
@@ -114,7 +119,8 @@ def readable(specs: Iterable[Spec], folder: Path) -> tuple[list[Spec], list[Prob
 
 def audit(spec: Spec, folder: Path) -> list[Finding]:
     """What changed on the lines that a spec cites, and whether the page is another; empty where its
-    text is the one transcribed."""
+    text is the one transcribed.
+    """
     if spec.page is None:
         return []
     lines, _ = read_page(spec, folder)
@@ -145,7 +151,8 @@ def touched(
     or aim to, those for a product that the line lists, and those that compute as it says.
 
     ``rules`` maps each spec's name to its cases and the rules that these name: :func:`rules_of`,
-    :func:`rules_in`."""
+    :func:`rules_in`.
+    """
     return [
         replace(
             finding,
@@ -161,7 +168,8 @@ def touched(
 
 def rules_of(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
     """Case id -> the rules of a spec that it aims at or breaks, its product, and its compute
-    mode."""
+    mode.
+    """
     found = {}
     for case, aims in zip(suite.cases, suite.aims, strict=True):
         if case.call.api == spec.api and case.call.product in spec.judges:

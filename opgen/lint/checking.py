@@ -39,7 +39,8 @@ class Checked:
     @property
     def differences(self) -> dict[str, tuple[list[Spec], list[Difference]]]:
         """Operator -> its pages and where they differ, for operators with several pages among those
-        checked."""
+        checked.
+        """
         pages = {
             spec.api: [other for other in self.specs if other.api == spec.api]
             for spec in self.specs
@@ -115,7 +116,8 @@ def _what(path: Path, shown: str) -> str:
 
 def _book(found: Checked, paths: Sequence[Path]) -> Book | None:
     """The specs to hold plans and errata against; None where a spec is broken, so that no problem
-    is said twice."""
+    is said twice.
+    """
     names, given = {spec.name for spec in found.specs}, {path.resolve() for path in paths}
     try:
         shipped = (

@@ -1,5 +1,6 @@
 """Pages as people read them: every fact of a spec in the order of its page, and where two pages of
-one operator differ."""
+one operator differ.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class Fact:
     answers to a call that breaks it.
 
     ``answer`` is a clause (``161002.7``), a code, or a bucket; empty where nothing can be broken.
-    ``note`` is our reading."""
+    ``note`` is our reading.
+    """
 
     id: str
     at: tuple[int, ...]
@@ -35,7 +37,8 @@ class Fact:
 @dataclass(frozen=True)
 class PageLine:
     """What stands on one line of a page: the facts told there, and the ids of those told at another
-    of their lines."""
+    of their lines.
+    """
 
     line: int
     facts: tuple[Fact, ...]
@@ -48,7 +51,8 @@ class Difference:
     where a page lacks it.
 
     ``kind``: ``says`` (the constraint differs), ``missing`` (a page lacks it), ``answer`` (only
-    what a breach is answered differs)."""
+    what a breach is answered differs).
+    """
 
     fact: str
     kind: str
@@ -57,7 +61,8 @@ class Difference:
 
 def facts(spec: Spec) -> list[Fact]:
     """Everything that a spec says, in the order of the page; what has no line comes last, in the
-    order of the spec."""
+    order of the spec.
+    """
     found = [_parameter(parameter) for parameter in spec.parameters.values()]
     found += [Fact(rule.id, rule.at, rule.text, answer(rule), rule.note) for rule in spec.rules]
     found += _modes(spec)
@@ -81,7 +86,8 @@ def by_line(spec: Spec) -> tuple[list[PageLine], list[Fact]]:
     """The cited lines of a page, each with its facts, and the facts without a line.
 
     A fact is told at the first line that it names; at its others it is mentioned, except at the
-    line of its own clause, which lists its rules anyway."""
+    line of its own clause, which lists its rules anyway.
+    """
     told: dict[int, list[Fact]] = {}
     also: dict[int, list[str]] = {}
     for fact in facts(spec):
@@ -97,13 +103,15 @@ def by_line(spec: Spec) -> tuple[list[PageLine], list[Fact]]:
 
 def answer(rule: Rule) -> str:
     """Where the page says what a breach is answered: a clause, a code without a clause, or the
-    bucket."""
+    bucket.
+    """
     return rule.clause or (str(rule.code) if rule.code is not None else rule.bucket)
 
 
 def differences(pages: Sequence[Spec]) -> list[Difference]:
     """Every fact that the pages of one operator do not all state in the same way; line numbers and
-    notes do not count."""
+    notes do not count.
+    """
     sides = [
         {fact.id: fact for fact in facts(page) if fact.id not in page.clauses} for page in pages
     ]
@@ -124,7 +132,8 @@ def differences(pages: Sequence[Spec]) -> list[Difference]:
 
 def _pair_modes(first: Mapping[str, Fact], side: dict[str, Fact]) -> None:
     """Put the roundings of a page under the ids of those of the first page that say the same: their
-    numbers mean nothing there."""
+    numbers mean nothing there.
+    """
     for name, fact in first.items():
         same = [
             other
@@ -148,7 +157,8 @@ def dtypes(spec: Spec, product: str) -> dict[str, tuple[str, ...]]:
     """Tensor parameter -> the dtypes that its page lists for a product, found by holding every
     dtype against its rule.
 
-    Conditions that a call without arrays leaves open, such as a mask of outputs, count as met."""
+    Conditions that a call without arrays leaves open, such as a mask of outputs, count as met.
+    """
     names = words().names["dtype"]
     parameters = spec.parameters.values()
     calls = [
@@ -168,7 +178,8 @@ def dtypes(spec: Spec, product: str) -> dict[str, tuple[str, ...]]:
 
 def shared(listed: Mapping[str, tuple[str, ...]]) -> list[tuple[list[str], tuple[str, ...]]]:
     """Parameters that list the same dtypes together: (parameters, dtypes), in the order of the
-    prototype."""
+    prototype.
+    """
     groups: dict[tuple[str, ...], list[str]] = {}
     for name, allowed in listed.items():
         groups.setdefault(allowed, []).append(name)
@@ -184,7 +195,8 @@ def _anything(parameter: Parameter, dtype: str) -> Argument:
 
 def _modes(spec: Spec) -> list[Fact]:
     """The roundings of inputs; a second one to the same dtype is numbered, so that the first that
-    holds stays first."""
+    holds stays first.
+    """
     found: list[Fact] = []
     for i, mode in enumerate(spec.modes):
         before = sum(other.dtype == mode.dtype for other in spec.modes[:i])

@@ -3,7 +3,8 @@ one types.
 
 Words, kinds and limits are those of the tables that the readers use, and tests hold the two
 together. A schema tells the form; what only a reader can tell (names that exist, rules that stand
-in ``returns``) stays with the reader."""
+in ``returns``) stays with the reader.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 A lock is text. Its head says what the cases were made from, page by page, with a digest of the case
 lines that follow; a case line holds an id, a key (a digest of everything that its data depend on),
-digests of its inputs, goldens and bounds, and its expectations in words."""
+digests of its inputs, goldens and bounds, and its expectations in words.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ _DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST}}}\Z|-\Z")
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One case of a lock. ``expectation`` reads ``bucket:codes:rules``, then ``|release:codes`` of
-    the library."""
+    the library.
+    """
 
     id: str
     key: str
@@ -50,7 +52,8 @@ class Entry:
     @property
     def rules(self) -> frozenset[str]:
         """The rules that the case breaks, as :func:`expectation_text` wrote them; the empty text
-        alone where it breaks none."""
+        alone where it breaks none.
+        """
         return frozenset(self.expectation.split("|")[0].split(":")[-1].split(","))
 
     @property
@@ -67,7 +70,8 @@ class Entry:
 class Lock:
     """``sources`` are the digests of what the cases of each page are made from: page -> what ->
     digest. ``altered`` are pages whose lines are not those that were written, edited by hand or
-    lost by a merge, with the digest of those that were."""
+    lost by a merge, with the digest of those that were.
+    """
 
     sources: dict[str, dict[str, str]] = field(default_factory=dict)
     entries: dict[str, dict[str, Entry]] = field(default_factory=dict)
@@ -90,7 +94,8 @@ class Lock:
 
     def write(self, path: Path) -> None:
         """Write in a fixed order, so that a change of one case is a change of one line. What is
-        altered stays known as such."""
+        altered stays known as such.
+        """
         lines = [HEAD]
         for page in sorted(self.sources):
             sources = {

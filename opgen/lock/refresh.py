@@ -2,7 +2,8 @@
 
 Only what changed is computed again: a page whose sources are what they were is not even enumerated,
 and a case whose key is what it was keeps its digests. Of a page whose lines were altered since,
-everything is."""
+everything is.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ from."""
 @dataclass(frozen=True, slots=True)
 class Change:
     """One case that is not as the lock has it. ``what`` is added, removed, data, golden, bound or
-    expectation."""
+    expectation.
+    """
 
     case: str
     what: str
@@ -73,7 +75,8 @@ def refresh(
     again.
 
     ``bundle`` is one that was written before: then a changed golden is given in units in the last
-    place. ``each`` enumerates pages."""
+    place. ``each`` enumerates pages.
+    """
     result = Refreshed(Lock({spec.name: sources(spec, plan, tier, seed) for spec, plan in pages}))
     stale: list[tuple[Spec, Plan]] = []
     trusted: dict[str, Entry] = {}
@@ -110,7 +113,8 @@ def refresh(
 
 def _differ(page: str, new: Lock, old: Lock) -> tuple[str, ...]:
     """What the cases of a page can be different by: its sources that are, and lines of its lock
-    that somebody wrote."""
+    that somebody wrote.
+    """
     now, before = new.sources[page], old.sources.get(page, {})
     differ = (
         [what for what, digest in now.items() if before.get(what) != digest] if before else ["page"]
@@ -120,7 +124,8 @@ def _differ(page: str, new: Lock, old: Lock) -> tuple[str, ...]:
 
 def sources(spec: Spec, plan: Plan, tier: str, seed: int) -> dict[str, str]:
     """What the cases of a page are made from, files and programs as digests: spec, plan and its
-    tier, errata, kernel, data, code, numpy, seed."""
+    tier, errata, kernel, data, code, numpy, seed.
+    """
     return {
         "spec": made_from.of_spec(spec),
         "plan": plan.digest[:DIGEST],
@@ -136,7 +141,8 @@ def sources(spec: Spec, plan: Plan, tier: str, seed: int) -> dict[str, str]:
 
 def keys_of(batch: Batch, seed: int) -> list[str]:
     """For each case of a batch a digest of everything that its data depend on: all that the
-    computation is given, and programs."""
+    computation is given, and programs.
+    """
     given = {
         one.name: getattr(batch, one.name)
         for one in fields(batch)
@@ -192,7 +198,8 @@ def _entries(
 
 def _of(suite: Suite, rows: Collection[int]) -> Iterator[Batch]:
     """The batches of a suite, each with those of its cases that stand at such rows; no empty
-    ones."""
+    ones.
+    """
     for batch in suite.batches:
         kept = [i for i, row in enumerate(batch.rows.tolist()) if row in rows]
         if kept:
@@ -201,7 +208,8 @@ def _of(suite: Suite, rows: Collection[int]) -> Iterator[Batch]:
 
 def _digests(arrays: Arrays, count: int) -> list[dict[str, str]]:
     """Per case of a batch: inputs, goldens and bounds, each as one digest over its tensors in a
-    fixed order."""
+    fixed order.
+    """
     found: list[dict[str, str]] = []
     for i in range(count):
         one = {}
@@ -242,7 +250,8 @@ def _changes(
 
 def _measured(result: Refreshed, suite: Suite, seed: int, bundle: Bundle) -> list[Change]:
     """The same changes, with the largest distance of a changed golden from the one in an older
-    bundle, where that is the lock's."""
+    bundle, where that is the lock's.
+    """
     held = set(bundle.ids)
     wanted = {
         change.case

@@ -2,7 +2,8 @@
 vendor's C ABI, and torch.
 
 Inputs, goldens and bounds stand in the text. Each program ends with 1 where the fault shows, with 0
-where it does not, and with 2 where the call could not be made."""
+where it does not, and with 2 where the call could not be made.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """A failing call as one C++ file on the vendor's C ABI: both phases, data inline, no header of the
-vendor's needed."""
+vendor's needed.
+"""
 
 from __future__ import annotations
 

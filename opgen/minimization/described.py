@@ -1,5 +1,6 @@
 """What every program that reproduces a call says: numbers of the ABI, data as literals, and what to
-expect."""
+expect.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ sys.excepthook = no_answer
 @dataclass(frozen=True)
 class Tensor:
     """A tensor as the ABI sees it. ``bits`` are the words of its storage, unsigned; None for an
-    output or without data."""
+    output or without data.
+    """
 
     name: str
     desc: TensorDesc

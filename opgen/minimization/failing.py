@@ -45,7 +45,8 @@ class Failing:
     @property
     def options(self) -> str:
         """What ``opgen generate --calls`` is to be told so that it draws these data; empty where it
-        does of itself."""
+        does of itself.
+        """
         recipe = f"--recipe {self.recipe}" if self.recipe != DEFAULT else ""
         return f"{recipe} --seed {self.seed}".strip() if self.seed else recipe
 

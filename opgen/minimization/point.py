@@ -2,7 +2,8 @@
 
 Choices are letters, scalars, dtypes, views and masks; what the page's own equalities define is left
 to them, so that an output's extents follow from a smaller input's. Nothing here says whether a call
-is legal."""
+is legal.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ class Point:
 
 def complexity(call: Call) -> int:
     """A number that is smaller for a simpler call: elements first, then views, dtypes, masks and
-    the size of numbers."""
+    the size of numbers.
+    """
     total = 0
     for value in call.args.values():
         if isinstance(value, TensorDesc):
@@ -75,7 +77,8 @@ def complexity(call: Call) -> int:
 def point_of(spec: Spec, call: Call, view: int = 0) -> Point:
     """Take a call apart. Extents that contradict each other are chosen whole; strides that are no
     named view become ``view`` (a position in :data:`opgen.suite.planning.strides.VIEWS`), so the
-    point's call may be another one."""
+    point's call may be another one.
+    """
     table = from_calls(spec.api, spec.kinds, [call])
     chosen = dict(_attributes(spec, table, view))
     made = assemble(spec, [chosen])[0]

@@ -2,7 +2,8 @@
 
 Simpler calls are proposed by :mod:`opgen.minimization.simplify`, labelled by the oracle, and run
 and judged by :mod:`opgen.minimization.search`. A step is taken only where the call breaks the same
-rules as before (none, if it was legal), so the search never leaves what it set out to show."""
+rules as before (none, if it was legal), so the search never leaves what it set out to show.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ MOST_RUN = 3000
 @dataclass(frozen=True)
 class Minimal:
     """Where a search ended: the simplest failing call, the elements of the first one, and how many
-    calls were run."""
+    calls were run.
+    """
 
     failing: Failing
     before: int
@@ -102,7 +104,8 @@ def minimize(
 
 def _drawn(search: Search, best: Failing) -> Failing:
     """The same call with data that its recipe draws, and no other data from then on; as it is where
-    the fault needs its own."""
+    the fault needs its own.
+    """
     own, search.data = search.data, {}
     found = (
         [
@@ -120,7 +123,8 @@ def _drawn(search: Search, best: Failing) -> Failing:
 
 def _named(search: Search, spec: Spec, best: Failing, rules: frozenset[str]) -> Point:
     """Where the search starts: the call itself or, where a tensor's strides have no name, the first
-    view that fails as well."""
+    view that fails as well.
+    """
     points = {
         _key(point.call): point
         for point in (point_of(spec, best.call, view) for view in range(len(VIEWS)))
@@ -140,7 +144,8 @@ def _step(
     search: Search, point: Point, best: Failing, rules: frozenset[str], seen: set[str], most: int
 ) -> tuple[Point, Failing] | None:
     """A simpler call that fails in the same way: by one change, else by two; None where there is
-    none, or ``most`` calls have been run."""
+    none, or ``most`` calls have been run.
+    """
     for way in (simpler, simpler_in_pairs):
         candidates = _legal(point, way(point), complexity(best.call), rules, seen)
         sizes = iter((AT_ONCE[0],) * len(candidates) if best.verdict == CRASHED else AT_ONCE)
@@ -184,7 +189,8 @@ def _all_at_once(
     best: Failing,
 ) -> tuple[Point, Failing] | None:
     """Several changes that work alone often work together; the simplest combination that still
-    fails."""
+    fails.
+    """
     several = [
         merged(point, found[:count])
         for count in (2, 3, 5, 8, len(found))
@@ -203,7 +209,8 @@ def _legal(
     seen: set[str],
 ) -> list[Point]:
     """Calls simpler than ``cost`` that break the same rules and have not been seen, the simplest
-    first."""
+    first.
+    """
     options = [dict(one) for one in chosen]
     calls = assemble(point.spec, options) if options else []
     found = [

@@ -1,5 +1,6 @@
 """Calls of a search for a simpler failing one: given data and goldens, run on the device, and
-judged like any other case."""
+judged like any other case.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class Search:
     """The calls of one search: written, run and judged in a folder that is thrown away.
 
     ``data`` are inputs by name, for the calls whose inputs have just these shapes and may hold
-    them; those of others are drawn."""
+    them; those of others are drawn.
+    """
 
     def __init__(self, backend: Run, device: str, timeout: float, seed: int, folder: Path) -> None:
         self.backend, self.device, self.timeout, self.seed, self.folder = (

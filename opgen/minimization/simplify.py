@@ -21,7 +21,8 @@ MOST_PAIRS = 3200
 
 def simpler(point: Point) -> Iterator[Chosen]:
     """Choices of simpler calls: each choice made smaller alone, and choices of a kind together. Not
-    all are legal."""
+    all are legal.
+    """
     singles = list(_singles(point))
     for edit in [*_together(point), *singles]:
         yield {ref: value for ref, value in {**point.chosen, **edit}.items() if value is not None}
@@ -29,7 +30,8 @@ def simpler(point: Point) -> Iterator[Chosen]:
 
 def simpler_in_pairs(point: Point) -> Iterator[Chosen]:
     """Two choices made smaller at once: for where one alone leaves a call illegal, or lets it
-    pass."""
+    pass.
+    """
     singles = [edit for edit in _singles(point) if len(edit) == 1]
     for one, other in islice(combinations(singles, 2), MOST_PAIRS):
         if one.keys() != other.keys():
@@ -110,7 +112,8 @@ def _together(point: Point) -> Iterator[Mapping[Reference, Any]]:
 
 def _families(spec: Spec, letters: Mapping[Reference, Any]) -> Iterator[list[Reference]]:
     """Letters that belong together: the slots of an array, the extents of a tensor, or one axis of
-    everything."""
+    everything.
+    """
     seen: set[tuple[Reference, ...]] = set()
     places = [slots for p in spec.parameters.values() for slots in p.items.values()]
     groups = [[name for slot in slots for name in slot] for slots in places]

@@ -2,4 +2,5 @@
 cannot be.
 
 Knows nothing of operators, calls or files: arrays in, arrays out. A canary is the one number that
-no operation returns."""
+no operation returns.
+"""

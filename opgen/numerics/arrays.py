@@ -31,7 +31,8 @@ def by_parts(function: Callable[..., Array], *values: Array) -> Array:
 
 def joined(arrays: Sequence[Array]) -> Array:
     """The elements of arrays of one dtype, flat, one after the other; not to be written to. A
-    single one is not copied."""
+    single one is not copied.
+    """
     if len(arrays) == 1:
         return np.ascontiguousarray(arrays[0]).reshape(-1)
     parts: list[Any] = [np.ascontiguousarray(array) for array in arrays]
@@ -48,7 +49,8 @@ def blocks(total: int) -> Iterator[slice]:
 
 def in_blocks(function: Callable[[Array], Array], kind: npt.DTypeLike, values: Array) -> Array:
     """Apply a function of 1-D arrays of float64 a block at a time; the result has the shape of
-    ``values``."""
+    ``values``.
+    """
     flat = np.asarray(values, dtype=np.float64).reshape(-1)
     result = np.empty(flat.size, dtype=kind)
     for piece in blocks(result.size):

@@ -4,7 +4,8 @@ A sum of products in which no term passes more than T roundings of unit roundoff
 exact| <= gamma_T * sum|term|`` with ``gamma_T = T u / (1 - T u)``, for every order and every
 association, fused or not (Higham 2002, 3.1). To this come the rounding of the output, a rounding on
 the way where the device stores in its compute dtype first, and subnormals, which a device may flush
-to zero. Every step is rounded up, so the bound itself is never too small."""
+to zero. Every step is rounded up, so the bound itself is never too small.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def bound(
     value is multiplied by afterwards (rstd in group norm).
 
     The reference is the golden as it is kept, rounded to its own dtype. Inf where a correct device
-    may overflow; 0 where the golden is Inf or NaN, which must be met exactly."""
+    may overflow; 0 where the golden is Inf or NaN, which must be met exactly.
+    """
     if share is not None and np.iscomplexobj(golden) and not np.iscomplexobj(share):
         share = share * (1 + 1j)  # a real share counts for both parts
     sums = Sums([golden], [magnitude], None if share is None else [share])
@@ -88,7 +90,8 @@ class Sums(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What :func:`bound` is told of outputs that stand one after the other, and how many elements
-    each has: (outputs,) each."""
+    each has: (outputs,) each.
+    """
 
     sizes: Array
     depth: Array
@@ -111,7 +114,8 @@ class Limits:
     def numbers(self, form: Format) -> list[Array]:
         """What the roundings of our own sum multiply a magnitude by; gamma of our sum, and of the
         device's; what flushing may cost; the largest magnitudes up to which the device's sum is
-        exact, ours is, and the device's is although it flushes."""
+        exact, ours is, and the device's is although it flushes.
+        """
         own, grown = gamma(self.depth, FORMATS["DOUBLE"].unit), gamma(self.depth, form.unit)
         flush = 2.0 * self.depth * form.min_normal * self.gain * (1.0 + grown)
         exact, ours = (
@@ -130,7 +134,8 @@ class Limits:
 
     def pieces(self) -> Iterator[tuple[slice, slice, slice]]:
         """Short pieces of all elements, with the outputs that each is of, and which of their
-        elements: some of a long output's, or all of as many short ones as have room."""
+        elements: some of a long output's, or all of as many short ones as have room.
+        """
         first = start = end = 0
         for at, size in enumerate(self.sizes.tolist()):
             if first < at and (size >= ALONE or end + size - start > BLOCK):
@@ -147,7 +152,8 @@ class Limits:
 
     def spread(self, numbers: Array, outputs: slice) -> list[Array]:
         """The ``numbers`` (kinds, outputs) of some outputs, a column per kind, with one for each
-        element; without axes where it is the same for all."""
+        element; without axes where it is the same for all.
+        """
         first, *others = numbers.T[outputs]
         if not others:
             return list(first)
@@ -161,7 +167,8 @@ class Limits:
 
 def bounds(chain: Chain, sums: Sums, limits: Limits) -> Array:
     """:func:`bound` of several outputs that are written in the same formats, all at once: small
-    ones cost less together. Flat."""
+    ones cost less together. Flat.
+    """
     found = np.empty(limits.sizes.sum(), dtype=np.complex64 if sums.complex else np.float32)
     with np.errstate(all="ignore"):  # Inf and NaN are meant
         for place, _, limit in bounded(chain, sums, limits):
@@ -171,7 +178,8 @@ def bounds(chain: Chain, sums: Sums, limits: Limits) -> Array:
 
 def bounded(chain: Chain, sums: Sums, limits: Limits) -> Iterator[tuple[slice, Array, Array]]:
     """The same piece by piece, while it stays in cache: a slice of all real numbers, their goldens,
-    their bounds."""
+    their bounds.
+    """
     numbers = limits.numbers(chain.sum)
     return _in_pieces(
         chain.bound_of_sum if chain.keeps(numbers) else chain.bound, sums, limits, numbers
@@ -180,7 +188,8 @@ def bounded(chain: Chain, sums: Sums, limits: Limits) -> Iterator[tuple[slice, A
 
 def certain_overflows(chain: Chain, sums: Sums, limits: Limits) -> Array:
     """Where every correct device returns Inf although the golden, which is real, is finite: keep it
-    as Inf there, bound 0. Flat."""
+    as Inf there, bound 0. Flat.
+    """
     found = np.empty(limits.sizes.sum(), dtype=bool)
     with np.errstate(all="ignore"):
         for place, _, over in _in_pieces(

@@ -1,7 +1,8 @@
 """What outputs hold before a device writes them, and what is left of it afterwards.
 
 The pattern is a NaN that no operation produces, so an element that was never written fails every
-comparison, and bytes that nobody may write are known again."""
+comparison, and bytes that nobody may write are known again.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def inspect(
     name: str, raw: np.ndarray, dtype: str, itemsize: int, inside: np.ndarray, asked: bool
 ) -> tuple[list[str], bool]:
     """(what is noteworthy about an output after a run, whether the device wrote where nothing is
-    its to write)."""
+    its to write).
+    """
     elements = len(inside)
     body = raw[: elements * itemsize].reshape(elements, itemsize)
     untouched = (body == pattern(dtype, itemsize)).all(axis=1)

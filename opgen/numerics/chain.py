@@ -2,7 +2,8 @@
 others after that.
 
 Evaluates blocks of real numbers. Every step is rounded up, so that what comes out is never too
-small."""
+small.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ UP = 1.0 + 2.0**-40
 @dataclass(frozen=True, slots=True)
 class _Sum:
     """What is known of a device's value: within ``radius`` of ``centre``, or flushed to zero, or
-    beyond all bounds."""
+    beyond all bounds.
+    """
 
     centre: Array
     radius: Array
@@ -35,7 +37,8 @@ class _Sum:
 class Chain:
     """The formats that a result passes through: where a sum is accumulated, those it is rounded to
     after that, one after the other, and the one that the golden is kept in. ``numbers`` are those
-    of :meth:`opgen.numerics.bounds.Limits.numbers`."""
+    of :meth:`opgen.numerics.bounds.Limits.numbers`.
+    """
 
     sum: Format
     written: tuple[Format, ...]
@@ -68,14 +71,16 @@ class Chain:
 
     def keeps(self, numbers: Sequence[Array]) -> bool:
         """Whether the sum is the output, the golden is kept as it is, no error is larger than what
-        is summed, and whatever the device sums exactly is so although it flushes."""
+        is summed, and whatever the device sums exactly is so although it flushes.
+        """
         _, _, grown, flush, exact, _, unflushed = numbers
         small = (grown <= 1.0) & (flush < self.sum.max / 4) & (exact == unflushed)
         return not self.written and self.kept == "DOUBLE" and bool(small.all())
 
     def bound_of_sum(self, golden: Array, magnitude: Array, share: Array, *numbers: Array) -> Array:
         """The same with fewer steps where :meth:`keeps` holds, for values that are finite and far
-        from overflow."""
+        from overflow.
+        """
         if not (magnitude.max() < self.sum.max / 4 and share.max() < np.inf):
             return self.bound(golden, magnitude, share, *numbers)
         scale, own, grown, flush, exact, ours, _ = numbers
@@ -129,7 +134,8 @@ def _rounded_to(form: Format, state: _Sum) -> _Sum:
 
     An exact sum rounds to a known value. Otherwise the error is half a unit in the last place of
     the largest value that the sum may have, which may lie in the next binade; and never more than
-    the value, since 0 is representable."""
+    the value, since 0 is representable.
+    """
     size = np.abs(state.centre)
     largest = (size + state.radius) * UP
     half = np.minimum(binade(largest, form.low) * 2.0**-form.digits, largest)

@@ -1,7 +1,8 @@
 """Ways to draw the numbers of a tensor from random bits.
 
 A way turns lanes of 32 random bits into float64 by integer operations and exact scaling only, so
-that numpy's releases cannot change a value."""
+that numpy's releases cannot change a value.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ class Draw:
     Tensors whose slots have the same ``key`` are drawn alike, each value from its own lanes alone,
     whatever the shape; without a key, values depend on where they stand. ``sparse``: few of them
     say anything, at places that a kernel may restrict; ``planted``: because they are or become Inf
-    or NaN."""
+    or NaN.
+    """
 
     lanes: int
     values: Values
@@ -80,7 +82,8 @@ def _grid(lanes: Array, choice: Array, slot: Slot) -> Array:
 
 def _small(slot: Slot) -> tuple[int, int]:
     """The least and the largest of the integers whose sums are exact; no integer lies between where
-    the slot's range holds none."""
+    the slot's range holds none.
+    """
     total = min(_EXACT_SUM.get(format_of(name).name, 2**24) for name in (slot.dtype, slot.compute))
     most = min(2**slot.bits, 255)
     while most > 1 and max(slot.depth, 1) * most**slot.factors > total:
@@ -103,7 +106,8 @@ def _integer_quantum(slot: Slot) -> float:
 
 def _normal(lanes: Array, choice: Array, slot: Slot) -> Array:
     """Twelve uniform halves of six lanes have variance 1 and reach 6; the seventh lane fills the
-    digits below."""
+    digits below.
+    """
     total = np.zeros(lanes[0].shape, dtype=np.int64)
     for lane in range(6):
         halves = lanes[lane].view(np.int64)

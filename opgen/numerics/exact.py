@@ -3,7 +3,8 @@
 Each operand is cut into slices on fixed-point grids so coarse that the kernel, run on one slice of
 each, makes no rounding error at all: then no BLAS, thread count or batch can change a bit. The
 exact partial results are added in a fixed order in twofold precision (Ozaki, Ogita, Oishi, Rump
-2012; Knuth's two-sum). Data on a grid pass in one call."""
+2012; Knuth's two-sum). Data on a grid pass in one call.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def golden_exact(
 
     The cost is one call for data on a grid, else one per pair of slices: an operand whose bits span
     s binades has about ``s / (w + 1)`` slices, where ``w = (53 - log2 depth) / 2``. FLOAT at depth
-    4096 has 2 for the recipe normal and 3 for wide_exponent."""
+    4096 has 2 for the recipe normal and 3 for wide_exponent.
+    """
     wanted = list(wanted)
     used = {
         out: name
@@ -83,7 +85,8 @@ def magnitude_exact(
     for complex.
 
     Takes what :func:`golden_exact` takes. Right for operators whose other factors all have one
-    sign."""
+    sign.
+    """
     sizes = {
         name: None if value is None else by_parts(np.abs, value) for name, value in tensors.items()
     }
@@ -128,7 +131,8 @@ def _largest(values: Array) -> Array:
 
 def _constant(values: Array, width: int) -> Array:
     """What leaves the sum ``values + constant`` no room below ``2**-width`` of each case's largest,
-    (B, 1, ...)."""
+    (B, 1, ...).
+    """
     fraction, exponent = np.frexp(_largest(values))
     exponent -= fraction == 0.5  # the largest is at most 2**exponent
     constant: Array = np.ldexp(1.5, exponent + (52 - width))
@@ -143,7 +147,8 @@ def _on_grid(values: Array, width: int) -> bool:
 
 def _span(values: Array) -> Array:
     """How many bits lie from each case's largest value down to the lowest set bit of any of its
-    values, (B,)."""
+    values, (B,).
+    """
     real = _real(values).reshape(len(values), -1)
     fraction, exponent = np.frexp(real)
     whole = (fraction * 2.0**53).astype(np.int64)

@@ -3,7 +3,8 @@ order.
 
 The bits are those of SplitMix64, one stream per tensor, seeded by digests of the three. A counter
 that is hashed can be hashed by the array, for tensors of many cases at once: a generator of numpy
-costs more to seed than a small tensor to draw."""
+costs more to seed than a small tensor to draw.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +85,8 @@ class Streams:
 
     def lanes(self, piece: slice) -> Array:
         """(lanes, numbers) uint64 below 2**32, for some of all numbers: the high half of a word and
-        then the low one."""
+        then the low one.
+        """
         first, end, words = piece.start, piece.stop, self._words
         some = slice(*np.searchsorted(self._edges, (first, end - 1), side="right") - (1, 0))
         edges = np.clip(self._edges[some.start : some.stop + 1], first, end)
@@ -110,7 +112,8 @@ def draw(recipe: str, known: Array, slot: Slot) -> Array:
 
     Values are exact in the storage dtype; those of grid recipes in the compute dtype too. No case
     depends on which others share its batch. Under HFLOAT32 no value is a tie of the rounding, on
-    which public sources disagree."""
+    which public sources disagree.
+    """
     way, shape = RECIPES[recipe].draw(slot.role), (len(known), *slot.shape)
     tensor = (known, slot.tensor, slot.count)
     if way.key is not None:

@@ -14,7 +14,8 @@ import numpy as np
 @dataclass(frozen=True, slots=True)
 class Format:
     """A binary floating-point format: ``digits`` significant bits (the hidden one counted), normal
-    from ``2**low``."""
+    from ``2**low``.
+    """
 
     name: str
     digits: int
@@ -64,7 +65,8 @@ class Dtype:
     complex one.
 
     ``golden`` is the dtype that goldens of an output are kept in, one precision wider where there
-    is one."""
+    is one.
+    """
 
     name: str
     numpy: np.dtype[Any]
@@ -75,7 +77,8 @@ class Dtype:
     @property
     def bound(self) -> str:
         """The dtype that bounds of an output are kept in: FLOAT, and two of them (real, imaginary)
-        for a complex one."""
+        for a complex one.
+        """
         return "COMPLEX64" if self.complex else "FLOAT"
 
     @property

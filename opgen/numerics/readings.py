@@ -3,7 +3,8 @@
 It may flush subnormals to zero, and may round or leave what a page allows to be rounded. With any
 subset of the elements read the other way no output moves by more than its sums of absolute terms
 are apart, since it is a polynomial in its inputs; an output that never reads an input does not
-change by it."""
+change by it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def without_subnormals(
     tensors: Mapping[str, Array | None], read: Collection[str], dtype: str
 ) -> dict[str, Array | None]:
     """Tensors as a device sees them that flushes every subnormal of the inputs ``read``; ``dtype``
-    is what they are read in."""
+    is what they are read in.
+    """
     form = format_of(dtype)
     return {
         name: (
@@ -37,7 +39,8 @@ def as_far_apart(
     tensors: Mapping[str, Array | None], otherwise: Mapping[str, Array | None]
 ) -> dict[str, Array | None]:
     """The size of each element and of what it is apart from its other reading, added up; tensors
-    that have one reading as they are."""
+    that have one reading as they are.
+    """
     result = dict(tensors)
     for name, other in otherwise.items():
         one = tensors[name]
@@ -55,7 +58,8 @@ def _size_and_step(one: Array, other: Array) -> Array:
 
 def share(whole: Array, kept: Array) -> Array:
     """How far two sums of absolute terms are apart, of which ``whole`` has all that ``kept`` has;
-    rounded up."""
+    rounded up.
+    """
     return by_parts(_share, whole, kept)
 
 

@@ -1,7 +1,8 @@
 """Data recipes: how the tensors of a case are filled, and which fault each recipe finds.
 
 A recipe is a table entry: one way to draw the gradient that flows in, one for its partners in
-products, one each for group norm's ``mean`` and ``rstd``."""
+products, one each for group norm's ``mean`` and ``rstd``.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ from opgen.numerics.slot import Role, Slot
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How tensors of each role are drawn (:data:`opgen.numerics.slot.Role`); ``finds`` is one line:
-    the fault it finds."""
+    the fault it finds.
+    """
 
     name: str
     finds: str
@@ -48,19 +50,22 @@ class Recipe:
     @property
     def on_grid(self) -> bool:
         """Whether one golden call is exact in any order; otherwise operands must be split
-        (:mod:`opgen.numerics.exact`)."""
+        (:mod:`opgen.numerics.exact`).
+        """
         return self.gradient.quantum is not None and self.operand.quantum is not None
 
 
 def applies(recipe: str, storage: str, compute: str) -> bool:
     """Whether a recipe says anything for these dtypes: overflow needs a compute dtype narrower than
-    the storage."""
+    the storage.
+    """
     return recipe != "overflow" or (compute == "FLOAT16" and storage != "FLOAT16")
 
 
 def quantum(recipe: str, slot: Slot) -> float | None:
     """What all finite values of a tensor are multiples of, a power of two; None where a recipe
-    keeps to no grid."""
+    keeps to no grid.
+    """
     step = RECIPES[recipe].draw(slot.role).quantum
     return None if step is None else step(slot)
 

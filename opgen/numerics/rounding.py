@@ -3,7 +3,8 @@
 Every rounding starts from float64 and happens once. Going through float32 on the way to BFLOAT16
 would round twice: ``1 + 2**-8 + 2**-40`` must become ``1 + 2**-7``, but float32 first drops the
 last term and leaves a tie, which goes to 1. All functions are element by element, so their bits
-depend on nothing but the values."""
+depend on nothing but the values.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +79,8 @@ def kept_in(compute: str, output: str) -> str | None:
 
 def _even(values: Array, to: Format) -> Array:
     """Nearest, ties to even: adding ``1.5 * 2**52`` quanta leaves the hardware no room below one
-    quantum."""
+    quantum.
+    """
     inside = np.clip(values, -2 * to.max, 2 * to.max)
     shift = binade(inside, to.low)
     shift *= 1.5 * 2.0 ** (53 - to.digits)
@@ -104,7 +106,8 @@ def _away(values: Array, to: Format, digits: int) -> Array:
 
 def is_tie(values: Array, mantissa: int = 11) -> Array:
     """Which values lie exactly between two neighbours of HFLOAT32 with so many explicit bits; there
-    public sources disagree."""
+    public sources disagree.
+    """
     values = np.asarray(values, dtype=np.float64)
     with np.errstate(invalid="ignore"):
         steps = np.abs(values) / (binade(values, FORMATS["HFLOAT32"].low) * 2.0**-mantissa)
@@ -139,7 +142,8 @@ def ulp_distance(one: Array, other: Array, dtype: str) -> Array:
     """How many representable steps lie between two arrays of a dtype, as uint64; real dtypes only.
 
     Both zeros are one value, Inf is one step beyond the largest finite. NaN against NaN is 0, NaN
-    against a number 2**64 - 1."""
+    against a number 2**64 - 1.
+    """
     kind = DTYPES[dtype].numpy
     one, other = np.asarray(one).astype(kind), np.asarray(other).astype(kind)
     a, b = _ordered(one), _ordered(other)

@@ -45,7 +45,8 @@ class Slot:
     accumulation depth of the case, ``factors`` how many tensors are multiplied in one term.
     ``range`` bounds grid, integers, normal and scales. ``places`` are the flat positions of what
     stands alone: the one of ``one_hot``, by default anywhere, or what is or becomes non-finite, by
-    default in the middle of all spatial axes, far from padding."""
+    default in the middle of all spatial axes, far from padding.
+    """
 
     tensor: str
     shape: tuple[int, ...]
@@ -87,7 +88,8 @@ def grid(slot: Slot) -> tuple[int, int, int]:
     """(low, high, exponent): grid values are ``step * 2**exponent`` for a step low..high.
 
     Spans ``slot.range``, by default -1..1. A range narrower than the grid makes the grid finer, up
-    to the digits that the dtypes hold; a sum may then need splitting."""
+    to the digits that the dtypes hold; a sum may then need splitting.
+    """
     return _grid(slot.dtype, slot.compute, slot.bits, *(slot.range or (-1.0, 1.0)))
 
 

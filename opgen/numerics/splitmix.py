@@ -1,5 +1,6 @@
 """SplitMix64 (Steele, Lea, Flood 2014): a counter, hashed. The same on every machine and in every
-numpy, and made by the array."""
+numpy, and made by the array.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 A file of the call form with ``status`` (null where the host died) and ``firm`` per line goes in;
 agreement per operator, product, stage of the library and broken rule of the page comes out, with
-every disagreement. :mod:`opgen.report.backtest` writes it."""
+every disagreement. :mod:`opgen.report.backtest` writes it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ KINDS = ("operator", "product", "stage", "rule")
 @dataclass
 class Count:
     """How many rows there are, and on how many the library side and the page side agree with the
-    run."""
+    run.
+    """
 
     rows: int = 0
     library: int = 0
@@ -50,7 +52,8 @@ class Count:
 @dataclass(frozen=True)
 class Disagreement:
     """One call that the library side gets wrong, or one difference between page and library that no
-    entry explains."""
+    entry explains.
+    """
 
     id: str
     api: str
@@ -92,7 +95,8 @@ class Report:
 
 def load(source: str | Path, pages: Book) -> list[NamedCall]:
     """Read a file of calls with statuses; raises FileError naming each line that has none, or says
-    no clear thing of it."""
+    no clear thing of it.
+    """
     named = read_calls(source, pages.kinds)
     known = {None, *words().status}
     problems = []

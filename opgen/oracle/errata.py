@@ -3,7 +3,8 @@
 The library is a list of checks; the first that fails gives the answer. An errata file is that list,
 in the rule language of the specs, plus what the library lets pass and how its numbers differ. This
 module is what errata are; :mod:`opgen.oracle.erratafile` reads them, :mod:`opgen.oracle.library`
-answers with them."""
+answers with them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ WRITTEN = ("untouched", "zeros")
 @dataclass(frozen=True)
 class Entry:
     """What all errata have: an id, the place in the published sources, and whether that was read
-    there or inferred."""
+    there or inferred.
+    """
 
     id: str
     where: tuple[str, ...]
@@ -50,7 +52,8 @@ class Stage(Entry):
     ``rules`` are rules of the page, held as they stand; ``guards`` are checks that the page does
     not have. A stage without either answers wherever ``when`` holds: an early success, a crash.
     ``instead_of`` names the page rules in whose place the library makes these checks, and which it
-    does not hold as they stand."""
+    does not hold as they stand.
+    """
 
     rules: tuple[Rule, ...]
     guards: tuple[Guard, ...]
@@ -59,7 +62,8 @@ class Stage(Entry):
 
     def fires(self, view: View, rows: int, broken: Mapping[str, np.ndarray]) -> np.ndarray:
         """(rows,) bool: where this stage answers, were it asked. ``broken``: id -> (rows,) bool, of
-        the rules that some row breaks."""
+        the rules that some row breaks.
+        """
         reached = self.reached(view, rows)
         if not (self.rules or self.guards) or not np.count_nonzero(reached):
             return reached
@@ -90,7 +94,8 @@ class Numeric(Entry):
     dtype before they are cast to that of their output, so that they are values of it. ``compute``:
     they are those of this compute dtype, whatever the mode. ``reference``: the golden of the same
     call with other values of these names. ``written``: the outputs hold what :data:`WRITTEN` says.
-    ``outputs`` are those concerned."""
+    ``outputs`` are those concerned.
+    """
 
     outputs: tuple[str, ...]
     bound: str = ""

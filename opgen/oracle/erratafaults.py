@@ -1,5 +1,6 @@
 """What is wrong with errata that read well: entries that change nothing, rules of the page that
-nothing speaks of."""
+nothing speaks of.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def faults(pages: Sequence[PageErrata]) -> Iterator[Fault]:
 
 def _pointless(page: PageErrata) -> Iterator[Fault]:
     """A stage whose rules are all held before; a tolerance of a rule that is held whatever the
-    call."""
+    call.
+    """
     held: dict[str, str] = {}
     for stage in page.stages:
         repeated = [rule.id for rule in stage.rules if rule.id in held]

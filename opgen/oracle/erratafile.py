@@ -1,5 +1,6 @@
 """Reading one errata file: every problem of the file at once, each with its line, the value and the
-remedy."""
+remedy.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ BASES: tuple[Basis, ...] = ("read", "inferred")
 
 def load(path: Path, pages: Book, shown: str | None = None) -> Errata:
     """Read an errata file against the pages of its operator; raises FileError with all its
-    problems."""
+    problems.
+    """
     return _Loader(read(path, shown), pages).errata()
 
 

@@ -2,7 +2,8 @@
 what the page says.
 
 The first stage of :mod:`opgen.oracle.errata` that fires gives the answer; a call that passes all of
-them is accepted. One pass per stage over whole columns."""
+them is accepted. One pass per stage over whole columns.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ ACCEPTED = -1
 @dataclass(frozen=True)
 class Answers:
     """What the library answers to every row. ``stage`` is (rows,) int: position in ``page.stages``,
-    or :data:`ACCEPTED`."""
+    or :data:`ACCEPTED`.
+    """
 
     release: str
     page: PageErrata
@@ -36,7 +38,8 @@ class Answers:
 
     def codes(self, row: int) -> tuple[Code, ...]:
         """One code, or two where the first phase cannot tell; numbers ascending, then
-        ``"crash"``."""
+        ``"crash"``.
+        """
         stage = int(self.stage[row])
         return (0,) if stage == ACCEPTED else self.page.stages[stage].codes
 
@@ -47,7 +50,8 @@ class Answers:
 
     def answer(self, row: int) -> LibraryAnswer:
         """One row whole. An acceptance is as firm as what lets it pass: inferred where one entry is
-        (:attr:`guessed`)."""
+        (:attr:`guessed`).
+        """
         stage = int(self.stage[row])
         if stage != ACCEPTED:
             return LibraryAnswer(self.release, self.codes(row), self.page.stages[stage].basis)
@@ -76,7 +80,8 @@ class Answers:
     @cached_property
     def guessed(self) -> np.ndarray:
         """(rows,) bool: breaks a rule that an inferred entry lets pass, a tolerance or a check in
-        the rule's place, or has a tensor that lies as none should: nothing looks at that."""
+        the rule's place, or has a tensor that lies as none should: nothing looks at that.
+        """
         result = _stray(self.judgement)
         lets = [(entry.basis, entry.reached, entry.rules) for entry in self.page.tolerated]
         lets += [(stage.basis, stage.reached, stage.instead_of) for stage in self.page.stages]
@@ -98,7 +103,8 @@ class Differences:
 
     A row differs where the library may answer what the page does not admit. It is explained where
     an entry stands behind the answer: the stage that refuses it, or for every broken rule of an
-    accepted call what lets it pass."""
+    accepted call what lets it pass.
+    """
 
     page: PageErrata
     differs: np.ndarray
@@ -113,7 +119,8 @@ class Differences:
 
 def _stray(judgement: Judgement) -> np.ndarray:
     """(rows,) bool: a tensor leaves its storage or runs backwards in it, or elements of an output
-    share a place."""
+    share a place.
+    """
     outputs, result = (
         {p.name for p in judgement.spec.outputs},
         np.zeros(len(judgement.table), dtype=bool),
@@ -134,7 +141,8 @@ def errata_of(api: str) -> Errata | None:
 
 def answer(judgement: Judgement, known: Errata | None = None) -> Answers | None:
     """What the library answers to every row of a judged table; ``None`` where nothing is known of
-    the operator."""
+    the operator.
+    """
     known = known or errata_of(judgement.spec.api)
     if known is None or judgement.spec.name not in known.pages:
         return None
@@ -208,7 +216,8 @@ def _admitted(answers: Answers) -> np.ndarray:
 
 def _what_lets_pass(answers: Answers) -> dict[str, dict[str, np.ndarray]]:
     """Rule id -> entry id -> (rows,) bool: where the entry is why an accepted call may break the
-    rule."""
+    rule.
+    """
     page, view, rows = answers.page, answers.view, len(answers.stage)
     lets: dict[str, dict[str, np.ndarray]] = {}
     for tolerance in page.tolerated:
@@ -229,7 +238,8 @@ def _what_lets_pass(answers: Answers) -> dict[str, dict[str, np.ndarray]]:
 
 def applies(answers: Answers) -> np.ndarray:
     """(numeric entries, rows) bool, in the order of ``page.numeric``: where the library's numbers
-    differ."""
+    differ.
+    """
     rows = len(answers.stage)
     return np.array(
         [entry.reached(answers.view, rows) for entry in answers.page.numeric], dtype=bool
@@ -238,7 +248,8 @@ def applies(answers: Answers) -> np.ndarray:
 
 def reference(answers: Answers, entry: Numeric) -> dict[str, np.ndarray]:
     """Name -> (rows,): the values that a ``reference`` entry puts in place of the call's own, where
-    it applies."""
+    it applies.
+    """
     return {
         name: np.broadcast_to(term.read(answers.view).data, len(answers.stage))
         for name, term in entry.reference.items()

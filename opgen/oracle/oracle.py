@@ -35,7 +35,8 @@ UNBOUND = "unbound"
 @dataclass(frozen=True)
 class Judgement:
     """What a page says of every row of a table. ``broken`` is (rules, rows) bool, in the order of
-    ``spec.rules``."""
+    ``spec.rules``.
+    """
 
     spec: Spec
     table: CallTable
@@ -121,7 +122,8 @@ class Judgement:
 
     def lines(self, rule: Rule, rows: np.ndarray) -> list[int | None]:
         """The line of the page that ``rows`` break: the rule's first or, where guards have lines of
-        their own, that of the broken guard, None where it has none."""
+        their own, that of the broken guard, None where it has none.
+        """
         telling = [guard for guard in rule.guards if guard.at]
         result: list[int | None] = [rule.at[0] if rule.at and not telling else None] * len(rows)
         for guard in reversed(telling):
@@ -132,7 +134,8 @@ class Judgement:
     def found(self, rule: Rule, rows: np.ndarray) -> list[str]:
         """The values that a rule's relations read on ``rows``: ``padH=2, kH=2``. What a row lacks,
         such as the axes of other ranks, is not among them: no relation that reads it is broken
-        there."""
+        there.
+        """
         references = dict.fromkeys(
             reference for guard in rule.guards for reference in guard.require.refs
         )
@@ -164,7 +167,8 @@ def judge(spec: Spec, table: CallTable) -> Judgement:
 
 def label(reference: Reference) -> str:
     """How a person writes a reference: ``kH``, ``self.dtype``, ``len(padding)``,
-    ``outputMask[2]``."""
+    ``outputMask[2]``.
+    """
     name, what = reference
     if what == "":
         return name
@@ -177,7 +181,8 @@ def label(reference: Reference) -> str:
 
 def show(spec: Spec, view: TableView, reference: Reference, rows: np.ndarray) -> list[str]:
     """The values of a reference on ``rows``, in the words of calls; :data:`UNBOUND` where it has
-    none."""
+    none.
+    """
     value, total = view.get(reference), len(view.table)
     bound = np.broadcast_to(np.asarray(value.bound), total)[rows]
     kind = spec.scope.kind(reference)

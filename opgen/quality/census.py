@@ -1,5 +1,6 @@
 """Counting a suite: what there is of each operator, product and kind, and which cases break which
-rule."""
+rule.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ def census(suite: Suite) -> dict[str, Any]:
 
     ``rules`` has an entry per page and rule that forbids something: its code and clause, its
     invalid cases, whether one breaks it alone, the smallest company otherwise, and why there is
-    none where there is none."""
+    none where there is none.
+    """
     by: Counter[tuple[str, str, str]] = Counter(
         (case.call.api, case.call.product, case.kind) for case in suite.cases
     )
@@ -38,7 +40,8 @@ def census(suite: Suite) -> dict[str, Any]:
 def page(suite: Suite, name: str) -> dict[str, Any]:
     """The rules of one page of a suite, and how far the suite breaks them; ``pairs`` are calls that
     break two rules, ``left_out`` did not fit the budget, ``crashing`` would end the host
-    process."""
+    process.
+    """
     spec, report = suite.specs[name], suite.reports.get(name)
     broken: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {}
     pairs = 0

@@ -60,7 +60,8 @@ def coverage(
     reports: Mapping[str, Report] | None = None,
 ) -> dict[str, Any]:
     """Everything as plain data. ``plans``: api -> plan whose axes are asked about; ``reports`` of a
-    suite that was enumerated from them say which values its calls were made from."""
+    suite that was enumerated from them say which values its calls were made from.
+    """
     pages = [
         _page(one, plans[one.spec.api], tier, (reports or {}).get(one.spec.name)) for one in called
     ]
@@ -132,7 +133,8 @@ def _rule(judged: Judgement, i: int) -> dict[str, Any]:
 
 def _clauses(spec: Spec, rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every numbered clause of the page's return codes, and the calls that break one of its
-    rules."""
+    rules.
+    """
     result = []
     for clause, line in spec.clauses.items():
         mine = [rule for rule in rules if rule["clause"] == clause]

@@ -18,7 +18,8 @@ def measured(
     operators: Sequence[str], plan: str, bundle: str = "", calls: str = "", each: Each = map
 ) -> dict[str, Any]:
     """The report of :func:`opgen.quality.coverage.coverage`; without a bundle or a file, of the
-    suite that the plan makes, ``each`` page by page."""
+    suite that the plan makes, ``each`` page by page.
+    """
     known = book()
     if not bundle and not calls:
         request = Request(operators=operators, plan=plan)

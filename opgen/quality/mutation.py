@@ -3,7 +3,8 @@
 Every wrong kernel answers the whole bundle, and :func:`opgen.diff` judges its answers; a wrong
 checker's statuses are judged by the same function that judges a device's. Caught is what has a
 verdict that makes ``opgen diff`` exit 1. A device that is only lenient, or wrong as the published
-library is, is noticed and not caught."""
+library is, is noticed and not caught.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ class Fate:
 
     ``cases`` catch it, ``noticed`` only notice it; ``differs`` counts the cases whose answer is not
     that of a correct device. ``why`` says why nothing catches it; ``members`` are the wrong
-    checkers of a family. What the page does not decide can only be noticed."""
+    checkers of a family. What the page does not decide can only be noticed.
+    """
 
     mutant: str
     wrong: str
@@ -58,7 +60,8 @@ class Fate:
     @property
     def outcome(self) -> str:
         """One of :data:`OUTCOMES`; a family is missed if a member that the page decides is, and
-        else what most can be said."""
+        else what most can be said.
+        """
         if self.members:
             outcomes = {one.outcome for one in self.members}
             missed = any(one.outcome == MISSED and one.decided for one in self.members)
@@ -83,7 +86,8 @@ class Fate:
 @dataclass
 class Score:
     """Fates by operator and mutant; ``control`` are cases that fail a correct device, and must be
-    none."""
+    none.
+    """
 
     fates: list[Fate]
     control: list[str]
@@ -98,7 +102,8 @@ class Score:
 
     def counts(self, op: str = "") -> tuple[int, int]:
         """(caught, caught or missed): what can only be noticed, is masked or impossible counts in
-        neither."""
+        neither.
+        """
         mine = [fate.outcome for fate in self.fates if op in ("", fate.op)]
         return mine.count(CAUGHT), mine.count(CAUGHT) + mine.count(MISSED)
 
@@ -121,7 +126,8 @@ def score(
     bundle: Bundle, chosen: Sequence[Mutant | Family], progress: Callable[[int], None] | None = None
 ) -> Score:
     """The fates of some mutants on a bundle: those that apply to one of its operators. ``progress``
-    is told of cases that are done."""
+    is told of cases that are done.
+    """
     held = racks(bundle)
     kernels = [mutant for mutant in chosen if isinstance(mutant, Mutant)]
     fates, control = _kernels(bundle, held, kernels, progress or (lambda cases: None))
@@ -136,7 +142,8 @@ def _kernels(
     bundle: Bundle, held: Sequence[Rack], mutants: Sequence[Mutant], tell: Callable[[int], None]
 ) -> tuple[list[Fate], list[str]]:
     """One pass over the batches, all mutants per batch; a mutant's file holds the answers that a
-    correct device does not give."""
+    correct device does not give.
+    """
     fates = {
         (m.name, rack.spec.op): Fate(m.name, m.wrong, rack.spec.op)
         for m in mutants
@@ -191,7 +198,8 @@ def _differing(
     work: Work, mutant: Mutant, right: Mapping[str, Array]
 ) -> Iterator[tuple[str, dict[str, Array] | None]]:
     """(case, outputs) where a mutant does not answer what a correct device does; None where the
-    host dies of it."""
+    host dies of it.
+    """
     if mutant.crashes is not None and mutant.crashes(work):
         yield from ((case, None) for case in work.batch.ids)
         return

@@ -2,7 +2,8 @@
 what is none, equal and not.
 
 A side is tested when a call stands on it. What forbids is tested from outside too, unless the page
-says nothing about what happens there."""
+says nothing about what happens there.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ INSIDE, OUTSIDE = "valid", "invalid"
 @dataclass(frozen=True)
 class Side:
     """One side of one guard: ``calls`` stand on it, or ``reason`` says why none does; ``where`` is
-    valid or invalid."""
+    valid or invalid.
+    """
 
     guard: str
     where: str
@@ -44,7 +46,8 @@ _SILENT = {
 
 def sides(rule: Rule, judged: Judgement, reason: str = "") -> Iterator[Side]:
     """Every side of every guard of a rule. ``reason`` is why nothing can break it, where something
-    proves that."""
+    proves that.
+    """
     spec, view, rows = judged.spec, judged.view, len(judged.table)
     others = judged.broken.sum(axis=0) - judged.broken[spec.rules.index(rule)]
     for guard in rule.guards:
@@ -68,7 +71,8 @@ def sides(rule: Rule, judged: Judgement, reason: str = "") -> Iterator[Side]:
 
 def _exempt(guard: Guard, name: str, away: np.ndarray, judged: Judgement) -> str:
     """Whether calls one step beyond a limit are there, and the guard's own condition leaves them
-    out."""
+    out.
+    """
     if guard.when is None or not guard.require.is_inequality:
         return ""
     bare = Guard(None, guard.require)
@@ -82,7 +86,8 @@ def _exempt(guard: Guard, name: str, away: np.ndarray, judged: Judgement) -> str
 
 def _closed(judged: Judgement, rule: Rule, tried: np.ndarray) -> str:
     """Which other rules forbid what was tried, by the call that breaks fewest of them; empty where
-    nothing was tried."""
+    nothing was tried.
+    """
     rows = np.flatnonzero(tried & ~judged.valid)
     if not len(rows):
         return ""

@@ -129,7 +129,8 @@ def _fold(title: str, body: str) -> str:
 
 def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table; a column whose first value is a number is a column of numbers, and its heading
-    stands above them."""
+    stands above them.
+    """
     rows = list(rows)
     first = rows[0] if rows else names
     head = "".join(

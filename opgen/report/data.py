@@ -17,7 +17,8 @@ FORMAT, VERSION = "opgen report", 1
 
 def plain(report: Report) -> dict[str, Any]:
     """Everything that a report says, without numbers that JSON does not have: those are ``"inf"``
-    and ``"nan"``."""
+    and ``"nan"``.
+    """
     whole: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,

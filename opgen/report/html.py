@@ -30,7 +30,8 @@ ACCEPTED = {LENIENT: "Lenient", KNOWN: "Known deviations"}
 
 def text(report: Report, strict: bool = False) -> str:
     """The whole page. Pictures of failing cases are drawn where the bundle and the results are
-    still where the report says."""
+    still where the report says.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("opgen.report", "."),
         autoescape=True,
@@ -101,7 +102,8 @@ def _pictures(report: Report, bad: list[Verdict]) -> Iterator[tuple[str, dict[st
 
 def _repro(report: Report) -> list[str]:
     """The command that runs a case again, in the pieces that the case's id, in the words of a
-    shell, stands between; none where no backend of opgen's ran it."""
+    shell, stands between; none where no backend of opgen's ran it.
+    """
     device = report.origin.get("device", {})
     if not device.get("backend"):
         return []

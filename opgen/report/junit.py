@@ -1,5 +1,6 @@
 """A report as JUnit XML, which continuous integration systems show: a suite per operator, a test
-per case."""
+per case.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def text(report: Report, strict: bool = False) -> str:
     """The XML. Bad verdicts are failures, crashes errors; what neither passes nor fails is skipped,
-    with its reason."""
+    with its reason.
+    """
     bad = {verdict.case for verdict in report.bad(strict)}
     root = ElementTree.Element("testsuites", name="opgen")
     suites: dict[str, ElementTree.Element] = {}

@@ -1,5 +1,6 @@
 """Pictures of errors: how error / bound is distributed, and where in an output it lies. Drawn by
-matplotlib, without a display."""
+matplotlib, without a display.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ def distribution(counts: Mapping[str, Sequence[int]]) -> str:
 
 def error_map(found: Compared) -> str:
     """Where an output is wrong, as a PNG in a data URI: samples by channels, then the spatial axes,
-    each the largest over the rest."""
+    each the largest over the rest.
+    """
     drawn = [one for one in panels(found) if one[0].size > 1] or list(panels(found))[-1:]
     widths = [min(max(values.shape[1], 4), 40) for values, *_ in drawn]
     height = max(min(max(values.shape[0], 6), 24) for values, *_ in drawn)
@@ -111,7 +113,8 @@ def error_map(found: Compared) -> str:
 
 def panels(found: Compared) -> Iterator[Panel]:
     """Pairs of axes with the largest error / bound over all others. Groups of channels are one
-    axis, parted by lines."""
+    axis, parted by lines.
+    """
     ratio, names = found.errors.ratio.reshape(found.form), list(found.axes)
     lines: list[int] = []
     parted = -1

@@ -1,5 +1,6 @@
 """A report for a terminal: totals, where the bad verdicts are, the worst cases, what they share. It
-fits a screen."""
+fits a screen.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def render(
     report: Report, console: Console, strict: bool = False, shown: int | None = SHOWN
 ) -> None:
     """Print a report; ``shown`` bad cases at most, all of them where it is None. Sentences stay
-    whole where no terminal has an edge."""
+    whole where no terminal has an edge.
+    """
     for part in _parts(report, strict, shown):
         if (
             not console.is_terminal
@@ -80,7 +82,8 @@ def _waived(report: Report, shown: int | None) -> Iterator[Text]:
 
 def _groups(report: Report) -> Iterator[Text]:
     """The largest groups of cases with a cause in common: of failures, of known deviations, of
-    lenient cases."""
+    lenient cases.
+    """
     for name, verdicts in (("shared", BAD), ("lenient", {LENIENT}), ("known", {KNOWN})):
         for group in [one for one in report.groups if one.verdict in verdicts][:GROUPS]:
             yield Text.from_markup(
@@ -145,7 +148,8 @@ def _criteria(report: Report) -> Text:
 
 def _bad(bad: list[Verdict], shown: int | None) -> Iterator[Any]:
     """The worst first: crashes, then by error / bound; no two in a row of one kind while there are
-    others."""
+    others.
+    """
     for verdict in varied(bad)[:shown]:
         style = STYLES.get(verdict.verdict, "")
         yield Text.from_markup(
@@ -159,7 +163,8 @@ def _bad(bad: list[Verdict], shown: int | None) -> Iterator[Any]:
 
 def varied(bad: list[Verdict]) -> list[Verdict]:
     """Bad verdicts so that the first few show different things: one of each operator, verdict and
-    first word, round after round."""
+    first word, round after round.
+    """
     kinds: dict[tuple[str, ...], list[Verdict]] = {}
     for verdict in sorted(bad, key=_badness):
         status = verdict.metrics.get("status")

@@ -2,4 +2,5 @@
 columns of calls.
 
 One statement of each fact, read twice: the judge labels calls by it, the maker makes calls of it.
-``RULES.md`` beside this file is the manual of what people write."""
+``RULES.md`` beside this file is the manual of what people write.
+"""

@@ -3,7 +3,8 @@ bound.
 
 A letter is read from the first parameter, in prototype order, whose row has it: a null pointer, a
 rank that the page does not know or an array of another length leaves its names to the next place,
-or unbound."""
+or unbound.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from opgen.spec.spec import Spec
 
 class TableView(Columns):
     """The names of a spec over the rows of a table; values are computed once, and one that is bound
-    everywhere says so with ``True``."""
+    everywhere says so with ``True``.
+    """
 
     def __init__(self, spec: Spec, table: CallTable) -> None:
         super().__init__()
@@ -82,7 +84,8 @@ class TableView(Columns):
 
     def has(self, parameter: str, size: int) -> np.ndarray:
         """(rows,) bool: where a parameter has so many axes or items that mean something: those of
-        an array whose own length rule is broken do not."""
+        an array whose own length rule is broken do not.
+        """
         here = self.sized.get((parameter, size))
         if here is None:
             column, rule = self.table.columns[parameter], self.spec.rule.get(f"{parameter}.length")
@@ -129,7 +132,8 @@ def _there(column: TensorColumn | ArrayColumn) -> Any:
 
 def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: Any) -> Value:
     """One of each row's first ``sizes`` values, a negative index from their end; unbound where
-    there is none."""
+    there is none.
+    """
     last = matrix.shape[1] - 1
     if index >= 0:
         return Value(matrix[:, min(index, last)], there & (sizes > index))

@@ -38,7 +38,8 @@ class Book:
 
     def api(self, name: str) -> str:
         """The vendor's name of an operator given by either of its names; raises FileError with a
-        suggestion."""
+        suggestion.
+        """
         if name in self.kinds:
             return name
         if name in self.operators:
@@ -67,7 +68,8 @@ def spec_files(folder: Path) -> Iterable[Path]:
 
 def load_book(folder: Path, digests: bool = True) -> Book:
     """Read every spec of a folder, ``digests`` as :func:`opgen.spec.specfile.load` does; FileError
-    with all problems of all files."""
+    with all problems of all files.
+    """
     specs: list[Spec] = []
     problems: list[Problem] = []
     for path in spec_files(folder):

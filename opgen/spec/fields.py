@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 class Fields:
     """A document whose fields are read one by one; every problem is noted in it and reading goes
-    on."""
+    on.
+    """
 
     def __init__(self, document: Document) -> None:
         self.doc = document
@@ -24,7 +25,8 @@ class Fields:
         self, where: Location, name: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T | None:
         """The result of ``work``, or ``None`` where it fails for a reason that is noted under
-        ``name``."""
+        ``name``.
+        """
         try:
             return work(*args, **kwargs)
         except (TermError, KeyFault) as error:

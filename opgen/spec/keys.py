@@ -1,7 +1,8 @@
 """Keys of parameters: short ways to write relations.
 
 :data:`KEYS` holds the longhand of each (``null dtype format rank shape dims empty length min max
-range enum``)."""
+range enum``).
+"""
 
 from __future__ import annotations
 

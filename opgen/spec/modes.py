@@ -14,7 +14,8 @@ from opgen.spec.spec import Spec
 
 class Computed(NamedTuple):
     """(rows,) each: the ``dtype`` that inputs are rounded to (object array of names), and where
-    that is ``optional`` (bool)."""
+    that is ``optional`` (bool).
+    """
 
     dtype: np.ndarray
     optional: np.ndarray

@@ -28,7 +28,8 @@ MEANT: dict[str, Collection[str]] = {
 
 class ParameterFields(Fields):
     """Reads ``parameters:``. After :meth:`read` the scope is there, and every name in it means one
-    thing."""
+    thing.
+    """
 
     def __init__(self, document: Document, data: Mapping[Any, Any]) -> None:
         super().__init__(document)
@@ -101,7 +102,8 @@ class ParameterFields(Fields):
     def at(self, name: str, key: str, of: Any = None) -> list[tuple[int, ...]]:
         """The lines of one key of a parameter: its own, else those of the parameter. Where they are
         told for each name in the mapping that the key's value ``of`` is: the lines of each, in its
-        order."""
+        order.
+        """
         where: Location = ("parameters", name, "at")
         value = self.bodies[name].get("at", [])
         if isinstance(value, dict):
@@ -149,7 +151,8 @@ class ParameterFields(Fields):
 
     def items(self, where: Location, value: Any) -> dict[int, tuple[tuple[str, ...], ...]]:
         """``[kH, kW]`` is one length; a mapping gives several. A slot that is a list binds several
-        names."""
+        names.
+        """
         alternatives = {len(value): value} if isinstance(value, list) else value
         if not isinstance(alternatives, dict):
             self.doc.problem(
@@ -226,7 +229,8 @@ class ParameterFields(Fields):
 
     def loose_letters(self, rules: Iterable[Rule]) -> None:
         """A letter at one rank that nothing reads, where a letter of another rank belongs: rules of
-        that one would not apply."""
+        that one would not apply.
+        """
         read = {name for rule in rules if rule.key != "shape" for name, _ in rule.refs}
         read |= {
             name
@@ -272,7 +276,8 @@ def plain_keys(kind: str) -> list[str]:
 def _likely_kind(body: Mapping[Any, Any]) -> str:
     """What is meant by a kind that is none: one that is spelled much like it, or has the most of
     its keys. What the parameter binds is known then, and of what speaks of it nothing is said that
-    is not its own fault."""
+    is not its own fault.
+    """
     meant = MEANT | {key: kinds for key, (kinds, _) in KEYS.items()}
     keys = {kind: [key for key, kinds in meant.items() if kind in kinds] for kind in KINDS}
     likely = max(KINDS, key=lambda kind: sum(key in keys[kind] for key in body))
@@ -281,7 +286,8 @@ def _likely_kind(body: Mapping[Any, Any]) -> str:
 
 def _meant(letter: str, letters: Axes, others: Iterable[Axes], read: Collection[str]) -> str | None:
     """The letter of another rank that ``letter`` should be: with it the shapes differ in leading
-    axes alone, or a rule reads it and it is spelled much like it."""
+    axes alone, or a rule reads it and it is spelled much like it.
+    """
     for other in others:
         for name in (name for name in other if isinstance(name, str) and name not in letters):
             put = tuple(name if one == letter else one for one in letters)

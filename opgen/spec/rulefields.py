@@ -1,5 +1,6 @@
 """The rules of a spec file: keys of parameters, ``rules:``, and the one place that each has under
-``returns:``."""
+``returns:``.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class Place:
 
 class RuleFields(Fields):
     """Reads ``clauses:``, ``returns:``, ``rules:`` and the keys of the parameters that yield
-    rules."""
+    rules.
+    """
 
     def __init__(self, fields: ParameterFields, data: Mapping[Any, Any]) -> None:
         super().__init__(fields.doc)
@@ -77,7 +79,8 @@ class RuleFields(Fields):
 
     def read_places(self) -> dict[str, Place]:
         """Rule id -> its place; an id that stands twice is a problem, and so is a clause without
-        line or without rule."""
+        line or without rule.
+        """
         places: dict[str, Place] = {}
         value = self.doc.mapping(
             ("returns",), self.data.get("returns"), "a mapping of status codes and buckets"
@@ -126,7 +129,8 @@ class RuleFields(Fields):
     # rules ----------------------------------------------------------------------------------------
     def product_rule(self, products: tuple[str, ...]) -> None:
         """The rule that a listed product is used. Its bucket is ``unsupported_product``, whatever
-        code the page names, unless the list itself is assumed."""
+        code the page names, unless the list itself is assumed.
+        """
         if not products:
             return
         listed = self.data["products"]
@@ -212,7 +216,8 @@ class RuleFields(Fields):
         own: Sequence[tuple[int, ...]] = (),
     ) -> None:
         """Compile a rule and give it its place; it cites its own lines and, last, that of its
-        clause. ``own``: lines of each pair, where there are as many as pairs."""
+        clause. ``own``: lines of each pair, where there are as many as pairs.
+        """
         if rule in self.found:
             self.doc.problem(where, "is the id of two rules; rename one", rule)
         place = self.places.get(rule)
@@ -254,7 +259,8 @@ class RuleFields(Fields):
 
     def shared_letters(self, parameter: Parameter) -> bool:
         """Whether some axis of the parameter is a number, or a letter that another place binds
-        too."""
+        too.
+        """
         letters = [letter for shape in parameter.shapes.values() for letter in shape]
         first = {
             self.fields.scope.occurrences[x][0].parameter for x in letters if isinstance(x, str)

@@ -2,7 +2,8 @@
 held against.
 
 There is one mechanism for all rules: guarded relations. A key of a parameter is a short way to
-write some (:mod:`opgen.spec.keys`)."""
+write some (:mod:`opgen.spec.keys`).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from opgen.spec.language.terms import Columns, Reference, Relation, Term, View
 @dataclass(frozen=True)
 class Guard:
     """One relation, the condition under which it must hold, and its own lines of the page where the
-    rule's are not all its lines."""
+    rule's are not all its lines.
+    """
 
     when: Term | None
     require: Relation
@@ -30,7 +32,8 @@ class Guard:
 
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where it applies, everything it names is bound, and its relation does not
-        hold."""
+        hold.
+        """
         return self._where(refuted, view, rows)
 
     def applies(self, view: View, rows: int) -> np.ndarray:
@@ -39,13 +42,15 @@ class Guard:
 
     def allows(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where its relation holds, unless its condition is known not to; one that
-        names something unbound may hold."""
+        names something unbound may hold.
+        """
         held = wide.broadcast(certain(self.require.read(view)), rows)
         return held if self.when is None else np.asarray(held & ~refuted(self.when.read(view)))
 
     def _where(self, what: Callable[[Value], np.ndarray], view: View, rows: int) -> np.ndarray:
         """(rows,) bool: what is asked of the relation, where the condition holds; where it holds
-        nowhere, nothing is read, and of columns nothing where a name is bound nowhere."""
+        nowhere, nothing is read, and of columns nothing where a name is bound nowhere.
+        """
         asked = None if self.when is None else holds(self.when, view, rows)
         if asked is not None and not np.count_nonzero(asked):
             return asked
@@ -64,7 +69,8 @@ class Rule:
     when it is broken.
 
     ``code`` and ``clause`` are ``None`` where the page names none. ``note`` is our reading, in our
-    words."""
+    words.
+    """
 
     id: str
     at: tuple[int, ...]
@@ -78,7 +84,8 @@ class Rule:
 
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where a guard applies, everything it names is bound, and its relation does
-        not hold."""
+        not hold.
+        """
         return _anywhere([guard.broken(view, rows) for guard in self.guards], rows)
 
     def applies(self, view: View, rows: int) -> np.ndarray:
@@ -87,14 +94,16 @@ class Rule:
 
     def allows(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where a guard that applies, or may once all is bound, is met, and none that
-        applies is broken."""
+        applies is broken.
+        """
         met = _anywhere([guard.allows(view, rows) for guard in self.guards], rows)
         return np.asarray(met & ~self.broken(view, rows))
 
     @property
     def forbids(self) -> bool:
         """Whether the page forbids a call that breaks it; it does not where it is silent or
-        contradicts itself."""
+        contradicts itself.
+        """
         return self.bucket in ("unsupported_product", "stated", "unstated")
 
     @property
@@ -110,7 +119,8 @@ class Rule:
     @property
     def text(self) -> str:
         """The rule on one line, as a person would write it: comparisons with the same condition
-        together."""
+        together.
+        """
         together: dict[str, list[str]] = {}
         for guard in self.guards:
             together.setdefault("" if guard.when is None else plain(guard.when.text), []).append(

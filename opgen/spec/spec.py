@@ -1,5 +1,6 @@
 """A spec: one vendor page, transcribed. This module is what a spec is; :mod:`opgen.spec.specfile`
-reads one."""
+reads one.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ LINE_DIGEST = 12
 @dataclass(frozen=True)
 class Page:
     """The vendor's document: its file name, its sha256, and a digest of every line that a fact
-    cites."""
+    cites.
+    """
 
     file: str
     sha256: str
@@ -56,7 +58,8 @@ class Parameter:
 
     ``shapes``: rank -> letter (or number) of each axis. ``items``: length of an array -> the names
     that each slot binds. ``otherwise``: length -> name -> the name it falls back to. ``mask``: the
-    condition under which an output is written."""
+    condition under which an output is written.
+    """
 
     name: str
     kind: str
@@ -80,7 +83,8 @@ class Parameter:
 @dataclass(frozen=True)
 class Occurrence:
     """One place where a letter or slot name can be read: position ``index`` where the parameter has
-    ``size`` axes or items."""
+    ``size`` axes or items.
+    """
 
     parameter: str
     size: int
@@ -93,7 +97,8 @@ class Mode:
     holds wins.
 
     ``optional``: the page allows it and does not ask for it, so a device that leaves inputs as they
-    are is right too."""
+    are is right too.
+    """
 
     at: tuple[int, ...]
     when: Term
@@ -107,7 +112,8 @@ class Spec:
 
     ``products`` are those the page lists, on the lines that ``listed`` says, ``judges`` those whose
     calls are held against this page. ``clauses``: the numbered clauses of the page's return codes
-    (``161002.7``) and their lines."""
+    (``161002.7``) and their lines.
+    """
 
     name: str
     file: str
@@ -142,13 +148,15 @@ class Spec:
     @cached_property
     def equalities(self) -> dict[Reference, list[Guard]]:
         """Reference -> the relations ``reference == term``, which say what it is, in the order of
-        the rules."""
+        the rules.
+        """
         return self._defining("==")
 
     @cached_property
     def memberships(self) -> dict[Reference, list[Guard]]:
         """Reference -> the relations ``reference in (term, ...)``, which say what it may be, in the
-        order of the rules."""
+        order of the rules.
+        """
         return self._defining("in")
 
     def _defining(self, operator: str) -> dict[Reference, list[Guard]]:
@@ -175,7 +183,8 @@ class Spec:
 
 class SpecScope:
     """The names of a spec: its parameters, the letters of its shapes, the slots of its arrays, the
-    words of its enums."""
+    words of its enums.
+    """
 
     def __init__(self, parameters: Mapping[str, Parameter]) -> None:
         self.parameters = parameters

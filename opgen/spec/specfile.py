@@ -1,5 +1,6 @@
 """Reading one spec file: every problem of the file at once, each with its line, the value and the
-remedy."""
+remedy.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ ROUNDINGS = ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
 
 def load(path: Path, shown: str | None = None, digests: bool = True) -> Spec:
     """Read a spec; raises :class:`opgen.model.FileError` with all its problems. Without ``digests``
-    those of its page are neither asked for nor read, for they are about to be made."""
+    those of its page are neither asked for nor read, for they are about to be made.
+    """
     return _SpecFields(read(path, shown), digests).spec(path.stem)
 
 
@@ -69,7 +71,7 @@ class _SpecFields(Fields):
         if not self.doc.problems:
             fields.loose_letters(rules)
         self.doc.raise_problems()
-        op = name.split(".")[0]
+        op = name.split(".", maxsplit=1)[0]
         return Spec(
             name,
             self.doc.file,

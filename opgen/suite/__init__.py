@@ -1,2 +1,3 @@
 """Suites: the cases of a bundle, with names, budget and recipes, and the batches in which their
-data are computed."""
+data are computed.
+"""

@@ -38,7 +38,8 @@ class Batch:
     to compute, ``exact`` those that no compute mode rounds; ``optional``: to round inputs to
     ``compute`` is allowed, and not asked for. ``roles`` names every input of the operator,
     ``gradient`` the one that it is linear in, ``inputs`` those that are no null pointer here.
-    ``given`` are values of inputs that no recipe draws, row-major."""
+    ``given`` are values of inputs that no recipe draws, row-major.
+    """
 
     op: str
     rows: np.ndarray
@@ -65,7 +66,8 @@ class Batch:
 @dataclass(frozen=True)
 class WithData:
     """Cases that have data: each makes call ``used[position[i]]`` of a judged table and stands in
-    the suite at ``places[i]``."""
+    the suite at ``places[i]``.
+    """
 
     used: np.ndarray
     position: np.ndarray
@@ -85,7 +87,8 @@ def batches(
 ) -> Iterator[Batch]:
     """Cases with data, grouped by everything that shapes their computation. ``calls``, the dtypes
     that they are computed in and their outputs (name -> (calls,) bool) are those of a judged
-    table."""
+    table.
+    """
     spec, used = judged.spec, data.used
     tensors = {
         p.name: ~judged.view.get((p.name, "null")).data

@@ -1,5 +1,6 @@
 """What a tier can afford: cases and bytes for one page. What breaks a rule, and the calls it is
-compared with, comes first."""
+compared with, comes first.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ def affordable(
     table: CallTable, kind: Sequence[str], twin: Sequence[str], ids: Sequence[str], tier: Tier
 ) -> np.ndarray:
     """(rows,) bool: the rows that fit the tier's budget. Valid calls that no other needs go first,
-    the last of them first: a covering array has its best rows in front."""
+    the last of them first: a covering array has its best rows in front.
+    """
     rows = len(table)
     cost = np.where([one == "invalid" for one in kind], 0.0, elements(table)) * BYTES
     cost[cost > tier.elements * BYTES] = 0.0

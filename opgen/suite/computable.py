@@ -4,7 +4,8 @@ accepts, or may accept, all the same.
 A call that the library may accept and the page forbids has data and goldens too, as long as what it
 breaks leaves the mathematics alone: a dtype, a format, a product, a pointer or an array that nobody
 reads, an upper limit, an extent of 0, the range of a scalar that says nothing of extents, an output
-that is not asked for."""
+that is not asked for.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ _SHAPING = ("==", ">=", ">")
 
 def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
     """Whether a call that breaks this guard may have no defined answer: extents, lengths and ranks
-    that do not fit."""
+    that do not fit.
+    """
     if rule.key in ("dtype", "format", "null", "enum"):
         return False
     if rule.key == "length":
@@ -45,7 +47,8 @@ def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
 
 def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
     """(rows,) bool: legal by the page; or accepted by the library, for all that is known, with
-    every rule that shapes the answer obeyed."""
+    every rule that shapes the answer obeyed.
+    """
     asked = answers.may_succeed & ~judged.valid if answers is not None else np.zeros(0, dtype=bool)
     if not asked.any():
         return judged.valid
@@ -74,7 +77,8 @@ def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
 
 def _of_nothing(guard: Guard, judged: Judgement) -> np.ndarray:
     """(rows,) bool: whether an extent of 0 is what breaks a guard that asks for 1 or more: sums
-    over nothing are 0."""
+    over nothing are 0.
+    """
     relation, rows = guard.require, len(judged.table)
     least = [term.read(NOTHING).data for term in relation.right if not term.refs]
     if (
@@ -98,7 +102,8 @@ def _asked_for(guard: Guard, judged: Judgement) -> np.ndarray:
 
 def _extents(spec: Spec) -> set[str]:
     """Names whose numbers are extents: tensors, letters of shapes, and what a number of elements is
-    told by."""
+    told by.
+    """
     told = [
         guard
         for (_, what), guards in spec.equalities.items()
@@ -122,7 +127,8 @@ def _letters(spec: Spec) -> set[str]:
 
 def _shaping(spec: Spec) -> set[str]:
     """What no extent of a tensor can be told without: letters, and what stands in an equality that
-    defines one."""
+    defines one.
+    """
     letters = _letters(spec)
     defining = [
         guard
@@ -148,7 +154,8 @@ def _extents_follow_from(spec: Spec) -> set[str]:
 
 def _items_that_shape_nothing(spec: Spec) -> set[str]:
     """The names of the items of int arrays from which no extent follows: they are compared with
-    extents, and no more."""
+    extents, and no more.
+    """
     idle = [
         p
         for p in spec.parameters.values()
@@ -159,14 +166,16 @@ def _items_that_shape_nothing(spec: Spec) -> set[str]:
 
 def _optional(judged: Judgement, name: str) -> bool:
     """Whether the page is silent about a null pointer here; where it forbids one, there is nothing
-    to compute with."""
+    to compute with.
+    """
     rule = judged.spec.rule.get(f"{name}.null")
     return rule is None or rule.bucket == "assumed"
 
 
 def holdable(table: CallTable) -> np.ndarray:
     """(rows,) bool: whether data can be made for every dtype of the call, and every view lies
-    inside its storage."""
+    inside its storage.
+    """
     known = np.array([name in DTYPES for name in words().names["dtype"]])
     result = np.ones(len(table), dtype=bool)
     for column in table.columns.values():
@@ -178,7 +187,8 @@ def holdable(table: CallTable) -> np.ndarray:
 def sized(table: CallTable, wanted: Mapping[str, np.ndarray]) -> np.ndarray:
     """(rows,) bool: no extent is negative of an input, or of an output where it is ``wanted``. A
     page, or a spec that has none, may say nothing of such tensors; there is no array of that size
-    all the same."""
+    all the same.
+    """
     result = np.ones(len(table), dtype=bool)
     for name, column in table.columns.items():
         if isinstance(column, TensorColumn):
@@ -190,7 +200,8 @@ def sized(table: CallTable, wanted: Mapping[str, np.ndarray]) -> np.ndarray:
 def single(table: CallTable, outputs: Iterable[str]) -> np.ndarray:
     """(rows,) bool: no two elements of an output share a place. A device writes such a place
     several times, and what it then holds is no golden: the last of several values, in an order that
-    nobody promises. Inputs may repeat theirs, they are only read."""
+    nobody promises. Inputs may repeat theirs, they are only read.
+    """
     result = np.ones(len(table), dtype=bool)
     for name in outputs:
         column = table.columns[name]

@@ -3,7 +3,8 @@ data that went wrong.
 
 A call names a ``.npz`` file under the key ``data``; its arrays are the logical views of the call's
 inputs, by name. BFLOAT16 lies there as uint16 bits or as any float type. What the file does not
-hold is drawn as always."""
+hold is drawn as always.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def read_dumps(
     whose dump does not fit.
 
     Names of files are taken from the folder of the call file ``beside``. ``outputs`` names those of
-    every API."""
+    every API.
+    """
     folder = Path() if str(beside) == "-" else Path(beside).parent
     found: list[Mapping[str, Array]] = []
     problems = []
@@ -79,7 +81,8 @@ def read_dump(one: NamedCall, folder: Path, outputs: Collection[str]) -> dict[st
 
 def _reason(error: Exception, path: Path) -> str:
     """Why an archive cannot be read; where numpy would have it unpickled, in other words: a pickle
-    may run anything."""
+    may run anything.
+    """
     if isinstance(error, (ValueError, EOFError)) and not zipfile.is_zipfile(path):
         return "is no .npz file; numpy.savez writes one"
     if "pickle" in str(error):

@@ -1,5 +1,6 @@
 """What a bundle says of where its cases come from: what was asked for, and digests of everything
-they are made from."""
+they are made from.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ KEYS = (
 
 def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
     """The header of the bundle of a request; ``recipe`` and ``given`` stand in it where one was
-    asked for and calls were given."""
+    asked for and calls were given.
+    """
     said = {
         "operators": sorted({spec.api for spec in suite.specs.values()}),
         "products": [

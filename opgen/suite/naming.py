@@ -1,5 +1,6 @@
 """Names of cases: an id says what a case is, so that it stays the same when a plan grows around
-it."""
+it.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ def product_in(one: str) -> str:
 
 def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
     """Ids for drafted calls: operator, product, kind and a digest of the call and its recipe; equal
-    calls are one case."""
+    calls are one case.
+    """
     order: dict[str, int] = {}
     texts: dict[str, str] = {}
     aims: list[Aims] = []

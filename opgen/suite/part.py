@@ -1,5 +1,6 @@
 """Calls of one page become a part of a suite: judged, labelled, and those with data grouped into
-batches."""
+batches.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ from opgen.suite.vacuity import mistrusted
 class Asked:
     """Calls of one page, as a table too, and what is to become of them: case ``i`` makes call
     ``of[i]``, for what ``purpose`` says of it, and stands in the suite at ``places[i]``. A call of
-    more than ``most`` elements has no data."""
+    more than ``most`` elements has no data.
+    """
 
     spec: Spec
     plan: Plan
@@ -45,7 +47,8 @@ class Asked:
 @dataclass(frozen=True)
 class Part:
     """The cases of one page, what is stored of each, their batches, and for ids without data though
-    they are accepted: why."""
+    they are accepted: why.
+    """
 
     cases: list[Case]
     stored: Stored
@@ -82,7 +85,8 @@ def _with_data(
     asked: Asked, judged: Judgement, answers: Answers | None, wanted: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, dict[str, str]]:
     """(cases,) bool: which have data; and for ids of those that have none although their call is
-    accepted: why."""
+    accepted: why.
+    """
     accepted = judged.valid if answers is None else judged.valid | answers.may_succeed
     held = (
         np.array([kind != "invalid" for kind in asked.purpose.kind], dtype=bool)
@@ -122,7 +126,8 @@ def _cases(
     why: Sequence[str],
 ) -> list[Case]:
     """One case after the other; recipe, compute dtype and what is ``why`` mistrusted belong to data
-    alone, a recipe to drawn ones."""
+    alone, a recipe to drawn ones.
+    """
     page, library = (
         judged.expectations(),
         [None] * len(asked.calls) if answers is None else answers.answers(),

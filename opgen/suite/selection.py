@@ -1,5 +1,6 @@
 """What a person asks for on a command line, found: pages, plans, a tier, calls; and the suite that
-comes of it."""
+comes of it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ from opgen.suite.suite import Each, Suite, call_suite, plan_suite
 @dataclass(frozen=True)
 class Request:
     """A suite as it is asked for: all operators and products of the smoke tier, unless something
-    else is said."""
+    else is said.
+    """
 
     operators: Sequence[str] = ()
     products: Sequence[str] = ()
@@ -43,12 +45,14 @@ class Request:
     @property
     def name(self) -> str:
         """What a file of this suite is called by default: the tier, the plan file's stem, or
-        ``calls``."""
+        ``calls``.
+        """
         return "calls" if self.calls else Path(self.plan.partition("::")[0]).stem
 
     def suite(self, each: Each = map) -> Suite:
         """Find everything and enumerate, ``each`` page by page; raises FileError where something
-        does not exist or nothing is left."""
+        does not exist or nothing is left.
+        """
         known = book()
         known_products(self.products)
         if self.calls and self.seed_calls:
@@ -115,7 +119,8 @@ class Request:
     @cached_property
     def given(self) -> list[tuple[NamedCall, Mapping[str, Array]]]:
         """The calls that are asked for or that exist already, with their own tensors; none where a
-        plan alone says what is tried."""
+        plan alone says what is tried.
+        """
         known = book()
         if not self.calls:
             return (
@@ -198,7 +203,8 @@ def _unkept(name: str) -> str:
 def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
     """Api -> plan, and the tier, that a text means: a tier those plans of ``apis`` that have it,
     ``FILE`` or ``FILE::TIER`` the file's own, whatever its operator. FileError where there is no
-    such tier or file."""
+    such tier or file.
+    """
     known = book()
     if text in TIERS:
         plans = {api: shipped_plan(known.of(api)) for api in apis}
@@ -225,7 +231,8 @@ def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
 
 def shard(suite: Suite, text: str) -> Suite:
     """Part ``I/N`` of a suite, 1 <= I <= N: every N-th case. The parts share no case and lose
-    none."""
+    none.
+    """
     first, parts = (natural(part) or 0 for part in text.partition("/")[::2])
     if not 1 <= first <= parts:
         raise FileError(
@@ -237,7 +244,8 @@ def shard(suite: Suite, text: str) -> Suite:
 def remarks(request: Request, suite: Suite) -> list[str]:
     """What is to be known of a suite: that a plan beside given calls is not used; where calls seed
     a plan, how many of each page count, and how many more the tier needs beside them; and the
-    values of a plan that stand in no call of any page."""
+    values of a plan that stand in no call of any page.
+    """
     if request.calls:
         unused = request.plan != Request.plan
         return (

@@ -3,7 +3,8 @@ compute.
 
 Locks compare them to know what must be computed again; headers of bundles hold them, so that parts
 of a suite are joined, and an unfinished file is gone on with, only where both were made from the
-same."""
+same.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def of_spec(spec: Spec) -> str:
 
 def of_errata(spec: Spec) -> str:
     """A digest of the errata of an operator, whatever their file is called; of nothing where it has
-    none."""
+    none.
+    """
     known = errata().get(spec.api)
     return of_files(
         [specs_folder() / "errata" / Path(known.file).name] if known is not None else []
@@ -44,7 +46,8 @@ def of_errata(spec: Spec) -> str:
 @cache
 def of_kernel(op: str) -> str:
     """A digest of the source of an operator's golden kernel and of all that it imports of the
-    package of kernels."""
+    package of kernels.
+    """
     return of_files(sorted(_imported(_PACKAGE / "golden", op)))
 
 
@@ -80,7 +83,8 @@ def _programs(names: Iterable[str]) -> list[Path]:
 
 def _imported(folder: Path, module: str) -> set[Path]:
     """The files of a module in the package of kernels, and of all modules there that it imports,
-    and so on."""
+    and so on.
+    """
     found: set[Path] = set()
     todo = [module]
     while todo:
@@ -95,7 +99,8 @@ def _imported(folder: Path, module: str) -> set[Path]:
 
 def _imports(source: str) -> Iterator[str]:
     """What a file of the package of kernels may import of it: names below ``opgen.golden``, which
-    need not be modules."""
+    need not be modules.
+    """
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except SyntaxError:  # which is said where the kernel is needed

@@ -28,7 +28,8 @@ class Stored:
 
     ``counts`` (sets,) says how many each set has, one set's tensors behind another's. Of each of
     them, ``kind`` is the number of its kind and ``elements`` what it takes. Iterating gives the
-    tensors of each case: parameter, role, dtype, elements."""
+    tensors of each case: parameter, role, dtype, elements.
+    """
 
     kinds: tuple[Kind, ...] = ()  # all different
     kind: np.ndarray = field(default_factory=_none)
@@ -69,7 +70,8 @@ def stored(
     """Every input, and a golden and a bound per output that is ``wanted`` (output -> (rows,) bool).
 
     Case ``i`` makes the call in row ``used[of[i]]`` of the table; where ``of[i]`` is -1 it has no
-    data, and keeps nothing."""
+    data, and keeps nothing.
+    """
     slots: list[tuple[str, str]] = []
     there, dtypes, sizes = [], [], []
     for name in (*(p.name for p in spec.inputs), *wanted):
@@ -103,7 +105,8 @@ def stored(
 
 def _kept(name: str, role: str, dtype: str) -> Kind:
     """A tensor of a parameter of this dtype in the dtype that it is kept in, of which goldens and
-    bounds of several have the same."""
+    bounds of several have the same.
+    """
     return (
         name,
         role,

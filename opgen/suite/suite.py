@@ -100,7 +100,8 @@ def plan_suite(
     ids that match.
 
     ``given`` calls exist already: what they cover is not made again. ``each`` enumerates the calls
-    of every page."""
+    of every page.
+    """
     suite = Suite()
     asked = [
         (spec, plan)
@@ -128,7 +129,8 @@ def _draft(
     given: Sequence[Call],
 ) -> tuple[CallTable, Purpose, Report]:
     """The calls of one page that are asked for, what each is for, and what enumerating found
-    out."""
+    out.
+    """
     drafted = with_pinned(enumerate_calls(spec, plan, tier, given), plan, tier)
     report = drafted.report
     table, purpose = named(drafted)
@@ -159,7 +161,8 @@ def call_suite(
     recipe: str = DEFAULT,
 ) -> Suite:
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id ->
-    the arrays of its tensors, ``recipe`` draws the others."""
+    the arrays of its tensors, ``recipe`` draws the others.
+    """
     suite = Suite()
     number, first = numbered([id(one.call) for one in calls])
     distinct = [calls[i].call for i in first.tolist()]

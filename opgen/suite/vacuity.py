@@ -1,5 +1,6 @@
 """Why a pass would prove nothing: no output, nothing in it, all zeros, or what a plan says of its
-own parameters."""
+own parameters.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def mistrusted(
 ) -> list[str]:
     """A reason for every case whose golden would not change if what it tests were ignored, else an
     empty text. ``wanted`` are the outputs that are computed, as (calls,) bool; case ``i`` makes
-    call ``of[i]``."""
+    call ``of[i]``.
+    """
     calls = len(judged.table)
     found = np.full(len(of), "", dtype=object)
     limits = {

@@ -1,5 +1,6 @@
 """Runs a benchmark by name: ``python -m tests.bench goldens``. Every module of this folder with
-``main`` is one."""
+``main`` is one.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ print(min(times))
 
 def fastest_core() -> str:
     """The kernel of OpenBLAS that multiplies fastest here, which is not always the one it
-    chooses."""
+    chooses.
+    """
     wide = "avx512f" in Path("/proc/cpuinfo").read_text()
     times: dict[str, float] = {}
     for core in (

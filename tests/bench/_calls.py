@@ -1,5 +1,6 @@
 """Small legal calls of all four operators, about 10 KB of data each: what the benchmarks of suites
-are made of."""
+are made of.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +125,8 @@ def signatures(count: int, seed: int = 0) -> Iterator[Call]:
 
 def mixed(count: int, repeated: int = 1, seed: int = 0) -> list[NamedCall]:
     """``count`` named calls; every signature comes ``repeated`` times in a row, with data of its
-    own each time."""
+    own each time.
+    """
     found = signatures(count // repeated, seed)
     return [
         NamedCall(f"{i:06}-{j:04}", call, {})

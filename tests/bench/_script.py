@@ -3,7 +3,8 @@ group per case.
 
 No rules, no bounds, no digests, no recipes: random inputs, the gradients, the arguments as
 attributes. Two of them: one by somebody who knows aten's backward operators, and one that asks
-autograd and notes each tensor's dtype and format besides."""
+autograd and notes each tensor's dtype and format besides.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """The shapes that the kernels are measured at: each a call of torch's backward operator, and the
-same call as a case."""
+same call as a case.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ OUTPUTS = {
 @dataclass(frozen=True)
 class Row:
     """One line of the table: a call of torch, and the same call as a case of a batch; flops where
-    it is matrix products."""
+    it is matrix products.
+    """
 
     goal: str
     label: str
@@ -135,7 +137,8 @@ def pooling(
     batch: int = 1,
 ) -> Row:
     """A pooling of squares; gradOutput in multiples of the divisors, as cases draw it by
-    default."""
+    default.
+    """
     *lead, h, w = shape
     out = [
         -(-(e + 2 * pad - k) // stride) + 1 if ceil else (e + 2 * pad - k) // stride + 1

@@ -7,7 +7,8 @@ of its definition alone, as a share of numpy's for square matrices; above 100 % 
 needs fewer.
 
 Then single calls of the suites' benchmark, no two of one shape: what a golden and its magnitude
-cost when the shape is met for the first time, and when it comes again."""
+cost when the shape is met for the first time, and when it comes again.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ SLICE = 0.03  # seconds of each in a round
 @dataclass
 class Result:
     """The CPU seconds of one case by torch and by the kernel, and the kernel's scratch memory in
-    MiB."""
+    MiB.
+    """
 
     row: Row
     torch: float
@@ -76,7 +78,8 @@ def seconds(call: Callable[[], Any], count: int) -> float:
 
 def scratch(call: Callable[[], Any]) -> float:
     """The most memory beyond the outputs that a call of the kernel holds, in MiB; a warm call, so
-    plans are cached, but no memory."""
+    plans are cached, but no memory.
+    """
     call()
     MEMORY.kept.clear()
     tracemalloc.start()
@@ -88,7 +91,8 @@ def scratch(call: Callable[[], Any]) -> float:
 
 def peaks(torch: Any) -> tuple[float, float]:
     """The flops per second of numpy and of torch in a product of square matrices: what no
-    convolution can exceed."""
+    convolution can exceed.
+    """
     size = 2048
     ours = np.ones((size, size))
     theirs = torch.from_numpy(ours)
@@ -138,7 +142,8 @@ def forget() -> None:
 
 def new_shapes(words: Sequence[str], count: int = 2000) -> list[str]:
     """A line per operator: microseconds of a call whose shape is new, and of the same call once
-    more."""
+    more.
+    """
     lines = [f"{'single calls, a shape each':34}{'new us':>10}{'again us':>10}"]
     calls: dict[str, list[Callable[[], Any]]] = {}
     for batch in enumerated(mixed(count)).batches:

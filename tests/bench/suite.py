@@ -6,7 +6,8 @@ in a process of its own, as a person would run it, since the memory that one lea
 other down; their runs are interleaved, one thread each, and medians compared of CPU time. For large
 files it is the best times on the clock, and for two workers the median of what they gain on one in
 runs that follow each other, since a machine that is shared is faster or slower by the minute; each
-run of workers has a process of its own, too, since whoever generates a suite does so once."""
+run of workers has a process of its own, too, since whoever generates a suite does so once.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def seconds(
     folder: Path | None = None,
 ) -> float:
     """The time of some work; ``folder`` is emptied before, since to free the file that a new one
-    replaces takes long itself."""
+    replaces takes long itself.
+    """
     for old in folder.iterdir() if folder else ():
         old.unlink()
     start = clock()
@@ -87,7 +89,8 @@ def interleaved(
     folder: Path | None = None,
 ) -> list[float]:
     """The time of each, taken in turn: the median of CPU time, the best on the clock, which other
-    processes share."""
+    processes share.
+    """
     times = [[seconds(work, clock, folder) for work in works] for _ in range(rounds)]
     pick = statistics.median if clock is time.process_time else min
     return [pick(column) for column in zip(*times, strict=True)]
@@ -142,7 +145,8 @@ def _serve(connection: Connection, write: Write, repeated: int, folder: Path) ->
 @contextmanager
 def apart(*writes: Write, repeated: int, folder: Path) -> Iterator[list[Callable[[], float]]]:
     """For each way to write the same calls, what tells the CPU time of one more run; each has a
-    process of its own."""
+    process of its own.
+    """
     context, ends, team = get_context("spawn"), [], []
     for at, write in enumerate(writes):
         here, there = context.Pipe()
@@ -167,7 +171,8 @@ def apart(*writes: Write, repeated: int, folder: Path) -> Iterator[list[Callable
 
 def beside_a_script(words: Sequence[str]) -> None:
     """Cases per second against a script that asks autograd, as people write it, and beside one that
-    calls aten's backward operators."""
+    calls aten's backward operators.
+    """
     try:
         torch = version("torch")
     except PackageNotFoundError:
@@ -198,7 +203,8 @@ def beside_a_script(words: Sequence[str]) -> None:
 
 def _own_memory() -> None:
     """Touch as much memory as a suite will take: a virtual machine gives what is free back to its
-    host, and waits to have it again."""
+    host, and waits to have it again.
+    """
     np.ones(512 << 20, dtype=np.uint8)
 
 
@@ -219,7 +225,8 @@ def _written_once(
 
 def _times_apart(repeated: int, number: int, *paths: Path) -> float:
     """Seconds until so many workers have written a suite, in a process that has written nothing
-    before; of several at once, the slower."""
+    before; of several at once, the slower.
+    """
     context = get_context("spawn")
     gate, ends = context.Barrier(len(paths)), [context.Pipe(duplex=False) for _ in paths]
     given = [
@@ -237,7 +244,8 @@ def _times_apart(repeated: int, number: int, *paths: Path) -> float:
 
 def workers(words: Sequence[str]) -> None:
     """One file by two workers; and what they could gain at most here and now, which is what two
-    whole runs gain that share nothing."""
+    whole runs gain that share nothing.
+    """
     with section(f"{MANY:,} cases in one file, on the clock") as folder:
         for label, repeated in (("each its own shape", 1), ("shapes x 20", 20)):
             one, two, other = (folder / f"{name}.h5" for name in ("1", "2", "other"))
@@ -262,7 +270,8 @@ def workers(words: Sequence[str]) -> None:
 
 def workers_of_commands(words: Sequence[str]) -> None:
     """Whole commands, from the start of Python and plans to a closed file, by one worker and by
-    two."""
+    two.
+    """
     with section("opgen generate, seconds on the clock") as folder:
         for tier in ("smoke", "standard", "full"):
             command = [
@@ -309,7 +318,8 @@ def merging(words: Sequence[str]) -> None:
 
 def large_tensors(words: Sequence[str]) -> None:
     """A case of eight tensors of 32 MiB through the writer's path, against one raw sequential
-    write."""
+    write.
+    """
     parts = {
         f"x{i}": (
             np.random.default_rng(i)
@@ -492,7 +502,8 @@ PARTS = (
 
 def main(words: Sequence[str]) -> None:
     """Prints the table; with words, of the parts alone whose name contains one of them. None finds
-    memory that another has left."""
+    memory that another has left.
+    """
     context = get_context("fork")
     for part in PARTS:
         if not words or any(word in part.__name__ for word in words):

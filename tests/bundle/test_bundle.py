@@ -641,7 +641,8 @@ def test_a_writer_that_ends_while_another_begins(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kept: bool, force: bool
 ) -> None:
     """Between the second writer's opening of the unfinished file and its lock the first one gives
-    it its name, or removes it."""
+    it its name, or removes it.
+    """
     target = tmp_path / "x"
     first = Claim(target, 0, False)
     os.write(first.fd, b"the first's")

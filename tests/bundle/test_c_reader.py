@@ -1,5 +1,6 @@
 """A bundle is what its format says: a reader in C, and the one in the manual, find the numbers that
-opgen finds."""
+opgen finds.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Digests of tensors: those of XXH3 that any other program computes, of whatever holds the bytes,
-in one piece or in several."""
+in one piece or in several.
+"""
 
 from __future__ import annotations
 

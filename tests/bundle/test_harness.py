@@ -1,5 +1,6 @@
 """The harness of the manual runs as it stands there, with a device that does everything that
-devices do."""
+devices do.
+"""
 
 from __future__ import annotations
 

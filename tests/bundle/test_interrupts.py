@@ -1,5 +1,6 @@
 """Ctrl-C at the worst of moments: neither lost, nor taken for another error, nor the beginning of a
-wait without end."""
+wait without end.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +115,8 @@ def test_in_a_callback_that_drops_exceptions_while_the_file_is_made(
 
 def test_in_the_hooks_of_a_fork(small_suite: engine.Suite, tmp_path: Path) -> None:
     """They drop exceptions too; and a progress bar has a thread that takes the signal where this
-    one blocks it."""
+    one blocks it.
+    """
 
     def prepare() -> None:
         warnings.simplefilter("ignore")  # newer Pythons warn of a fork beside a thread

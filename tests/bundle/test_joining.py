@@ -1,5 +1,6 @@
 """Results files joined are the file that one device would have written; what does not belong
-together is refused."""
+together is refused.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ CASES = 40
 
 def some(seed: int) -> list[list[tuple[str, str, str, int]]]:
     """The tensors of some cases: name, role, dtype, elements. Some cases have the same list, some
-    an equal one, some nothing."""
+    an equal one, some nothing.
+    """
     draw = np.random.default_rng(seed)
     kinds = [
         (name, role, dtype) for name in "abc" for role in ("golden", "input") for dtype in UNITS

@@ -1,5 +1,6 @@
 """No answer is lost: an exception, a killed process and a full disk leave what was answered, to be
-gone on from."""
+gone on from.
+"""
 
 from __future__ import annotations
 

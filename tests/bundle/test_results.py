@@ -1,5 +1,6 @@
 """Results files: what a device answered is read back, in the order of the bundle, and damage is
-found."""
+found.
+"""
 
 from __future__ import annotations
 

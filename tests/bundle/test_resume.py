@@ -1,5 +1,6 @@
 """A writer that is killed at any moment leaves the old file or something to go on from, and nothing
-that reads as good."""
+that reads as good.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ def stopped(suite: Suite, path: Path, after: int, **options: object) -> Path:
 
 def let_go(path: Path) -> None:
     """Wait until nobody holds a partial file any more: workers of a killed writer notice that they
-    are alone."""
+    are alone.
+    """
     until = time.monotonic() + 60
     with open(partial(path), "rb") as file:
         while time.monotonic() < until:
@@ -231,7 +233,8 @@ def test_without_resume_a_partial_file_is_written_anew(
 
 def after_ctrl_c(folder: Path, workers: str) -> tuple[subprocess.Popen[str], str, float]:
     """A command that was interrupted while it wrote, as soon as its file was there; its messages,
-    and the seconds that it took to end."""
+    and the seconds that it took to end.
+    """
     command = [
         sys.executable,
         "-m",

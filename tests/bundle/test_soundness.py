@@ -1,5 +1,6 @@
 """Tables whose numbers stand for nothing are told, each by its line; those that opgen writes stand
-for something."""
+for something.
+"""
 
 from __future__ import annotations
 

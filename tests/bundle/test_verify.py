@@ -87,7 +87,8 @@ def test_a_blob_of_many_windows_is_read_to_its_end(
     good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int
 ) -> None:
     """Every blob is larger than a window, and what is wrong in its last byte is found: the last
-    tensor's, or one behind it."""
+    tensor's, or one behind it.
+    """
     monkeypatch.setattr(verifying, "_WINDOW", window)
     assert verify(good) == []
     whole = good.read_bytes()

@@ -1,5 +1,6 @@
 """Ids are chosen by one rule, wherever they are: what is named exactly, else what a pattern
-matches."""
+matches.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Calls become columns and come back as they were, whatever is null, strided, scalar or
-enormous."""
+enormous.
+"""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_extremes_are_those_of_the_first_of_each_row(lowest: bool) -> None:
 
 @pytest.mark.parametrize("numbers", [[3, 4], [3, 2**70]])
 def test_what_is_put_behind_rows_is_exact_with_them(numbers: list[int]) -> None:
-    """numpy pads Python's integers with its own, which wrap."""
+    """Numpy pads Python's integers with its own, which wrap."""
     rows = wide.widened(wide.as_column([numbers]), 3)
     assert rows.tolist() == [[*numbers, 1]]
     assert wide.product_along(rows * 2**30).tolist() == [numbers[0] * numbers[1] * 2**90]

@@ -1,5 +1,6 @@
 """Files that commands write: nothing but a regular file is replaced, nothing that they read is
-lost, and a name is given at the end."""
+lost, and a name is given at the end.
+"""
 
 from __future__ import annotations
 

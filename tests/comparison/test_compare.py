@@ -56,7 +56,8 @@ def test_strict_and_waived():
 
 def test_what_a_waiver_changes_is_said(tmp_path):
     """A failure that is waived now, and one whose waiver is gone, have the same verdict before and
-    after."""
+    after.
+    """
     reports = report(a="failed"), report(waived={"a": "known"}, a="failed")
     waived, again = compare(*reports), compare(*reversed(reports))
     assert waived.fixed == []

@@ -1,5 +1,6 @@
 """Verdicts: a right device passes, each wrong one is seen, hostile inputs are said, deviations are
-told apart."""
+told apart.
+"""
 
 from __future__ import annotations
 
@@ -382,7 +383,8 @@ def test_a_lenient_case_says_which_rule_it_breaks_and_what_the_library_does(
 
 def test_a_forbidden_case_without_data_is_lenient_or_passed(tmp_path):
     """No output is asked for, so that no numbers prove anything; but the page forbids the call, and
-    a refusal proves that it is held."""
+    a refusal proves that it is held.
+    """
     call = sample.convolution(outputMask=[False, False, False], biasSizes=[5])
     with opgen.open(sample.write(tmp_path / "bias.h5", {"bias": call})) as bundle:
         assert bundle["bias"].expect.bucket == "unstated" and not bundle["bias"].golden
@@ -471,7 +473,8 @@ def test_a_factor_beyond_a_dtype_excuses_what_overflow_leaves_and_no_other_numbe
 @pytest.mark.parametrize("mode", [0, 3])
 def test_a_shortcut_that_leaves_out_what_is_optional(tmp_path, mode):
     """A kernel as large as the image, padding ignored, in FLOAT: known where HFLOAT32 is allowed as
-    well as where it is not."""
+    well as where it is not.
+    """
     image, one = (
         sample.tensor([2, 3, 12, 12], "FLOAT", "NCHW"),
         sample.tensor([2, 3, 1, 1], "FLOAT", "NCHW"),
@@ -509,7 +512,8 @@ def test_a_shortcut_that_leaves_out_what_is_optional(tmp_path, mode):
 )
 def test_a_mode_that_is_ignored(tmp_path, mode, verdict):
     """Without padding counted the library's vector path computes in FLOAT; modes 1 and 3 allow
-    HFLOAT32, mode 2 promises FLOAT16."""
+    HFLOAT32, mode 2 promises FLOAT16.
+    """
     image, small = (
         sample.tensor([2, 3, 8, 8], "FLOAT", "NCHW"),
         sample.tensor([2, 3, 7, 7], "FLOAT", "NCHW"),
@@ -551,7 +555,8 @@ def test_a_mode_that_is_ignored(tmp_path, mode, verdict):
 
 def test_small_operators_round_each_term(tmp_path):
     """The gradient of gamma on ascend910: differences, products and products again in FLOAT16, then
-    a sum."""
+    a sum.
+    """
     call, rng = sample.norm("FLOAT16", product="ascend910", group=2), np.random.default_rng(0)
     sizes = {"gradOut": 120, "input": 120, "mean": 4, "rstd": 4}
     given = {
@@ -590,7 +595,8 @@ def test_small_operators_round_each_term(tmp_path):
 )
 def test_terms_are_excused_as_many_roundings_as_the_erratum_says(tmp_path, part, verdict):
     """Two terms of 1 cancel, so that all that is left is what three roundings of each to FLOAT16
-    may cost."""
+    may cost.
+    """
     call = sample.norm("FLOAT16", product="ascend910", group=2)
     given = {
         "gradOut": [1.0, -1.0, *[0.0] * 118],
@@ -609,7 +615,8 @@ def test_terms_are_excused_as_many_roundings_as_the_erratum_says(tmp_path, part,
 @pytest.mark.parametrize(("part", "verdict"), [(0.9, "known deviation"), (1.15, "failed")])
 def test_a_weight_is_excused_one_rounding(tmp_path, part, verdict):
     """A quarter, from windows of 1 and of -1 that overlap: 1 / divisor is rounded to FLOAT16 in
-    each."""
+    each.
+    """
     image, small = (
         sample.tensor([1, 1, 3, 3], "FLOAT", "NCHW"),
         sample.tensor([1, 1, 2, 2], "FLOAT", "NCHW"),
@@ -693,7 +700,8 @@ def test_an_area_that_half_precision_does_not_hold(tmp_path, dtype, mode):
 
 def test_an_output_that_the_page_rounds_to_a_dtype_is_rounded_to_it_once(tmp_path):
     """USE_FP16 computes in FLOAT16: that results pass through it is the page's, and no second
-    rounding is excused."""
+    rounding is excused.
+    """
     with opgen.open(
         sample.write(tmp_path / "once.h5", {"once": sample.convolution("FLOAT", groups=2, mode=2)})
     ) as bundle:
@@ -966,7 +974,8 @@ def test_no_erratum_excuses_another_infinity(bundle, tmp_path, factor):
 
 def test_a_result_in_its_own_dtype_is_rounded_once(tmp_path):
     """What an erratum says of outputs that are cast once more excuses no FLOAT16 of a FLOAT16
-    computation."""
+    computation.
+    """
     with opgen.open(
         sample.write(tmp_path / "half.h5", {"half": sample.convolution("FLOAT16")})
     ) as bundle:
@@ -1298,7 +1307,8 @@ def test_one_case_that_was_not_skipped_proves_something(bundle, tmp_path):
 @pytest.mark.parametrize(("least", "verdict"), [(FLOAT_MAX, "mistrusted"), (1.0, "passed")])
 def test_a_case_whose_bounds_are_all_infinite_proves_nothing(tmp_path, least, verdict):
     """Values at the end of FLOAT, where a sum may overflow on its way; unless one of them is far
-    from it."""
+    from it.
+    """
     call = sample.pad(padding=(1, 0, 0, 0))
     given = {"gradOutput": [0.0, least, *[FLOAT_MAX] * 4, *[0.0, *[FLOAT_MAX] * 5] * 23]}
     with opgen.open(
@@ -1478,7 +1488,8 @@ def test_failures_are_grouped_by_what_the_device_answers(bundle, tmp_path, chang
 
 def test_wrong_statuses_are_held_against_every_right_answer(tmp_path):
     """Those of cases with outputs too: the device refuses one dtype, and nothing else tells its
-    cases from the others."""
+    cases from the others.
+    """
     calls = {
         f"{dtype}-{n}": sample.pad(dtype, (n % 2, n % 3, 1, 1))
         for dtype in ("FLOAT16", "FLOAT", "DOUBLE")
@@ -1504,7 +1515,8 @@ def test_few_failures_share_nothing(bundle, tmp_path, failures):
 
 def test_what_fits_by_chance_is_not_said():
     """Of all sets of six cases one is just the three that failed; of two sets it would be no
-    chance."""
+    chance.
+    """
     failed = np.arange(6) < 3
     matrix = np.array(list(product([False, True], repeat=6)))
     assert ranked([str(row) for row in matrix], matrix, failed) == []
@@ -1516,7 +1528,8 @@ def test_what_fits_by_chance_is_not_said():
 
 def test_what_would_fit_better_by_chance_counts_as_chance_too():
     """Nine or ten of ten failures have a fact that ten of fifteen cases have: 50 and 1 of 3003
-    ways; of 59 facts one would fit."""
+    ways; of 59 facts one would fit.
+    """
     failed = np.arange(15) < 10
     fact = (np.arange(15) > 0) & (np.arange(15) < 11)
     others = np.array(list(product([False, True], repeat=6)))
@@ -1577,7 +1590,8 @@ def test_words_of_codes():
 
 def test_a_report_is_what_its_verdicts_are():
     """Asked for by case, counted by facts, waived or strict, and held against loops over the
-    verdicts."""
+    verdicts.
+    """
     kinds = (
         "failed",
         "lenient",
@@ -1700,7 +1714,8 @@ def test_a_finding_says_how_many_failures_and_passes_have_it():
 @pytest.mark.parametrize("block", [1, 7, 100, measuring.BLOCK])
 def test_outputs_measured_together_are_what_each_is_alone(bundle, tmp_path, monkeypatch, block):
     """In blocks that an output fills, overflows or shares: against numpy on each output, a complex
-    one by its parts."""
+    one by its parts.
+    """
     monkeypatch.setattr(measuring, "BLOCK", block)
     draw = np.random.default_rng(4)
     devices = {}

@@ -1,5 +1,6 @@
 """What failures share: every fact is true of the calls that it is said of, and luck is what
-combinatorics says."""
+combinatorics says.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ def numbers(name: str, value: int) -> set[str]:
 
 def said_of(case: CaseView) -> set[str]:
     """The facts of a case, read from its plain call one by one: those of its arguments, not those
-    of derived names."""
+    of derived names.
+    """
     call = case.call
     enums = {
         name: p.enum

@@ -1,5 +1,6 @@
 """Every published criterion passes a right array and fails a wrong one; the vectorised measures
-equal naive ones."""
+equal naive ones.
+"""
 
 from __future__ import annotations
 
@@ -152,7 +153,8 @@ def test_what_is_at_a_threshold_exactly_still_meets_it(kind):
 
 def test_exactly_twice_the_errors_of_another_device():
     """Every level of the double benchmark has a 2: the maximum in L2, mean and root mean square in
-    L0."""
+    L0.
+    """
     golden = np.ones(100)
     other, twice, more = golden + 2.0**-12, golden + 2.0**-11, golden + 2.0**-11 + 2.0**-30
     for device, levels in (
@@ -203,7 +205,8 @@ def test_mixed_tolerance_leaves_out_what_is_not_finite():
 
 def test_units_of_mixed_tolerance_are_those_of_its_precision():
     """1000 in HFLOAT32 has units of 1 / 4, 32 of which are 8; written as FLOAT they would be
-    2^-9."""
+    2^-9.
+    """
     golden = np.full(200, 1000.0)
     assert meets(golden + 0.2, golden, "HFLOAT32")["mixed"]
     one = golden.copy()
@@ -339,7 +342,8 @@ def test_pieces_of_a_large_output_are_one_output():
 @cache
 def published() -> dict[str, dict[str, list[Fraction]]]:
     """Precision -> first word of a row -> its numbers, from the table of thresholds in
-    STANDARDS.md."""
+    STANDARDS.md.
+    """
     lines = (Path(opgen.__file__).parent / "report" / "STANDARDS.md").read_text().splitlines()
     head = next(n for n, line in enumerate(lines) if line.startswith("| | FLOAT16"))
     kinds = [cell.strip() for cell in lines[head].split("|")[2:-1]]
@@ -364,7 +368,8 @@ LEVELS = {"double_L0": (10.0, 2.0, 2.0), "double_L1": (5.0, 1.5, 1.5), "double_L
 
 class Naive:
     """What STANDARDS.md says of one output, in rational numbers; elements that are alike are
-    counted."""
+    counted.
+    """
 
     def __init__(
         self, device: list[float], golden: list[float], bound: list[float], kind: str
@@ -454,7 +459,8 @@ def drawn(
     kind: str, source: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Golden, error, which elements both devices have alike, and bound: sizes and errors of all
-    kinds, also at a threshold exactly."""
+    kinds, also at a threshold exactly.
+    """
     size = int(source.choice([1, 2, 3, 100, 200]))
     table = published()[kind]
     edges = [
@@ -555,7 +561,8 @@ def test_every_criterion_is_what_its_page_says(kind):
 
 def test_the_distribution_counts_by_powers_of_two():
     """No error; then what is below 2^-23, a bin for each power of two up to 2^7, and last what is
-    256 and more."""
+    256 and more.
+    """
     ratios = [
         0.0,
         0.0,

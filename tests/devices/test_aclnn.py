@@ -2,7 +2,8 @@
 absence.
 
 The loopback shows that arguments, memory and statuses arrive as they were meant, and says nothing
-about a vendor's device."""
+about a vendor's device.
+"""
 
 from __future__ import annotations
 
@@ -311,7 +312,8 @@ def test_a_device_that_failed_once_is_asked_again_by_another_worker(
     run: Run, bundle: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The loopback counts calls from its beginning, so a worker that goes on would end at its
-    third."""
+    third.
+    """
     started: list[process.Worker] = []
     start = process.Worker.start
     monkeypatch.setattr(process.Worker, "start", lambda self: started.append(self) or start(self))
@@ -354,7 +356,8 @@ def test_a_device_that_does_not_come_back_ends_the_run_and_keeps_what_was_answer
 
 def test_a_refused_call_is_never_run(run: Run, bundle: Bundle) -> None:
     """Accepting what is forbidden shows as a status, and nothing crashes on data that are not
-    there."""
+    there.
+    """
     cases = chosen(bundle, phase=1, bucket="stated", most=20)
     results = run(cases, fault="accept,crash")
     assert all(results[one].status == 0 and results[one].run_status is None for one in cases)

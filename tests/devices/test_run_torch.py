@@ -426,7 +426,8 @@ def test_an_npu_is_not_asked_for_a_mode_that_its_torch_has_not(tmp_path, mode):
 @pytest.mark.parametrize("transposed", [False, True])
 def test_uneven_padding_is_laid_around(padding, transposed):
     """Against the operator on an input that has its padding inside, where torch knows one padding
-    only."""
+    only.
+    """
     torch = pytest.importorskip("torch")
     from opgen.devices._torchops import convolution
 

@@ -1,5 +1,6 @@
 """YAML that a person wrote: every surprise is a problem with its line, and all of a file come at
-once."""
+once.
+"""
 
 from __future__ import annotations
 
@@ -183,8 +184,9 @@ LAX = [
 
 
 def test_both_parsers_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """libyaml's where it is there, and PyYAML's own: the project's files, with an end cut off or a
-    letter exchanged too."""
+    """Libyaml's where it is there, and PyYAML's own: the project's files, with an end cut off or a
+    letter exchanged too.
+    """
     draw = Random(0)
     whole = [
         path.read_text(encoding="utf-8")

@@ -2,4 +2,5 @@
 beside this file.
 
 Terminals become SVG, by rich; pages become PNG, by a headless Chromium. A test holds what stands
-here against the README."""
+here against the README.
+"""

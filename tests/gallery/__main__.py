@@ -82,7 +82,8 @@ def shown(command: str, folder: Path, codes: tuple[int, ...] = (0, 1)) -> str:
 
 def svg(name: str, command: str, output: str) -> str:
     """A terminal with a command and its output. Its fonts are the reader's own: nothing is
-    fetched."""
+    fetched.
+    """
     text = Text.assemble(("$ ", "dim"), (command, "bold"), "\n", Text.from_ansi(output.rstrip()))
     width = max(len(line.rstrip()) for line in text.plain.splitlines())
     console = Console(

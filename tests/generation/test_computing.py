@@ -1,5 +1,6 @@
 """Batches that are computed together have the bits that each has alone, whatever their operators,
-dtypes and recipes."""
+dtypes and recipes.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ from tests.support.suites import of_calls
 @cache
 def batches() -> list[Batch]:
     """Every call of the sample; some again with a strided gradient or a range, which draws from
-    another grid."""
+    another grid.
+    """
     kinds = book().kinds
     calls = {
         name: make_call(one["op"], one["product"], one["args"], kinds)
@@ -132,7 +134,8 @@ def test_what_is_normal_is_not_subnormal() -> None:
 
 def of_smoke(recipe: str) -> list[Batch]:
     """One case of each batch of the smoke suites, of every operator and dtype, with data of another
-    recipe."""
+    recipe.
+    """
     whole = [batch for name in suites.PAGES for batch in suites.suite(name, "smoke").batches]
     return [
         replace(batch, rows=batch.rows[:1], ids=batch.ids[:1], recipe=recipe) for batch in whole
@@ -146,7 +149,8 @@ def floats(array: Array) -> Array:
 @pytest.mark.parametrize("recipe", ["normal", "wide_exponent", "subnormals"])
 def test_a_device_may_flush_what_is_subnormal(recipe: str) -> None:
     """Any subset of the subnormal inputs read as 0: the gradients stay within the bound, with all
-    else exact."""
+    else exact.
+    """
     draw, moved = np.random.default_rng(1), set()
     some = of_smoke(recipe)
     deepest = [max(depths(batch).values(), default=1) for batch in some]
@@ -236,7 +240,8 @@ def moved(
 @pytest.mark.parametrize("recipe", ["normal", "wide_exponent", "grid", "nonfinite"])
 def test_a_device_may_leave_an_optional_rounding_out(recipe: str) -> None:
     """Any of the inputs rounded: the gradients stay within the bound. One rounded to fewer digits
-    does not, and data that no rounding changes have the bound that they have without one."""
+    does not, and data that no rounding changes have the bound that they have without one.
+    """
     asked, some = set(), [batch for batch in of_smoke(recipe) if batch.optional]
     assert {batch.compute for batch in some} == {"HFLOAT32", "FLOAT16"}
     deepest = [max(depths(batch).values(), default=1) for batch in some]
@@ -283,7 +288,8 @@ def test_an_input_that_no_gradient_reads_changes_no_bound() -> None:
 @pytest.mark.parametrize("name", suites.PAGES)
 def test_a_device_that_returns_zeros_is_seen(name: str) -> None:
     """In every case of everyday data half of the elements that are not 0 have a bound below their
-    size, at least."""
+    size, at least.
+    """
     some = [
         batch
         for batch in suites.suite(name).batches
@@ -311,7 +317,8 @@ def test_a_device_that_returns_zeros_is_seen(name: str) -> None:
 )
 def test_what_is_flushed_is_told_by_its_bits(dtype: str, kind: type, mantissa: int) -> None:
     """Every value of a format: no bit of the exponent set, and one of the mantissa. NaN, Inf, zeros
-    and the smallest normal stay."""
+    and the smallest normal stay.
+    """
     bits = np.arange(2**16, dtype=np.uint16)
     with np.errstate(invalid="ignore"):
         values = bits.view(kind).astype(np.float64)
@@ -352,7 +359,8 @@ def test_two_readings_are_apart_by_what_each_element_is() -> None:
 
 def test_how_far_two_sums_are_apart_is_rounded_up() -> None:
     """Each of the two was rounded to float64 once, and no more than that is added to what they
-    differ by."""
+    differ by.
+    """
     source = np.random.default_rng(8)
     whole = source.uniform(1, 2, 400) * 2.0 ** source.integers(-60, 60, 400)
     kept = whole * (1 - np.where(source.random(400) < 0.2, 0.0, 2.0 ** -source.uniform(0, 52, 400)))

@@ -1,5 +1,6 @@
 """Values that a correct device may disagree on are not asked for: overflow in storage, Inf and NaN
-beside padding and in differences."""
+beside padding and in differences.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def batch_of(call: dict[str, Any], recipe: str, count: int = 8) -> Batch:
 @pytest.mark.parametrize("recipe", ["nonfinite", "overflow"])
 def test_padding_is_never_multiplied_by_inf(changes, recipe):
     """The golden of an input with its padding inside: zeros that are multiplied make the same
-    numbers."""
+    numbers.
+    """
     batch = batch_of(sample.convolution(**changes), recipe)
     arrays = compute(batch, 0)
     names = dict(batch.names)

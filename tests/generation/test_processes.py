@@ -73,7 +73,8 @@ def test_tasks_are_begun_in_their_order() -> None:
 @pytest.mark.parametrize(("tasks", "workers"), [(2, 2), (3, 3), (4, 2), (9, 3)])
 def test_everybody_works(tasks: int, workers: int) -> None:
     """The first tasks end when as many are begun as there are workers; one who took two would wait
-    for ever."""
+    for ever.
+    """
     gate = get_context("fork").Barrier(workers)
 
     def work(task: int) -> int:

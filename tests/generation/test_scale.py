@@ -98,7 +98,8 @@ def test_a_full_disk_is_one_message(
 
 def test_a_worker_whose_writer_is_gone_before_it_begins_ends() -> None:
     """Killed between the two, a writer leaves a worker with another parent, that would hold its
-    files for ever."""
+    files for ever.
+    """
 
     def orphan() -> None:
         here, there = get_context("fork").Pipe(duplex=False)

@@ -14,7 +14,8 @@ from opgen.golden._planes import MEMORY
 
 def distance(got: np.ndarray, want: np.ndarray) -> float:
     """The largest difference relative to the largest wanted value; infinite if shapes or non-finite
-    places differ."""
+    places differ.
+    """
     if got.shape != want.shape or got.dtype != want.dtype:
         return float("inf")
     if not got.size:
@@ -39,7 +40,8 @@ def grid(random: np.random.Generator, shape: tuple[int, ...], bits: int = 10) ->
 
 def scratch(call: Callable[[], dict[str, np.ndarray]]) -> int:
     """The most bytes beyond its outputs that a call holds; a warm call, so that its plans are
-    cached."""
+    cached.
+    """
     call()
     MEMORY.kept.clear()
     tracemalloc.start()
@@ -51,7 +53,8 @@ def scratch(call: Callable[[], dict[str, np.ndarray]]) -> int:
 
 def torch_or_skip() -> Any:
     """Torch on one thread, so that it does not wait for cores that others use; skips the test where
-    it is missing."""
+    it is missing.
+    """
     torch = pytest.importorskip("torch")
     torch.set_num_threads(1)
     return torch

@@ -158,7 +158,8 @@ LARGE = [
 @pytest.mark.parametrize("names", LARGE)
 def test_large_shapes_in_both_forms(names: Names) -> None:
     """A NaN in one case sends its batch through the form that adds slices; the other case must not
-    change."""
+    change.
+    """
     random = np.random.default_rng(4)
     for values in (
         gradient(random, names, 2, 3, 2),

@@ -16,7 +16,8 @@ AXES = "DHW"
 
 def pooled(extent: int, kernel: int, stride: int, pad: int, ceil: int) -> int:
     """The size by counting windows: they start inside input and begin padding, and end inside
-    unless rounded up."""
+    unless rounded up.
+    """
     starts = [s for s in range(-pad, extent + pad, stride) if s + kernel <= extent + pad]
     if ceil and starts[-1] + kernel < extent + pad and starts[-1] + stride < extent:
         starts.append(starts[-1] + stride)

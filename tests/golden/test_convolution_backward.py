@@ -23,7 +23,8 @@ ALL = ("gradInput", "gradWeight", "gradBias")
 @dataclass(frozen=True)
 class Geometry:
     """A convolution: ``image`` is the extent that windows slide over, ``out`` the number of
-    windows."""
+    windows.
+    """
 
     transposed: int
     n: int
@@ -83,7 +84,8 @@ class Geometry:
 
 def geometries(seed: int, count: int, largest: int = 4) -> Iterator[Geometry]:
     """Small convolutions of every kind; extents are chosen from the output, so that all of them are
-    legal."""
+    legal.
+    """
     random = np.random.default_rng(seed)
     made = 0
     while made < count:
@@ -277,7 +279,8 @@ def integers(
     random: np.random.Generator, shape: tuple[int, ...], bits: int, kind: str
 ) -> np.ndarray:
     """Odd integers of some bits: of all sizes, all as large as can be, or those with alternating
-    signs."""
+    signs.
+    """
     most = 2**bits - 1
     if kind == "any":
         return 2 * random.integers(-(2 ** (bits - 1)), 2 ** (bits - 1), shape) + 1
@@ -288,7 +291,8 @@ def integers(
 @pytest.mark.parametrize("kind", ["any", "largest", "alternating"])
 def test_tiles_are_exact_wherever_they_are_allowed(kind: str) -> None:
     """Data with as many bits as the certificate allows, against integers; and with more bits, they
-    would not be exact."""
+    would not be exact.
+    """
     random, inexact = np.random.default_rng(17), dict.fromkeys(("gradInput", "gradWeight"), 0)
     for g in geometries(17, 150, 4):
         plan, tiled = planned(g.names, *g.shapes.values()), tuple(k > 1 for k in g.kernel)
@@ -444,7 +448,8 @@ def test_batch_does_not_matter() -> None:
 
 def larger() -> list[Geometry]:
     """Geometries beyond a block of scratch memory: dense, strided, dilated, grouped, depthwise,
-    each transposed too."""
+    each transposed too.
+    """
     base = Geometry(0, 2, 1, 24, 16, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (60, 61))
     kinds = [
         base,
@@ -508,7 +513,8 @@ def test_larger_shapes_against_the_adjoint_and_other_wanted_outputs(g: Geometry)
 @pytest.mark.parametrize("g", larger())
 def test_both_forms_agree(g: Geometry) -> None:
     """A NaN in one case sends its whole batch through the form that adds slices; the other case
-    must not change."""
+    must not change.
+    """
     random = np.random.default_rng(6)
     t = g.tensors(random, 2)
     want = golden(t, g.names, ALL)
@@ -533,7 +539,8 @@ def test_torch(seed: int) -> None:
 
 def from_torch(torch, g: Geometry, upstream, x, w) -> list[np.ndarray]:
     """Torch's gradients; asymmetric padding becomes padding 0 of a padded (or, transposed, of a
-    cut) wide tensor."""
+    cut) wide tensor.
+    """
     spatial, wide, by_hand = len(g.kernel), upstream if g.transposed else x, g.before != g.after
     padding, extra = list(g.before), list(g.extra) if g.transposed else [0] * spatial
     if by_hand:

@@ -1,5 +1,6 @@
 """The group normalisation kernel against its definition, its adjoint, finite differences and
-torch."""
+torch.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ def normalised(names: Names, t: Arrays, b: int = 0) -> tuple[np.ndarray, np.ndar
 
 def derivative(names: Names, t: Arrays, v: np.ndarray) -> np.ndarray:
     """What the output changes by when the input changes by v, where mean and rstd are those of the
-    input."""
+    input.
+    """
     n, c, space, group = (names[key] for key in ("N", "C", "HxW", "group"))
     xhat, gamma = normalised(names, t)
     shape = (n, group, c // group * space)
@@ -108,8 +110,9 @@ def worst(
 
 
 def test_adjoint_identity() -> None:
-    """gradInput is the adjoint of the forward's derivative; the parameters' gradients that of a
-    linear map."""
+    """GradInput is the adjoint of the forward's derivative; the parameters' gradients that of a
+    linear map.
+    """
     random = np.random.default_rng(1)
     for names in geometries(1, 1100):
         t = tensors(random, names, gamma=bool(random.integers(2)))
@@ -140,7 +143,8 @@ def test_adjoint_identity() -> None:
 
 def test_finite_differences() -> None:
     """With the mean and rstd of the input, a small step of the input moves the output as gradInput
-    says."""
+    says.
+    """
     random = np.random.default_rng(2)
     names = {"N": 2, "C": 6, "HxW": 10, "group": 3}
 
@@ -208,7 +212,8 @@ def test_non_finite_values_spread_as_in_the_definition() -> None:
 )
 def test_batch_does_not_matter_and_both_forms_agree(names: Names) -> None:
     """A NaN in one case sends its whole batch through the other form; the others must not
-    change."""
+    change.
+    """
     random = np.random.default_rng(6)
     batch = 70 if names["HxW"] < 100 and names["N"] < 10 else 2
     t = tensors(random, names, batch, exact=True)
@@ -341,7 +346,8 @@ def test_depth_bounds_the_number_of_terms() -> None:
 
 def one_element(t: Arrays, output: str, errors: np.ndarray) -> np.ndarray:
     """The first element of an output of a single channel, as in the definition; each operation is
-    off by an error of its own."""
+    off by an error of its own.
+    """
     dy, x, mean, rstd, gamma = (
         t[name].ravel() for name in ("gradOut", "input", "mean", "rstd", "gamma")
     )

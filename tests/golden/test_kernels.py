@@ -1,5 +1,6 @@
 """What all kernels have in common, those of operators that come later too: the calls are those of
-their smoke suites."""
+their smoke suites.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +70,8 @@ def test_kernels_are_found_by_the_name_of_their_spec(op: str) -> None:
 
 class Sample(NamedTuple):
     """A kernel with what it is called with: the inputs of two cases of one batch, as a suite draws
-    them."""
+    them.
+    """
 
     batch: Batch
     module: Any
@@ -90,7 +92,8 @@ class Sample(NamedTuple):
 @cache
 def samples(op: str) -> list[Sample]:
     """The batches of an operator's smoke suites on data of a grid, and of any data where the kernel
-    adds in an order of its own."""
+    adds in an order of its own.
+    """
     module = kernel(op)
     recipes = ["grid"] if hasattr(module, "PARTNERS") else ["grid", "normal", "wide_exponent"]
     whole = [
@@ -204,7 +207,8 @@ def test_one_call_for_both_gives_the_same(op: str) -> None:
 @every
 def test_depths_are_whole_and_no_longer_than_a_sum_of_all_there_is(op: str) -> None:
     """A depth that is too large makes bounds that nothing exceeds; a dozen roundings may come to
-    the terms of a sum. Of nothing, any depth will do."""
+    the terms of a sum. Of nothing, any depth will do.
+    """
     for batch, _, _ in samples(op):
         most = sum(prod(batch.tensors[name].shape) for name in batch.inputs) + 12
         for name, depth in depths(batch).items():
@@ -276,7 +280,8 @@ def calls(
     op: str,
 ) -> Iterator[tuple[dict[str, np.ndarray | None], dict[str, int], tuple[str, ...]]]:
     """Tensors of three cases, names and outputs; data off the grid where the kernel adds in an
-    order of its own."""
+    order of its own.
+    """
     random = np.random.default_rng(1)
     if op == "convolution_backward":
         for g in conv.geometries(1, 60, 6):
@@ -336,7 +341,8 @@ def test_one_call_gives_golden_and_magnitude_bit_for_bit(op: str) -> None:
 
 def test_bits_depend_on_no_blas_kernel_and_no_thread_count(tmp_path: Path) -> None:
     """Convolutions of data on a grid; poolings and group norms of any data; and the smoke suites of
-    all operators."""
+    all operators.
+    """
     calls = [
         (op, tensors, batch.names, batch.wanted)
         for op in OPERATORS

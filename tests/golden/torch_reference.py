@@ -9,7 +9,8 @@ import numpy as np
 
 def reference(torch: Any, case: Any) -> dict[str, np.ndarray]:
     """Output -> float64 array, for the outputs of a case that have a golden and that torch can
-    compute."""
+    compute.
+    """
     found = (_convolution if case.call["op"] == "aclnnConvolutionBackward" else _group_norm)(
         torch, case
     )

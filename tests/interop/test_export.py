@@ -1,5 +1,6 @@
 """Bundles in the form of other tools, read back whole: by the importer where there is one, else by
-a reader written here from the format's description."""
+a reader written here from the format's description.
+"""
 
 from __future__ import annotations
 
@@ -275,7 +276,8 @@ def test_the_data_of_ttk_follow_the_protocol(bundle: Bundle, tmp_path: Path) -> 
 
 def check_replay(row: dict[str, str], folder: Path, case: CaseView) -> None:
     """What a replay makes of a folder: inputs and goldens in their order, by name and by bytes; no
-    file too many."""
+    file too many.
+    """
     shapes, outputs = (
         ast.literal_eval(row["tensor_view_shapes"]),
         ast.literal_eval(row["output_tensor_indexes"]),
@@ -341,7 +343,8 @@ def executor(folder: Path) -> ModuleType:
 
 def bare(args: dict[str, Any]) -> dict[str, Any]:
     """Args without what ATK's case file has no place for: how tensors lie, and the range of
-    outputs."""
+    outputs.
+    """
     kept = ("shape", "dtype", "format", "range")
     return {
         name: (
@@ -410,7 +413,8 @@ def test_the_classes_of_atk_with_torch(
     odd: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Under stand-ins for ATK's classes: frozen inputs as strided torch tensors, goldens in the
-    dtype of the outputs."""
+    dtype of the outputs.
+    """
     torch = pytest.importorskip("torch")
     for name, text in ATK_STUB.items():
         path = tmp_path / "stub" / name
@@ -585,7 +589,8 @@ def test_the_tests_of_gtest_make_the_calls(
     which: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """Compiled against stand-ins that write down what they are given: every argument, and which
-    statuses a test lets pass."""
+    statuses a test lets pass.
+    """
     bundle: Bundle = request.getfixturevalue(which)
     ids = some(bundle) if which == "smoke" else bundle.ids
     run = [loopback.compiler("g++"), "-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror", "-I."]
@@ -687,7 +692,8 @@ def test_the_tests_of_gtest_pass_on_a_device_that_obeys_the_pages(
     smoke: Bundle, tmp_path: Path
 ) -> None:
     """Linked with the loopback, which checks as the pages say: both phases, on the product of each
-    case and on another."""
+    case and on another.
+    """
     where = loopback.libraries()
     symbols = (where / "libopapi.so").read_bytes()
     ids = [name for name in some(smoke) if f"{smoke[name].op}GetWorkspaceSize".encode() in symbols]

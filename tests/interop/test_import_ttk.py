@@ -1,5 +1,6 @@
 """TTK's case files: both modes, every column that a call can carry, and every fault named with
-column, value and remedy."""
+column, value and remedy.
+"""
 
 from __future__ import annotations
 

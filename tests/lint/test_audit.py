@@ -147,7 +147,8 @@ def test_what_changed_is_found(one: Spec, tmp_path: Path, change, expected) -> N
 
 def test_a_repeated_line_moves_as_its_neighbours_do(one: Spec, tmp_path: Path) -> None:
     """Of lines that read alike, the one is meant that went the way of the nearest line that stands
-    alone."""
+    alone.
+    """
     assert findings(one, tmp_path, [LINES[4], "new", *LINES]) == {
         2: ("moved", 4),
         3: ("moved", 5),
@@ -235,7 +236,8 @@ def test_a_page_in_another_encoding_is_a_message_and_gives_no_digests(
     tmp_path: Path, encoding: str
 ) -> None:
     """Read as UTF-8, every line of it would have changed, and its digests would be those of no
-    text."""
+    text.
+    """
     for spec in book().specs:
         if spec.page is not None:
             (tmp_path / spec.page.file).write_text("title\n\u586b\u5145\n", encoding=encoding)
@@ -352,7 +354,10 @@ def test_the_command_names_cases_of_a_plan(tmp_path: Path) -> None:
 def test_the_digests_of_a_new_spec_are_made_from_its_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:
-    head, parameters = TEXT.split("page:\n")[0], TEXT[TEXT.index("products:") :].format()
+    head, parameters = (
+        TEXT.split("page:\n", maxsplit=1)[0],
+        TEXT[TEXT.index("products:") :].format(),
+    )
     (tmp_path / "one.yaml").write_text(f"{head}page: {page}\n{parameters}", encoding="utf-8")
     (tmp_path / "one.txt").write_text("\n".join(LINES), encoding="utf-8")
     monkeypatch.setattr("opgen.files.resources.specs_folder", lambda: tmp_path)

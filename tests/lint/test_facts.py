@@ -146,7 +146,8 @@ def test_buckets_count_every_rule(one: Spec) -> None:
 )
 def test_every_tensor_of_a_page_has_dtypes_on_each_of_its_products(spec: Spec) -> None:
     """Whatever a mask of outputs says: lines 34, 35, 37, 38, 40 and 41 of group norm are of outputs
-    that are asked for."""
+    that are asked for.
+    """
     for product in spec.products:
         listed = dtypes(spec, product)
         assert set(listed) == {name for name in spec.parameters if f"{name}.dtype" in spec.rule}

@@ -1,5 +1,6 @@
 """The schemas and the readers: what one accepts in form the other accepts, and what one refuses the
-other refuses."""
+other refuses.
+"""
 
 from __future__ import annotations
 

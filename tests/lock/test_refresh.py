@@ -83,7 +83,8 @@ def test_the_lock_of_one_tier_is_held_against_another(fresh, pages, known):
 @pytest.mark.parametrize("damage", ["a case lost", "all cases lost", "an expectation", "a golden"])
 def test_a_lock_that_somebody_altered_is_held_against_everything(fresh, pages, tmp_path, damage):
     """As a merge may leave it: what is the same by its keys is computed all the same, and the lock
-    is whole afterwards."""
+    is whole afterwards.
+    """
     path = tmp_path / "x.lock"
     fresh.lock.write(path)
     page, one = a_case_with_data(fresh.lock)
@@ -251,7 +252,8 @@ def test_a_changed_golden_is_measured_against_an_older_bundle(
     fresh, pages, tmp_path, monkeypatch, steps
 ):
     """By the element that is furthest off, in the real or the imaginary part; an output that the
-    older one has not is not measured."""
+    older one has not is not measured.
+    """
     suite = plan_suite(pages, "smoke")
     path = tmp_path / "old.h5"
     engine.write(suite, path, {"seed": 0}, seed=0)

@@ -1,5 +1,6 @@
 """Builds the loopback device with the system's compiler: three libraries named like the
-vendor's."""
+vendor's.
+"""
 
 from __future__ import annotations
 

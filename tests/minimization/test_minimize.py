@@ -1,5 +1,6 @@
 """A failing call is made small without leaving what it shows: faults written in Python, and the
-loopback."""
+loopback.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +85,8 @@ NORM = {
 
 def backend(fault: Fault) -> Any:
     """A device that computes what it should and then makes its fault: it changes outputs, or
-    returns a status of its own."""
+    returns a status of its own.
+    """
 
     def run(bundle: Bundle, results: Results, *, cases: Sequence[str], **_: object) -> None:
         for name in cases:
@@ -192,7 +194,8 @@ def test_shapes_without_letters_follow_from_their_number_of_elements(case: Any) 
 
 def test_a_status_keeps_its_rule(case: Any) -> None:
     """A device that refuses an array of a wrong length with a wrong code: the call stays illegal
-    for that reason alone."""
+    for that reason alone.
+    """
 
     def fault(case: CaseView, outputs: dict[str, np.ndarray]) -> int | None:
         return 561000 if [one.rule for one in case.expect.breaks] == ["biasSizes.length"] else None
@@ -211,7 +214,8 @@ def test_a_status_keeps_its_rule(case: Any) -> None:
 
 def test_a_fault_that_only_given_data_show_keeps_them(case: Any) -> None:
     """No recipe of the search draws a NaN; what the fault does not need is taken away all the
-    same."""
+    same.
+    """
 
     def nan_lost(case: CaseView, outputs: dict[str, np.ndarray]) -> None:
         for array in outputs.values():

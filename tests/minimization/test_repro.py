@@ -1,5 +1,6 @@
 """The programs that show a fault without opgen: compiled and run against the loopback, and on torch
-where it is installed."""
+where it is installed.
+"""
 
 from __future__ import annotations
 
@@ -217,7 +218,7 @@ def test_the_torch_script_agrees_with_the_golden(
 def test_no_torch_script_where_torch_has_no_such_padding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """torch pads both sides of an axis alike."""
+    """Torch pads both sides of an axis alike."""
     uneven = {**EVEN, "args": {**EVEN["args"], "padding": [1, 1, 1, 3]}}
     monkeypatch.setenv("LOOPBACK_FAULT", "element")
     written = {}

@@ -1,5 +1,6 @@
 """The bound of one element in rational numbers, written from the theory that
-`opgen.numerics.bounds` names, formula by formula."""
+`opgen.numerics.bounds` names, formula by formula.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ def sum_error(
     gain: Fraction,
 ) -> tuple[Fraction, bool]:
     """How far a sum of ``form`` may be from one of float64, and whether it may overflow on its
-    way."""
+    way.
+    """
     own, grown = gamma(depth, 53), gamma(depth, form.digits)
     if grown is None or own is None:
         return Fraction(0), True
@@ -74,7 +76,8 @@ def naive_bound(
     gain: float = 1.0,
 ) -> Fraction | float:
     """The bound of a device that sums in ``chain[0]`` and rounds to the others in turn; the golden
-    is ``kept`` in a dtype."""
+    is ``kept`` in a dtype.
+    """
     centre, first = Fraction(golden), FORMATS[chain[0]]
     step = None if quantum is None else Fraction(quantum)
     radius, lost = sum_error(

@@ -1,5 +1,6 @@
 """The bound holds for float32 sums in any order, is not much too wide, and wrong devices exceed
-it."""
+it.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +131,8 @@ def test_ten_thousand_accumulations() -> None:
 
 def test_worst_ratio_of_deep_float32_sums() -> None:
     """Without the output's rounding in the way: float32 sums alone, data that round one way every
-    time."""
+    time.
+    """
     seen = []
     for depth in (16, 256, 4096):
         terms = np.full(
@@ -207,7 +209,8 @@ def test_never_below_the_formula_and_hardly_above() -> None:
 
 def test_binade_boundary() -> None:
     """A golden just below a power of two: the device may round above it, where steps are twice as
-    wide."""
+    wide.
+    """
     golden = np.array([1 - 2.0**-14])
     limit = bound(golden, golden * 1000, 1000, "FLOAT16")
     assert limit[0] > 1000 * 2.0**-24 * 999 + 2.0**-11
@@ -247,7 +250,8 @@ def test_zero_sums_are_zero() -> None:
 
 def test_flush_to_zero() -> None:
     """Products, sums and results below the smallest normal may vanish; so may inputs, if the caller
-    says which."""
+    says which.
+    """
     tiny = FORMATS["FLOAT"].min_normal
     a, b = RNG.uniform(0.5, 2, (50, 64)) * 2.0**-70, RNG.uniform(-2, 2, (50, 64)) * 2.0**-56
     golden, magnitude = (a * b).sum(axis=1), np.abs(a * b).sum(axis=1)
@@ -425,7 +429,8 @@ def some_sum(
     form: Format, *written: Format
 ) -> tuple[float, float, int, float | None, float, float]:
     """A golden and what is known of it, mostly where something changes: at a binade, at both ends
-    of a range, where sums are exact."""
+    of a range, where sums are exact.
+    """
     depth = int(RNG.choice([1, 2, 3, 9, 64, 5000, 2**22, 2**25]))
     ends = [
         end
@@ -487,7 +492,8 @@ def test_the_same_in_rational_numbers(
 @pytest.mark.parametrize("output", ["FLOAT", "FLOAT16", "COMPLEX64"])
 def test_outputs_that_are_bounded_together_are_bounded_as_each_alone(output: str) -> None:
     """Both ways of writing the sums down: the short one, and the one for data that may be flushed,
-    overflow or are rounded."""
+    overflow or are rounded.
+    """
     unit = 1 + 1j if DTYPES[output].complex else 1
     long = bounds.ALONE
     empty, mixed = (

@@ -1,5 +1,6 @@
 """Split goldens: the same bits in every order of summation and on every BLAS kernel, and the right
-ones."""
+ones.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +110,8 @@ def test_no_order_changes_a_bit(recipe: str, compute: str) -> None:
 
 def test_wide_exponents_are_rounded_once() -> None:
     """Against rational sums: half a unit in the last place, and the last digits of a plain sum are
-    wrong."""
+    wrong.
+    """
     tensors = tensors_of("wide_exponent", ["a", "b"])
     got = golden_exact(product, tensors, {"order": 0}, WANTED, DEPTH, PARTNERS, "gradOutput")
     plain = product(tensors, {"order": 0}, WANTED)

@@ -1,5 +1,6 @@
 """Data: the same bits everywhere, exact where a recipe says so, and each recipe what it claims to
-be."""
+be.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ def splitmix(state: int, count: int) -> list[int]:
 
 def test_streams_are_splitmix() -> None:
     """Each tensor has its own, cut anywhere; the first word before those of the numbers is the
-    choice."""
+    choice.
+    """
     tensors = [
         ("gradOutput", ["id", "other"], 5),
         ("weight", ["id"], 0),
@@ -190,7 +192,8 @@ def test_storage_holds_what_is_drawn_from_any_range(
     recipe: str, limits: tuple[float, float]
 ) -> None:
     """So that data are computed with as they are drawn: what is read back from storage has the same
-    bits."""
+    bits.
+    """
     for (storage, compute), role in product(PAIRS, ("gradient", "operand", "centre", "scale")):
         with np.errstate(over="ignore", under="ignore"):
             values = draw(

@@ -62,7 +62,8 @@ def test_every_pattern_stays(name: str) -> None:
 @pytest.mark.parametrize("name", HALVES)
 def test_every_boundary(name: str) -> None:
     """Halfway between any two neighbours, and one float64 step to either side: exact, against the
-    definition."""
+    definition.
+    """
     values = patterns(name)
     values = np.unique(np.abs(values[np.isfinite(values)]))
     upper = np.append(values[1:], values[-1] + ulp(values[-1:], name))
@@ -89,7 +90,8 @@ def test_any_float64(value: float, name: str) -> None:
 @pytest.mark.parametrize("name", ["FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT"])
 def test_within_the_range(name: str) -> None:
     """Few random bits at every exponent, so that ties are common; subnormals and overflow are among
-    them."""
+    them.
+    """
     form, draw = FORMATS[name], random.Random(7)
     for _ in range(3000):
         digits = form.digits + draw.choice([-1, 0, 1, 2, 3, 40])
@@ -229,7 +231,8 @@ def test_documentation() -> None:
 )
 def test_what_is_computed_with(storage: str, to: str, exact: bool) -> None:
     """A dtype that holds all values changes none; a narrower one rounds once, but for DOUBLE and
-    complex dtypes."""
+    complex dtypes.
+    """
     values = stored(np.array([1.0, 1 + 2.0**-10, 2.0**-24, 1e30, 3.14159265]), storage).astype(
         DTYPES[storage].wide
     )

@@ -151,7 +151,8 @@ def test_elements_that_share_a_place_are_found() -> None:
 
 def test_a_view_fits_where_each_of_its_elements_does() -> None:
     """Storages of every rank from 0, whose product a view just fits or just exceeds, and storages
-    that nobody states."""
+    that nobody states.
+    """
     some = [
         replace(desc, offset=desc.offset + more, storage_shape=held)
         for desc in DESCS
@@ -181,7 +182,8 @@ def test_a_view_fits_where_each_of_its_elements_does() -> None:
 
 def test_what_no_array_and_no_call_can_have() -> None:
     """An extent below 0, 0 is one; a number beyond 64 bits, as a view laid out over a huge tensor
-    has."""
+    has.
+    """
     kinds = {"x": "tensor", "p": "int_array", "n": "int64", "f": "bool"}
     shapes = [(2, 3), (0, 3), (), (2, -1), (-1,), None]
     calls = [

@@ -177,7 +177,8 @@ REFLECTION: dict[str, Test] = {
 
 def array(args: Args, name: str, allowed: tuple[int, ...] = ()) -> tuple[int, ...] | None:
     """The values of an array per spatial axis, where its length is one that the rank of the weight
-    allows."""
+    allows.
+    """
     values, weight = args[name], args["weight"]
     if values is None or weight is None:
         return None
@@ -219,7 +220,7 @@ def width(args: Args) -> bool:
 
 
 def channels(args: Args) -> bool:
-    """groups * weight.C is not C of the forward input."""
+    """Groups * weight.C is not C of the forward input."""
     name = "gradOutput" if args["transposed"] else "input"
     forward, weight = args[name], args["weight"]
     if (

@@ -1,5 +1,6 @@
 """Errata: reading and refusing files, and the answers of a list of checks of which the first
-failure wins."""
+failure wins.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +105,8 @@ def grouped(many: int, other: int, transposed: bool = False, **changed: Argument
 
 def longer(rows: int, **changed: Argument) -> Call:
     """A transposed call of stride 2 and no output padding, whose gradOutput has ``rows`` more than
-    follow from that."""
+    follow from that.
+    """
     args: dict[str, Argument] = {
         "gradOutput": tensor(1, 3, 7 + rows, 7, layout="NCHW"),
         "input": tensor(1, 2, 3, 3, layout="NCHW"),
@@ -496,7 +498,8 @@ def test_nothing_looks_at_how_a_tensor_lies(name: str, layout: dict[str, Any], b
 
 def test_an_acceptance_is_no_firmer_than_what_lets_it_pass() -> None:
     """A tolerance, or a check in place of the page's; those that do not apply or that nothing
-    breaks count for nothing."""
+    breaks count for nothing.
+    """
     known = erratafile.errata()[POOL]
     ((name, page),) = known.pages.items()
     calls = (
@@ -684,7 +687,8 @@ def test_numeric_entries_apply_by_their_condition() -> None:
 
 def test_another_reference_is_the_golden_of_other_names() -> None:
     """The shortcut for a kernel as large as the image spreads the gradient evenly, whatever the
-    padding."""
+    padding.
+    """
     call = pool(
         kernelSize=(12, 12),
         stride=(1, 1),

@@ -1,5 +1,6 @@
 """``opgen judge``: the public form of an answer, the order of answers, and that both sources are
-asked."""
+asked.
+"""
 
 from __future__ import annotations
 
@@ -199,7 +200,8 @@ def test_a_file_by_name(tmp_path: Path) -> None:
 
 def test_many_calls_cost_little_each() -> None:
     """Rules are asked once for all calls: with a loop per rule and call, functions would run
-    hundreds of times per call."""
+    hundreds of times per call.
+    """
 
     def ran(count: int) -> int:
         many = [parse_call(json.dumps({**PAD, "id": str(i)}), book().kinds) for i in range(count)]

@@ -1,5 +1,6 @@
 """The oracle: rules on columns say what plain Python says of one call, nothing wraps, and several
-broken rules add up."""
+broken rules add up.
+"""
 
 from __future__ import annotations
 

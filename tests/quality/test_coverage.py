@@ -1,5 +1,6 @@
 """The coverage report: what it counts, that less is seen as less, and that calls are read back as
-what they were made from."""
+what they were made from.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +126,8 @@ def test_a_plan_that_forgets_an_axis_value_covers_less(tmp_path: Path) -> None:
 
 def test_calls_are_counted_against_a_plan_of_ones_own(tmp_path: Path) -> None:
     """A plan that asks for less is covered by more of the same calls; a plan of another operator is
-    refused."""
+    refused.
+    """
     own, bundle, calls = tmp_path / "own.yaml", tmp_path / "suite.h5", tmp_path / "calls.jsonl"
     own.write_text(
         "op: aclnnReflectionPad2dBackward\n"

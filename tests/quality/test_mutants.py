@@ -419,7 +419,8 @@ def test_results_of_a_mutant_say_so(tmp_path: Path) -> None:
 
 def test_a_wrong_checker_computes_what_it_accepts(tmp_path: Path) -> None:
     """Calls that the page forbids and names no code for have data where libraries take them:
-    accepted, they have outputs."""
+    accepted, they have outputs.
+    """
     bundle, results = (
         written(tmp_path / "pools.h5", Request(("avg_pool2d_backward",))),
         tmp_path / "r.h5",

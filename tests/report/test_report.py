@@ -1,5 +1,6 @@
 """Reports: what they say, that JSON comes back, that XML and HTML are well formed, that a person
-sees the fault in a browser."""
+sees the fault in a browser.
+"""
 
 from __future__ import annotations
 

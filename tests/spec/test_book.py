@@ -1,5 +1,6 @@
 """All specs of a folder together: their problems at once, and what pages of one operator must
-share."""
+share.
+"""
 
 from __future__ import annotations
 

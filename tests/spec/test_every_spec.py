@@ -189,7 +189,8 @@ def test_every_pointer_has_its_null_rule_and_every_tensor_its_keys(spec: Spec) -
 
 def untied(spec: Spec) -> set[str]:
     """Letters that only one tensor has, and that no rule but those of shapes reads: facts left
-    out."""
+    out.
+    """
     read = {
         name for rule in spec.rules if rule.key != "shape" for name, what in rule.refs if what == ""
     }
@@ -214,7 +215,8 @@ def test_a_letter_that_is_tied_to_nothing_is_seen() -> None:
 @every
 def test_no_call_with_a_negative_extent_is_legal(spec: Spec) -> None:
     """Not even where all tensors agree on it, so that every rule that ties one to another is
-    kept."""
+    kept.
+    """
     legal = [case.call for case in suite(spec.name, "smoke").cases if case.page.bucket == "valid"]
     turned = []
     for call in legal:
@@ -240,7 +242,8 @@ def test_no_call_with_a_negative_extent_is_legal(spec: Spec) -> None:
 
 def test_real_legal_calls_are_valid() -> None:
     """Calls that the library accepts as they stand, but for what the pages forbid and the library
-    lets pass."""
+    lets pass.
+    """
     named = [
         n
         for n in read_calls(

@@ -1,5 +1,6 @@
 """Fields of a document: what is something else than expected is noted with its line, and reading
-goes on."""
+goes on.
+"""
 
 from __future__ import annotations
 

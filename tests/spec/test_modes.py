@@ -55,7 +55,8 @@ CONV = [
 
 def answers(name: str, product: str, dtypes: dict[str, str]) -> tuple:
     """Compute dtype under each mode of a call with these dtypes; None where the page does not allow
-    the mode."""
+    the mode.
+    """
     dtypes_of, legal = rounded(name, product, dtypes)
     return tuple(dtype if may else None for dtype, may in zip(dtypes_of, legal, strict=True))
 
@@ -64,7 +65,8 @@ def rounded(
     name: str, product: str, dtypes: dict[str, str]
 ) -> tuple[tuple[str, ...], tuple[bool, ...]]:
     """Of a call with these dtypes under each mode: the compute dtype, and whether the page allows
-    the call."""
+    the call.
+    """
     spec = page(name)
     call = next(
         case.call for case in suite(name).cases if case.page.bucket == "valid" and case.phase == 2

@@ -1,5 +1,6 @@
 """Keys of parameters are short ways to write relations; a rule that does not apply is not
-broken."""
+broken.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +90,7 @@ FAULTS = [
 def test_a_key_with_a_wrong_value(key: str, value: Any, message: str) -> None:
     kinds, longhand = KEYS[key]
     with pytest.raises(
-        KeyFault, match=message.split("(")[0].split("[")[0].strip() or None
+        KeyFault, match=message.split("(", maxsplit=1)[0].split("[", maxsplit=1)[0].strip() or None
     ) as caught:
         list(longhand("x", sorted(kinds)[0], value))
     assert message in str(caught.value)

@@ -1,5 +1,6 @@
 """Reading specs: a table of bad fragments and what is said of each, and whole bad files with
-everything said of them."""
+everything said of them.
+"""
 
 from __future__ import annotations
 

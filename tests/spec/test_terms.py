@@ -1,5 +1,6 @@
 """The rule language: what it refuses and with which words, and that it computes what Python
-computes, on columns."""
+computes, on columns.
+"""
 
 from __future__ import annotations
 
@@ -227,7 +228,8 @@ def plain(text: str, names: dict[str, int]) -> int | None:
 
 def computable(text: str) -> bool:
     """Whether a text is a term; what is refused divides by a constant that is 0, and has no
-    value."""
+    value.
+    """
     try:
         terms.term(text, Names())
     except TermError as error:

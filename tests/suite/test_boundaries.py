@@ -45,7 +45,8 @@ def column(name: str, reference: tuple) -> np.ndarray:
 
 def untried(spec: Spec, seen: set[tuple[str, str]]) -> set[tuple[str, str]]:
     """The products that a page judges with the dtypes that it lists for its first input, less those
-    that are seen."""
+    that are seen.
+    """
     products = [product for product in spec.judges if product in spec.products]
     return {
         (product, dtype)

@@ -1,5 +1,6 @@
 """Edits: which numbers tip a comparison, how far a call is from a limit, which edits are proposed
-at all."""
+at all.
+"""
 
 from __future__ import annotations
 

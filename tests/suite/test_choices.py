@@ -1,5 +1,6 @@
 """Axes against a page: what the tables of allowed combinations say, held against judging every
-combination."""
+combination.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Every clause and every constraint of every page is reached by calls of the standard tier, each
-with a legal twin."""
+with a legal twin.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def breaking(spec: Spec, cases: list[Case]) -> dict[str, list[Case]]:
 
 def unreached(original: Spec, judged_by: Spec) -> list[str]:
     """Clauses and rules of a page that no invalid case reaches when ``judged_by`` says what a case
-    breaks."""
+    breaks.
+    """
     cases = suite(original.name).cases
     found = breaking(judged_by, cases)
     forbidding = [rule for rule in original.rules if rule.bucket in FORBIDDEN]

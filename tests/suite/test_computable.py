@@ -127,7 +127,8 @@ def test_what_nobody_reads_or_asks_for_spoils_no_answer(call, can):
 
 def test_a_call_that_may_succeed_has_data_for_the_device_that_takes_it(tmp_path):
     """An output padding of a whole stride: the page is silent, and of the library two answers are
-    known to be possible."""
+    known to be possible.
+    """
     call = sample.convolution(
         product="ascend910",
         transposed=True,
@@ -155,7 +156,8 @@ def test_a_call_that_may_succeed_has_data_for_the_device_that_takes_it(tmp_path)
 
 def test_sums_over_nothing_are_an_answer(tmp_path):
     """Where a library takes an extent of 0 that the page does not: zeros, and a device that writes
-    nothing is known."""
+    nothing is known.
+    """
     x, rows, gamma = sample.tensor([0, 6, 5]), sample.tensor([0, 2]), sample.tensor([6])
     call = sample.norm(
         gradOut=x,

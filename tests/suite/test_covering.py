@@ -1,5 +1,6 @@
 """Covering arrays: strength by the independent counter, and that counter by enumeration of every
-assignment."""
+assignment.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +113,7 @@ def every_tuple(model: Model, t: int) -> set[tuple[tuple[int, int], ...]]:
 
 
 def check_strength(model: Model, t: int) -> None:
-    """cover and count agree with the enumeration of all assignments."""
+    """Cover and count agree with the enumeration of all assignments."""
     legal = assignments(model)
     if not len(legal):
         with pytest.raises(ValueError, match="no assignment satisfies the tables"):
@@ -148,7 +149,8 @@ def test_tight_models(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_every_kind_of_table(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables that are not joined, kept as cells in small blocks, and joins that are replaced by a
-    search."""
+    search.
+    """
     monkeypatch.setattr(propagation, "JOINED_ROWS", 0)
     monkeypatch.setattr(propagation, "SMALL", 0 if seed % 2 else 10**9)
     monkeypatch.setattr(propagation, "SCRATCH", 64)
@@ -158,7 +160,8 @@ def test_every_kind_of_table(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_refuted_by_search_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three factors of two values that must all differ: each table is content, together they
-    refuse."""
+    refuse.
+    """
     monkeypatch.setattr(propagation, "JOINED_ROWS", 0)
     monkeypatch.setattr(counting, "CELLS", 8)
     differ = np.array([[[True, True], [True, True]], [[False, True], [True, False]]])
@@ -300,7 +303,8 @@ def test_mixed_strength() -> None:
 
 def test_the_same_everywhere() -> None:
     """Equal arguments give equal rows, in another process with other hashes too; another state
-    gives others."""
+    gives others.
+    """
     model = convolution()
     assert (cover(model, 2).rows == cover(model, 2).rows).all()
     other = cover(model, 2, random_state=1).rows
@@ -375,7 +379,8 @@ PICT = [
 @pytest.mark.parametrize(("model", "t", "pict", "least"), PICT)
 def test_as_short_as_pict(model: Model, t: int, pict: int, least: int) -> None:
     """Within 15 % of PICT's row count, above the number of feasible tuples of the largest
-    combination."""
+    combination.
+    """
     made = cover(model, t)
     assert made.complete and made.tallies[0].totals() == count(model, made.rows, t)[0].totals()
     assert least <= max(made.tallies[0].feasible) <= len(made.rows) <= 1.15 * pict
@@ -383,7 +388,8 @@ def test_as_short_as_pict(model: Model, t: int, pict: int, least: int) -> None:
 
 def test_large_tables_and_many_levels() -> None:
     """A factor of 60 levels and a table of 90,000 cells; the pairs of the two largest factors set
-    the rows."""
+    the rows.
+    """
     levels = (60, 5, 4, 5, 5, 3, 20, 6, 4, 3, 3, 2, 5, 4)
     grid = np.indices((60, 5, 4, 5, 5, 3), sparse=True)
     allowed = grid[0] // 10 + grid[1] + grid[2] <= 3 + grid[3] + grid[4] + 2 * grid[5]

@@ -1,5 +1,6 @@
 """Drafts: what follows from what, what an edit changes, and that a drafted table is the table of
-its calls."""
+its calls.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Enumeration: the same every time, legal where it says so, as strong as a tier asks, within its
-budget."""
+budget.
+"""
 
 from __future__ import annotations
 
@@ -196,7 +197,8 @@ def plain() -> Call:
 
 def test_a_budget_is_kept_to_the_case_and_to_the_byte(plain: Call) -> None:
     """What breaks a rule costs nothing and comes first, then what that is compared with; a call
-    that gets no data costs nothing."""
+    that gets no data costs nothing.
+    """
     spec, size = page("reflection_pad2d_backward"), elements_of(plain)
     table, one = from_calls(spec.api, spec.kinds, [plain] * 4), BYTES * size
     asked = [
@@ -449,7 +451,7 @@ def test_given_calls_of_another_page_or_that_are_forbidden_count_for_nothing() -
     ).table.calls()
     again = enumerate_calls(spec, plan(spec.op), "smoke", [*broken, *others])
     assert again.report.given == 0
-    assert [call for call in again.table.calls()] == [call for call in alone.table.calls()]
+    assert list(again.table.calls()) == list(alone.table.calls())
 
 
 def test_aims_say_what_a_call_is_for() -> None:

@@ -1,5 +1,6 @@
 """The proof of single faults: what a written bundle holds, judged anew, breaks exactly what its
-cases say."""
+cases say.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +112,8 @@ COMPANY = {  # rules that cannot be broken alone: what always breaks along, and 
 @pytest.fixture(scope="module", params=PAGES)
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
     """(spec, the cases of a written standard bundle without their data, the judgement of the calls
-    that it stores)."""
+    that it stores).
+    """
     spec, made = page(request.param), suite(request.param)
     path = Path(tmp_path_factory.mktemp("faults")) / "suite.h5"
     engine.write(
@@ -199,7 +201,8 @@ def test_groups_below_one_are_tried_on_tensors_that_are_otherwise_legal(tier: st
 @pytest.mark.parametrize("name", PAGES)
 def test_a_single_edit_lies_between_a_case_and_its_twin(name: str) -> None:
     """Most twins differ in one argument; where shapes follow from each other, in those that
-    follow."""
+    follow.
+    """
     cases = {case.id: case for case in suite(name).cases}
     differing = Counter()
     for case in cases.values():

@@ -124,7 +124,8 @@ def test_a_case_that_is_refused_has_no_data() -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_what_is_kept_of_a_case(name: str) -> None:
     """Every input, and a golden and a bound of every output that its batch computes; the elements
-    as its own descriptors say."""
+    as its own descriptors say.
+    """
     made = suite(name)
     outputs = {row: batch.wanted for batch in made.batches for row in batch.rows}
     kept = list(made.stored)
@@ -148,7 +149,8 @@ def test_what_is_kept_of_a_case(name: str) -> None:
 
 def test_outputs_whose_goldens_are_kept_alike_are_of_one_kind() -> None:
     """FLOAT16 and BFLOAT16 have goldens in FLOAT: what lies side by side in a file must not depend
-    on which it was."""
+    on which it was.
+    """
     valid = [
         case.call
         for case in suite("convolution_backward.ascend910b").cases

@@ -1,5 +1,6 @@
 """A small bundle with calls of every bucket, and devices that are made up: right ones and wrong
-ones."""
+ones.
+"""
 
 from __future__ import annotations
 
@@ -185,7 +186,8 @@ def status_of(case: CaseView) -> Code:
 
 def answer(bundle: Bundle, path: Path, spoil: Spoil | None = None, **statuses: Code) -> Path:
     """Results of a device that is right but for what ``spoil`` does to its outputs, and for some
-    ``statuses`` (- is _ in an id)."""
+    ``statuses`` (- is _ in an id).
+    """
     with opgen.Results.create(
         path, bundle, force=True, header={"backend": "made up", "device": "none"}
     ) as results:

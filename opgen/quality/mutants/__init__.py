@@ -2,7 +2,8 @@
 something else.
 
 What a suite does not catch here it would not catch elsewhere. :mod:`opgen.quality.mutation` keeps
-the score."""
+the score.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ def find(name: str) -> Mutant | Family:
 def find_device(name: str, pages: Sequence[Spec]) -> tuple[Mutant | Family, str]:
     """A mutant by ``NAME``, or by ``FAMILY/RULE`` with the one rule that it holds wrong, else
     empty. FileError where there is none of that name, or where the family can hold no such rule of
-    ``pages`` wrong."""
+    ``pages`` wrong.
+    """
     own, slash, rule = name.partition("/")
     mutant = find(own)
     if not slash:

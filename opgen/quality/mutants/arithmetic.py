@@ -59,7 +59,8 @@ def replaced(**tensors: Callable[[Work, Array], Array]) -> Callable[[Work, Value
 
 def regrouped(groups: Callable[[Names], int], pick: Callable[[Array, Names], Array]) -> Kernel:
     """Another number of groups, and the means and rstd that ``pick`` makes of the given (B, N,
-    group) ones."""
+    group) ones.
+    """
 
     def kernel(
         work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
@@ -78,7 +79,8 @@ def unbiased(
     work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
 ) -> Outputs:
     """The sums of a group divided by M - 1: what is not rstd * gamma * gradOut grows by M / (M -
-    1)."""
+    1).
+    """
     outputs = dict(golden(tensors, names, wanted))
     group, d, space = names["group"], names["C"] // names["group"], names["HxW"]
     if "gradInput" in outputs and d * space > 1:
@@ -116,7 +118,8 @@ def other_way_round(one: str, other: str) -> Kernel:
 
 def adding(some: Callable[[Array], Array]) -> Kernel:
     """Of sums over samples and space some terms alone; they are numbered, (N, elements of a
-    channel)."""
+    channel).
+    """
 
     def kernel(
         work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
@@ -142,7 +145,8 @@ def adding(some: Callable[[Array], Array]) -> Kernel:
 # precision ----------------------------------------------------------------------------------------
 def accumulated(form: str) -> Kernel:
     """Partial sums kept in a narrow format: every eighth element of the gradient goes to the same
-    one."""
+    one.
+    """
 
     def kernel(
         work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]

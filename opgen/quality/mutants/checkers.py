@@ -2,7 +2,8 @@
 little wrong.
 
 A family is one such fault; it has a member for every rule that can have it. Nothing is written by
-hand: a member is the rule of the spec with its comparison changed."""
+hand: a member is the rule of the spec with its comparison changed.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ ANY = ("==", "!=", "<", "<=", ">", ">=", "in", "not in")
 class Family:
     """``change`` gives the wrong rule. ``code``: the wrong status, of the rule's own; ``lost``:
     what a device answers that misses the rule and finds no other broken. ``refuses``: comparisons
-    with which the wrong rule forbids more than the page."""
+    with which the wrong rule forbids more than the page.
+    """
 
     name: str
     wrong: str
@@ -66,7 +68,8 @@ class Member:
     @property
     def decided(self) -> bool:
         """Whether an answer can be wrong by the page: it names a code, a legal call is refused, or
-        the host dies. Otherwise a device that accepts what it should not is lenient at worst."""
+        the host dies. Otherwise a device that accepts what it should not is lenient at worst.
+        """
         signs = {guard.require.operator for guard in self.rule.guards}
         return (
             self.rule.code is not None
@@ -84,7 +87,8 @@ class Member:
 
     def statuses(self, rack: Rack) -> tuple[np.ndarray, list[Code]]:
         """(rows where this device answers something else than a correct one, what it answers
-        there)."""
+        there).
+        """
         judged = rack.judged
         place = rack.spec.rules.index(self.rule)
         right = judged.broken[place]
@@ -103,7 +107,8 @@ class Member:
 
 def stricter(spec: Spec, member: Member) -> str:
     """A rule that forbids, whatever the call, all that a wrong limit forbids beyond the right one;
-    empty where there is none."""
+    empty where there is none.
+    """
     for guard in member.wrong.guards:
         for rule in spec.rules:
             for other in rule.guards:
@@ -120,7 +125,8 @@ def stricter(spec: Spec, member: Member) -> str:
 def vacuous(rack: Rack, member: Member) -> str:
     """Why a wrong rule is the same as the right one on every call, or differs only where another
     rule of the page is broken: its condition is about the product and always holds, or all that it
-    lets pass beside the page are empty tensors."""
+    lets pass beside the page are empty tensors.
+    """
     for right, wrong in zip(member.rule.guards, member.wrong.guards, strict=False):
         if (
             right.when is not None
@@ -157,7 +163,8 @@ def vacuous(rack: Rack, member: Member) -> str:
 
 def _within(one: str, other: str) -> bool:
     """Whether what a comparison with a constant admits, the other admits too: ``x >= 1`` and ``x >
-    0``."""
+    0``.
+    """
     mine, others = _end(one), _end(other)
     if mine is None or others is None:
         return False
@@ -166,7 +173,8 @@ def _within(one: str, other: str) -> bool:
 
 def _end(text: str) -> tuple[int, int] | None:
     """(1, the least admitted) or (-1, the largest) of a comparison of whole numbers with a
-    constant."""
+    constant.
+    """
     node = ast.parse(text, mode="eval").body
     sign = {ast.Gt: (1, 1), ast.GtE: (1, 0), ast.Lt: (-1, -1), ast.LtE: (-1, 0)}.get(
         type(getattr(node, "ops", [None])[0])
@@ -200,7 +208,8 @@ def empty(spec: Spec, rule: Rule) -> Rule | None:
 
 def rewritten(change: Callable[[str, str, str], str | None]) -> Change:
     """Each comparison (left, sign, right) with another text; None where nothing changes in any
-    guard."""
+    guard.
+    """
 
     def apply(spec: Spec, rule: Rule) -> Rule | None:
         guards, changed = [], False

@@ -2,7 +2,8 @@
 mutant does it wrong.
 
 Read the views, round once to the compute dtype, compute in float64, round once more to the output's
-dtype, write the view. Unless it is a mutant its outputs lie within every bound."""
+dtype, write the view. Unless it is a mutant its outputs lie within every bound.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ def cast(work: Work, values: Array, storage: str, to: str | None) -> Array:
 
 def store(values: Array, dtype: str, through: str | None) -> Array:
     """Round to an output's dtype, by way of the compute dtype where the result is kept in that
-    first."""
+    first.
+    """
     return stored(values if through is None else rounded(values, through), dtype)
 
 
@@ -83,7 +85,8 @@ def _read(work: Work, name: str, mutant: Mutant) -> Array | None:
 
 def _readings(work: Work) -> Iterator[tuple[tuple[str, ...], str | None]]:
     """Which outputs are computed from which values: most from the compute dtype, some from what is
-    stored."""
+    stored.
+    """
     batch = work.batch
     cube = tuple(out for out in batch.wanted if out not in batch.exact)
     exact = tuple(out for out in batch.wanted if out in batch.exact)

@@ -63,7 +63,8 @@ def borders_gone(work: Work, given: Names) -> Names:
 
 def end_as_beginning(work: Work, tensors: Values) -> Values:
     """The windows that only exist because the padding behind an axis is larger than the one before
-    it are not read."""
+    it are not read.
+    """
     n = work.batch.names
     gradient = work.gradient
     for place, axis in enumerate(reversed(axes(work, "k", "d", "s"))):
@@ -103,7 +104,8 @@ def without_last(letter: str, axis: int) -> Callable[[Work, Values], Values]:
 
 def without_first_row(work: Work, outputs: Outputs) -> Outputs:
     """The first row of the gradient of the input is left zero, or the first column where there are
-    no rows."""
+    no rows.
+    """
     found = dict(outputs)
     if "gradInput" in found:
         rows = np.moveaxis(found["gradInput"].copy(), -2 if "Hout" in work.batch.names else -1, 0)

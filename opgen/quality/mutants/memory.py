@@ -22,7 +22,8 @@ TILES = 4096
 
 def contiguous(storage: Array, desc: TensorDesc) -> Array:
     """The first elements from the offset on, whatever the strides; behind the end of the storage
-    its beginning."""
+    its beginning.
+    """
     return np.take(storage, desc.offset + np.arange(prod(desc.shape)), axis=1, mode="wrap")
 
 

@@ -3,7 +3,8 @@ right.
 
 :mod:`opgen.quality.mutants.device` takes a call apart into steps, each a function. A kernel mutant
 is a name, a line that says what is wrong, and the functions that it puts in place of some of the
-steps; the rest stays as it is."""
+steps; the rest stays as it is.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class Work:
     what the call says.
 
     ``args`` are the arguments that all of them share; ``gradient`` is the tensor that the operator
-    is linear in."""
+    is linear in.
+    """
 
     spec: Spec
     batch: Batch
@@ -52,7 +54,8 @@ class Mutant:
     ``crashes`` says whether the host process dies of a call. The steps, in order: ``read`` a view
     of its storage, ``cast`` to the compute dtype (None where a page rounds nothing), ``names`` and
     ``tensors`` before the kernel, ``kernel`` in its place, ``outputs`` behind it, ``store`` in the
-    output's dtype (through another, or None), ``lay`` in the output's storage."""
+    output's dtype (through another, or None), ``lay`` in the output's storage.
+    """
 
     name: str
     wrong: str
@@ -84,5 +87,6 @@ NOTHING = Mutant("nothing", "nothing: a correct device, which must not be caught
 
 def axes(work: Work, *prefixes: str) -> list[str]:
     """The spatial axes of a call, outermost first, that have all of ``k``, ``s``, ...: letters of
-    D, H, W."""
+    D, H, W.
+    """
     return [axis for axis in "DHW" if all(prefix + axis in work.batch.names for prefix in prefixes)]

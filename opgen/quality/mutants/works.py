@@ -1,5 +1,6 @@
 """The cases of a bundle as a device gets them: tables of calls by page, and batches of cases with
-their inputs."""
+their inputs.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ UNNAMED = 161002
 @dataclass(frozen=True)
 class Rack:
     """The cases of one page: their rows in the bundle, their calls, and what the page says of
-    them."""
+    them.
+    """
 
     spec: Spec
     rows: np.ndarray
@@ -47,7 +49,8 @@ class Rack:
 
     def status(self, broken: np.ndarray) -> np.ndarray:
         """(rows,) what a device answers that finds these rules broken, (rules, rows): the first
-        one's code."""
+        one's code.
+        """
         result = np.zeros(len(self), dtype=np.int64)
         for rule, rows in zip(reversed(self.spec.rules), broken[::-1], strict=True):
             if rule.forbids:

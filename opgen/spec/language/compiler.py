@@ -1,5 +1,6 @@
 """From an expression to something that reads columns: the parts of the rule language, one by
-one."""
+one.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ _WORD_KINDS = ("product", "dtype", "format")
 
 class Compiler:
     """Compiles the nodes of one term against a scope; raises :class:`TermError` naming the part and
-    the remedy."""
+    the remedy.
+    """
 
     def __init__(self, text: str, scope: Scope) -> None:
         self.text = text

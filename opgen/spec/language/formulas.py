@@ -1,7 +1,8 @@
 """The closed functions of the rule language, on whole columns.
 
 Each takes and returns :class:`Value`. A formula whose divisor is zero, or that the mathematics does
-not define, gives an unbound value: the rule that asks does not apply there."""
+not define, gives an unbound value: the rule that asks does not apply there.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class Value(NamedTuple):
     constant.
 
     ``data`` has shape (rows,) or () for a constant; for the kind ``shape`` it is the pair (rank,
-    extents (rows, width))."""
+    extents (rows, width)).
+    """
 
     data: Any
     bound: Any = True
@@ -104,7 +106,8 @@ def absolute(a: Value) -> Value:
 
 def promote(*values: Value) -> Value:
     """The dtype that the pages' promotion gives, taken from left to right; unbound where there is
-    none."""
+    none.
+    """
     table = words().promoted
 
     def pair(a: Value, b: Value) -> Value:
@@ -117,7 +120,8 @@ def promote(*values: Value) -> Value:
 
 def higher(a: Value, b: Value) -> Value:
     """The dtype of higher precision of the two: the one that their promotion equals; unbound where
-    it is neither."""
+    it is neither.
+    """
     to = promote(a, b)
     return Value(to.data, to.bound & ((to.data == a.data) | (to.data == b.data)))
 
@@ -162,7 +166,8 @@ def pooled(size: Value, kernel: Value, stride: Value, padding: Value, ceil: Valu
     """Extent of a pooling's output; ``padding`` stands on both sides.
 
     Rounded up where ``ceil``, and then one less where the last window would start beyond input and
-    begin padding."""
+    begin padding.
+    """
     span = _minus(_plus(size, padding, padding), kernel)
     room = _minus(stride, _ONE)
     rounded = Value(np.where(ceil.data, _plus(span, room).data, span.data), both(span, room, ceil))
@@ -175,7 +180,8 @@ def pooled(size: Value, kernel: Value, stride: Value, padding: Value, ceil: Valu
 @dataclass(frozen=True)
 class Formula:
     """A function of the rule language: what it takes, what it gives, how many arguments, and
-    whether these may be fractions."""
+    whether these may be fractions.
+    """
 
     apply: Callable[..., Value]
     takes: tuple[str, ...]

@@ -1,5 +1,6 @@
 """What a name of the rule language refers to: ``kH``, ``self.dtype``, ``padding[0]``,
-``x.shape[-1]``."""
+``x.shape[-1]``.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """What the rule language is made of: references, terms and relations, and the two things they are
-read against."""
+read against.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class TermError(Exception):
 
 class Columns:
     """A view whose columns never change: a condition is read once. ``held``: its text -> (rows,)
-    bool, where it is bound and true."""
+    bool, where it is bound and true.
+    """
 
     def __init__(self) -> None:
         self.held: dict[str, np.ndarray] = {}
@@ -56,7 +58,8 @@ class Term:
     so never below 0.
 
     To compare, :attr:`read` gives what it says, perhaps with a divisor; to say what a name is,
-    :meth:`value` gives a whole number."""
+    :meth:`value` gives a whole number.
+    """
 
     text: str
     kind: str
@@ -72,7 +75,8 @@ class Term:
 @dataclass(frozen=True)
 class Relation:
     """One comparison. ``bare`` says that its left side is a single name: then ``==`` and ``in``
-    also say what it is."""
+    also say what it is.
+    """
 
     text: str
     operator: str

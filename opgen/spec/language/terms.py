@@ -5,7 +5,8 @@ arrays, scalars, enum words, ``product``; ``x.dtype .format .rank .shape .numel 
 ``x.shape[i]``, ``x[i]``, ``len(x)``, ``lowest(x)``, ``highest(x)``; ``+ - * / // %``; the functions
 of :mod:`opgen.spec.language.formulas`; comparisons ``== != < <= > >= in not in``; and in a
 condition ``and or not``. Values are three-valued: a comparison whose names are unbound neither
-holds nor fails."""
+holds nor fails.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ def relation(text: str, scope: Scope) -> Relation:
 
 def reference(text: str) -> Reference:
     """Read a bare name: ``kH``, ``self.dtype``, ``len(padding)``, ``x.shape[0]``; raises
-    :class:`TermError`. Knows no scope, so that any attribute may stand behind the dot."""
+    :class:`TermError`. Knows no scope, so that any attribute may stand behind the dot.
+    """
     match _parse(text):
         case ast.Name(id=name):
             return (name, "")

@@ -2,7 +2,8 @@
 
 Knows nothing of operators: a factor is a number of levels, a constraint is a table of allowed
 combinations. :func:`cover` makes rows; :func:`count` counts what rows cover by code of its own, so
-that neither vouches for itself; :func:`explain` names the tables that rule a tuple out."""
+that neither vouches for itself; :func:`explain` names the tables that rule a tuple out.
+"""
 
 from __future__ import annotations
 

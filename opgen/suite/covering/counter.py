@@ -4,7 +4,8 @@ its own.
 Shares nothing with the makers of rows but the nouns. Rows are compared with the tables cell by
 cell, tuples are marked in an array. A tuple that a lawful row holds is feasible; for the others the
 tables are joined and the remaining factors eliminated one by one (bucket elimination; Dechter
-1999), and where that would need large joins, an assignment is searched for each tuple."""
+1999), and where that would need large joins, an assignment is searched for each tuple.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ def project(
     levels: Sequence[int], tables: Sequence[Table], keep: tuple[int, ...]
 ) -> NDArray[np.bool_] | None:
     """What the conjunction of the tables allows of the factors ``keep``, exactly; None if a join
-    would be too large."""
+    would be too large.
+    """
     pool = [(tuple(scope), allowed) for scope, allowed in tables]
     while True:
         buckets: dict[int, set[int]] = {}
@@ -109,7 +111,8 @@ def satisfiable(levels: Sequence[int], tables: Sequence[Table]) -> bool:
 
 def _search(tables: list[Table]) -> bool:
     """Whether an assignment satisfies all tables: depth first, the tightest table first, part by
-    part."""
+    part.
+    """
     if not all(allowed.any() for _, allowed in tables):
         return False
     tables = sorted(
@@ -146,7 +149,8 @@ def _cells(levels: Sequence[int], scope: Sequence[int] | set[int]) -> int:
 
 def _join(tables: Sequence[Table], scope: tuple[int, ...]) -> NDArray[np.bool_]:
     """The conjunction of tables as an array with an axis for each factor of ``scope``, of length 1
-    if unbound."""
+    if unbound.
+    """
     result = np.ones((1,) * len(scope), np.bool_)
     for bound, allowed in tables:
         order = sorted(range(len(bound)), key=lambda axis: bound[axis])
@@ -167,7 +171,8 @@ def _slice(table: Table, fixed: dict[int, int]) -> Table:
 
 class _Feasibility:
     """Feasibility of the tuples of one combination at a time, remembered per connected part of the
-    model."""
+    model.
+    """
 
     def __init__(self, model: Model) -> None:
         self.model = model

@@ -34,7 +34,8 @@ def cover(
     leaves out is little. The same arguments give the same rows everywhere.
 
     ``ValueError``: no assignment satisfies the tables; a strength, group or seed that does not fit
-    the model."""
+    the model.
+    """
     asked = list(requested(model, strength, groups))
     known = checked_rows(model, seeds if seeds is not None else ())
     solver = Solver(model, SplitMix(random_state))

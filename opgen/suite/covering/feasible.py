@@ -3,7 +3,8 @@
 Tuples of factors that no table ties together are free of each other, so the search is done per
 connected component of the tables, on the part of a combination that lies in it. A tuple is feasible
 when a solution of its component holds it; batches of solutions settle most. It is infeasible when
-propagation or an exhausted search refutes it."""
+propagation or an exhausted search refutes it.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +83,8 @@ class Solver:
 
     def _split(self, combo: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
         """The parts of a combination that lie in one component each; factors without tables are
-        left out."""
+        left out.
+        """
         homes: dict[int, list[int]] = {}
         for factor in combo:
             if factor in self.home:
@@ -93,7 +95,8 @@ class Solver:
         self, home: int, wanted: Iterable[tuple[int, ...]]
     ) -> dict[tuple[int, ...], NDArray[np.bool_]]:
         """Feasibility of every wanted part of one component, by rising size so that small refutes
-        large."""
+        large.
+        """
         need = {
             sub
             for part in wanted
@@ -169,7 +172,8 @@ class Solver:
         self, domain: Domain, order: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Random values in the given order of factors; returns rows and which of them are
-        solutions."""
+        solutions.
+        """
         rows = np.zeros((len(domain), len(self.levels)), np.int64)
         offsets = self.propagator.offsets
         done = np.ones(len(domain), np.bool_)

@@ -3,7 +3,8 @@
 A row covers one tuple of a combination at most, so a combination with many open tuples decides how
 many rows there will be. Hence a tuple is worth as much as its combination still has open, and
 factors are set in the order of what they hold open. Grown candidates then climb: each factor in
-turn takes its best value given all others."""
+turn takes its best value given all others.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +88,8 @@ class Greedy:
 
     def _gain(self, held: Numbers, rows: Assigned, factor: int) -> Numbers:
         """What each value of a factor that is 0 in ``rows`` is worth ``(candidates, levels)``, in
-        the combinations ``held``."""
+        the combinations ``held``.
+        """
         weights = self.tuples.weights[held]
         steps = weights[:, factor, None] * np.arange(self.levels[factor])
         at = (weights @ rows)[:, None, :] + steps[:, :, None]
@@ -121,7 +123,8 @@ class Greedy:
 
     def _climb(self, rows: Assigned) -> None:
         """Let each factor in turn take its best value that the tables allow beside all others; in
-        place."""
+        place.
+        """
         whole = rows[:-1].astype(np.int64)
         for factor in map(int, self.random.shuffled(len(self.levels))):
             allowed = self.solver.propagator.beside(whole.T, factor)

@@ -73,7 +73,8 @@ class Tally:
     factors.
 
     ``covered`` counts feasible tuples only, so ``feasible - covered`` are missing. ``missing`` and
-    ``impossible`` list the tuples themselves, and are ``None`` unless asked for."""
+    ``impossible`` list the tuples themselves, and are ``None`` unless asked for.
+    """
 
     factors: tuple[int, ...]
     strength: int
@@ -104,7 +105,8 @@ class Cover:
     rows together.
 
     ``ignored`` numbers the seeds that no complete assignment contains; their tuples are not
-    counted."""
+    counted.
+    """
 
     rows: NDArray[np.int64]
     tallies: tuple[Tally, ...]
@@ -120,7 +122,8 @@ def requested(
     model: Model, strength: int, groups: Sequence[Group]
 ) -> Iterator[tuple[tuple[int, ...], int]]:
     """The requested groups, the one of all factors first; strengths cut to the number of
-    factors."""
+    factors.
+    """
     everything: list[Group] = [(range(len(model.levels)), strength), *groups]
     for factors, t in everything:
         chosen = tuple(sorted(set(factors)))
@@ -139,7 +142,8 @@ def combos(factors: Sequence[int], strength: int) -> list[tuple[int, ...]]:
 
 def checked_rows(model: Model, rows: Any) -> NDArray[np.int64]:
     """Rows as an int array ``(n, factors)``, -1 where a value is open; ``ValueError`` names the
-    first value that is no level."""
+    first value that is no level.
+    """
     array = np.asarray(rows, dtype=np.int64).reshape(-1, len(model.levels)) if len(rows) else None
     if array is None:
         return np.empty((0, len(model.levels)), np.int64)

@@ -3,7 +3,8 @@
 A partial assignment is a domain: a bool per (factor, value), laid out factor by factor. A value
 stays in the domain while every table has an allowed row inside the domain that holds it
 (generalised arc consistency). Small tables keep a bitset of allowed rows per value (compact tables;
-Demeulenaere et al. 2016), large ones are sliced."""
+Demeulenaere et al. 2016), large ones are sliced.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ class Propagator:
         alive.
 
         With ``since``, a propagated domain ``(1, values)``, only what differs from it counts as
-        changed."""
+        changed.
+        """
         alive = np.ones(len(domain), np.bool_)
         dirty = {i: alive for factor in factors for i in self.touching[factor]}
         if since is not None:
@@ -93,7 +95,8 @@ class Propagator:
 
     def beside(self, rows: NDArray[np.int64], factor: int) -> Domain:
         """Which values of a factor the tables allow beside the other values of complete rows: ``(n,
-        levels)``."""
+        levels)``.
+        """
         allowed = np.ones((len(rows), self.levels[factor]), np.bool_)
         for i in self.touching[factor]:
             others, along = self.tables[i].along[factor]
@@ -127,7 +130,8 @@ class _Table:
 
 class _Bits(_Table):
     """A small table as bitsets: ``bits[v]`` marks the allowed rows that hold value ``v`` of the
-    table's factors."""
+    table's factors.
+    """
 
     def __init__(self, table: Table, offsets: NDArray[np.int64]) -> None:
         super().__init__(table, offsets)
@@ -147,7 +151,8 @@ class _Bits(_Table):
 
 class _Cells(_Table):
     """A large table as it is. Factors with one value left select a slice; only the slice is looked
-    at."""
+    at.
+    """
 
     def supported(self, domain: Domain) -> Domain:
         counts = np.add.reduceat(domain, self.starts, axis=1, dtype=np.int64)
@@ -194,7 +199,8 @@ class _Cells(_Table):
 
 def joined(levels: Sequence[int], tables: Sequence[Table]) -> list[Table]:
     """Equivalent tables, fewer and stronger: those that share factors are joined while the join
-    stays small."""
+    stays small.
+    """
     pool = [_sorted(table) for table in tables if not table[1].all()]
     refused: set[tuple[int, int]] = set()
     keys = list(range(len(pool)))

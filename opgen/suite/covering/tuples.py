@@ -1,5 +1,6 @@
 """Every tuple of a list of factor combinations, numbered: a flat array then holds a fact about
-each."""
+each.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ class Tuples:
     factor fastest.
 
     ``weights`` ``(combos, factors + 1)`` says by how much a number grows with the value of each
-    factor, and where it begins."""
+    factor, and where it begins.
+    """
 
     def __init__(self, levels: Sequence[int], combos: Sequence[tuple[int, ...]]) -> None:
         self.combos = list(combos)
@@ -64,7 +66,8 @@ class Tuples:
 
     def values(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The factors of some tuples and their values, ``(n, widest)`` both; a small tuple says its
-        first one again."""
+        first one again.
+        """
         at = np.searchsorted(self.base, numbers, side="right") - 1
         factors = self.padded[at]
         steps = self.weights[at[:, None], factors].astype(np.int64)

@@ -14,7 +14,8 @@ class Aim(NamedTuple):
     ``rules`` are those that it breaks, the one aimed at first and the others in its company; the
     two whose order it tells; the one at whose limit it stands, or of whose list it has a member.
     ``name`` is that of a pinned call, ``codes`` are those of two rules, ``note`` is what more there
-    is to say."""
+    is to say.
+    """
 
     verb: Verb
     rules: tuple[str, ...] = ()
@@ -46,7 +47,8 @@ class Aim(NamedTuple):
     @property
     def label(self) -> str:
         """What an id says of it: the rule that is broken, the two that are ordered, the name of a
-        pinned call."""
+        pinned call.
+        """
         return (
             "+".join(self.rules)
             if self.verb == "orders"

@@ -3,7 +3,8 @@ its limit.
 
 An edit sets one name, extent, item or attribute; what follows from it follows again (that is the
 repair). Two edits at once are an attribute that all tensors share together with one tensor of its
-own. Nothing here believes an edit: the oracle labels what comes of it."""
+own. Nothing here believes an edit: the oracle labels what comes of it.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class Breaker:
 
     def modes(self, edits: Iterable[Edit]) -> tuple[int, ...]:
         """What may follow from some edits: an attribute can stand alone; a letter or slot only
-        shows in what follows."""
+        shows in what follows.
+        """
         own = all(what != "" or name in self.spec.parameters for (name, what), _ in edits)
         return (FOLLOW, HOLD, FREEZE) if own else (FOLLOW, HOLD)
 
@@ -62,7 +64,8 @@ class Breaker:
 
     def dropping(self, guard: Guard) -> Iterator[Sequence[Edit]]:
         """Null pointers in place of what a guard speaks of, and outputs that are not asked for any
-        more."""
+        more.
+        """
         for name in dict.fromkeys(name for name, _ in guard.require.refs):
             parameter = self.spec.parameters.get(name)
             if parameter is not None and (parameter.is_tensor or parameter.is_array):
@@ -79,7 +82,8 @@ class Breaker:
         self, reference: Reference, row: int, numbers: list[tuple[int, int]]
     ) -> Iterator[Sequence[Edit]]:
         """Edits of one name, none of them to a number that columns could not hold or compute
-        with."""
+        with.
+        """
         for edits in self._all_of(reference, row, numbers):
             if all(
                 abs(n) < _FAR
@@ -203,7 +207,8 @@ def _numbers(guard: Guard) -> list[int]:
 
 def candidates(current: int, numbers: list[tuple[int, int]]) -> list[int]:
     """Numbers near enough to tip a comparison of ``left`` with ``right`` when ``current`` is part
-    of either."""
+    of either.
+    """
     found = {current + 1, current - 1, 0, -1, 2 * current}
     for left, right in numbers:
         gap = right - left
@@ -219,7 +224,8 @@ def candidates(current: int, numbers: list[tuple[int, int]]) -> list[int]:
 def distance(guard: Guard, view: View, rows: int) -> np.ndarray:
     """(rows,) float64: left minus the nearest right side of a comparison of numbers, in units of
     the finer side; 0 for other comparisons. An inequality stands at its limit where this is 0, a
-    strict one where it is one unit."""
+    strict one where it is one unit.
+    """
     relation = guard.require
     if relation.left.kind != "int":
         return np.zeros(rows)

@@ -3,7 +3,8 @@ rules.
 
 Edits are made in rounds. The first edits legal calls; the next edit what came of it, where a rule
 was only broken in company, or applies to no legal call at all. Every row is labelled by the oracle
-after its last edit."""
+after its last edit.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ def _towards(
 class Edited:
     """The edits of some legal calls. ``rows`` are their choices, ``draft`` and ``legal`` the calls,
     ``cost`` what they hold; ``bases`` of them are tried per product and guard, the cheapest
-    first."""
+    first.
+    """
 
     def __init__(
         self,
@@ -109,7 +111,8 @@ class Edited:
     def edit_towards(self) -> bool:
         """One more round for rules that nothing breaks yet: what they ask before they apply is made
         true one by one, in calls that may be broken already. False where there is nothing left to
-        try."""
+        try.
+        """
         starts: list[Start] = []
         for number in range(len(self.guards)):
             rule, guard = self.rule(number)
@@ -171,7 +174,8 @@ class Edited:
 
     def _lightest(self, rows: np.ndarray, *keys: np.ndarray) -> list[int]:
         """The rows of each product with the least keys, two at most; the last key counts first, the
-        size last."""
+        size last.
+        """
         ordered = rows[np.lexsort((self.made.size[rows], *keys))]
         products = self.made.judged.table.product[ordered]
         return [
@@ -205,21 +209,24 @@ class Edited:
 
     def burden(self, number: int, rows: np.ndarray) -> np.ndarray:
         """(rows,) int: the company in which rows break the rule of a guard, 0 where they break it
-        alone; an extent below 0 is part of the company where others break the rule without one."""
+        alone; an extent below 0 is part of the company where others break the rule without one.
+        """
         others = self.made.weight[rows] - weight_of(self.rule(number)[0])
         fit = self.made.possible[rows]
         return np.asarray(others + LAST_RESORT * ((others > 0) & ~fit & fit.any()))
 
     def parts(self, row: int) -> Iterator[tuple[int, list[Edit], int]]:
         """(base, edits, mode) of the calls between a legal call and one that came of several
-        edits."""
+        edits.
+        """
         made = self.made.proposals
         for edits in alone(made.of(row)):
             yield int(made.base[row]), edits, int(made.mode[row])
 
     def nearest(self, rows: Iterable[int]) -> dict[int, int]:
         """Row -> a legal row with one edit less, where there is one: nearer than the call that all
-        edits started from."""
+        edits started from.
+        """
         asked = {row: [self.collected.add(*part) for part in self.parts(row)] for row in rows}
         self._judge_new()
         legal = self.made.legal
@@ -232,7 +239,8 @@ class Edited:
 
     def merged(self, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """(one row, another) -> the row with the edits of both, on the base and with the mode of
-        the first."""
+        the first.
+        """
         made = self.made.proposals
         asked = {
             (a, b): self.collected.add(

@@ -39,7 +39,8 @@ class Drafted:
     """The calls of one spec as a table, and beside each row what it is for.
 
     ``twin`` is the row of the nearest legal call of an invalid one, -1 otherwise. ``given``: row ->
-    input -> values that no recipe draws."""
+    input -> values that no recipe draws.
+    """
 
     spec: Spec
     table: CallTable
@@ -58,7 +59,8 @@ class Report:
     ``levels`` are the choices of the covering calls, (calls, axes). ``dropped`` of them broke a
     rule after all; ``left_out`` calls did not fit the tier's budget; ``crashing`` ones are known to
     end the host process. ``given`` legal calls existed already and were counted as covering.
-    ``untried``: value of an axis -> what forbids every call that has it, or that was tried."""
+    ``untried``: value of an axis -> what forbids every call that has it, or that was tried.
+    """
 
     cover: Cover | None = None
     model: Model | None = None
@@ -85,7 +87,8 @@ class _Part:
 
 def enumerate_calls(spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call] = ()) -> Drafted:
     """Every call that a tier of a plan makes for one page. What the legal ones of ``given`` cover
-    already is not made again."""
+    already is not made again.
+    """
     tier = plan.tiers[tier_name]
     choices = Choices(spec, plan, tier_name)
     report = Report(sampled=choices.constraints.sampled)
@@ -122,7 +125,8 @@ def _refuse(choices: Choices, why: str, rules: Iterable[str]) -> NoReturn:
 
 def _seeds(choices: Choices, given: Sequence[Call], report: Report) -> np.ndarray | None:
     """The choices that would have made the given calls of this page, -1 where a call has a value
-    that no axis has."""
+    that no axis has.
+    """
     spec = choices.spec
     mine = [call for call in given if call.api == spec.api and call.product in spec.judges]
     if not mine:
@@ -136,7 +140,8 @@ def _legal_rows(
     choices: Choices, tier: Tier, report: Report, seeds: np.ndarray | None
 ) -> tuple[np.ndarray, int]:
     """(choices of legal calls, how many of them are the tier's own): the rest, pairwise, are what a
-    small tier edits."""
+    small tier edits.
+    """
     tables = choices.constraints.tables
     report.model = Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
     if clash := [tables[i] for i in explain(report.model, ())]:

@@ -1,5 +1,6 @@
 """Calls that break two rules with different codes: which code a device returns says which rule it
-checks first."""
+checks first.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _TRIED = 3
 def fault_pairs(edited: Edited, singles: dict[str, list[int]], most: int) -> dict[int, Aim]:
     """Row -> aim, for every pair of rules with different codes: at most ``most`` calls per product
     that break exactly both, made from calls that break one of them alone. ``singles``: rule -> the
-    rows that were chosen to break it."""
+    rows that were chosen to break it.
+    """
     rules = {rule.id: (i, rule) for i, rule in enumerate(edited.spec.rules)}
     product = edited.made.judged.table.product
     alone: dict[tuple[str, int], list[int]] = {}

@@ -1,5 +1,6 @@
 """Which values of a plan's axes a call has: a plan's choices, read back off calls that somebody
-else may have made."""
+else may have made.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def read(judged: Judgement, reference: Reference) -> Value:
 
 def levels_of(choices: Choices, judged: Judgement, recipes: list[str]) -> np.ndarray:
     """(readings, axes) level numbers of the calls of a judged table, -1 where an axis has no such
-    value."""
+    value.
+    """
     fits = [_fits(choices, judged, recipes, i) for i in range(len(choices.axes))]
     found: list[tuple[int, ...]] = []
     for row in np.flatnonzero(judged.valid).tolist():

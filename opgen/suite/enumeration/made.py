@@ -23,14 +23,16 @@ no further."""
 
 def weight_of(rule: Rule) -> int:
     """What a broken rule adds to the company of another; an assumed one is mentioned and weighs
-    less."""
+    less.
+    """
     return LAST_RESORT if rule.key == "null" else 1 if rule.bucket == "assumed" else 1000
 
 
 @dataclass(frozen=True)
 class Made:
     """Calls that came of edits, as each round judged them, and the edits behind every row of all
-    rounds."""
+    rounds.
+    """
 
     spec: Spec
     rounds: Sequence[Judgement]

@@ -1,5 +1,6 @@
 """Which edited calls a suite takes: the broken with the least company, the legal nearest to a
-limit, a member of each list."""
+limit, a member of each list.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def company(edited: Edited, row: int, of: Iterable[int]) -> tuple[str, ...]:
 def with_least_company(edited: Edited, number: int, most: int) -> list[int]:
     """Calls that break a guard with the least company: ``most`` per product, both sides of a
     comparison first; and where none of them is the nearest to the limit, one that is, in whatever
-    company. The last resort only where a product has no other."""
+    company. The last resort only where a product has no other.
+    """
     rows, guard = edited.breaking(number), edited.rule(number)[1]
     burden, products = edited.burden(number, rows), edited.made.judged.table.product[rows]
     spared = burden < LAST_RESORT
@@ -51,7 +53,8 @@ def with_least_company(edited: Edited, number: int, most: int) -> list[int]:
 
 def _strangers(edited: Edited, number: int, rows: np.ndarray) -> np.ndarray:
     """(rows,) int: broken rules that neither compare what a rule compares nor are its key of
-    another parameter."""
+    another parameter.
+    """
     rule = edited.rule(number)[0]
     own = _compared(rule)
     apart = [
@@ -67,7 +70,8 @@ def _compared(rule: Rule) -> set[Reference]:
 
 def limits(edited: Edited, number: int, most: int) -> list[int]:
     """Legal calls as near to the limit of a guard as edits come, ``most`` per product; those that
-    prove nothing last."""
+    prove nothing last.
+    """
     rule, guard = edited.rule(number)
     dull = edited.choices.vacuous(edited.made.judged.view, len(edited.made), rule.id)
     rows = np.flatnonzero(

@@ -15,7 +15,8 @@ from opgen.suite.planning.plan import Plan
 
 def with_pinned(drafted: Drafted, plan: Plan, tier: str) -> Drafted:
     """The drafted calls and a plan's pinned ones, one row per product; raises FileError for what is
-    no call."""
+    no call.
+    """
     spec = drafted.spec
     found = pinned_calls(plan, spec, (tier,))
     plan.document.raise_problems()

@@ -1,5 +1,6 @@
 """Why no call can break a rule, what must hold before one can, and why no legal call has a value of
-a plan."""
+a plan.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from opgen.suite.planning.constraints import defaults
 
 class _ProductOnly:
     """A call of which nothing but the product is known; ``false`` is a bound value that no
-    condition holds for."""
+    condition holds for.
+    """
 
     def __init__(self, spec: Spec, product: str) -> None:
         self.spec = spec
@@ -64,7 +66,8 @@ def untried(
     """The values of a plan's axes that no legal call has, and the rules that forbid it.
 
     ``rows`` are choices that are legal; ``dropped`` ones that broke rules after all, and ``broken``
-    which: (rules, dropped) bool."""
+    which: (rules, dropped) bool.
+    """
     for i, levels in enumerate(choices.shape):
         for level in sorted(set(range(levels)) - set(rows[:, i].tolist())):
             tables = [choices.constraints.tables[place] for place in explain(model, ((i, level),))]

@@ -1,5 +1,6 @@
 """Where a plan meets a spec: the axes of one tier as columns of a draft. Nothing about an operator
-stands here."""
+stands here.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ class PlanScope:
 
 class Choices:
     """The axes of one tier of a plan, compiled against one spec; raises FileError with everything
-    that does not fit."""
+    that does not fit.
+    """
 
     def __init__(self, spec: Spec, plan: Plan, tier: str) -> None:
         self.spec = spec
@@ -103,14 +105,16 @@ class Choices:
 
     def recipes_of_edits(self, rows: np.ndarray) -> list[str]:
         """The same of calls that edits of the rows make, for the sake of a limit: where Inf or NaN
-        are planted, the rest is seldom seen."""
+        are planted, the rest is seldom seen.
+        """
         return [
             DEFAULT if RECIPES[recipe].gradient.planted else recipe for recipe in self.recipes(rows)
         ]
 
     def vacuous(self, view: View, rows: int, rule: str = "") -> np.ndarray:
         """(rows,) bool: where the plan says that a pass proves nothing, or nothing of one rule's
-        limit."""
+        limit.
+        """
         found = np.zeros(rows, dtype=bool)
         for entry, when in self.vacuities:
             if not entry.rules or rule in entry.rules:
@@ -236,7 +240,8 @@ class Choices:
     # drafts ---------------------------------------------------------------------------------------
     def draft(self, rows: np.ndarray, edits: Edits = NOTHING) -> Draft:
         """A draft of one call per row of level numbers (rows, axes), with edits on top of an
-        earlier one."""
+        earlier one.
+        """
         chosen: dict[Reference, Choice] = {}
         for i, refs in enumerate(self.refs):
             for k, ref in enumerate(refs):

@@ -1,5 +1,6 @@
 """Which values of a plan's axes go together: a rule of the page, seen through the axes that it
-depends on, is a table of allowed combinations. Nothing about an operator stands here."""
+depends on, is a table of allowed combinations. Nothing about an operator stands here.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ class Axes(Protocol):
 class Constraints:
     """``tables``: (axes, allowed combinations, the ids of what forbids the rest). ``sampled`` rules
     have too many combinations to list and were seen broken on a sample: rows that break them are
-    dropped later."""
+    dropped later.
+    """
 
     tables: tuple[tuple[tuple[int, ...], np.ndarray, tuple[str, ...]], ...]
     sampled: tuple[str, ...]
@@ -57,7 +59,8 @@ class Constraints:
 
 def constraints(choices: Axes) -> Constraints:
     """Every rule, the page's way of reading arrays, and what a plan calls vacuous, as tables over
-    the axes they depend on."""
+    the axes they depend on.
+    """
     by_axes: dict[tuple[int, ...], list[tuple[str, Check]]] = {}
     one = choices.draft(np.zeros((1, len(choices.shape)), dtype=np.int64))
     for name, reads, check in _checks(choices):
@@ -81,7 +84,8 @@ def constraints(choices: Axes) -> Constraints:
 
 def defaults(choices: Axes, names: Iterable[str]) -> dict[str, int]:
     """The names that what forbids reads and nothing sets, neither a plan nor a page, and what they
-    are then."""
+    are then.
+    """
     draft = choices.draft(_sample(choices))
     reads = [reads for name, reads, _ in _checks(choices) if name in names]
     found = draft.depends(lambda draft: [one(draft) for one in reads]) - draft.chosen.keys()
@@ -94,7 +98,8 @@ def defaults(choices: Axes, names: Iterable[str]) -> dict[str, int]:
 
 def _checks(choices: Axes) -> Iterator[tuple[str, Callable[[Draft], object], Check]]:
     """(what forbids, what reads all that it may depend on, the check): a rule reads only what the
-    rows at hand make it ask for."""
+    rows at hand make it ask for.
+    """
     for rule in choices.spec.rules:
         yield rule.id, partial(_read, references=rule.refs), partial(_broken, rule=rule)
     for name, parameter in choices.spec.parameters.items():
@@ -153,7 +158,8 @@ def _grid(choices: Axes, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.nd
 
 def _sample(choices: Axes) -> np.ndarray:
     """Rows spread over all combinations, the same every time: multiples of the golden ratio, one
-    per axis."""
+    per axis.
+    """
     steps = np.arange(1, SAMPLE + 1)[:, None] * (
         (5**0.5 - 1) / 2 * np.arange(1, len(choices.shape) + 1) ** 0.5
     )
@@ -162,7 +168,8 @@ def _sample(choices: Axes) -> np.ndarray:
 
 def misread(draft: Draft, name: str) -> np.ndarray:
     """(rows,) bool: where an array of the chosen length cannot say the names chosen for it (one
-    item for two values)."""
+    item for two values).
+    """
     parameter = draft.spec.parameters[name]
     length = draft.flat(name, "len")
     wrong = np.zeros(draft.rows, dtype=bool)

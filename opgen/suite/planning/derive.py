@@ -1,5 +1,6 @@
 """What the attributes of a parameter are made of: a shape of letters, a length and items of slot
-names, extremes of either."""
+names, extremes of either.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class Source(Protocol):
 
 def cut_out(draft: Source, reference: Reference) -> Iterator[Value]:
     """What a list or a shape that was chosen whole says of its parts: items, extents, sizes and
-    extremes, letters and slots."""
+    extremes, letters and slots.
+    """
     name, what = reference
     parameter = draft.spec.parameters.get(name)
     if parameter is None:
@@ -116,7 +118,8 @@ def _of_tensor(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value
 
 def lettered(draft: Source, parameter: Parameter) -> Value:
     """The shape that a parameter's letters give at its rank; unbound where the page knows no such
-    rank."""
+    rank.
+    """
     width = max(parameter.shapes, default=0)
     rank = np.zeros(draft.rows, dtype=np.int64)
     bound = np.zeros(draft.rows, dtype=bool)
@@ -156,7 +159,8 @@ def _of_array(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value]
 
 def slots(draft: Source, parameter: Parameter) -> tuple[np.ndarray, np.ndarray]:
     """(length, values) of an array: its items by name, or the list that was chosen whole; edited
-    items on top."""
+    items on top.
+    """
     name = parameter.name
     length = np.clip(
         np.broadcast_to(np.asarray(draft.get((name, "len")).data), draft.rows), 0, MAX_ITEMS
@@ -187,7 +191,8 @@ def _fill_unknown(
     draft: Source, parameter: Parameter, length: np.ndarray, values: np.ndarray
 ) -> None:
     """Items of arrays of a length that the page does not know: those of the longest it knows, the
-    last one repeated."""
+    last one repeated.
+    """
     known = np.isin(length, list(parameter.items))
     longest = parameter.items.get(max(parameter.items, default=0), ())
     if known.all() or not longest:

@@ -3,7 +3,8 @@
 A draft reads names like a table does, but from choices: an edit first, then a plan's axis, then a
 plan's ``let``, then the list or the shape that it is part of and that was chosen whole, then the
 page's own equalities (``Hout == pooled(...)`` also says what Hout is), then defaults. It never says
-whether a call is legal."""
+whether a call is legal.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ _DEFAULTS: Mapping[str, Any] = {
 
 class Draft:
     """``rows`` calls of one spec. ``chosen`` are whole columns, ``lets`` a plan's terms, ``edits``
-    what is changed in an earlier draft."""
+    what is changed in an earlier draft.
+    """
 
     def __init__(
         self,
@@ -65,7 +67,8 @@ class Draft:
 
     def get(self, reference: Reference) -> Value:
         """A column; as a side effect notes which chosen columns, and which defaults, it was
-        computed from."""
+        computed from.
+        """
         value = self.known.get(reference)
         if value is None:
             if reference in self.busy:
@@ -81,7 +84,8 @@ class Draft:
 
     def depends(self, reads: Callable[[Draft], object]) -> frozenset[Reference]:
         """The chosen columns that a function of this draft reads, and the names that nothing
-        sets."""
+        sets.
+        """
         self.open.append(set())
         reads(self)
         return frozenset(self.open.pop())
@@ -142,7 +146,8 @@ class Draft:
 
     def defined(self, guards: Iterable[Guard], longest: bool = False) -> Iterator[Value]:
         """What relations ``reference == term`` or ``reference in (term, ...)`` say that it is: the
-        first term, or the largest."""
+        first term, or the largest.
+        """
         for guard in guards:
             terms = [term.value(self) for term in guard.require.right[: None if longest else 1]]
             data = (
@@ -235,7 +240,8 @@ class Draft:
 
 def kind_of(spec: Spec, reference: Reference) -> str:
     """The kind of a name that a plan may set: those of the spec, ``view``, ``values`` of an array,
-    or a plan's own number."""
+    or a plan's own number.
+    """
     name, what = reference
     if what == "view" or reference == ("view", ""):
         return "view"

@@ -1,5 +1,6 @@
 """What is changed in a draft: names with new values, on top of the draft that was before, and what
-follows from them."""
+follows from them.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class Edits:
     """``columns`` are bound where they overrule everything, on top of the draft ``before`` at its
     rows ``came_from``: its values stand where a name would otherwise be unbound. ``mode`` says row
     by row what follows from an edit (:data:`opgen.suite.planning.proposals.FOLLOW` and its
-    neighbours). By default nothing is edited."""
+    neighbours). By default nothing is edited.
+    """
 
     columns: Mapping[Reference, Value] = field(default_factory=lambda: MappingProxyType({}))
     before: Earlier | None = None
@@ -44,7 +46,8 @@ class Edits:
 
     def of(self, reference: Reference, spec: Spec, lengths: Earlier) -> Iterator[Value]:
         """The edits that say what a reference is: its own, one shared by all tensors, one of a name
-        in the same slot of an array, whose length is one of ``lengths``."""
+        in the same slot of an array, whose length is one of ``lengths``.
+        """
         name, what = reference
         if reference in self.columns:
             yield self.columns[reference]
@@ -69,7 +72,8 @@ class Edits:
 
     def earlier(self, reference: Reference, mode: int | None = None) -> Iterator[Value]:
         """The value that a reference had in the draft before, at the rows that these came from: of
-        one mode, or of all."""
+        one mode, or of all.
+        """
         if self.before is None or (mode is not None and not (self.mode == mode).any()):
             return
         bound: Any = True if mode is None else self.mode == mode

@@ -1,5 +1,6 @@
 """Whether a plan fits the pages of its operator; what does not is said at once, with the plan's
-lines."""
+lines.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from opgen.suite.planning.plan import Pinned, Plan, plan_for, read_plan
 
 def fit(plan: Plan, pages: Sequence[Spec]) -> None:
     """Raise FileError with everything of a plan, in any tier, that fits no page of its operator or
-    not every page."""
+    not every page.
+    """
     rules = [rule.id for spec in pages for rule in spec.rules]
     for spec in pages:
         plan.document.known(("roles",), plan.roles, [p.name for p in spec.inputs], "input")
@@ -44,7 +46,8 @@ def fit(plan: Plan, pages: Sequence[Spec]) -> None:
 
 def fitting_plan(path: Path, book: Book, shown: str | None = None) -> Plan:
     """Read a plan that fits the pages of its operator; raises FileError with everything that is
-    wrong with it."""
+    wrong with it.
+    """
     plan = read_plan(path, shown)
     api = book.operators.get(plan.op, plan.op)
     if api not in book.kinds:
@@ -58,7 +61,8 @@ def fitting_plan(path: Path, book: Book, shown: str | None = None) -> Plan:
 
 def shipped_plan(pages: Sequence[Spec], folder: Path | None = None) -> Plan:
     """The plan that opgen ships for the operator of some pages, all of its pages; raises FileError
-    where it does not fit them."""
+    where it does not fit them.
+    """
     api, op = pages[0].api, pages[0].op
     plan = plan_for(op, folder)
     if plan.op not in (api, op):
@@ -94,7 +98,8 @@ def _unread(plan: Plan, pages: Sequence[Spec]) -> None:
 
 def pinned_calls(plan: Plan, spec: Spec, tiers: Collection[str]) -> list[tuple[Pinned, Call]]:
     """The pinned calls of some tiers that a page judges, one per product; what is no call is
-    noted."""
+    noted.
+    """
     listed = [product for product in spec.products if product in spec.judges]
     found = []
     for i, pin in enumerate(plan.pinned):

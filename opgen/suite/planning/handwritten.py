@@ -1,5 +1,6 @@
 """What a plan says one by one: calls that are pinned, and conditions under which a pass proves
-nothing."""
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ PIN_KEYS = ("id", "why", "products", "args", "recipe", "tiers", "data")
 @dataclass(frozen=True)
 class Pinned:
     """A call written by hand, and why it is worth keeping. ``data`` are given values of some
-    inputs, row-major; the recipe draws the others."""
+    inputs, row-major; the recipe draws the others.
+    """
 
     id: str
     why: str
@@ -33,7 +35,8 @@ class Pinned:
 @dataclass(frozen=True)
 class Vacuous:
     """A condition under which a pass proves nothing, and why: of every case, or of those at the
-    limit of some ``rules``."""
+    limit of some ``rules``.
+    """
 
     when: str
     why: str

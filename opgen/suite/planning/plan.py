@@ -2,7 +2,8 @@
 is the spec's.
 
 An axis sets one name, or several together, to one of its values. What no axis sets follows from a
-``let``, from the page's own equalities, or from a default."""
+``let``, from the page's own equalities, or from a default.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ TIER_KEYS = ("strength", "groups", "invalid", "limits", "pairs", "elements", "by
 @dataclass(frozen=True)
 class Axis:
     """Names that are set together, and the values to try; ``levels[i]`` holds one value per name in
-    ``sets``."""
+    ``sets``.
+    """
 
     name: str
     sets: tuple[str, ...]
@@ -55,7 +57,8 @@ class Tier:
     ``invalid`` cases per rule, guard and product; ``limits`` valid cases per limit and product;
     ``pairs`` calls per product for every two rules with different codes. ``elements`` is the most a
     case may compute with (a larger legal call becomes first-phase-only); ``bytes`` and ``cases``
-    bound what is made for one page."""
+    bound what is made for one page.
+    """
 
     name: str
     strength: int
@@ -71,7 +74,8 @@ class Tier:
 @dataclass(frozen=True)
 class Plan:
     """Everything chosen for one operator. ``roles`` say what each tensor is to the data recipes;
-    ``factors`` how many tensors one term of a sum multiplies."""
+    ``factors`` how many tensors one term of a sum multiplies.
+    """
 
     file: str
     op: str
@@ -95,7 +99,8 @@ class Plan:
 
 def load_plan(path: Path, shown: str | None = None) -> Plan:
     """Read a plan; raises :class:`opgen.model.FileError` with all its problems of form. Names are
-    checked where a plan meets the pages of its operator (:mod:`opgen.suite.planning.fitting`)."""
+    checked where a plan meets the pages of its operator (:mod:`opgen.suite.planning.fitting`).
+    """
     plan = read_plan(path, shown)
     plan.document.raise_problems()
     return plan
@@ -103,13 +108,15 @@ def load_plan(path: Path, shown: str | None = None) -> Plan:
 
 def read_plan(path: Path, shown: str | None = None) -> Plan:
     """Read a plan whose problems of form stand in its document, with what can be held against pages
-    all the same; FileError where its operator or its names are not known."""
+    all the same; FileError where its operator or its names are not known.
+    """
     return _Loader(read(path, shown)).plan()
 
 
 def plan_for(op: str, folder: Path | None = None) -> Plan:
     """The plan that opgen ships for an operator: ``cases/<op>.yaml``;
-    :func:`opgen.suite.planning.fitting.shipped_plan` is sure that it fits."""
+    :func:`opgen.suite.planning.fitting.shipped_plan` is sure that it fits.
+    """
     path = (folder or cases_folder()) / f"{op}.yaml"
     if not path.exists():
         raise FileError(

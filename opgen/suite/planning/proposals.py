@@ -29,7 +29,8 @@ class Proposals:
     """``base`` is the legal row that each row starts from, ``mode`` says what follows.
 
     ``target`` and ``value`` are (rows, :data:`MOST_EDITS`): positions in ``targets``, -1 for none,
-    and the new values; for a whole shape the value is a position in ``shapes``."""
+    and the new values; for a whole shape the value is a position in ``shapes``.
+    """
 
     base: np.ndarray
     mode: np.ndarray
@@ -87,7 +88,8 @@ class Collector:
 
     def add(self, base: int, edits: Sequence[Edit], mode: int) -> int:
         """Propose some edits of one row and say where; a name that is edited twice has the later
-        value. -1: too many edits."""
+        value. -1: too many edits.
+        """
         last = dict(edits)
         if not 0 < len(last) <= MOST_EDITS:
             return -1
@@ -118,7 +120,8 @@ class Collector:
 
 def alone(edits: Sequence[Edit]) -> Iterator[list[Edit]]:
     """Every edit of several without one of the others: the calls that lie between a legal call and
-    a broken one."""
+    a broken one.
+    """
     if len(edits) > 1:
         for left_out in range(len(edits)):
             yield [edit for i, edit in enumerate(edits) if i != left_out]

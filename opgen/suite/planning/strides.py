@@ -1,7 +1,8 @@
 """How a tensor lies in its storage: the views that a vendor's page calls non-contiguous.
 
 A view is a word; :func:`lay_out` gives strides, offset and storage extents of whole columns of
-shapes."""
+shapes.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ class Lain:
 
 def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
     """Columns for ``view`` (positions in :data:`VIEWS`); a rank too low for a view, or an extent
-    below 1, is contiguous."""
+    below 1, is contiguous.
+    """
     rows, width = shape.shape
     lowest = shape.min(axis=1) if width else np.ones(rows, dtype=np.int64)
     least = np.array(LEAST)[view]
@@ -70,7 +72,8 @@ def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
 
 def view_of(column: TensorColumn) -> np.ndarray:
     """(rows,) int: which of :data:`VIEWS` the tensors of a column lie like; -1 for a layout that is
-    none of them."""
+    none of them.
+    """
     result = np.where(column.strided, -1, 0)
     for number in range(1, len(VIEWS)):
         laid = lay_out(column.rank, column.shape, np.full(len(column.rank), number))
@@ -85,7 +88,8 @@ def view_of(column: TensorColumn) -> np.ndarray:
 
 def _row_major(shape: np.ndarray) -> np.ndarray:
     """Strides in elements of row-major storage; extents beyond the rank are 1 and change
-    nothing."""
+    nothing.
+    """
     strides = [np.ones(len(shape), dtype=np.int64)]
     for axis in range(shape.shape[1] - 1, 0, -1):
         strides.append(wide.multiply(strides[-1], shape[:, axis]))
