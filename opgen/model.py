@@ -37,7 +37,7 @@ Bucket: TypeAlias = Literal[
 BUCKETS: tuple[Bucket, ...] = get_args(Bucket)
 """In the order in which tables show them; a call that breaks several rules goes by
 :data:`opgen.oracle.oracle.ORDER`."""
-Kind: TypeAlias = Literal["valid", "invalid", "pinned", "call"]
+Kind: TypeAlias = Literal["valid", "invalid", "handwritten", "given"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -228,9 +228,10 @@ class LibraryAnswer:
 class Case(NamedTuple):
     """One test vector; a tuple, because suites hold very many.
 
-    ``phase`` 2 has data and goldens; ``phase`` 1 is descriptors and a status only. ``twin`` names
-    the nearest legal call of an invalid case. ``compute`` is the dtype that the inputs are rounded
-    to before the sum; ``mistrusted`` says why a pass would prove nothing, and is empty otherwise.
+    ``phase`` 2 has data and goldens; ``phase`` 1 is descriptors and a status only.
+    ``nearest_valid`` names the nearest legal call of an invalid case. ``compute`` is the dtype that
+    the inputs are rounded to before the sum; ``inconclusive`` says why a pass would prove nothing,
+    and is empty otherwise.
     """
 
     id: str
@@ -241,9 +242,9 @@ class Case(NamedTuple):
     library: LibraryAnswer | None = None
     recipe: str = ""
     phase: Literal[1, 2] = 1
-    twin: str = ""
+    nearest_valid: str = ""
     compute: str = ""
-    mistrusted: str = ""
+    inconclusive: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 ``pytest --opgen-bundle suite.h5 --opgen-results results.h5`` judges a results file,
 ``--opgen-backend torch`` runs the cases first. A test fails where the verdict is failed, crashed or
 missing; lenient cases and known deviations are expected failures (failures under
-``--opgen-strict``), as are those that ``--opgen-waivers FILE`` names; mistrusted and skipped ones
+``--opgen-strict``), as are those that ``--opgen-waivers FILE`` names; inconclusive and skipped ones
 are skipped, all with the reason.
 """
 

@@ -18,7 +18,7 @@ from opgen.spec.parameterfields import PLAIN
 from opgen.spec.rulefields import WITHOUT_CODE
 from opgen.spec.specfile import TOP
 from opgen.suite.planning.derive import SHARED
-from opgen.suite.planning.plan import GROUP_KEYS, PIN_KEYS, ROLES, TIER_KEYS, VACUOUS_KEYS
+from opgen.suite.planning.plan import GROUP_KEYS, HANDWRITTEN_KEYS, ROLES, TIER_KEYS, VACUOUS_KEYS
 from opgen.suite.planning.plan import TOP as PLAN_TOP
 from opgen.suite.planning.strides import VIEWS
 from opgen.suite.selection import Request, remarks
@@ -63,7 +63,8 @@ def test_the_plans_name_every_key() -> None:
     assert all(f"`{word}`" in text for word in (*ROLES, *TIERS, *TIER_KEYS, *VIEWS, *SHARED))
     assert all(f"\n{key}:" in text for key in PLAN_TOP)
     assert all(
-        f"`{key}`" in text or f"{key}: " in text for key in (*PIN_KEYS, *VACUOUS_KEYS, *GROUP_KEYS)
+        f"`{key}`" in text or f"{key}: " in text
+        for key in (*HANDWRITTEN_KEYS, *VACUOUS_KEYS, *GROUP_KEYS)
     )
 
 

@@ -100,7 +100,7 @@ class CaseView:
 
     @property
     def kind(self) -> str:
-        """``valid``, ``invalid``, ``pinned`` or ``call``."""
+        """``valid``, ``invalid``, ``handwritten`` or ``given``."""
         return self.bundle.words["cases.kind"][self.fact("kind")]
 
     @property

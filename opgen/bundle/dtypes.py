@@ -59,7 +59,7 @@ FORMATS = {
     "NCL": 47,
 }
 ROLES = {"input": 0, "output": 1, "golden": 2, "bound": 3}
-KINDS = {"valid": 0, "invalid": 1, "pinned": 2, "call": 3}
+KINDS = {"valid": 0, "invalid": 1, "handwritten": 2, "given": 3}
 BUCKETS = {
     "valid": 0,
     "stated": 1,
@@ -68,7 +68,7 @@ BUCKETS = {
     "disputed": 4,
     "assumed": 5,
 }
-TEXTS = ("intent", "recipe", "twin", "compute", "mistrusted")
+TEXTS = ("intent", "recipe", "nearest_valid", "compute", "inconclusive")
 """What a case says in words of no list."""
 BASES = {"none": 0, "read": 1, "inferred": 2}
 

@@ -28,7 +28,17 @@ _FORM = (
     "storage_shape",
     "elements",
 )
-_FACTS = ("op", "product", "kind", "intent", "recipe", "phase", "twin", "compute", "mistrusted")
+_FACTS = (
+    "op",
+    "product",
+    "kind",
+    "intent",
+    "recipe",
+    "phase",
+    "nearest_valid",
+    "compute",
+    "inconclusive",
+)
 
 
 def recall(bundle: Bundle) -> tuple[list[Case], list[list[DataTensor]]]:
@@ -46,7 +56,7 @@ def recall(bundle: Bundle) -> tuple[list[Case], list[list[DataTensor]]]:
     forms = Column.of(list(_forms(bundle)))
     views = [CaseView(bundle, row) for row in forms.first.tolist()]
     args, stored = [view.args for view in views], [list(_stored(view)) for view in views]
-    ops, products, kinds, intents, recipes, phases, twins, computes, mistrusted = (
+    ops, products, kinds, intents, recipes, phases, nearest_valid, computes, inconclusive = (
         each(fact, table[fact]) for fact in _FACTS
     )
     calls = [
@@ -68,9 +78,9 @@ def recall(bundle: Bundle) -> tuple[list[Case], list[list[DataTensor]]]:
         libraries,
         recipes,
         phases,
-        twins,
+        nearest_valid,
         computes,
-        mistrusted,
+        inconclusive,
     )
     return list(cases), [stored[form] for form in forms.number.tolist()]
 

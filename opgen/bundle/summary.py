@@ -34,7 +34,7 @@ def summary(bundle: Bundle) -> dict[str, Any]:
     return {
         **_file(bundle, len(bundle)),
         "with_data": int((cases["phase"] == 2).sum()),
-        "mistrusted": int((cases["mistrusted"] != "").sum()),
+        "inconclusive": int((cases["inconclusive"] != "").sum()),
         "counts": [
             {"op": op, "product": product, "kind": kind, "bucket": bucket, "cases": number}
             for (op, product, kind, bucket), number in sorted(counts.items())
@@ -81,8 +81,8 @@ def whole(case: CaseView) -> dict[str, Any]:
         ),
         "compute": case.compute,
         "recipe": case.recipe,
-        "twin": case.twin,
-        "mistrusted": case.mistrusted,
+        "nearest_valid": case.nearest_valid,
+        "inconclusive": case.inconclusive,
         "args": case.call["args"],
         "tensors": [
             {"name": name, "role": role, **values(array)}

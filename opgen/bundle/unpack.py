@@ -107,9 +107,9 @@ def _write(group: h5py.Group, case: CaseView) -> None:
             f"{b.rule} ({b.clause or '-'}, line {b.at}): {b.found}" for b in case.expect.breaks
         ),
         "recipe": case.recipe,
-        "twin": case.twin,
+        "nearest_valid": case.nearest_valid,
         "compute": case.compute,
-        "mistrusted": case.mistrusted,
+        "inconclusive": case.inconclusive,
         "library": "" if case.library is None else " ".join(map(str, case.library.codes)),
         "call": json.dumps(case.call, ensure_ascii=False),
     }

@@ -19,7 +19,7 @@ def show_summary(out: Console, found: Mapping[str, Any]) -> None:
     header = found["header"]
     about = (
         f"{size(found['bytes'])}, {counted(found['cases'], 'case')}, {found['with_data']} with"
-        f" data, {found['mistrusted']} mistrusted"
+        f" data, {found['inconclusive']} inconclusive"
     )
     out.print(f"[bold]{literal(found['file'])}[/]  {about}", soft_wrap=True)
     facts = {
@@ -93,7 +93,11 @@ def show_case(out: Console, case: Mapping[str, Any]) -> None:
                 one["rule"], one["clause"] or "", str(one["at"] or ""), literal(one["found"])
             )
         _print(out, breaks)
-    facts = {name: case[name] for name in ("recipe", "compute", "twin", "mistrusted") if case[name]}
+    facts = {
+        name: case[name]
+        for name in ("recipe", "compute", "nearest_valid", "inconclusive")
+        if case[name]
+    }
     if facts:
         out.print(
             "  ".join(f"{name}: {literal(value)}" for name, value in facts.items()), soft_wrap=True

@@ -70,7 +70,7 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
         out.print(pages)
     about = (
         f"{terminal.counted(counted['cases'], 'case')}, {counted['with_data']} with data,"
-        f" {counted['mistrusted']} mistrusted"
+        f" {counted['inconclusive']} inconclusive"
     )
     about += f", about {size(counted['bytes'])}"
     click.echo(about)

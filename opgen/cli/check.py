@@ -120,7 +120,7 @@ def _counted(found: Checked) -> Iterator[Table]:
         yield table
     if found.plans:
         table = terminal.table(
-            "plan", "operator", "axes", "tiers", "pinned", right=("axes", "pinned")
+            "plan", "operator", "axes", "tiers", "handwritten", right=("axes", "handwritten")
         )
         for plan in found.plans:
             table.add_row(
@@ -128,7 +128,7 @@ def _counted(found: Checked) -> Iterator[Table]:
                 plan.op,
                 str(len(plan.axes)),
                 " ".join(plan.tiers),
-                str(len(plan.pinned)),
+                str(len(plan.handwritten)),
             )
         yield table
     if found.errata:

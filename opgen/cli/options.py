@@ -188,7 +188,7 @@ def suite_options() -> Decorator:
     part = click.option(
         "--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case."
     )
-    some = case_option("patterns", "these cases, and the twins of invalid ones")
+    some = case_option("patterns", "these cases, and the valid calls nearest to invalid ones")
     shown = (
         operators_argument(),
         product_option(),

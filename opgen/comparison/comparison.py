@@ -24,9 +24,9 @@ from opgen.comparison.outcome import Report
 from opgen.comparison.statuses import (
     BAD,
     FAILED,
+    INCONCLUSIVE,
     KNOWN,
     LENIENT,
-    MISTRUSTED,
     PASSED,
     SKIPPED,
     STRICT,
@@ -207,7 +207,7 @@ class _Comparison:
             and self.answers.status(row) == 0
             and (why := self._vacuous(row, compared))
         ):
-            return Verdict(name, MISTRUSTED, why, facts)
+            return Verdict(name, INCONCLUSIVE, why, facts)
         if verdict in STRICT:
             facts |= {"causes": [first.cause], "rules": list(first.rules)}
         return Verdict(name, verdict, first.detail, facts)
@@ -236,7 +236,7 @@ class _Comparison:
         return explain.sentence(found, like), like
 
     def _vacuous(self, row: int, compared: bool) -> str:
-        why: str = self.bundle.strings[self.bundle.tables["cases"]["mistrusted"][row]]
+        why: str = self.bundle.strings[self.bundle.tables["cases"]["inconclusive"][row]]
         mine = self.of_case.get(row, [])
         if why or not compared or not self.table["elements"][mine].sum():
             return why

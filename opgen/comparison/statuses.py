@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from opgen.model import ANY_ERROR, CRASH, NOT_RUN, TIMEOUT, Code, Truth, admits, written
 
 PASSED, FAILED, CRASHED, MISSING = "passed", "failed", "crashed", "missing"
-LENIENT, KNOWN, MISTRUSTED, SKIPPED = "lenient", "known deviation", "mistrusted", "skipped"
-VERDICTS = (FAILED, CRASHED, MISSING, LENIENT, KNOWN, MISTRUSTED, SKIPPED, PASSED)
+LENIENT, KNOWN, INCONCLUSIVE, SKIPPED = "lenient", "known deviation", "inconclusive", "skipped"
+VERDICTS = (FAILED, CRASHED, MISSING, LENIENT, KNOWN, INCONCLUSIVE, SKIPPED, PASSED)
 """In the order in which people want to read them."""
 BAD = frozenset({FAILED, CRASHED, MISSING})
 STRICT = BAD | {LENIENT, KNOWN}

@@ -61,7 +61,7 @@ def describe(case: CaseView) -> dict[str, Any]:
         "intent": case.intent,
         "recipe": case.recipe,
         "compute": case.compute,
-        "mistrusted": case.mistrusted,
+        "inconclusive": case.inconclusive,
         "file": None,
     }
 

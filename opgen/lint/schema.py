@@ -24,8 +24,8 @@ from opgen.spec.spec import KINDS
 from opgen.spec.specfile import PAGE, ROUNDINGS
 from opgen.spec.specfile import TOP as SPEC_TOP
 from opgen.suite.planning.plan import (
+    HANDWRITTEN_KEYS,
     MOST_FACTORS,
-    PIN_KEYS,
     ROLES,
     STRONGEST,
     TIER_KEYS,
@@ -235,9 +235,9 @@ def plan() -> Schema:
             "items": closed({key: entry[key] for key in VACUOUS_KEYS}, ("when", "why")),
         },
         "tiers": {**mapping(tier, "^(" + "|".join(TIERS) + ")$"), "minProperties": 1},
-        "pinned": {
+        "handwritten": {
             "type": "array",
-            "items": closed({key: pin[key] for key in PIN_KEYS}, ("id", "why", "args")),
+            "items": closed({key: pin[key] for key in HANDWRITTEN_KEYS}, ("id", "why", "args")),
         },
     }
     assert set(properties) == set(PLAN_TOP)

@@ -26,8 +26,10 @@ def census(suite: Suite) -> dict[str, Any]:
         "cases": len(suite.cases),
         "bytes": planned.bytes,
         "with_data": sum(case.phase == 2 for case in suite.cases),
-        "mistrusted": sum(bool(case.mistrusted) for case in suite.cases),
-        "why_mistrusted": dict(Counter(case.mistrusted for case in suite.cases if case.mistrusted)),
+        "inconclusive": sum(bool(case.inconclusive) for case in suite.cases),
+        "why_inconclusive": dict(
+            Counter(case.inconclusive for case in suite.cases if case.inconclusive)
+        ),
         "counts": [
             {"op": op, "product": product, "kind": kind, "cases": n}
             for (op, product, kind), n in sorted(by.items())
@@ -55,7 +57,7 @@ def page(suite: Suite, name: str) -> dict[str, Any]:
             rules_broken = tuple(b.rule for b in case.page.breaks)
             for aimed in [aim.rules[0] for aim in aims if aim.verb == "breaks"]:
                 broken.setdefault(aimed, []).append(
-                    (case.id, case.twin, tuple(r for r in rules_broken if r != aimed))
+                    (case.id, case.nearest_valid, tuple(r for r in rules_broken if r != aimed))
                 )
     entries: list[dict[str, Any]] = []
     for rule in spec.rules:
@@ -70,7 +72,7 @@ def page(suite: Suite, name: str) -> dict[str, Any]:
             "clause": rule.clause,
             "at": list(rule.at),
             "invalid": [case for case, _, _ in cases],
-            "twins": sorted({twin for _, twin, _ in cases if twin}),
+            "nearest_valid": sorted({nearest for _, nearest, _ in cases if nearest}),
             "alone": bool(cases) and not company,
             "company": list(company),
         }

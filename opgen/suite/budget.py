@@ -17,7 +17,11 @@ BYTES = 12
 
 
 def affordable(
-    table: CallTable, kind: Sequence[str], twin: Sequence[str], ids: Sequence[str], tier: Tier
+    table: CallTable,
+    kind: Sequence[str],
+    nearest_valid: Sequence[str],
+    ids: Sequence[str],
+    tier: Tier,
 ) -> np.ndarray:
     """(rows,) bool: the rows that fit the tier's budget. Valid calls that no other needs go first,
     the last of them first: a covering array has its best rows in front.
@@ -25,7 +29,7 @@ def affordable(
     rows = len(table)
     cost = np.where([one == "invalid" for one in kind], 0.0, elements(table)) * BYTES
     cost[cost > tier.elements * BYTES] = 0.0
-    needed = np.isin(ids, sorted(set(twin))) | np.array(
+    needed = np.isin(ids, sorted(set(nearest_valid))) | np.array(
         [one != "valid" for one in kind], dtype=bool
     )
     order = np.concatenate([np.flatnonzero(needed), np.flatnonzero(~needed)])

@@ -29,7 +29,7 @@ class Purpose:
     kind: Sequence[Kind]
     aims: Sequence[Aims]
     recipe: Sequence[str]
-    twin: Sequence[str]
+    nearest_valid: Sequence[str]
     ids: Sequence[str]
     given: Sequence[Mapping[str, Any]]
 
@@ -77,8 +77,11 @@ def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
             aims[order[one]] = tuple(dict.fromkeys(aims[order[one]] + mine))
         places[row] = order[one]
     ids = list(order)
-    twins = ["" if drafted.twin[row] < 0 else ids[places[drafted.twin[row]]] for row in kept]
+    nearest_valid = [
+        "" if drafted.nearest_valid[row] < 0 else ids[places[drafted.nearest_valid[row]]]
+        for row in kept
+    ]
     kinds: list[Kind] = [drafted.kind[row] for row in kept]  # type: ignore[misc]
     given = [drafted.given.get(row, {}) for row in kept]
-    purpose = Purpose(kinds, aims, [drafted.recipe[row] for row in kept], twins, ids, given)
+    purpose = Purpose(kinds, aims, [drafted.recipe[row] for row in kept], nearest_valid, ids, given)
     return drafted.table.take(np.array(kept, dtype=np.int64)), purpose

@@ -24,7 +24,7 @@ from opgen.suite.enumeration.aims import told
 from opgen.suite.naming import Purpose
 from opgen.suite.planning.plan import Plan
 from opgen.suite.stored import Stored, stored
-from opgen.suite.vacuity import mistrusted
+from opgen.suite.vacuity import inconclusive
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,9 @@ def part(asked: Asked) -> Part:
     answers = answer(judged)
     wanted, compute = _wanted(judged), computed(asked.spec, judged.view, len(asked.table))
     held, without = _with_data(asked, judged, answers, wanted)
-    why = mistrusted(judged, asked.plan, wanted, asked.of, asked.purpose.recipe, asked.purpose.aims)
+    why = inconclusive(
+        judged, asked.plan, wanted, asked.of, asked.purpose.recipe, asked.purpose.aims
+    )
     cases = _cases(asked, judged, answers, held, compute.dtype[asked.of].tolist(), why)
     rows = np.flatnonzero(held)
     used, position = np.unique(asked.of[rows], return_inverse=True)
@@ -125,8 +127,8 @@ def _cases(
     compute: Sequence[str],
     why: Sequence[str],
 ) -> list[Case]:
-    """One case after the other; recipe, compute dtype and what is ``why`` mistrusted belong to data
-    alone, a recipe to drawn ones.
+    """One case after the other; recipe, compute dtype and what is ``why`` inconclusive belong to
+    data alone, a recipe to drawn ones.
     """
     page, library = (
         judged.expectations(),
@@ -160,7 +162,7 @@ def _cases(
         map(library.__getitem__, row),
         where_data(recipe),
         [2 if there else 1 for there in data],
-        purpose.twin,
+        purpose.nearest_valid,
         where_data(compute),
         where_data(why),
         strict=True,

@@ -26,7 +26,7 @@ from opgen.suite.batch import Batch as Batch
 from opgen.suite.budget import affordable
 from opgen.suite.enumeration.aims import Aims
 from opgen.suite.enumeration.enumerator import Report, enumerate_calls
-from opgen.suite.enumeration.pinned import with_pinned
+from opgen.suite.enumeration.handwritten import with_handwritten
 from opgen.suite.naming import Purpose, named
 from opgen.suite.part import Asked, part
 from opgen.suite.planning.plan import Plan
@@ -96,8 +96,8 @@ def plan_suite(
     given: Sequence[Call] = (),
     each: Each = map,
 ) -> Suite:
-    """The suite of a tier for some pages: enumerated calls, then pinned ones; only ``products`` and
-    ids that match.
+    """The suite of a tier for some pages: enumerated calls, then handwritten ones; only
+    ``products`` and ids that match.
 
     ``given`` calls exist already: what they cover is not made again. ``each`` enumerates the calls
     of every page.
@@ -131,10 +131,10 @@ def _draft(
     """The calls of one page that are asked for, what each is for, and what enumerating found
     out.
     """
-    drafted = with_pinned(enumerate_calls(spec, plan, tier, given), plan, tier)
+    drafted = with_handwritten(enumerate_calls(spec, plan, tier, given), plan, tier)
     report = drafted.report
     table, purpose = named(drafted)
-    within = affordable(table, purpose.kind, purpose.twin, purpose.ids, plan.tiers[tier])
+    within = affordable(table, purpose.kind, purpose.nearest_valid, purpose.ids, plan.tiers[tier])
     report.left_out = int((~within).sum())
     keep = within & (
         np.isin(table.product, [words().index["product"][product] for product in products])
@@ -144,7 +144,9 @@ def _draft(
     if patterns:
         asked = [place for places in matching(purpose.ids, patterns).values() for place in places]
         keep &= np.isin(np.arange(len(keep)), asked)
-        keep |= np.isin(purpose.ids, [purpose.twin[i] for i in np.flatnonzero(keep).tolist()])
+        keep |= np.isin(
+            purpose.ids, [purpose.nearest_valid[i] for i in np.flatnonzero(keep).tolist()]
+        )
     if tier != CRASHES:
         fatal = crashing(judge(spec, table))
         keep, report.crashing = keep & ~fatal, int(fatal.sum())
@@ -177,7 +179,7 @@ def call_suite(
             [()] * len(ids),
             [given.get(one, _NOTHING) for one in ids],
         )
-        purpose = Purpose(["call"] * len(ids), aims, [recipe] * len(ids), nothing, ids, arrays)
+        purpose = Purpose(["given"] * len(ids), aims, [recipe] * len(ids), nothing, ids, arrays)
         of = np.searchsorted(mine, number[places])
         _add(
             suite,

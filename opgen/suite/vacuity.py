@@ -24,7 +24,7 @@ ZERO = frozenset(
 """Recipes whose incoming gradient is zero everywhere."""
 
 
-def mistrusted(
+def inconclusive(
     judged: Judgement,
     plan: Plan,
     wanted: Mapping[str, np.ndarray],

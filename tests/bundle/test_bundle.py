@@ -57,7 +57,15 @@ def test_every_case_is_read_as_it_was_written(path: Path) -> None:
                 assert side is None or (
                     side.codes and side.bucket and all(one.rule for one in side.breaks)
                 )
-            for name in ("kind", "intent", "recipe", "phase", "twin", "compute", "mistrusted"):
+            for name in (
+                "kind",
+                "intent",
+                "recipe",
+                "phase",
+                "nearest_valid",
+                "compute",
+                "inconclusive",
+            ):
                 assert getattr(found, name) == getattr(case, name)
             for role in ("input", "golden", "bound"):
                 stored = {"input": found.storage, "golden": found.golden, "bound": found.bound}[
@@ -130,7 +138,7 @@ def test_inputs_are_logical_views(path: Path) -> None:
 
 def test_a_view_outside_its_storage_is_refused(tmp_path: Path) -> None:
     desc = TensorDesc((2, 2), "FLOAT", "ND", (3, 1), 0, (4,))
-    case = Case("bad", Call("aclnnOne", "ascend910b", {"self": desc}), "call", "", VALID)
+    case = Case("bad", Call("aclnnOne", "ascend910b", {"self": desc}), "given", "", VALID)
     with Writer(
         tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "FLOAT", 4)]])
     ) as writer:
@@ -265,7 +273,7 @@ def test_large_tensors_beside_small_ones_have_their_own_digests(tmp_path: Path) 
         "ascend910b",
         {name: TensorDesc((size,), "DOUBLE") for name, size in sizes.items()},
     )
-    cases = [Case(name, call, "call", "", VALID) for name in ("one", "two")]
+    cases = [Case(name, call, "given", "", VALID) for name in ("one", "two")]
     layout = Layout.plan(
         cases, [[(name, "input", "DOUBLE", size) for name, size in sizes.items()]] * 2
     )
@@ -349,7 +357,7 @@ def test_not_a_time_in_the_file(path: Path) -> None:
 @pytest.mark.parametrize("far", [2**62, 2**63 - 1, -(2**63)])
 def test_a_stride_along_an_axis_of_extent_1_leads_nowhere(tmp_path: Path, far: int) -> None:
     desc = TensorDesc((1, 2, 1, 2), "DOUBLE", "NCHW", (far, 1, far, 2), 0, (4,))
-    case = Case("b", Call("aclnnOne", "ascend910b", {"self": desc}), "call", "", VALID)
+    case = Case("b", Call("aclnnOne", "ascend910b", {"self": desc}), "given", "", VALID)
     with Writer(
         tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "DOUBLE", 4)]])
     ) as writer:
@@ -361,7 +369,7 @@ def test_a_stride_along_an_axis_of_extent_1_leads_nowhere(tmp_path: Path, far: i
 @pytest.mark.skipif(shutil.which("h5dump") is None, reason="h5dump is not installed")
 def test_h5dump_prints_bfloat16_numbers(tmp_path: Path) -> None:
     desc = TensorDesc((4,), "BFLOAT16")
-    case = Case("b", Call("aclnnOne", "ascend910b", {"self": desc}), "call", "", VALID)
+    case = Case("b", Call("aclnnOne", "ascend910b", {"self": desc}), "given", "", VALID)
     with Writer(
         tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "BFLOAT16", 4)]])
     ) as writer:
@@ -437,7 +445,7 @@ def test_a_case_that_no_bundle_can_keep(
     tmp_path: Path, field: dict[str, object], message: str
 ) -> None:
     call = Call("aclnnOne", "ascend910b", field.get("args", {}))  # type: ignore[arg-type]
-    case = Case(str(field.get("id", "a")), call, "call", "", VALID)
+    case = Case(str(field.get("id", "a")), call, "given", "", VALID)
     with pytest.raises(BundleError, match=message):
         Writer(tmp_path / "b.h5", {}, [case], Layout.plan([case], [[]]))
     assert os.listdir(tmp_path) == []
@@ -456,7 +464,7 @@ def test_data_that_no_call_describes(
     tmp_path: Path, tensors: list[tuple[str, str, str, int]], message: str
 ) -> None:
     call = Call("aclnnOne", "ascend910b", {"self": TensorDesc((3,), "FLOAT"), "none": None})
-    cases = [Case(name, call, "call", "", VALID) for name in ("fine", "a", "b")]
+    cases = [Case(name, call, "given", "", VALID) for name in ("fine", "a", "b")]
     with pytest.raises(BundleError, match=message):
         Writer(
             tmp_path / "b.h5",
@@ -479,7 +487,7 @@ def test_calls_of_one_operator_have_the_same_parameters(
     tmp_path: Path, first: dict[str, object], second: dict[str, object], message: str
 ) -> None:
     cases = [
-        Case(name, Call("aclnnOne", "ascend910b", args), "call", "", VALID)
+        Case(name, Call("aclnnOne", "ascend910b", args), "given", "", VALID)
         for name, args in (("a", first), ("b", second))
     ]  # type: ignore[arg-type]
     with pytest.raises(BundleError, match=message):
@@ -747,7 +755,7 @@ def test_unpacked_for_people(path: Path, tmp_path: Path) -> None:
 def test_every_case_is_unpacked_into_a_group_of_its_own(tmp_path: Path) -> None:
     ids = ["a/b", "%a", "a", "%%25a", "a/b/c", "%a/b", "b/", "%b%2F", ".", "%%2E"]
     call = Call("aclnnOne", "ascend910b", {"self": TensorDesc((4,), "FLOAT")})
-    cases = [Case(name, call, "call", "", VALID, phase=1) for name in ids]
+    cases = [Case(name, call, "given", "", VALID, phase=1) for name in ids]
     with Writer(tmp_path / "b.h5", {}, cases, Layout.plan(cases, [[] for _ in cases])):
         pass
     with opgen.open(tmp_path / "b.h5") as bundle:

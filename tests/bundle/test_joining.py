@@ -113,7 +113,7 @@ def test_a_fact_that_is_no_number_contradicts_nothing(bundle: Bundle, tmp_path: 
     said = {"volts": np.nan, "room": {"b": [np.nan], "a": 1}}
     paths = [
         write(tmp_path / "a.h5", bundle, ["one/call"], **said),
-        write(tmp_path / "b.h5", bundle, ["one/pinned"], **said),
+        write(tmp_path / "b.h5", bundle, ["one/handwritten"], **said),
     ]
     join(paths, tmp_path / "joined.h5")
     with opgen.Results.create(
@@ -188,7 +188,7 @@ def test_what_can_be_gone_on_from_is_not_dropped(
     bundle: Bundle, tmp_path: Path, shares: list[Path]
 ) -> None:
     out, descriptors = tmp_path / "joined.h5", len(os.listdir("/proc/self/fd"))
-    left, before = begun(out, bundle, ["one/call", "one/pinned"]), partial(out).read_bytes()
+    left, before = begun(out, bundle, ["one/call", "one/handwritten"]), partial(out).read_bytes()
     held = (
         "joined.h5.partial: holds 2 answers of an unfinished run, which opgen run --resume goes on"
         " from; name another file, or --force"

@@ -184,7 +184,7 @@ def test_a_killed_run_goes_on_with_the_same_device_alone(bundle: Bundle, tmp_pat
         return answer
 
     path = tmp_path / "r.h5"
-    before = begun(path, bundle, ["one/call", "one/pinned"]).read_bytes()
+    before = begun(path, bundle, ["one/call", "one/handwritten"]).read_bytes()
     with pytest.raises(
         BundleError, match="results of torch: cannot be resumed with mine; write another file$"
     ):
@@ -192,7 +192,7 @@ def test_a_killed_run_goes_on_with_the_same_device_alone(bundle: Bundle, tmp_pat
     assert partial(path).read_bytes() == before and os.listdir(tmp_path) == ["r.h5.partial"]
     assert run(bundle, device("torch"), path, resume=True) == {"kept": 2, "ran": len(bundle) - 2}
     assert os.listdir(tmp_path) == ["r.h5"] and len(opgen.Results.open(path)) == len(bundle)
-    begun(path, bundle, ["one/call", "one/pinned"], force=True)
+    begun(path, bundle, ["one/call", "one/handwritten"], force=True)
     assert run(bundle, device("torch"), path, force=True) == {"dropped": 2, "ran": len(bundle)}
 
 
@@ -218,11 +218,11 @@ def test_what_is_left_goes_before_what_is_there(bundle: Bundle, tmp_path: Path) 
     with opgen.Results.create(path, bundle) as results:
         results.add("one/call", 7, error="an old answer")
         results.add("one/invalid", 8)
-    begun(path, bundle, ["one/pinned"], resume=True)
+    begun(path, bundle, ["one/handwritten"], resume=True)
     with opgen.Results.create(path, bundle, resume=True) as results:
         assert [name for name in bundle.ids if name in results] == [
             "one/invalid",
-            "one/pinned",
+            "one/handwritten",
             "one/call",
         ]
     begun(path, bundle, ["one/call"], force=True)
@@ -330,7 +330,7 @@ def test_what_is_not_gone_on_from(bundle: Bundle, tmp_path: Path, left: bool) ->
 def test_two_devices_are_not_gone_on_from_as_one(bundle: Bundle, tmp_path: Path) -> None:
     path, elsewhere = tmp_path / "r.h5", tmp_path / "elsewhere.h5"
     write(elsewhere, bundle, ["one/call"])
-    left = begun(path, bundle, ["one/pinned"], resume=True, backend="mine")
+    left = begun(path, bundle, ["one/handwritten"], resume=True, backend="mine")
     elsewhere.rename(path)
     before = left.read_bytes(), path.read_bytes()
     message = (

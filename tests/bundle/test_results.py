@@ -52,7 +52,7 @@ def answers(bundle: Bundle) -> dict[str, dict[str, Any]]:
         "outputs": {"gradInput": bits(draw, "BFLOAT16", (2, 3))},
     }
     found["one/invalid"] = {"status": 161002}
-    found["one/pinned"] = {"status": "crash", "error": "signal 11"}
+    found["one/handwritten"] = {"status": "crash", "error": "signal 11"}
     found["one/call"] = {"status": -1, "run_status": "skipped", "time": np.float32(0.5)}
     found["one/FLOAT/2"] |= {"status": np.int64(2**63 - 1), "run_status": np.uint8(200)}
     return found
@@ -295,8 +295,8 @@ def test_a_header_that_changes_is_kept_by_the_same_rules(bundle: Bundle, tmp_pat
         results.add("one/call", 0)
         results.header["driver"] = b"1.2"
         with pytest.raises(BundleError, match="driver: b'1.2' is nothing that a header can hold"):
-            results.add("one/pinned", 0)
-        assert "one/pinned" not in results
+            results.add("one/handwritten", 0)
+        assert "one/handwritten" not in results
         results.header["driver"] = np.float64(1.5)
     with ResultsFile(tmp_path / "r.h5") as file:
         assert {"cards": 3, "drivers": ["a", "2"], "driver": 1.5}.items() <= file.header.items()

@@ -637,8 +637,8 @@ def test_inspect_shows_a_bundle_and_a_case(bundle: Path) -> None:
         "pad_height",
         "161002.7",
         "padH=2, kH=2",
-        "twin: one/FLOAT16/0",
-        "mistrusted: no data",
+        "nearest_valid: one/FLOAT16/0",
+        "inconclusive: no data",
         "null",
     ):
         assert text in case

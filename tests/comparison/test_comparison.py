@@ -59,8 +59,8 @@ def only(name: str, change):
 
 def test_a_right_device_passes(bundle, tmp_path):
     report = judged(bundle, tmp_path)
-    assert report.totals == {"mistrusted": 1, "passed": len(bundle) - 1}
-    assert report["conv-nothing"].verdict == "mistrusted"
+    assert report.totals == {"inconclusive": 1, "passed": len(bundle) - 1}
+    assert report["conv-nothing"].verdict == "inconclusive"
     assert not report.bad(strict=True)
     assert all(
         met == asked
@@ -350,7 +350,7 @@ def test_statuses_in_a_bundle(bundle, tmp_path, case, status, verdict):
     )
     assert report[case.replace("_", "-")].verdict == verdict
     assert all(
-        one.verdict in ("passed", "mistrusted")
+        one.verdict in ("passed", "inconclusive")
         for one in report
         if one.case != case.replace("_", "-")
     )
@@ -1304,7 +1304,7 @@ def test_one_case_that_was_not_skipped_proves_something(bundle, tmp_path):
     )
 
 
-@pytest.mark.parametrize(("least", "verdict"), [(FLOAT_MAX, "mistrusted"), (1.0, "passed")])
+@pytest.mark.parametrize(("least", "verdict"), [(FLOAT_MAX, "inconclusive"), (1.0, "passed")])
 def test_a_case_whose_bounds_are_all_infinite_proves_nothing(tmp_path, least, verdict):
     """Values at the end of FLOAT, where a sum may overflow on its way; unless one of them is far
     from it.
@@ -1318,7 +1318,7 @@ def test_a_case_whose_bounds_are_all_infinite_proves_nothing(tmp_path, least, ve
         report = judged(bundle, tmp_path)
         assert [one.verdict for one in report] == [verdict, "passed"]
         assert report["far"].detail == (
-            "every bound is infinite" if verdict == "mistrusted" else ""
+            "every bound is infinite" if verdict == "inconclusive" else ""
         )
         wrong = judged(
             bundle,
@@ -1329,7 +1329,8 @@ def test_a_case_whose_bounds_are_all_infinite_proves_nothing(tmp_path, least, ve
 
 
 @pytest.mark.parametrize(
-    ("mean", "verdict", "of_zeros"), [(1e6, "mistrusted", "mistrusted"), (0.0, "passed", "failed")]
+    ("mean", "verdict", "of_zeros"),
+    [(1e6, "inconclusive", "inconclusive"), (0.0, "passed", "failed")],
 )
 def test_a_case_that_zeros_would_pass_proves_nothing(tmp_path, mean, verdict, of_zeros):
     """Far from 0 beside its spread, what group norm subtracts may be wrong by more than is left."""
@@ -1355,7 +1356,7 @@ def test_a_case_that_zeros_would_pass_proves_nothing(tmp_path, mean, verdict, of
             lambda case, outputs: {**outputs, "gradInput": np.zeros_like(outputs["gradInput"])},
         )["far"]
     assert (right.verdict, zeros.verdict) == (verdict, of_zeros)
-    if verdict == "mistrusted":
+    if verdict == "inconclusive":
         outputs, why = right.detail.split(": ")
         assert (
             outputs in ("gradInput", "gradInput, gradGammaOut")
@@ -1555,7 +1556,9 @@ def test_a_pass_that_proves_nothing_is_no_pass_to_share(tmp_path):
             ),
         )
         verdicts = dict(enumerate(report)) | {
-            row: Verdict(report.verdicts[row].case, "mistrusted", "", report.verdicts[row].metrics)
+            row: Verdict(
+                report.verdicts[row].case, "inconclusive", "", report.verdicts[row].metrics
+            )
             for row in (10, 11)
         }
         found = [str(one) for one in findings(bundle, verdicts)]
@@ -1600,7 +1603,7 @@ def test_a_report_is_what_its_verdicts_are():
         "known deviation",
         "crashed",
         "passed",
-        "mistrusted",
+        "inconclusive",
         "missing",
         "failed",
     )
@@ -1629,7 +1632,7 @@ def test_a_report_is_what_its_verdicts_are():
         ("missing", 1),
         ("lenient", 1),
         ("known deviation", 1),
-        ("mistrusted", 1),
+        ("inconclusive", 1),
         ("passed", 2),
     ]
     for facts in ((), ("op",), ("op", "dtype"), ("nothing",)):

@@ -93,7 +93,7 @@ def test_an_interrupted_run_is_completed(bundle, tmp_path):
     tally = run(bundle, fake(), results, resume=True)
     assert tally["kept"] == 7
     assert sum(tally.values()) == len(bundle)
-    assert opgen.diff(bundle, results).totals == {"mistrusted": 1, "passed": len(bundle) - 1}
+    assert opgen.diff(bundle, results).totals == {"inconclusive": 1, "passed": len(bundle) - 1}
 
 
 def test_interrupted_while_earlier_answers_are_taken_over_the_file_stays(
@@ -196,7 +196,9 @@ def answered(bundle, tmp_path_factory):
 @pytest.mark.parametrize("name", VALID)
 def test_torch_passes_valid_cases(bundle, answered, name):
     verdict = opgen.diff(bundle, answered, cases=[name])[name]
-    assert verdict.verdict == ("mistrusted" if name == "conv-nothing" else "passed"), verdict.detail
+    assert verdict.verdict == ("inconclusive" if name == "conv-nothing" else "passed"), (
+        verdict.detail
+    )
 
 
 def test_torch_skips_the_rest_and_says_so(bundle, answered):

@@ -197,8 +197,8 @@ def test_a_wrong_golden_fails(bundle) -> None:
     )
 
 
-def pinned(cases: Bundle, name: str) -> list[CaseView]:
-    """A pinned call of the plan, with its data, of several products."""
+def handwritten(cases: Bundle, name: str) -> list[CaseView]:
+    """A handwritten call of the plan, with its data, of several products."""
     found = [case for case in cases if case.intent.startswith(f"{name}:")]
     assert len({case.product for case in found}) > 2 and all(case.inputs for case in found)
     return found
@@ -207,17 +207,17 @@ def pinned(cases: Bundle, name: str) -> list[CaseView]:
 @pytest.mark.parametrize("bundle", ["reflection_pad2d_backward"], indirect=True)
 def test_given_data_are_what_is_stored(bundle) -> None:
     _, cases = bundle
-    for case in pinned(cases, "nine-by-padding-two"):
+    for case in handwritten(cases, "nine-by-padding-two"):
         assert case.inputs["gradOutput"][0, 0].tolist() == [8, 7, 6, 7, 8, 7, 6]
         assert case.golden["gradInput"][0].tolist() == [[0, 6, 8], [18, 36, 30], [24, 42, 32]]
-    for case in pinned(cases, "ones-of-seven"):
+    for case in handwritten(cases, "ones-of-seven"):
         assert case.golden["gradInput"][0, 0].tolist() == [1, 2, 1, 2, 1]
 
 
 @pytest.mark.parametrize("bundle", ["avg_pool2d_backward"], indirect=True)
 def test_the_printed_example_of_pooling(bundle) -> None:
     _, cases = bundle
-    for case in pinned(cases, "printed-example"):
+    for case in handwritten(cases, "printed-example"):
         assert (case.inputs["gradOutput"] == 1).all() and (case.golden["gradInput"] == 1 / 16).all()
 
 

@@ -135,7 +135,7 @@ def test_tensors_drawn_together_have_their_own_values(recipe: str, dtype: str) -
     )
 
 
-def test_pinned_bits() -> None:
+def test_handwritten_bits() -> None:
     """A change here changes every bundle: the format of the data, not a detail."""
     got = {
         name: hashlib.sha256(one(name, role="gradient").astype("<f8").tobytes()).hexdigest()[:8]

@@ -23,9 +23,9 @@ def test_counts_are_those_of_the_cases(name: str) -> None:
     )
     assert counted["with_data"] == sum(case.phase == 2 for case in made.cases)
     assert (
-        counted["mistrusted"]
-        == sum(counted["why_mistrusted"].values())
-        == sum(bool(case.mistrusted) for case in made.cases)
+        counted["inconclusive"]
+        == sum(counted["why_inconclusive"].values())
+        == sum(bool(case.inconclusive) for case in made.cases)
     )
     kinds = Counter(case.kind for case in made.cases)
     assert {
@@ -40,8 +40,8 @@ def test_every_rule_has_cases_and_twins_or_a_reason(name: str) -> None:
     for entry in counted["rules"]:
         rule = spec.rule[entry["rule"]]
         if entry["invalid"]:
-            assert entry["twins"] and all(
-                ids[twin].page.bucket == "valid" for twin in entry["twins"]
+            assert entry["nearest_valid"] and all(
+                ids[twin].page.bucket == "valid" for twin in entry["nearest_valid"]
             )
             assert all(
                 rule.id in {one.rule for one in ids[case].page.breaks} for case in entry["invalid"]

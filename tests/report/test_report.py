@@ -85,7 +85,7 @@ def test_a_sentence_is_a_line_where_no_terminal_has_an_edge(broken):
 
 def test_text_of_a_right_device(files):
     said = shown(opgen.diff(files[0], files[1]))
-    assert said.rstrip().splitlines()[-1].startswith("OK  29 cases: 1 mistrusted, 28 passed")
+    assert said.rstrip().splitlines()[-1].startswith("OK  29 cases: 1 inconclusive, 28 passed")
     assert "shared" not in said
 
 
@@ -252,7 +252,7 @@ def test_junit(broken):
     )
 
 
-@pytest.mark.parametrize("verdict", ["mistrusted", "lenient", "known deviation", "skipped"])
+@pytest.mark.parametrize("verdict", ["inconclusive", "lenient", "known deviation", "skipped"])
 def test_junit_skips_what_neither_passes_nor_fails_and_says_why(verdict):
     root = ElementTree.fromstring(
         junit.text(

@@ -164,7 +164,7 @@ def test_normalisation() -> None:
     ],
 )
 def test_empty_tensors(name: str, empty: Callable[[dict], bool]) -> None:
-    calls = [case.call.args for case in suite(name).cases if case.kind == "pinned"]
+    calls = [case.call.args for case in suite(name).cases if case.kind == "handwritten"]
     whole = [args for args in calls if all(arg is not None for arg in args.values())]
     assert any(empty(args) for args in whole)
 

@@ -1,5 +1,5 @@
 """Every clause and every constraint of every page is reached by calls of the standard tier, each
-with a legal twin.
+with a nearest valid call.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def test_every_invalid_case_has_a_legal_twin_in_the_suite(name: str) -> None:
     cases = {case.id: case for case in suite(name).cases}
     for case in cases.values():
         if case.kind == "invalid":
-            twin = cases[case.twin]
+            twin = cases[case.nearest_valid]
             assert (
                 twin.page.bucket == "valid"
                 and twin.call.product == case.call.product

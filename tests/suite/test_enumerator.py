@@ -97,11 +97,11 @@ def test_two_runs_are_the_same() -> None:
     spec = page("avg_pool2d_backward")
     one, two = (enumerate_calls(spec, plan(spec.op), "smoke") for _ in range(2))
     assert one.table.calls() == two.table.calls()
-    assert (one.kind, one.aims, one.recipe, one.twin.tolist()) == (
+    assert (one.kind, one.aims, one.recipe, one.nearest_valid.tolist()) == (
         two.kind,
         two.aims,
         two.recipe,
-        two.twin.tolist(),
+        two.nearest_valid.tolist(),
     )
 
 
@@ -114,7 +114,9 @@ def test_calls_are_what_they_are_said_to_be(name: str) -> None:
     judged = judge(spec, drafted.table)
     valid = np.array([kind == "valid" for kind in drafted.kind])
     assert judged.valid[valid].all() and not judged.valid[~valid].any()
-    assert (drafted.twin[valid] == -1).all() and judged.valid[drafted.twin[~valid]].all()
+    assert (drafted.nearest_valid[valid] == -1).all() and judged.valid[
+        drafted.nearest_valid[~valid]
+    ].all()
     for column in drafted.table.columns.values():
         if hasattr(column, "shape"):
             assert (column.shape[valid] >= 0).all()
@@ -124,7 +126,7 @@ def test_a_tier_of_strength_zero_makes_nothing_of_its_own() -> None:
     spec = page("avg_pool2d_backward")
     assert not len(enumerate_calls(spec, plan(spec.op), "crash").table)
     cases = suite(spec.name, "crash").cases
-    assert {case.kind for case in cases} == {"pinned"} and all(
+    assert {case.kind for case in cases} == {"handwritten"} and all(
         case.call.args["stride"] is None for case in cases
     )
 
@@ -132,8 +134,8 @@ def test_a_tier_of_strength_zero_makes_nothing_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("asked", "verbs"),
     [
-        ({"invalid": 1, "limits": 1}, {"breaks", "limits", "lists", "twin"}),
-        ({"invalid": 1, "limits": 0}, {"breaks", "twin"}),
+        ({"invalid": 1, "limits": 1}, {"breaks", "limits", "lists", "nearest_valid"}),
+        ({"invalid": 1, "limits": 0}, {"breaks", "nearest_valid"}),
         ({"invalid": 0, "limits": 1}, {"limits", "lists"}),
         ({"invalid": 0, "limits": 0}, set()),
     ],
@@ -166,7 +168,7 @@ def test_a_budget_in_cases_keeps_what_is_needed() -> None:
     assert len(made.cases) == 300
     assert made.reports[spec.name].left_out > 0
     ids = {case.id for case in made.cases}
-    assert all(case.twin in ids for case in made.cases if case.twin)
+    assert all(case.nearest_valid in ids for case in made.cases if case.nearest_valid)
     assert sum(case.kind == "invalid" for case in made.cases) == sum(
         case.kind == "invalid" for case in suite(spec.name).cases
     )
@@ -457,17 +459,17 @@ def test_given_calls_of_another_page_or_that_are_forbidden_count_for_nothing() -
 def test_aims_say_what_a_call_is_for() -> None:
     aims = [
         Aim("covers", note="3-wise"),
-        Aim("twin"),
+        Aim("nearest_valid"),
         Aim("limits", ("a",)),
         Aim("lists", ("a",)),
         Aim("breaks", ("a",)),
         Aim("breaks", ("a", "b", "c")),
         Aim("orders", ("a", "b"), codes=(161002, 561103)),
-        Aim("pinned", name="one", note="why"),
+        Aim("handwritten", name="one", note="why"),
     ]
     assert [(str(aim), aim.label) for aim in aims] == [
         ("3-wise", ""),
-        ("the legal twin of a broken call", ""),
+        ("the nearest valid call of a broken call", ""),
         ("at the limit of a", ""),
         ("one of what a lists", ""),
         ("breaks a", "a"),

@@ -28,7 +28,7 @@ vacuous:
 tiers:
   smoke: {strength: 1, elements: 100}
   standard: {strength: 2, groups: [{axes: [dtype, size], strength: 2}]}
-pinned:
+handwritten:
   - id: one
     why: because
     args: {gradOutput: null, self: null, padding: null, gradInput: null}
@@ -111,11 +111,15 @@ FORM = [  # (what is written instead of what, message)
         "expects {axes: [...], strength: how many of them at a time}",
     ),
     (
-        "pinned:\n  - id: one",
-        "pinned:\n  - one\n  - id: one",
-        "pinned.0: expects a mapping, not 'one'",
+        "handwritten:\n  - id: one",
+        "handwritten:\n  - one\n  - id: one",
+        "handwritten.0: expects a mapping, not 'one'",
     ),
-    ("pinned:\n  - id: one", "pinned:\n    id: one", "pinned: expects a list, not {'id': 'one',"),
+    (
+        "handwritten:\n  - id: one",
+        "handwritten:\n    id: one",
+        "handwritten: expects a list, not {'id': 'one',",
+    ),
     ("vacuous:\n  - {when", "vacuous:\n    {when", "vacuous: expects a list, not {'when'"),
     ("    why: because\n", "", "the key 'why' is missing"),
     (
@@ -164,8 +168,8 @@ FORM = [  # (what is written instead of what, message)
         "expects a list of tiers, not 'smoke'",
     ),
     ("    why: because\n", "    why: because\n    tiers: []\n", "expects a list of tiers, not []"),
-    ("    why: because\n", "    why: 3\n", "pinned.0.why: expects a text, not 3"),
-    ("  - id: one", "  - id: [one]", "pinned.0.id: expects a text, not ['one']"),
+    ("    why: because\n", "    why: 3\n", "handwritten.0.why: expects a text, not 3"),
+    ("  - id: one", "  - id: [one]", "handwritten.0.id: expects a text, not ['one']"),
     (
         "args: {gradOutput: null, self: null, padding: null, gradInput: null}",
         "args: [null]",
@@ -179,7 +183,7 @@ FORM = [  # (what is written instead of what, message)
     (
         "    why: because\n",
         "    why: because\n  - id: one\n    why: twice\n    args: {}\n  - id: two\n    why: so\n",
-        "is the id of two pinned cases",
+        "is the id of two handwritten cases",
     ),
     ("why: nothing is reflected", "because: so", "vacuous.0: the key 'why' is missing"),
     ("why: nothing is reflected", "why: [so]", "vacuous.0.why: expects a text, not ['so']"),
@@ -259,7 +263,7 @@ def test_a_good_plan_is_read(tmp_path: Path) -> None:
     assert choices.shape == (1, 2, 2, 2)
     assert plan.tiers["smoke"].elements == 100
     assert Choices(spec(), plan, "smoke").shape == (1, 2, 1, 2)
-    assert plan.pinned[0].tiers == TIERS[:3]
+    assert plan.handwritten[0].tiers == TIERS[:3]
     assert plan.vacuous[0].why == "nothing is reflected"
 
 
@@ -361,9 +365,19 @@ SEVERAL = [
             "    why: because\n": "    recipe: nope\n",
             "{gradOutput: null, self: null, padding: null, gradInput: null}": "{gradOutput: null}",
         },
-        ["foo", "axes.dtype.values", "tiers.smoke.strength", "pinned.0", "pinned.0", "one"],
+        [
+            "foo",
+            "axes.dtype.values",
+            "tiers.smoke.strength",
+            "handwritten.0",
+            "handwritten.0",
+            "one",
+        ],
     ),
-    ({"pinned:\n": "pinned:\n  - {id: one, why: so, args: {gradOutput: null}}\n"}, ["one", "one"]),
+    (
+        {"handwritten:\n": "handwritten:\n  - {id: one, why: so, args: {gradOutput: null}}\n"},
+        ["one", "one"],
+    ),
     (
         {"[[0, 1], [2, 1]]": "[[0, 1], [2, grow, 3], [lefty, 1], [2, 1]]"},
         ["axes.horizontal.values"] * 2,
@@ -374,7 +388,7 @@ SEVERAL = [
     ),
     (
         {"    args: {gradOutput: null, self: null, padding: null, gradInput: null}\n": ""},
-        ["pinned.0"],
+        ["handwritten.0"],
     ),
     (
         {
@@ -383,7 +397,7 @@ SEVERAL = [
             ),
             "self: null": "self: 3",
         },
-        ["one", "pinned.0.products.['ascend910']", "pinned.0.tiers.{}"],
+        ["one", "handwritten.0.products.['ascend910']", "handwritten.0.tiers.{}"],
     ),
     (
         {
@@ -465,7 +479,7 @@ def test_a_shipped_plan_that_does_not_fit_is_refused_wherever_it_is_used(
 def test_every_shipped_plan_says_why(op: str) -> None:
     plan = plan_for(op)
     assert {"smoke", "standard", "full"} <= set(plan.tiers)
-    assert all(pin.why for pin in plan.pinned)
+    assert all(pin.why for pin in plan.handwritten)
     told = [axis for axis in plan.axes if len(axis.levels) > 2]
     assert all(axis.why for axis in told), [axis.name for axis in told if not axis.why]
 

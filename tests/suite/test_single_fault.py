@@ -122,7 +122,9 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         {"seed": 0},
     )
     with opgen.open(path) as bundle:
-        cases = [(case.id, case.call, case.expect, case.intent, case.twin) for case in bundle]
+        cases = [
+            (case.id, case.call, case.expect, case.intent, case.nearest_valid) for case in bundle
+        ]
     calls = [
         make_call(call["op"], call["product"], call["args"], book().kinds) for _, call, *_ in cases
     ]
@@ -207,7 +209,7 @@ def test_a_single_edit_lies_between_a_case_and_its_twin(name: str) -> None:
     differing = Counter()
     for case in cases.values():
         if case.intent.startswith("breaks"):
-            twin = cases[case.twin].call
+            twin = cases[case.nearest_valid].call
             differing[
                 sum(twin.args[key] != value for key, value in case.call.args.items())
                 + (twin.product != case.call.product)

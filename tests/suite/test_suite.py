@@ -1,4 +1,4 @@
-"""Suites: ids that stay, equal calls that are one case, twins, batches, what is mistrusted."""
+"""Suites: ids that stay, equal calls that are one case, twins, batches, what is inconclusive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from opgen.suite import naming
 from opgen.suite.batch import BATCH_ELEMENTS
 from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.naming import named
-from opgen.suite.planning.plan import Pinned, Vacuous, plan_for
+from opgen.suite.planning.plan import Handwritten, Vacuous, plan_for
 from opgen.suite.suite import plan_suite
 from tests.support.suites import PAGES, of_calls, page, plan, suite
 
@@ -50,9 +50,9 @@ def test_an_id_stays_when_the_plan_grows_around_it() -> None:
     made = plan(spec.op)
     more = replace(
         made,
-        pinned=(
-            *made.pinned,
-            Pinned("new", "one more", (), made.pinned[0].args, "ones", ("standard",)),
+        handwritten=(
+            *made.handwritten,
+            Handwritten("new", "one more", (), made.handwritten[0].args, "ones", ("standard",)),
         ),
     )
     before, after = suite(spec.name).cases, plan_suite([(spec, more)], "standard").cases
@@ -195,7 +195,7 @@ def test_patterns_bring_twins_along() -> None:
     made = plan_suite([(spec, plan(spec.op))], "standard", patterns=["*-invalid-pad_height-*"])
     ids = {case.id for case in made.cases}
     assert any(case.kind == "invalid" for case in made.cases) and len(ids) < 12
-    assert all(case.twin in ids for case in made.cases if case.kind == "invalid")
+    assert all(case.nearest_valid in ids for case in made.cases if case.kind == "invalid")
 
 
 @pytest.mark.parametrize("tier", ["smoke", "standard"])
@@ -224,7 +224,7 @@ def test_one_case_per_call_under_its_own_id() -> None:
     made = of_calls(calls)
     assert [case.id for case in made.cases] == [one.id for one in calls]
     assert [case.call for case in made.cases] == [one.call for one in calls]
-    assert {case.kind for case in made.cases} == {"call"}
+    assert {case.kind for case in made.cases} == {"given"}
 
 
 def test_a_call_that_comes_again_is_a_case_of_its_own() -> None:
@@ -255,7 +255,7 @@ def test_a_call_that_comes_again_is_a_case_of_its_own() -> None:
 
 
 # what proves nothing ------------------------------------------------------------------------------
-def test_what_is_mistrusted_says_why() -> None:
+def test_what_is_inconclusive_says_why() -> None:
     reached = set()
     for name, tier in product(PAGES, ("smoke", "standard")):
         for case in (case for case in suite(name, tier).cases if case.phase == 2):
@@ -268,8 +268,8 @@ def test_what_is_mistrusted_says_why() -> None:
                 whys = {"the outputs have no elements"}
             elif case.recipe == "zeros":
                 whys = {"the incoming gradient is zero"}
-            assert case.mistrusted in whys, case.id
-            reached.add(case.mistrusted)
+            assert case.inconclusive in whys, case.id
+            reached.add(case.inconclusive)
     assert reached >= {
         "",
         "no output is asked for",
@@ -280,11 +280,11 @@ def test_what_is_mistrusted_says_why() -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_plans_waste_no_covering_call(name: str) -> None:
-    """What is mistrusted is pinned, or stands at a limit that lies there."""
+    """What is inconclusive is handwritten, or stands at a limit that lies there."""
     for case in suite(name).cases:
-        if case.mistrusted:
-            assert case.kind == "pinned" or any(
-                why in case.intent for why in ("at the limit", "legal twin", "lists")
+        if case.inconclusive:
+            assert case.kind == "handwritten" or any(
+                why in case.intent for why in ("at the limit", "nearest valid", "lists")
             ), case
 
 
@@ -294,7 +294,7 @@ def test_a_condition_of_the_plan_marks_its_cases() -> None:
         plan(spec.op), vacuous=(Vacuous("padLeft >= 0", "because it is so", ("left_below_width",)),)
     )
     cases = plan_suite([(spec, everything)], "standard").cases
-    marked = {case.id for case in cases if case.mistrusted == "because it is so"}
+    marked = {case.id for case in cases if case.inconclusive == "because it is so"}
     limits = {
         case.id for case in cases if "at the limit of left_below_width" in case.intent.split("; ")
     }
@@ -310,7 +310,7 @@ def test_no_gradient_of_a_recipe_but_zeros_is_zero() -> None:
     ] == ["zeros"]
 
 
-# pinned calls -------------------------------------------------------------------------------------
+# handwritten calls --------------------------------------------------------------------------------
 def test_given_data_must_fit_the_call() -> None:
     spec = page("reflection_pad2d_backward")
     made = plan_for(spec.op)
@@ -321,7 +321,7 @@ def test_given_data_must_fit_the_call() -> None:
     ):
         wrong = replace(
             made,
-            pinned=(replace(made.pinned[0], data=data),),
+            handwritten=(replace(made.handwritten[0], data=data),),
             document=replace_problems(made.document),
         )
         with pytest.raises(FileError, match=message):
@@ -334,11 +334,11 @@ def replace_problems(document):
     return document
 
 
-def test_a_pinned_call_that_is_no_call_is_told() -> None:
+def test_a_handwritten_call_that_is_no_call_is_told() -> None:
     spec = page("reflection_pad2d_backward")
     made = plan_for(spec.op)
-    pin = replace(made.pinned[0], args={**made.pinned[0].args, "padding": [0.5]})
-    wrong = replace(made, pinned=(pin,), document=replace_problems(made.document))
+    pin = replace(made.handwritten[0], args={**made.handwritten[0].args, "padding": [0.5]})
+    wrong = replace(made, handwritten=(pin,), document=replace_problems(made.document))
     with pytest.raises(FileError, match="args.padding: 0.5 is no whole number of 64 bits"):
         plan_suite([(spec, wrong)], "smoke")
     replace_problems(made.document)
@@ -347,19 +347,19 @@ def test_a_pinned_call_that_is_no_call_is_told() -> None:
 def test_given_data_change_the_id() -> None:
     spec = page("reflection_pad2d_backward")
     made = plan_for(spec.op)
-    pin = made.pinned[0]
-    other = replace(made, pinned=(replace(pin, data={"gradOutput": tuple(range(49))}),))
+    pin = made.handwritten[0]
+    other = replace(made, handwritten=(replace(pin, data={"gradOutput": tuple(range(49))}),))
     ids = [
-        next(c.id for c in plan_suite([(spec, one)], "smoke").cases if c.kind == "pinned")
+        next(c.id for c in plan_suite([(spec, one)], "smoke").cases if c.kind == "handwritten")
         for one in (made, other)
     ]
     assert ids[0] != ids[1] and ids[0].rpartition("-")[0] == ids[1].rpartition("-")[0]
 
 
-def test_every_pinned_call_is_in_the_tiers_that_it_names() -> None:
+def test_every_handwritten_call_is_in_the_tiers_that_it_names() -> None:
     for name in PAGES:
         spec = page(name)
-        for pin in plan(spec.op).pinned:
+        for pin in plan(spec.op).handwritten:
             listed = pin.products or [p for p in spec.products if p in spec.judges]
             if "standard" in pin.tiers and set(listed) & set(spec.judges):
                 found = [case for case in suite(name).cases if case.intent.startswith(f"{pin.id}:")]

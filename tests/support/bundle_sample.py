@@ -104,8 +104,8 @@ def sample(seed: int = 0) -> Sample:
     wrong = {**cases[0].call.args, "gradInput": None}
     for kind, page in (
         ("invalid", Expectation((161002, "any_error"), "stated", breaks)),
-        ("pinned", Expectation((0, "any_error"), "disputed")),
-        ("call", VALID),
+        ("handwritten", Expectation((0, "any_error"), "disputed")),
+        ("given", VALID),
     ):
         call = Call("aclnnOne", "ascend910", wrong)
         cases.append(
@@ -116,8 +116,8 @@ def sample(seed: int = 0) -> Sample:
                 kind,
                 page,
                 phase=1,
-                twin="one/FLOAT16/0",
-                mistrusted="no data",
+                nearest_valid="one/FLOAT16/0",
+                inconclusive="no data",
             )
         )
         arrays.append({})

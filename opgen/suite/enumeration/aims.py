@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
-Verb: TypeAlias = Literal["covers", "limits", "lists", "breaks", "orders", "twin", "pinned"]
+Verb: TypeAlias = Literal[
+    "covers", "limits", "lists", "breaks", "orders", "nearest_valid", "handwritten"
+]
 
 
 class Aim(NamedTuple):
@@ -13,8 +15,8 @@ class Aim(NamedTuple):
 
     ``rules`` are those that it breaks, the one aimed at first and the others in its company; the
     two whose order it tells; the one at whose limit it stands, or of whose list it has a member.
-    ``name`` is that of a pinned call, ``codes`` are those of two rules, ``note`` is what more there
-    is to say.
+    ``name`` is that of a handwritten call, ``codes`` are those of two rules, ``note`` is what more
+    there is to say.
     """
 
     verb: Verb
@@ -39,15 +41,15 @@ class Aim(NamedTuple):
                     f"{rule} ({code})" for rule, code in zip(self.rules, self.codes, strict=True)
                 )
                 return f"orders {told}: the code tells which is checked first"
-            case "twin":
-                return "the legal twin of a broken call"
-            case "pinned":
+            case "nearest_valid":
+                return "the nearest valid call of an invalid one"
+            case "handwritten":
                 return f"{self.name}: {self.note}"
 
     @property
     def label(self) -> str:
         """What an id says of it: the rule that is broken, the two that are ordered, the name of a
-        pinned call.
+        handwritten call.
         """
         return (
             "+".join(self.rules)

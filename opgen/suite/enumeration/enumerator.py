@@ -38,8 +38,8 @@ no other can be."""
 class Drafted:
     """The calls of one spec as a table, and beside each row what it is for.
 
-    ``twin`` is the row of the nearest legal call of an invalid one, -1 otherwise. ``given``: row ->
-    input -> values that no recipe draws.
+    ``nearest_valid`` is the row of the nearest legal call of an invalid one, -1 otherwise.
+    ``given``: row -> input -> values that no recipe draws.
     """
 
     spec: Spec
@@ -47,7 +47,7 @@ class Drafted:
     kind: list[str]
     aims: list[Aims]
     recipe: list[str]
-    twin: np.ndarray
+    nearest_valid: np.ndarray
     report: Report
     given: Mapping[int, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
 
@@ -76,13 +76,15 @@ class Report:
 
 @dataclass
 class _Part:
-    """Rows in the making; twins are given later, when all parts have their places."""
+    """Rows in the making; their nearest valid calls are given later, when all parts have their
+    places.
+    """
 
     table: CallTable
     kind: str
     aims: list[Aims]
     recipe: list[str]
-    twin: list[int] = field(default_factory=list)
+    nearest_valid: list[int] = field(default_factory=list)
 
 
 def enumerate_calls(spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call] = ()) -> Drafted:
@@ -197,7 +199,7 @@ def _legal_rows(
 def _edited_parts(
     edited: Edited, tier: Tier, report: Report, legal: Judgement, recipes: list[str], own: int
 ) -> Iterable[_Part]:
-    """Limits, broken calls, their twins, and calls that break two rules."""
+    """Limits, broken calls, the valid calls nearest to them, and calls that break two rules."""
     spec, rules = edited.spec, edited.spec.rules
     own_legal = judge(spec, legal.table.take(np.arange(own)))
     limits: dict[int, list[Aim]] = {}
@@ -226,18 +228,21 @@ def _edited_parts(
     base = edited.made.proposals.base
     started = sorted({int(base[row]) for row in [*broken, *orders] if row not in near})
     extra = [row for row in started if row >= own]
-    twins = list(dict.fromkeys(near.values()))
+    neighbours = list(dict.fromkeys(near.values()))
     place = {row: i for i, row in enumerate(extra)}
     after = own + len(extra)
-    named = {row: after + i for i, row in enumerate(twins)}
+    named = {row: after + i for i, row in enumerate(neighbours)}
 
-    def twin(row: int) -> int:
+    def nearest(row: int) -> int:
         if row in near:
             return named[near[row]]
         return int(base[row]) if base[row] < own else own + place[int(base[row])]
 
     def part(
-        rows: Sequence[int], kind: str, aims: Iterable[Iterable[Aim]], twin: list[int] | None = None
+        rows: Sequence[int],
+        kind: str,
+        aims: Iterable[Iterable[Aim]],
+        nearest_valid: list[int] | None = None,
     ) -> _Part:
         recipe = [recipes[base[row]] for row in rows]
         return _Part(
@@ -245,21 +250,24 @@ def _edited_parts(
             kind,
             list(map(tuple, aims)),
             recipe,
-            twin or [],
+            nearest_valid or [],
         )
 
-    legal_twin = (Aim("twin"),)
+    for_another = (Aim("nearest_valid"),)
     yield _Part(
         legal.table.take(np.array(extra, dtype=np.int64)),
         "valid",
-        [legal_twin] * len(extra),
+        [for_another] * len(extra),
         [recipes[row] for row in extra],
     )
-    yield part(twins, "valid", [legal_twin] * len(twins))
+    yield part(neighbours, "valid", [for_another] * len(neighbours))
     yield part(list(limits), "valid", limits.values())
-    yield part(list(broken), "invalid", broken.values(), [twin(row) for row in broken])
+    yield part(list(broken), "invalid", broken.values(), [nearest(row) for row in broken])
     yield part(
-        list(orders), "invalid", [(aim,) for aim in orders.values()], [twin(row) for row in orders]
+        list(orders),
+        "invalid",
+        [(aim,) for aim in orders.values()],
+        [nearest(row) for row in orders],
     )
 
 
@@ -286,7 +294,7 @@ def _joined(spec: Spec, parts: list[_Part], report: Report) -> Drafted:
             [
                 row
                 for part, size in zip(parts, sizes, strict=True)
-                for row in part.twin or [-1] * size
+                for row in part.nearest_valid or [-1] * size
             ],
             dtype=np.int64,
         ),

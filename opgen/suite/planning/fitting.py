@@ -18,7 +18,7 @@ from opgen.spec.language.terms import TermError, reference
 from opgen.spec.spec import Spec
 from opgen.suite.planning.choices import Choices
 from opgen.suite.planning.derive import SHARED
-from opgen.suite.planning.plan import Pinned, Plan, plan_for, read_plan
+from opgen.suite.planning.plan import Handwritten, Plan, plan_for, read_plan
 
 
 def fit(plan: Plan, pages: Sequence[Spec]) -> None:
@@ -31,7 +31,7 @@ def fit(plan: Plan, pages: Sequence[Spec]) -> None:
         for tier in plan.tiers:
             with suppress(FileError):  # every problem stays noted in the document
                 Choices(spec, plan, tier)
-        pinned_calls(plan, spec, TIERS)
+        handwritten_calls(plan, spec, TIERS)
     if pages:
         _unread(plan, pages)
     for i, entry in enumerate(plan.vacuous if pages else ()):
@@ -96,13 +96,15 @@ def _unread(plan: Plan, pages: Sequence[Spec]) -> None:
                     )
 
 
-def pinned_calls(plan: Plan, spec: Spec, tiers: Collection[str]) -> list[tuple[Pinned, Call]]:
-    """The pinned calls of some tiers that a page judges, one per product; what is no call is
+def handwritten_calls(
+    plan: Plan, spec: Spec, tiers: Collection[str]
+) -> list[tuple[Handwritten, Call]]:
+    """The handwritten calls of some tiers that a page judges, one per product; what is no call is
     noted.
     """
     listed = [product for product in spec.products if product in spec.judges]
     found = []
-    for i, pin in enumerate(plan.pinned):
+    for i, pin in enumerate(plan.handwritten):
         products = (
             [product for product in pin.products or listed if product in spec.judges]
             if set(pin.tiers) & set(tiers)
@@ -112,12 +114,12 @@ def pinned_calls(plan: Plan, spec: Spec, tiers: Collection[str]) -> list[tuple[P
             try:
                 call = make_call(spec.api, product, dict(pin.args), {spec.api: spec.kinds})
             except CallFault as fault:
-                plan.document.problem(("pinned", i), str(fault), pin.id)
+                plan.document.problem(("handwritten", i), str(fault), pin.id)
                 break
             for name, values in pin.data.items():
                 text = _misfit(spec, call, name, values)
                 if text:
-                    plan.document.problem(("pinned", i, "data"), text, pin.id)
+                    plan.document.problem(("handwritten", i, "data"), text, pin.id)
             found.append((pin, call))
     return found
 

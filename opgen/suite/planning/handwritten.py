@@ -1,4 +1,4 @@
-"""What a plan says one by one: calls that are pinned, and conditions under which a pass proves
+"""What a plan says one by one: calls that are handwritten, and conditions under which a pass proves
 nothing.
 """
 
@@ -14,11 +14,11 @@ from opgen.model import TIERS, USUAL
 from opgen.numerics.recipes import DEFAULT, RECIPES
 
 VACUOUS_KEYS = ("when", "why", "rules")
-PIN_KEYS = ("id", "why", "products", "args", "recipe", "tiers", "data")
+HANDWRITTEN_KEYS = ("id", "why", "products", "args", "recipe", "tiers", "data")
 
 
 @dataclass(frozen=True)
-class Pinned:
+class Handwritten:
     """A call written by hand, and why it is worth keeping. ``data`` are given values of some
     inputs, row-major; the recipe draws the others.
     """
@@ -74,10 +74,12 @@ def vacuous(doc: Document, i: int, body: Any) -> Vacuous:
     return Vacuous(when, why, tuple(rules))
 
 
-def pinned_call(doc: Document, i: int, body: Any) -> Pinned:
-    """One entry of ``pinned``; problems are noted, and without arguments it belongs to no tier."""
-    where = ("pinned", i)
-    body = doc.mapping(where, body, keys=PIN_KEYS)
+def handwritten_call(doc: Document, i: int, body: Any) -> Handwritten:
+    """One entry of ``handwritten``; problems are noted, and without arguments it belongs to no
+    tier.
+    """
+    where = ("handwritten", i)
+    body = doc.mapping(where, body, keys=HANDWRITTEN_KEYS)
     name, why = doc.text(where, body, "id"), doc.text(where, body, "why")
     if "args" not in body:
         doc.problem(where, "the key 'args' is missing")
@@ -92,7 +94,7 @@ def pinned_call(doc: Document, i: int, body: Any) -> Pinned:
         doc.problem((*where, "data"), "expects inputs and for each a flat list of whole numbers")
         data = {}
     tiers = words_of(doc, where, body, "tiers", TIERS, "tier") if "tiers" in body else ()
-    return Pinned(
+    return Handwritten(
         id=name,
         why=why,
         products=(

@@ -17,15 +17,15 @@ from opgen.files.yamlfile import Document, Location, did_you_mean, read
 from opgen.model import TIERS, FileError, Problem
 from opgen.numerics.slot import Role
 from opgen.suite.covering import STRONGEST as STRONGEST
-from opgen.suite.planning.handwritten import PIN_KEYS as PIN_KEYS
+from opgen.suite.planning.handwritten import HANDWRITTEN_KEYS as HANDWRITTEN_KEYS
 from opgen.suite.planning.handwritten import VACUOUS_KEYS as VACUOUS_KEYS
-from opgen.suite.planning.handwritten import Pinned as Pinned
+from opgen.suite.planning.handwritten import Handwritten as Handwritten
 from opgen.suite.planning.handwritten import Vacuous as Vacuous
-from opgen.suite.planning.handwritten import pinned_call, vacuous
+from opgen.suite.planning.handwritten import handwritten_call, vacuous
 
 MOST_FACTORS = 16
 """Tensors that one term may multiply; group norm multiplies four."""
-TOP = ("op", "axes", "let", "roles", "factors", "vacuous", "tiers", "pinned")
+TOP = ("op", "axes", "let", "roles", "factors", "vacuous", "tiers", "handwritten")
 """The keys of a plan file."""
 ROLES: tuple[Role, ...] = get_args(Role)
 GROUP_KEYS = ("axes", "strength")
@@ -85,7 +85,7 @@ class Plan:
     factors: int
     vacuous: tuple[Vacuous, ...]
     tiers: Mapping[str, Tier]
-    pinned: tuple[Pinned, ...]
+    handwritten: tuple[Handwritten, ...]
     document: Document
     digest: str
 
@@ -159,11 +159,14 @@ class _Loader:
                 )
         names = {axis.name for axis in axes}
         tiers = {name: self.tier(name, body, names) for name, body in self.mapping("tiers").items()}
-        pinned = tuple(
-            pinned_call(self.doc, i, body) for i, body in enumerate(self.entries("pinned"))
+        handwritten = tuple(
+            handwritten_call(self.doc, i, body)
+            for i, body in enumerate(self.entries("handwritten"))
         )
-        for id_ in {pin.id for pin in pinned if [p.id for p in pinned].count(pin.id) > 1}:
-            self.doc.problem(("pinned",), "is the id of two pinned cases; rename one", id_)
+        for id_ in {pin.id for pin in handwritten if [p.id for p in handwritten].count(pin.id) > 1}:
+            self.doc.problem(
+                ("handwritten",), "is the id of two handwritten cases; rename one", id_
+            )
         factors = self.data.get("factors", 2)
         if type(factors) is not int or not 1 <= factors <= MOST_FACTORS:
             self.doc.problem(
@@ -187,7 +190,7 @@ class _Loader:
             factors,
             told,
             tiers,
-            pinned,
+            handwritten,
             self.doc,
             self.doc.digest,
         )

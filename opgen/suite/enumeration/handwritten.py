@@ -9,16 +9,16 @@ import numpy as np
 from opgen.calls.table import concatenate, from_calls
 from opgen.suite.enumeration.aims import Aim
 from opgen.suite.enumeration.enumerator import Drafted
-from opgen.suite.planning.fitting import pinned_calls
+from opgen.suite.planning.fitting import handwritten_calls
 from opgen.suite.planning.plan import Plan
 
 
-def with_pinned(drafted: Drafted, plan: Plan, tier: str) -> Drafted:
-    """The drafted calls and a plan's pinned ones, one row per product; raises FileError for what is
-    no call.
+def with_handwritten(drafted: Drafted, plan: Plan, tier: str) -> Drafted:
+    """The drafted calls and a plan's handwritten ones, one row per product; raises FileError for
+    what is no call.
     """
     spec = drafted.spec
-    found = pinned_calls(plan, spec, (tier,))
+    found = handwritten_calls(plan, spec, (tier,))
     plan.document.raise_problems()
     if not found:
         return drafted
@@ -27,9 +27,9 @@ def with_pinned(drafted: Drafted, plan: Plan, tier: str) -> Drafted:
     return replace(
         drafted,
         table=concatenate([drafted.table, table]) if len(drafted.table) else table,
-        kind=drafted.kind + ["pinned"] * len(calls),
-        aims=drafted.aims + [(Aim("pinned", name=pin.id, note=pin.why),) for pin in pins],
+        kind=drafted.kind + ["handwritten"] * len(calls),
+        aims=drafted.aims + [(Aim("handwritten", name=pin.id, note=pin.why),) for pin in pins],
         recipe=drafted.recipe + [pin.recipe for pin in pins],
-        twin=np.concatenate([drafted.twin, np.full(len(calls), -1)]),
+        nearest_valid=np.concatenate([drafted.nearest_valid, np.full(len(calls), -1)]),
         given={len(drafted.kind) + i: pin.data for i, pin in enumerate(pins) if pin.data},
     )
