@@ -50,7 +50,7 @@ def describe(wrong: Array, names: Sequence[str] = ()) -> str:
     >>> mask[:] = False; mask[0, 1:, 0, :2] = True
     >>> describe(mask)
     'all of the first 2 columns in the first row in the last 2 places of axis 1 in the first place of axis 0'
-    """
+    """  # noqa: E501
     count = int(wrong.sum())
     if not count or wrong.size <= 1:
         return ""

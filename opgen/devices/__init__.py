@@ -55,7 +55,7 @@ def backend(name: str) -> Run:
     >>> backend("touch")
     Traceback (most recent call last):
     opgen.devices.NoDevice: --backend: no such backend 'touch'; did you mean 'torch'? (known: aclnn, mutant, torch)
-    """
+    """  # noqa: E501
     name, _, own = name.partition(":")
     if name not in BACKENDS:
         close = get_close_matches(name, BACKENDS, n=1)
