@@ -108,7 +108,9 @@ def _places(places: Array, extent: int, name: str) -> str:
 
 
 def _many(name: str) -> str:
-    """>>> _many("row"), _many("place of axis 0")
+    """The plural of what :func:`describe` counts.
+
+    >>> _many("row"), _many("place of axis 0")
     ('rows', 'places of axis 0')
     """
     first, space, rest = name.partition(" of ")

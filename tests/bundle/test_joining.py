@@ -62,7 +62,7 @@ def test_joined_in_any_order_they_are_the_whole(
 
 def test_what_only_one_file_says_of_the_device_stays(bundle: Bundle, tmp_path: Path) -> None:
     some = [
-        write(tmp_path / "a.h5", bundle, ["one/call"], driver="1.2"),
+        write(tmp_path / "a.h5", bundle, ["one/given"], driver="1.2"),
         write(tmp_path / "b.h5", bundle, [], room=7),
     ]
     join(some, tmp_path / "joined.h5")
@@ -71,7 +71,7 @@ def test_what_only_one_file_says_of_the_device_stays(bundle: Bundle, tmp_path: P
             **HEADER,
             "driver": "1.2",
             "room": 7,
-        }.items() <= file.header.items() and file.ids == ["one/call"]
+        }.items() <= file.header.items() and file.ids == ["one/given"]
 
 
 def test_a_case_that_two_answer(bundle: Bundle, tmp_path: Path, shares: list[Path]) -> None:
@@ -86,7 +86,7 @@ def test_an_answer_with_a_status_goes_before_one_without(bundle: Bundle, tmp_pat
     paths = [tmp_path / "a.h5", tmp_path / "b.h5", tmp_path / "c.h5"]
     for path, status, error in zip(paths, (None, None, 7), ("first", "second", ""), strict=True):
         with opgen.Results.create(path, bundle) as results:
-            results.add("one/call", status, error=error)
+            results.add("one/given", status, error=error)
     for order, found in (([0, 1, 2], 7), ([2, 0, 1], 7), ([0, 2, 1], 7), ([0, 1], None)):
         join([paths[at] for at in order], tmp_path / "joined.h5", force=True)
         with ResultsFile(tmp_path / "joined.h5") as file:
@@ -94,7 +94,7 @@ def test_an_answer_with_a_status_goes_before_one_without(bundle: Bundle, tmp_pat
     refused(
         [paths[2], paths[0], paths[2]],
         tmp_path / "none",
-        "c.h5: answers 'one/call', and so does .*c.h5$",
+        "c.h5: answers 'one/given', and so does .*c.h5$",
     )
 
 
@@ -112,7 +112,7 @@ def test_files_that_contradict_each_other(
 def test_a_fact_that_is_no_number_contradicts_nothing(bundle: Bundle, tmp_path: Path) -> None:
     said = {"volts": np.nan, "room": {"b": [np.nan], "a": 1}}
     paths = [
-        write(tmp_path / "a.h5", bundle, ["one/call"], **said),
+        write(tmp_path / "a.h5", bundle, ["one/given"], **said),
         write(tmp_path / "b.h5", bundle, ["one/handwritten"], **said),
     ]
     join(paths, tmp_path / "joined.h5")
@@ -188,7 +188,7 @@ def test_what_can_be_gone_on_from_is_not_dropped(
     bundle: Bundle, tmp_path: Path, shares: list[Path]
 ) -> None:
     out, descriptors = tmp_path / "joined.h5", len(os.listdir("/proc/self/fd"))
-    left, before = begun(out, bundle, ["one/call", "one/handwritten"]), partial(out).read_bytes()
+    left, before = begun(out, bundle, ["one/given", "one/handwritten"]), partial(out).read_bytes()
     held = (
         "joined.h5.partial: holds 2 answers of an unfinished run, which opgen run --resume goes on"
         " from; name another file, or --force"
@@ -220,7 +220,7 @@ def test_what_can_be_gone_on_from_is_not_dropped(
     assert len(os.listdir("/proc/self/fd")) == descriptors
     join(shares, out, force=True)
     assert not left.exists()
-    begun(tmp_path / "suite.h5", bundle, ["one/call"])
+    begun(tmp_path / "suite.h5", bundle, ["one/given"])
     sample().write(tmp_path / "suite.h5", force=True)
     assert not partial(tmp_path / "suite.h5").exists()
 

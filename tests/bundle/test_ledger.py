@@ -124,7 +124,7 @@ def test_a_full_disk_at_the_end_keeps_what_was_answered(
 def test_without_a_place_for_answers_the_file_is_let_go_of(
     bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = write(tmp_path / "r.h5", bundle, ["one/call"]).read_bytes()
+    before = write(tmp_path / "r.h5", bundle, ["one/given"]).read_bytes()
     descriptors = len(os.listdir("/proc/self/fd"))
 
     def full(*given: object) -> None:
@@ -184,7 +184,7 @@ def test_a_killed_run_goes_on_with_the_same_device_alone(bundle: Bundle, tmp_pat
         return answer
 
     path = tmp_path / "r.h5"
-    before = begun(path, bundle, ["one/call", "one/handwritten"]).read_bytes()
+    before = begun(path, bundle, ["one/given", "one/handwritten"]).read_bytes()
     with pytest.raises(
         BundleError, match="results of torch: cannot be resumed with mine; write another file$"
     ):
@@ -192,7 +192,7 @@ def test_a_killed_run_goes_on_with_the_same_device_alone(bundle: Bundle, tmp_pat
     assert partial(path).read_bytes() == before and os.listdir(tmp_path) == ["r.h5.partial"]
     assert run(bundle, device("torch"), path, resume=True) == {"kept": 2, "ran": len(bundle) - 2}
     assert os.listdir(tmp_path) == ["r.h5"] and len(opgen.Results.open(path)) == len(bundle)
-    begun(path, bundle, ["one/call", "one/handwritten"], force=True)
+    begun(path, bundle, ["one/given", "one/handwritten"], force=True)
     assert run(bundle, device("torch"), path, force=True) == {"dropped": 2, "ran": len(bundle)}
 
 
@@ -216,23 +216,23 @@ def test_only_whole_answers_count(bundle: Bundle, tmp_path: Path, expected: byte
 def test_what_is_left_goes_before_what_is_there(bundle: Bundle, tmp_path: Path) -> None:
     path = tmp_path / "r.h5"
     with opgen.Results.create(path, bundle) as results:
-        results.add("one/call", 7, error="an old answer")
+        results.add("one/given", 7, error="an old answer")
         results.add("one/invalid", 8)
     begun(path, bundle, ["one/handwritten"], resume=True)
     with opgen.Results.create(path, bundle, resume=True) as results:
         assert [name for name in bundle.ids if name in results] == [
             "one/invalid",
             "one/handwritten",
-            "one/call",
+            "one/given",
         ]
-    begun(path, bundle, ["one/call"], force=True)
+    begun(path, bundle, ["one/given"], force=True)
     with opgen.Results.create(path, bundle, resume=True) as results:
         assert (
-            len(results) == 1 and "one/call" in results and 5 not in results
+            len(results) == 1 and "one/given" in results and 5 not in results
         )  # the old file was to be replaced
     with ResultsFile(path) as file:
-        assert file["one/call"].status == -1
-    begun(path, bundle, ["one/call"], force=True)
+        assert file["one/given"].status == -1
+    begun(path, bundle, ["one/given"], force=True)
     opgen.Results.create(path, bundle, force=True).close()
     assert len(opgen.Results.open(path)) == 0 and os.listdir(tmp_path) == [
         "r.h5"
@@ -242,15 +242,15 @@ def test_what_is_left_goes_before_what_is_there(bundle: Bundle, tmp_path: Path) 
 def test_answers_without_a_status_are_asked_for_again(bundle: Bundle, tmp_path: Path) -> None:
     path = tmp_path / "r.h5"
     with opgen.Results.create(path, bundle) as results:
-        results.add("one/call", None)
+        results.add("one/given", None)
         results.add("one/invalid", 8)
     with opgen.Results.create(path, bundle, resume=True) as results:
-        assert len(results) == 1 and "one/call" not in results
-        results.add("one/call", None)
+        assert len(results) == 1 and "one/given" not in results
+        results.add("one/given", None)
         results._worth = True
         results._let_go()
     with opgen.Results.create(path, bundle, resume=True) as results:
-        assert len(results) == 1 and "one/call" not in results
+        assert len(results) == 1 and "one/given" not in results
 
 
 @pytest.mark.parametrize("left", [False, True], ids=["finished", "left"])
@@ -260,10 +260,10 @@ def test_an_answer_without_a_status_stays_until_there_is_another(
     path = tmp_path / "r.h5"
     results = opgen.Results.create(path, bundle)
     results.add("two 0", None, {"gradInput": np.ones((2, 3))}, error="no status, and this is why")
-    results.add("one/call", 7)
+    results.add("one/given", 7)
     results._let_go() if left else results.close()
     with opgen.Results.create(path, bundle, resume=True) as results:
-        assert len(results) == 1 and "one/call" in results
+        assert len(results) == 1 and "one/given" in results
     with ResultsFile(path) as file:
         kept = file["two 0"]
         assert (kept.status, kept.error, kept.outputs["gradInput"].sum()) == (
@@ -289,19 +289,19 @@ def test_a_status_that_is_there_goes_before_an_answer_without_one(
     path = tmp_path / "r.h5"
     opgen.Results.create(path, bundle, resume=True).close()
     results = opgen.Results.create(path, bundle, resume=True)
-    results.add("one/call", None)
+    results.add("one/given", None)
     results._let_go()
     with opgen.Results.create(tmp_path / "other.h5", bundle) as results:
-        results.add("one/call", 7)
+        results.add("one/given", 7)
     (tmp_path / "other.h5").rename(path)
     with opgen.Results.create(path, bundle, resume=True) as results:
-        assert "one/call" in results
+        assert "one/given" in results
 
 
 @pytest.mark.parametrize("left", [True, False], ids=["left", "finished"])
 def test_what_is_not_gone_on_from(bundle: Bundle, tmp_path: Path, left: bool) -> None:
     path = tmp_path / "r.h5"
-    kept = begun(path, bundle, ["one/call"]) if left else write(path, bundle, ["one/call"])
+    kept = begun(path, bundle, ["one/given"]) if left else write(path, bundle, ["one/given"])
     before = kept.read_bytes()
     with pytest.raises(
         BundleError,
@@ -322,14 +322,14 @@ def test_what_is_not_gone_on_from(bundle: Bundle, tmp_path: Path, left: bool) ->
     with opgen.Results.create(
         path, bundle, resume=True, header={"backend": "torch", "driver": 2}
     ) as results:
-        assert "one/call" in results
+        assert "one/given" in results
     with ResultsFile(path) as file:
         assert (file.header["backend"], file.header["driver"]) == ("torch", 2)
 
 
 def test_two_devices_are_not_gone_on_from_as_one(bundle: Bundle, tmp_path: Path) -> None:
     path, elsewhere = tmp_path / "r.h5", tmp_path / "elsewhere.h5"
-    write(elsewhere, bundle, ["one/call"])
+    write(elsewhere, bundle, ["one/given"])
     left = begun(path, bundle, ["one/handwritten"], resume=True, backend="mine")
     elsewhere.rename(path)
     before = left.read_bytes(), path.read_bytes()

@@ -53,7 +53,7 @@ def answers(bundle: Bundle) -> dict[str, dict[str, Any]]:
     }
     found["one/invalid"] = {"status": 161002}
     found["one/handwritten"] = {"status": "crash", "error": "signal 11"}
-    found["one/call"] = {"status": -1, "run_status": "skipped", "time": np.float32(0.5)}
+    found["one/given"] = {"status": -1, "run_status": "skipped", "time": np.float32(0.5)}
     found["one/FLOAT/2"] |= {"status": np.int64(2**63 - 1), "run_status": np.uint8(200)}
     return found
 
@@ -149,7 +149,7 @@ def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("nobody", 0), "'nobody' is no case of"),
-        (("one/call", 0), "has been added already"),
+        (("one/given", 0), "has been added already"),
         (
             ("two 0", 0, {"gradInput": np.zeros(2, "S3")}),
             "two 0: gradInput of type |S3: no file keeps it",
@@ -227,11 +227,11 @@ def test_what_cannot_be_added(
     bundle: Bundle, tmp_path: Path, arguments: tuple[Any, ...], message: str
 ) -> None:
     with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
-        results.add("one/call", 0)
+        results.add("one/given", 0)
         with pytest.raises(BundleError) as raised:
             results.add(*arguments)
         assert message in str(raised.value)
-    assert [one.id for one in opgen.Results.open(tmp_path / "r.h5")] == ["one/call"]
+    assert [one.id for one in opgen.Results.open(tmp_path / "r.h5")] == ["one/given"]
 
 
 def test_an_existing_file_stays(bundle: Bundle, tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_what_cannot_be_begun(
 def test_a_header_that_changes_is_kept_by_the_same_rules(bundle: Bundle, tmp_path: Path) -> None:
     with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
         results.header |= {"cards": np.int64(3), "drivers": ("a", 2), "bundle": "another"}
-        results.add("one/call", 0)
+        results.add("one/given", 0)
         results.header["driver"] = b"1.2"
         with pytest.raises(BundleError, match="driver: b'1.2' is nothing that a header can hold"):
             results.add("one/handwritten", 0)
@@ -300,7 +300,7 @@ def test_a_header_that_changes_is_kept_by_the_same_rules(bundle: Bundle, tmp_pat
         results.header["driver"] = np.float64(1.5)
     with ResultsFile(tmp_path / "r.h5") as file:
         assert {"cards": 3, "drivers": ["a", "2"], "driver": 1.5}.items() <= file.header.items()
-        assert file.bundle_digest == bundle.digest and file.ids == ["one/call"]
+        assert file.bundle_digest == bundle.digest and file.ids == ["one/given"]
 
 
 def test_damage_is_found(bundle: Bundle, tmp_path: Path) -> None:

@@ -469,7 +469,7 @@ def test_aims_say_what_a_call_is_for() -> None:
     ]
     assert [(str(aim), aim.label) for aim in aims] == [
         ("3-wise", ""),
-        ("the nearest valid call of a broken call", ""),
+        ("the nearest valid call of an invalid one", ""),
         ("at the limit of a", ""),
         ("one of what a lists", ""),
         ("breaks a", "a"),
