@@ -13,11 +13,11 @@ import pytest
 
 from opgen.golden import kernel
 from opgen.model import TIERS
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 
 ROOT = Path(__file__).resolve().parents[1]
-OPERATORS = sorted(book().operators)
+OPERATORS = sorted(catalog().operators)
 
 COVERED_BY = {
     "test_bundle.py": (
@@ -48,7 +48,7 @@ COVERED_BY = {
     "test_terms.py": "spec.language.compiler spec.language.naming spec.language.parts",
     "test_minimize.py": "quality.measure",
     "test_engine.py": "generation.storage",
-    "test_suite.py": "suite.naming suite.part calls.costs suite.budget suite.stored suite.vacuity",
+    "test_suite.py": "suite.naming suite.part calls.layout suite.budget suite.stored suite.vacuity",
     "test_enumerator.py": (
         "suite.planning.constraints suite.planning.derive suite.enumeration.edited"
         " suite.enumeration.faultpairs suite.enumeration.made suite.enumeration.picking"

@@ -22,7 +22,7 @@ import yaml
 from click.testing import CliRunner
 
 from opgen.cli import main, titles
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 
 pytestmark = pytest.mark.usefixtures("enumerated_once")
 ROOT = Path(__file__).resolve().parents[1]
@@ -86,7 +86,7 @@ def calls(path: Path) -> None:
 def pages(path: Path) -> None:
     """Pages of which no line is what it was."""
     path.mkdir()
-    for spec in book().specs:
+    for spec in catalog().specs:
         if spec.page:
             (path / spec.page.file).write_text("\n" * 120, encoding="utf-8")
 

@@ -41,7 +41,7 @@ from opgen.model import FileError
 from opgen.oracle import erratafile
 from opgen.oracle.oracle import judge
 from opgen.spec import specfile
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.planning.choices import Choices
 from opgen.suite.planning.fitting import fitting_plan
 from opgen.suite.planning.plan import load_plan, plan_for
@@ -129,7 +129,7 @@ def a_spec(path: Path) -> None:
 
 def a_plan(path: Path) -> None:
     plan = load_plan(path)
-    for spec in book().specs:
+    for spec in catalog().specs:
         if spec.api == plan.op:
             for tier in plan.tiers:
                 Choices(spec, plan, tier)
@@ -140,7 +140,9 @@ def small(tmp_path_factory):
     """A bundle, its results and its lock, of one operator."""
     folder = tmp_path_factory.mktemp("small")
     pages = [
-        (spec, plan_for(spec.op)) for spec in book().specs if spec.op == "reflection_pad2d_backward"
+        (spec, plan_for(spec.op))
+        for spec in catalog().specs
+        if spec.op == "reflection_pad2d_backward"
     ]
     suite = plan_suite(pages, "smoke", patterns=["*-valid-*"]).some(range(6))
     engine.write(suite, folder / "small.h5", {"seed": 0}, seed=0)
@@ -200,11 +202,11 @@ WRITTEN = {
     "spec": (specs_folder() / "reflection_pad2d_backward.yaml", specfile.load),
     "plan": (
         cases_folder() / "reflection_pad2d_backward.yaml",
-        lambda path: fitting_plan(path, book()),
+        lambda path: fitting_plan(path, catalog()),
     ),
     "errata": (
         specs_folder() / "errata" / "reflection_pad2d_backward.yaml",
-        lambda path: erratafile.load(path, book()),
+        lambda path: erratafile.load(path, catalog()),
     ),
 }
 
@@ -235,7 +237,7 @@ def test_calls(tmp_path):
     _, refused = hammer(
         b"\n".join(lines),
         tmp_path / "calls.jsonl",
-        lambda path: read_calls(path, book().kinds),
+        lambda path: read_calls(path, catalog().kinds),
         COUNT * 3,
     )
     assert refused > 0
@@ -244,7 +246,7 @@ def test_calls(tmp_path):
 def test_compressed_calls(tmp_path):
     packed = gzip.compress(b'{"id": "x"}\n' * 50)
     _, refused = hammer(
-        packed, tmp_path / "calls.jsonl.gz", lambda path: read_calls(path, book().kinds)
+        packed, tmp_path / "calls.jsonl.gz", lambda path: read_calls(path, catalog().kinds)
     )
     assert refused > COUNT // 2
 
@@ -404,7 +406,7 @@ def test_a_deep_or_huge_call_is_refused(tmp_path):
     call = {"id": "x", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": {}}
     path.write_text("[" * 100_000 + "\n" + json.dumps(call) + "\n")
     with pytest.raises(FileError) as error:
-        read_calls(path, book().kinds)
+        read_calls(path, catalog().kinds)
     assert len(error.value.problems) == 2
 
 
@@ -426,7 +428,7 @@ def test_a_tensor_that_claims_the_world_costs_nothing(tmp_path):
     )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    known = book()
+    known = catalog()
     suite = of_calls(read_calls(path, known.kinds))
     assert suite.cases[0].page.codes == (0,)
     assert suite.cases[0].phase == 1

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from opgen.calls.call_json import CallFault, Memory, make_call, new_memory
 from opgen.calls.collection import no_collection
-from opgen.calls.plain import CallFault, Memory, make_call, new_memory
 from opgen.model import Call, FileError, Problem, size
 
 MOST_PROBLEMS = 50

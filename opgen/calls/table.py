@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opgen.calls import wide
-from opgen.calls.words import words
+from opgen.calls import bigint
+from opgen.calls.vocabulary import vocabulary
 from opgen.model import Argument, Call, TensorDesc
 
 Index: TypeAlias = Any
@@ -43,7 +43,7 @@ class TensorColumn:
 
     def numel(self) -> np.ndarray:
         """Number of elements of the view, exact."""
-        return wide.product_along(self.shape)
+        return bigint.product_along(self.shape)
 
     def plain(self) -> np.ndarray:
         """(rows,) bool: contiguous, and the storage equals the view: :data:`LAYOUT` says nothing
@@ -110,7 +110,7 @@ class CallTable:
     def calls(self) -> list[Call]:
         """Every row as a :class:`Call`; equal tensors are one object."""
         names, columns = (
-            words().names["product"],
+            vocabulary().names["product"],
             [_arguments(column) for column in self.columns.values()],
         )
         rows = zip(self.product.tolist(), zip(*columns, strict=True), strict=True)
@@ -122,7 +122,7 @@ class CallTable:
 
 def from_calls(api: str, kinds: Mapping[str, str], calls: Sequence[Call]) -> CallTable:
     """Columns of calls that all have the parameters of ``kinds``."""
-    index = words().index["product"]
+    index = vocabulary().index["product"]
     pick = itemgetter(*kinds, next(iter(kinds)))  # one name more, so that there are always several
     every = list(zip(*(pick(call.args) for call in calls), strict=True)) or [()] * len(kinds)
     values = dict(zip(kinds, every, strict=False))
@@ -161,7 +161,7 @@ def _stack(parts: list[np.ndarray], fill: int) -> np.ndarray:
     if parts[0].ndim == 1:
         return np.concatenate(parts)
     width = max(part.shape[1] for part in parts)
-    return np.concatenate([wide.widened(part, width, fill) for part in parts])
+    return np.concatenate([bigint.widened(part, width, fill) for part in parts])
 
 
 def _ragged(lists: Sequence[Sequence[int] | None], fill: int) -> tuple[np.ndarray, np.ndarray]:
@@ -172,7 +172,7 @@ def _ragged(lists: Sequence[Sequence[int] | None], fill: int) -> tuple[np.ndarra
         return np.zeros(len(lists), dtype=np.int64), np.full((len(lists), 1), fill, dtype=np.int64)
     rows = [one or () for one in lists]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    flat = wide.joined(rows)
+    flat = bigint.joined(rows)
     matrix = np.full((len(lists), max(1, int(lengths.max(initial=0)))), fill, dtype=flat.dtype)
     matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = flat
     return lengths, matrix
@@ -203,7 +203,7 @@ def _cut(matrix: np.ndarray, lengths: np.ndarray, rows: np.ndarray) -> np.ndarra
     """Rows of a ragged matrix, as wide as the longest of them and one at least."""
     width = max(int(lengths[rows].max(initial=0)), 1)
     return (
-        wide.narrowed(matrix[:, :width][rows])
+        bigint.narrowed(matrix[:, :width][rows])
         if matrix.dtype == object
         else matrix[:, :width][rows]
     )
@@ -214,7 +214,7 @@ _ABSENT = TensorDesc((), "UNDEFINED", "UNDEFINED")
 
 def _tensor_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[TensorColumn]:
     distinct, places = _distinct(columns)
-    null, index = _null(distinct), words().index
+    null, index = _null(distinct), vocabulary().index
     there = [_ABSENT if desc is None else desc for desc in distinct]
     shapes, strides, storage = (
         [desc.shape for desc in there],
@@ -227,7 +227,7 @@ def _tensor_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[Ten
     layout = np.fromiter(
         map(index["format"].__getitem__, [desc.format for desc in there]), dtype=np.int16
     )
-    offset = wide.as_column([desc.offset for desc in there])
+    offset = bigint.as_column([desc.offset for desc in there])
     strided, stored = _given(strides), _given(storage)
     rank, shape = _ragged(shapes, 1)
     steps, stride = _ragged(strides, 0)
@@ -241,7 +241,7 @@ def _tensor_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[Ten
             _cut(shape, rank, rows),
             strided[rows],
             _cut(stride, steps, rows),
-            wide.narrowed(offset[rows]) if offset.dtype == object else offset[rows],
+            bigint.narrowed(offset[rows]) if offset.dtype == object else offset[rows],
             np.where(stored, width, -1)[rows],
             _cut(extents, width, rows),
         )
@@ -278,7 +278,7 @@ def _arguments(column: Column) -> Sequence[Argument]:
             None if none else items
             for none, items in zip(null, _lists(column.values, column.length), strict=True)
         ]
-    names = words().names
+    names = vocabulary().names
     dtypes, formats = (
         [names["dtype"][i] for i in column.dtype.tolist()],
         [names["format"][i] for i in column.format.tolist()],

@@ -82,12 +82,12 @@ def command(
     from opgen.model import FileError
     from opgen.report import terminal
     from opgen.report.terminal import counted
-    from opgen.spec.book import book, load_book
+    from opgen.spec.catalog import catalog, load_catalog
     from opgen.suite.selection import Request, plans_of
 
     options.only_one(digests=digests, plan=plan, lock=lock)
     options.only_one(digests=digests, json=as_json)
-    known = load_book(specs_folder(), digests=False) if digests else book()
+    known = load_catalog(specs_folder(), digests=False) if digests else catalog()
     wanted = [known.api(name) for name in operators] or list(known.kinds)
     specs, unread = readable(
         [spec for spec in known.specs if spec.api in wanted and spec.page], Path(folder)

@@ -33,9 +33,9 @@ def command(file: str, as_json: bool, fail_under: float | None) -> None:
     """
     from opgen.oracle import backtest, erratafile
     from opgen.report.backtest import as_data, as_text
-    from opgen.spec.book import book
+    from opgen.spec.catalog import catalog
 
-    report = backtest.backtest(backtest.load(file, book()), book(), erratafile.errata())
+    report = backtest.backtest(backtest.load(file, catalog()), catalog(), erratafile.errata())
     if as_json:
         click.echo(json.dumps(as_data(report), indent=1, ensure_ascii=False))
     else:

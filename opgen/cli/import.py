@@ -58,14 +58,14 @@ def command(
     from opgen.cli import BAD, DIFFERENCE, console
     from opgen.interop import atk, ttk
     from opgen.report.terminal import counted
-    from opgen.spec.book import book
+    from opgen.spec.catalog import catalog
 
     if output != "-":
         refuse(output, force)
     found = (
-        atk.read(file, book(), products, formats)
+        atk.read(file, catalog(), products, formats)
         if format == "atk"
-        else ttk.read(file, book(), products)
+        else ttk.read(file, catalog(), products)
     )
     for problem in found.unreadable:
         click.echo(str(problem), err=True)

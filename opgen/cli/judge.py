@@ -40,9 +40,9 @@ def command(calls: str, form: str, truth: str) -> None:
     from opgen.calls.jsonl import read_calls
     from opgen.oracle import judging
     from opgen.report.terminal import visible
-    from opgen.spec.book import book
+    from opgen.spec.catalog import catalog
 
-    pages = book()
+    pages = catalog()
     answers = judging.judge_calls(read_calls(calls, pages.kinds), pages)
     asked: Truth = truth  # type: ignore[assignment]
     lines = (

@@ -21,10 +21,10 @@ def command(operators: tuple[str, ...], as_json: bool) -> None:
     from opgen.cli import console
     from opgen.lint import facts as pages
     from opgen.report import terminal
-    from opgen.spec.book import book
+    from opgen.spec.catalog import catalog
 
-    wanted = [book().api(name) for name in operators] or list(book().kinds)
-    specs = [spec for spec in book().specs if spec.api in wanted]
+    wanted = [catalog().api(name) for name in operators] or list(catalog().kinds)
+    specs = [spec for spec in catalog().specs if spec.api in wanted]
     listed = {
         spec.name: {product: pages.dtypes(spec, product) for product in spec.products}
         for spec in specs

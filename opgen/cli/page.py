@@ -44,9 +44,11 @@ def command(name: str, folder: str | None, as_json: bool) -> None:
     from opgen.cli import console
     from opgen.lint.audit import read_page
     from opgen.lint.facts import by_line
-    from opgen.spec.book import book
+    from opgen.spec.catalog import catalog
 
-    named = [spec for spec in book().specs if spec.name == name] or book().of(book().api(name))
+    named = [spec for spec in catalog().specs if spec.name == name] or catalog().of(
+        catalog().api(name)
+    )
     found = [(spec, *by_line(spec)) for spec in named]
     if as_json:
         console.json_text([_plain(*one) for one in found])

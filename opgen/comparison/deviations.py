@@ -27,7 +27,7 @@ from opgen.numerics.rounding import binade, in_compute, kept_in, rounded
 from opgen.oracle import library
 from opgen.oracle.errata import Numeric
 from opgen.oracle.oracle import judge
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.spec.modes import computed
 from opgen.spec.spec import Spec
 
@@ -76,7 +76,7 @@ def explained(
     pages: dict[str, list[int]] = {}
     specs: dict[str, Spec] = {}
     for row in rows:
-        spec = book().by_page.get((bundle[row].op, bundle[row].product))
+        spec = catalog().by_page.get((bundle[row].op, bundle[row].product))
         if spec is not None:
             specs[spec.name] = spec
             pages.setdefault(spec.name, []).append(row)

@@ -19,7 +19,7 @@ from opgen.comparison.pattern import axis_names, describe
 from opgen.numerics import canary
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 
 _NAMES = {dtype.numpy: name for name, dtype in DTYPES.items()}
 
@@ -71,7 +71,7 @@ def form_of(case: CaseView, name: str) -> tuple[tuple[int, ...], tuple[str, ...]
     """
     args = case.call["args"]
     shape = tuple(args[name]["shape"])
-    spec = book().by_page.get((case.op, case.product))
+    spec = catalog().by_page.get((case.op, case.product))
     letters: tuple[str | int, ...] = ()
     if spec is not None:
         alike = [

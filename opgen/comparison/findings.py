@@ -16,13 +16,13 @@ import numpy as np
 from opgen.bundle.reader import Bundle
 from opgen.calls.collection import no_collection
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn, from_calls
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.comparison.outcome import Finding
 from opgen.comparison.statuses import BAD, LENIENT, MISSING, PASSED
 from opgen.model import Verdict
 from opgen.numerics.arrays import Array
 from opgen.spec.binding import TableView
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 
 STATED = ("stated", "unsupported_product")
@@ -171,7 +171,7 @@ def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
         found[f"{name} broken"] = number
     pages: dict[str, tuple[Spec, list[int]]] = {}
     for at, row in enumerate(rows):
-        spec = book().by_page.get((bundle[row].op, bundle[row].product))
+        spec = catalog().by_page.get((bundle[row].op, bundle[row].product))
         if spec is not None:
             pages.setdefault(spec.name, (spec, []))[1].append(at)
     for spec, places in pages.values():
@@ -213,7 +213,7 @@ def _breaks(bundle: Bundle, table: Array) -> dict[str, Array]:
 
 
 def _of_calls(spec: Spec, table: CallTable) -> Iterator[tuple[str, Array]]:
-    names = {kind: np.array(words().names[kind], dtype=object) for kind in ("dtype", "format")}
+    names = {kind: np.array(vocabulary().names[kind], dtype=object) for kind in ("dtype", "format")}
     found: dict[str, Array] = {}
     for name, column in table.columns.items():
         if isinstance(column, TensorColumn):

@@ -17,7 +17,7 @@ from opgen.comparison.metrics import Table, measure, pieces
 from opgen.comparison.standards import precision
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 
 BLOCK = 1 << 17
 """Elements measured at a time: three float64 arrays and their scratch stay in the cache."""
@@ -44,7 +44,7 @@ def precisions(bundle: Bundle, outputs: Outputs) -> Precisions:
     )
     cases = bundle.tables["cases"][outputs.case]
     ops, products = bundle.words["cases.op"], bundle.words["cases.product"]
-    pages = book().by_page
+    pages = catalog().by_page
     known: dict[tuple[Any, ...], str] = {}
     found = np.empty(len(outputs), dtype=object)
     rows = zip(

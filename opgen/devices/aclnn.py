@@ -18,7 +18,7 @@ from opgen.bundle.dtypes import numpy_dtype
 from opgen.bundle.heading import header
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.devices.abi import TensorArgument, Values
 from opgen.devices.libraries import DeviceError
 from opgen.devices.messages import Buffer, Request, Setup
@@ -26,7 +26,7 @@ from opgen.devices.process import Answer, Worker
 from opgen.model import CRASH, NOT_RUN, OVERRUN, Argument, Call, TensorDesc, natural
 from opgen.numerics import canary
 from opgen.numerics.views import index
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 
 
 def run(
@@ -45,7 +45,7 @@ def run(
     after it have no result.
     """
     views = [bundle[one] for one in cases]
-    known = book().kinds
+    known = catalog().kinds
     apis = {
         api: tuple(known[api].values())
         for api in sorted({view.op for view in views})
@@ -53,7 +53,7 @@ def run(
     }
     with Worker(Setup(device_index(device), apis), timeout) as worker:
         soc = worker.facts["soc"]
-        product = words().product_of(soc)
+        product = vocabulary().product_of(soc)
         results.header.update(
             header(
                 {
@@ -155,7 +155,7 @@ def request_of(view: CaseView, call: Call) -> Request:
 def _value(value: Argument) -> Values:
     if not isinstance(value, TensorDesc):
         return value
-    tables = words()
+    tables = vocabulary()
     dtype, layout = tables.dtypes[value.dtype]["acl"], tables.formats[value.format]
     return TensorArgument(
         value.shape, dtype, layout, value.strides, value.offset, value.storage_extents

@@ -29,7 +29,7 @@ from opgen.model import NOT_RUN, TensorDesc
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES, FORMATS
 from opgen.numerics.rounding import in_compute, stored
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 
 _WIDE, _NATIVE = (
     {dtype: getattr(torch, name) for dtype, name in names.items()} for names in (WIDE, NATIVE)
@@ -121,7 +121,7 @@ class TorchDevice:
     def outputs(self, case: CaseView) -> dict[str, Array]:
         """The outputs asked for; those that no compute mode rounds come from inputs as they are."""
         args = case.call["args"]
-        spec = book().by_page[case.op, case.product]
+        spec = catalog().by_page[case.op, case.product]
         exact = frozenset(case.golden) & frozenset(spec.exact)
         outputs: dict[str, Array] = {}
         for wanted, plainly in ((frozenset(case.golden) - exact, False), (exact, True)):

@@ -22,7 +22,7 @@ from opgen.bundle.reader import Bundle
 from opgen.bundle.recall import outputs, pieces, recall
 from opgen.bundle.writer import Writer
 from opgen.calls.collection import no_collection
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.model import natural
 from opgen.suite.header import KEYS
 
@@ -160,5 +160,8 @@ def _header(parts: Sequence[Part]) -> dict[str, Any]:
     """What the whole says of itself: what all parts say, and the products of any."""
     said = {name: value for name, value in parts[0].header.items() if name not in RESERVED}
     there = {product for part in parts for product in part.header.get("products", ())}
-    said |= {"shard": "", "products": [product for product in words().products if product in there]}
+    said |= {
+        "shard": "",
+        "products": [product for product in vocabulary().products if product in there],
+    }
     return {name: said[name] for name in (*KEYS, *sorted(set(said) - set(KEYS))) if name in said}

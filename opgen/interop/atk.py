@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opgen.calls.words import known_products
+from opgen.calls.vocabulary import known_products
 from opgen.interop import names, values
 from opgen.interop.imported import Found, Imported, attempt, gather
 from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
-from opgen.spec.book import Book
+from opgen.spec.catalog import Catalog
 from opgen.spec.spec import Spec
 
 EXECUTORS: Mapping[str, Mapping[str, str]] = {
@@ -35,7 +35,7 @@ _READ = {"id", "case_name", "aclnn_name", "aclnn_api_type", "inputs", "outputs"}
 
 
 def read(
-    path: str | Path, book: Book, products: Sequence[str], formats: str = "executor"
+    path: str | Path, catalog: Catalog, products: Sequence[str], formats: str = "executor"
 ) -> Imported:
     """The calls of an ATK file for each of ``products``; raises FileError for a file that is no
     list of cases.
@@ -65,12 +65,12 @@ def read(
         raise FileError([Problem(file, None, "", "holds no case")])
     ignored: Counter[str] = Counter()
     executors = EXECUTORS if formats == "executor" else {}
-    return gather(file, _cases(document, book, products, ignored, executors), book, ignored)
+    return gather(file, _cases(document, catalog, products, ignored, executors), catalog, ignored)
 
 
 def _cases(
     document: list[Any],
-    book: Book,
+    catalog: Catalog,
     products: Sequence[str],
     ignored: Counter[str],
     executors: Mapping[str, Mapping[str, str]],
@@ -98,7 +98,7 @@ def _cases(
             for key in case
             if key not in _READ
         )
-        yield attempt(found, lambda case=case, found=found: _case(case, found, book, executors))  # type: ignore[misc]
+        yield attempt(found, lambda case=case, found=found: _case(case, found, catalog, executors))  # type: ignore[misc]
 
 
 def _id(label: str | int) -> str:
@@ -110,12 +110,12 @@ def _id(label: str | int) -> str:
 
 
 def _case(
-    case: dict[str, Any], found: Found, book: Book, executors: Mapping[str, Mapping[str, str]]
+    case: dict[str, Any], found: Found, catalog: Catalog, executors: Mapping[str, Mapping[str, str]]
 ) -> None:
     if "aclnn_name" not in case:
         raise Unreadable("aclnn_name is missing; it says which operator is called")
-    found.api = names.api(case["aclnn_name"], book)
-    spec = book.of(found.api)[0]
+    found.api = names.api(case["aclnn_name"], catalog)
+    spec = catalog.of(found.api)[0]
     inputs = case.get("inputs")
     if not isinstance(inputs, list):
         raise Unreadable(f"inputs: expects a list, not {shown(inputs)}")

@@ -9,7 +9,7 @@ from typing import Any
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.model import FileError, Problem
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 
 
@@ -29,12 +29,12 @@ class Exported:
 
 def spec_of(case: CaseView) -> Spec:
     """The page of a case's operator: the kinds of its parameters, and which of them are outputs."""
-    return book().of(case.op)[0]
+    return catalog().of(case.op)[0]
 
 
 def unknown(case: CaseView) -> str:
     """Why a case's prototype is not known, or an empty text."""
-    pages = book().of(case.op)
+    pages = catalog().of(case.op)
     return (
         ""
         if pages and list(pages[0].kinds) == list(case.call["args"])

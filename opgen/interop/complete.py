@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from opgen.calls.table import from_calls
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.model import Call, TensorDesc
 from opgen.spec.binding import TableView
 from opgen.spec.language.formulas import Value
@@ -134,7 +134,7 @@ def _at(value: Value, row: int, fact: str) -> Any:
         size = int(np.asarray(rank).reshape(-1)[row if np.ndim(rank) else 0])
         return tuple(int(v) for v in extents[row if len(extents) > 1 else 0][:size])
     number = int(np.asarray(value.data).reshape(-1)[row if np.ndim(value.data) else 0])
-    return number if fact == "rank" else words().names[fact][number]
+    return number if fact == "rank" else vocabulary().names[fact][number]
 
 
 def _settle(one: Partial, news: dict[Reference, Any]) -> bool:
@@ -162,7 +162,7 @@ def _first_formats(spec: Spec, waiting: list[Partial]) -> None:
     if not waiting:
         return
     view, rows = _view(spec, [one.call for one in waiting]), len(waiting)
-    index, names = words().index["format"], words().names["format"]
+    index, names = vocabulary().index["format"], vocabulary().names["format"]
     for p in spec.parameters.values():
         if not p.is_tensor:
             continue

@@ -16,7 +16,7 @@ from typing import Any
 from opgen.bundle.case import CaseView
 from opgen.bundle.claim import write_text
 from opgen.bundle.reader import Bundle
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.interop import choice
 from opgen.interop.choice import Exported
 from opgen.model import ANY_ERROR, CRASH, Argument, TensorDesc
@@ -44,7 +44,7 @@ def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool =
 def source(bundle: Bundle, cases: Sequence[CaseView]) -> str:
     """The whole file."""
     specs = {case.op: choice.spec_of(case) for case in cases}
-    index = words()
+    index = vocabulary()
     constants = [
         f"constexpr auto k{word} = static_cast<aclDataType>({facts['acl']});"
         for word, facts in index.dtypes.items()
@@ -115,7 +115,7 @@ def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
     )
     body = [
         (
-            f"if (!OnProduct({_string(words().products[case.product]['socs'])})) {{ GTEST_SKIP() <<"
+            f"if (!OnProduct({_string(vocabulary().products[case.product]['socs'])})) {{ GTEST_SKIP() <<"
             ' "a case of another product"; }'
         ),
         *lines,
@@ -172,7 +172,7 @@ def _made(kind: str, value: Argument, with_data: bool) -> str:
         made += [strides, _number(value.offset), f"Dims{_list(value.storage_extents)}"]
     if with_data:
         made.insert(
-            0, f"Bytes{{{value.storage_elements * words().dtypes[value.dtype]['bits'] // 8}}}"
+            0, f"Bytes{{{value.storage_elements * vocabulary().dtypes[value.dtype]['bits'] // 8}}}"
         )
     return f"({', '.join(made)})"
 

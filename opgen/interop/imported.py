@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from opgen.calls.plain import CallFault, make_call, to_plain
+from opgen.calls.call_json import CallFault, make_call, to_json
 from opgen.interop.complete import Partial, complete
 from opgen.interop.names import Unreadable
 from opgen.model import Problem
-from opgen.spec.book import Book
+from opgen.spec.catalog import Catalog
 
 
 @dataclass
@@ -66,7 +66,7 @@ def attempt(found: Found, work: Callable[[], None]) -> Found:
     return found
 
 
-def gather(file: str, cases: Iterable[Found], book: Book, ignored: Counter[str]) -> Imported:
+def gather(file: str, cases: Iterable[Found], catalog: Catalog, ignored: Counter[str]) -> Imported:
     """Calls of the cases that can be read, in their order; the others by name, with the reason."""
     result = Imported(file, ignored=ignored)
     seen: dict[str, str] = {}
@@ -79,12 +79,12 @@ def gather(file: str, cases: Iterable[Found], book: Book, ignored: Counter[str])
             continue
         if not found.fault:
             try:
-                ready += list(_partials(found, book, seen))
+                ready += list(_partials(found, catalog, seen))
                 continue
             except (CallFault, Unreadable) as reason:
                 found.fault = str(reason)
         result.unreadable.append(Problem(file, found.line, where, _cut(found.fault)))
-    _finish(result, ready, book)
+    _finish(result, ready, catalog)
     return result
 
 
@@ -93,7 +93,7 @@ def _cut(text: str, most: int = 300) -> str:
 
 
 def _partials(
-    found: Found, book: Book, seen: dict[str, str]
+    found: Found, catalog: Catalog, seen: dict[str, str]
 ) -> Iterator[tuple[Found, str, Partial]]:
     if not found.products:
         raise Unreadable("names no product; say for which with --product")
@@ -103,15 +103,19 @@ def _partials(
         if one in seen:
             raise Unreadable(f"the id {one} stands in {seen[one]} already; ids must differ")
         made.append(
-            (found, one, _partial(found, product, book.by_page[found.api, product].kinds, book))
+            (
+                found,
+                one,
+                _partial(found, product, catalog.by_page[found.api, product].kinds, catalog),
+            )
         )
     place = f"line {found.line}" if found.line else "the file"
     seen |= dict.fromkeys((one for _, one, _ in made), place)
     yield from made
 
 
-def _partial(found: Found, product: str, kinds: Mapping[str, str], book: Book) -> Partial:
-    spec = book.by_page[found.api, product]
+def _partial(found: Found, product: str, kinds: Mapping[str, str], catalog: Catalog) -> Partial:
+    spec = catalog.by_page[found.api, product]
     args, lacking, formats = dict(found.args), [], []
     for name in kinds:
         if name not in args:
@@ -129,13 +133,13 @@ def _partial(found: Found, product: str, kinds: Mapping[str, str], book: Book) -
     return partial
 
 
-def _finish(result: Imported, ready: list[tuple[Found, str, Partial]], book: Book) -> None:
+def _finish(result: Imported, ready: list[tuple[Found, str, Partial]], catalog: Catalog) -> None:
     by_page: dict[str, list[Partial]] = {}
     for _, _, partial in ready:
-        by_page.setdefault(book.by_page[partial.call.api, partial.call.product].name, []).append(
+        by_page.setdefault(catalog.by_page[partial.call.api, partial.call.product].name, []).append(
             partial
         )
-    specs = {spec.name: spec for spec in book.specs}
+    specs = {spec.name: spec for spec in catalog.specs}
     reasons = {
         id(p): reason
         for name, some in by_page.items()
@@ -156,7 +160,7 @@ def _finish(result: Imported, ready: list[tuple[Found, str, Partial]], book: Boo
             "id": one,
             "op": call.api,
             "product": call.product,
-            "args": to_plain(call),
+            "args": to_json(call),
             "origin": found.origin,
         }
         if found.notes:

@@ -15,7 +15,7 @@ from typing import Any
 from opgen.interop import names, values
 from opgen.interop.imported import Found
 from opgen.interop.names import Unreadable, shown
-from opgen.spec.book import Book
+from opgen.spec.catalog import Catalog
 
 COLUMNS = (
     "input_dtypes",
@@ -55,7 +55,7 @@ class Kernel:
         return default
 
 
-def read(row: Mapping[str, str], found: Found, book: Book) -> None:
+def read(row: Mapping[str, str], found: Found, catalog: Catalog) -> None:
     """Fill ``found`` from a row of the kernel mode; raises :class:`Unreadable`."""
     name = names.plain(row["op_name"]).removesuffix("v2")
     known = KERNELS.get(name)
@@ -66,9 +66,9 @@ def read(row: Mapping[str, str], found: Found, book: Book) -> None:
         )
     kernel, reasons = _kernel(row), []
     for op, place in known.items():
-        if op in book.operators:
+        if op in catalog.operators:
             try:
-                found.api, found.args = book.operators[op], place(kernel)
+                found.api, found.args = catalog.operators[op], place(kernel)
                 break
             except Unreadable as reason:
                 reasons.append(str(reason))

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import did_you_mean
-from opgen.spec.book import Book
+from opgen.spec.catalog import Catalog
 
 _DTYPES = {
     "fp16": "FLOAT16",
@@ -68,7 +68,7 @@ def match(name: str, known: Iterable[str]) -> str | None:
 
 def dtype(word: Any) -> str:
     """The vendor's word of a dtype; raises :class:`Unreadable`."""
-    index = words().index["dtype"]
+    index = vocabulary().index["dtype"]
     if isinstance(word, str):
         bare = re.sub(r"^(torch\.|np\.|numpy\.|acl_|dt_)", "", word.strip().lower())
         found = _DTYPES.get(bare, bare.upper())
@@ -91,7 +91,7 @@ def atk_word(vendor: str) -> str:
 
 def layout(word: Any) -> str:
     """The vendor's word of a format; raises :class:`Unreadable`."""
-    index = words().index["format"]
+    index = vocabulary().index["format"]
     if isinstance(word, str):
         found = re.sub(r"^(acl_format_|format_)", "", word.strip().lower()).upper()
         if found in index:
@@ -101,19 +101,19 @@ def layout(word: Any) -> str:
 
 def soc(known: str) -> str:
     """The name of a product's SoC."""
-    return str(words().products[known]["soc"])
+    return str(vocabulary().products[known]["soc"])
 
 
-def api(name: Any, book: Book) -> str:
+def api(name: Any, catalog: Catalog) -> str:
     """The vendor's name of an operator, given with or without ``aclnn`` and ``GetWorkspaceSize``;
     raises :class:`Unreadable`.
     """
     if isinstance(name, str):
         bare = name.strip().removesuffix("GetWorkspaceSize")
-        for op, known in book.operators.items():
+        for op, known in catalog.operators.items():
             if plain(bare) in (plain(known), plain(known.removeprefix("aclnn")), plain(op)):
                 return known
     raise Unreadable(
-        f"no such operator {shown(name)}{did_you_mean(str(name)[:60], book.kinds)}; known are"
-        f" {', '.join(book.kinds)}"
+        f"no such operator {shown(name)}{did_you_mean(str(name)[:60], catalog.kinds)}; known are"
+        f" {', '.join(catalog.kinds)}"
     )

@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opgen.calls.words import known_products, words
+from opgen.calls.vocabulary import known_products, vocabulary
 from opgen.files.yamlfile import did_you_mean
 from opgen.interop import kernel, names, values
 from opgen.interop.imported import Found, Imported, attempt, gather
 from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
-from opgen.spec.book import Book
+from opgen.spec.catalog import Catalog
 from opgen.spec.spec import Spec
 
 COLUMNS = (
@@ -75,7 +75,7 @@ _READ = {
 Row = Mapping[str, str]
 
 
-def read(path: str | Path, book: Book, products: Sequence[str]) -> Imported:
+def read(path: str | Path, catalog: Catalog, products: Sequence[str]) -> Imported:
     """The calls of a TTK file; raises FileError for a file that is no table of cases.
 
     ``products`` overrule the file's ``soc_series``.
@@ -84,7 +84,7 @@ def read(path: str | Path, book: Book, products: Sequence[str]) -> Imported:
     reader = csv.reader(io.StringIO(values.text_of(path), newline=""), strict=True)
     header = _header(file, reader)
     ignored: Counter[str] = Counter()
-    return gather(file, _rows(file, reader, header, book, products, ignored), book, ignored)
+    return gather(file, _rows(file, reader, header, catalog, products, ignored), catalog, ignored)
 
 
 def _header(file: str, reader: Any) -> list[str]:
@@ -117,7 +117,7 @@ def _rows(
     file: str,
     reader: Any,
     header: list[str],
-    book: Book,
+    catalog: Catalog,
     products: Sequence[str],
     ignored: Counter[str],
 ) -> Iterator[Found]:
@@ -151,11 +151,13 @@ def _rows(
             )
         else:
             ignored.update(key for key, cell in row.items() if cell and key and key not in _READ)
-            attempt(found, _reader(row, found, book, products))
+            attempt(found, _reader(row, found, catalog, products))
         yield found
 
 
-def _reader(row: Row, found: Found, book: Book, products: Sequence[str]) -> Callable[[], None]:
+def _reader(
+    row: Row, found: Found, catalog: Catalog, products: Sequence[str]
+) -> Callable[[], None]:
     def work() -> None:
         found.origin = {
             "format": "ttk",
@@ -166,9 +168,9 @@ def _reader(row: Row, found: Found, book: Book, products: Sequence[str]) -> Call
             found.skip = f"is_enabled is {row['is_enabled']}"
             return
         if "api_name" in row:
-            _aclnn(row, found, book)
+            _aclnn(row, found, catalog)
         else:
-            kernel.read(row, found, book)
+            kernel.read(row, found, catalog)
         found.products = products or _products(row.get("soc_series", ""))
 
     return work
@@ -182,7 +184,7 @@ def _products(cell: str) -> list[str]:
     series = [series] if isinstance(series, str) else series
     if not isinstance(series, (list, tuple)) or not all(isinstance(one, str) for one in series):
         raise Unreadable(f"soc_series: expects names, not {shown(series)}")
-    product_of = words().product_of
+    product_of = vocabulary().product_of
     wanted = {product_of(one.strip()): None for one in series if not one.startswith("-")}
     refused = {product_of(one[1:].strip()) for one in series if one.startswith("-")}
     known = [one for one in wanted if one and one not in refused]
@@ -203,9 +205,9 @@ def cell_value(column: str, cell: str) -> Any:
         raise Unreadable(f"{column}: {reason}") from None
 
 
-def _aclnn(row: Row, found: Found, book: Book) -> None:
-    found.api = names.api(row["api_name"], book)
-    spec = book.of(found.api)[0]
+def _aclnn(row: Row, found: Found, catalog: Catalog) -> None:
+    found.api = names.api(row["api_name"], catalog)
+    spec = catalog.of(found.api)[0]
     tensors = [p.name for p in spec.parameters.values() if p.is_tensor]
     outputs = [p.name for p in spec.outputs]
     shapes = cell_value("tensor_view_shapes", row["tensor_view_shapes"])

@@ -14,7 +14,7 @@ from opgen.model import FileError, Problem
 from opgen.oracle import erratafile
 from opgen.oracle.errata import Errata
 from opgen.spec import specfile
-from opgen.spec.book import Book, disagreements, load_book, spec_files
+from opgen.spec.catalog import Catalog, disagreements, load_catalog, spec_files
 from opgen.spec.spec import Spec
 from opgen.suite.planning.fitting import fitting_plan
 from opgen.suite.planning.plan import Plan, load_plan
@@ -67,13 +67,13 @@ def check(paths: Iterable[Path] = ()) -> Checked:
             found.specs.append(specfile.load(path, shown))
         except FileError as error:
             found.problems += error.problems
-    book = _book(found, paths)
+    catalog = _catalog(found, paths)
     for path, shown in sorted_out["plan"]:
-        _plan(path, shown, book, found)
-    if book is not None:
+        _plan(path, shown, catalog, found)
+    if catalog is not None:
         for path, shown in sorted_out["errata"]:
             try:
-                found.errata.append(erratafile.load(path, book, shown))
+                found.errata.append(erratafile.load(path, catalog, shown))
             except FileError as error:
                 found.problems += error.problems
     if not paths:
@@ -114,14 +114,14 @@ def _what(path: Path, shown: str) -> str:
     return best
 
 
-def _book(found: Checked, paths: Sequence[Path]) -> Book | None:
+def _catalog(found: Checked, paths: Sequence[Path]) -> Catalog | None:
     """The specs to hold plans and errata against; None where a spec is broken, so that no problem
     is said twice.
     """
     names, given = {spec.name for spec in found.specs}, {path.resolve() for path in paths}
     try:
         shipped = (
-            [spec for spec in load_book(specs_folder()).specs if spec.name not in names]
+            [spec for spec in load_catalog(specs_folder()).specs if spec.name not in names]
             if paths
             else []
         )
@@ -134,14 +134,14 @@ def _book(found: Checked, paths: Sequence[Path]) -> Book | None:
         return None
     specs = sorted([*found.specs, *shipped], key=lambda spec: spec.name)
     found.problems += disagreements(specs)
-    return None if found.problems else Book(tuple(specs))
+    return None if found.problems else Catalog(tuple(specs))
 
 
-def _plan(path: Path, shown: str, book: Book | None, found: Checked) -> None:
+def _plan(path: Path, shown: str, catalog: Catalog | None, found: Checked) -> None:
     """A plan, and whether every tier of it fits every page of its operator."""
     try:
         found.plans.append(
-            load_plan(path, shown) if book is None else fitting_plan(path, book, shown)
+            load_plan(path, shown) if catalog is None else fitting_plan(path, catalog, shown)
         )
     except FileError as error:
         found.problems += error.problems

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgen.calls.table import from_calls
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.model import Argument, Call, TensorDesc
 from opgen.oracle.oracle import ORDER
 from opgen.spec.binding import TableView
@@ -159,7 +159,7 @@ def dtypes(spec: Spec, product: str) -> dict[str, tuple[str, ...]]:
 
     Conditions that a call without arrays leaves open, such as a mask of outputs, count as met.
     """
-    names = words().names["dtype"]
+    names = vocabulary().names["dtype"]
     parameters = spec.parameters.values()
     calls = [
         Call(spec.api, product, {p.name: _anything(p, dtype) for p in parameters})

@@ -11,12 +11,12 @@ from __future__ import annotations
 from sys import float_info
 from typing import Any
 
-from opgen.calls.plain import MAX_ITEMS, MAX_RANK
+from opgen.calls.call_json import MAX_ITEMS, MAX_RANK
 from opgen.calls.table import SCALARS
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.model import TIERS
 from opgen.numerics.recipes import RECIPES
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.spec.keys import KEYS
 from opgen.spec.parameterfields import PLAIN, plain_keys
 from opgen.spec.rulefields import WITHOUT_CODE
@@ -84,7 +84,7 @@ def or_null(values: Schema) -> Schema:
 
 
 def words_of(kind: str) -> Schema:
-    return {"enum": list(words().names[kind])}
+    return {"enum": list(vocabulary().names[kind])}
 
 
 def lists_of(kind: str) -> Schema:
@@ -97,7 +97,7 @@ def spec() -> Schema:
     products = {
         "anyOf": [
             {"type": "array", "items": words_of("product")},
-            mapping(LINES, f"^({'|'.join(words().products)})$"),
+            mapping(LINES, f"^({'|'.join(vocabulary().products)})$"),
         ]
     }
     properties: Schema = {
@@ -137,7 +137,7 @@ def spec() -> Schema:
 
 
 def returns_keys() -> str:
-    return "^(" + "|".join([*map(str, words().status), *WITHOUT_CODE]) + ")$"
+    return "^(" + "|".join([*map(str, vocabulary().status), *WITHOUT_CODE]) + ")$"
 
 
 def parameter(kind: str) -> Schema:
@@ -147,7 +147,7 @@ def parameter(kind: str) -> Schema:
         "dtype": {
             "anyOf": [
                 lists_of("dtype"),
-                mapping(lists_of("dtype"), "^(any|" + "|".join(words().products) + ")$"),
+                mapping(lists_of("dtype"), "^(any|" + "|".join(vocabulary().products) + ")$"),
             ]
         },
         "format": {"anyOf": [lists_of("format"), mapping(lists_of("format"), "^[0-9]+$")]},
@@ -225,7 +225,7 @@ def plan() -> Schema:
         ]
     }
     properties: Schema = {
-        "op": {"enum": [*book().kinds]},
+        "op": {"enum": [*catalog().kinds]},
         "axes": {**mapping({"anyOf": [values, axis]}), "minProperties": 1},
         "let": mapping(let),
         "roles": mapping({"enum": list(ROLES)}),
@@ -295,6 +295,6 @@ def call() -> Schema:
                 },
                 "required": ["id", "op", "product", "args"],
             }
-            for api, names in book().kinds.items()
+            for api, names in catalog().kinds.items()
         ],
     }

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from opgen.bundle.dtypes import numpy_dtype
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.minimization.failing import Failing
 from opgen.model import TensorDesc, written
 from opgen.numerics.arrays import Array
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 
 WIDTH = 120
 NO_ANSWER = """\
@@ -48,7 +48,7 @@ class Tensor:
 
 def kinds(failing: Failing) -> dict[str, str]:
     """Parameter -> kind, with ``output`` for tensors that are written."""
-    spec = book().by_page[failing.call.api, failing.call.product]
+    spec = catalog().by_page[failing.call.api, failing.call.product]
     return {
         name: "output" if spec.parameters[name].kind == "output" else kind
         for name, kind in spec.kinds.items()
@@ -61,12 +61,12 @@ def tensors(failing: Failing) -> dict[str, Tensor]:
     for name, desc in failing.call.args.items():
         if not isinstance(desc, TensorDesc):
             continue
-        size = max(words().dtypes[desc.dtype]["bits"] // 8, 1)
+        size = max(vocabulary().dtypes[desc.dtype]["bits"] // 8, 1)
         found[name] = Tensor(
             name,
             desc,
-            words().dtypes[desc.dtype]["acl"],
-            words().formats[desc.format],
+            vocabulary().dtypes[desc.dtype]["acl"],
+            vocabulary().formats[desc.format],
             size,
             unsigned(failing.storage[name]) if name in failing.storage else None,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from opgen.calls.plain import to_plain
+from opgen.calls.call_json import to_json
 from opgen.model import Call, Code, TensorDesc
 from opgen.numerics.arrays import Array
 from opgen.numerics.recipes import DEFAULT
@@ -61,7 +61,7 @@ class Failing:
             "id": self.id,
             "op": self.call.api,
             "product": self.call.product,
-            "args": to_plain(self.call),
+            "args": to_json(self.call),
         }
 
 

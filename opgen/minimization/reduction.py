@@ -27,7 +27,7 @@ from opgen.minimization.simplify import merged, simpler, simpler_in_pairs
 from opgen.model import TIME_LIMIT, Call, FileError, Problem
 from opgen.numerics.recipes import DEFAULT
 from opgen.oracle.oracle import judge
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 from opgen.suite.planning.strides import VIEWS
 
@@ -70,7 +70,7 @@ def minimize(
     Raises FileError where the case passes when it is run again.
     """
     tell = progress or (lambda failing: None)
-    spec = book().by_page[case.op, case.product]
+    spec = catalog().by_page[case.op, case.product]
     call = case.asked
     recipe = case.recipe or DEFAULT
     with tempfile.TemporaryDirectory(prefix="opgen-minimize-") as folder:

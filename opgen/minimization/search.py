@@ -23,7 +23,7 @@ from opgen.minimization.failing import Failing
 from opgen.model import Call, TensorDesc, Verdict
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.planning.fitting import shipped_plan
 from opgen.suite.suite import call_suite
 
@@ -51,7 +51,7 @@ class Search:
         if not calls:
             return []
         known, forms = (
-            book(),
+            catalog(),
             {name: (array.shape, np.iscomplexobj(array)) for name, array in self.data.items()},
         )
         own = {one.id: self.data for one in calls if forms and _forms(one.call) == forms}
@@ -94,7 +94,7 @@ class Search:
 
 def _forms(call: Call) -> dict[str, tuple[tuple[int, ...], bool]]:
     """Shape of each input that is no null pointer, and whether it is complex."""
-    inputs = book().by_page[call.api, call.product].inputs
+    inputs = catalog().by_page[call.api, call.product].inputs
     return {
         p.name: (desc.shape, DTYPES[desc.dtype].complex)
         for p in inputs

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations, islice
 from typing import Any
 
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.minimization.point import Chosen, Flat, Point
 from opgen.spec.language.terms import Reference
 from opgen.spec.spec import Parameter, Spec
@@ -153,4 +153,4 @@ def _flat(spec: Spec, parameter: Parameter) -> Flat | None:
 
 
 def _float() -> int:
-    return words().index["dtype"]["FLOAT"]
+    return vocabulary().index["dtype"]["FLOAT"]

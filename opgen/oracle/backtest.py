@@ -16,11 +16,11 @@ import numpy as np
 
 from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.table import from_calls
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.model import CRASH, Code, FileError, Problem, admits
 from opgen.oracle import library, oracle
 from opgen.oracle.errata import Errata
-from opgen.spec.book import Book
+from opgen.spec.catalog import Catalog
 
 KINDS = ("operator", "product", "stage", "rule")
 """What rows are counted by, within one operator."""
@@ -93,12 +93,12 @@ class Report:
         return [api for api, count in self.operators(True).items() if count.percent < percent]
 
 
-def load(source: str | Path, pages: Book) -> list[NamedCall]:
+def load(source: str | Path, pages: Catalog) -> list[NamedCall]:
     """Read a file of calls with statuses; raises FileError naming each line that has none, or says
     no clear thing of it.
     """
     named = read_calls(source, pages.kinds)
-    known = {None, *words().status}
+    known = {None, *vocabulary().status}
     problems = []
     for one in named:
         status, firm = one.extra.get("status", ...), one.extra.get("firm", True)
@@ -119,7 +119,7 @@ def load(source: str | Path, pages: Book) -> list[NamedCall]:
     return named
 
 
-def backtest(named: Sequence[NamedCall], pages: Book, errata: Mapping[str, Errata]) -> Report:
+def backtest(named: Sequence[NamedCall], pages: Catalog, errata: Mapping[str, Errata]) -> Report:
     """Judge every call by both sources and compare with its status."""
     report = Report(library.releases(errata))
     by_page: dict[str, list[NamedCall]] = {}

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.files.resources import specs_folder
 from opgen.files.yamlfile import Document, Location, did_you_mean, parse, read
 from opgen.model import CRASH, Code, FileError, Problem
@@ -25,7 +25,7 @@ from opgen.oracle.errata import (
     Tolerance,
 )
 from opgen.oracle.erratafaults import faults
-from opgen.spec.book import Book, book
+from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.fields import Fields
 from opgen.spec.language import terms
 from opgen.spec.rules import Guard, Rule
@@ -43,19 +43,19 @@ NUMERIC = (*COMMON, "outputs", *CHANGES, "roundings")
 BASES: tuple[Basis, ...] = ("read", "inferred")
 
 
-def load(path: Path, pages: Book, shown: str | None = None) -> Errata:
+def load(path: Path, pages: Catalog, shown: str | None = None) -> Errata:
     """Read an errata file against the pages of its operator; raises FileError with all its
     problems.
     """
     return _Loader(read(path, shown), pages).errata()
 
 
-def loads(text: str, pages: Book, file: str = "<text>") -> Errata:
+def loads(text: str, pages: Catalog, file: str = "<text>") -> Errata:
     """The same from text."""
     return _Loader(parse(text, file), pages).errata()
 
 
-def load_folder(folder: Path, pages: Book) -> dict[str, Errata]:
+def load_folder(folder: Path, pages: Catalog) -> dict[str, Errata]:
     """Api -> errata, of every file of a folder; raises FileError with all problems of all files."""
     found: dict[str, Errata] = {}
     problems: list[Problem] = []
@@ -79,13 +79,13 @@ def load_folder(folder: Path, pages: Book) -> dict[str, Errata]:
 @cache
 def errata() -> dict[str, Errata]:
     """The errata that opgen ships, by api."""
-    return load_folder(specs_folder() / "errata", book())
+    return load_folder(specs_folder() / "errata", catalog())
 
 
 class _Loader(Fields):
-    def __init__(self, document: Document, pages: Book) -> None:
+    def __init__(self, document: Document, pages: Catalog) -> None:
         super().__init__(document)
-        self.book = pages
+        self.catalog = pages
         self.data: dict[Any, Any] = document.data if isinstance(document.data, dict) else {}
         self.ids: dict[str, Location] = {}
         self.sources: dict[str, str] = {}
@@ -93,12 +93,12 @@ class _Loader(Fields):
     def errata(self) -> Errata:
         self.doc.known((), self.data, TOP, "key")
         api, release = self.data.get("api"), self.data.get("release")
-        pages = self.book.of(api) if isinstance(api, str) else []
+        pages = self.catalog.of(api) if isinstance(api, str) else []
         if not pages:
-            known = ", ".join(self.book.kinds)
+            known = ", ".join(self.catalog.kinds)
             self.doc.problem(
                 ("api",),
-                f"no page of {api!r}{did_you_mean(api, self.book.kinds)}; known are {known}",
+                f"no page of {api!r}{did_you_mean(api, self.catalog.kinds)}; known are {known}",
             )
         if not isinstance(release, str):
             self.doc.problem(("release",), f"expects the release in quotes, not {release!r}")
@@ -229,8 +229,8 @@ class _Loader(Fields):
         """Numbers ascending, then crash."""
         found = value if isinstance(value, list) else [value]
         for code in found:
-            if isinstance(code, bool) or code not in (*words().status, CRASH):
-                known = ", ".join(map(str, words().status))
+            if isinstance(code, bool) or code not in (*vocabulary().status, CRASH):
+                known = ", ".join(map(str, vocabulary().status))
                 self.doc.problem(
                     where, f"no such status code {code!r}; known are {known} and {CRASH}", name
                 )

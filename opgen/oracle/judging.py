@@ -1,14 +1,14 @@
 """What page and library say of calls that people bring: an answer per call, in the order of the
 calls.
 
->>> from opgen.spec.book import book
+>>> from opgen.spec.catalog import catalog
 >>> from opgen.calls.jsonl import parse_call
 >>> tensor = {"dtype": "FLOAT", "format": "ND", "shape": [3, 4, 4]}
 >>> args = {"gradOutput": {**tensor, "shape": [3, 6, 8]}, "self": tensor, "padding": [2, 2, 1]}
 >>> args |= {"gradInput": tensor}
 >>> call = {"id": "a", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": args}
 >>> line = json.dumps(call)
->>> answer = judge_calls([parse_call(line, book().kinds)], book())[0]
+>>> answer = judge_calls([parse_call(line, catalog().kinds)], catalog())[0]
 >>> answer.page.bucket, answer.page.codes, answer.page.breaks[0].found
 ('unstated', ('any_error',), 'len(padding)=3')
 """
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as quoted
 
 from opgen.calls.collection import no_collection
-from opgen.calls.distinct import numbered
+from opgen.calls.factorize import factorize
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.model import (
@@ -36,7 +36,7 @@ from opgen.model import (
 )
 from opgen.oracle import library
 from opgen.oracle.oracle import Judgement, judge
-from opgen.spec.book import Book
+from opgen.spec.catalog import Catalog
 from opgen.spec.spec import Spec
 
 ROWS = 16_384
@@ -53,7 +53,7 @@ class Answer:
     library: LibraryAnswer | None
 
 
-def judge_calls(calls: Sequence[NamedCall], pages: Book) -> list[Answer]:
+def judge_calls(calls: Sequence[NamedCall], pages: Catalog) -> list[Answer]:
     """An answer per call, in the order of ``calls``."""
     by_page: dict[str, list[int]] = {}
     specs: dict[str, Spec] = {}
@@ -67,7 +67,7 @@ def judge_calls(calls: Sequence[NamedCall], pages: Book) -> list[Answer]:
             spec = specs[name]
             for start in range(0, len(places), ROWS):
                 here = places[start : start + ROWS]
-                of, first = numbered(id(calls[i].call) for i in here)
+                of, first = factorize(id(calls[i].call) for i in here)
                 judgement = judge(
                     spec,
                     from_calls(spec.api, spec.kinds, [calls[here[j]].call for j in first.tolist()]),
@@ -133,7 +133,7 @@ def _library(known: LibraryAnswer | None) -> str:
 
 
 # for people ---------------------------------------------------------------------------------------
-def as_text(answer: Answer, pages: Book, truth: Truth = "both") -> str:
+def as_text(answer: Answer, pages: Catalog, truth: Truth = "both") -> str:
     """The call, what it breaks and why, and what each source answers, as a few lines."""
     call = answer.call.call
     width = max(map(len, call.args))

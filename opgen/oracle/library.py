@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from opgen.calls.costs import inside, overlaps
+from opgen.calls.layout import inside, overlaps
 from opgen.calls.table import TensorColumn
 from opgen.model import CRASH, Code, LibraryAnswer
 from opgen.oracle.errata import Errata, NamedView, Numeric, PageErrata

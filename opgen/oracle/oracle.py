@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from opgen.calls.table import CallTable
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.model import ANY_ERROR, Break, Bucket, Code, Expectation
 from opgen.spec.binding import TableView
 from opgen.spec.language.terms import Reference
@@ -195,7 +195,7 @@ def show(spec: Spec, view: TableView, reference: Reference, rows: np.ndarray) ->
     else:
         numbers = np.broadcast_to(np.asarray(value.data), total)[rows].tolist()
         if kind in ("dtype", "format", "product"):
-            names = words().names[kind]
+            names = vocabulary().names[kind]
             shown = [names[number] for number in numbers]
         else:
             shown = (

@@ -9,7 +9,7 @@ from opgen.calls.jsonl import read_calls
 from opgen.model import Call, FileError, Problem
 from opgen.numerics.recipes import DEFAULT
 from opgen.quality.coverage import Called, coverage, of_suite
-from opgen.spec.book import Book, book
+from opgen.spec.catalog import Catalog, catalog
 from opgen.suite.selection import Request, plans_of
 from opgen.suite.suite import Each
 
@@ -20,7 +20,7 @@ def measured(
     """The report of :func:`opgen.quality.coverage.coverage`; without a bundle or a file, of the
     suite that the plan makes, ``each`` page by page.
     """
-    known = book()
+    known = catalog()
     if not bundle and not calls:
         request = Request(operators=operators, plan=plan)
         found, tier = request.pages()
@@ -61,7 +61,7 @@ def measured(
     return coverage(pages.values(), plans, tier)
 
 
-def _of_bundle(path: str, known: Book) -> list[tuple[Call, str]]:
+def _of_bundle(path: str, known: Catalog) -> list[tuple[Call, str]]:
     import opgen
 
     with opgen.open(path) as bundle:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.oracle import Judgement
 from opgen.spec.language import formulas
 from opgen.spec.rules import Guard, Rule
@@ -156,7 +156,7 @@ def _step(guard: Guard, judged: Judgement) -> float:
 
 def _shown(text: str, kind: str, value: object) -> str:
     return (
-        words().names[kind][int(np.asarray(value).reshape(-1)[0])]
+        vocabulary().names[kind][int(np.asarray(value).reshape(-1)[0])]
         if kind in ("dtype", "format", "product")
         else text
     )

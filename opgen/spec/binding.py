@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opgen.calls import wide
+from opgen.calls import bigint
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Columns, Reference
@@ -145,4 +145,4 @@ def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: Any) -> Valu
 
 def _extreme(matrix: np.ndarray, sizes: np.ndarray, there: Any, lowest: bool) -> Value:
     """The smallest or largest of each row's first ``sizes`` values; unbound where there is none."""
-    return Value(wide.extreme(matrix, sizes, lowest), there & (sizes > 0))
+    return Value(bigint.extreme(matrix, sizes, lowest), there & (sizes > 0))

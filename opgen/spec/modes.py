@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language.terms import View
 from opgen.spec.rules import holds
 from opgen.spec.spec import Spec
@@ -25,7 +25,7 @@ def computed(spec: Spec, view: View, rows: int) -> Computed:
     """The first mode of the page that holds, else what the first tensor is stored in."""
     first = view.get((spec.inputs[0].name, "dtype"))
     result = Computed(
-        np.array(words().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)],
+        np.array(vocabulary().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)],
         np.zeros(rows, dtype=bool),
     )
     for mode in reversed(spec.modes):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import Location, did_you_mean
 from opgen.model import Bucket, natural
 from opgen.spec.fields import Fields
@@ -86,7 +86,7 @@ class RuleFields(Fields):
             ("returns",), self.data.get("returns"), "a mapping of status codes and buckets"
         )
         self.doc.known(
-            ("returns",), value, (*words().status, *WITHOUT_CODE), "status code or bucket"
+            ("returns",), value, (*vocabulary().status, *WITHOUT_CODE), "status code or bucket"
         )
 
         def place(

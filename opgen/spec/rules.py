@@ -13,7 +13,7 @@ from functools import reduce
 
 import numpy as np
 
-from opgen.calls import wide
+from opgen.calls import bigint
 from opgen.model import Bucket
 from opgen.spec.language.formulas import Value, certain
 from opgen.spec.language.logic import refuted
@@ -44,7 +44,7 @@ class Guard:
         """(rows,) bool: where its relation holds, unless its condition is known not to; one that
         names something unbound may hold.
         """
-        held = wide.broadcast(certain(self.require.read(view)), rows)
+        held = bigint.broadcast(certain(self.require.read(view)), rows)
         return held if self.when is None else np.asarray(held & ~refuted(self.when.read(view)))
 
     def _where(self, what: Callable[[Value], np.ndarray], view: View, rows: int) -> np.ndarray:
@@ -60,7 +60,7 @@ class Guard:
                 if bound is not True and not np.count_nonzero(bound):
                     return np.zeros(rows, dtype=bool)
         found = what(self.require.read(view))
-        return wide.broadcast(found, rows) if asked is None else np.asarray(asked & found)
+        return bigint.broadcast(found, rows) if asked is None else np.asarray(asked & found)
 
 
 @dataclass(frozen=True)
@@ -146,10 +146,10 @@ def holds(when: Term | None, view: View, rows: int) -> np.ndarray:
     if when is None:
         return np.ones(rows, dtype=bool)
     if not isinstance(view, Columns) or not when.text:
-        return wide.broadcast(certain(when.read(view)), rows)
+        return bigint.broadcast(certain(when.read(view)), rows)
     held = view.held.get(when.text)
     if held is None:
-        held = view.held[when.text] = wide.broadcast(certain(when.read(view)), rows)
+        held = view.held[when.text] = bigint.broadcast(certain(when.read(view)), rows)
         held.flags.writeable = False
     return held
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import Document, did_you_mean, parse, read
 from opgen.model import natural
 from opgen.spec.fields import Fields
@@ -60,7 +60,7 @@ class _SpecFields(Fields):
         )
         page = self.page()
         products = self.products("products")
-        judges = self.products("judges") if "judges" in self.data else tuple(words().products)
+        judges = self.products("judges") if "judges" in self.data else tuple(vocabulary().products)
         fields = ParameterFields(self.doc, self.data)
         parameters = fields.read()
         reader = RuleFields(fields, self.data)
@@ -118,7 +118,7 @@ class _SpecFields(Fields):
 
     def products(self, key: str) -> tuple[str, ...]:
         """A list of products, or a mapping of product to its line."""
-        value, known = self.data.get(key, []), words().products
+        value, known = self.data.get(key, []), vocabulary().products
         if not isinstance(value, (list, dict)):
             self.doc.problem(
                 (key,), f"expects a list of products or a mapping of product to line, not {value!r}"

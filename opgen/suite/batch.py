@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from opgen.calls.costs import elements
-from opgen.calls.distinct import names_that_hold, numbered, numbered_rows
+from opgen.calls.factorize import factorize, factorize_rows, true_columns
+from opgen.calls.layout import elements
 from opgen.calls.table import LAYOUT, CallTable, ScalarColumn, TensorColumn
 from opgen.model import Call, TensorDesc
 from opgen.oracle.oracle import Judgement
@@ -97,11 +97,11 @@ def batches(
     }
     described = list(map(itemgetter(*tensors), [calls[i].args for i in used.tolist()]))
     modes = [column[used].tolist() for column in compute]
-    alike, _ = numbered(
+    alike, _ = factorize(
         zip(_written(judged.table, used).tolist(), *modes, _ranges(described), strict=True)
     )
     digests = map(_digest, data.given) if any(data.given) else repeat("")
-    group, first = numbered(zip(alike[data.position].tolist(), data.recipe, digests, strict=False))
+    group, first = factorize(zip(alike[data.position].tolist(), data.recipe, digests, strict=False))
     order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group)).tolist()
     places, ids = data.places[order], tuple([data.ids[i] for i in order.tolist()])
     rows = used[data.position[first]]
@@ -120,9 +120,9 @@ def batches(
         steps,
         descs,
         size.tolist(),
-        names_that_hold({p.name: there[p.name] for p in spec.inputs}),
+        true_columns({p.name: there[p.name] for p in spec.inputs}),
         _names(judged, rows),
-        names_that_hold({name: asked[rows] for name, asked in wanted.items()}),
+        true_columns({name: asked[rows] for name, asked in wanted.items()}),
         *[column[rows].tolist() for column in compute],
         [data.recipe[i] for i in cases],
         [data.given[i] for i in cases],
@@ -201,7 +201,7 @@ def _names(judged: Judgement, rows: np.ndarray) -> list[dict[str, int]]:
         [everywhere if value.bound is True else value.bound[rows] for value in values]
     ).T
     found: list[dict[str, int]] = [{}] * len(rows)
-    alike, first = numbered_rows(bound)
+    alike, first = factorize_rows(bound)
     for number, there in enumerate(bound[first]):
         some, mine = names[there].tolist(), np.flatnonzero(alike == number)
         for row, items in zip(mine.tolist(), numbers[mine][:, there].tolist(), strict=True):
@@ -219,4 +219,4 @@ def _written(table: CallTable, rows: np.ndarray) -> np.ndarray:
             part if whole else part[rows] for part in parts
         )  # other rows may hold numbers that no int64 does
         blocks += [part if part.ndim == 2 else part[:, None] for part in some]
-    return numbered_rows(np.concatenate(blocks, axis=1, dtype=np.int64, casting="unsafe"))[0]
+    return factorize_rows(np.concatenate(blocks, axis=1, dtype=np.int64, casting="unsafe"))[0]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from opgen.calls.costs import elements
+from opgen.calls.layout import elements
 from opgen.calls.table import CallTable
 from opgen.suite.planning.plan import Tier
 

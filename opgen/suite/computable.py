@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from opgen.calls.costs import inside, overlaps
+from opgen.calls.layout import inside, overlaps
 from opgen.calls.table import CallTable, ScalarColumn, TensorColumn
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.formats import DTYPES
 from opgen.oracle.library import Answers
 from opgen.oracle.oracle import Judgement
@@ -176,7 +176,7 @@ def holdable(table: CallTable) -> np.ndarray:
     """(rows,) bool: whether data can be made for every dtype of the call, and every view lies
     inside its storage.
     """
-    known = np.array([name in DTYPES for name in words().names["dtype"]])
+    known = np.array([name in DTYPES for name in vocabulary().names["dtype"]])
     result = np.ones(len(table), dtype=bool)
     for column in table.columns.values():
         if isinstance(column, TensorColumn):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.suite import sources
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
     said = {
         "operators": sorted({spec.api for spec in suite.specs.values()}),
         "products": [
-            p for p in words().products if any(case.call.product == p for case in suite.cases)
+            p for p in vocabulary().products if any(case.call.product == p for case in suite.cases)
         ],
         "specs": {spec.name: spec.digest for spec in suite.specs.values()},
         "plans": {} if request.calls else {plan.op: plan.digest for plan in suite.plans.values()},

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opgen.calls.plain import to_plain
+from opgen.calls.call_json import to_json
 from opgen.calls.table import CallTable
 from opgen.model import Kind
 from opgen.suite.enumeration.aims import Aims
@@ -56,7 +56,7 @@ def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
     kept: list[int] = []
     for row, call in enumerate(drafted.table.calls()):
         kind, mine = drafted.kind[row], drafted.aims[row]
-        what: list[Any] = [call.product, to_plain(call), drafted.recipe[row]]
+        what: list[Any] = [call.product, to_json(call), drafted.recipe[row]]
         if row in drafted.given:
             what.append({name: list(values) for name, values in drafted.given[row].items()})
         text = json.dumps(what, separators=(",", ":"))

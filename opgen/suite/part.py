@@ -10,7 +10,7 @@ from itertools import compress
 
 import numpy as np
 
-from opgen.calls.costs import elements
+from opgen.calls.layout import elements
 from opgen.calls.table import CallTable
 from opgen.model import Call, Case
 from opgen.oracle.library import Answers, answer

@@ -11,15 +11,15 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
+from opgen.calls.call_json import to_json
 from opgen.calls.ids import chosen, matching
 from opgen.calls.jsonl import NamedCall, read_calls
-from opgen.calls.plain import to_plain
-from opgen.calls.words import known_products
+from opgen.calls.vocabulary import known_products
 from opgen.files.yamlfile import did_you_mean
 from opgen.model import LONGEST_ID, TIERS, FileError, Problem, natural, unkept
 from opgen.numerics.arrays import Array
 from opgen.numerics.recipes import DEFAULT, RECIPES
-from opgen.spec.book import Book, book
+from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.spec import Spec
 from opgen.suite.dumps import read_dumps
 from opgen.suite.planning.fitting import fitting_plan, shipped_plan
@@ -53,7 +53,7 @@ class Request:
         """Find everything and enumerate, ``each`` page by page; raises FileError where something
         does not exist or nothing is left.
         """
-        known = book()
+        known = catalog()
         known_products(self.products)
         if self.calls and self.seed_calls:
             raise FileError(
@@ -96,7 +96,7 @@ class Request:
 
     def pages(self) -> tuple[list[tuple[Spec, Plan]], str]:
         """The pages that are asked for, each with its operator's plan, and the tier."""
-        known = book()
+        known = catalog()
         apis = [known.api(name) for name in self.operators] or list(known.kinds)
         plans, tier = plans_of(self.plan, apis)
         others = ", ".join(api for api in apis if api not in plans) if self.operators else ""
@@ -121,7 +121,7 @@ class Request:
         """The calls that are asked for or that exist already, with their own tensors; none where a
         plan alone says what is tried.
         """
-        known = book()
+        known = catalog()
         if not self.calls:
             return (
                 [(one, {}) for one in read_calls(self.seed_calls, known.kinds)]
@@ -155,14 +155,14 @@ class Request:
         digest = sha256()
         for one, arrays in self.given:
             digest.update(
-                json.dumps([one.id, one.call.api, one.call.product, to_plain(one.call)]).encode()
+                json.dumps([one.id, one.call.api, one.call.product, to_json(one.call)]).encode()
                 + b"\n"
             )
             for name, array in sorted(arrays.items()):
                 digest.update(name.encode() + array.tobytes())
         return digest.hexdigest() if self.given else ""
 
-    def _of_calls(self, known: Book) -> Suite:
+    def _of_calls(self, known: Catalog) -> Suite:
         given = {one.id: arrays for one, arrays in self.given}
         calls = [one for one, _ in self.given]
         page, plan = (
@@ -205,7 +205,7 @@ def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
     ``FILE`` or ``FILE::TIER`` the file's own, whatever its operator. FileError where there is no
     such tier or file.
     """
-    known = book()
+    known = catalog()
     if text in TIERS:
         plans = {api: shipped_plan(known.of(api)) for api in apis}
         return {api: plan for api, plan in plans.items() if text in plan.tiers}, text

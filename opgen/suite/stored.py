@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.calls.costs import storage_elements, volume
+from opgen.calls.layout import storage_elements, volume
 from opgen.calls.table import CallTable, TensorColumn
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.formats import DTYPES
 from opgen.spec.spec import Spec
 
@@ -87,7 +87,7 @@ def stored(
             there.append(held[used])
             dtypes.append(column.dtype[used])
             sizes.append(size[used])
-    held, known = np.array(there).T, words().names["dtype"]
+    held, known = np.array(there).T, vocabulary().names["dtype"]
     codes = (np.array(dtypes, dtype=np.int64).T + np.arange(len(slots)) * len(known))[held]
     present = np.zeros(len(slots) * len(known), dtype=bool)
     present[codes] = True

@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opgen.calls.distinct import numbered
+from opgen.calls.factorize import factorize
 from opgen.calls.ids import matching
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import CallTable, from_calls
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.model import CRASHES, Call, Case
 from opgen.numerics.recipes import DEFAULT
 from opgen.oracle.library import answer
@@ -137,7 +137,7 @@ def _draft(
     within = affordable(table, purpose.kind, purpose.nearest_valid, purpose.ids, plan.tiers[tier])
     report.left_out = int((~within).sum())
     keep = within & (
-        np.isin(table.product, [words().index["product"][product] for product in products])
+        np.isin(table.product, [vocabulary().index["product"][product] for product in products])
         if products
         else True
     )
@@ -166,10 +166,10 @@ def call_suite(
     the arrays of its tensors, ``recipe`` draws the others.
     """
     suite = Suite()
-    number, first = numbered([id(one.call) for one in calls])
+    number, first = factorize([id(one.call) for one in calls])
     distinct = [calls[i].call for i in first.tolist()]
     specs = [page(call) for call in distinct]
-    of_page, starts = numbered(map(id, specs))
+    of_page, starts = factorize(map(id, specs))
     pages = [np.flatnonzero(of_page[number] == i) for i in range(len(starts))]
     for i, places in enumerate(pages):
         mine, spec = np.flatnonzero(of_page == i), specs[starts[i]]

@@ -34,14 +34,14 @@ import numpy as np
 import opgen
 from opgen.bundle.blocks import Blocks
 from opgen.bundle.layout import Layout
+from opgen.calls.call_json import to_json
 from opgen.calls.collection import no_collection
 from opgen.calls.jsonl import NamedCall, read_calls
-from opgen.calls.plain import to_plain
 from opgen.generation import engine
 from opgen.generation.merging import merge
 from opgen.golden import kernel
 from opgen.oracle.judging import json_lines, judge_calls
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.selection import Request
 from opgen.suite.suite import Suite, call_suite
@@ -56,7 +56,7 @@ plans = cache(plan_for)
 
 def enumerated(calls: Sequence[NamedCall]) -> Suite:
     """The suite of some calls: judged, labelled, batched."""
-    known = book()
+    known = catalog()
     return call_suite(
         calls, lambda call: known.by_page[call.api, call.product], lambda spec: plans(spec.op)
     )
@@ -431,7 +431,7 @@ def judging(words: Sequence[str]) -> None:
     calls = [named for named in mixed(100_000, 10) if named.call.api == "aclnnConvolutionBackward"]
     lines = [
         json.dumps(
-            {"id": n.id, "op": n.call.api, "product": n.call.product, "args": to_plain(n.call)}
+            {"id": n.id, "op": n.call.api, "product": n.call.product, "args": to_json(n.call)}
         )
         for n in calls
     ]
@@ -440,11 +440,11 @@ def judging(words: Sequence[str]) -> None:
 
         def whole() -> None:
             for answer in json_lines(
-                judge_calls(read_calls(folder / "calls.jsonl", book().kinds), book())
+                judge_calls(read_calls(folder / "calls.jsonl", catalog().kinds), catalog())
             ):
                 assert answer
 
-        judged, read = interleaved(lambda: judge_calls(calls, book()), whole, rounds=3)
+        judged, read = interleaved(lambda: judge_calls(calls, catalog()), whole, rounds=3)
         row("calls/s, parsing and printing apart", "", len(calls) / judged, 100_000)
         row("calls/s, from a file to lines", "", len(calls) / read, 20_000)
 

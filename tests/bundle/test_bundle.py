@@ -30,7 +30,7 @@ from opgen.bundle.tensorrow import TensorRow
 from opgen.bundle.unpack import unpack
 from opgen.bundle.verify import verify
 from opgen.bundle.writer import Writer
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.model import Call, Case, TensorDesc
 from tests.support import unmeasured
 from tests.support.bundle_sample import BFLOAT16, HEADER, VALID, bits, plain, row, same_bits, sample
@@ -384,8 +384,8 @@ def test_h5dump_prints_bfloat16_numbers(tmp_path: Path) -> None:
 
 
 def test_the_tables_of_words_agree_with_the_specs() -> None:
-    assert {name: facts["acl"] for name, facts in words().dtypes.items()} == DTYPES
-    assert words().formats == FORMATS
+    assert {name: facts["acl"] for name, facts in vocabulary().dtypes.items()} == DTYPES
+    assert vocabulary().formats == FORMATS
     assert tuple(KINDS) == model.KINDS and tuple(BUCKETS) == model.BUCKETS
 
 

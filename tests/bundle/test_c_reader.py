@@ -14,7 +14,7 @@ import pytest
 
 import opgen
 from opgen.generation import engine
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import plan_suite
 
@@ -30,7 +30,7 @@ def bundle(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("c") / "suite.h5"
     pages = [
         (spec, plan_for(spec.op))
-        for spec in book().specs
+        for spec in catalog().specs
         if spec.op in ("reflection_pad2d_backward", "group_norm_backward")
     ]
     engine.write(plan_suite(pages, "smoke"), path, {"seed": 0}, seed=0)

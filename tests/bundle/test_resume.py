@@ -24,7 +24,7 @@ from opgen.bundle.claim import partial
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.verify import verify
 from opgen.generation import engine
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import Suite, plan_suite
 from tests.support import unmeasured
@@ -36,7 +36,7 @@ HEADER = {"seed": 5}
 @pytest.fixture(scope="module")
 def suite() -> Suite:
     return plan_suite(
-        [(spec, plan_for(spec.op)) for spec in book().specs if spec.op == "avg_pool2d_backward"],
+        [(spec, plan_for(spec.op)) for spec in catalog().specs if spec.op == "avg_pool2d_backward"],
         "standard",
     )
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from opgen.calls import plain
+from opgen.calls import call_json
+from opgen.calls.call_json import CallFault, to_json
 from opgen.calls.jsonl import NamedCall, parse_call, read_calls
-from opgen.calls.plain import CallFault, to_plain
 from opgen.model import FileError, TensorDesc
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 
 TENSOR = {"shape": [2, 3, 4, 4], "dtype": "FLOAT", "format": "ND"}
 PAD: dict[str, Any] = {
@@ -83,7 +83,7 @@ def with_(call: dict[str, Any], path: str, value: Any) -> str:
 
 
 def read(line: str) -> NamedCall:
-    return parse_call(line, book().kinds)
+    return parse_call(line, catalog().kinds)
 
 
 BAD = [
@@ -266,7 +266,7 @@ def test_what_was_written_once_does_not_hide_what_is_wrong_later(tmp_path: Path)
         encoding="utf-8",
     )
     with pytest.raises(FileError) as caught:
-        read_calls(path, book().kinds)
+        read_calls(path, catalog().kinds)
     assert [problem.line for problem in caught.value.problems] == [4, 5, 6]
 
 
@@ -280,11 +280,11 @@ def test_a_call_comes_back_as_it_was_written() -> None:
     }
     line = with_(PAD, "args/self", strided)
     named = read(line)
-    assert to_plain(named.call) == json.loads(line)["args"]
+    assert to_json(named.call) == json.loads(line)["args"]
     assert named.call.args["self"] == TensorDesc(
         (2, 3, 4, 4), "FLOAT", "ND", (48, 16, 4, 1), 3, (99,), (-1.0, 2.5)
     )
-    assert read(json.dumps({**PAD, "args": to_plain(named.call)})) == named
+    assert read(json.dumps({**PAD, "args": to_json(named.call)})) == named
 
 
 def test_what_may_be_left_out_and_what_is_kept() -> None:
@@ -311,7 +311,7 @@ def test_a_file_is_read_in_its_order(name: str, tmp_path: Path) -> None:
         tmp_path / name,
         ["", json.dumps(PAD), "   ", " " + json.dumps(POOL) + " ", json.dumps(NORM)],
     )
-    assert [named.id for named in read_calls(path, book().kinds)] == ["a", "p", "n"]
+    assert [named.id for named in read_calls(path, catalog().kinds)] == ["a", "p", "n"]
 
 
 def test_an_id_with_colons_and_notes_of_any_form_are_no_keys() -> None:
@@ -326,13 +326,13 @@ def test_a_byte_order_mark_is_no_part_of_the_first_call(
     text = f"\ufeff{json.dumps(PAD)}\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     path = name if name == "-" else str(written(tmp_path / name, [text.strip()]))
-    assert [one.id for one in read_calls(path, book().kinds)] == ["a"]
+    assert [one.id for one in read_calls(path, catalog().kinds)] == ["a"]
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(PAD) + "\n{\n"))
     with pytest.raises(FileError, match="^<stdin>:2: not JSON"):
-        read_calls("-", book().kinds)
+        read_calls("-", catalog().kinds)
 
 
 def test_all_bad_lines_at_once_with_their_numbers(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_all_bad_lines_at_once_with_their_numbers(tmp_path: Path) -> None:
         [json.dumps(PAD), "{", json.dumps(PAD), "", with_(POOL, "product", "x")],
     )
     with pytest.raises(FileError) as caught:
-        read_calls(path, book().kinds)
+        read_calls(path, catalog().kinds)
     lines = str(caught.value).splitlines()
     assert [line.split(": ")[0] for line in lines] == [f"{path}:{n}" for n in (2, 3, 5)]
     assert lines[1].endswith("the id 'a' stands on line 1 already; ids must differ")
@@ -349,7 +349,7 @@ def test_all_bad_lines_at_once_with_their_numbers(tmp_path: Path) -> None:
 
 def test_a_flood_of_bad_lines_is_cut(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
-        read_calls(written(tmp_path / "c.jsonl", ["{"] * 99), book().kinds)
+        read_calls(written(tmp_path / "c.jsonl", ["{"] * 99), catalog().kinds)
     assert (
         len(caught.value.problems) == 51
         and "50 bad lines; the rest was not read" in caught.value.problems[-1].text
@@ -372,11 +372,11 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ".",
     ):
         with pytest.raises(FileError, match="cannot be read: "):
-            read_calls(tmp_path / name, book().kinds)
+            read_calls(tmp_path / name, catalog().kinds)
 
 
 def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(call_json, "MOST_REMEMBERED", 3)
     lines = [with_({**PAD, "id": str(i)}, "args/self/shape", [i, 2, 3, 4]) for i in range(20)]
-    named = read_calls(written(tmp_path / "c.jsonl", lines), book().kinds)
+    named = read_calls(written(tmp_path / "c.jsonl", lines), catalog().kinds)
     assert [n.call.args["self"].shape[0] for n in named] == list(range(20))  # type: ignore[union-attr]

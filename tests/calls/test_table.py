@@ -13,7 +13,7 @@ import pytest
 from opgen.calls.jsonl import read_calls
 from opgen.calls.table import ArrayColumn, CallTable, TensorColumn, concatenate, from_calls
 from opgen.model import Argument, Call, TensorDesc
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 
 KINDS = {"x": "tensor", "p": "int_array", "m": "bool_array", "n": "int64", "f": "bool"}
 TENSORS: list[TensorDesc | None] = [
@@ -122,7 +122,9 @@ def test_numel_is_exact_beyond_int64() -> None:
 
 
 def test_real_calls_come_back_as_they_were() -> None:
-    named = read_calls(Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz", book().kinds)
-    for api, kinds in book().kinds.items():
+    named = read_calls(
+        Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz", catalog().kinds
+    )
+    for api, kinds in catalog().kinds.items():
         calls = [n.call for n in named if n.call.api == api]
         assert from_calls(api, kinds, calls).calls() == calls

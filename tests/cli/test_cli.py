@@ -19,14 +19,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
-from opgen.calls.plain import to_plain
+from opgen.calls.call_json import to_json
 from opgen.cli import Commands, console, main, titles
 from opgen.cli.options import choose
 from opgen.devices import NoDevice
 from opgen.devices.libraries import DeviceError
 from opgen.lint import checking
 from opgen.model import FileError, Problem
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.selection import Request
 from tests.support import device_sample
 from tests.support.bundle_sample import sample
@@ -835,7 +835,7 @@ def test_audit_says_what_stands_on_changed_lines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("more", [[], ["--digests"]])
 def test_audit_says_what_it_can_of_every_page(tmp_path: Path, more: list[str]) -> None:
-    pages = [spec.page.file for spec in book().specs if spec.page]
+    pages = [spec.page.file for spec in catalog().specs if spec.page]
     said = "".join(
         f"{tmp_path / name}: cannot be read: No such file or directory\n" for name in pages
     )
@@ -847,7 +847,7 @@ def test_audit_says_what_it_can_of_every_page(tmp_path: Path, more: list[str]) -
     shutil.copy(tmp_path / pages[0], tmp_path / pages[1])
     found = json.loads(run("audit", "--pages", str(tmp_path), "--json").stdout)
     assert {finding["spec"] for finding in found} == {
-        spec.name for spec in book().specs if spec.page and spec.page.file in pages[:2]
+        spec.name for spec in catalog().specs if spec.page and spec.page.file in pages[:2]
     }
 
 
@@ -961,7 +961,7 @@ def test_calls_that_seed_a_plan_are_counted_and_not_made_again(tmp_path: Path) -
     suite = Request(("reflection_pad2d_backward",), ("ascend910b",), plan="standard").suite()
     made = [case for case in suite.cases if case.kind == "valid"][::2]
     lines = [
-        {"id": c.id, "op": c.call.api, "product": c.call.product, "args": to_plain(c.call)}
+        {"id": c.id, "op": c.call.api, "product": c.call.product, "args": to_json(c.call)}
         for c in made
     ]
     calls.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")

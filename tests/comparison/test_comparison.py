@@ -28,7 +28,7 @@ from opgen.numerics import canary
 from opgen.numerics.formats import DTYPES
 from opgen.numerics.rounding import stored
 from opgen.oracle import erratafile, library
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from tests.support import device_sample as sample
 from tests.support import suites
 
@@ -891,7 +891,7 @@ def test_a_coarser_dtype_that_inputs_and_output_have_already_excuses_no_rounding
     entry = "when: gradOutput.dtype == 'FLOAT16'\n    outputs: gradBias\n    through: FLOAT16"
     assert entry in shipped
     wider = "when: promoted != 'BFLOAT16'\n    outputs: gradWeight\n    bound: FLOAT16"
-    own = erratafile.loads(shipped.replace(entry, wider), book(), "own.yaml")
+    own = erratafile.loads(shipped.replace(entry, wider), catalog(), "own.yaml")
     monkeypatch.setattr(library, "errata", lambda: {own.api: own})
     draw = np.random.default_rng(1)
     given = {
@@ -1019,7 +1019,7 @@ def test_an_output_that_a_library_does_not_compute_is_a_known_deviation_and_anot
     assert entry in shipped
     own = erratafile.loads(
         shipped.replace(entry, f"when: self.dtype == 'FLOAT', written: {written}"),
-        book(),
+        catalog(),
         "own.yaml",
     )
     monkeypatch.setattr(library, "errata", lambda: {own.api: own})
@@ -1049,7 +1049,9 @@ def test_every_erratum_behind_a_known_deviation_is_a_cause(bundle, tmp_path, mon
     assert entry in shipped
     changed = shipped.replace(entry, f"{entry[: -len('where: ')]}note: 'so: (said)', where: ")
     own = erratafile.loads(
-        changed.replace("when: nothing, outputs", "when: groups > 1, outputs"), book(), "own.yaml"
+        changed.replace("when: nothing, outputs", "when: groups > 1, outputs"),
+        catalog(),
+        "own.yaml",
     )
     monkeypatch.setattr(library, "errata", lambda: {own.api: own})
 

@@ -17,7 +17,7 @@ from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.comparison.findings import FEW_VALUES, chance, facts, findings
 from opgen.model import Verdict
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from tests.support import device_sample as sample
 
 
@@ -69,7 +69,7 @@ def said_of(case: CaseView) -> set[str]:
     call = case.call
     enums = {
         name: p.enum
-        for name, p in book().by_page[case.op, case.product].parameters.items()
+        for name, p in catalog().by_page[case.op, case.product].parameters.items()
         if p.enum
     }
     tensors = {name: arg for name, arg in call["args"].items() if isinstance(arg, dict)}

@@ -21,13 +21,13 @@ import opgen
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import Result, ResultsFile
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.cli import main
 from opgen.devices import abi, aclnn, process
 from opgen.devices.libraries import DeviceError, operator_places, runtime_places
 from opgen.generation.engine import write
 from opgen.numerics import canary
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import plan_suite
 from tests import loopback
@@ -42,7 +42,7 @@ OPERATORS = POOL, CONV, NORM, PAD = tuple(
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundle]:
     path = tmp_path_factory.mktemp("aclnn") / "smoke.h5"
-    pages = [(spec, plan_for(spec.op)) for spec in book().specs if spec.api in OPERATORS]
+    pages = [(spec, plan_for(spec.op)) for spec in catalog().specs if spec.api in OPERATORS]
     write(plan_suite(pages, "smoke"), path, {"seed": 0})
     with opgen.open(path) as found:
         yield found
@@ -381,7 +381,7 @@ def test_an_operator_that_no_library_has_is_skipped_and_named(
     run: Run, libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = "aclnnReflectionPad1dBackward"
-    pages = [(spec, plan_for(spec.op)) for spec in book().specs if spec.api in (other, PAD)]
+    pages = [(spec, plan_for(spec.op)) for spec in catalog().specs if spec.api in (other, PAD)]
     write(plan_suite(pages, "smoke", ["ascend910b"]), tmp_path / "both.h5", {"seed": 0})
     monkeypatch.setenv("OPGEN_OPAPI", str(libraries))
     monkeypatch.setenv("LOOPBACK_SOC", SOCS["ascend910b"])
@@ -496,7 +496,7 @@ def test_own_libraries_come_first_then_custom_ones_then_the_toolkit(tmp_path: Pa
 # the pieces ---------------------------------------------------------------------------------------
 def test_signatures_follow_from_the_kinds_of_parameters() -> None:
     function = ctypes.CFUNCTYPE(ctypes.c_int32)()
-    kinds = book().kinds[CONV]
+    kinds = catalog().kinds[CONV]
     types = dict(
         zip(kinds, abi.first_phase(function, tuple(kinds.values())).argtypes, strict=False)
     )
@@ -533,17 +533,19 @@ def test_a_canary_is_no_number(dtype: str) -> None:
 
 
 def test_socs_belong_to_products() -> None:
-    assert {soc: words().product_of(soc) for soc in SOCS.values()} == {
+    assert {soc: vocabulary().product_of(soc) for soc in SOCS.values()} == {
         soc: product for product, soc in SOCS.items()
     }
     assert {
-        words().product_of(soc)
+        vocabulary().product_of(soc)
         for soc in ("Ascend910", "Ascend910ProB", "Ascend910PremiumA", "ascend910a")
     } == {"ascend910"}
     assert {
-        words().product_of(soc) for soc in ("Ascend950PR", "Ascend310B4", "Ascend910C", "")
+        vocabulary().product_of(soc) for soc in ("Ascend950PR", "Ascend310B4", "Ascend910C", "")
     } == {""}
-    for product, facts in words().products.items():
+    for product, facts in vocabulary().products.items():
         assert [
-            other for other in words().products.values() if re.match(other["socs"], facts["soc"])
+            other
+            for other in vocabulary().products.values()
+            if re.match(other["socs"], facts["soc"])
         ] == [facts], product

@@ -10,7 +10,7 @@ import pytest
 
 from opgen.generation import cluster, engine
 from opgen.model import FileError
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import plan_suite
 
@@ -21,7 +21,7 @@ distributed = pytest.importorskip("distributed")
 def suite():
     pages = [
         (spec, plan_for(spec.op))
-        for spec in book().specs
+        for spec in catalog().specs
         if spec.op in ("group_norm_backward", "avg_pool2d_backward")
     ]
     return plan_suite(pages, "standard")

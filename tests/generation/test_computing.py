@@ -12,8 +12,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from opgen.calls.call_json import make_call
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.plain import make_call
 from opgen.generation import inputs
 from opgen.generation.computing import Arrays, compute
 from opgen.generation.kernels import depths
@@ -24,7 +24,7 @@ from opgen.numerics.arrays import Array
 from opgen.numerics.formats import format_of
 from opgen.numerics.recipes import RECIPES
 from opgen.numerics.rounding import rounded
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.suite import Batch
 from tests.support import device_sample as sample
 from tests.support import suites
@@ -36,7 +36,7 @@ def batches() -> list[Batch]:
     """Every call of the sample; some again with a strided gradient or a range, which draws from
     another grid.
     """
-    kinds = book().kinds
+    kinds = catalog().kinds
     calls = {
         name: make_call(one["op"], one["product"], one["args"], kinds)
         for name, one in sample.CALLS.items()
@@ -85,7 +85,7 @@ def test_empty_and_long_outputs_are_no_company_for_each_other() -> None:
         one = sample.pool(gradOutput=small, self=large, gradInput=large)
         calls.append(
             NamedCall(
-                str(images), make_call(one["op"], one["product"], one["args"], book().kinds), {}
+                str(images), make_call(one["op"], one["product"], one["args"], catalog().kinds), {}
             )
         )
     some = of_calls(calls).batches

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from opgen.calls.call_json import make_call
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.plain import make_call
 from opgen.generation import computing, engine
 from opgen.generation.engine import compute, together
 from opgen.golden import kernel
 from opgen.golden.convolution_backward import places
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.suite import Batch, Suite
 from tests.support import device_sample as sample
 from tests.support import suites
@@ -32,7 +32,7 @@ PADDED: list[dict[str, Any]] = [
 
 
 def batch_of(call: dict[str, Any], recipe: str, count: int = 8) -> Batch:
-    kinds = book().kinds
+    kinds = catalog().kinds
     named = [
         NamedCall(f"c{i}", make_call(call["op"], call["product"], call["args"], kinds), {})
         for i in range(count)

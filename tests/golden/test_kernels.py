@@ -21,7 +21,7 @@ import pytest
 from opgen.generation.inputs import fill
 from opgen.generation.kernels import depths
 from opgen.golden import kernel
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.batch import Batch
 from tests.golden import test_avg_pool2d_backward as pool
 from tests.golden import test_avg_pool3d_backward as pool3d
@@ -31,7 +31,7 @@ from tests.golden import test_reflection_pad2d_backward as reflection
 from tests.support import suites
 from tests.support.blas import environments
 
-OPERATORS = sorted(book().operators)
+OPERATORS = sorted(catalog().operators)
 every = pytest.mark.parametrize("op", OPERATORS)
 
 DIGEST = """
@@ -98,7 +98,7 @@ def samples(op: str) -> list[Sample]:
     recipes = ["grid"] if hasattr(module, "PARTNERS") else ["grid", "normal", "wide_exponent"]
     whole = [
         batch
-        for spec in book().specs
+        for spec in catalog().specs
         if spec.op == op
         for batch in suites.suite(spec.name, "smoke").batches
         if batch.wanted

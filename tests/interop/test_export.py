@@ -25,16 +25,16 @@ from click.testing import CliRunner
 import opgen
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
+from opgen.calls.call_json import to_json
 from opgen.calls.jsonl import read_calls
-from opgen.calls.plain import to_plain
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.cli import main
 from opgen.generation import engine
 from opgen.interop import atk, atkexport, gtest, npz, ttk, ttkexport
 from opgen.interop.folder import MANIFEST, file_name
 from opgen.model import FileError
 from opgen.numerics import views
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.header import header
 from opgen.suite.selection import Request
 from tests import loopback
@@ -155,12 +155,12 @@ def imported(lines: list[str], tmp_path: Path) -> dict[str, dict[str, Any]]:
     """Lines of a call file by id, with the args as a bundle has them."""
     path = tmp_path / "imported.jsonl"
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    found = read_calls(path, book().kinds)
+    found = read_calls(path, catalog().kinds)
     return {
         one.id: {
             "product": one.call.product,
             "op": one.call.api,
-            "args": _whole(to_plain(one.call)),
+            "args": _whole(to_json(one.call)),
         }
         for one in found
     }
@@ -190,7 +190,7 @@ def test_npz_holds_everything(bundle: Bundle, tmp_path: Path) -> None:
         for line in (tmp_path / "out" / "cases.jsonl").read_text(encoding="utf-8").splitlines()
     ]
     assert [line["id"] for line in lines] == bundle.ids
-    read_calls(tmp_path / "out" / "cases.jsonl", book().kinds)
+    read_calls(tmp_path / "out" / "cases.jsonl", catalog().kinds)
     for line, case in zip(lines, bundle, strict=True):
         assert {key: line[key] for key in ("id", "op", "product", "args")} == case.call
         assert (tuple(line["expect"]["codes"]), line["expect"]["bucket"]) == (
@@ -245,7 +245,7 @@ def test_npz_is_the_same_bytes_again(odd: Bundle, tmp_path: Path) -> None:
 # TTK ----------------------------------------------------------------------------------------------
 def test_the_table_of_ttk_is_imported_whole(bundle: Bundle, tmp_path: Path) -> None:
     done = ttkexport.export(bundle, tmp_path / "out", bundle.ids)
-    found = ttk.read(tmp_path / "out" / "cases.csv", book(), [])
+    found = ttk.read(tmp_path / "out" / "cases.csv", catalog(), [])
     assert found.unreadable == [] and found.left_out == []
     wanted = {
         name: {"product": case.product, "op": case.op, "args": case.call["args"]}
@@ -284,7 +284,7 @@ def check_replay(row: dict[str, str], folder: Path, case: CaseView) -> None:
     )
     storages = ast.literal_eval(row["tensor_storage_shapes"] or "None")
     args = case.call["args"]
-    tensors = [name for name, kind in book().kinds[case.op].items() if kind == "tensor"]
+    tensors = [name for name, kind in catalog().kinds[case.op].items() if kind == "tensor"]
     inputs = [i for i in range(len(shapes)) if i not in outputs]
     files = {path.name for path in folder.iterdir()}
     for place, i in enumerate(inputs):
@@ -358,7 +358,7 @@ def test_the_cases_of_atk_are_imported(bundle: Bundle, tmp_path: Path) -> None:
     done = atkexport.export(bundle, tmp_path / "out", bundle.ids)
     read = 0
     for path in sorted((tmp_path / "out").glob("atk_*.json")):
-        found = atk.read(path, book(), [path.stem.removeprefix("atk_")])
+        found = atk.read(path, catalog(), [path.stem.removeprefix("atk_")])
         assert found.unreadable == []
         for name, call in imported(found.lines, tmp_path).items():
             case = positive(bundle)[name]
@@ -556,7 +556,7 @@ def stubs(folder: Path) -> None:
 def recorder() -> str:
     """A library that writes down every call of a first phase, in the order of its arguments."""
     apis = []
-    for api, kinds in book().kinds.items():
+    for api, kinds in catalog().kinds.items():
         taken = ", ".join(
             f"{C_KINDS.get(kind, 'const void*')} a{i}" for i, kind in enumerate(kinds.values())
         )
@@ -629,7 +629,9 @@ def test_the_tests_of_gtest_make_the_calls(
             env={"OPGEN_SOC": name},
         )
         skipped = [bool(json.loads(line)["skipped"]) for line in shown.stdout.splitlines()]
-        assert skipped == [bundle[one].product != words().product_of(name) for one in ids], name
+        assert skipped == [bundle[one].product != vocabulary().product_of(name) for one in ids], (
+            name
+        )
 
 
 def check_test(one: dict[str, Any], case: CaseView, status: int) -> None:
@@ -663,7 +665,7 @@ def check_test(one: dict[str, Any], case: CaseView, status: int) -> None:
                 "offset": value["offset"],
                 "storage": extents,
             }
-            bits = words().dtypes[value["dtype"]]["bits"]
+            bits = vocabulary().dtypes[value["dtype"]]["bits"]
             assert size == (prod(extents) * bits // 8 if case.phase == 2 else 0)
             assert name not in case.inputs or size == case.storage[name].nbytes
         else:

@@ -18,7 +18,7 @@ from opgen.interop.imported import Imported
 from opgen.model import Call, FileError, TensorDesc
 from opgen.oracle.judging import judge_calls
 from opgen.spec import specfile
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 
 Case = dict[str, Any]
 
@@ -132,14 +132,14 @@ def norm(**more: Any) -> Case:
 def read(tmp_path: Path, *cases: Any, products: tuple[str, ...] = ("ascend910b",)) -> Imported:
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(list(cases)), encoding="utf-8")
-    return atk.read(path, book(), products)
+    return atk.read(path, catalog(), products)
 
 
 def calls(found: Imported, tmp_path: Path) -> list[Call]:
     """What a reader of call files makes of the result."""
     path = tmp_path / "calls.jsonl"
     path.write_text("".join(f"{line}\n" for line in found.lines), encoding="utf-8")
-    return [one.call for one in read_calls(path, book().kinds)]
+    return [one.call for one in read_calls(path, catalog().kinds)]
 
 
 def test_a_case_of_every_operator_becomes_a_call(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_the_calls_are_judged_as_valid(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_text("\n".join(found.lines), encoding="utf-8")
     assert [
-        answer.page.bucket for answer in judge_calls(read_calls(path, book().kinds), book())
+        answer.page.bucket for answer in judge_calls(read_calls(path, catalog().kinds), catalog())
     ] == ["valid"] * 3
 
 
@@ -183,11 +183,13 @@ def test_formats_of_the_page_instead_of_the_executor(tmp_path: Path) -> None:
     (tmp_path / "cases.json").write_text(json.dumps([conv(), pool()]), encoding="utf-8")
     buckets = {}
     for formats in ("executor", "page"):
-        found = atk.read(tmp_path / "cases.json", book(), ["ascend910b"], formats)
+        found = atk.read(tmp_path / "cases.json", catalog(), ["ascend910b"], formats)
         calls(found, tmp_path)
         buckets[formats] = [
             answer.page.bucket
-            for answer in judge_calls(read_calls(tmp_path / "calls.jsonl", book().kinds), book())
+            for answer in judge_calls(
+                read_calls(tmp_path / "calls.jsonl", catalog().kinds), catalog()
+            )
         ]
     assert buckets == {"executor": ["stated", "assumed"], "page": ["valid", "valid"]}
     assert (
@@ -465,7 +467,7 @@ def test_what_is_no_case_file(tmp_path: Path, text: str | bytes, message: str) -
     path = tmp_path / "cases.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(FileError) as caught:
-        atk.read(path, book(), ["ascend910b"])
+        atk.read(path, catalog(), ["ascend910b"])
     assert (
         str(caught.value).startswith(str(path))
         and message in str(caught.value)
@@ -480,7 +482,7 @@ def test_a_byte_order_mark_and_large_values_do_no_harm(tmp_path: Path) -> None:
         deep = [deep]
     cases = [pad(), change(pad, "padding", [attr("padding", deep)]) | {"id": 5}, pad(id="\ud800")]
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps(cases).encode())
-    found = atk.read(path, book(), ["ascend910b"])
+    found = atk.read(path, catalog(), ["ascend910b"])
     assert len(found.lines) == 2 and "padding: " in str(found.unreadable[0])
 
 

@@ -19,7 +19,7 @@ from opgen.interop.imported import Imported
 from opgen.interop.names import Unreadable
 from opgen.model import Call, FileError, TensorDesc
 from opgen.oracle.judging import judge_calls
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 
 Row = dict[str, str]
 
@@ -71,13 +71,13 @@ def table(*rows: Row) -> str:
 def read(tmp_path: Path, *rows: Row, products: tuple[str, ...] = ()) -> Imported:
     path = tmp_path / "cases.csv"
     path.write_text(table(*rows), encoding="utf-8-sig", newline="")
-    return ttk.read(path, book(), products)
+    return ttk.read(path, catalog(), products)
 
 
 def calls(found: Imported, tmp_path: Path) -> list[Call]:
     path = tmp_path / "calls.jsonl"
     path.write_text("".join(f"{line}\n" for line in found.lines), encoding="utf-8")
-    return [one.call for one in read_calls(path, book().kinds)]
+    return [one.call for one in read_calls(path, catalog().kinds)]
 
 
 def test_rows_become_calls(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_rows_become_calls(tmp_path: Path) -> None:
     ]
     assert found.ignored == {"network_name": 1, "precision_tolerances": 1}
     path = tmp_path / "calls.jsonl"
-    answers = judge_calls(read_calls(path, book().kinds), book())
+    answers = judge_calls(read_calls(path, catalog().kinds), catalog())
     assert [answer.page.bucket for answer in answers] == [
         "valid",
         "valid",
@@ -225,7 +225,7 @@ def test_rows_of_a_kernel_become_calls_that_the_page_admits(tmp_path: Path, row:
     found = read(tmp_path, row)
     assert found.unreadable == []
     calls(found, tmp_path)
-    [answer] = judge_calls(read_calls(tmp_path / "calls.jsonl", book().kinds), book())
+    [answer] = judge_calls(read_calls(tmp_path / "calls.jsonl", catalog().kinds), catalog())
     assert answer.page.bucket == "valid"
 
 
@@ -448,7 +448,7 @@ def test_what_is_no_case_file(tmp_path: Path, text: str | bytes, message: str) -
     path = tmp_path / "cases.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(FileError) as caught:
-        ttk.read(path, book(), [])
+        ttk.read(path, catalog(), [])
     assert str(caught.value).startswith(str(path)) and message in str(caught.value)
 
 
@@ -464,7 +464,7 @@ def test_rows_that_are_no_csv_are_named_and_the_rest_is_read(tmp_path: Path) -> 
         "a\0b" + "," * 20,
     ]
     path.write_text("\n".join(lines) + "\n")
-    found = ttk.read(path, book(), [])
+    found = ttk.read(path, catalog(), [])
     assert len(found.lines) == 3
     said = [str(problem).removeprefix(f"{path}:") for problem in found.unreadable]
     assert "4: case a: has 3 cells and the header 11; quote cells that hold a comma" in said
@@ -482,7 +482,7 @@ def test_a_row_that_ends_before_its_operator_is_named(tmp_path: Path) -> None:
     ):
         moved = {name: cell for name, cell in row.items() if name != column} | {column: ""}
         path.write_text(table(moved).rstrip().removesuffix(",") + "\n")
-        [problem] = ttk.read(path, book(), []).unreadable
+        [problem] = ttk.read(path, catalog(), []).unreadable
         assert str(problem).startswith(
             f"{path}:2: case {row['testcase_name']}: "
         ) and message in str(problem)

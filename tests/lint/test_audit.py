@@ -27,7 +27,7 @@ from opgen.lint.audit import (
 from opgen.lock.lockfile import Entry, expectation_text
 from opgen.model import Break, Call, Case, Expectation, FileError
 from opgen.spec import specfile
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 from opgen.suite.enumeration.aims import Aim, Aims, told
 from opgen.suite.suite import Suite
@@ -238,7 +238,7 @@ def test_a_page_in_another_encoding_is_a_message_and_gives_no_digests(
     """Read as UTF-8, every line of it would have changed, and its digests would be those of no
     text.
     """
-    for spec in book().specs:
+    for spec in catalog().specs:
         if spec.page is not None:
             (tmp_path / spec.page.file).write_text("title\n\u586b\u5145\n", encoding=encoding)
     for more in ((), ("--digests",)):
@@ -262,7 +262,7 @@ def test_the_block_holds_what_a_spec_needs(one: Spec) -> None:
 
 
 def test_every_shipped_spec_has_a_digest_for_each_line_that_a_fact_cites() -> None:
-    for spec in book().specs:
+    for spec in catalog().specs:
         assert spec.page is None or list(spec.page.lines) == list(facts_by_line(spec))
 
 
@@ -330,7 +330,7 @@ def test_a_mode_touches_the_cases_that_compute_in_it(one: Spec) -> None:
 
 def test_the_command_names_cases_of_a_plan(tmp_path: Path) -> None:
     """A page of which nothing is left but blank lines: whatever its spec cites has changed."""
-    for spec in book().specs:
+    for spec in catalog().specs:
         if spec.page is not None:
             (tmp_path / spec.page.file).write_text("\n" * 2000, encoding="utf-8")
     command = importlib.import_module("opgen.cli.audit").command
@@ -339,7 +339,7 @@ def test_the_command_names_cases_of_a_plan(tmp_path: Path) -> None:
     assert result.exit_code == 1, result.exception
     found = json.loads(result.stdout)
     assert result.exit_code == 1
-    rules = {rule.id for rule in book().of("aclnnReflectionPad2dBackward")[0].rules}
+    rules = {rule.id for rule in catalog().of("aclnnReflectionPad2dBackward")[0].rules}
     for finding in found:
         for case in finding["cases"]:
             if "-invalid-" in case:

@@ -6,7 +6,7 @@ import pytest
 
 from opgen.lint.facts import Fact, buckets, by_line, differences, dtypes, facts, shared
 from opgen.spec import specfile
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 
 TEXT = """
@@ -82,7 +82,7 @@ def test_each_fact_is_told_once_and_mentioned_elsewhere(one: Spec) -> None:
 
 
 def test_every_shipped_page_is_told_whole() -> None:
-    for spec in book().specs:
+    for spec in catalog().specs:
         lines, rest = by_line(spec)
         told = [fact.id for line in lines for fact in line.facts] + [fact.id for fact in rest]
         assert len(told) == len(set(told)) and {rule.id for rule in spec.rules} | set(
@@ -142,7 +142,7 @@ def test_buckets_count_every_rule(one: Spec) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", [spec for spec in book().specs if spec.page], ids=lambda spec: spec.name
+    "spec", [spec for spec in catalog().specs if spec.page], ids=lambda spec: spec.name
 )
 def test_every_tensor_of_a_page_has_dtypes_on_each_of_its_products(spec: Spec) -> None:
     """Whatever a mask of outputs says: lines 34, 35, 37, 38, 40 and 41 of group norm are of outputs

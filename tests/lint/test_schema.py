@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from opgen.calls.call_json import CallFault
 from opgen.calls.jsonl import parse_call
-from opgen.calls.plain import CallFault
 from opgen.cli import main
 from opgen.files import yamlfile
 from opgen.files.resources import cases_folder, specs_folder
 from opgen.lint.schema import schema
 from opgen.model import FileError
-from opgen.spec.book import book, spec_files
+from opgen.spec.catalog import catalog, spec_files
 from opgen.spec.specfile import load
 from opgen.suite.planning.plan import load_plan
 
@@ -130,7 +130,7 @@ def with_self(**facts: Any) -> dict[str, Any]:
 )
 def test_a_call_that_the_schema_accepts_the_reader_accepts_too(change):
     assert valid("call", {**CALL, **change})
-    named = parse_call(json.dumps({**CALL, **change}), book().kinds)
+    named = parse_call(json.dumps({**CALL, **change}), catalog().kinds)
     assert named.call.args["self"].offset == (change["args"]["self"]["offset"] or 0)
 
 
@@ -140,7 +140,7 @@ def test_a_call_that_the_schema_accepts_the_reader_accepts_too(change):
 def test_what_the_reader_alone_can_tell_the_schema_says_in_words(change):
     assert valid("call", {**CALL, **change})
     with pytest.raises(CallFault):
-        parse_call(json.dumps({**CALL, **change}), book().kinds)
+        parse_call(json.dumps({**CALL, **change}), catalog().kinds)
     assert "a whole number is written without a point" in schema("call")["description"]
 
 
@@ -164,10 +164,10 @@ def test_what_the_reader_alone_can_tell_the_schema_says_in_words(change):
 )
 def test_a_call_that_the_schema_refuses_the_reader_refuses_too(change):
     assert valid("call", CALL)
-    parse_call(json.dumps(CALL), book().kinds)
+    parse_call(json.dumps(CALL), catalog().kinds)
     assert not valid("call", {**CALL, **change})
     with pytest.raises(CallFault):
-        parse_call(json.dumps({**CALL, **change}), book().kinds)
+        parse_call(json.dumps({**CALL, **change}), catalog().kinds)
 
 
 def test_the_command_prints_json():

@@ -21,7 +21,7 @@ from opgen.lock.lockfile import Entry, Lock, read_lock
 from opgen.lock.refresh import Change
 from opgen.model import FileError
 from opgen.report.changes import MOST, as_data, as_markdown, detail
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite import sources
 from opgen.suite import suite as suites
 from opgen.suite.planning.plan import plan_for
@@ -31,7 +31,9 @@ from opgen.suite.suite import Batch, plan_suite
 @pytest.fixture(scope="module")
 def pages():
     return [
-        (spec, plan_for(spec.op)) for spec in book().specs if spec.op == "reflection_pad2d_backward"
+        (spec, plan_for(spec.op))
+        for spec in catalog().specs
+        if spec.op == "reflection_pad2d_backward"
     ]
 
 

@@ -15,8 +15,8 @@ import opgen
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
+from opgen.calls.call_json import make_call
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.plain import make_call
 from opgen.calls.table import from_calls
 from opgen.cli.minimize import command
 from opgen.generation.engine import write
@@ -28,7 +28,7 @@ from opgen.minimization.simplify import simpler
 from opgen.model import FileError, TensorDesc
 from opgen.numerics.rounding import stored
 from opgen.oracle.oracle import judge
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import call_suite
 
@@ -110,7 +110,9 @@ def backend(fault: Fault) -> Any:
 
 
 def named(call: Mapping[str, Any], ident: str = "big") -> NamedCall:
-    return NamedCall(ident, make_call(call["op"], call["product"], call["args"], book().kinds), {})
+    return NamedCall(
+        ident, make_call(call["op"], call["product"], call["args"], catalog().kinds), {}
+    )
 
 
 @pytest.fixture
@@ -119,7 +121,7 @@ def case(tmp_path: Path) -> Iterator[Callable[..., CaseView]]:
 
     def make(call: Mapping[str, Any], given: Mapping[str, np.ndarray] | None = None) -> CaseView:
         pages, plans = (
-            (lambda one: book().by_page[one.api, one.product]),
+            (lambda one: catalog().by_page[one.api, one.product]),
             (lambda spec: plan_for(spec.op)),
         )
         suite = call_suite([named(call)], pages, plans, given={"big": given or {}})
@@ -134,7 +136,7 @@ def case(tmp_path: Path) -> Iterator[Callable[..., CaseView]]:
 
 
 def legal(found: Failing) -> bool:
-    spec = book().by_page[found.call.api, found.call.product]
+    spec = catalog().by_page[found.call.api, found.call.product]
     return bool(judge(spec, from_calls(spec.api, spec.kinds, [found.call])).valid[0])
 
 
@@ -203,7 +205,7 @@ def test_a_status_keeps_its_rule(case: Any) -> None:
     found = minimize(
         case({**CONV, "args": {**CONV["args"], "biasSizes": [12, 12]}}), backend(fault)
     )
-    page = book().by_page[found.failing.call.api, "ascend910b"]
+    page = catalog().by_page[found.failing.call.api, "ascend910b"]
     broken = judge(page, from_calls(page.api, page.kinds, [found.failing.call])).broken[:, 0]
     assert [rule.id for rule, row in zip(page.rules, broken, strict=True) if row] == [
         "biasSizes.length"
@@ -252,7 +254,7 @@ def test_a_search_ends_where_it_was_told_to(case: Any) -> None:
 @pytest.mark.parametrize("call", [CONV, NORM], ids=["convolution", "group norm"])
 def test_a_call_taken_apart_is_the_same_call(call: Mapping[str, Any]) -> None:
     one = named(call).call
-    point = point_of(book().by_page[one.api, one.product], one)
+    point = point_of(catalog().by_page[one.api, one.product], one)
     assert (
         elements_of(point.call) == elements_of(one)
         and point.call.args["N" if "N" in one.args else "groups"] > 1

@@ -19,15 +19,15 @@ from click.testing import CliRunner, Result
 
 import opgen
 from opgen.bundle.reader import Bundle
+from opgen.calls.call_json import make_call
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.plain import make_call
 from opgen.cli import main
 from opgen.devices import aclnn
 from opgen.generation.engine import write
 from opgen.minimization import files, torch
 from opgen.minimization.reduction import minimize
 from opgen.minimization.search import Search
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from tests import loopback
 from tests.support import device_sample
 from tests.support.suites import of_calls
@@ -105,7 +105,9 @@ def device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def written(call: dict[str, Any], path: Path) -> Path:
-    named = NamedCall("one", make_call(call["op"], call["product"], call["args"], book().kinds), {})
+    named = NamedCall(
+        "one", make_call(call["op"], call["product"], call["args"], catalog().kinds), {}
+    )
     write(of_calls([named]), path, {"seed": 0})
     return path
 
@@ -128,7 +130,9 @@ def test_programs_show_the_fault_and_nothing_without_it(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    named = NamedCall("one", make_call(call["op"], call["product"], call["args"], book().kinds), {})
+    named = NamedCall(
+        "one", make_call(call["op"], call["product"], call["args"], catalog().kinds), {}
+    )
     monkeypatch.setenv("LOOPBACK_FAULT", fault)
     failing = Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0]
     texts = files(failing)
@@ -164,7 +168,9 @@ def test_programs_show_the_fault_and_nothing_without_it(
 def test_a_program_that_cannot_make_the_call_has_no_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    named = NamedCall("one", make_call(POOL["op"], POOL["product"], POOL["args"], book().kinds), {})
+    named = NamedCall(
+        "one", make_call(POOL["op"], POOL["product"], POOL["args"], catalog().kinds), {}
+    )
     monkeypatch.setenv("LOOPBACK_FAULT", "element")
     texts = files(Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0])
     folder, there = tmp_path / "libraries", {"libascendcl.so", "libnnopbase.so"}
@@ -201,7 +207,9 @@ def test_a_program_that_cannot_make_the_call_has_no_answer(
 def test_the_torch_script_agrees_with_the_golden(
     call: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    named = NamedCall("one", make_call(call["op"], call["product"], call["args"], book().kinds), {})
+    named = NamedCall(
+        "one", make_call(call["op"], call["product"], call["args"], catalog().kinds), {}
+    )
     monkeypatch.setenv("LOOPBACK_FAULT", "element")
     failing = Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0]
     (tmp_path / "repro_torch.py").write_text(files(failing)["repro_torch.py"])
@@ -224,7 +232,7 @@ def test_no_torch_script_where_torch_has_no_such_padding(
     written = {}
     for name, call in {"even": EVEN, "uneven": uneven}.items():
         named = NamedCall(
-            name, make_call(call["op"], call["product"], call["args"], book().kinds), {}
+            name, make_call(call["op"], call["product"], call["args"], catalog().kinds), {}
         )
         written[name] = set(
             files(Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0])
@@ -239,7 +247,7 @@ def test_no_torch_script_where_torch_has_no_such_padding(
 def test_torch_scripts_know_the_operators_that_the_device_knows() -> None:
     source = (Path(aclnn.__file__).parent / "_torchops.py").read_text(encoding="utf-8")
     known = source[source.index("\nADAPTERS") : source.index("\nMODES")]
-    assert {api for api in book().kinds if f'"{api}"' in known} == set(torch._CALLS)
+    assert {api for api in catalog().kinds if f'"{api}"' in known} == set(torch._CALLS)
 
 
 CUBE: dict[str, Any] = {
@@ -288,7 +296,7 @@ LINE: dict[str, Any] = {
 def test_what_a_torch_script_calls(call: dict[str, Any], text: str) -> None:
     assert (
         torch._CALLS[call["op"]](
-            make_call(call["op"], call["product"], call["args"], book().kinds).args
+            make_call(call["op"], call["product"], call["args"], catalog().kinds).args
         )
         == text
     )
@@ -298,7 +306,9 @@ def test_why_there_is_no_torch_script_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOOPBACK_FAULT", "element")
-    named = NamedCall("one", make_call(POOL["op"], POOL["product"], POOL["args"], book().kinds), {})
+    named = NamedCall(
+        "one", make_call(POOL["op"], POOL["product"], POOL["args"], catalog().kinds), {}
+    )
     (failing,) = Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")
     assert torch.why_not(failing) == ""
     assert torch.why_not(replace(failing, storage={})) == "torch makes valid calls with data only"

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.calls.costs import (
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.layout import (
     elements,
     inside,
     overlaps,
@@ -19,7 +20,6 @@ from opgen.calls.costs import (
     representable,
     storage_elements,
 )
-from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import TensorColumn, from_calls
 from opgen.devices.aclnn import logical
 from opgen.generation.storage import GAP, through

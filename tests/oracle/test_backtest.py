@@ -17,19 +17,19 @@ from opgen.oracle import backtest, erratafile
 from opgen.oracle.backtest import Report
 from opgen.oracle.errata import Errata
 from opgen.oracle.erratafile import errata
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 
 SAMPLE = Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz"
 
 
 @pytest.fixture(scope="module")
 def named() -> list[NamedCall]:
-    return backtest.load(SAMPLE, book())
+    return backtest.load(SAMPLE, catalog())
 
 
 @pytest.fixture(scope="module")
 def report(named: list[NamedCall]) -> Report:
-    return backtest.backtest(named, book(), errata())
+    return backtest.backtest(named, catalog(), errata())
 
 
 def without(api: str, stage: str) -> dict[str, Errata]:
@@ -88,7 +88,7 @@ def test_counts_add_up(named: list[NamedCall], report: Report) -> None:
 def test_a_wrong_erratum_shows(
     named: list[NamedCall], report: Report, api: str, stage: str
 ) -> None:
-    wrong = backtest.backtest(named, book(), without(api, stage))
+    wrong = backtest.backtest(named, catalog(), without(api, stage))
     assert wrong.operators(True)[api].percent < report.operators(True)[api].percent
     assert api in wrong.below(99.0)
     assert any(one.api == api and one.stage != stage for one in wrong.wrong)

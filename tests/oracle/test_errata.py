@@ -19,7 +19,7 @@ from opgen.golden.avg_pool2d_backward import golden
 from opgen.model import Argument, Call, FileError, LibraryAnswer, TensorDesc
 from opgen.oracle import erratafile, library, oracle
 from opgen.oracle.errata import Errata
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 
 PAD = "aclnnReflectionPad2dBackward"
 POOL = "aclnnAvgPool2dBackward"
@@ -122,7 +122,7 @@ def longer(rows: int, **changed: Argument) -> Call:
 
 
 def judged(*calls: Call) -> oracle.Judgement:
-    spec = book().by_page[calls[0].api, calls[0].product]
+    spec = catalog().by_page[calls[0].api, calls[0].product]
     return oracle.judge(spec, from_calls(spec.api, spec.kinds, calls))
 
 
@@ -138,17 +138,17 @@ def codes(call: Call) -> tuple[int | str, ...]:
 
 def refused(text: str) -> str:
     with pytest.raises(FileError) as error:
-        erratafile.loads(text, book(), "bad.yaml")
+        erratafile.loads(text, catalog(), "bad.yaml")
     return str(error.value)
 
 
 # reading ------------------------------------------------------------------------------------------
 def test_every_shipped_file_reads_and_names_one_release() -> None:
     known = erratafile.errata()
-    assert set(known) <= set(book().kinds)
+    assert set(known) <= set(catalog().kinds)
     assert library.releases(known) == ("2026-08",)
     for api, errata in known.items():
-        assert sorted(errata.pages) == sorted(spec.name for spec in book().of(api))
+        assert sorted(errata.pages) == sorted(spec.name for spec in catalog().of(api))
 
 
 def test_every_entry_says_where_it_was_read() -> None:
@@ -314,7 +314,7 @@ def test_a_folder_says_the_problems_of_all_its_files_and_has_one_file_per_operat
         TEXT.replace("basis: inferred", "basis: guessed", 1), encoding="utf-8"
     )
     with pytest.raises(FileError) as caught:
-        erratafile.load_folder(tmp_path, book())
+        erratafile.load_folder(tmp_path, catalog())
     assert [problem.file for problem in caught.value.problems] == [
         "specs/errata/b.yaml",
         "specs/errata/c.yaml",
@@ -324,7 +324,7 @@ def test_a_folder_says_the_problems_of_all_its_files_and_has_one_file_per_operat
     ) and "no such basis 'guessed'" in str(caught.value)
     (tmp_path / "b.yaml").unlink()
     (tmp_path / "c.yaml").unlink()
-    assert list(erratafile.load_folder(tmp_path, book())) == [PAD]
+    assert list(erratafile.load_folder(tmp_path, catalog())) == [PAD]
 
 
 def test_a_stage_that_answers_for_every_call_is_refused() -> None:
@@ -553,7 +553,7 @@ def test_answers_have_at_most_two_codes() -> None:
 def test_a_call_that_may_end_the_host_process_is_told(code: str, fatal: bool) -> None:
     old = "code: [0, 561103]"
     assert TEXT.count(old) == 1
-    known = erratafile.loads(TEXT.replace(old, f"code: {code}"), book(), "changed.yaml")
+    known = erratafile.loads(TEXT.replace(old, f"code: {code}"), catalog(), "changed.yaml")
     answers = answered(pad(), pad(gradOutput=tensor(0, 3, 6, 8)), pad(gradOutput=None), known=known)
     assert answers.name(1) == "empty_gradient_batch" and answers.crashing.tolist() == [
         False,
@@ -588,8 +588,8 @@ def test_page_and_library_differ_where_the_page_does_not_admit_each_code() -> No
     """Of every call with a known status, as the codes of the two answers say."""
     sample = Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz"
     by_page: dict[str, list[Call]] = {}
-    for named in read_calls(sample, book().kinds):
-        spec = book().by_page.get((named.call.api, named.call.product))
+    for named in read_calls(sample, catalog().kinds):
+        spec = catalog().by_page.get((named.call.api, named.call.product))
         if spec is not None:
             by_page.setdefault(spec.name, []).append(named.call)
     seen = set()
@@ -614,7 +614,7 @@ def test_a_crash_differs_from_a_page_that_admits_any_error(code: str, differs: b
     old = "code: 161002, rules: [left_below_width,"
     assert TEXT.count(old) == 1
     known = erratafile.loads(
-        TEXT.replace(old, f"code: {code}, rules: [left_below_width,"), book(), "changed.yaml"
+        TEXT.replace(old, f"code: {code}, rules: [left_below_width,"), catalog(), "changed.yaml"
     )
     answers = answered(pad(padding=(4, 0, 1, 1)), known=known)
     assert answers.name(0) == "padding_below_extents" and answers.judgement.codes(0) == (

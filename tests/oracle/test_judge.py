@@ -24,7 +24,7 @@ from opgen.cli.judge import command
 from opgen.model import FileError
 from opgen.oracle import judging
 from opgen.oracle.oracle import judge
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from tests.calls.test_calls import NORM, PAD, POOL, with_
 
 SAMPLE = Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz"
@@ -85,17 +85,17 @@ def test_answers_stand_in_the_order_of_the_calls() -> None:
 
 
 def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    named = read_calls(SAMPLE, book().kinds)[::7]
-    whole = list(judging.json_lines(judging.judge_calls(named, book())))
+    named = read_calls(SAMPLE, catalog().kinds)[::7]
+    whole = list(judging.json_lines(judging.judge_calls(named, catalog())))
     monkeypatch.setattr(judging, "ROWS", 13)
-    assert list(judging.json_lines(judging.judge_calls(named, book()))) == whole
+    assert list(judging.json_lines(judging.judge_calls(named, catalog()))) == whole
 
 
 def test_every_line_is_what_the_oracle_says_of_that_call_alone() -> None:
-    named = read_calls(SAMPLE, book().kinds)[::40]
-    lines = list(judging.json_lines(judging.judge_calls(named, book())))
+    named = read_calls(SAMPLE, catalog().kinds)[::40]
+    lines = list(judging.json_lines(judging.judge_calls(named, catalog())))
     for one, line in zip(named, lines, strict=True):
-        spec = book().by_page[one.call.api, one.call.product]
+        spec = catalog().by_page[one.call.api, one.call.product]
         said = judge(spec, from_calls(spec.api, spec.kinds, [one.call])).expectation(0)
         breaks = [
             {"rule": b.rule, "clause": b.clause, "at": b.at, "found": b.found} for b in said.breaks
@@ -111,7 +111,7 @@ def test_every_line_is_what_the_oracle_says_of_that_call_alone() -> None:
 def test_codes_are_in_order_and_of_their_bucket() -> None:
     for data in map(
         json.loads,
-        judging.json_lines(judging.judge_calls(read_calls(SAMPLE, book().kinds), book())),
+        judging.json_lines(judging.judge_calls(read_calls(SAMPLE, catalog().kinds), catalog())),
     ):
         codes, bucket = data["page"]["codes"], data["page"]["bucket"]
         numbers = [code for code in codes if isinstance(code, int)]
@@ -188,7 +188,7 @@ def test_the_command_line_says_what_is_wrong_and_exits_2() -> None:
 
 
 def test_no_calls_no_answers() -> None:
-    assert run([]).stdout == "" and judging.judge_calls([], book()) == []
+    assert run([]).stdout == "" and judging.judge_calls([], catalog()) == []
 
 
 def test_a_file_by_name(tmp_path: Path) -> None:
@@ -204,9 +204,11 @@ def test_many_calls_cost_little_each() -> None:
     """
 
     def ran(count: int) -> int:
-        many = [parse_call(json.dumps({**PAD, "id": str(i)}), book().kinds) for i in range(count)]
+        many = [
+            parse_call(json.dumps({**PAD, "id": str(i)}), catalog().kinds) for i in range(count)
+        ]
         profile = cProfile.Profile()
-        answers = profile.runcall(judging.judge_calls, many, book())
+        answers = profile.runcall(judging.judge_calls, many, catalog())
         assert len(answers) == count
         return sum(one.callcount for one in profile.getstats())
 

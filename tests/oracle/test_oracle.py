@@ -13,21 +13,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.calls import wide
+from opgen.calls import bigint
 from opgen.calls.jsonl import read_calls
 from opgen.calls.table import from_calls
 from opgen.model import Call, TensorDesc
 from opgen.oracle import oracle
 from opgen.oracle.oracle import judge
 from opgen.spec import specfile
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.spec.language import logic
 from opgen.spec.spec import Spec
 from tests.oracle import naive_judge
 from tests.support.spec_sample import TEXT
 
 SAMPLE = Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz"
-SPECS = {spec.name: spec for spec in book().specs}
+SPECS = {spec.name: spec for spec in catalog().specs}
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +35,9 @@ def calls() -> dict[str, list[Call]]:
     """Real calls by the page that judges them, and each once more with something changed."""
     result: dict[str, list[Call]] = {name: [] for name in SPECS}
     source = random.Random(7)
-    for named in read_calls(SAMPLE, book().kinds):
+    for named in read_calls(SAMPLE, catalog().kinds):
         call = named.call
-        result[book().by_page[call.api, call.product].name] += [call, changed(call, source)]
+        result[catalog().by_page[call.api, call.product].name] += [call, changed(call, source)]
     return result
 
 
@@ -60,7 +60,7 @@ def changed(call: Call, source: random.Random) -> Call:
     elif isinstance(value, bool):
         value = not value
     elif isinstance(value, tuple):
-        flags = book().kinds[call.api][name] == "bool_array"
+        flags = catalog().kinds[call.api][name] == "bool_array"
         value = source.choice(
             [
                 None,
@@ -71,7 +71,9 @@ def changed(call: Call, source: random.Random) -> Call:
         )
     elif isinstance(value, int):
         value = (
-            source.choice(odd[:4]) if book().kinds[call.api][name] == "int8" else source.choice(odd)
+            source.choice(odd[:4])
+            if catalog().kinds[call.api][name] == "int8"
+            else source.choice(odd)
         )
     return Call(call.api, call.product, {**call.args, name: value})
 
@@ -112,11 +114,11 @@ MUTANTS = [
     ),
     (
         "products that wrap",
-        wide,
+        bigint,
         "multiply",
         lambda a, b: wrapped(a.astype(object) * b.astype(object)),
     ),
-    ("sums that wrap", wide, "add", lambda a, b: wrapped(a.astype(object) + b.astype(object))),
+    ("sums that wrap", bigint, "add", lambda a, b: wrapped(a.astype(object) + b.astype(object))),
 ]
 
 

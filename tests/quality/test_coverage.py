@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from opgen.calls.plain import to_plain
+from opgen.calls.call_json import to_json
 from opgen.cli import main
 from opgen.files.resources import cases_folder
 from opgen.generation import engine
@@ -138,7 +138,7 @@ def test_calls_are_counted_against_a_plan_of_ones_own(tmp_path: Path) -> None:
     made = Request(operators=["reflection_pad2d_backward"], plan=f"{own}::full").suite()
     engine.write(made, bundle, {"seed": 0})
     lines = [
-        {"id": c.id, "op": c.call.api, "product": c.call.product, "args": to_plain(c.call)}
+        {"id": c.id, "op": c.call.api, "product": c.call.product, "args": to_json(c.call)}
         for c in made.cases
     ]
     calls.write_text("\n".join(map(json.dumps, lines)))
@@ -209,7 +209,7 @@ def test_what_cannot_be_counted_is_told(args: list[str], message: str, tmp_path:
                 "id": "a",
                 "op": case.call.api,
                 "product": case.call.product,
-                "args": to_plain(case.call),
+                "args": to_json(case.call),
             }
         )
     )

@@ -32,7 +32,7 @@ from opgen.quality.mutants.mutant import Mutant, Work
 from opgen.quality.mutants.works import racks, works
 from opgen.quality.mutation import CAUGHT, MASKED, MISSED, NOTICED, Fate, Score, score
 from opgen.report import mutants as report
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.header import header
 from opgen.suite.selection import Request
 from opgen.suite.suite import plan_suite
@@ -195,7 +195,7 @@ def batches(op: str) -> Iterator[Work]:
             yield Work(spec, batch, suite.cases[int(batch.rows[0])].call.args, storage, gradient)
 
 
-@pytest.mark.parametrize("op", sorted(book().operators))
+@pytest.mark.parametrize("op", sorted(catalog().operators))
 def test_every_kernel_mutant_does_something_else(op: str) -> None:
     left: set[str] | None = None
     for work in batches(op):

@@ -12,23 +12,23 @@ import yaml
 
 from opgen.calls.jsonl import read_calls
 from opgen.calls.table import from_calls
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.files.resources import specs_folder
 from opgen.lint import audit
 from opgen.model import FileError, TensorDesc
 from opgen.oracle.oracle import judge
 from opgen.spec import specfile
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.spec.keys import KEYS
 from opgen.spec.spec import Spec
 from tests.support.spec_sample import TEXT
 from tests.support.suites import suite
 
-SPECS = {spec.name: spec for spec in book().specs}
+SPECS = {spec.name: spec for spec in catalog().specs}
 FOLDER = Path(__file__).parents[2] / "specs"
-every = pytest.mark.parametrize("spec", book().specs, ids=lambda spec: spec.name)
+every = pytest.mark.parametrize("spec", catalog().specs, ids=lambda spec: spec.name)
 paged = pytest.mark.parametrize(
-    "spec", [spec for spec in book().specs if spec.page is not None], ids=lambda spec: spec.name
+    "spec", [spec for spec in catalog().specs if spec.page is not None], ids=lambda spec: spec.name
 )
 """Specs that stand on a page; one that was transcribed without a page cites no line and only
 assumes."""
@@ -128,12 +128,12 @@ def test_the_products_of_a_page(spec: Spec) -> None:
 
 def test_each_product_is_judged_by_one_page() -> None:
     for api in PROTOTYPES:
-        judges = [product for spec in book().of(api) for product in spec.judges]
-        assert sorted(judges) == sorted(words().products)
-    by_page = book().by_page
+        judges = [product for spec in catalog().of(api) for product in spec.judges]
+        assert sorted(judges) == sorted(vocabulary().products)
+    by_page = catalog().by_page
     convolution = {
         product: by_page["aclnnConvolutionBackward", product].name.split(".")[1]
-        for product in words().products
+        for product in vocabulary().products
     }
     assert convolution == {
         "ascend910b": "ascend910b",
@@ -247,14 +247,14 @@ def test_real_legal_calls_are_valid() -> None:
     named = [
         n
         for n in read_calls(
-            Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz", book().kinds
+            Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz", catalog().kinds
         )
         if not n.extra["mutations"]
     ]
     allowed = {"product", "gradInput.null", "gradWeight.null", "gamma.null"}
     for name in CLAUSES:
         spec = SPECS[name]
-        mine = [n for n in named if book().by_page[n.call.api, n.call.product] is spec]
+        mine = [n for n in named if catalog().by_page[n.call.api, n.call.product] is spec]
         judgement = judge(spec, from_calls(spec.api, spec.kinds, [n.call for n in mine]))
         rules = [{b.rule for b in said.breaks} for said in judgement.expectations()]
         dtypes = {rule for rule in spec.rule if rule.endswith(".dtype")}

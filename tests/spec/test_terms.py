@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opgen.calls import wide
-from opgen.calls.words import words
+from opgen.calls import bigint
+from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.errata import NamedView
 from opgen.spec.language import terms
 from opgen.spec.language.formulas import Value
@@ -67,7 +67,7 @@ class Columns:
 
 
 def ints(**values: Any) -> Columns:
-    return Columns({name: Value(wide.as_column(column)) for name, column in values.items()})
+    return Columns({name: Value(bigint.as_column(column)) for name, column in values.items()})
 
 
 def read(text: str, view: Columns) -> list[Any]:
@@ -356,7 +356,7 @@ def test_a_formula_without_a_meaning_is_unbound() -> None:
 
 
 def test_promotion_of_every_pair() -> None:
-    names = words().names["dtype"]
+    names = vocabulary().names["dtype"]
     pairs = list(itertools.product(range(len(names)), repeat=2))
     view = Columns(
         {

@@ -16,7 +16,7 @@ from opgen.calls.table import from_calls
 from opgen.numerics.canary import pattern
 from opgen.oracle.library import answer
 from opgen.oracle.oracle import judge
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.computable import computable, holdable
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import call_suite
@@ -46,12 +46,12 @@ def pool(**args):
     line = json.dumps(
         {"id": "x", "op": "aclnnAvgPool2dBackward", "product": "ascend910b", "args": full}
     )
-    return parse_call(line, book().kinds)
+    return parse_call(line, catalog().kinds)
 
 
 def answers_of(named: list[NamedCall]):
     call = named[0].call
-    spec = book().by_page[call.api, call.product]
+    spec = catalog().by_page[call.api, call.product]
     judged = judge(spec, from_calls(spec.api, spec.kinds, [one.call for one in named]))
     return judged, computable(judged, answer(judged)), holdable(judged.table)
 
@@ -117,7 +117,7 @@ def test_what_can_be_computed(args, valid, can):
     ],
 )
 def test_what_nobody_reads_or_asks_for_spoils_no_answer(call, can):
-    judged = answers_of([parse_call(json.dumps({"id": "x", **call}), book().kinds)])[0]
+    judged = answers_of([parse_call(json.dumps({"id": "x", **call}), catalog().kinds)])[0]
     assert not judged.valid[0]
     accepting = SimpleNamespace(
         may_succeed=np.ones(1, dtype=bool)
@@ -173,7 +173,7 @@ def test_sums_over_nothing_are_an_answer(tmp_path):
         gradGammaOut=gamma,
         gradBetaOut=gamma,
     )
-    judged, able, _ = answers_of([parse_call(json.dumps({"id": "x", **call}), book().kinds)])
+    judged, able, _ = answers_of([parse_call(json.dumps({"id": "x", **call}), catalog().kinds)])
     assert not judged.valid[0] and able[0]
     with opgen.open(sample.write(tmp_path / "none.h5", {"none": call})) as bundle:
         case = bundle["none"]
@@ -229,7 +229,7 @@ def test_a_spec_that_says_nothing_of_negative_extents_ends_no_run():
     args = {"gradOutput": outside, "self": inside, "padding": [2, 1], "gradInput": inside}
     line = json.dumps({"id": "less", "op": spec.api, "product": "ascend910b", "args": args})
     made = call_suite(
-        [parse_call(line, book().kinds)], lambda call: spec, lambda one: plan_for(one.op)
+        [parse_call(line, catalog().kinds)], lambda call: spec, lambda one: plan_for(one.op)
     )
     assert made.cases[0].page.bucket == "valid" and made.cases[0].phase == 1
     assert made.without_data == {"less": "an extent is negative"}
@@ -239,12 +239,12 @@ def test_a_negative_extent_of_what_is_not_asked_for_counts_for_nothing():
     line = json.dumps(
         {"id": "x", **sample.norm(outputMask=[True, False, True], gradGammaOut=sample.tensor([-3]))}
     )
-    made = of_calls([parse_call(line, book().kinds)])
+    made = of_calls([parse_call(line, catalog().kinds)])
     assert made.cases[0].phase == 2 and not made.without_data
 
 
 def test_of_real_calls_all_legal_ones_and_some_others():
-    named = [parse_call(line.decode(), book().kinds) for line in SAMPLE[::7]]
+    named = [parse_call(line.decode(), catalog().kinds) for line in SAMPLE[::7]]
     some = [
         one
         for one in named

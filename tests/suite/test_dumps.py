@@ -18,7 +18,7 @@ from opgen.bundle.writer import Writer
 from opgen.calls.jsonl import read_calls
 from opgen.cli import main
 from opgen.model import FileError
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.dumps import read_dumps
 from tests.support import device_sample as sample
 
@@ -241,7 +241,7 @@ def test_a_damaged_dump_is_one_message(tmp_path, compressed):
     )
     save(path, gradOutput=np.random.default_rng(0).standard_normal((1, 2, 5, 5)).astype(np.float32))
     (tmp_path / "calls.jsonl").write_text(json.dumps(call()))
-    (one,), raw, refused = read_calls(folder, book().kinds), path.read_bytes(), 0
+    (one,), raw, refused = read_calls(folder, catalog().kinds), path.read_bytes(), 0
     for bit in np.random.default_rng(1).permutation(len(raw) * 8)[:1500].tolist():
         content = bytearray(raw)
         content[bit // 8] ^= 1 << bit % 8

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opgen.model import TIERS, FileError
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.planning.choices import Choices
 from opgen.suite.planning.fitting import fit, fitting_plan, shipped_plan
 from opgen.suite.planning.plan import load_plan, plan_for
@@ -254,7 +254,7 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 def spec():
-    return next(spec for spec in book().specs if spec.op == "reflection_pad2d_backward")
+    return next(spec for spec in catalog().specs if spec.op == "reflection_pad2d_backward")
 
 
 def test_a_good_plan_is_read(tmp_path: Path) -> None:
@@ -421,15 +421,15 @@ def test_problems_of_form_hide_no_others_and_cause_none(
         assert old in bad
         bad = bad.replace(old, new)
     with pytest.raises(FileError) as caught:
-        fitting_plan(written(tmp_path, bad), book())
+        fitting_plan(written(tmp_path, bad), catalog())
     assert sorted(problem.where for problem in caught.value.problems) == sorted(places), (
         caught.value
     )
 
 
-@pytest.mark.parametrize("op", sorted(book().operators))
+@pytest.mark.parametrize("op", sorted(catalog().operators))
 def test_every_shipped_plan_fits(op: str) -> None:
-    fit(plan_for(op), [spec for spec in book().specs if spec.op == op])
+    fit(plan_for(op), [spec for spec in catalog().specs if spec.op == op])
 
 
 WRONG = [
@@ -475,7 +475,7 @@ def test_a_shipped_plan_that_does_not_fit_is_refused_wherever_it_is_used(
         ) and message in str(caught.value)
 
 
-@pytest.mark.parametrize("op", sorted(book().operators))
+@pytest.mark.parametrize("op", sorted(catalog().operators))
 def test_every_shipped_plan_says_why(op: str) -> None:
     plan = plan_for(op)
     assert {"smoke", "standard", "full"} <= set(plan.tiers)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.calls.plain import to_plain
+from opgen.calls.call_json import to_json
 from opgen.files.resources import cases_folder
 from opgen.generation import engine
 from opgen.model import FileError
@@ -105,7 +105,7 @@ def test_calls_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     cases = suite("reflection_pad2d_backward", "smoke").cases[:5]
     calls = [
-        {"op": case.call.api, "product": case.call.product, "args": to_plain(case.call)}
+        {"op": case.call.api, "product": case.call.product, "args": to_json(case.call)}
         for case in cases
     ]
     path.write_text("\n".join(json.dumps({"id": f"n{i}", **call}) for i, call in enumerate(calls)))
@@ -126,7 +126,7 @@ def test_calls_have_the_recipe_that_is_asked_for(tmp_path: Path) -> None:
         for case in suite("reflection_pad2d_backward", "smoke").cases
         if case.compute == "FLOAT"
     )
-    call = {"op": case.call.api, "product": case.call.product, "args": to_plain(case.call)}
+    call = {"op": case.call.api, "product": case.call.product, "args": to_json(case.call)}
     inputs = {p.name: case.call.args[p.name] for p in page("reflection_pad2d_backward").inputs}
     for name, tensors in (("one", list(inputs)[:1]), ("all", list(inputs))):
         np.savez(
@@ -155,7 +155,7 @@ def test_calls_have_the_recipe_that_is_asked_for(tmp_path: Path) -> None:
 
 def test_ids_that_no_bundle_can_keep_are_named_with_their_lines(tmp_path: Path) -> None:
     path, case = tmp_path / "calls.jsonl", suite("reflection_pad2d_backward", "smoke").cases[0]
-    one = {"op": case.call.api, "product": case.call.product, "args": to_plain(case.call)}
+    one = {"op": case.call.api, "product": case.call.product, "args": to_json(case.call)}
     ids = ["fine", "a\0b", "\ud800", "超" * 342, "超" * 341, "x" * 1025]
     path.write_text("".join(json.dumps({**one, "id": name}) + "\n" for name in ids))
     with pytest.raises(FileError) as caught:
@@ -174,7 +174,7 @@ def test_a_range_of_a_call_is_kept_and_bounds_its_data(tmp_path: Path) -> None:
         for case in suite("reflection_pad2d_backward", "smoke").cases
         if case.phase == 2 and case.compute == "FLOAT"
     )
-    call = {"op": case.call.api, "product": case.call.product, "args": to_plain(case.call)}
+    call = {"op": case.call.api, "product": case.call.product, "args": to_json(case.call)}
     narrow = json.loads(json.dumps(call))
     narrow["args"]["gradOutput"]["range"] = [3, 5.5]
     path, calls = tmp_path / "calls.h5", tmp_path / "calls.jsonl"

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 import opgen
-from opgen.calls.plain import make_call
+from opgen.calls.call_json import make_call
 from opgen.calls.table import from_calls
 from opgen.generation import engine
 from opgen.model import TensorDesc
 from opgen.oracle.oracle import judge
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite.suite import plan_suite
 from tests.support.suites import PAGES, page, plan, suite
 
@@ -126,7 +126,8 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             (case.id, case.call, case.expect, case.intent, case.nearest_valid) for case in bundle
         ]
     calls = [
-        make_call(call["op"], call["product"], call["args"], book().kinds) for _, call, *_ in cases
+        make_call(call["op"], call["product"], call["args"], catalog().kinds)
+        for _, call, *_ in cases
     ]
     return spec, cases, judge(spec, from_calls(spec.api, spec.kinds, calls))
 

@@ -9,7 +9,7 @@ import pytest
 
 from opgen.files.resources import specs_folder
 from opgen.oracle import erratafile
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.suite import sources
 from opgen.suite.header import header
 from opgen.suite.selection import Request
@@ -94,7 +94,7 @@ def test_a_page_is_made_from_its_spec_the_tables_and_its_errata_whatever_their_f
     shutil.move(folder / "errata" / "group_norm_backward.yaml", folder / "errata" / "library.yaml")
     monkeypatch.setattr(sources, "specs_folder", lambda: folder)
     monkeypatch.setattr(
-        sources, "errata", lambda: erratafile.load_folder(folder / "errata", book())
+        sources, "errata", lambda: erratafile.load_folder(folder / "errata", catalog())
     )
     files = {
         "errata/library.yaml": sources.of_errata,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from opgen.calls.call_json import to_json
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.plain import to_plain
 from opgen.generation import engine
 from opgen.model import FileError, Problem, TensorDesc
 from opgen.numerics.formats import DTYPES
@@ -35,7 +35,7 @@ def test_ids_and_calls_differ(name: str) -> None:
     seen = {
         (
             case.call.product,
-            str(to_plain(case.call)),
+            str(to_json(case.call)),
             case.recipe,
             case.kind,
             case.intent.split(":")[0],

@@ -13,12 +13,12 @@ import numpy as np
 import opgen
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
+from opgen.calls.call_json import make_call
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.plain import make_call
 from opgen.generation import engine
 from opgen.model import Code
 from opgen.numerics.rounding import stored
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from tests.support.suites import of_calls
 
 Arrays = dict[str, np.ndarray]
@@ -156,7 +156,7 @@ def write(
     given: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Path:
     """A bundle of some calls; ``given``: id -> values of its tensors."""
-    kinds = book().kinds
+    kinds = catalog().kinds
     named = [
         NamedCall(name, make_call(one["op"], one["product"], one["args"], kinds), {})
         for name, one in calls.items()

@@ -8,16 +8,16 @@ from functools import cache
 from typing import Any
 
 from opgen.calls.jsonl import NamedCall
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 from opgen.suite.planning.plan import Plan, plan_for
 from opgen.suite.suite import Suite, call_suite, plan_suite
 
-PAGES = tuple(spec.name for spec in book().specs)
+PAGES = tuple(spec.name for spec in catalog().specs)
 
 
 def page(name: str) -> Spec:
-    return next(spec for spec in book().specs if spec.name == name)
+    return next(spec for spec in catalog().specs if spec.name == name)
 
 
 @cache
@@ -35,7 +35,7 @@ def of_calls(calls: Sequence[NamedCall], **more: Any) -> Suite:
     """The suite of calls that the shipped pages judge and the shipped plans fill."""
     return call_suite(
         calls,
-        lambda call: book().by_page[call.api, call.product],
+        lambda call: catalog().by_page[call.api, call.product],
         lambda spec: plan(spec.op),
         **more,
     )

@@ -16,7 +16,7 @@ from opgen.calls.table import from_calls
 from opgen.model import Call
 from opgen.oracle.oracle import Judgement, judge
 from opgen.quality.mutants.mutant import Work
-from opgen.spec.book import book
+from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 from opgen.suite.planning.fitting import shipped_plan
 from opgen.suite.suite import call_suite
@@ -60,7 +60,7 @@ class Rack:
 
 def page_of(op: str, product: str) -> Spec:
     """The page that judges an operator's calls on a product."""
-    return book().by_page[op, product]
+    return catalog().by_page[op, product]
 
 
 def pages(bundle: Bundle) -> list[Spec]:
@@ -108,7 +108,7 @@ def works(bundle: Bundle, rack: Rack, accepted: np.ndarray | None = None) -> Ite
     table = bundle.tables["cases"]["phase"]
     chosen = [i for i in range(len(rack)) if table[rack.rows[i]] == 2 and taken[i]]
     calls = {rack.ids[i]: rack.calls[i] for i in chosen}
-    plan = shipped_plan(book().of(rack.spec.api))
+    plan = shipped_plan(catalog().of(rack.spec.api))
     named = [NamedCall(name, call, {}) for name, call in calls.items()]
     suite = call_suite(named, lambda call: rack.spec, lambda spec: plan, elements=2**62)
     for batch in suite.batches:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opgen.calls import wide
-from opgen.calls.words import words
+from opgen.calls import bigint
+from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import did_you_mean
 from opgen.spec.language import formulas
 from opgen.spec.language.formulas import FORMULAS, Value, both, combine
@@ -136,7 +136,7 @@ class Compiler:
                     ast.unparse(node),
                     "int",
                     inner.refs,
-                    lambda v: combine(wide.subtract, zero, inner.read(v)),
+                    lambda v: combine(bigint.subtract, zero, inner.read(v)),
                 )
             case ast.Call():
                 return self.call(node)
@@ -160,7 +160,7 @@ class Compiler:
         if isinstance(value, str):
             if like not in _WORD_KINDS:
                 return Term(value, "word", (), lambda view: formulas.constant(0))
-            index = words().index[like]
+            index = vocabulary().index[like]
             if value not in index:
                 raise TermError(f"no such {like} '{value}'{did_you_mean(value, index)}")
             held = Value(np.asarray(index[value]))
@@ -206,8 +206,8 @@ class Compiler:
                 ast.unparse(node), "int", refs, lambda view: formulas.divided(left.read(view), by)
             )
         operate: dict[str, Callable[[Value, Value], Value]] = {
-            "+": lambda a, b: combine(wide.add, a, b),
-            "-": lambda a, b: combine(wide.subtract, a, b),
+            "+": lambda a, b: combine(bigint.add, a, b),
+            "-": lambda a, b: combine(bigint.subtract, a, b),
             "*": formulas.multiply,
             "//": formulas.floor_divide,
             "%": formulas.remainder,

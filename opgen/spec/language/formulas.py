@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opgen.calls import wide
-from opgen.calls.words import words
+from opgen.calls import bigint
+from opgen.calls.vocabulary import vocabulary
 
 
 class Value(NamedTuple):
@@ -45,7 +45,7 @@ def certain(value: Value) -> np.ndarray:
 
 def constant(number: int | bool) -> Value:
     """A constant column of shape ()."""
-    return Value(wide.as_column(number) if not isinstance(number, bool) else np.asarray(number))
+    return Value(bigint.as_column(number) if not isinstance(number, bool) else np.asarray(number))
 
 
 def combine(operate: Callable[[np.ndarray, np.ndarray], np.ndarray], a: Value, b: Value) -> Value:
@@ -60,13 +60,13 @@ def over_one_divisor(a: Value, b: Value) -> tuple[np.ndarray, np.ndarray]:
     """The two numerators once both stand over the product of the divisors."""
     if a.over == b.over:
         return a.data, b.data
-    return wide.multiply(a.data, wide.as_column(b.over)), wide.multiply(
-        b.data, wide.as_column(a.over)
+    return bigint.multiply(a.data, bigint.as_column(b.over)), bigint.multiply(
+        b.data, bigint.as_column(a.over)
     )
 
 
 def multiply(a: Value, b: Value) -> Value:
-    return Value(wide.multiply(a.data, b.data), both(a, b), a.over * b.over)
+    return Value(bigint.multiply(a.data, b.data), both(a, b), a.over * b.over)
 
 
 def divided(a: Value, by: int) -> Value:
@@ -76,39 +76,39 @@ def divided(a: Value, by: int) -> Value:
 
 def floor_divide(a: Value, b: Value) -> Value:
     """Floor division of whole numbers; unbound where the divisor is 0."""
-    return Value(wide.floor_divide(a.data, b.data), both(a, b) & (b.data != 0))
+    return Value(bigint.floor_divide(a.data, b.data), both(a, b) & (b.data != 0))
 
 
 def remainder(a: Value, b: Value) -> Value:
     """``a`` modulo ``b``; unbound where ``b`` is 0."""
-    return Value(wide.remainder(a.data, b.data), both(a, b) & (b.data != 0))
+    return Value(bigint.remainder(a.data, b.data), both(a, b) & (b.data != 0))
 
 
 def whole(a: Value) -> Value:
     """The number itself, without a divisor; unbound where it is no whole number."""
     if a.over == 1:
         return a
-    by = wide.as_column(a.over)
-    return Value(wide.floor_divide(a.data, by), both(a) & (wide.remainder(a.data, by) == 0))
+    by = bigint.as_column(a.over)
+    return Value(bigint.floor_divide(a.data, by), both(a) & (bigint.remainder(a.data, by) == 0))
 
 
 def minimum(*values: Value) -> Value:
-    return reduce(lambda a, b: combine(wide.smaller, a, b), values)
+    return reduce(lambda a, b: combine(bigint.smaller, a, b), values)
 
 
 def maximum(*values: Value) -> Value:
-    return reduce(lambda a, b: combine(wide.larger, a, b), values)
+    return reduce(lambda a, b: combine(bigint.larger, a, b), values)
 
 
 def absolute(a: Value) -> Value:
-    return combine(wide.larger, a, combine(wide.subtract, constant(0), a))
+    return combine(bigint.larger, a, combine(bigint.subtract, constant(0), a))
 
 
 def promote(*values: Value) -> Value:
     """The dtype that the pages' promotion gives, taken from left to right; unbound where there is
     none.
     """
-    table = words().promoted
+    table = vocabulary().promoted
 
     def pair(a: Value, b: Value) -> Value:
         known = (a.data >= 0) & (b.data >= 0)
@@ -127,11 +127,11 @@ def higher(a: Value, b: Value) -> Value:
 
 
 def _plus(*values: Value) -> Value:
-    return reduce(lambda a, b: combine(wide.add, a, b), values)
+    return reduce(lambda a, b: combine(bigint.add, a, b), values)
 
 
 def _minus(a: Value, b: Value) -> Value:
-    return combine(wide.subtract, a, b)
+    return combine(bigint.subtract, a, b)
 
 
 _ONE = constant(1)
@@ -172,7 +172,7 @@ def pooled(size: Value, kernel: Value, stride: Value, padding: Value, ceil: Valu
     room = _minus(stride, _ONE)
     rounded = Value(np.where(ceil.data, _plus(span, room).data, span.data), both(span, room, ceil))
     out = _plus(floor_divide(rounded, stride), _ONE)
-    late = wide.multiply(_minus(out, _ONE).data, stride.data) >= _plus(size, padding).data
+    late = bigint.multiply(_minus(out, _ONE).data, stride.data) >= _plus(size, padding).data
     trimmed = np.where(np.asarray(ceil.data, dtype=bool) & late, _minus(out, _ONE).data, out.data)
     return Value(trimmed, out.bound & (stride.data > 0))
 

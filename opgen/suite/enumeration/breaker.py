@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from opgen.calls.table import ArrayColumn, TensorColumn
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.oracle import Judgement
 from opgen.spec.language import formulas
 from opgen.spec.language.parts import NOTHING
@@ -99,7 +99,8 @@ class Breaker:
         kind = self.spec.scope.kind(reference)
         if kind == "product":
             yield from (
-                [(reference, words().index["product"][product])] for product in self.spec.judges
+                [(reference, vocabulary().index["product"][product])]
+                for product in self.spec.judges
             )
         elif kind in ("dtype", "format"):
             yield from self._words(reference, kind, row)
@@ -128,8 +129,8 @@ class Breaker:
         }
         others = [
             n
-            for n in range(len(words().names[kind]))
-            if n not in known and words().names[kind][n] != "UNDEFINED"
+            for n in range(len(vocabulary().names[kind]))
+            if n not in known and vocabulary().names[kind][n] != "UNDEFINED"
         ]
         step = max(1, len(others) // _OTHER_WORDS)
         for n in [*sorted(known), *others[::step]]:

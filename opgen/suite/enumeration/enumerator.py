@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from opgen.calls.costs import elements, representable
+from opgen.calls.layout import elements, representable
 from opgen.calls.table import CallTable, concatenate, from_calls
 from opgen.model import Call, FileError, Problem
 from opgen.oracle.oracle import Judgement, judge

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from opgen.calls.costs import elements, possible, representable
+from opgen.calls.layout import elements, possible, representable
 from opgen.calls.table import concatenate
 from opgen.oracle.oracle import Judgement
 from opgen.spec.binding import TableView

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference
 from opgen.spec.rules import Guard, Rule
@@ -26,7 +26,7 @@ class _ProductOnly:
 
     def __init__(self, spec: Spec, product: str) -> None:
         self.spec = spec
-        self.product = words().index["product"][product]
+        self.product = vocabulary().index["product"][product]
 
     def get(self, reference: Reference) -> Value:
         if reference == ("product", ""):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from opgen.calls.table import SCALARS
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import Location, did_you_mean
 from opgen.numerics.recipes import DEFAULT, RECIPES
 from opgen.spec.language import terms
@@ -176,14 +176,14 @@ class Choices:
     def _level(self, where: Location, ref: Reference, value: Any) -> Any:
         """A constant number, or a callable that reads the value off a draft."""
         kind = "recipe" if ref == RECIPE else kind_of(self.spec, ref)
-        vocabulary = {"view": VIEWS, "recipe": tuple(RECIPES), **words().names}.get(kind)
-        if vocabulary is not None:
-            if value in vocabulary:
-                return vocabulary.index(value)
+        allowed = {"view": VIEWS, "recipe": tuple(RECIPES), **vocabulary().names}.get(kind)
+        if allowed is not None:
+            if value in allowed:
+                return allowed.index(value)
             self._problem(
                 where,
-                f"no such {kind} {value!r}{did_you_mean(value, vocabulary)}; known are"
-                f" {', '.join(vocabulary)}",
+                f"no such {kind} {value!r}{did_you_mean(value, allowed)}; known are"
+                f" {', '.join(allowed)}",
             )
         elif (
             kind == "values" and isinstance(value, list) and all(isinstance(v, int) for v in value)

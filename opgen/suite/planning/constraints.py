@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.recipes import RECIPES, applies
 from opgen.spec.language.terms import Reference, Term
 from opgen.spec.modes import computed
@@ -132,7 +132,7 @@ def pointless(draft: Draft) -> np.ndarray:
     """(rows,) bool: where a data recipe says nothing for the dtypes of the call."""
     if not draft.given(RECIPE):
         return np.zeros(draft.rows, dtype=bool)
-    recipes, names = list(RECIPES), words().names["dtype"]
+    recipes, names = list(RECIPES), vocabulary().names["dtype"]
     storage, chosen = draft.flat(draft.spec.inputs[0].name, "dtype"), draft.flat(*RECIPE)
     compute = computed(draft.spec, draft, draft.rows).dtype
     return np.array(

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from opgen.calls import wide
+from opgen.calls import bigint
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference
 from opgen.spec.spec import Parameter, Spec
@@ -106,10 +106,10 @@ def _of_tensor(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value
                 )
             )
         elif what == "numel":
-            yield Value(np.broadcast_to(wide.product_along(extents), draft.rows))
+            yield Value(np.broadcast_to(bigint.product_along(extents), draft.rows))
         else:
             yield Value(
-                wide.extreme(
+                bigint.extreme(
                     np.broadcast_to(extents, (draft.rows, extents.shape[1])), rank, what == "lowest"
                 ),
                 rank > 0,
@@ -148,7 +148,7 @@ def _of_array(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value]
             yield Value(length)
     elif what in ("lowest", "highest"):
         length, values = slots(draft, parameter)
-        yield Value(wide.extreme(values, length, what == "lowest"), length > 0)
+        yield Value(bigint.extreme(values, length, what == "lowest"), length > 0)
     elif isinstance(what, int):
         length, values = slots(draft, parameter)
         yield Value(

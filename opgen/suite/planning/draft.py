@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opgen.calls import wide
+from opgen.calls import bigint
 from opgen.calls.table import ArrayColumn, CallTable, Column, ScalarColumn, TensorColumn
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference, Term
 from opgen.spec.rules import Guard
@@ -173,7 +173,7 @@ class Draft:
         rank = np.where(here, over.data[0], under.data[0])
         width = max(over.data[1].shape[-1], under.data[1].shape[-1])
         a, b = (
-            wide.widened(np.broadcast_to(m, (self.rows, m.shape[-1])), width)
+            bigint.widened(np.broadcast_to(m, (self.rows, m.shape[-1])), width)
             for m in (over.data[1], under.data[1])
         )
         return Value((rank, np.where(here[:, None], a, b)), here | under.bound)
@@ -219,7 +219,7 @@ class Draft:
             1,
         )
         laid = strides.lay_out(rank, extents, np.where(null, 0, self.flat(name, "view")))
-        undefined = {what: words().index[what]["UNDEFINED"] for what in ("dtype", "format")}
+        undefined = {what: vocabulary().index[what]["UNDEFINED"] for what in ("dtype", "format")}
         dtype, layout = (
             np.where(null, number, self.flat(name, what)).astype(np.int16)
             for what, number in undefined.items()

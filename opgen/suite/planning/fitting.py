@@ -10,10 +10,10 @@ from contextlib import suppress
 from math import prod
 from pathlib import Path
 
-from opgen.calls.plain import CallFault, make_call
+from opgen.calls.call_json import CallFault, make_call
 from opgen.files.yamlfile import did_you_mean
 from opgen.model import TIERS, Call, FileError, TensorDesc
-from opgen.spec.book import Book
+from opgen.spec.catalog import Catalog
 from opgen.spec.language.terms import TermError, reference
 from opgen.spec.spec import Spec
 from opgen.suite.planning.choices import Choices
@@ -44,7 +44,7 @@ def fit(plan: Plan, pages: Sequence[Spec]) -> None:
     plan.document.raise_problems()
 
 
-def fitting_plan(path: Path, book: Book, shown: str | None = None) -> Plan:
+def fitting_plan(path: Path, book: Catalog, shown: str | None = None) -> Plan:
     """Read a plan that fits the pages of its operator; raises FileError with everything that is
     wrong with it.
     """

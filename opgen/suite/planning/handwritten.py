@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import Document, Location, did_you_mean
 from opgen.model import TIERS, USUAL
 from opgen.numerics.recipes import DEFAULT, RECIPES
@@ -98,7 +98,7 @@ def handwritten_call(doc: Document, i: int, body: Any) -> Handwritten:
         id=name,
         why=why,
         products=(
-            words_of(doc, where, body, "products", words().products, "product")
+            words_of(doc, where, body, "products", vocabulary().products, "product")
             if "products" in body
             else ()
         ),

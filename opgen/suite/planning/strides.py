@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opgen.calls import wide
+from opgen.calls import bigint
 from opgen.calls.table import TensorColumn
 
 VIEWS = ("contiguous", "transposed", "sliced", "stepped")
@@ -47,7 +47,7 @@ def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
         return Lain(strided, zero, np.zeros(rows, dtype=np.int64), np.full(rows, -1), zero + 1)
     last, before = np.maximum(rank - 1, 0), np.maximum(rank - 2, 0)
     row = np.arange(rows)
-    storage = shape.astype(object if wide.extremes(shape)[1] > _HUGE else shape.dtype)
+    storage = shape.astype(object if bigint.extremes(shape)[1] > _HUGE else shape.dtype)
     swapped = view == 1
     storage[row[swapped], last[swapped]] = shape[row[swapped], before[swapped]]
     storage[row[swapped], before[swapped]] = shape[row[swapped], last[swapped]]
@@ -64,7 +64,7 @@ def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
     offset = np.where(sliced, inner[row, before] + 1, 0)
     inside = (np.arange(width) < rank[:, None]) & strided[:, None]
     strides, offset, storage = (
-        wide.narrowed(a)
+        bigint.narrowed(a)
         for a in (np.where(inside, strides, 0), offset, np.where(inside, storage, 1))
     )
     return Lain(strided, strides, offset, np.where(strided, rank, -1), storage)
@@ -92,5 +92,5 @@ def _row_major(shape: np.ndarray) -> np.ndarray:
     """
     strides = [np.ones(len(shape), dtype=np.int64)]
     for axis in range(shape.shape[1] - 1, 0, -1):
-        strides.append(wide.multiply(strides[-1], shape[:, axis]))
+        strides.append(bigint.multiply(strides[-1], shape[:, axis]))
     return np.stack(strides[::-1], axis=1)

@@ -20,7 +20,7 @@ from opgen.model import FileError, Problem
 
 
 @dataclass(frozen=True)
-class Words:
+class Vocabulary:
     """The shared tables; ``index`` maps each word of each kind to its position."""
 
     products: dict[str, dict[str, Any]]
@@ -62,7 +62,7 @@ class Words:
         pages list.
 
         >>> socs = "Ascend910B3", "ascend910_9391", "Ascend910ProB", "Ascend910", "Ascend950PR"
-        >>> [words().product_of(soc) for soc in socs]
+        >>> [vocabulary().product_of(soc) for soc in socs]
         ['ascend910b', 'ascend910_93', 'ascend910', 'ascend910', '']
         """
         return next(
@@ -79,7 +79,7 @@ def known_products(names: Iterable[str]) -> tuple[str, ...]:
     """The products of ``--product``, once each; raises FileError with a suggestion for what is
     none.
     """
-    known = words().products
+    known = vocabulary().products
     for name in names:
         if name not in known:
             hint = yamlfile.did_you_mean(name, known)
@@ -97,9 +97,9 @@ def known_products(names: Iterable[str]) -> tuple[str, ...]:
 
 
 @cache
-def words() -> Words:
+def vocabulary() -> Vocabulary:
     """The tables of ``specs/tables.yaml``."""
     path = specs_folder() / "tables.yaml"
     document = yamlfile.read(path, "specs/tables.yaml")
     document.raise_problems()
-    return Words(**document.data)
+    return Vocabulary(**document.data)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from opgen.calls.table import SCALARS
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import did_you_mean
 from opgen.model import Argument, Call, TensorDesc
 
@@ -58,10 +58,10 @@ def make_call(
         raise CallFault(
             f"no such op {op!r}{did_you_mean(op, prototypes)}; known are {', '.join(prototypes)}"
         )
-    if not isinstance(product, str) or product not in words().products:
+    if not isinstance(product, str) or product not in vocabulary().products:
         raise CallFault(
-            f"no such product {product!r}{did_you_mean(product, words().products)}; known are"
-            f" {', '.join(words().products)}"
+            f"no such product {product!r}{did_you_mean(product, vocabulary().products)}; known are"
+            f" {', '.join(vocabulary().products)}"
         )
     if not isinstance(args, dict):
         raise CallFault("args must be an object")
@@ -130,7 +130,7 @@ def _tensor(value: Any, name: str) -> TensorDesc:
             f"args.{name}.shape: {len(shape)} axes; an aclTensor has at most {MAX_RANK}"
         )
     dtype, layout = value["dtype"], value.get("format", "ND")
-    index = words().index
+    index = vocabulary().index
     if type(dtype) is not str or dtype not in index["dtype"]:
         raise CallFault(
             f"args.{name}.dtype: no such dtype {dtype!r}{did_you_mean(dtype, index['dtype'])}"
@@ -210,7 +210,7 @@ _POINTER: dict[str, Callable[[Any, str], Argument]] = {
 }
 
 
-def to_plain(call: Call) -> dict[str, Any]:
+def to_json(call: Call) -> dict[str, Any]:
     """The args of a call as plain data, in the form that :func:`make_call` reads."""
     return {name: _plain(value) for name, value in call.args.items()}
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opgen.calls import wide
+from opgen.calls import bigint
 
 EDGES = [
     0,
@@ -32,13 +32,13 @@ EDGES = [
     -(2**62) - 1,
 ]
 OPERATIONS: list[tuple[Callable[..., np.ndarray], Callable[[int, int], int]]] = [
-    (wide.add, operator.add),
-    (wide.subtract, operator.sub),
-    (wide.multiply, operator.mul),
-    (wide.smaller, min),
-    (wide.larger, max),
-    (wide.floor_divide, lambda a, b: a // b if b else 0),
-    (wide.remainder, lambda a, b: a % b if b else 0),
+    (bigint.add, operator.add),
+    (bigint.subtract, operator.sub),
+    (bigint.multiply, operator.mul),
+    (bigint.smaller, min),
+    (bigint.larger, max),
+    (bigint.floor_divide, lambda a, b: a // b if b else 0),
+    (bigint.remainder, lambda a, b: a % b if b else 0),
 ]
 
 
@@ -47,7 +47,7 @@ def agrees(
     plain: Callable[[int, int], int],
     pairs: list[tuple[int, int]],
 ) -> bool:
-    a, b = wide.as_column([x for x, _ in pairs]), wide.as_column([y for _, y in pairs])
+    a, b = bigint.as_column([x for x, _ in pairs]), bigint.as_column([y for _, y in pairs])
     return bool(operate(a, b).tolist() == [plain(x, y) for x, y in pairs])
 
 
@@ -73,25 +73,25 @@ def test_numbers_beyond_int64_stay_exact(operation: Any, pairs: list[tuple[int, 
 
 
 def test_a_column_goes_back_to_int64_where_it_fits() -> None:
-    big = wide.multiply(np.array([2**62, 3]), np.array([4, 5]))
+    big = bigint.multiply(np.array([2**62, 3]), np.array([4, 5]))
     assert big.dtype == object and big.tolist() == [2**64, 15]
-    assert wide.subtract(big, big).dtype == np.int64
-    assert wide.multiply(np.array([2**31]), np.array([2**31])).dtype == np.int64
+    assert bigint.subtract(big, big).dtype == np.int64
+    assert bigint.multiply(np.array([2**31]), np.array([2**31])).dtype == np.int64
 
 
 def test_constants_broadcast() -> None:
-    assert wide.multiply(wide.as_column(2**62), np.array([1, 4])).tolist() == [2**62, 2**64]
-    assert wide.floor_divide(np.array([7, -7]), wide.as_column(0)).tolist() == [0, 0]
+    assert bigint.multiply(bigint.as_column(2**62), np.array([1, 4])).tolist() == [2**62, 2**64]
+    assert bigint.floor_divide(np.array([7, -7]), bigint.as_column(0)).tolist() == [0, 0]
 
 
 def test_products_along_the_last_axis() -> None:
     shapes = [[2**31 - 1] * 5, [2, 3, 1, 1, 1], [0, 2**62, 2**62, 1, 1], [-1, 2**63 - 1, 2, 1, 1]]
     expected = [(2**31 - 1) ** 5, 6, 0, -2 * (2**63 - 1)]
-    assert wide.product_along(wide.as_column(shapes)).tolist() == expected
+    assert bigint.product_along(bigint.as_column(shapes)).tolist() == expected
     for more, product in ((2, 2 * (2**63 - 1) ** 20), (0, 0)):
-        assert wide.product_along(np.array([[2**63 - 1] * 20 + [more]])).tolist() == [product]
-    assert wide.product_along(np.ones((3, 0), dtype=np.int64)).tolist() == [1, 1, 1]
-    assert wide.extremes(np.zeros((0,), dtype=np.int64)) == (0, 0)
+        assert bigint.product_along(np.array([[2**63 - 1] * 20 + [more]])).tolist() == [product]
+    assert bigint.product_along(np.ones((3, 0), dtype=np.int64)).tolist() == [1, 1, 1]
+    assert bigint.extremes(np.zeros((0,), dtype=np.int64)) == (0, 0)
 
 
 def test_an_operation_that_wraps_is_seen() -> None:
@@ -112,9 +112,9 @@ def test_extremes_are_those_of_the_first_of_each_row(lowest: bool) -> None:
     padded = [row + [int(n) for n in random.integers(-99, 99, width - len(row))] for row in rows]
     sizes = np.array([len(row) for row in rows])
     expected = [min(row) if lowest else max(row) for row in rows]
-    assert wide.extreme(np.array(padded, dtype=object), sizes, lowest).tolist() == expected
+    assert bigint.extreme(np.array(padded, dtype=object), sizes, lowest).tolist() == expected
     assert (
-        wide.extreme(np.array(padded[:-1], dtype=np.int64), sizes[:-1], lowest).tolist()
+        bigint.extreme(np.array(padded[:-1], dtype=np.int64), sizes[:-1], lowest).tolist()
         == expected[:-1]
     )
 
@@ -122,6 +122,6 @@ def test_extremes_are_those_of_the_first_of_each_row(lowest: bool) -> None:
 @pytest.mark.parametrize("numbers", [[3, 4], [3, 2**70]])
 def test_what_is_put_behind_rows_is_exact_with_them(numbers: list[int]) -> None:
     """Numpy pads Python's integers with its own, which wrap."""
-    rows = wide.widened(wide.as_column([numbers]), 3)
+    rows = bigint.widened(bigint.as_column([numbers]), 3)
     assert rows.tolist() == [[*numbers, 1]]
-    assert wide.product_along(rows * 2**30).tolist() == [numbers[0] * numbers[1] * 2**90]
+    assert bigint.product_along(rows * 2**30).tolist() == [numbers[0] * numbers[1] * 2**90]

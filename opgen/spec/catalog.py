@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from opgen.calls.words import words
+from opgen.calls.vocabulary import vocabulary
 from opgen.files.resources import specs_folder
 from opgen.files.yamlfile import did_you_mean
 from opgen.model import FileError, Problem
@@ -16,7 +16,7 @@ from opgen.spec.spec import Spec
 
 
 @dataclass(frozen=True)
-class Book:
+class Catalog:
     """The specs by name, in alphabetical order."""
 
     specs: tuple[Spec, ...]
@@ -66,7 +66,7 @@ def spec_files(folder: Path) -> Iterable[Path]:
     return (path for path in sorted(folder.glob("*.yaml")) if path.name != "tables.yaml")
 
 
-def load_book(folder: Path, digests: bool = True) -> Book:
+def load_catalog(folder: Path, digests: bool = True) -> Catalog:
     """Read every spec of a folder, ``digests`` as :func:`opgen.spec.specfile.load` does; FileError
     with all problems of all files.
     """
@@ -81,13 +81,13 @@ def load_book(folder: Path, digests: bool = True) -> Book:
         problems = list(disagreements(specs))
     if problems:
         raise FileError(problems)
-    return Book(tuple(specs))
+    return Catalog(tuple(specs))
 
 
 @cache
-def book() -> Book:
+def catalog() -> Catalog:
     """The specs that opgen ships."""
-    return load_book(specs_folder())
+    return load_catalog(specs_folder())
 
 
 def disagreements(specs: list[Spec]) -> Iterable[Problem]:
@@ -97,7 +97,7 @@ def disagreements(specs: list[Spec]) -> Iterable[Problem]:
         for spec in pages[1:]:
             if list(spec.kinds.items()) != list(pages[0].kinds.items()):
                 yield Problem(spec.file, None, api, f"another prototype than in {pages[0].file}")
-        for product in words().products:
+        for product in vocabulary().products:
             judges = [spec.file for spec in pages if product in spec.judges]
             if len(judges) != 1:
                 found = ", ".join(judges) or "no page"

@@ -10,13 +10,13 @@ import pytest
 
 from opgen.lint.audit import facts_by_line
 from opgen.model import FileError
-from opgen.spec.book import book, load_book
+from opgen.spec.catalog import catalog, load_catalog
 from tests.support.spec_sample import TEXT
 
 
 def problems(folder: Path) -> list[str]:
     with pytest.raises(FileError) as caught:
-        load_book(folder)
+        load_catalog(folder)
     return str(caught.value).splitlines()
 
 
@@ -39,7 +39,7 @@ def test_digests_that_are_about_to_be_made_are_not_asked_for(tmp_path: Path) -> 
         (tmp_path / "w.yaml").write_text(
             TEXT.replace("page: none", f"page: {page}"), encoding="utf-8"
         )
-        (spec,) = load_book(tmp_path, digests=False).specs
+        (spec,) = load_catalog(tmp_path, digests=False).specs
         assert (
             spec.page is not None
             and spec.page.file == "a.txt"
@@ -52,10 +52,10 @@ def test_digests_that_are_about_to_be_made_are_not_asked_for(tmp_path: Path) -> 
                 r" --digests prints"
             ),
         ):
-            load_book(tmp_path)
+            load_catalog(tmp_path)
     (tmp_path / "w.yaml").write_text(TEXT.replace("page: none", "page: {}"), encoding="utf-8")
     with pytest.raises(FileError, match="the key 'file' is missing"):
-        load_book(tmp_path, digests=False)
+        load_catalog(tmp_path, digests=False)
 
 
 def test_two_pages_of_one_operator_share_the_prototype(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_two_pages_of_one_operator_share_the_prototype(tmp_path: Path) -> None:
         "judges: [ascend310p, ascend910]",
     )
     (tmp_path / "w.two.yaml").write_text(other, encoding="utf-8")
-    pages = load_book(tmp_path)
+    pages = load_catalog(tmp_path)
     assert pages.by_page["aclnnWindowBackward", "ascend910"].name == "w.two"
     assert pages.by_page["aclnnWindowBackward", "ascend910b"].name == "w.one"
     assert [spec.name for spec in pages.of("aclnnWindowBackward")] == ["w.one", "w.two"]
@@ -95,16 +95,16 @@ def test_every_product_has_exactly_one_judge(tmp_path: Path) -> None:
 
 def test_an_operator_has_two_names() -> None:
     assert (
-        book().api("avg_pool2d_backward")
-        == book().api("aclnnAvgPool2dBackward")
+        catalog().api("avg_pool2d_backward")
+        == catalog().api("aclnnAvgPool2dBackward")
         == "aclnnAvgPool2dBackward"
     )
     with pytest.raises(FileError, match="no such operator .did you mean 'avg_pool2d_backward'"):
-        book().api("avgpool2d_backward")
-    assert list(book().operators) == sorted(book().operators)
+        catalog().api("avgpool2d_backward")
+    assert list(catalog().operators) == sorted(catalog().operators)
     assert {
         "avg_pool2d_backward",
         "convolution_backward",
         "group_norm_backward",
         "reflection_pad2d_backward",
-    } <= set(book().operators)
+    } <= set(catalog().operators)

@@ -1,10 +1,10 @@
-"""What calls cost to hold, and which cannot be held at all."""
+"""How large the tensors of calls are, how they lie in memory, and which calls cannot be held."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from opgen.calls import wide
+from opgen.calls import bigint
 from opgen.calls.table import CallTable, TensorColumn
 
 _COUNTED = 2**22
@@ -111,7 +111,7 @@ def representable(table: CallTable) -> np.ndarray:
     for column in table.columns.values():
         for part in vars(column).values():
             if part.dtype == object:
-                result &= wide.fits(part).all(axis=tuple(range(1, part.ndim)))
+                result &= bigint.fits(part).all(axis=tuple(range(1, part.ndim)))
     return result
 
 
