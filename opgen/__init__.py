@@ -10,9 +10,7 @@ compares the two. Each is imported when it is first used, so that ``import opgen
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -21,7 +19,7 @@ _LAZY = {
     "open": ("opgen.bundle.reader", "Bundle"),
     "Results": ("opgen.bundle.results", "Results"),
     "BundleError": ("opgen.bundle.dtypes", "BundleError"),
-    "diff": ("opgen.comparison.comparison", "diff"),
+    "diff": ("opgen.comparison.verdicts", "diff"),
 }
 
 __all__ = ["BundleError", "Results", "__version__", "diff", "open"]
@@ -39,15 +37,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-class _Package(ModuleType):
-    """Keeps ``opgen.diff`` the function when somebody imports the module of that name."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(
-            name, value.diff if name == "diff" and isinstance(value, ModuleType) else value
-        )
-
-
-sys.modules[__name__].__class__ = _Package

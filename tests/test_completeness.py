@@ -32,8 +32,8 @@ COVERED_BY = {
         "suite.covering.feasible suite.covering.greedy suite.covering.model suite.covering.tuples"
     ),
     "test_aclnn.py": "devices.messages devices.process devices.worker",
-    "test_comparison.py": (
-        "comparison.answers comparison.deviations comparison.firstphase comparison.measuring"
+    "test_verdicts.py": (
+        "comparison.alignment comparison.deviations comparison.firstphase comparison.measuring"
     ),
     "test_results.py": "bundle.checks bundle.leftover",
     "test_errata.py": "oracle.erratafaults",

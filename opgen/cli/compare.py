@@ -23,10 +23,10 @@ def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -
     Exits 1 where something newly fails.
     """
     from opgen.cli.console import json_text, note, output
-    from opgen.comparison.compare import Change, compare
+    from opgen.comparison.changes import VerdictChange, compare_reports
     from opgen.report import data
 
-    found = compare(data.read(before), data.read(after), strict)
+    found = compare_reports(data.read(before), data.read(after), strict)
     lists = {
         "newly failing": found.failing,
         "fixed": found.fixed,
@@ -38,7 +38,7 @@ def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -
     }
     if as_json:
 
-        def plain(change: Change) -> dict[str, str | None]:
+        def plain(change: VerdictChange) -> dict[str, str | None]:
             return {
                 "case": change.case,
                 **dict(zip(("before", "after"), change.verdicts, strict=True)),

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from opgen.cli import DIFFERENCE, options
-from opgen.cli.paths import Written
+from opgen.cli.paths import OutputPath
 
 
 @click.command(
@@ -32,7 +32,9 @@ from opgen.cli.paths import Written
     default="",
     help="The calls of this file instead.",
 )
-@click.option("--html", "page", metavar="FILE", type=Written(), help="Write one HTML page as well.")
+@click.option(
+    "--html", "page", metavar="FILE", type=OutputPath(), help="Write one HTML page as well."
+)
 @click.option("--untested", is_flag=True, help="List every side that no call stands on, and why.")
 @click.option(
     "--fail-under",

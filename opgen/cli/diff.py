@@ -9,7 +9,7 @@ import click
 
 from opgen.cli import DIFFERENCE
 from opgen.cli.options import case_option, choose, examples, quiet_option
-from opgen.cli.paths import Written
+from opgen.cli.paths import OutputPath
 from opgen.model import TRUTHS
 
 if TYPE_CHECKING:
@@ -57,15 +57,15 @@ if TYPE_CHECKING:
 @click.option(
     "--html",
     metavar="FILE",
-    type=Written(dir_okay=False),
+    type=OutputPath(dir_okay=False),
     help="Write a report for people, in one file.",
 )
-@click.option("--junit", metavar="FILE", type=Written(dir_okay=False), help="Write JUnit XML.")
+@click.option("--junit", metavar="FILE", type=OutputPath(dir_okay=False), help="Write JUnit XML.")
 @click.option(
     "--json",
     "as_json",
     metavar="FILE",
-    type=Written(dir_okay=False, allow_dash=True),
+    type=OutputPath(dir_okay=False, allow_dash=True),
     help="Write JSON, for programs and opgen compare; - is standard output.",
 )
 @case_option()

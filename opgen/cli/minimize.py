@@ -12,7 +12,7 @@ from opgen.cli.options import (
     force_option,
     quiet_option,
 )
-from opgen.cli.paths import Written
+from opgen.cli.paths import OutputPath
 from opgen.model import TIME_LIMIT
 
 
@@ -54,7 +54,7 @@ from opgen.model import TIME_LIMIT
     "-o",
     "--output",
     metavar="FOLDER",
-    type=Written(file_okay=False, folder=True),
+    type=OutputPath(file_okay=False, folder=True),
     help="Where to write; ./CASE-minimal by default.",
 )
 @force_option()
@@ -84,8 +84,8 @@ def command(
     from opgen.bundle.claim import write_text
     from opgen.cli.console import note, progress
     from opgen.cli.options import choose
-    from opgen.comparison.comparison import diff
     from opgen.comparison.statuses import BAD
+    from opgen.comparison.verdicts import diff
     from opgen.devices import backend as backend_of
     from opgen.interop.folder import file_name, misplaced
     from opgen.minimization import files, torch

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import click
 from click.shell_completion import CompletionItem
 
-from opgen.cli.paths import Plan, Written
+from opgen.cli.paths import OutputPath, PlanPath
 from opgen.files.resources import specs_folder
 from opgen.model import TIERS, USUAL
 
@@ -125,7 +125,7 @@ def plan_option(default: str = "smoke") -> Decorator:
     return click.option(
         "--plan",
         metavar="|".join((*USUAL, "FILE")),
-        type=Plan(),
+        type=PlanPath(),
         default=default,
         show_default=True,
         shell_complete=complete_plans,
@@ -219,7 +219,7 @@ def output_option(
         "-o",
         "--output",
         metavar="FILE",
-        type=Written(folder=folder, allow_dash=dash),
+        type=OutputPath(folder=folder, allow_dash=dash),
         help=what,
         required=required,
     )

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 
-class Written(click.Path):
+class OutputPath(click.Path):
     """A file, or a ``folder``, that the command writes; it may be the one that the parameter
     ``over`` names.
     """
@@ -33,7 +33,7 @@ class Written(click.Path):
         return super().convert(value, param, ctx)
 
 
-class Plan(click.Path):
+class PlanPath(click.Path):
     """A tier, or a plan file and perhaps one of its tiers after ``::``."""
 
 
@@ -43,7 +43,7 @@ def refuse_shared(ctx: click.Context) -> None:
     """
     files = list(_files(ctx))
     for parameter, path in files:
-        if not isinstance(parameter.type, Written):
+        if not isinstance(parameter.type, OutputPath):
             continue
         for other, taken in files:
             if other is not parameter and other.name != parameter.type.over and _same(path, taken):
@@ -68,7 +68,7 @@ def _files(ctx: click.Context) -> Iterator[tuple[click.Parameter, str]]:
                 if value and value != "-":
                     yield (
                         parameter,
-                        value.partition("::")[0] if isinstance(parameter.type, Plan) else value,
+                        value.partition("::")[0] if isinstance(parameter.type, PlanPath) else value,
                     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from opgen.cli import DIFFERENCE, options
-from opgen.cli.paths import Written
+from opgen.cli.paths import OutputPath
 
 
 @click.command(
@@ -26,7 +26,7 @@ from opgen.cli.paths import Written
     "-o",
     "--output",
     metavar="FILE",
-    type=Written(over="lock"),
+    type=OutputPath(over="lock"),
     help="Where to write the new lock; over the old one by default.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where anything drifted.")
@@ -40,7 +40,7 @@ from opgen.cli.paths import Written
 )
 @options.seed_option()
 @click.option(
-    "--markdown", type=Written(), help="Write a summary for a merge request to this file."
+    "--markdown", type=OutputPath(), help="Write a summary for a merge request to this file."
 )
 @options.json_option()
 @options.quiet_option()
@@ -72,7 +72,7 @@ def command(
     from opgen.lock.lockfile import Lock, read_lock
     from opgen.lock.refresh import refresh
     from opgen.model import TIERS
-    from opgen.report.changes import as_data, as_markdown, as_table
+    from opgen.report.refresh import as_data, as_markdown, as_table
     from opgen.report.terminal import counted
     from opgen.suite.selection import Request
 

@@ -25,7 +25,7 @@ _NAMES = {dtype.numpy: name for name, dtype in DTYPES.items()}
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedOutput:
     """One output in its shape: what the device returned, what was expected, the bound. ``form``:
     the shape that ``axes`` name.
     """
@@ -45,13 +45,13 @@ class Compared:
         return errors(self.device, self.golden, self.bound)
 
 
-def compared(case: CaseView, name: str, device: Array) -> Compared:
+def compared(case: CaseView, name: str, device: Array) -> ComparedOutput:
     """Lay one flat output of a device beside its golden."""
     golden, bound = case.golden[name], case.bound[name]
     wide = np.complex128 if np.iscomplexobj(golden) else np.float64
     with np.errstate(invalid="ignore"):  # a NaN may be a signalling one
         values = device.reshape(golden.shape).astype(wide)
-    return Compared(
+    return ComparedOutput(
         name,
         values,
         golden.astype(wide),
@@ -122,7 +122,7 @@ def _free(
     return shape, ("C",) if len(shape) == 1 else ()
 
 
-def likeness(found: Compared) -> str:
+def likeness(found: ComparedOutput) -> str:
     """What a wrong output is instead of what is expected; empty where it is nothing simple."""
     if found.untouched:
         return (
@@ -133,7 +133,7 @@ def likeness(found: Compared) -> str:
     return resembles(found.device, found.golden, found.errors.wrong, found.dtype)
 
 
-def sentence(found: Compared, like: str) -> str:
+def sentence(found: ComparedOutput, like: str) -> str:
     """One output that disagrees, for people; ``like``: its :func:`likeness`."""
     _, ratio, wrong = found.errors
     count = int(wrong.sum())

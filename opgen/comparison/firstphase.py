@@ -9,7 +9,7 @@ from typing import Any
 
 from opgen.bundle.reader import Bundle
 from opgen.comparison import statuses
-from opgen.comparison.answers import Answers
+from opgen.comparison.alignment import AlignedResults
 from opgen.comparison.statuses import (
     CRASHED,
     FAILED,
@@ -18,13 +18,13 @@ from opgen.comparison.statuses import (
     MISSING,
     PASSED,
     SKIPPED,
-    Asked,
+    Admissible,
 )
 from opgen.model import Break, Truth, admits, written
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class StatusVerdict:
     """A verdict and its reason. ``cause``: the part of the reason that other cases may share;
     ``rules``: those that the call breaks.
     """
@@ -35,18 +35,20 @@ class Answered:
     rules: tuple[str, ...] = ()
 
 
-def asked_of(bundle: Bundle, row: int) -> Asked:
+def admissible(bundle: Bundle, row: int) -> Admissible:
     """What page and library admit of one case."""
     record: Any = bundle.tables["cases"][row]
     library = bundle.codes(int(record["library_codes"])) if record["library_codes"] else None
-    return Asked(
+    return Admissible(
         bundle.codes(int(record["codes"])),
         bundle.words["cases.bucket"][int(record["bucket"])],
         library,
     )
 
 
-def answered(bundle: Bundle, answers: Answers, row: int, truth: Truth, computed: bool) -> Answered:
+def status_verdict(
+    bundle: Bundle, answers: AlignedResults, row: int, truth: Truth, computed: bool
+) -> StatusVerdict:
     """What to think of the statuses of one case; ``computed``: whether there are goldens, so that
     it should have run.
     """
@@ -54,13 +56,13 @@ def answered(bundle: Bundle, answers: Answers, row: int, truth: Truth, computed:
         return _plain(MISSING, "no answer in the results")
     if row in answers.faults:
         return _plain(FAILED, answers.faults[row])
-    asked = asked_of(bundle, row)
+    asked = admissible(bundle, row)
     status = answers.status(row)
     verdict, cause = statuses.of_first_phase(asked, status, truth)
     if status == 0 and verdict in (PASSED, LENIENT, KNOWN):
         run, why = statuses.of_run(answers.status(row, run=True))
         if run != PASSED and (run != SKIPPED or computed):
-            return Answered(run, ": ".join(filter(None, (why, answers.error(row)))), why)
+            return StatusVerdict(run, ": ".join(filter(None, (why, answers.error(row)))), why)
     breaks = (
         bundle[row].expect.breaks
         if verdict == LENIENT or (verdict == FAILED and isinstance(status, int))
@@ -76,11 +78,11 @@ def answered(bundle: Bundle, answers: Answers, row: int, truth: Truth, computed:
         detail += f"; the published library answers {written(asked.library)}"
     if verdict in (FAILED, CRASHED, SKIPPED) and (error := answers.error(row)):
         detail += f"{': ' if detail else ''}{error}"
-    return Answered(verdict, detail, cause, tuple(one.rule for one in breaks))
+    return StatusVerdict(verdict, detail, cause, tuple(one.rule for one in breaks))
 
 
-def _plain(verdict: str, why: str) -> Answered:
-    return Answered(verdict, why, why)
+def _plain(verdict: str, why: str) -> StatusVerdict:
+    return StatusVerdict(verdict, why, why)
 
 
 def _said(one: Break) -> str:

@@ -12,8 +12,8 @@ import numpy as np
 from opgen.bundle.dtypes import BundleError, words_of
 from opgen.bundle.reader import Bundle
 from opgen.bundle.tensorrow import TensorRow
-from opgen.comparison.answers import Answers, Outputs
-from opgen.comparison.metrics import Table, measure, pieces
+from opgen.comparison.alignment import AlignedResults, GoldenRows
+from opgen.comparison.metrics import MetricTable, measure, pieces
 from opgen.comparison.standards import precision
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
@@ -33,7 +33,7 @@ class Precisions:
     name: Array
 
 
-def precisions(bundle: Bundle, outputs: Outputs) -> Precisions:
+def precisions(bundle: Bundle, outputs: GoldenRows) -> Precisions:
     """Dtype and precision of every output. Outputs that no compute mode rounds are held to their
     own dtype.
     """
@@ -70,12 +70,12 @@ def flat(values: Array) -> Array:
 
 
 def measured(
-    bundle: Bundle, outputs: Outputs, answers: Answers, which: Precisions, chosen: Array
-) -> Table:
+    bundle: Bundle, outputs: GoldenRows, answers: AlignedResults, which: Precisions, chosen: Array
+) -> MetricTable:
     """The metrics of the outputs at positions ``chosen``; the others' rows stay 0. BundleError
     where either file is damaged.
     """
-    table = Table(len(outputs))
+    table = MetricTable(len(outputs))
     for key in sorted(
         set(zip(which.dtype[chosen].tolist(), which.name[chosen].tolist(), strict=True))
     ):
@@ -89,7 +89,7 @@ def measured(
     return table
 
 
-def golden_of(bundle: Bundle, outputs: Outputs, i: int) -> tuple[Array, Array]:
+def golden_of(bundle: Bundle, outputs: GoldenRows, i: int) -> tuple[Array, Array]:
     """Golden and bound of an output, 1-D."""
     table = bundle.tables["tensors"]
     golden = bundle.tensor(TensorRow._make(table[outputs.golden[i]].item()))
@@ -105,7 +105,7 @@ def golden_of(bundle: Bundle, outputs: Outputs, i: int) -> tuple[Array, Array]:
 class _Block:
     """Pieces of outputs of one dtype and precision, measured whenever enough of them are there."""
 
-    def __init__(self, table: Table, dtype: str, precision: str) -> None:
+    def __init__(self, table: MetricTable, dtype: str, precision: str) -> None:
         self.table, self.dtype, self.precision = table, dtype, precision
         self.part = DTYPES[dtype].part.name
         self.values = np.empty((3, BLOCK))

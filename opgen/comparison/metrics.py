@@ -45,7 +45,7 @@ BINS = (-24, 8)
 ends, zero apart."""
 
 
-class Table:
+class MetricTable:
     """Metrics of outputs, a row each: maxima, sums, and the position of the worst element."""
 
     def __init__(self, rows: int) -> None:
@@ -102,8 +102,8 @@ def distribution(ratio: Array) -> Array:
 def measure(
     device: Array, golden: Array, bound: Array, precision: str, output: str
 ) -> dict[str, Array]:
-    """Per element what :class:`Table` reduces. All three are float64 and flat; ``output`` is a
-    format of :data:`FORMATS`.
+    """Per element what :class:`MetricTable` reduces. All three are float64 and flat; ``output`` is
+    a format of :data:`FORMATS`.
 
     An element is telling if 0 in its place would be wrong.
     """
@@ -182,7 +182,7 @@ def _vendor(
     }
 
 
-def criteria(table: Table, precisions: Array) -> dict[str, Array]:
+def criteria(table: MetricTable, precisions: Array) -> dict[str, Array]:
     """Criterion -> (rows,) bool. An Inf or NaN where none belongs, or none where one does, fails
     every criterion, except where an infinite bound admits everything; but the older single_bm
     passes whatever stands where the golden is none.
@@ -218,7 +218,7 @@ def criteria(table: Table, precisions: Array) -> dict[str, Array]:
     }
 
 
-def against(mine: Table, other: Table) -> dict[str, Array]:
+def against(mine: MetricTable, other: MetricTable) -> dict[str, Array]:
     """The double benchmark, level by level: (rows,) bool. Where both have no error the ratio is
     1.
     """
@@ -272,7 +272,7 @@ def _ratio(mine: Array, other: Array) -> Array:
     return np.where(np.isnan(found), 1.0, found)
 
 
-def plain(table: Table, met: Mapping[str, Array], repeated: Array, i: int) -> dict[str, Any]:
+def plain(table: MetricTable, met: Mapping[str, Array], repeated: Array, i: int) -> dict[str, Any]:
     """The metrics of one output, for programs; ``met``: which outputs meet a criterion,
     ``repeated``: how often each had other bits.
     """

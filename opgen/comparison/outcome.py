@@ -18,7 +18,7 @@ NAMED = 3
 
 
 @dataclass(frozen=True)
-class Finding:
+class SharedTrait:
     """Something that failures of one kind (``what``) share: said in ``text``, and how many failures
     and passes have it.
 
@@ -126,7 +126,7 @@ class Report:
     origin: Mapping[str, Any] = field(default_factory=dict)
     criteria: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     distribution: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    findings: Sequence[Finding] = ()
+    findings: Sequence[SharedTrait] = ()
     notes: list[str] = field(default_factory=list)
     waived: dict[str, str] = field(default_factory=dict)
 

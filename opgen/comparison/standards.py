@@ -46,7 +46,7 @@ class Relative:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class DoubleBenchmark:
     """How many times worse than another device's the maximum, the mean and the root mean square may
     be.
     """
@@ -126,7 +126,11 @@ RELATIVE = _table(
 
 # Double benchmark: ops-precision-standard of the vendor's commercial operators; a device against
 # another device.
-LEVELS = _table(L0=Level(10.0, 2.0, 2.0), L1=Level(5.0, 1.5, 1.5), L2=Level(2.0, 1.2, 1.2))
+LEVELS = _table(
+    L0=DoubleBenchmark(10.0, 2.0, 2.0),
+    L1=DoubleBenchmark(5.0, 1.5, 1.5),
+    L2=DoubleBenchmark(2.0, 1.2, 1.2),
+)
 SMALL = _table(
     FLOAT16=SmallValues(2.0**-11, 2.0**-16),
     BFLOAT16=SmallValues(2.0**-8, 2.0**-16),

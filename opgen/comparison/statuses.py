@@ -19,7 +19,7 @@ names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Admissible:
     """What may be answered to a case. ``library`` is None where nothing is known of it."""
 
     page: tuple[Code, ...]
@@ -27,7 +27,9 @@ class Asked:
     library: tuple[Code, ...] | None
 
 
-def of_first_phase(asked: Asked, status: Code | None, truth: Truth = "both") -> tuple[str, str]:
+def of_first_phase(
+    asked: Admissible, status: Code | None, truth: Truth = "both"
+) -> tuple[str, str]:
     """(verdict, detail) on the status of the first phase; words are those of the backends."""
     if status is None:
         return FAILED, "no status was recorded"

@@ -15,8 +15,8 @@ from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.calls.jsonl import NamedCall
-from opgen.comparison.comparison import diff
 from opgen.comparison.statuses import BAD
+from opgen.comparison.verdicts import diff
 from opgen.devices import Run
 from opgen.generation import engine
 from opgen.minimization.failing import Failing

@@ -20,8 +20,8 @@ import numpy as np
 from opgen.bundle.reader import Bundle
 from opgen.bundle.results import Results
 from opgen.comparison import statuses
-from opgen.comparison.comparison import diff
-from opgen.comparison.firstphase import asked_of
+from opgen.comparison.firstphase import admissible
+from opgen.comparison.verdicts import diff
 from opgen.golden import Array
 from opgen.model import CRASH, Verdict
 from opgen.quality.mutants import ALL
@@ -251,7 +251,7 @@ def _member(bundle: Bundle, rack: Rack, member: Member) -> Fate:
     rows, codes = member.statuses(rack)
     fate.differs = len(rows)
     for row, status in zip(rows.tolist(), codes, strict=True):
-        verdict, _ = _verdict(asked_of(bundle, int(rack.rows[row])), status)
+        verdict, _ = _verdict(admissible(bundle, int(rack.rows[row])), status)
         _note(fate, Verdict(rack.ids[row], verdict))
     if not fate.cases:
         fate.why, fate.excuse = _why_not(rack, member, fate)

@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from opgen.comparison.outcome import Finding, Report
+from opgen.comparison.outcome import Report, SharedTrait
 from opgen.files.textfile import read_text
 from opgen.model import FileError, Problem, Verdict
 
@@ -103,7 +103,7 @@ def _report(data: dict[str, Any]) -> Report:
         name: (int(one["met"]), int(one["asked"])) for name, one in data.pop("criteria").items()
     }
     findings = [
-        Finding(one["what"], one["text"], *one["failures"], *one["passes"])
+        SharedTrait(one["what"], one["text"], *one["failures"], *one["passes"])
         for one in data.pop("shared")
     ]
     distribution, notes, waived = (

@@ -14,7 +14,7 @@ import jinja2
 from opgen.bundle.dtypes import BundleError
 from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
-from opgen.comparison.answers import align, outputs_of
+from opgen.comparison.alignment import align, outputs_of
 from opgen.comparison.explain import call_line, compared
 from opgen.comparison.outcome import Report
 from opgen.comparison.standards import CRITERIA

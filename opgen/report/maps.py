@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
-from opgen.comparison.explain import Compared
+from opgen.comparison.explain import ComparedOutput
 from opgen.comparison.metrics import BINS
 from opgen.numerics.arrays import Array
 
@@ -65,7 +65,7 @@ def distribution(counts: Mapping[str, Sequence[int]]) -> str:
     return _svg(figure)
 
 
-def error_map(found: Compared) -> str:
+def error_map(found: ComparedOutput) -> str:
     """Where an output is wrong, as a PNG in a data URI: samples by channels, then the spatial axes,
     each the largest over the rest.
     """
@@ -111,7 +111,7 @@ def error_map(found: Compared) -> str:
     return "data:image/png;base64," + base64.b64encode(sink.getvalue()).decode()
 
 
-def panels(found: Compared) -> Iterator[Panel]:
+def panels(found: ComparedOutput) -> Iterator[Panel]:
     """Pairs of axes with the largest error / bound over all others. Groups of channels are one
     axis, parted by lines.
     """

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import opgen
-from opgen.comparison.statuses import Asked, of_first_phase
+from opgen.comparison.statuses import Admissible, of_first_phase
 from opgen.model import STATUS_WORDS
 from tests.support import device_sample
 
@@ -109,4 +109,4 @@ def test_the_manual_has_every_word() -> None:
 
 @pytest.mark.parametrize(("word", "verdict"), verdicts())
 def test_the_verdicts_of_the_manual(word: str, verdict: str) -> None:
-    assert of_first_phase(Asked((0,), "valid", None), word or None)[0] == verdict
+    assert of_first_phase(Admissible((0,), "valid", None), word or None)[0] == verdict

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import opgen
 from opgen.comparison import metrics, standards
-from opgen.comparison.metrics import Table, measure
+from opgen.comparison.metrics import MetricTable, measure
 from opgen.comparison.standards import precision, row
 from opgen.numerics.formats import FORMATS
 from opgen.numerics.rounding import rounded, ulp
@@ -29,14 +29,14 @@ OLDER = {"single_old", "single_old_performance"}
 """The criteria that do not look at elements whose golden is Inf or NaN."""
 
 
-def tabled(device, golden, kind: str = "FLOAT", bound=None) -> Table:
+def tabled(device, golden, kind: str = "FLOAT", bound=None) -> MetricTable:
     device, golden = (np.atleast_1d(np.asarray(one, dtype=np.float64)) for one in (device, golden))
     limit = (
         np.full(golden.shape, 1e-3)
         if bound is None
         else np.broadcast_to(np.asarray(bound, dtype=np.float64), golden.shape)
     )
-    table = Table(1)
+    table = MetricTable(1)
     with np.errstate(all="ignore"):
         columns = measure(device, golden, limit, kind, OUTPUT.get(kind, kind))
         table.add(np.array([0]), np.array([0]), np.array([0]), columns, "FLOAT")
@@ -64,7 +64,7 @@ def test_numbers_of_the_vendor():
         2.0**-11,
         2.0**-13,
     ]
-    assert standards.LEVELS["L1"] == standards.Level(5.0, 1.5, 1.5)
+    assert standards.LEVELS["L1"] == standards.DoubleBenchmark(5.0, 1.5, 1.5)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_double_benchmark_by_levels():
 def test_segments_equal_naive_loops(lengths, seed, kind):
     """Many outputs at once give what each gives alone."""
     source = np.random.default_rng(seed)
-    whole = Table(len(lengths))
+    whole = MetricTable(len(lengths))
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     golden = source.normal(0, 2, sum(lengths))
     device = golden + source.normal(0, 1e-3, golden.size) * (source.random(golden.size) < 0.5)
@@ -328,7 +328,7 @@ def test_segments_equal_naive_loops(lengths, seed, kind):
 def test_pieces_of_a_large_output_are_one_output():
     golden, device = np.ones(10), np.ones(10)
     device[7] = 2
-    table = Table(1)
+    table = MetricTable(1)
     for start, end in metrics.pieces(10, 4):
         columns = measure(
             device[start:end], golden[start:end], np.full(end - start, 0.5), "FLOAT", "FLOAT"

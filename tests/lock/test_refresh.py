@@ -20,7 +20,7 @@ from opgen.lock import refresh
 from opgen.lock.lockfile import Entry, Lock, read_lock
 from opgen.lock.refresh import Change
 from opgen.model import FileError
-from opgen.report.changes import MOST, as_data, as_markdown, detail
+from opgen.report.refresh import MOST, as_data, as_markdown, detail
 from opgen.spec.catalog import catalog
 from opgen.suite import sources
 from opgen.suite import suite as suites

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 import opgen
 from opgen.bundle.reader import Bundle
 from opgen.cli import main
-from opgen.comparison.comparison import diff
+from opgen.comparison.verdicts import diff
 from opgen.devices import backend
 from opgen.devices.running import run
 from opgen.generation import engine

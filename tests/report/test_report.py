@@ -19,8 +19,8 @@ from rich.console import Console
 
 import opgen
 from opgen.cli.diff import command
-from opgen.comparison.explain import Compared
-from opgen.comparison.outcome import Finding, Report
+from opgen.comparison.explain import ComparedOutput
+from opgen.comparison.outcome import Report, SharedTrait
 from opgen.model import FileError, Verdict
 from opgen.report import data, junit, text
 from tests.support import device_sample as sample
@@ -296,10 +296,10 @@ def test_junit_survives_any_text():
     ("finding", "said"),
     [
         (
-            Finding("Pool gradInput", "groups > 1", 37, 37, 2, 400),
+            SharedTrait("Pool gradInput", "groups > 1", 37, 37, 2, 400),
             "Pool gradInput: 37 of 37 failures have groups > 1 (2 of 400 passes)",
         ),
-        (Finding("Pool", "", 9, 9, 1, 1), "Pool: 9 of 10 fail"),
+        (SharedTrait("Pool", "", 9, 9, 1, 1), "Pool: 9 of 10 fail"),
     ],
 )
 def test_findings_in_words(finding, said):
@@ -406,7 +406,7 @@ def test_maps_show_the_last_column():
     device = np.zeros((2, 4, 3, 5))
     device[..., -1] = 1
     axes = ("sample", "group", "channel", "row", "column")
-    found = Compared(
+    found = ComparedOutput(
         "x", device, np.zeros_like(device), np.full(device.shape, 0.1), (2, 2, 2, 3, 5), axes
     )
     drawn = {(rows, columns): (values, lines) for values, rows, columns, lines in panels(found)}
@@ -472,7 +472,7 @@ def test_maps_of_every_rank_keep_an_element_in_its_place_and_part_channels_by_gr
     drawn = {
         (rows, columns): (values, lines)
         for values, rows, columns, lines in panels(
-            Compared("x", device, np.zeros(form), np.full(form, 0.1), form, axes)
+            ComparedOutput("x", device, np.zeros(form), np.full(form, 0.1), form, axes)
         )
     }
     assert {names: values.shape for names, (values, _) in drawn.items()} == pairs
@@ -485,5 +485,5 @@ def test_a_map_of_one_number_is_drawn():
     pytest.importorskip("matplotlib")
     from opgen.report.maps import error_map
 
-    found = Compared("x", np.ones(()), np.zeros(()), np.full((), 0.1), (), ())
+    found = ComparedOutput("x", np.ones(()), np.zeros(()), np.full((), 0.1), (), ())
     assert error_map(found).startswith("data:image/png;base64,")

@@ -10,7 +10,7 @@ from opgen.model import Verdict
 
 
 @dataclass(frozen=True)
-class Change:
+class VerdictChange:
     """One case whose verdict is another, waived or no longer, or whose error grew; None where a
     report does not have the case.
     """
@@ -44,7 +44,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ReportChanges:
     """The changes by kind. ``waived``: still fails, and a waiver accepts it now; ``other``: another
     verdict, neither worse nor better; ``worse_ratio``: passed, but the error grew.
 
@@ -52,13 +52,13 @@ class Comparison:
     be the same case.
     """
 
-    failing: Sequence[Change]
-    fixed: Sequence[Change]
-    waived: Sequence[Change]
-    other: Sequence[Change]
-    added: Sequence[Change]
-    removed: Sequence[Change]
-    worse_ratio: Sequence[Change]
+    failing: Sequence[VerdictChange]
+    fixed: Sequence[VerdictChange]
+    waived: Sequence[VerdictChange]
+    other: Sequence[VerdictChange]
+    added: Sequence[VerdictChange]
+    removed: Sequence[VerdictChange]
+    worse_ratio: Sequence[VerdictChange]
     same_bundle: bool
     unchanged: int
 
@@ -68,18 +68,18 @@ GROWN = 4.0
 passes."""
 
 
-def compare(before: Report, after: Report, strict: bool = False) -> Comparison:
+def compare_reports(before: Report, after: Report, strict: bool = False) -> ReportChanges:
     """What changed from one report to the next; a waived verdict counts as one that does not
     fail.
     """
-    lists: dict[str, list[Change]] = {
+    lists: dict[str, list[VerdictChange]] = {
         name: []
         for name in ("failing", "fixed", "waived", "other", "added", "removed", "worse_ratio")
     }
     unchanged = 0
     for case in dict.fromkeys([*(one.case for one in before), *(one.case for one in after)]):
         old, new = (report.get(case) for report in (before, after))
-        change = Change(case, old, new, (case in before.waived, case in after.waived))
+        change = VerdictChange(case, old, new, (case in before.waived, case in after.waived))
         was, now = (
             one is not None and report.fails(one, strict)
             for report, one in ((before, old), (after, new))
@@ -101,4 +101,4 @@ def compare(before: Report, after: Report, strict: bool = False) -> Comparison:
             ):
                 lists["worse_ratio"].append(change)
     same = before.origin.get("bundle_digest") == after.origin.get("bundle_digest")
-    return Comparison(**lists, same_bundle=same, unchanged=unchanged)
+    return ReportChanges(**lists, same_bundle=same, unchanged=unchanged)

@@ -15,11 +15,10 @@ from opgen.bundle.reader import Bundle
 from opgen.bundle.resultsfile import ResultsFile
 from opgen.calls.ids import chosen
 from opgen.comparison import deviations, explain, metrics
-from opgen.comparison.answers import Answers, Outputs, align, outputs_of
-from opgen.comparison.findings import findings
-from opgen.comparison.firstphase import Answered, answered
+from opgen.comparison.alignment import AlignedResults, GoldenRows, align, outputs_of
+from opgen.comparison.firstphase import StatusVerdict, status_verdict
 from opgen.comparison.measuring import Precisions, measured, precisions
-from opgen.comparison.metrics import Table
+from opgen.comparison.metrics import MetricTable
 from opgen.comparison.outcome import Report
 from opgen.comparison.statuses import (
     BAD,
@@ -31,6 +30,7 @@ from opgen.comparison.statuses import (
     SKIPPED,
     STRICT,
 )
+from opgen.comparison.traits import findings
 from opgen.model import TRUTHS, Truth, Verdict
 
 EXPLAINED = 2000
@@ -73,7 +73,7 @@ def diff(
         mine = align(whole, outputs, opened(results, ResultsFile))
         other = align(whole, outputs, opened(against, ResultsFile)) if against is not None else None
         repeats = [align(whole, outputs, opened(file, ResultsFile)) for file in repeated]
-        return _Comparison(
+        return _Diff(
             whole,
             outputs,
             mine,
@@ -84,18 +84,18 @@ def diff(
         ).report()
 
 
-class _Comparison:
+class _Diff:
     """The work of one :func:`diff`."""
 
     def __init__(
         self,
         bundle: Bundle,
-        outputs: Outputs,
-        answers: Answers,
+        outputs: GoldenRows,
+        answers: AlignedResults,
         truth: Truth,
         rows: list[int],
-        other: Answers | None,
-        repeats: Sequence[Answers],
+        other: AlignedResults | None,
+        repeats: Sequence[AlignedResults],
     ) -> None:
         self.bundle, self.outputs, self.answers, self.truth, self.rows = (
             bundle,
@@ -109,8 +109,9 @@ class _Comparison:
         for i, case in enumerate(outputs.case.tolist()):
             self.of_case.setdefault(case, []).append(i)
         self.which: Precisions = precisions(bundle, outputs)
-        self.first: dict[int, Answered] = {
-            row: answered(bundle, answers, row, truth, bool(self.of_case.get(row))) for row in rows
+        self.first: dict[int, StatusVerdict] = {
+            row: status_verdict(bundle, answers, row, truth, bool(self.of_case.get(row)))
+            for row in rows
         }
         returned = [
             i for row in rows if self._ran(row) for i in self.of_case[row] if answers.output[i] >= 0
@@ -152,12 +153,14 @@ class _Comparison:
         )
 
     # numbers --------------------------------------------------------------------------------------
-    def _measured(self, answers: Answers, positions: np.ndarray) -> tuple[np.ndarray, Table]:
+    def _measured(
+        self, answers: AlignedResults, positions: np.ndarray
+    ) -> tuple[np.ndarray, MetricTable]:
         """Those of some outputs that are in their form, and their metrics."""
         sound = _without(positions, answers.forms)
         return sound, measured(self.bundle, self.outputs, answers, self.which, sound)
 
-    def _double(self, other: Answers) -> dict[str, np.ndarray]:
+    def _double(self, other: AlignedResults) -> dict[str, np.ndarray]:
         """The criteria of the double benchmark, met only where the other device has the output
         too.
         """

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from opgen.cli.compare import command
-from opgen.comparison.compare import compare
+from opgen.comparison.changes import compare_reports
 from opgen.comparison.outcome import Report
 from opgen.model import FileError, Verdict
 from opgen.report import data
@@ -38,7 +38,7 @@ def report(digest: str = "d", waived: dict[str, str] | None = None, **verdicts: 
     ],
 )
 def test_changes_by_kind(before, after, kind):
-    found = compare(report(a=before, same="passed"), report(a=after, same="passed"))
+    found = compare_reports(report(a=before, same="passed"), report(a=after, same="passed"))
     lists = {
         name: [one.case for one in getattr(found, name)]
         for name in ("failing", "fixed", "waived", "other", "added", "removed")
@@ -49,9 +49,12 @@ def test_changes_by_kind(before, after, kind):
 
 def test_strict_and_waived():
     assert [
-        one.case for one in compare(report(a="passed"), report(a="lenient"), strict=True).failing
+        one.case
+        for one in compare_reports(report(a="passed"), report(a="lenient"), strict=True).failing
     ] == ["a"]
-    assert not compare(report(a="passed"), report(waived={"a": "known"}, a="failed")).failing
+    assert not compare_reports(
+        report(a="passed"), report(waived={"a": "known"}, a="failed")
+    ).failing
 
 
 def test_what_a_waiver_changes_is_said(tmp_path):
@@ -59,7 +62,7 @@ def test_what_a_waiver_changes_is_said(tmp_path):
     after.
     """
     reports = report(a="failed"), report(waived={"a": "known"}, a="failed")
-    waived, again = compare(*reports), compare(*reversed(reports))
+    waived, again = compare_reports(*reports), compare_reports(*reversed(reports))
     assert waived.fixed == []
     assert list(map(str, waived.waived)) == ["a: failed -> failed, waived: why"]
     assert list(map(str, again.failing)) == ["a: failed, waived -> failed: why"]
@@ -74,7 +77,7 @@ def test_what_a_waiver_changes_is_said(tmp_path):
 
 
 def test_cases_that_came_and_went():
-    found = compare(report(a="passed", b="failed"), report("e", c="passed", d="failed"))
+    found = compare_reports(report(a="passed", b="failed"), report("e", c="passed", d="failed"))
     assert [one.case for one in found.removed] == ["a", "b"]
     assert [one.case for one in found.added] == ["c"]
     assert [one.case for one in found.failing] == ["d"]
@@ -84,14 +87,16 @@ def test_cases_that_came_and_went():
 
 def test_an_error_that_grew_is_mentioned():
     after = Report([Verdict("a", "passed", "", {"ratio": 0.9})])
-    assert list(map(str, compare(report(a="passed"), after).worse_ratio)) == [
+    assert list(map(str, compare_reports(report(a="passed"), after).worse_ratio)) == [
         "a: passed, error/bound 0.1 -> 0.9"
     ]
 
 
 @pytest.mark.parametrize(("ratio", "told"), [(0.05, False), (0.39, False), (0.41, True)])
 def test_an_error_is_mentioned_from_four_times_the_old_one_on(ratio, told):
-    found = compare(report(a="passed"), Report([Verdict("a", "passed", "", {"ratio": ratio})]))
+    found = compare_reports(
+        report(a="passed"), Report([Verdict("a", "passed", "", {"ratio": ratio})])
+    )
     assert [one.case for one in found.worse_ratio] == (
         ["a"] if told else []
     ) and found.unchanged == 1

@@ -19,7 +19,7 @@ GOLDEN, BOUND, OUTPUT = ROLES["golden"], ROLES["bound"], ROLES["output"]
 
 
 @dataclass
-class Outputs:
+class GoldenRows:
     """Every golden of a bundle, a row each: its case, its name, and where it, its bound and its
     descriptor stand in ``/tensors``.
     """
@@ -35,7 +35,7 @@ class Outputs:
 
 
 @dataclass
-class Answers:
+class AlignedResults:
     """One results file. ``row`` is each case's row in it, -1 where there is none; ``output`` each
     golden's tensor, likewise.
 
@@ -88,7 +88,7 @@ class Answers:
             raise BundleError(f"{self.file.path}: damaged: {where} {error}") from None
 
 
-def outputs_of(bundle: Bundle) -> Outputs:
+def outputs_of(bundle: Bundle) -> GoldenRows:
     """The goldens of a bundle in the order of its tensors."""
     table = bundle.tables["tensors"]
     key = table["case"].astype(np.int64) << 16 | table["name"]
@@ -99,7 +99,7 @@ def outputs_of(bundle: Bundle) -> Outputs:
         for role in (GOLDEN, BOUND, OUTPUT)
     }
     golden = places[GOLDEN]
-    return Outputs(
+    return GoldenRows(
         table["case"][golden].astype(np.int64),
         table["name"][golden].astype(np.int64),
         golden,
@@ -121,7 +121,7 @@ def _beside(bundle: Bundle, key: np.ndarray, wanted: np.ndarray, among: np.ndarr
     return order[at] if len(wanted) else wanted
 
 
-def align(bundle: Bundle, outputs: Outputs, file: ResultsFile) -> Answers:
+def align(bundle: Bundle, outputs: GoldenRows, file: ResultsFile) -> AlignedResults:
     """Lay a results file beside a bundle.
 
     BundleError where it belongs to another bundle or names a case that the bundle has not; what is
@@ -145,12 +145,12 @@ def align(bundle: Bundle, outputs: Outputs, file: ResultsFile) -> Answers:
         if row[case] >= 0:
             faults[case] = "answered more than once"
         row[case] = at
-    answers = Answers(file, row, np.full(len(outputs), -1, dtype=np.int64), faults)
+    answers = AlignedResults(file, row, np.full(len(outputs), -1, dtype=np.int64), faults)
     _find_outputs(bundle, outputs, answers)
     return answers
 
 
-def _find_outputs(bundle: Bundle, outputs: Outputs, answers: Answers) -> None:
+def _find_outputs(bundle: Bundle, outputs: GoldenRows, answers: AlignedResults) -> None:
     """The tensor of each golden, and whether it has its dtype and shape."""
     tensors, results = answers.file.tables["tensors"], answers.file.tables["results"]
     if (tensors["result"] >= len(results)).any():

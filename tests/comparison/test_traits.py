@@ -15,7 +15,7 @@ import pytest
 import opgen
 from opgen.bundle.case import CaseView
 from opgen.bundle.reader import Bundle
-from opgen.comparison.findings import FEW_VALUES, chance, facts, findings
+from opgen.comparison.traits import FEW_VALUES, chance, facts, findings
 from opgen.model import Verdict
 from opgen.spec.catalog import catalog
 from tests.support import device_sample as sample

@@ -17,7 +17,7 @@ from opgen.bundle.reader import Bundle
 from opgen.calls.collection import no_collection
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn, from_calls
 from opgen.calls.vocabulary import vocabulary
-from opgen.comparison.outcome import Finding
+from opgen.comparison.outcome import SharedTrait
 from opgen.comparison.statuses import BAD, LENIENT, MISSING, PASSED
 from opgen.model import Verdict
 from opgen.numerics.arrays import Array
@@ -47,7 +47,7 @@ LUCK = 1.0
 fit as well by chance."""
 
 
-def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[Finding]:
+def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[SharedTrait]:
     """The best facts for the wrong statuses of each operator and for each of its outputs.
     ``verdicts`` is by row of the bundle.
 
@@ -63,24 +63,24 @@ def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[Finding]:
         for name, one in outputs.items():
             if right or failed:
                 kinds.setdefault((op, name), ([], []))[right or not one["beyond"]].append(row)
-    found: list[Finding] = []
+    found: list[SharedTrait] = []
     for (op, name), (bad, good) in sorted(kinds.items()):
         if len(bad) >= FEW:
             found += _of_output(bundle, f"{op.removeprefix('aclnn')} {name}".rstrip(), bad, good)
     return sorted(found, key=lambda one: -one.failures)
 
 
-def _of_output(bundle: Bundle, what: str, bad: list[int], good: list[int]) -> Iterator[Finding]:
+def _of_output(bundle: Bundle, what: str, bad: list[int], good: list[int]) -> Iterator[SharedTrait]:
     if len(bad) > MOSTLY * len(good):
-        yield Finding(what, "", len(bad), len(bad), len(good), len(good))
+        yield SharedTrait(what, "", len(bad), len(bad), len(good), len(good))
         return
     failed = np.arange(len(bad) + len(good)) < len(bad)
     labels, matrix = facts(bundle, [*bad, *good])
     chosen = ranked(labels, matrix, failed)
     if not chosen:
-        yield Finding(what, "", len(bad), len(bad), len(good), len(good))
+        yield SharedTrait(what, "", len(bad), len(bad), len(good), len(good))
     for text, mine in chosen:
-        yield Finding(
+        yield SharedTrait(
             what, text, int(mine[failed].sum()), len(bad), int(mine[~failed].sum()), len(good)
         )
 

@@ -15,12 +15,12 @@ import opgen
 from opgen.bundle import container
 from opgen.bundle.dtypes import ROLES
 from opgen.comparison import measuring
-from opgen.comparison.answers import outputs_of
+from opgen.comparison.alignment import outputs_of
 from opgen.comparison.explain import call_line
-from opgen.comparison.findings import findings, ranked
-from opgen.comparison.outcome import Finding, Group, Report
+from opgen.comparison.outcome import Group, Report, SharedTrait
 from opgen.comparison.pattern import describe
-from opgen.comparison.statuses import Asked, of_first_phase
+from opgen.comparison.statuses import Admissible, of_first_phase
+from opgen.comparison.traits import findings, ranked
 from opgen.files.resources import specs_folder
 from opgen.generation import engine
 from opgen.model import FileError, Verdict, written
@@ -276,13 +276,13 @@ FIRST = [
 
 @pytest.mark.parametrize(("page", "bucket", "library", "status", "truth", "verdict"), FIRST)
 def test_statuses_of_the_first_phase(page, bucket, library, status, truth, verdict):
-    assert of_first_phase(Asked(page, bucket, library), status, truth)[0] == verdict
+    assert of_first_phase(Admissible(page, bucket, library), status, truth)[0] == verdict
 
 
 @pytest.mark.parametrize("bucket", ["valid", "disputed", "assumed"])
 @pytest.mark.parametrize("status", [0, 161002])
 def test_what_a_device_answers_where_anything_may_be_answered_is_said(bucket, status):
-    said = of_first_phase(Asked((0, 161002), bucket, None), status)
+    said = of_first_phase(Admissible((0, 161002), bucket, None), status)
     assert said == ("passed", "" if bucket == "valid" else f"{bucket}: the device answers {status}")
 
 
@@ -359,7 +359,7 @@ def test_statuses_in_a_bundle(bundle, tmp_path, case, status, verdict):
 
 
 def test_a_crash_is_held_against_what_was_asked():
-    asked = Asked(("any_error",), "unstated", (161002,))
+    asked = Admissible(("any_error",), "unstated", (161002,))
     said = {truth: of_first_phase(asked, "crash", truth) for truth in ("page", "both", "library")}
     assert said == {
         "page": ("crashed", "crash in the first phase, expected any error"),
@@ -1112,7 +1112,7 @@ def test_another_reference_is_a_known_deviation(tmp_path):
 def test_the_note_on_outputs_beyond_their_bound_counts_no_missing_ones(
     bundle, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(import_module("opgen.comparison.comparison"), "EXPLAINED", 1)
+    monkeypatch.setattr(import_module("opgen.comparison.verdicts"), "EXPLAINED", 1)
     lost = {"pad-FLOAT": {}, "pad-DOUBLE": {}}
     report = judged(
         bundle,
@@ -1706,14 +1706,14 @@ def test_lenient_cases_are_grouped_by_operator_and_name_the_three_most_frequent_
 
 def test_a_finding_says_how_many_failures_and_passes_have_it():
     assert (
-        str(Finding("bits", "C = 17", 3, 4, 1, 6))
+        str(SharedTrait("bits", "C = 17", 3, 4, 1, 6))
         == "bits: 3 of 4 failures have C = 17 (1 of 6 passes)"
     )
     assert (
-        str(Finding("bits", "C = 17", 1, 1, 0, 2))
+        str(SharedTrait("bits", "C = 17", 1, 1, 0, 2))
         == "bits: 1 of 1 failures has C = 17 (0 of 2 passes)"
     )
-    assert str(Finding("bits", "", 0, 9, 0, 1)) == "bits: 9 of 10 fail"
+    assert str(SharedTrait("bits", "", 0, 9, 0, 1)) == "bits: 9 of 10 fail"
 
 
 @pytest.mark.parametrize("block", [1, 7, 100, measuring.BLOCK])
