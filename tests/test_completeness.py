@@ -42,8 +42,8 @@ COVERED_BY = {
     "test_import_ttk.py": "interop.complete interop.kernel",
     "test_export.py": "interop.choice",
     "test_repro.py": (
-        "devices.torchnames minimization.cpp minimization.described minimization.python"
-        " minimization.torch"
+        "devices.torchnames minimization.cpp_program minimization.program_text"
+        " minimization.python_program minimization.torch_program minimization.trials"
     ),
     "test_terms.py": "spec.language.compiler spec.language.naming spec.language.parts",
     "test_minimize.py": "quality.measure",

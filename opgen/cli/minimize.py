@@ -88,8 +88,8 @@ def command(
     from opgen.comparison.verdicts import diff
     from opgen.devices import backend as backend_of
     from opgen.interop.folder import file_name, misplaced
-    from opgen.minimization import files, torch
-    from opgen.minimization.failing import Failing
+    from opgen.minimization import files, torch_program
+    from opgen.minimization.failure import Failure
     from opgen.minimization.reduction import minimize
     from opgen.model import FileError, Problem
 
@@ -117,12 +117,12 @@ def command(
         if reason:
             raise FileError([Problem(str(folder), None, "", reason)])
 
-        def tell(failing: Failing) -> None:
-            note(f"{failing.elements} elements: {failing.detail or failing.verdict}", quiet)
+        def tell(failure: Failure) -> None:
+            note(f"{failure.elements} elements: {failure.detail or failure.verdict}", quiet)
 
         with progress("minimizing", None, quiet):
             seed = int(file.header.get("seed", 0))
-            found = minimize(
+            minimal = minimize(
                 file[bad[0].case],
                 backend_of(backend),
                 device=device,
@@ -131,27 +131,27 @@ def command(
                 most=most,
                 progress=tell,
             )
-    texts = files(found.failing)
+    texts = files(minimal.failure)
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         write_text(folder / name, text, force=True)
-    if found.failing.own:
+    if minimal.failure.own:
         note(
             f"{bad[0].case}: the fault needs the data of the case; they are in the programs, and"
             " call.json draws others",
             quiet,
         )
-    elif options := found.failing.options:
+    elif options := minimal.failure.options:
         note(
             f"call.json: opgen generate --calls draws the data that show the fault with {options}",
             quiet,
         )
     note(
-        f"{folder}: {', '.join(texts)}; {found.before} elements before, {found.failing.elements}"
-        f" now, {found.ran} calls run",
+        f"{folder}: {', '.join(texts)}; {minimal.before} elements before,"
+        f" {minimal.failure.elements} now, {minimal.ran} calls run",
         quiet,
     )
-    reason = torch.why_not(found.failing)
+    reason = torch_program.why_not(minimal.failure)
     if reason:
         note(f"no repro_torch.py: {reason}", quiet)
     click.echo(texts["call.json"], nl=False)

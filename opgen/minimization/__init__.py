@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 
-from opgen.minimization import cpp, python, torch
-from opgen.minimization.failing import Failing
+from opgen.minimization import cpp_program, python_program, torch_program
+from opgen.minimization.failure import Failure
 
 
-def files(failing: Failing) -> dict[str, str]:
+def files(failure: Failure) -> dict[str, str]:
     """File name -> text: the call as JSON, and the programs that can make it."""
-    found = {
-        "call.json": json.dumps(failing.plain()) + "\n",
-        "repro.cpp": cpp.program(failing),
-        "repro.py": python.program(failing),
+    texts = {
+        "call.json": json.dumps(failure.call_json()) + "\n",
+        "repro.cpp": cpp_program.program(failure),
+        "repro.py": python_program.program(failure),
+        "repro_torch.py": torch_program.program(failure),
     }
-    script = torch.program(failing)
-    return found | ({"repro_torch.py": script} if script else {})
+    return {name: text for name, text in texts.items() if text}

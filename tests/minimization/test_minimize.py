@@ -20,11 +20,11 @@ from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.cli.minimize import command
 from opgen.generation.engine import write
-from opgen.minimization.described import summary
-from opgen.minimization.failing import Failing, elements_of
-from opgen.minimization.point import assemble, complexity, point_of
+from opgen.minimization.assignment import calls_of, candidate_of, complexity
+from opgen.minimization.failure import Failure, elements_of
+from opgen.minimization.program_text import summary
 from opgen.minimization.reduction import MOST_RUN, minimize
-from opgen.minimization.simplify import simpler
+from opgen.minimization.simplifications import simpler
 from opgen.model import FileError, TensorDesc
 from opgen.numerics.rounding import stored
 from opgen.oracle.oracle import judge
@@ -121,7 +121,7 @@ def case(tmp_path: Path) -> Iterator[Callable[..., CaseView]]:
 
     def make(call: Mapping[str, Any], given: Mapping[str, np.ndarray] | None = None) -> CaseView:
         pages, plans = (
-            (lambda one: catalog().by_page[one.api, one.product]),
+            (lambda call: catalog().by_page[call.api, call.product]),
             (lambda spec: plan_for(spec.op)),
         )
         suite = call_suite([named(call)], pages, plans, given={"big": given or {}})
@@ -131,13 +131,13 @@ def case(tmp_path: Path) -> Iterator[Callable[..., CaseView]]:
         return opened[-1]["big"]
 
     yield make
-    for one in opened:
-        one.close()
+    for bundle in opened:
+        bundle.close()
 
 
-def legal(found: Failing) -> bool:
-    spec = catalog().by_page[found.call.api, found.call.product]
-    return bool(judge(spec, from_calls(spec.api, spec.kinds, [found.call])).valid[0])
+def legal(failure: Failure) -> bool:
+    spec = catalog().by_page[failure.call.api, failure.call.product]
+    return bool(judge(spec, from_calls(spec.api, spec.kinds, [failure.call])).valid[0])
 
 
 def last_column(case: CaseView, outputs: dict[str, np.ndarray]) -> None:
@@ -154,25 +154,25 @@ def last_column(case: CaseView, outputs: dict[str, np.ndarray]) -> None:
 
 def test_the_command_runs_as_many_calls_as_the_function_unless_told_otherwise() -> None:
     """The command imports nothing heavy to tell its defaults."""
-    told = {option.name: option.default for option in command.params}
-    assert told["most"] == MOST_RUN
+    defaults = {option.name: option.default for option in command.params}
+    assert defaults["most"] == MOST_RUN
 
 
 def test_a_fault_in_one_corner_of_a_large_convolution(case: Any) -> None:
-    seen: list[Failing] = []
-    found = minimize(case(CONV), backend(last_column), progress=seen.append)
-    args = found.failing.call.args
-    assert found.before > 25000 and found.failing.elements < 100 and legal(found.failing)
+    seen: list[Failure] = []
+    minimal = minimize(case(CONV), backend(last_column), progress=seen.append)
+    args = minimal.failure.call.args
+    assert minimal.before > 25000 and minimal.failure.elements < 100 and legal(minimal.failure)
     assert args["groups"] == 2 and args["weight"].shape[-1] == 2  # type: ignore[union-attr]
     assert args["outputMask"] == (True, False, False) and args["dilation"] == args["stride"] == (
         1,
     ) * len(args["stride"])  # type: ignore[arg-type]
-    assert all(one.strides is None for one in args.values() if isinstance(one, TensorDesc))
-    costs = [complexity(one.call) for one in seen]
+    assert all(desc.strides is None for desc in args.values() if isinstance(desc, TensorDesc))
+    costs = [complexity(failure.call) for failure in seen]
     assert costs == sorted(costs, reverse=True) and all(map(legal, seen))
     wrong = np.abs(
-        found.failing.outputs["gradInput"].reshape(found.failing.golden["gradInput"].shape)
-        - found.failing.golden["gradInput"]
+        minimal.failure.outputs["gradInput"].reshape(minimal.failure.golden["gradInput"].shape)
+        - minimal.failure.golden["gradInput"]
     )
     assert (wrong[..., -1] > 0).all() and not wrong[..., :-1].any()
 
@@ -182,8 +182,8 @@ def test_shapes_without_letters_follow_from_their_number_of_elements(case: Any) 
         if case.call["args"]["C"] // case.call["args"]["group"] > 1 and "gradGammaOut" in outputs:
             outputs["gradGammaOut"][-1] = np.nan
 
-    found = minimize(case(NORM), backend(fault))
-    args = found.failing.call.args
+    minimal = minimize(case(NORM), backend(fault))
+    args = minimal.failure.call.args
     assert (args["N"], args["C"], args["HxW"], args["group"], args["outputMask"]) == (
         1,
         2,
@@ -191,7 +191,7 @@ def test_shapes_without_letters_follow_from_their_number_of_elements(case: Any) 
         1,
         (False, True, False),
     )
-    assert found.failing.elements < 20 and legal(found.failing)
+    assert minimal.failure.elements < 20 and legal(minimal.failure)
 
 
 def test_a_status_keeps_its_rule(case: Any) -> None:
@@ -200,18 +200,22 @@ def test_a_status_keeps_its_rule(case: Any) -> None:
     """
 
     def fault(case: CaseView, outputs: dict[str, np.ndarray]) -> int | None:
-        return 561000 if [one.rule for one in case.expect.breaks] == ["biasSizes.length"] else None
+        return (
+            561000
+            if [broken.rule for broken in case.expect.breaks] == ["biasSizes.length"]
+            else None
+        )
 
-    found = minimize(
+    minimal = minimize(
         case({**CONV, "args": {**CONV["args"], "biasSizes": [12, 12]}}), backend(fault)
     )
-    page = catalog().by_page[found.failing.call.api, "ascend910b"]
-    broken = judge(page, from_calls(page.api, page.kinds, [found.failing.call])).broken[:, 0]
+    page = catalog().by_page[minimal.failure.call.api, "ascend910b"]
+    broken = judge(page, from_calls(page.api, page.kinds, [minimal.failure.call])).broken[:, 0]
     assert [rule.id for rule, row in zip(page.rules, broken, strict=True) if row] == [
         "biasSizes.length"
     ]
-    assert found.failing.status == 561000 and len(found.failing.call.args["biasSizes"]) == 2  # type: ignore[arg-type]
-    assert found.failing.elements < 10
+    assert minimal.failure.status == 561000 and len(minimal.failure.call.args["biasSizes"]) == 2  # type: ignore[arg-type]
+    assert minimal.failure.elements < 10
 
 
 def test_a_fault_that_only_given_data_show_keeps_them(case: Any) -> None:
@@ -225,20 +229,20 @@ def test_a_fault_that_only_given_data_show_keeps_them(case: Any) -> None:
 
     holes = {"gradOutput": np.ones((2, 12, 15, 16))}
     holes["gradOutput"][1, 2, 3, 4] = np.nan
-    found = minimize(case(CONV, holes), backend(nan_lost)).failing
-    assert found.own and np.isnan(found.storage["gradOutput"]).sum() == 1 and legal(found)
-    assert sum(found.call.args["outputMask"]) == 1 and "The data are those of the case" in " ".join(
-        summary(found)
-    )
+    minimal = minimize(case(CONV, holes), backend(nan_lost)).failure
+    assert minimal.own and np.isnan(minimal.storage["gradOutput"]).sum() == 1 and legal(minimal)
+    assert sum(
+        minimal.call.args["outputMask"]
+    ) == 1 and "The data are those of the case" in " ".join(summary(minimal))
     with pytest.raises(FileError, match="passes when it is run again"):
         minimize(case(CONV), backend(nan_lost))
 
 
 def test_given_data_that_a_fault_does_not_need_are_given_up(case: Any) -> None:
-    found = minimize(
+    minimal = minimize(
         case(CONV, {"weight": np.full((12, 2, 3, 4), 0.3)}), backend(last_column)
-    ).failing
-    assert not found.own and found.elements < 100
+    ).failure
+    assert not minimal.own and minimal.elements < 100
 
 
 def test_a_case_that_passes_is_refused(case: Any) -> None:
@@ -247,18 +251,17 @@ def test_a_case_that_passes_is_refused(case: Any) -> None:
 
 
 def test_a_search_ends_where_it_was_told_to(case: Any) -> None:
-    found = minimize(case(CONV), backend(last_column), most=60)
-    assert found.ran <= 60 + 20 and found.failing.elements <= found.before
+    minimal = minimize(case(CONV), backend(last_column), most=60)
+    assert minimal.ran <= 60 + 20 and minimal.failure.elements <= minimal.before
 
 
 @pytest.mark.parametrize("call", [CONV, NORM], ids=["convolution", "group norm"])
 def test_a_call_taken_apart_is_the_same_call(call: Mapping[str, Any]) -> None:
-    one = named(call).call
-    point = point_of(catalog().by_page[one.api, one.product], one)
-    assert (
-        elements_of(point.call) == elements_of(one)
-        and point.call.args["N" if "N" in one.args else "groups"] > 1
-    )  # type: ignore[operator]
-    assert assemble(point.spec, [point.chosen])[0] == point.call
-    calls = assemble(point.spec, list(simpler(point)))
-    assert len(calls) > 20 and sum(complexity(other) < point.cost for other in calls) > 10
+    given = named(call).call
+    candidate = candidate_of(catalog().by_page[given.api, given.product], given)
+    args = candidate.call.args
+    assert elements_of(candidate.call) == elements_of(given)
+    assert args["N" if "N" in given.args else "groups"] > 1  # type: ignore[operator]
+    assert calls_of(candidate.spec, [candidate.chosen])[0] == candidate.call
+    calls = calls_of(candidate.spec, list(simpler(candidate)))
+    assert len(calls) > 20 and sum(complexity(other) < candidate.cost for other in calls) > 10

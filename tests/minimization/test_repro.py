@@ -24,9 +24,9 @@ from opgen.calls.jsonl import NamedCall
 from opgen.cli import main
 from opgen.devices import aclnn
 from opgen.generation.engine import write
-from opgen.minimization import files, torch
+from opgen.minimization import files, torch_program
 from opgen.minimization.reduction import minimize
-from opgen.minimization.search import Search
+from opgen.minimization.trials import Trials
 from opgen.spec.catalog import catalog
 from tests import loopback
 from tests.support import device_sample
@@ -134,7 +134,7 @@ def test_programs_show_the_fault_and_nothing_without_it(
         "one", make_call(call["op"], call["product"], call["args"], catalog().kinds), {}
     )
     monkeypatch.setenv("LOOPBACK_FAULT", fault)
-    failing = Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0]
+    failing = Trials(aclnn.run, "npu:0", 20, 0, tmp_path).failures([named], "grid")[0]
     texts = files(failing)
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -172,7 +172,7 @@ def test_a_program_that_cannot_make_the_call_has_no_answer(
         "one", make_call(POOL["op"], POOL["product"], POOL["args"], catalog().kinds), {}
     )
     monkeypatch.setenv("LOOPBACK_FAULT", "element")
-    texts = files(Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0])
+    texts = files(Trials(aclnn.run, "npu:0", 20, 0, tmp_path).failures([named], "grid")[0])
     folder, there = tmp_path / "libraries", {"libascendcl.so", "libnnopbase.so"}
     folder.mkdir()
     (tmp_path / "torch.py").write_text("raise ImportError('torch is broken')\n")
@@ -211,7 +211,7 @@ def test_the_torch_script_agrees_with_the_golden(
         "one", make_call(call["op"], call["product"], call["args"], catalog().kinds), {}
     )
     monkeypatch.setenv("LOOPBACK_FAULT", "element")
-    failing = Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0]
+    failing = Trials(aclnn.run, "npu:0", 20, 0, tmp_path).failures([named], "grid")[0]
     (tmp_path / "repro_torch.py").write_text(files(failing)["repro_torch.py"])
     run = subprocess.run(
         [sys.executable, "repro_torch.py"],
@@ -235,7 +235,7 @@ def test_no_torch_script_where_torch_has_no_such_padding(
             name, make_call(call["op"], call["product"], call["args"], catalog().kinds), {}
         )
         written[name] = set(
-            files(Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")[0])
+            files(Trials(aclnn.run, "npu:0", 20, 0, tmp_path).failures([named], "grid")[0])
         )
     assert written["even"] - written["uneven"] == {"repro_torch.py"} and written["uneven"] == {
         "call.json",
@@ -247,7 +247,7 @@ def test_no_torch_script_where_torch_has_no_such_padding(
 def test_torch_scripts_know_the_operators_that_the_device_knows() -> None:
     source = (Path(aclnn.__file__).parent / "_torchops.py").read_text(encoding="utf-8")
     known = source[source.index("\nADAPTERS") : source.index("\nMODES")]
-    assert {api for api in catalog().kinds if f'"{api}"' in known} == set(torch._CALLS)
+    assert {api for api in catalog().kinds if f'"{api}"' in known} == set(torch_program.CALLS)
 
 
 CUBE: dict[str, Any] = {
@@ -295,7 +295,7 @@ LINE: dict[str, Any] = {
 )
 def test_what_a_torch_script_calls(call: dict[str, Any], text: str) -> None:
     assert (
-        torch._CALLS[call["op"]](
+        torch_program.CALLS[call["op"]](
             make_call(call["op"], call["product"], call["args"], catalog().kinds).args
         )
         == text
@@ -309,16 +309,21 @@ def test_why_there_is_no_torch_script_is_said(
     named = NamedCall(
         "one", make_call(POOL["op"], POOL["product"], POOL["args"], catalog().kinds), {}
     )
-    (failing,) = Search(aclnn.run, "npu:0", 20, 0, tmp_path).failing([named], "grid")
-    assert torch.why_not(failing) == ""
-    assert torch.why_not(replace(failing, storage={})) == "torch makes valid calls with data only"
-    monkeypatch.setattr(torch, "_CALLS", {POOL["op"]: lambda args: ""})
-    assert torch.why_not(failing) == "torch has no way to make this call"
-    monkeypatch.setattr(torch, "_CALLS", {})
+    (failing,) = Trials(aclnn.run, "npu:0", 20, 0, tmp_path).failures([named], "grid")
+    assert torch_program.why_not(failing) == ""
     assert (
-        torch.why_not(failing) == "opgen/repro/torch.py has no entry for aclnnAvgPool2dBackward"
-        and torch.program(failing) == ""
+        torch_program.why_not(replace(failing, storage={}))
+        == "torch makes valid calls with data only"
     )
+    small = make_call(SMALL["op"], SMALL["product"], SMALL["args"], catalog().kinds)
+    assert torch_program.why_not(replace(failing, call=small)) == (
+        "torch has no way to make this call"
+    )
+    unknown = replace(failing, call=replace(failing.call, api="aclnnAddBackward"))
+    assert torch_program.why_not(unknown) == (
+        "opgen/minimization/torch_program.py has no entry for aclnnAddBackward"
+    )
+    assert torch_program.program(unknown) == ""
 
 
 def test_the_command_writes_the_call_and_its_programs(
@@ -401,6 +406,9 @@ def test_the_command_says_how_the_data_are_drawn_again(tmp_path: Path) -> None:
 def test_a_crash_is_minimized_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOOPBACK_FAULT", "crash")
     with Bundle(written(PAD, tmp_path / "bundle.h5")) as bundle:
-        found = minimize(bundle["one"], aclnn.run, device="npu:0", most=6)
-    assert found.ran <= 16
-    assert found.failing.kind == ("crashed", 0, "crash") and found.failing.elements < found.before
+        minimal = minimize(bundle["one"], aclnn.run, device="npu:0", most=6)
+    assert minimal.ran <= 16
+    assert (
+        minimal.failure.kind == ("crashed", 0, "crash")
+        and minimal.failure.elements < minimal.before
+    )

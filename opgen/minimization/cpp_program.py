@@ -6,9 +6,17 @@ from __future__ import annotations
 
 from math import isfinite, isnan
 
-from opgen.minimization.described import Tensor, folded, kinds, parts, summary, tensors
-from opgen.minimization.failing import Failing
-from opgen.model import ANY_ERROR, TensorDesc
+from opgen.minimization.failure import Failure
+from opgen.minimization.program_text import (
+    AbiTensor,
+    admitted,
+    folded,
+    kinds,
+    parts,
+    summary,
+    tensors,
+)
+from opgen.model import TensorDesc
 from opgen.numerics.formats import DTYPES
 from opgen.spec.spec import C_TYPES
 
@@ -87,71 +95,50 @@ static int64_t place(const View& view, int64_t index) {{
 """
 
 
-def program(failing: Failing) -> str:
+def program(failure: Failure) -> str:
     """The whole file."""
-    kind, held = kinds(failing), tensors(failing)
-    signature = ", ".join(C_TYPES[one] for one in kind.values())
+    held = tensors(failure)
     head = _HEAD.format(
-        summary="\n// ".join(summary(failing)), api=failing.call.api, signature=signature
+        summary="\n// ".join(summary(failure)),
+        api=failure.call.api,
+        signature=", ".join(C_TYPES[kind] for kind in kinds(failure).values()),
     )
     data = "".join(_data(tensor) for tensor in held.values())
-    return f"{head}\n{data}\nint main() {{\n{_main(failing, kind, held)}}}\n"
+    body = "".join(f"    {line}\n" for line in _main(failure, held))
+    return f"{head}\n{data}\nint main() {{\n{body}}}\n"
 
 
-def _data(tensor: Tensor) -> str:
+def _data(tensor: AbiTensor) -> str:
+    """The storage of an input as an array of words."""
     if tensor.bits is None or not len(tensor.bits):
         return ""
-    digits = 2 * tensor.bits.itemsize
-    literals = folded(
-        (f"0x{int(word):0{digits}X}{'ull' if digits == 16 else ''}" for word in tensor.bits), "    "
-    )
-    what = f"{tensor.desc.dtype} {list(tensor.desc.shape)}"
+    bits = 8 * tensor.bits.itemsize
+    suffix = "ull" if bits == 64 else ""
+    literals = folded((f"0x{int(word):0{bits // 4}X}{suffix}" for word in tensor.bits), "    ")
     return (
-        f"static const uint{8 * tensor.bits.itemsize}_t {tensor.name}_data[] = {{  //"
-        f" {what}\n{literals}\n}};\n"
+        f"static const uint{bits}_t {tensor.name}_data[] = {{"
+        f"  // {tensor.desc.dtype} {list(tensor.desc.shape)}\n{literals}\n}};\n"
     )
 
 
-def _main(failing: Failing, kind: dict[str, str], held: dict[str, Tensor]) -> str:
-    api, data = failing.call.api, bool(failing.storage)
+def _main(failure: Failure, held: dict[str, AbiTensor]) -> list[str]:
+    api, data = failure.call.api, bool(failure.storage)
+    declared, arguments = _arguments(failure, held)
     lines = [
         'ok(aclInit(nullptr), "aclInit");',
         'ok(aclrtSetDevice(0), "aclrtSetDevice");',
         "void* stream = nullptr;",
         'ok(aclrtCreateStream(&stream), "aclrtCreateStream");',
-    ]
-    arguments = []
-    for name, value in failing.call.args.items():
-        if isinstance(value, TensorDesc):
-            lines += _tensor(held[name], data)
-            arguments.append(f"{name}_tensor")
-        elif value is None:
-            arguments.append("nullptr")
-        elif isinstance(value, tuple):
-            boolean = kind[name] == "bool_array"
-            items = ", ".join(str(v).lower() for v in value) or "0"
-            lines.append(f"const {'bool' if boolean else 'int64_t'} {name}_values[] = {{{items}}};")
-            lines.append(
-                f"auto* {name}_array = aclCreate{'Bool' if boolean else 'Int'}Array({name}_values,"
-                f" {len(value)});"
-            )
-            arguments.append(f"{name}_array")
-        else:
-            arguments.append(str(value).lower() if kind[name] == "bool" else f"{value}")
-    lines += ["uint64_t size = 0;", "aclOpExecutor* executor = nullptr;"]
-    lines.append(
+        *declared,
+        "uint64_t size = 0;",
+        "aclOpExecutor* executor = nullptr;",
         f"int status = {api}GetWorkspaceSize(\n{folded(arguments, '        ')}\n        &size,"
-        " &executor);"
-    )
-    lines.append(
-        'std::printf("first phase: %d %s\\n", status, status ? aclGetRecentErrMsg() : "");'
-    )
-    admitted = " || ".join(
-        "status != 0" if code == ANY_ERROR else f"status == {code}" for code in failing.codes
-    )
-    lines.append(f"if (!({admitted})) return 1;")
+        " &executor);",
+        'std::printf("first phase: %d %s\\n", status, status ? aclGetRecentErrMsg() : "");',
+        f"if (!({admitted(failure, '||')})) return 1;",
+    ]
     if not data:
-        return _indented([*lines, "return 0;"])
+        return [*lines, "return 0;"]
     lines += [
         "if (status) return 0;",
         "std::vector<char> noise(size, char(0xA5));",
@@ -162,60 +149,74 @@ def _main(failing: Failing, kind: dict[str, str], held: dict[str, Tensor]) -> st
         "if (status) return 1;",
         "int wrong = 0;",
     ]
-    for name in failing.golden:
-        lines += _comparison(held[name], parts(failing.golden[name]), parts(failing.bound[name]))
-    return _indented([*lines, "return wrong != 0;"])
+    for name in failure.golden:
+        lines += _comparison(held[name], parts(failure.golden[name]), parts(failure.bound[name]))
+    return [*lines, "return wrong != 0;"]
 
 
-def _tensor(tensor: Tensor, data: bool) -> list[str]:
-    name, size = tensor.name, tensor.desc.storage_elements * tensor.itemsize
-    lines = []
-    if data and tensor.bits is not None:
-        lines.append(
-            f"void* {name} = upload({f'{name}_data' if len(tensor.bits) else 'nullptr'}, {size});"
-        )
-    elif data:
-        lines.append(
-            f"void* {name} = upload(std::vector<char>({size + 1}, char(0xFF)).data(), {size});  //"
-            " NaN until it is written"
-        )
+def _arguments(failure: Failure, held: dict[str, AbiTensor]) -> tuple[list[str], list[str]]:
+    """Lines that make the arguments of the call, and the arguments."""
+    lines: list[str] = []
+    arguments = []
+    for (name, value), kind in zip(failure.call.args.items(), kinds(failure).values(), strict=True):
+        if isinstance(value, TensorDesc):
+            lines += _tensor(held[name], bool(failure.storage))
+            arguments.append(f"{name}_tensor")
+        elif isinstance(value, tuple):
+            c_type, array = ("bool", "Bool") if kind == "bool_array" else ("int64_t", "Int")
+            items = ", ".join(str(item).lower() for item in value) or "0"
+            lines += [
+                f"const {c_type} {name}_values[] = {{{items}}};",
+                f"auto* {name}_array = aclCreate{array}Array({name}_values, {len(value)});",
+            ]
+            arguments.append(f"{name}_array")
+        else:
+            arguments.append("nullptr" if value is None else str(value).lower())
+    return lines, arguments
+
+
+def _tensor(tensor: AbiTensor, data: bool) -> list[str]:
+    name, desc = tensor.name, tensor.desc
+    size = desc.storage_elements * tensor.itemsize
+    if not data:
+        address = f"void* {name} = nullptr;  // the first phase looks at descriptors only"
+    elif tensor.bits is not None:
+        words = f"{name}_data" if len(tensor.bits) else "nullptr"
+        address = f"void* {name} = upload({words}, {size});"
     else:
-        lines.append(f"void* {name} = nullptr;  // the first phase looks at descriptors only")
-    steps = "nullptr" if tensor.desc.strides is None else f"{name}_strides"
-    for what, values in (
-        ("shape", tensor.desc.shape),
-        ("strides", tensor.desc.strides),
-        ("storage", tensor.desc.storage_extents),
-    ):
-        if values is not None:
-            lines.append(
-                f"const int64_t {name}_{what}[] = {{{', '.join(map(str, values)) or '0'}}};"
-            )
-    lines.append(
-        f"auto* {name}_tensor = aclCreateTensor({name}_shape, {len(tensor.desc.shape)},"
-        f" {tensor.dtype}, {steps}, {tensor.desc.offset}, {tensor.format}, {name}_storage,"
-        f" {len(tensor.desc.storage_extents)}, {name});"
-    )
-    return lines
+        unwritten = f"std::vector<char>({size + 1}, char(0xFF)).data()"
+        address = f"void* {name} = upload({unwritten}, {size});  // NaN until it is written"
+    extents = {"shape": desc.shape, "strides": desc.strides, "storage": desc.storage_extents}
+    steps = "nullptr" if desc.strides is None else f"{name}_strides"
+    return [
+        address,
+        *(
+            f"const int64_t {name}_{what}[] = {{{', '.join(map(str, values)) or '0'}}};"
+            for what, values in extents.items()
+            if values is not None
+        ),
+        f"auto* {name}_tensor = aclCreateTensor({name}_shape, {len(desc.shape)}, {tensor.dtype},"
+        f" {steps}, {desc.offset}, {tensor.format}, {name}_storage, {len(desc.storage_extents)},"
+        f" {name});",
+    ]
 
 
-def _comparison(tensor: Tensor, golden: list[float], bound: list[float]) -> list[str]:
-    name, complex_ = tensor.name, 2 if tensor.desc.dtype.startswith("COMPLEX") else 1
-    shape, strides = (
-        ", ".join(map(str, values)) for values in (tensor.desc.shape, tensor.desc.steps)
-    )
-    view = f"{{{{{shape}}}, {{{strides}}}, {tensor.desc.offset}, {tensor.itemsize}}}"
+def _comparison(tensor: AbiTensor, golden: list[float], bound: list[float]) -> list[str]:
+    name, desc = tensor.name, tensor.desc
+    shape, strides = (", ".join(map(str, values)) for values in (desc.shape, desc.steps))
+    view = f"{{{{{shape}}}, {{{strides}}}, {desc.offset}, {tensor.itemsize}}}"
     expected = [
         f"const std::vector<double> {name}_{what} ="
         f" {{\n{folded(map(_literal, values), '        ')}\n    }};"
         for what, values in (("golden", golden), ("bound", bound))
     ]
-    decode = _DECODE[DTYPES[tensor.desc.dtype].part.name]
-    where = (
-        f'"{name}", {name}, {tensor.desc.storage_elements * tensor.itemsize}, {view}, {complex_},'
-        f" {decode}"
-    )
-    return [*expected, f"wrong += compare({where}, {name}_golden, {name}_bound);"]
+    number_parts = 2 if desc.dtype.startswith("COMPLEX") else 1
+    size, decode = desc.storage_elements * tensor.itemsize, _DECODE[DTYPES[desc.dtype].part.name]
+    return [
+        *expected,
+        f'wrong += compare("{name}", {name}, {size}, {view}, {number_parts}, {decode},'
+        f" {name}_golden, {name}_bound);",
+    ]
 
 
 def _literal(value: float) -> str:
@@ -223,7 +224,3 @@ def _literal(value: float) -> str:
         text = f"{value:.17g}"
         return text if set(text) & set(".e") else f"{text}.0"
     return "NAN" if isnan(value) else "INFINITY" if value > 0 else "-INFINITY"
-
-
-def _indented(lines: list[str]) -> str:
-    return "".join(f"    {line}\n" for line in lines)

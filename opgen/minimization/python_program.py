@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from opgen.minimization.described import (
+from opgen.minimization.failure import Failure
+from opgen.minimization.program_text import (
     NO_ANSWER,
-    Tensor,
+    AbiTensor,
+    admitted,
+    docstring,
     folded,
     kinds,
     numpy_name,
-    summary,
     tensors,
 )
-from opgen.minimization.failing import Failing
-from opgen.model import ANY_ERROR, TensorDesc
+from opgen.model import TensorDesc
+from opgen.numerics.arrays import Array
 
 _TYPES = {"bool": "c_bool", "int8": "c_int8", "int32": "c_int32", "int64": "c_int64"}
 
@@ -40,8 +42,8 @@ for name in ("libopapi_math.so", "libopapi_nn.so", "libopapi.so"):
         OPERATORS.append(CDLL(FOLDER + name))
     except OSError as error:
         print(error, file=sys.stderr)
-FIRST = next((getattr(one, "{api}GetWorkspaceSize") for one in OPERATORS if hasattr(one, "{api}GetWorkspaceSize")), None)
-SECOND = next((getattr(one, "{api}") for one in OPERATORS if hasattr(one, "{api}")), None)
+FIRST = next((getattr(library, "{api}GetWorkspaceSize") for library in OPERATORS if hasattr(library, "{api}GetWorkspaceSize")), None)
+SECOND = next((getattr(library, "{api}") for library in OPERATORS if hasattr(library, "{api}")), None)
 if FIRST is None or SECOND is None:
     print("no library has {api}", file=sys.stderr)
     sys.exit(2)
@@ -114,50 +116,37 @@ def compare(name, storage, shape, strides, offset, golden, bound, bfloat16=False
 '''
 
 
-def program(failing: Failing) -> str:
+def program(failure: Failure) -> str:
     """The whole script."""
-    kind, held = kinds(failing), tensors(failing)
-    types = ", ".join(_TYPES.get(one, "c_void_p") for one in kind.values())
-    summed = "\n".join(summary(failing)).replace("\\", "\\\\").replace('"""', "'''")
-    head = _HEAD.format(summary=summed, api=failing.call.api, types=types, no_answer=NO_ANSWER)
-    return head + _body(failing, held)
+    types = ", ".join(_TYPES.get(kind, "c_void_p") for kind in kinds(failure).values())
+    head = _HEAD.format(
+        summary=docstring(failure), api=failure.call.api, types=types, no_answer=NO_ANSWER
+    )
+    return head + "\n".join(_body(failure, tensors(failure))) + "\n"
 
 
-def _body(failing: Failing, held: dict[str, Tensor]) -> str:
-    data = bool(failing.storage)
+def _body(failure: Failure, held: dict[str, AbiTensor]) -> list[str]:
+    data = bool(failure.storage)
+    declared, arguments = _arguments(failure, held)
     lines = [
         'ok(acl.aclInit(None), "aclInit")',
         'ok(acl.aclrtSetDevice(0), "aclrtSetDevice")',
         "stream = c_void_p()",
         'ok(acl.aclrtCreateStream(byref(stream)), "aclrtCreateStream")',
         "",
-    ]
-    arguments = []
-    for name, value in failing.call.args.items():
-        if isinstance(value, TensorDesc):
-            lines += _tensor(held[name], data)
-            arguments.append(f"    {name},")
-        elif isinstance(value, tuple):
-            arguments.append(f"    {kinds(failing)[name]}({', '.join(map(str, value))}),  # {name}")
-        else:
-            arguments.append(f"    {value},  # {name}")
-    lines += [
+        *declared,
         "",
         "size, executor = c_uint64(), c_void_p()",
         "status = FIRST(",
         *arguments,
         "    byref(size), byref(executor),",
         ")",
+        'print("first phase:", status, acl.aclGetRecentErrMsg().decode() if status else "")',
+        f"if not ({admitted(failure, 'or')}):",
+        "    sys.exit(1)",
     ]
-    lines.append(
-        'print("first phase:", status, acl.aclGetRecentErrMsg().decode() if status else "")'
-    )
-    admitted = " or ".join(
-        "status != 0" if code == ANY_ERROR else f"status == {code}" for code in failing.codes
-    )
-    lines += [f"if not ({admitted}):", "    sys.exit(1)"]
     if not data:
-        return "\n".join(lines) + "\n"
+        return lines
     lines += [
         "if status:",
         "    sys.exit(0)",
@@ -168,45 +157,57 @@ def _body(failing: Failing, held: dict[str, Tensor]) -> str:
         "    sys.exit(1)",
         "wrong = 0",
     ]
-    for name, golden in failing.golden.items():
-        tensor, bound = held[name], failing.bound[name]
-        lines += [
-            f"golden = np.array([\n{folded(map(_plain, golden.reshape(-1).tolist()), '    ')}\n])",
-            f"bound = np.array([\n{folded(map(_plain, bound.reshape(-1).tolist()), '    ')}\n])",
-            (
-                f"storage = download({name}_device, np.{numpy_name(tensor.desc.dtype)},"
-                f" {tensor.desc.storage_elements})"
-            ),
-            f'wrong += compare("{name}", storage, {tensor.desc.shape}, {tensor.desc.steps},'
-            f" {tensor.desc.offset}, golden, bound"
-            + (", bfloat16=True)" if tensor.desc.dtype == "BFLOAT16" else ")"),
-        ]
-    return "\n".join([*lines, "sys.exit(wrong != 0)"]) + "\n"
+    for name, golden in failure.golden.items():
+        lines += _comparison(held[name].desc, name, golden, failure.bound[name])
+    return [*lines, "sys.exit(wrong != 0)"]
 
 
-def _tensor(tensor: Tensor, data: bool) -> list[str]:
+def _arguments(failure: Failure, held: dict[str, AbiTensor]) -> tuple[list[str], list[str]]:
+    """Lines that make the tensors of the call, and a line per argument."""
+    lines, arguments = [], []
+    for (name, value), kind in zip(failure.call.args.items(), kinds(failure).values(), strict=True):
+        if isinstance(value, TensorDesc):
+            lines += _tensor(held[name], bool(failure.storage))
+            arguments.append(f"    {name},")
+        elif isinstance(value, tuple):
+            arguments.append(f"    {kind}({', '.join(map(str, value))}),  # {name}")
+        else:
+            arguments.append(f"    {value},  # {name}")
+    return lines, arguments
+
+
+def _tensor(tensor: AbiTensor, data: bool) -> list[str]:
     name, desc = tensor.name, tensor.desc
     lines = []
     if data and tensor.bits is not None:
         word = f"np.uint{8 * tensor.bits.itemsize}"
-        literals = folded((hex(int(one)) for one in tensor.bits), "    ")
-        lines.append(
-            f"{name}_device = upload(np.array([  # the bits of {desc.dtype}"
-            f" {list(desc.shape)}\n{literals}\n], {word}))"
-        )
+        literals = folded((hex(int(bits)) for bits in tensor.bits), "    ")
+        what = f"the bits of {desc.dtype} {list(desc.shape)}"
+        lines = [f"{name}_device = upload(np.array([  # {what}\n{literals}\n], {word}))"]
     elif data:
         size = desc.storage_elements * tensor.itemsize
-        lines.append(
-            f"{name}_device = upload(np.full({size}, 0xFF, np.uint8))  # NaN until it is written"
-        )
-    device = f"{name}_device" if data else "None"
-    view = (
-        f"{desc.shape}, {tensor.dtype}, {tensor.format}, {desc.strides}, {desc.offset},"
-        f" {desc.storage_extents}"
-    )
-    lines.append(f"{name} = tensor({view}, {device})")
-    return lines
+        upload = f"upload(np.full({size}, 0xFF, np.uint8))"
+        lines = [f"{name}_device = {upload}  # NaN until it is written"]
+    return [
+        *lines,
+        f"{name} = tensor({desc.shape}, {tensor.dtype}, {tensor.format}, {desc.strides},"
+        f" {desc.offset}, {desc.storage_extents}, {f'{name}_device' if data else 'None'})",
+    ]
 
 
-def _plain(value: float | complex) -> str:
+def _comparison(desc: TensorDesc, name: str, golden: Array, bound: Array) -> list[str]:
+    bfloat16 = ", bfloat16=True" if desc.dtype == "BFLOAT16" else ""
+    storage = f"{name}_device, np.{numpy_name(desc.dtype)}, {desc.storage_elements}"
+    return [
+        *(
+            f"{what} = np.array([\n{folded(map(_literal, values.ravel().tolist()), '    ')}\n])"
+            for what, values in (("golden", golden), ("bound", bound))
+        ),
+        f"storage = download({storage})",
+        f'wrong += compare("{name}", storage, {desc.shape}, {desc.steps}, {desc.offset}, golden,'
+        f" bound{bfloat16})",
+    ]
+
+
+def _literal(value: float | complex) -> str:
     return f"complex({value.real!r}, {value.imag!r})" if isinstance(value, complex) else repr(value)

@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 from opgen.devices.torchnames import NATIVE, WIDE
-from opgen.minimization.described import NO_ANSWER, folded, parts, summary, tensors
-from opgen.minimization.failing import Failing
+from opgen.minimization.failure import Failure
+from opgen.minimization.program_text import NO_ANSWER, docstring, folded, parts, tensors
 from opgen.model import TensorDesc
+from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES, FORMATS
 from opgen.numerics.rounding import in_compute
 from opgen.numerics.views import index
@@ -55,52 +56,44 @@ def compare(name, got, dtype, golden, bound):
 '''
 
 
-def program(failing: Failing) -> str:
+def program(failure: Failure) -> str:
     """The whole script; empty where :func:`why_not` says why."""
-    if why_not(failing):
+    if why_not(failure):
         return ""
-    expression = _CALLS[failing.call.api](failing.call.args)
-    held = tensors(failing)
+    held = tensors(failure)
     lines = []
-    for name, storage in failing.storage.items():
+    for name, storage in failure.storage.items():
         desc = held[name].desc
         wide = storage[index(desc.shape, desc.steps, desc.offset)].astype(DTYPES[desc.dtype].wide)
-        if failing.compute in FORMATS:
-            wide = in_compute(wide, desc.dtype, failing.compute)
+        if failure.compute in FORMATS:
+            wide = in_compute(wide, desc.dtype, failure.compute)
         dtype = WIDE.get(desc.dtype, "float32")
-        lines.append(
-            f"{name} = tensor({desc.shape}, torch.{dtype},"
-            f" [\n{folded(map(repr, parts(wide)), '    ')}\n])"
-        )
+        lines.append(f"{name} = tensor({desc.shape}, torch.{dtype}, {_numbers(wide)})")
     lines += [
         "sys.excepthook = sys.__excepthook__  # what is raised from here on is the device's answer",
-        expression,
+        CALLS[failure.call.api](failure.call.args),
         "wrong = 0",
     ]
-    for name, golden in failing.golden.items():
+    for name, golden in failure.golden.items():
         dtype = NATIVE[held[name].desc.dtype]
-        expected = (
-            f"[\n{folded(map(repr, parts(values)), '    ')}\n]"
-            for values in (golden, failing.bound[name])
-        )
-        lines.append(f'wrong += compare("{name}", {name}, torch.{dtype}, {", ".join(expected)})')
-    summed = "\n".join(summary(failing)).replace("\\", "\\\\").replace('"""', "'''")
-    return (
-        _HEAD.format(summary=summed, no_answer=NO_ANSWER)
-        + "\n".join([*lines, "sys.exit(wrong != 0)"])
-        + "\n"
-    )
+        expected = f"{_numbers(golden)}, {_numbers(failure.bound[name])}"
+        lines.append(f'wrong += compare("{name}", {name}, torch.{dtype}, {expected})')
+    head = _HEAD.format(summary=docstring(failure), no_answer=NO_ANSWER)
+    return head + "\n".join([*lines, "sys.exit(wrong != 0)"]) + "\n"
 
 
-def why_not(failing: Failing) -> str:
+def why_not(failure: Failure) -> str:
     """Why there is no script of a call; empty where there is one."""
-    if failing.call.api not in _CALLS:
-        return f"opgen/repro/torch.py has no entry for {failing.call.api}"
-    if not failing.storage or failing.codes != (0,):
+    if failure.call.api not in CALLS:
+        return f"opgen/minimization/torch_program.py has no entry for {failure.call.api}"
+    if not failure.storage or failure.codes != (0,):
         return "torch makes valid calls with data only"
-    return (
-        "" if _CALLS[failing.call.api](failing.call.args) else "torch has no way to make this call"
-    )
+    made = CALLS[failure.call.api](failure.call.args)
+    return "" if made else "torch has no way to make this call"
+
+
+def _numbers(values: Array) -> str:
+    return f"[\n{folded(map(repr, parts(values)), '    ')}\n]"
 
 
 def _convolution(args: Mapping[str, Any]) -> str:
@@ -155,7 +148,7 @@ def _list(values: Any) -> str:
     return "None" if values is None else repr(list(values))
 
 
-_CALLS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+CALLS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "aclnnConvolutionBackward": _convolution,
     "aclnnAvgPool2dBackward": _avg_pool,
     "aclnnGroupNormBackward": _group_norm,

@@ -14,9 +14,8 @@ from opgen.numerics.recipes import DEFAULT
 
 
 @dataclass(frozen=True)
-class Failing:
-    """A call that fails, with everything that shows it: storages of the inputs, goldens, bounds,
-    what the device answered.
+class Failure:
+    """A call that fails: storages of its inputs, goldens, bounds, and what the device answered.
 
     ``own``: its data are those of the case that the search began with, and no recipe draws them.
     """
@@ -44,8 +43,8 @@ class Failing:
 
     @property
     def options(self) -> str:
-        """What ``opgen generate --calls`` is to be told so that it draws these data; empty where it
-        does of itself.
+        """The options with which ``opgen generate --calls`` draws these data; empty where it draws
+        them without any.
         """
         recipe = f"--recipe {self.recipe}" if self.recipe != DEFAULT else ""
         return f"{recipe} --seed {self.seed}".strip() if self.seed else recipe
@@ -55,8 +54,8 @@ class Failing:
         """Elements of all tensors of the call."""
         return elements_of(self.call)
 
-    def plain(self) -> dict[str, Any]:
-        """The call as contracts spell it."""
+    def call_json(self) -> dict[str, Any]:
+        """The call as a line of a file of calls has it."""
         return {
             "id": self.id,
             "op": self.call.api,

@@ -1,0 +1,134 @@
+"""What every program that reproduces a call says: numbers of the ABI, data as literals, and what to
+expect.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from opgen.bundle.dtypes import numpy_dtype
+from opgen.calls.vocabulary import vocabulary
+from opgen.minimization.failure import Failure
+from opgen.model import ANY_ERROR, TensorDesc, written
+from opgen.numerics.arrays import Array
+from opgen.spec.catalog import catalog
+
+WIDTH = 120
+NO_ANSWER = """\
+def no_answer(*error):
+    \"\"\"What keeps the call from being made says nothing of the device.\"\"\"
+    sys.__excepthook__(*error)
+    sys.stdout.flush()
+    os._exit(2)
+
+
+sys.excepthook = no_answer
+"""
+"""Lines of a Python program: it exits 2 after an exception, not 1."""
+
+
+@dataclass(frozen=True)
+class AbiTensor:
+    """A tensor as the ABI sees it. ``bits`` are the words of its storage, unsigned; None for an
+    output or without data.
+    """
+
+    name: str
+    desc: TensorDesc
+    dtype: int
+    format: int
+    itemsize: int
+    bits: Array | None
+
+
+def kinds(failure: Failure) -> dict[str, str]:
+    """Parameter -> kind, with ``output`` for tensors that are written."""
+    spec = catalog().by_page[failure.call.api, failure.call.product]
+    outputs = {p.name for p in spec.outputs}
+    return {name: "output" if name in outputs else kind for name, kind in spec.kinds.items()}
+
+
+def tensors(failure: Failure) -> dict[str, AbiTensor]:
+    """The tensors of the call that are no null pointers."""
+    dtypes, formats = vocabulary().dtypes, vocabulary().formats
+    return {
+        name: AbiTensor(
+            name,
+            desc,
+            dtypes[desc.dtype]["acl"],
+            formats[desc.format],
+            max(dtypes[desc.dtype]["bits"] // 8, 1),
+            unsigned(failure.storage[name]) if name in failure.storage else None,
+        )
+        for name, desc in failure.call.args.items()
+        if isinstance(desc, TensorDesc)
+    }
+
+
+def unsigned(values: Array) -> Array:
+    """The bits of an array, as unsigned words of at most 64 bits."""
+    flat = np.ascontiguousarray(values).reshape(-1)
+    return flat.view(f"u{min(flat.itemsize, 8)}")
+
+
+def parts(values: Array) -> list[float]:
+    """Numbers as doubles; real and imaginary parts one after the other.
+
+    >>> parts(np.array([1 + 2j]))
+    [1.0, 2.0]
+    """
+    flat = np.ascontiguousarray(values).reshape(-1)
+    wide = flat.astype(np.complex128 if np.iscomplexobj(flat) else np.float64)
+    return [float(x) for x in wide.view(np.float64)]
+
+
+def numpy_name(dtype: str) -> str:
+    """How numpy spells a dtype; BFLOAT16 has no name there and goes as its bits."""
+    return "uint16" if dtype == "BFLOAT16" else numpy_dtype(dtype).name
+
+
+def folded(items: Iterable[str], indent: str) -> str:
+    """Literals in lines of at most :data:`WIDTH` columns.
+
+    >>> folded(["1", "2"], "  ")
+    '  1, 2,'
+    """
+    text = ", ".join(items)
+    return textwrap.fill(
+        f"{text}," if text else "",
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def admitted(failure: Failure, either: str) -> str:
+    """Whether a status is one that the page admits, as an expression; ``either`` is the language's
+    word for or.
+    """
+    return f" {either} ".join(
+        "status != 0" if code == ANY_ERROR else f"status == {code}" for code in failure.codes
+    )
+
+
+def summary(failure: Failure) -> list[str]:
+    """The first lines of every program: what is called, what came of it, what was expected."""
+    call = failure.call
+    outcome = f"{call.api}, for {call.product}: {failure.detail or failure.verdict}"
+    drawn = f"Recipe of the data: {failure.recipe}, seed {failure.seed}"
+    data = "The data are those of the case" if failure.own else drawn
+    expected = written(failure.codes)
+    source = f"Expected of the first phase: {expected}. {data}, case {failure.id}."
+    lines = [*textwrap.wrap(outcome, WIDTH - 4), *textwrap.wrap(source, WIDTH - 4)]
+    return [line.replace("*/", "* /") for line in lines]
+
+
+def docstring(failure: Failure) -> str:
+    """The first lines as the beginning of a Python docstring."""
+    return "\n".join(summary(failure)).replace("\\", "\\\\").replace('"""', "'''")

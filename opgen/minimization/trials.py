@@ -1,0 +1,120 @@
+"""Calls tried on a device: given data and goldens, run, and judged like any other case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from opgen.bundle.case import CaseView
+from opgen.bundle.reader import Bundle
+from opgen.bundle.results import Results
+from opgen.bundle.resultsfile import ResultsFile
+from opgen.calls.jsonl import NamedCall
+from opgen.comparison.statuses import BAD
+from opgen.comparison.verdicts import diff
+from opgen.devices import Run
+from opgen.generation import engine
+from opgen.minimization.failure import Failure
+from opgen.model import Call, TensorDesc, Verdict
+from opgen.numerics.arrays import Array
+from opgen.numerics.formats import DTYPES
+from opgen.spec.catalog import catalog
+from opgen.suite.planning.fitting import shipped_plan
+from opgen.suite.suite import call_suite
+
+
+@dataclass
+class Trials:
+    """The calls of one search, each batch of them a bundle in a folder that is thrown away.
+
+    ``data`` are inputs by name, for calls whose inputs have just these shapes and may hold them;
+    the inputs of other calls are drawn. ``ran`` counts the calls.
+    """
+
+    backend: Run
+    device: str
+    timeout: float
+    seed: int
+    folder: Path
+    data: Mapping[str, Array] = field(default_factory=dict)
+    ran: int = 0
+
+    def failures(self, calls: Sequence[NamedCall], recipe: str) -> list[Failure]:
+        """Those of the calls that fail, in their order."""
+        if not calls:
+            return []
+        known = catalog()
+        own = {named.id: self.data for named in calls if self._may_hold_data(named.call)}
+        suite = call_suite(
+            calls,
+            lambda call: known.by_page[call.api, call.product],
+            lambda spec: shipped_plan(known.of(spec.api)),
+            given=own,
+            recipe=recipe,
+        )
+        self.ran += len(calls)
+        bundle, results = self.folder / f"{self.ran}.h5", self.folder / f"{self.ran}.results.h5"
+        engine.write(suite, bundle, {"seed": self.seed}, seed=self.seed)
+        with Bundle(bundle) as file:
+            with Results.create(results, file) as out:
+                self.backend(
+                    file,
+                    out,
+                    cases=file.ids,
+                    device=self.device,
+                    timeout=self.timeout,
+                    progress=lambda case: None,
+                )
+            with Results.open(results) as answers:
+                verdicts = {verdict.case: verdict for verdict in diff(file, answers)}
+                failures = [
+                    self._failure(
+                        file[named.id], named, verdicts[named.id], answers, recipe, named.id in own
+                    )
+                    for named in calls
+                    if verdicts[named.id].verdict in BAD
+                ]
+        bundle.unlink()
+        results.unlink()
+        return failures
+
+    def _may_hold_data(self, call: Call) -> bool:
+        """Whether the inputs of a call have the shapes of ``data``, and are complex where it is."""
+        inputs = catalog().by_page[call.api, call.product].inputs
+        tensors = {p.name: call.args[p.name] for p in inputs}
+        return bool(self.data) and {
+            name: (desc.shape, DTYPES[desc.dtype].complex)
+            for name, desc in tensors.items()
+            if isinstance(desc, TensorDesc)
+        } == {name: (array.shape, np.iscomplexobj(array)) for name, array in self.data.items()}
+
+    def _failure(
+        self,
+        case: CaseView,
+        named: NamedCall,
+        verdict: Verdict,
+        answers: ResultsFile,
+        recipe: str,
+        own: bool,
+    ) -> Failure:
+        answer = answers[case.id] if case.id in answers else None  # noqa: SIM401  it has no get
+        return Failure(
+            call=named.call,
+            id=case.id,
+            recipe=recipe,
+            compute=case.compute,
+            seed=self.seed,
+            verdict=verdict.verdict,
+            detail=verdict.detail,
+            status=answer.status if answer else None,
+            run_status=answer.run_status if answer else None,
+            codes=case.expect.codes,
+            storage=dict(case.storage),
+            golden=dict(case.golden),
+            bound=dict(case.bound),
+            outputs=dict(answer.outputs) if answer else {},
+            own=own,
+        )
