@@ -36,7 +36,7 @@ Bucket: TypeAlias = Literal[
 ]
 BUCKETS: tuple[Bucket, ...] = get_args(Bucket)
 """In the order in which tables show them; a call that breaks several rules goes by
-:data:`opgen.oracle.oracle.ORDER`."""
+:data:`opgen.oracle.judgement.ORDER`."""
 Kind: TypeAlias = Literal["valid", "invalid", "handwritten", "given"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 

@@ -36,7 +36,7 @@ COVERED_BY = {
         "comparison.alignment comparison.deviations comparison.firstphase comparison.measuring"
     ),
     "test_results.py": "bundle.checks bundle.leftover",
-    "test_errata.py": "oracle.erratafaults",
+    "test_errata.py": "oracle.errata_checks",
     "test_calls.py": "calls.collection",
     "test_fill.py": "numerics.draws",
     "test_import_ttk.py": "interop.complete interop.kernel",
@@ -45,7 +45,7 @@ COVERED_BY = {
         "devices.torchnames minimization.cpp_program minimization.program_text"
         " minimization.python_program minimization.torch_program minimization.trials"
     ),
-    "test_terms.py": "spec.language.compiler spec.language.naming spec.language.parts",
+    "test_terms.py": "spec.language.compiler spec.language.references spec.language.expressions",
     "test_minimize.py": "quality.measure",
     "test_engine.py": "generation.storage",
     "test_suite.py": "suite.naming suite.part calls.layout suite.budget suite.stored suite.vacuity",

@@ -39,7 +39,7 @@ from opgen.lock.lockfile import Lock, read_lock
 from opgen.lock.refresh import refresh
 from opgen.model import FileError
 from opgen.oracle import erratafile
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import judge
 from opgen.spec import specfile
 from opgen.spec.catalog import catalog
 from opgen.suite.planning.choices import Choices

@@ -11,11 +11,11 @@ import pytest
 
 from opgen.model import TIERS, FileError
 from opgen.numerics.recipes import RECIPES
-from opgen.oracle import judging
+from opgen.oracle import callfiles
 from opgen.spec import specfile
-from opgen.spec.keys import KEYS
-from opgen.spec.parameterfields import PLAIN
-from opgen.spec.rulefields import WITHOUT_CODE
+from opgen.spec.parameter_keys import KEYS
+from opgen.spec.parameter_reader import PLAIN
+from opgen.spec.rule_reader import WITHOUT_CODE
 from opgen.spec.specfile import TOP
 from opgen.suite.planning.derive import SHARED
 from opgen.suite.planning.plan import GROUP_KEYS, HANDWRITTEN_KEYS, ROLES, TIER_KEYS, VACUOUS_KEYS
@@ -92,4 +92,4 @@ def test_the_example_of_a_plan_tries_every_value_that_it_names() -> None:
 
 
 def test_the_example_of_judging() -> None:
-    assert doctest.testmod(judging).failed == 0
+    assert doctest.testmod(callfiles).failed == 0

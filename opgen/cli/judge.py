@@ -38,17 +38,17 @@ def command(calls: str, form: str, truth: str) -> None:
     """
     from opgen.calls.collection import no_collection
     from opgen.calls.jsonl import read_calls
-    from opgen.oracle import judging
+    from opgen.oracle import callfiles
     from opgen.report.terminal import visible
     from opgen.spec.catalog import catalog
 
     pages = catalog()
-    answers = judging.judge_calls(read_calls(calls, pages.kinds), pages)
+    answers = callfiles.judge_calls(read_calls(calls, pages.kinds), pages)
     asked: Truth = truth  # type: ignore[assignment]
     lines = (
-        judging.json_lines(answers, asked)
+        callfiles.json_lines(answers, asked)
         if form == "json"
-        else (visible(judging.as_text(one, pages, asked)) for one in answers)
+        else (visible(callfiles.as_text(one, pages, asked)) for one in answers)
     )
     with no_collection():
         sys.stdout.writelines(f"{line}\n" for line in lines)

@@ -26,9 +26,9 @@ from opgen.numerics.formats import FORMATS, Format
 from opgen.numerics.rounding import binade, in_compute, kept_in, rounded
 from opgen.oracle import library
 from opgen.oracle.errata import Numeric
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
-from opgen.spec.modes import computed
+from opgen.spec.compute_dtype import computed
 from opgen.spec.spec import Spec
 
 Returned = Callable[[int], Mapping[str, Array]]
@@ -46,7 +46,7 @@ class _Case:
     spec: Spec
     row: int
     names: Mapping[str, int]
-    answers: library.Answers
+    answers: library.LibraryAnswers
     readings: tuple[str, ...]
 
     def inputs(self, compute: str) -> dict[str, Array | None]:
@@ -90,7 +90,7 @@ def explained(
 def _known(bundle: Bundle, spec: Spec, rows: list[int]) -> Iterator[tuple[_Case, list[Numeric]]]:
     """The cases of one page to which numeric entries apply."""
     table = from_calls(spec.api, spec.kinds, [bundle[row].asked for row in rows])
-    answers = library.answer(judge(spec, table))
+    answers = library.answers_to(judge(spec, table))
     if answers is None:
         return
     applies, optional = library.applies(answers), computed(spec, answers.view, len(table)).optional

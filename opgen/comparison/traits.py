@@ -21,9 +21,9 @@ from opgen.comparison.outcome import SharedTrait
 from opgen.comparison.statuses import BAD, LENIENT, MISSING, PASSED
 from opgen.model import Verdict
 from opgen.numerics.arrays import Array
-from opgen.spec.binding import TableView
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
+from opgen.spec.table_view import TableView
 
 STATED = ("stated", "unsupported_product")
 """The buckets of calls that a device has to refuse as the page states it."""

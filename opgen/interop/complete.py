@@ -17,11 +17,11 @@ import numpy as np
 from opgen.calls.table import from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Call, TensorDesc
-from opgen.spec.binding import TableView
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference
 from opgen.spec.rules import holds
 from opgen.spec.spec import Spec
+from opgen.spec.table_view import TableView
 
 _FACTS = ("shape", "dtype", "format")
 _UNDEFINED = "UNDEFINED"

@@ -24,7 +24,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
-class Finding:
+class PageChange:
     """One line of a page on which facts stand and that is no longer what it was, and the cases that
     rely on it.
 
@@ -117,7 +117,7 @@ def readable(specs: Iterable[Spec], folder: Path) -> tuple[list[Spec], list[Prob
     return found, problems
 
 
-def audit(spec: Spec, folder: Path) -> list[Finding]:
+def audit(spec: Spec, folder: Path) -> list[PageChange]:
     """What changed on the lines that a spec cites, and whether the page is another; empty where its
     text is the one transcribed.
     """
@@ -138,15 +138,15 @@ def audit(spec: Spec, folder: Path) -> list[Finding]:
         elsewhere = min(found[line], key=lambda place: abs(place - expected), default=None)
         gone = expected > len(lines) or expected in kept
         state = "moved" if elsewhere else "vanished" if gone else "changed"
-        findings.append(Finding(spec.name, line, state, elsewhere, tuple(facts)))
+        findings.append(PageChange(spec.name, line, state, elsewhere, tuple(facts)))
     if not is_text_of(_content(spec, folder), spec.page.sha256):
-        findings.append(Finding(spec.name, None, "differs", None, ()))
+        findings.append(PageChange(spec.name, None, "differs", None, ()))
     return findings
 
 
 def touched(
-    findings: Iterable[Finding], rules: Mapping[str, Mapping[str, frozenset[str]]]
-) -> list[Finding]:
+    findings: Iterable[PageChange], rules: Mapping[str, Mapping[str, frozenset[str]]]
+) -> list[PageChange]:
     """The findings with the cases that they touch: those that break a rule that stands on the line,
     or aim to, those for a product that the line lists, and those that compute as it says.
 

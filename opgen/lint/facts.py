@@ -12,10 +12,10 @@ import numpy as np
 from opgen.calls.table import from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Argument, Call, TensorDesc
-from opgen.oracle.oracle import ORDER
-from opgen.spec.binding import TableView
+from opgen.oracle.judgement import ORDER
 from opgen.spec.rules import Rule, plain
 from opgen.spec.spec import Parameter, Spec
+from opgen.spec.table_view import TableView
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.model import TIERS
 from opgen.numerics.recipes import RECIPES
 from opgen.spec.catalog import catalog
-from opgen.spec.keys import KEYS
-from opgen.spec.parameterfields import PLAIN, plain_keys
-from opgen.spec.rulefields import WITHOUT_CODE
+from opgen.spec.parameter_keys import KEYS
+from opgen.spec.parameter_reader import PLAIN, plain_keys
+from opgen.spec.rule_reader import WITHOUT_CODE
 from opgen.spec.spec import KINDS
 from opgen.spec.specfile import PAGE, ROUNDINGS
 from opgen.spec.specfile import TOP as SPEC_TOP

@@ -17,10 +17,10 @@ import numpy as np
 
 from opgen.calls.table import CallTable, TensorColumn, from_calls
 from opgen.model import Call, TensorDesc, row_major
-from opgen.spec.binding import TableView
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference, Term
 from opgen.spec.spec import Spec
+from opgen.spec.table_view import TableView
 from opgen.suite.planning.draft import Choice, Draft
 from opgen.suite.planning.strides import view_of
 

@@ -25,7 +25,7 @@ from opgen.minimization.simplifications import combined, simpler, simpler_in_pai
 from opgen.minimization.trials import Trials
 from opgen.model import TIME_LIMIT, Call, FileError, Problem
 from opgen.numerics.recipes import DEFAULT
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 from opgen.suite.planning.strides import VIEWS

@@ -18,8 +18,9 @@ from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.table import from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import CRASH, Code, FileError, Problem, admits
-from opgen.oracle import library, oracle
+from opgen.oracle import library
 from opgen.oracle.errata import Errata
+from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.catalog import Catalog
 
 KINDS = ("operator", "product", "stage", "rule")
@@ -68,7 +69,7 @@ class Disagreement:
 
 
 @dataclass
-class Report:
+class BacktestReport:
     """What a back-test found. ``counts`` maps (firm, kind, operator, name) to a :class:`Count`."""
 
     releases: tuple[str, ...] = ()
@@ -119,19 +120,19 @@ def load(source: str | Path, pages: Catalog) -> list[NamedCall]:
     return named
 
 
-def backtest(named: Sequence[NamedCall], pages: Catalog, errata: Mapping[str, Errata]) -> Report:
+def backtest(
+    named: Sequence[NamedCall], pages: Catalog, errata: Mapping[str, Errata]
+) -> BacktestReport:
     """Judge every call by both sources and compare with its status."""
-    report = Report(library.releases(errata))
+    report = BacktestReport(library.releases(errata))
     by_page: dict[str, list[NamedCall]] = {}
     for one in named:
         by_page.setdefault(pages.by_page[one.call.api, one.call.product].name, []).append(one)
     for spec in pages.specs:
         if spec.name in by_page:
             calls = by_page[spec.name]
-            judgement = oracle.judge(
-                spec, from_calls(spec.api, spec.kinds, [one.call for one in calls])
-            )
-            _one_page(report, calls, judgement, library.answer(judgement, errata.get(spec.api)))
+            judgement = judge(spec, from_calls(spec.api, spec.kinds, [one.call for one in calls]))
+            _one_page(report, calls, judgement, library.answers_to(judgement, errata.get(spec.api)))
     return report
 
 
@@ -142,10 +143,10 @@ def status_of(one: NamedCall) -> Code:
 
 
 def _one_page(
-    report: Report,
+    report: BacktestReport,
     calls: list[NamedCall],
-    judgement: oracle.Judgement,
-    answers: library.Answers | None,
+    judgement: Judgement,
+    answers: library.LibraryAnswers | None,
 ) -> None:
     differences = None if answers is None else library.differences(answers)
     rules = judgement.spec.rules
@@ -172,7 +173,7 @@ def _one_page(
 
 
 def _disagreement(
-    one: NamedCall, row: int, judgement: oracle.Judgement, stage: str, codes: tuple[Code, ...]
+    one: NamedCall, row: int, judgement: Judgement, stage: str, codes: tuple[Code, ...]
 ) -> Disagreement:
     expectation = judgement.expectation(row)
     return Disagreement(

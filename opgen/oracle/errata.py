@@ -18,7 +18,7 @@ import numpy as np
 from opgen.model import Code
 from opgen.spec.language import terms
 from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import Columns, Reference, Term, View
+from opgen.spec.language.terms import FixedView, Reference, Term, View
 from opgen.spec.rules import Guard, Rule, holds
 from opgen.spec.spec import Spec, SpecScope
 
@@ -28,7 +28,7 @@ WRITTEN = ("untouched", "zeros")
 
 
 @dataclass(frozen=True)
-class Entry:
+class Erratum:
     """What all errata have: an id, the place in the published sources, and whether that was read
     there or inferred.
     """
@@ -45,7 +45,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Stage(Entry):
+class Stage(Erratum):
     """One check of the library: where ``when`` holds and a page rule or a guard of its own is
     broken, it answers ``codes``.
 
@@ -78,14 +78,14 @@ class Stage(Entry):
 
 
 @dataclass(frozen=True)
-class Tolerance(Entry):
+class Tolerance(Erratum):
     """Rules of the page that the library does not hold, wherever ``when`` holds."""
 
     rules: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Numeric(Entry):
+class Numeric(Erratum):
     """Where the library's numbers are not those of the page. Exactly one of ``bound``, ``through``,
     ``compute``, ``reference`` and ``written`` says how.
 
@@ -117,7 +117,7 @@ class PageErrata:
     numeric: tuple[Numeric, ...]
 
     @cached_property
-    def entry(self) -> dict[str, Entry]:
+    def entry(self) -> dict[str, Erratum]:
         """Id -> entry, of all kinds."""
         return {entry.id: entry for entry in (*self.stages, *self.tolerated, *self.numeric)}
 
@@ -152,7 +152,7 @@ class NamedScope:
         return [*self.added, *self.scope.names()]
 
 
-class NamedView(Columns):
+class NamedView(FixedView):
     """Columns of a view and of the added names; each is computed once."""
 
     def __init__(self, view: View, added: Mapping[str, Term]) -> None:

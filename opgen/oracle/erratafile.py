@@ -24,9 +24,9 @@ from opgen.oracle.errata import (
     Stage,
     Tolerance,
 )
-from opgen.oracle.erratafaults import faults
+from opgen.oracle.errata_checks import faults
 from opgen.spec.catalog import Catalog, catalog
-from opgen.spec.fields import Fields
+from opgen.spec.field_reader import FieldReader
 from opgen.spec.language import terms
 from opgen.spec.rules import Guard, Rule
 from opgen.spec.spec import Spec
@@ -47,12 +47,12 @@ def load(path: Path, pages: Catalog, shown: str | None = None) -> Errata:
     """Read an errata file against the pages of its operator; raises FileError with all its
     problems.
     """
-    return _Loader(read(path, shown), pages).errata()
+    return _ErrataReader(read(path, shown), pages).errata()
 
 
 def loads(text: str, pages: Catalog, file: str = "<text>") -> Errata:
     """The same from text."""
-    return _Loader(parse(text, file), pages).errata()
+    return _ErrataReader(parse(text, file), pages).errata()
 
 
 def load_folder(folder: Path, pages: Catalog) -> dict[str, Errata]:
@@ -82,7 +82,7 @@ def errata() -> dict[str, Errata]:
     return load_folder(specs_folder() / "errata", catalog())
 
 
-class _Loader(Fields):
+class _ErrataReader(FieldReader):
     def __init__(self, document: Document, pages: Catalog) -> None:
         super().__init__(document)
         self.catalog = pages

@@ -18,14 +18,14 @@ from opgen.calls.table import TensorColumn
 from opgen.model import CRASH, Code, LibraryAnswer
 from opgen.oracle.errata import Errata, NamedView, Numeric, PageErrata
 from opgen.oracle.erratafile import errata
-from opgen.oracle.oracle import Judgement
+from opgen.oracle.judgement import Judgement
 
 ACCEPTED = -1
 """The stage of a call that passes every stage."""
 
 
 @dataclass(frozen=True)
-class Answers:
+class LibraryAnswers:
     """What the library answers to every row. ``stage`` is (rows,) int: position in ``page.stages``,
     or :data:`ACCEPTED`.
     """
@@ -139,7 +139,7 @@ def errata_of(api: str) -> Errata | None:
     return errata().get(api)
 
 
-def answer(judgement: Judgement, known: Errata | None = None) -> Answers | None:
+def answers_to(judgement: Judgement, known: Errata | None = None) -> LibraryAnswers | None:
     """What the library answers to every row of a judged table; ``None`` where nothing is known of
     the operator.
     """
@@ -157,10 +157,10 @@ def answer(judgement: Judgement, known: Errata | None = None) -> Answers | None:
         if np.count_nonzero(fires):
             stage[fires] = i
             open_rows &= ~fires
-    return Answers(known.release, page, judgement, view, stage)
+    return LibraryAnswers(known.release, page, judgement, view, stage)
 
 
-def differences(answers: Answers) -> Differences:
+def differences(answers: LibraryAnswers) -> Differences:
     """Per row, whether the library differs from the page, and the entries behind it."""
     page, judgement, rows = answers.page, answers.judgement, len(answers.stage)
     position = {name: i for i, name in enumerate(page.entry)}
@@ -187,7 +187,7 @@ def differences(answers: Answers) -> Differences:
     return Differences(page, differs, explained, explains)
 
 
-def _admitted(answers: Answers) -> np.ndarray:
+def _admitted(answers: LibraryAnswers) -> np.ndarray:
     """(rows,) bool: the page admits every code that the library may answer."""
     judgement, rows = answers.judgement, len(answers.stage)
     named, bits = judgement.spec.codes, judgement.admissible
@@ -214,7 +214,7 @@ def _admitted(answers: Answers) -> np.ndarray:
     return result
 
 
-def _what_lets_pass(answers: Answers) -> dict[str, dict[str, np.ndarray]]:
+def _what_lets_pass(answers: LibraryAnswers) -> dict[str, dict[str, np.ndarray]]:
     """Rule id -> entry id -> (rows,) bool: where the entry is why an accepted call may break the
     rule.
     """
@@ -236,7 +236,7 @@ def _what_lets_pass(answers: Answers) -> dict[str, dict[str, np.ndarray]]:
     return lets
 
 
-def applies(answers: Answers) -> np.ndarray:
+def applies(answers: LibraryAnswers) -> np.ndarray:
     """(numeric entries, rows) bool, in the order of ``page.numeric``: where the library's numbers
     differ.
     """
@@ -246,7 +246,7 @@ def applies(answers: Answers) -> np.ndarray:
     ).reshape(-1, rows)
 
 
-def reference(answers: Answers, entry: Numeric) -> dict[str, np.ndarray]:
+def reference(answers: LibraryAnswers, entry: Numeric) -> dict[str, np.ndarray]:
     """Name -> (rows,): the values that a ``reference`` entry puts in place of the call's own, where
     it applies.
     """

@@ -14,7 +14,7 @@ import numpy as np
 
 from opgen.calls.table import from_calls
 from opgen.model import Call
-from opgen.oracle.oracle import Judgement, judge
+from opgen.oracle.judgement import Judgement, judge
 from opgen.quality import sides
 from opgen.spec.spec import Spec
 from opgen.suite.covering import Model, count, explain

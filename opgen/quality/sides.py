@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.oracle.oracle import Judgement
+from opgen.oracle.judgement import Judgement
 from opgen.spec.language import formulas
 from opgen.spec.rules import Guard, Rule
 from opgen.suite.enumeration.breaker import distance

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opgen.oracle.backtest import KINDS, Count, Disagreement, Report
+from opgen.oracle.backtest import KINDS, BacktestReport, Count, Disagreement
 
 
-def as_data(report: Report) -> dict[str, Any]:
+def as_data(report: BacktestReport) -> dict[str, Any]:
     """Everything, as data for JSON."""
     operators: dict[str, Any] = {}
     for (firm, kind, api, name), count in sorted(
@@ -55,7 +55,7 @@ def _disagreement(one: Disagreement) -> dict[str, Any]:
     }
 
 
-def as_text(report: Report) -> str:
+def as_text(report: BacktestReport) -> str:
     """For people: a table, every disagreement, every difference without an explanation."""
     lines = [f"release {', '.join(report.releases) or 'none'}"]
     for firm in (True, False):

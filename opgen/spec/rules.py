@@ -2,7 +2,7 @@
 held against.
 
 There is one mechanism for all rules: guarded relations. A key of a parameter is a short way to
-write some (:mod:`opgen.spec.keys`).
+write some (:mod:`opgen.spec.parameter_keys`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from opgen.calls import bigint
 from opgen.model import Bucket
 from opgen.spec.language.formulas import Value, certain
-from opgen.spec.language.logic import refuted
-from opgen.spec.language.terms import Columns, Reference, Relation, Term, View
+from opgen.spec.language.terms import FixedView, Reference, Relation, Term, View
+from opgen.spec.language.three_valued import refuted
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Guard:
         asked = None if self.when is None else holds(self.when, view, rows)
         if asked is not None and not np.count_nonzero(asked):
             return asked
-        if isinstance(view, Columns):
+        if isinstance(view, FixedView):
             for reference in self.require.refs:
                 bound = view.get(reference).bound
                 if bound is not True and not np.count_nonzero(bound):
@@ -145,7 +145,7 @@ def holds(when: Term | None, view: View, rows: int) -> np.ndarray:
     """(rows,) bool: where a condition is bound and true; everywhere for ``None``."""
     if when is None:
         return np.ones(rows, dtype=bool)
-    if not isinstance(view, Columns) or not when.text:
+    if not isinstance(view, FixedView) or not when.text:
         return bigint.broadcast(certain(when.read(view)), rows)
     held = view.held.get(when.text)
     if held is None:

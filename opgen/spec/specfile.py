@@ -11,10 +11,10 @@ from typing import Any
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import Document, did_you_mean, parse, read
 from opgen.model import natural
-from opgen.spec.fields import Fields
+from opgen.spec.field_reader import FieldReader
 from opgen.spec.language import terms
-from opgen.spec.parameterfields import ParameterFields
-from opgen.spec.rulefields import RuleFields
+from opgen.spec.parameter_reader import ParameterReader
+from opgen.spec.rule_reader import RuleReader
 from opgen.spec.rules import Rule
 from opgen.spec.spec import LINE_DIGEST, Mode, Page, Parameter, Spec, SpecScope
 
@@ -30,15 +30,15 @@ def load(path: Path, shown: str | None = None, digests: bool = True) -> Spec:
     """Read a spec; raises :class:`opgen.model.FileError` with all its problems. Without ``digests``
     those of its page are neither asked for nor read, for they are about to be made.
     """
-    return _SpecFields(read(path, shown), digests).spec(path.stem)
+    return _SpecReader(read(path, shown), digests).spec(path.stem)
 
 
 def loads(text: str, name: str = "text", file: str = "<text>") -> Spec:
     """Read a spec from its text."""
-    return _SpecFields(parse(text, file)).spec(name)
+    return _SpecReader(parse(text, file)).spec(name)
 
 
-class _SpecFields(Fields):
+class _SpecReader(FieldReader):
     def __init__(self, document: Document, digests: bool = True) -> None:
         super().__init__(document)
         self.digests = digests
@@ -61,9 +61,9 @@ class _SpecFields(Fields):
         page = self.page()
         products = self.products("products")
         judges = self.products("judges") if "judges" in self.data else tuple(vocabulary().products)
-        fields = ParameterFields(self.doc, self.data)
+        fields = ParameterReader(self.doc, self.data)
         parameters = fields.read()
-        reader = RuleFields(fields, self.data)
+        reader = RuleReader(fields, self.data)
         rules = reader.read(products)
         modes, exact = self.compute(fields.scope, parameters)
         if page is not None and self.digests:

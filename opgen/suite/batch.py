@@ -18,8 +18,8 @@ from opgen.calls.factorize import factorize, factorize_rows, true_columns
 from opgen.calls.layout import elements
 from opgen.calls.table import LAYOUT, CallTable, ScalarColumn, TensorColumn
 from opgen.model import Call, TensorDesc
-from opgen.oracle.oracle import Judgement
-from opgen.spec.modes import Computed
+from opgen.oracle.judgement import Judgement
+from opgen.spec.compute_dtype import Computed
 from opgen.suite.planning.plan import Plan
 
 BATCH_ELEMENTS = 1 << 16

@@ -17,9 +17,9 @@ from opgen.calls.layout import inside, overlaps
 from opgen.calls.table import CallTable, ScalarColumn, TensorColumn
 from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.formats import DTYPES
-from opgen.oracle.library import Answers
-from opgen.oracle.oracle import Judgement
-from opgen.spec.language.parts import NOTHING
+from opgen.oracle.judgement import Judgement
+from opgen.oracle.library import LibraryAnswers
+from opgen.spec.language.expressions import NOTHING
 from opgen.spec.rules import Guard, Rule, holds
 from opgen.spec.spec import Spec
 
@@ -45,7 +45,7 @@ def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
     )
 
 
-def computable(judged: Judgement, answers: Answers | None) -> np.ndarray:
+def computable(judged: Judgement, answers: LibraryAnswers | None) -> np.ndarray:
     """(rows,) bool: legal by the page; or accepted by the library, for all that is known, with
     every rule that shapes the answer obeyed.
     """

@@ -13,9 +13,9 @@ import numpy as np
 from opgen.calls.layout import elements
 from opgen.calls.table import CallTable
 from opgen.model import Call, Case
-from opgen.oracle.library import Answers, answer
-from opgen.oracle.oracle import Judgement, judge
-from opgen.spec.modes import computed
+from opgen.oracle.judgement import Judgement, judge
+from opgen.oracle.library import LibraryAnswers, answers_to
+from opgen.spec.compute_dtype import computed
 from opgen.spec.rules import holds
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch, WithData, batches
@@ -59,7 +59,7 @@ class Part:
 def part(asked: Asked) -> Part:
     """Judge calls, make cases of them, and group those with data into batches."""
     judged = judge(asked.spec, asked.table)
-    answers = answer(judged)
+    answers = answers_to(judged)
     wanted, compute = _wanted(judged), computed(asked.spec, judged.view, len(asked.table))
     held, without = _with_data(asked, judged, answers, wanted)
     why = inconclusive(
@@ -84,7 +84,10 @@ def part(asked: Asked) -> Part:
 
 
 def _with_data(
-    asked: Asked, judged: Judgement, answers: Answers | None, wanted: Mapping[str, np.ndarray]
+    asked: Asked,
+    judged: Judgement,
+    answers: LibraryAnswers | None,
+    wanted: Mapping[str, np.ndarray],
 ) -> tuple[np.ndarray, dict[str, str]]:
     """(cases,) bool: which have data; and for ids of those that have none although their call is
     accepted: why.
@@ -102,7 +105,10 @@ def _with_data(
 
 
 def _conditions(
-    asked: Asked, judged: Judgement, answers: Answers | None, wanted: Mapping[str, np.ndarray]
+    asked: Asked,
+    judged: Judgement,
+    answers: LibraryAnswers | None,
+    wanted: Mapping[str, np.ndarray],
 ) -> Iterator[tuple[np.ndarray, str]]:
     """What a call with data must be, (calls,) bool, and what is said of those that are not."""
     yield sized(asked.table, wanted), "an extent is negative"
@@ -122,7 +128,7 @@ def _conditions(
 def _cases(
     asked: Asked,
     judged: Judgement,
-    answers: Answers | None,
+    answers: LibraryAnswers | None,
     held: np.ndarray,
     compute: Sequence[str],
     why: Sequence[str],

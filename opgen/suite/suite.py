@@ -19,8 +19,8 @@ from opgen.calls.table import CallTable, from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import CRASHES, Call, Case
 from opgen.numerics.recipes import DEFAULT
-from opgen.oracle.library import answer
-from opgen.oracle.oracle import Judgement, judge
+from opgen.oracle.judgement import Judgement, judge
+from opgen.oracle.library import answers_to
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch as Batch
 from opgen.suite.budget import affordable
@@ -201,7 +201,7 @@ def call_suite(
 
 def crashing(judged: Judgement) -> np.ndarray:
     """(rows,) bool: where the published library is known to end the host process."""
-    answers = answer(judged)
+    answers = answers_to(judged)
     return np.zeros(len(judged.table), dtype=bool) if answers is None else answers.crashing
 
 

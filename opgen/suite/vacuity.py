@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from opgen.numerics.recipes import RECIPES
-from opgen.oracle.oracle import Judgement
+from opgen.oracle.judgement import Judgement
 from opgen.spec.language import terms
 from opgen.spec.language.terms import Term
 from opgen.spec.rules import holds

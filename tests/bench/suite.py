@@ -40,7 +40,7 @@ from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.generation import engine
 from opgen.generation.merging import merge
 from opgen.golden import kernel
-from opgen.oracle.judging import json_lines, judge_calls
+from opgen.oracle.callfiles import json_lines, judge_calls
 from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.selection import Request

@@ -16,7 +16,7 @@ from opgen.interop import atk
 from opgen.interop.complete import Partial, complete
 from opgen.interop.imported import Imported
 from opgen.model import Call, FileError, TensorDesc
-from opgen.oracle.judging import judge_calls
+from opgen.oracle.callfiles import judge_calls
 from opgen.spec import specfile
 from opgen.spec.catalog import catalog
 

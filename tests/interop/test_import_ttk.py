@@ -18,7 +18,7 @@ from opgen.interop import ttk, values
 from opgen.interop.imported import Imported
 from opgen.interop.names import Unreadable
 from opgen.model import Call, FileError, TensorDesc
-from opgen.oracle.judging import judge_calls
+from opgen.oracle.callfiles import judge_calls
 from opgen.spec.catalog import catalog
 
 Row = dict[str, str]

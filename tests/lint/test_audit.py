@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from opgen.cli import main
 from opgen.lint.audit import (
     BOM,
-    Finding,
+    PageChange,
     audit,
     digest_block,
     facts_by_line,
@@ -200,7 +200,7 @@ def test_a_missing_page_is_a_message(one: Spec, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "found",
-    [[], [Finding("reflection_pad2d_backward", 20, "changed", None, ("gradOutput",))]],
+    [[], [PageChange("reflection_pad2d_backward", 20, "changed", None, ("gradOutput",))]],
     ids=["same", "other"],
 )
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_a_missing_page_is_a_message(one: Spec, tmp_path: Path) -> None:
 def test_what_names_the_cases_is_looked_at_although_no_page_changed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    found: list[Finding],
+    found: list[PageChange],
     options: tuple[str, ...],
     said: str,
 ) -> None:
@@ -323,7 +323,7 @@ def test_the_line_of_a_product_touches_all_its_cases(
 def test_a_mode_touches_the_cases_that_compute_in_it(one: Spec) -> None:
     suite = a_suite(("half", (), (), "FLOAT16"), ("single", (), (), "FLOAT"))
     (found,) = touched(
-        [Finding("one", 9, "changed", None, ("compute FLOAT16",))], {"one": rules_of(one, suite)}
+        [PageChange("one", 9, "changed", None, ("compute FLOAT16",))], {"one": rules_of(one, suite)}
     )
     assert found.cases == ("half",)
 

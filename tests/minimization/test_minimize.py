@@ -27,7 +27,7 @@ from opgen.minimization.reduction import MOST_RUN, minimize
 from opgen.minimization.simplifications import simpler
 from opgen.model import FileError, TensorDesc
 from opgen.numerics.rounding import stored
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import call_suite

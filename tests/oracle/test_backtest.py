@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from opgen.calls.jsonl import NamedCall
 from opgen.cli import main
 from opgen.oracle import backtest, erratafile
-from opgen.oracle.backtest import Report
+from opgen.oracle.backtest import BacktestReport
 from opgen.oracle.errata import Errata
 from opgen.oracle.erratafile import errata
 from opgen.spec.catalog import catalog
@@ -28,7 +28,7 @@ def named() -> list[NamedCall]:
 
 
 @pytest.fixture(scope="module")
-def report(named: list[NamedCall]) -> Report:
+def report(named: list[NamedCall]) -> BacktestReport:
     return backtest.backtest(named, catalog(), errata())
 
 
@@ -42,27 +42,29 @@ def without(api: str, stage: str) -> dict[str, Errata]:
     return {**errata(), api: replace(known, pages=pages)}
 
 
-def test_the_library_side_agrees_with_the_run(report: Report) -> None:
+def test_the_library_side_agrees_with_the_run(report: BacktestReport) -> None:
     firm = report.operators(True)
     assert sorted(firm) == sorted(errata())
     assert sum(count.rows for count in firm.values()) > 3000
     assert report.below(99.0) == []
 
 
-def test_rows_that_are_not_firm_agree_too(report: Report) -> None:
+def test_rows_that_are_not_firm_agree_too(report: BacktestReport) -> None:
     assert all(count.percent >= 95 for count in report.operators(False).values())
 
 
-def test_one_code_is_the_rule(report: Report) -> None:
+def test_one_code_is_the_rule(report: BacktestReport) -> None:
     assert all(count.two <= count.rows / 100 for count in report.operators(True).values())
 
 
-def test_every_difference_from_the_page_has_an_entry(report: Report) -> None:
+def test_every_difference_from_the_page_has_an_entry(report: BacktestReport) -> None:
     assert report.unexplained == []
     assert report.explained["aclnnAvgPool2dBackward", "null_stride"] >= 5
 
 
-def test_crashes_are_matched_by_the_crash_entry(named: list[NamedCall], report: Report) -> None:
+def test_crashes_are_matched_by_the_crash_entry(
+    named: list[NamedCall], report: BacktestReport
+) -> None:
     crashed = [one for one in named if one.extra["status"] is None]
     assert crashed
     assert report.counts[True, "stage", "aclnnAvgPool2dBackward", "null_stride"].library == len(
@@ -70,7 +72,7 @@ def test_crashes_are_matched_by_the_crash_entry(named: list[NamedCall], report: 
     )
 
 
-def test_counts_add_up(named: list[NamedCall], report: Report) -> None:
+def test_counts_add_up(named: list[NamedCall], report: BacktestReport) -> None:
     for kind in ("operator", "product", "stage"):
         assert sum(count.rows for key, count in report.counts.items() if key[1] == kind) == len(
             named
@@ -86,7 +88,7 @@ def test_counts_add_up(named: list[NamedCall], report: Report) -> None:
     ],
 )
 def test_a_wrong_erratum_shows(
-    named: list[NamedCall], report: Report, api: str, stage: str
+    named: list[NamedCall], report: BacktestReport, api: str, stage: str
 ) -> None:
     wrong = backtest.backtest(named, catalog(), without(api, stage))
     assert wrong.operators(True)[api].percent < report.operators(True)[api].percent

@@ -17,8 +17,9 @@ from opgen.calls.table import from_calls
 from opgen.files.resources import specs_folder
 from opgen.golden.avg_pool2d_backward import golden
 from opgen.model import Argument, Call, FileError, LibraryAnswer, TensorDesc
-from opgen.oracle import erratafile, library, oracle
+from opgen.oracle import erratafile, library
 from opgen.oracle.errata import Errata
+from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.catalog import catalog
 
 PAD = "aclnnReflectionPad2dBackward"
@@ -121,13 +122,13 @@ def longer(rows: int, **changed: Argument) -> Call:
     return conv(**{**args, **changed})
 
 
-def judged(*calls: Call) -> oracle.Judgement:
+def judged(*calls: Call) -> Judgement:
     spec = catalog().by_page[calls[0].api, calls[0].product]
-    return oracle.judge(spec, from_calls(spec.api, spec.kinds, calls))
+    return judge(spec, from_calls(spec.api, spec.kinds, calls))
 
 
-def answered(*calls: Call, known: Errata | None = None) -> library.Answers:
-    answers = library.answer(judged(*calls), known)
+def answered(*calls: Call, known: Errata | None = None) -> library.LibraryAnswers:
+    answers = library.answers_to(judged(*calls), known)
     assert answers is not None
     return answers
 
@@ -345,7 +346,7 @@ def test_all_problems_come_at_once() -> None:
 # answering ----------------------------------------------------------------------------------------
 def test_an_operator_without_errata_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "errata", dict)
-    assert library.answer(judged(pad())) is None
+    assert library.answers_to(judged(pad())) is None
 
 
 @pytest.mark.parametrize(

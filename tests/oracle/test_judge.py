@@ -22,8 +22,8 @@ from opgen.calls.table import from_calls
 from opgen.cli import main
 from opgen.cli.judge import command
 from opgen.model import FileError
-from opgen.oracle import judging
-from opgen.oracle.oracle import judge
+from opgen.oracle import callfiles
+from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from tests.calls.test_calls import NORM, PAD, POOL, with_
 
@@ -86,14 +86,14 @@ def test_answers_stand_in_the_order_of_the_calls() -> None:
 
 def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     named = read_calls(SAMPLE, catalog().kinds)[::7]
-    whole = list(judging.json_lines(judging.judge_calls(named, catalog())))
-    monkeypatch.setattr(judging, "ROWS", 13)
-    assert list(judging.json_lines(judging.judge_calls(named, catalog()))) == whole
+    whole = list(callfiles.json_lines(callfiles.judge_calls(named, catalog())))
+    monkeypatch.setattr(callfiles, "ROWS", 13)
+    assert list(callfiles.json_lines(callfiles.judge_calls(named, catalog()))) == whole
 
 
 def test_every_line_is_what_the_oracle_says_of_that_call_alone() -> None:
     named = read_calls(SAMPLE, catalog().kinds)[::40]
-    lines = list(judging.json_lines(judging.judge_calls(named, catalog())))
+    lines = list(callfiles.json_lines(callfiles.judge_calls(named, catalog())))
     for one, line in zip(named, lines, strict=True):
         spec = catalog().by_page[one.call.api, one.call.product]
         said = judge(spec, from_calls(spec.api, spec.kinds, [one.call])).expectation(0)
@@ -111,7 +111,7 @@ def test_every_line_is_what_the_oracle_says_of_that_call_alone() -> None:
 def test_codes_are_in_order_and_of_their_bucket() -> None:
     for data in map(
         json.loads,
-        judging.json_lines(judging.judge_calls(read_calls(SAMPLE, catalog().kinds), catalog())),
+        callfiles.json_lines(callfiles.judge_calls(read_calls(SAMPLE, catalog().kinds), catalog())),
     ):
         codes, bucket = data["page"]["codes"], data["page"]["bucket"]
         numbers = [code for code in codes if isinstance(code, int)]
@@ -132,7 +132,7 @@ def test_codes_are_in_order_and_of_their_bucket() -> None:
 
 
 def test_where_nothing_is_known_the_library_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("opgen.oracle.library.answer", lambda judgement: None)
+    monkeypatch.setattr("opgen.oracle.library.answers_to", lambda judgement: None)
     assert answers([json.dumps(PAD)])[0]["library"] is None
     assert "library: not known" in run([json.dumps(PAD)], "--format", "text").stdout
 
@@ -188,7 +188,7 @@ def test_the_command_line_says_what_is_wrong_and_exits_2() -> None:
 
 
 def test_no_calls_no_answers() -> None:
-    assert run([]).stdout == "" and judging.judge_calls([], catalog()) == []
+    assert run([]).stdout == "" and callfiles.judge_calls([], catalog()) == []
 
 
 def test_a_file_by_name(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_many_calls_cost_little_each() -> None:
             parse_call(json.dumps({**PAD, "id": str(i)}), catalog().kinds) for i in range(count)
         ]
         profile = cProfile.Profile()
-        answers = profile.runcall(judging.judge_calls, many, catalog())
+        answers = profile.runcall(callfiles.judge_calls, many, catalog())
         assert len(answers) == count
         return sum(one.callcount for one in profile.getstats())
 

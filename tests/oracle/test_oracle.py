@@ -17,11 +17,10 @@ from opgen.calls import bigint
 from opgen.calls.jsonl import read_calls
 from opgen.calls.table import from_calls
 from opgen.model import Call, TensorDesc
-from opgen.oracle import oracle
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import ORDER, judge
 from opgen.spec import specfile
 from opgen.spec.catalog import catalog
-from opgen.spec.language import logic
+from opgen.spec.language import three_valued
 from opgen.spec.spec import Spec
 from tests.oracle import naive_judge
 from tests.support.spec_sample import TEXT
@@ -105,12 +104,17 @@ def wrapped(exact: Any) -> np.ndarray:
 
 
 MUTANTS = [
-    ("a limit that is not reached", logic, "_ORDER", {**logic._ORDER, ">=": operator.gt}),
+    (
+        "a limit that is not reached",
+        three_valued,
+        "_ORDER",
+        {**three_valued._ORDER, ">=": operator.gt},
+    ),
     (
         "a limit that is overstepped",
-        logic,
+        three_valued,
         "_ORDER",
-        {**logic._ORDER, "<=": lambda a, b: a <= b + 1},
+        {**three_valued._ORDER, "<=": lambda a, b: a <= b + 1},
     ),
     (
         "products that wrap",
@@ -516,7 +520,7 @@ def test_all_rows_are_said_as_each_alone(calls: dict[str, list[Call]]) -> None:
             == [not e.breaks for e in everyone]
         )
         ranks = [
-            min((oracle.ORDER.index(spec.rule[b.rule].bucket) for b in e.breaks), default=5)
+            min((ORDER.index(spec.rule[b.rule].bucket) for b in e.breaks), default=5)
             for e in everyone
         ]
         assert ranks == judgement.bucket.tolist()

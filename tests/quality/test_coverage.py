@@ -16,7 +16,7 @@ from opgen.calls.call_json import to_json
 from opgen.cli import main
 from opgen.files.resources import cases_folder
 from opgen.generation import engine
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import judge
 from opgen.quality.coverage import Called, coverage, of_suite
 from opgen.report.coverage import html, summary
 from opgen.suite.enumeration.levels import levels_of

@@ -16,10 +16,10 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.files.resources import specs_folder
 from opgen.lint import audit
 from opgen.model import FileError, TensorDesc
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import judge
 from opgen.spec import specfile
 from opgen.spec.catalog import catalog
-from opgen.spec.keys import KEYS
+from opgen.spec.parameter_keys import KEYS
 from opgen.spec.spec import Spec
 from tests.support.spec_sample import TEXT
 from tests.support.suites import suite

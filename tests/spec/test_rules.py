@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.spec.keys import KEYS, KeyFault
+from opgen.spec.parameter_keys import KEYS, KeyFault
 
 LONGHAND = [
     ("null", "tensor", False, [(None, "x.null == False")]),
@@ -100,7 +100,7 @@ def test_broken_and_applies_part_the_rows() -> None:
     """A row of a rule is held, broken, or one to which the rule does not apply."""
     from opgen.calls.table import from_calls
     from opgen.spec import specfile
-    from opgen.spec.binding import TableView
+    from opgen.spec.table_view import TableView
     from tests.oracle.test_oracle import window
     from tests.support.spec_sample import TEXT
 

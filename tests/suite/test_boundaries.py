@@ -11,7 +11,7 @@ import pytest
 from opgen.calls.table import from_calls
 from opgen.lint.facts import dtypes
 from opgen.model import TensorDesc
-from opgen.oracle.oracle import Judgement, judge
+from opgen.oracle.judgement import Judgement, judge
 from opgen.quality.coverage import coverage, of_suite
 from opgen.quality.sides import UNTESTED
 from opgen.spec.spec import Spec

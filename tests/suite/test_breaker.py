@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opgen.calls.table import from_calls
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import judge
 from opgen.suite.enumeration.breaker import Breaker, candidates, distance
 from opgen.suite.enumeration.reasons import conjuncts, unreachable
 from opgen.suite.planning.proposals import FREEZE, MOST_EDITS, Collector, alone

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import judge
 from opgen.suite.planning.choices import Choices
 from opgen.suite.planning.plan import load_plan
 from tests.support.suites import page, plan

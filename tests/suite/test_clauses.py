@@ -8,7 +8,7 @@ import pytest
 
 from opgen.calls.table import from_calls
 from opgen.model import Case
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import judge
 from opgen.spec.spec import Spec
 from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.enumeration.reasons import unreachable

@@ -14,8 +14,8 @@ import opgen
 from opgen.calls.jsonl import NamedCall, parse_call
 from opgen.calls.table import from_calls
 from opgen.numerics.canary import pattern
-from opgen.oracle.library import answer
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import judge
+from opgen.oracle.library import answers_to
 from opgen.spec.catalog import catalog
 from opgen.suite.computable import computable, holdable
 from opgen.suite.planning.plan import plan_for
@@ -53,7 +53,7 @@ def answers_of(named: list[NamedCall]):
     call = named[0].call
     spec = catalog().by_page[call.api, call.product]
     judged = judge(spec, from_calls(spec.api, spec.kinds, [one.call for one in named]))
-    return judged, computable(judged, answer(judged)), holdable(judged.table)
+    return judged, computable(judged, answers_to(judged)), holdable(judged.table)
 
 
 ONE = sample.tensor([4, 4, 1, 1], "FLOAT16", "NCHW")

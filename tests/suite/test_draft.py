@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from opgen.calls.table import from_calls
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import judge
 from opgen.spec import specfile
 from opgen.spec.language.formulas import Value
 from opgen.suite.enumeration.enumerator import enumerate_calls

@@ -17,7 +17,7 @@ from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.files.resources import cases_folder
 from opgen.model import Call, FileError, TensorDesc
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import judge
 from opgen.suite.budget import BYTES, affordable
 from opgen.suite.covering import count
 from opgen.suite.enumeration.aims import Aim

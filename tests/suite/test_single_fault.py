@@ -15,7 +15,7 @@ from opgen.calls.call_json import make_call
 from opgen.calls.table import from_calls
 from opgen.generation import engine
 from opgen.model import TensorDesc
-from opgen.oracle.oracle import judge
+from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from opgen.suite.suite import plan_suite
 from tests.support.suites import PAGES, page, plan, suite

@@ -14,7 +14,7 @@ from opgen.bundle.reader import Bundle
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.model import Call
-from opgen.oracle.oracle import Judgement, judge
+from opgen.oracle.judgement import Judgement, judge
 from opgen.quality.mutants.mutant import Work
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec

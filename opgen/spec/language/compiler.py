@@ -13,10 +13,18 @@ from opgen.calls import bigint
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import did_you_mean
 from opgen.spec.language import formulas
+from opgen.spec.language.expressions import (
+    INEQUALITIES,
+    FixedView,
+    Relation,
+    Scope,
+    Term,
+    TermError,
+    View,
+)
 from opgen.spec.language.formulas import FORMULAS, Value, both, combine
-from opgen.spec.language.logic import comparison, conjunction, decided, disjunction, negation
-from opgen.spec.language.naming import failure, reference
-from opgen.spec.language.parts import INEQUALITIES, Columns, Relation, Scope, Term, TermError, View
+from opgen.spec.language.references import failure, reference
+from opgen.spec.language.three_valued import comparison, conjunction, decided, disjunction, negation
 
 _ARITHMETIC: dict[type, str] = {
     ast.Add: "+",
@@ -81,7 +89,7 @@ class Compiler:
         def read(view: View) -> Value:
             result = parts[0].read(view)
             for part in parts[1:]:
-                if isinstance(view, Columns) and decided(result, not every):
+                if isinstance(view, FixedView) and decided(result, not every):
                     break
                 result = join(result, part.read(view))
             return result
@@ -214,11 +222,11 @@ class Compiler:
         }
         if sign in ("//", "%"):
             self.whole(node.left, node.right)
-            if not (right.refs or right.read(Columns()).data):
+            if not (right.refs or right.read(FixedView()).data):
                 raise failure(node, "divides by zero")
         apply, counts = (
             operate[sign],
-            sign == "%" and not right.refs and bool(right.read(Columns()).data > 0),
+            sign == "%" and not right.refs and bool(right.read(FixedView()).data > 0),
         )
         return Term(
             ast.unparse(node),

@@ -14,12 +14,20 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
-from opgen.spec.language import naming
+from opgen.spec.language import references
 from opgen.spec.language.compiler import Compiler
-from opgen.spec.language.parts import Columns, Reference, Relation, Scope, Term, TermError, View
+from opgen.spec.language.expressions import (
+    FixedView,
+    Reference,
+    Relation,
+    Scope,
+    Term,
+    TermError,
+    View,
+)
 
 __all__ = [
-    "Columns",
+    "FixedView",
     "Reference",
     "Relation",
     "Scope",
@@ -76,7 +84,7 @@ def reference(text: str) -> Reference:
         case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=base)]):
             return (base, "len")
         case node if isinstance(node, ast.expr):
-            return _shallow(text, lambda: naming.reference(node))
+            return _shallow(text, lambda: references.reference(node))
     raise TermError(f"'{text}' is not a name of the rule language")
 
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from opgen.calls.table import ArrayColumn, TensorColumn
 from opgen.calls.vocabulary import vocabulary
-from opgen.oracle.oracle import Judgement
+from opgen.oracle.judgement import Judgement
 from opgen.spec.language import formulas
-from opgen.spec.language.parts import NOTHING
+from opgen.spec.language.expressions import NOTHING
 from opgen.spec.language.terms import Reference, View
 from opgen.spec.rules import Guard
 from opgen.spec.spec import Spec

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.oracle.oracle import Judgement, judge
+from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.language import terms
 from opgen.spec.language.terms import Reference
 from opgen.spec.rules import Guard, Rule, holds

@@ -15,7 +15,7 @@ import numpy as np
 from opgen.calls.layout import elements, representable
 from opgen.calls.table import CallTable, concatenate, from_calls
 from opgen.model import Call, FileError, Problem
-from opgen.oracle.oracle import Judgement, judge
+from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.rules import Rule
 from opgen.spec.spec import Spec
 from opgen.suite.covering import Cover, Model, cover, explain

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from opgen.calls.table import ArrayColumn, TensorColumn
-from opgen.oracle.oracle import Judgement
+from opgen.oracle.judgement import Judgement
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference
 from opgen.spec.rules import holds

@@ -10,10 +10,10 @@ import numpy as np
 
 from opgen.calls.layout import elements, possible, representable
 from opgen.calls.table import concatenate
-from opgen.oracle.oracle import Judgement
-from opgen.spec.binding import TableView
+from opgen.oracle.judgement import Judgement
 from opgen.spec.rules import Rule
 from opgen.spec.spec import Spec
+from opgen.spec.table_view import TableView
 from opgen.suite.planning.proposals import Proposals
 
 LAST_RESORT = 10**6

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from opgen.oracle.oracle import Judgement
+from opgen.oracle.judgement import Judgement
 from opgen.spec.language.terms import Reference, Term
 from opgen.spec.rules import Rule
 from opgen.suite.enumeration.breaker import distance

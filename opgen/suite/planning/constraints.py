@@ -14,8 +14,8 @@ import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.recipes import RECIPES, applies
+from opgen.spec.compute_dtype import computed
 from opgen.spec.language.terms import Reference, Term
-from opgen.spec.modes import computed
 from opgen.spec.rules import Rule, holds
 from opgen.spec.spec import Spec
 from opgen.suite.planning.draft import Draft

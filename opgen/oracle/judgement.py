@@ -13,10 +13,10 @@ import numpy as np
 from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import ANY_ERROR, Break, Bucket, Code, Expectation
-from opgen.spec.binding import TableView
 from opgen.spec.language.terms import Reference
 from opgen.spec.rules import Rule
 from opgen.spec.spec import Spec
+from opgen.spec.table_view import TableView
 
 ORDER: tuple[Bucket, ...] = (
     "unsupported_product",

@@ -1,4 +1,4 @@
-"""Fields of a document: what is something else than expected is noted with its line, and reading
+"""Fields of a document: whatever is not as expected is noted with its line, and reading goes on.
 goes on.
 """
 
@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from opgen.files.yamlfile import parse
-from opgen.spec.fields import Fields
-from opgen.spec.keys import KeyFault
+from opgen.spec.field_reader import FieldReader
 from opgen.spec.language.terms import TermError
+from opgen.spec.parameter_keys import KeyFault
 
 TEXT = "number: 3\nword: w\nflag: true\nlist: [1, 2]\nmap: {a: 1}\n"
 
@@ -25,7 +25,7 @@ def wrong_term() -> Any:
     raise TermError("no such name 'x'")
 
 
-READS: list[tuple[Callable[[Fields], Any], Any, list[str]]] = [
+READS: list[tuple[Callable[[FieldReader], Any], Any, list[str]]] = [
     (lambda f: f.doc.need(("number",), 3, int, "a number"), 3, []),
     (
         lambda f: f.doc.need(("flag",), True, int, "a number"),
@@ -106,13 +106,13 @@ READS: list[tuple[Callable[[Fields], Any], Any, list[str]]] = [
 
 @pytest.mark.parametrize(("read", "value", "problems"), READS)
 def test_a_field_is_what_it_should_be_or_a_problem(
-    read: Callable[[Fields], Any], value: Any, problems: list[str]
+    read: Callable[[FieldReader], Any], value: Any, problems: list[str]
 ) -> None:
-    fields = Fields(parse(TEXT, "x.yaml"))
+    fields = FieldReader(parse(TEXT, "x.yaml"))
     assert read(fields) == value
     assert list(map(str, fields.doc.problems)) == problems
 
 
 def test_other_errors_are_no_problem_of_the_file() -> None:
     with pytest.raises(ZeroDivisionError):
-        Fields(parse(TEXT)).attempt(("number",), "the number", lambda: 1 // 0)
+        FieldReader(parse(TEXT)).attempt(("number",), "the number", lambda: 1 // 0)

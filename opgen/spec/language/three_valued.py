@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from opgen.spec.language import formulas
+from opgen.spec.language.expressions import NOTHING, Term, View
 from opgen.spec.language.formulas import Value, both
-from opgen.spec.language.parts import NOTHING, Term, View
 
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,

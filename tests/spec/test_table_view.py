@@ -10,7 +10,7 @@ import pytest
 from opgen.calls.table import from_calls
 from opgen.model import Call, TensorDesc
 from opgen.spec import specfile
-from opgen.spec.binding import TableView
+from opgen.spec.table_view import TableView
 from tests.support.spec_sample import TEXT
 
 SPEC = specfile.loads(TEXT)

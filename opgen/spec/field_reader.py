@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from opgen.files.yamlfile import Document, Location
-from opgen.spec.keys import KeyFault
 from opgen.spec.language.terms import TermError
+from opgen.spec.parameter_keys import KeyFault
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Fields:
+class FieldReader:
     """A document whose fields are read one by one; every problem is noted in it and reading goes
     on.
     """

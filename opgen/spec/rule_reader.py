@@ -12,10 +12,10 @@ from typing import Any
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import Location, did_you_mean
 from opgen.model import Bucket, natural
-from opgen.spec.fields import Fields
-from opgen.spec.keys import KEYS, Pair, longhand
+from opgen.spec.field_reader import FieldReader
 from opgen.spec.language import terms
-from opgen.spec.parameterfields import ParameterFields
+from opgen.spec.parameter_keys import KEYS, Pair, longhand
+from opgen.spec.parameter_reader import ParameterReader
 from opgen.spec.rules import Guard, Rule
 from opgen.spec.spec import Parameter
 
@@ -34,12 +34,12 @@ class Place:
     clause: str | None
 
 
-class RuleFields(Fields):
+class RuleReader(FieldReader):
     """Reads ``clauses:``, ``returns:``, ``rules:`` and the keys of the parameters that yield
     rules.
     """
 
-    def __init__(self, fields: ParameterFields, data: Mapping[Any, Any]) -> None:
+    def __init__(self, fields: ParameterReader, data: Mapping[Any, Any]) -> None:
         super().__init__(fields.doc)
         self.fields = fields
         self.data = data

@@ -15,11 +15,11 @@ import numpy as np
 from opgen.calls import bigint
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn
 from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import Columns, Reference
+from opgen.spec.language.terms import FixedView, Reference
 from opgen.spec.spec import Spec
 
 
-class TableView(Columns):
+class TableView(FixedView):
     """The names of a spec over the rows of a table; values are computed once, and one that is bound
     everywhere says so with ``True``.
     """

@@ -35,7 +35,7 @@ class TermError(Exception):
     """A term that cannot be compiled; the message names the part and the remedy."""
 
 
-class Columns:
+class FixedView:
     """A view whose columns never change: a condition is read once. ``held``: its text -> (rows,)
     bool, where it is bound and true.
     """

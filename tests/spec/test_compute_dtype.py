@@ -6,8 +6,8 @@ import pytest
 
 from opgen.calls.table import from_calls
 from opgen.model import Call, TensorDesc
-from opgen.oracle.oracle import judge
-from opgen.spec.modes import computed
+from opgen.oracle.judgement import judge
+from opgen.spec.compute_dtype import computed
 from tests.support.suites import page, suite
 
 F32, F16, BF16, HF32 = "FLOAT", "FLOAT16", "BFLOAT16", "HFLOAT32"

@@ -8,9 +8,9 @@ from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from opgen.files.yamlfile import Document, Location, did_you_mean
-from opgen.spec.fields import Fields
-from opgen.spec.keys import KEYS
+from opgen.spec.field_reader import FieldReader
 from opgen.spec.language import terms
+from opgen.spec.parameter_keys import KEYS
 from opgen.spec.rules import Rule
 from opgen.spec.spec import KINDS, Parameter, SpecScope
 
@@ -26,7 +26,7 @@ MEANT: dict[str, Collection[str]] = {
 """Those of them that only some kinds have -> these kinds."""
 
 
-class ParameterFields(Fields):
+class ParameterReader(FieldReader):
     """Reads ``parameters:``. After :meth:`read` the scope is there, and every name in it means one
     thing.
     """

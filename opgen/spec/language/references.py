@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from opgen.spec.language.parts import Reference, TermError
+from opgen.spec.language.expressions import Reference, TermError
 
 _ATTRIBUTES = ("dtype", "format", "rank", "shape", "numel", "null", "strided")
 _MOST_AXES = 4096

@@ -35,7 +35,7 @@ from opgen.model import (
     written,
 )
 from opgen.oracle import library
-from opgen.oracle.oracle import Judgement, judge
+from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.catalog import Catalog
 from opgen.spec.spec import Spec
 
@@ -45,7 +45,7 @@ memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JudgedCall:
     """One call and what both sources say of it; ``library`` is ``None`` where nothing is known."""
 
     call: NamedCall
@@ -53,7 +53,7 @@ class Answer:
     library: LibraryAnswer | None
 
 
-def judge_calls(calls: Sequence[NamedCall], pages: Catalog) -> list[Answer]:
+def judge_calls(calls: Sequence[NamedCall], pages: Catalog) -> list[JudgedCall]:
     """An answer per call, in the order of ``calls``."""
     by_page: dict[str, list[int]] = {}
     specs: dict[str, Spec] = {}
@@ -61,7 +61,7 @@ def judge_calls(calls: Sequence[NamedCall], pages: Catalog) -> list[Answer]:
         spec = pages.by_page[named.call.api, named.call.product]
         specs[spec.name] = spec
         by_page.setdefault(spec.name, []).append(i)
-    answers: dict[int, Answer] = {}
+    answers: dict[int, JudgedCall] = {}
     with no_collection():
         for name, places in by_page.items():
             spec = specs[name]
@@ -74,7 +74,7 @@ def judge_calls(calls: Sequence[NamedCall], pages: Catalog) -> list[Answer]:
                 )
                 page, known = judgement.expectations(), library_answers(judgement)
                 answers.update(
-                    (i, Answer(calls[i], page[j], known[j]))
+                    (i, JudgedCall(calls[i], page[j], known[j]))
                     for i, j in zip(here, of.tolist(), strict=True)
                 )
         return [answers[i] for i in range(len(calls))]
@@ -82,14 +82,14 @@ def judge_calls(calls: Sequence[NamedCall], pages: Catalog) -> list[Answer]:
 
 def library_answers(judgement: Judgement) -> list[LibraryAnswer | None]:
     """What the published library answers to every row; equal answers are one object."""
-    answers = library.answer(judgement)
+    answers = library.answers_to(judgement)
     if answers is None:
         return [None] * len(judgement.table)
     return [*answers.answers()]
 
 
 # for programs -------------------------------------------------------------------------------------
-def json_lines(answers: Sequence[Answer], truth: Truth = "both") -> Iterator[str]:
+def json_lines(answers: Sequence[JudgedCall], truth: Truth = "both") -> Iterator[str]:
     """One line of JSON per answer; what many answers share is written once."""
     sides: dict[int, str] = {}  # by identity: the answers keep their parts alive
     for answer in answers:
@@ -133,7 +133,7 @@ def _library(known: LibraryAnswer | None) -> str:
 
 
 # for people ---------------------------------------------------------------------------------------
-def as_text(answer: Answer, pages: Catalog, truth: Truth = "both") -> str:
+def as_text(answer: JudgedCall, pages: Catalog, truth: Truth = "both") -> str:
     """The call, what it breaks and why, and what each source answers, as a few lines."""
     call = answer.call.call
     width = max(map(len, call.args))
