@@ -568,8 +568,6 @@ def test_what_is_read() -> None:
     assert "scale.null" not in spec.rule and "gradOutput.shape" not in spec.rule
     assert spec.codes == (161001, 161002, 561103)
     assert spec.clauses == {"161001.1": 30, "161002.1": 31, "161002.2": 32, "161002.3": 33}
-    assert [mode.dtype for mode in spec.compute_dtype] == ["FLOAT16"] and spec.exact == (
-        "gradInput",
-    )
+    assert [mode.dtype for mode in spec.modes] == ["FLOAT16"] and spec.exact == ("gradInput",)
     mask = spec.parameters["gradInput"].mask
     assert mask is not None and mask.text == "mask[0]"
