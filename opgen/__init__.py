@@ -16,9 +16,9 @@ from typing import Any
 __version__ = "0.1.0"
 
 _LAZY = {
-    "open": ("opgen.bundle.reader", "Bundle"),
-    "Results": ("opgen.bundle.results", "Results"),
-    "BundleError": ("opgen.bundle.dtypes", "BundleError"),
+    "open": ("opgen.bundle.read.reader", "Bundle"),
+    "Results": ("opgen.bundle.results.writer", "Results"),
+    "BundleError": ("opgen.bundle.format.dtypes", "BundleError"),
     "diff": ("opgen.comparison.verdicts", "diff"),
 }
 

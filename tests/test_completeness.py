@@ -21,13 +21,14 @@ OPERATORS = sorted(catalog().operators)
 
 COVERED_BY = {
     "test_bundle.py": (
-        "bundle.attributes bundle.batches bundle.blocks bundle.column bundle.data bundle.digest"
-        " bundle.finished bundle.forms bundle.pools bundle.tables bundle.tensors"
+        "bundle.write.attributes bundle.read.batches bundle.write.blocks bundle.format.column"
+        " bundle.read.data bundle.format.digest bundle.read.finished bundle.write.forms"
+        " bundle.write.pools bundle.write.tables bundle.write.tensors bundle.read.contents"
     ),
-    "test_hostile.py": "bundle.opening",
-    "test_merging.py": "bundle.recall",
+    "test_hostile.py": "bundle.read.opening",
+    "test_merging.py": "bundle.read.readback",
     "test_ids.py": "report.terminal",
-    "test_cli.py": "bundle.summary lint.checking",
+    "test_cli.py": "bundle.results.summary lint.checking",
     "test_covering.py": (
         "suite.covering.feasible suite.covering.greedy suite.covering.model suite.covering.tuples"
     ),
@@ -35,7 +36,7 @@ COVERED_BY = {
     "test_verdicts.py": (
         "comparison.alignment comparison.deviations comparison.firstphase comparison.measuring"
     ),
-    "test_results.py": "bundle.checks bundle.leftover",
+    "test_results.py": "bundle.results.checks",
     "test_errata.py": "oracle.errata_checks",
     "test_calls.py": "calls.collection",
     "test_fill.py": "numerics.draws",

@@ -25,10 +25,11 @@ import yaml
 from click.testing import CliRunner
 
 import opgen
-from opgen.bundle import container, opening
-from opgen.bundle.dtypes import BundleError
-from opgen.bundle.resultsfile import ResultsFile
-from opgen.bundle.verify import verify
+from opgen.bundle.format import container
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.read import opening
+from opgen.bundle.read.verify import verify
+from opgen.bundle.results.reader import ResultsFile
 from opgen.calls.jsonl import read_calls
 from opgen.calls.table import from_calls
 from opgen.cli import main

@@ -181,7 +181,7 @@ def _lines(error: BaseException) -> list[str] | None:
 
     if isinstance(error, FileError):
         return [str(problem) for problem in error.problems]
-    bundles = sys.modules.get("opgen.bundle.dtypes")
+    bundles = sys.modules.get("opgen.bundle.format.dtypes")
     if bundles is not None and isinstance(error, bundles.BundleError):
         return [str(error)]
     if isinstance(error, BrokenPipeError):

@@ -61,7 +61,7 @@ def command(
     import os
     from pathlib import Path
 
-    from opgen.bundle.claim import write_text
+    from opgen.bundle.write.output import write_text
     from opgen.cli import console
     from opgen.model import FileError, Problem
     from opgen.quality import measure

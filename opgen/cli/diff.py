@@ -121,7 +121,7 @@ def command(
 def _write(
     path: str, content: Callable[[], str], quiet: bool, note: Callable[[str, bool], None]
 ) -> None:
-    from opgen.bundle.claim import write_text
+    from opgen.bundle.write.output import write_text
 
     write_text(path, content(), force=True)
     note(f"{path}: written", quiet)

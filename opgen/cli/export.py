@@ -37,7 +37,7 @@ def command(
     from pathlib import Path
 
     import opgen
-    from opgen.bundle.claim import refuse
+    from opgen.bundle.write.output import refuse
     from opgen.cli import console
     from opgen.interop import folder
     from opgen.report.terminal import counted

@@ -59,7 +59,7 @@ def command(
     """
     import os
 
-    from opgen.bundle.claim import refuse
+    from opgen.bundle.write.output import refuse
     from opgen.cli import console
     from opgen.generation import engine
     from opgen.generation.processes import cores

@@ -54,7 +54,7 @@ def command(
     cannot be read is named with its reason; the exit code is then 1, and 2 where no case could be
     read.
     """
-    from opgen.bundle.claim import refuse, write_text
+    from opgen.bundle.write.output import refuse, write_text
     from opgen.cli import BAD, DIFFERENCE, console
     from opgen.interop import atk, ttk
     from opgen.report.terminal import counted

@@ -10,8 +10,8 @@ import click
 from opgen.cli import options
 
 if TYPE_CHECKING:
-    from opgen.bundle.reader import Bundle
-    from opgen.bundle.resultsfile import ResultsFile
+    from opgen.bundle.read.reader import Bundle
+    from opgen.bundle.results.reader import ResultsFile
 
 Plain: TypeAlias = dict[str, Any]
 Show: TypeAlias = Callable[[Any, Plain], None]
@@ -36,8 +36,8 @@ def command(file: str, case: str, cases: tuple[str, ...], as_json: bool) -> None
     and outputs.
     """
     import opgen
-    from opgen.bundle import summary
-    from opgen.bundle.opening import kind_of
+    from opgen.bundle.read.opening import kind_of
+    from opgen.bundle.results import summary
     from opgen.cli import bundleview
 
     patterns = [pattern for pattern in (case, *cases) if pattern]

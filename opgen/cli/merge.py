@@ -34,10 +34,10 @@ def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> No
     """
     import os
 
-    from opgen.bundle.claim import refuse
-    from opgen.bundle.dtypes import BundleError
-    from opgen.bundle.joining import join
-    from opgen.bundle.opening import kind_of
+    from opgen.bundle.format.dtypes import BundleError
+    from opgen.bundle.read.opening import kind_of
+    from opgen.bundle.results.joining import join
+    from opgen.bundle.write.output import refuse
     from opgen.cli import console
     from opgen.generation.merging import merge
     from opgen.model import size

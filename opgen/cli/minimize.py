@@ -81,7 +81,7 @@ def command(
     from pathlib import Path
 
     import opgen
-    from opgen.bundle.claim import write_text
+    from opgen.bundle.write.output import write_text
     from opgen.cli.console import note, progress
     from opgen.cli.options import choose
     from opgen.comparison.statuses import BAD

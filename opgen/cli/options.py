@@ -76,7 +76,7 @@ def complete_cases(
     if path is None:
         return []
     import opgen
-    from opgen.bundle.opening import kind_of
+    from opgen.bundle.read.opening import kind_of
 
     try:
         with (opgen.Results if kind_of(path) == "results" else opgen).open(path) as held:

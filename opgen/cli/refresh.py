@@ -66,7 +66,7 @@ def command(
     from pathlib import Path
 
     import opgen
-    from opgen.bundle.claim import refuse, write_text
+    from opgen.bundle.write.output import refuse, write_text
     from opgen.cli import console
     from opgen.files.resources import cases_folder, installed, specs_folder, unlike
     from opgen.lock.lockfile import Lock, read_lock

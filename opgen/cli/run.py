@@ -68,7 +68,7 @@ def command(
     Interrupted, it writes the answers it has; --resume goes on from there. opgen diff judges them.
     """
     import opgen
-    from opgen.bundle.claim import refuse
+    from opgen.bundle.write.output import refuse
     from opgen.cli.console import note, progress
     from opgen.devices import backend as find
     from opgen.devices.running import run

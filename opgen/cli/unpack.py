@@ -25,7 +25,7 @@ def command(file: str, output: str, cases: tuple[str, ...], force: bool, quiet: 
     golden and bound.
     """
     import opgen
-    from opgen.bundle.unpack import unpack
+    from opgen.bundle.read.unpack import unpack
     from opgen.cli import console
     from opgen.report.terminal import counted
 

@@ -24,7 +24,7 @@ def command(files: tuple[str, ...], quiet: bool) -> None:
     """Compare every byte of bundles and results files with the digests that they carry. Exit 1
     where a FILE is damaged.
     """
-    from opgen.bundle.verify import verify
+    from opgen.bundle.read.verify import verify
     from opgen.cli import console
 
     damaged = False

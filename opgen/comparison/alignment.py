@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from opgen.bundle.dtypes import ROLES, BundleError, words_of
-from opgen.bundle.reader import Bundle
-from opgen.bundle.resultsfile import NO_STATUS, ResultsFile
+from opgen.bundle.format.dtypes import ROLES, BundleError, words_of
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.reader import NO_STATUS, ResultsFile
 from opgen.model import Code
 
 GOLDEN, BOUND, OUTPUT = ROLES["golden"], ROLES["bound"], ROLES["output"]

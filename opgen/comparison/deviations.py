@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opgen.bundle.case import CaseView
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
 from opgen.calls.table import ScalarColumn, from_calls
 from opgen.comparison.elements import errors
 from opgen.comparison.explain import untouched

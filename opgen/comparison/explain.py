@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opgen.bundle.case import CaseView
+from opgen.bundle.read.case import CaseView
 from opgen.comparison.elements import Errors, errors
 from opgen.comparison.likeness import resembles
 from opgen.comparison.pattern import axis_names, describe

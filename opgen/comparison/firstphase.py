@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.reader import Bundle
 from opgen.comparison import statuses
 from opgen.comparison.alignment import AlignedResults
 from opgen.comparison.statuses import (

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from opgen.bundle.dtypes import BundleError, words_of
-from opgen.bundle.reader import Bundle
-from opgen.bundle.tensorrow import TensorRow
+from opgen.bundle.format.dtypes import BundleError, words_of
+from opgen.bundle.format.tensorrow import TensorRow
+from opgen.bundle.read.reader import Bundle
 from opgen.comparison.alignment import AlignedResults, GoldenRows
 from opgen.comparison.metrics import MetricTable, measure, pieces
 from opgen.comparison.standards import precision

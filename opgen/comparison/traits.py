@@ -13,7 +13,7 @@ from math import exp, lgamma
 
 import numpy as np
 
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.reader import Bundle
 from opgen.calls.collection import no_collection
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn, from_calls
 from opgen.calls.vocabulary import vocabulary

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from opgen.bundle.reader import Bundle
-from opgen.bundle.resultsfile import ResultsFile
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.reader import ResultsFile
 from opgen.calls.ids import chosen
 from opgen.comparison import deviations, explain, metrics
 from opgen.comparison.alignment import AlignedResults, GoldenRows, align, outputs_of

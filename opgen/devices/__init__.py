@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 from opgen.model import FileError, Problem
 
 if TYPE_CHECKING:
-    from opgen.bundle.reader import Bundle
-    from opgen.bundle.results import Results
+    from opgen.bundle.read.reader import Bundle
+    from opgen.bundle.results.writer import Results
 
 
 BACKENDS = ("aclnn", "mutant", "torch")

@@ -13,11 +13,11 @@ from math import prod
 
 import numpy as np
 
-from opgen.bundle.case import CaseView
-from opgen.bundle.dtypes import numpy_dtype
-from opgen.bundle.heading import header
-from opgen.bundle.reader import Bundle
-from opgen.bundle.results import Results
+from opgen.bundle.format.dtypes import numpy_dtype
+from opgen.bundle.format.heading import header
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.writer import Results
 from opgen.calls.vocabulary import vocabulary
 from opgen.devices.abi import TensorArgument, Values
 from opgen.devices.libraries import DeviceError

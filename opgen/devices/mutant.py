@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from opgen.bundle.reader import Bundle
-from opgen.bundle.results import Results
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.writer import Results
 from opgen.model import CRASH, Code
 from opgen.quality.mutants import find_device
 from opgen.quality.mutants.checkers import Family

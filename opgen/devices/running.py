@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from opgen.bundle.dtypes import BundleError
-from opgen.bundle.reader import Bundle
-from opgen.bundle.results import Results
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.writer import Results
 from opgen.devices import Run
 from opgen.model import TIME_LIMIT, Code
 from opgen.numerics.arrays import Array

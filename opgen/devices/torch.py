@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from opgen.bundle.case import CaseView
-from opgen.bundle.dtypes import BundleError
-from opgen.bundle.heading import header
-from opgen.bundle.reader import Bundle
-from opgen.bundle.results import Results
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.format.heading import header
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.writer import Results
 from opgen.devices import NoDevice
 from opgen.devices._torchops import ADAPTERS, MODES, Unable
 from opgen.devices.torchnames import NATIVE, WIDE

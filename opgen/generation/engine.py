@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from opgen.bundle.blocks import Blocks
-from opgen.bundle.claim import one_line
-from opgen.bundle.dtypes import BundleError
-from opgen.bundle.layout import Layout
-from opgen.bundle.writer import Writer
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.format.layout import Layout
+from opgen.bundle.write.blocks import Blocks
+from opgen.bundle.write.output import write_errors
+from opgen.bundle.write.writer import Writer
 from opgen.generation import cluster, computing, processes
 from opgen.generation.computing import Arrays
 from opgen.numerics.arrays import Array
@@ -171,7 +171,7 @@ def _in_processes(
         range(len(chunks)), key=lambda at: -sum(map(_size, chunks[at])).bit_length()
     )
     try:
-        with port, one_line(port.path):
+        with port, write_errors(port.path):
             for at, rows, digests in processes.answers(
                 work, large_first, min(workers, len(chunks))
             ):

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from opgen.bundle.dtypes import BundleError
-from opgen.bundle.heading import RESERVED
-from opgen.bundle.layout import Layout
-from opgen.bundle.reader import Bundle
-from opgen.bundle.recall import outputs, pieces, recall
-from opgen.bundle.writer import Writer
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.format.heading import RESERVED
+from opgen.bundle.format.layout import Layout
+from opgen.bundle.read.readback import outputs, pieces, recall
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.write.writer import Writer
 from opgen.calls.collection import no_collection
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import natural

@@ -29,7 +29,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple, TypeVar
 
-from opgen.bundle.interrupts import held_back
+from opgen.bundle.format.interrupts import deferred_interrupts
 from opgen.generation.outcomes import Outcome, leave, outcome, portable, take
 from opgen.model import FileError, Problem
 
@@ -145,7 +145,7 @@ def _together(
                     yield take(place, team[connection].file)
 
     try:
-        with held_back():
+        with deferred_interrupts():
             while (
                 len(team) < wanted and (member := _member(work, tasks, shared, files)) is not None
             ):
@@ -159,7 +159,7 @@ def _together(
             yield from heard(0)
         yield from heard(None)
     finally:
-        with held_back():
+        with deferred_interrupts():
             for worker in team.values():
                 worker.process.kill()
             for connection, worker in team.items():

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from opgen.bundle.case import CaseView
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
 from opgen.interop import choice, names, npz
 from opgen.interop.atk import OURS
 from opgen.interop.choice import Exported

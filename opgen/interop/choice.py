@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from opgen.bundle.case import CaseView
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
 from opgen.model import FileError, Problem
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec

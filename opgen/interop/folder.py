@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from opgen.bundle import claim
+from opgen.bundle.write.output import write_errors
 from opgen.model import FileError, Problem
 
 MANIFEST = "opgen.json"
@@ -49,7 +49,7 @@ def new_folder(path: str | Path, manifest: Mapping[str, Any], force: bool) -> It
     check(target, force)
     made = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
-        with claim.one_line(target):
+        with write_errors(target):
             os.chmod(made, 0o755)
             yield made
             whole = {**manifest, "entries": sorted({MANIFEST, *_within(made)})}

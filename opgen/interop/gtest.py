@@ -13,9 +13,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from opgen.bundle.case import CaseView
-from opgen.bundle.claim import write_text
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.write.output import write_text
 from opgen.calls.vocabulary import vocabulary
 from opgen.interop import choice
 from opgen.interop.choice import Exported

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from opgen.bundle.case import CaseView
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
 from opgen.interop import choice
 from opgen.interop.choice import Exported
 from opgen.interop.folder import file_name, new_folder

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote, unquote
 
-from opgen.bundle.claim import write_text
+from opgen.bundle.write.output import write_text
 from opgen.files.textfile import read_text
 from opgen.model import Case, FileError, Problem
 from opgen.suite.sources import DIGEST

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.reader import Bundle
 from opgen.generation import engine
 from opgen.generation.computing import Arrays
 from opgen.lock.lockfile import NOTHING, Entry, Lock, expectation_text

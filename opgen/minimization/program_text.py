@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opgen.bundle.dtypes import numpy_dtype
+from opgen.bundle.format.dtypes import numpy_dtype
 from opgen.calls.vocabulary import vocabulary
 from opgen.minimization.failure import Failure
 from opgen.model import ANY_ERROR, TensorDesc, written

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from opgen.bundle.case import CaseView
+from opgen.bundle.read.case import CaseView
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.comparison.statuses import CRASHED

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from opgen.bundle.case import CaseView
-from opgen.bundle.reader import Bundle
-from opgen.bundle.results import Results
-from opgen.bundle.resultsfile import ResultsFile
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.reader import ResultsFile
+from opgen.bundle.results.writer import Results
 from opgen.calls.jsonl import NamedCall
 from opgen.comparison.statuses import BAD
 from opgen.comparison.verdicts import diff

@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from opgen.bundle.reader import Bundle
-from opgen.bundle.results import Results
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.writer import Results
 from opgen.comparison import statuses
 from opgen.comparison.firstphase import admissible
 from opgen.comparison.verdicts import diff

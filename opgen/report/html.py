@@ -11,9 +11,9 @@ from typing import Any
 
 import jinja2
 
-from opgen.bundle.dtypes import BundleError
-from opgen.bundle.reader import Bundle
-from opgen.bundle.resultsfile import ResultsFile
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.reader import ResultsFile
 from opgen.comparison.alignment import align, outputs_of
 from opgen.comparison.explain import call_line, compared
 from opgen.comparison.outcome import Report

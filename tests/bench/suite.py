@@ -32,8 +32,8 @@ from typing import TypeAlias
 import numpy as np
 
 import opgen
-from opgen.bundle.blocks import Blocks
-from opgen.bundle.layout import Layout
+from opgen.bundle.format.layout import Layout
+from opgen.bundle.write.blocks import Blocks
 from opgen.calls.call_json import to_json
 from opgen.calls.collection import no_collection
 from opgen.calls.jsonl import NamedCall, read_calls

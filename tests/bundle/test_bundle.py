@@ -22,14 +22,14 @@ from xxhash import xxh3_128
 
 import opgen
 from opgen import model
-from opgen.bundle.claim import Claim, one_line
-from opgen.bundle.dtypes import BUCKETS, DTYPES, FORMATS, KINDS, BundleError, numpy_dtype
-from opgen.bundle.layout import Layout
-from opgen.bundle.recall import outputs, pieces, recall
-from opgen.bundle.tensorrow import TensorRow
-from opgen.bundle.unpack import unpack
-from opgen.bundle.verify import verify
-from opgen.bundle.writer import Writer
+from opgen.bundle.format.dtypes import BUCKETS, DTYPES, FORMATS, KINDS, BundleError, numpy_dtype
+from opgen.bundle.format.layout import Layout
+from opgen.bundle.format.tensorrow import TensorRow
+from opgen.bundle.read.readback import outputs, pieces, recall
+from opgen.bundle.read.unpack import unpack
+from opgen.bundle.read.verify import verify
+from opgen.bundle.write.output import LockedOutput, write_errors
+from opgen.bundle.write.writer import Writer
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Call, Case, TensorDesc
 from tests.support import unmeasured
@@ -559,7 +559,7 @@ def test_a_disk_without_room_is_told_in_units_that_show_the_numbers(
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
     with pytest.raises(BundleError, match=f"b.h5: {told.format(tmp_path)}$"):
-        Claim(tmp_path / "b.h5", needed, False)
+        LockedOutput(tmp_path / "b.h5", needed, False)
     assert os.listdir(tmp_path) == []
 
 
@@ -618,7 +618,7 @@ def test_a_file_system_that_keeps_no_room_has_the_same_file(
 BEYOND_A_LIMIT = """
 import resource, sys
 from pathlib import Path
-from opgen.bundle.dtypes import BundleError
+from opgen.bundle.format.dtypes import BundleError
 from tests.support.bundle_sample import sample
 folder, made = Path(sys.argv[1]), sample()
 whole = made.write(folder / "whole.h5").stat().st_size
@@ -652,7 +652,7 @@ def test_a_writer_that_ends_while_another_begins(
     it its name, or removes it.
     """
     target = tmp_path / "x"
-    first = Claim(target, 0, False)
+    first = LockedOutput(target, 0, False)
     os.write(first.fd, b"the first's")
     flock, ends = fcntl.flock, [first.keep if kept else first.drop]
 
@@ -664,13 +664,13 @@ def test_a_writer_that_ends_while_another_begins(
     monkeypatch.setattr(fcntl, "flock", slow)
     if kept and not force:
         with pytest.raises(BundleError, match="exists already"):
-            Claim(target, 0, force)
+            LockedOutput(target, 0, force)
     else:
-        second = Claim(target, 0, force)
+        second = LockedOutput(target, 0, force)
         os.write(second.fd, b"the second's")
         assert target.exists() == kept and (not kept or target.read_bytes() == b"the first's")
         with pytest.raises(BundleError, match="another process is writing it"):
-            Claim(target, 0, force)
+            LockedOutput(target, 0, force)
         second.keep()
         assert target.read_bytes() == b"the second's"
     assert os.listdir(tmp_path) == ["x"]
@@ -681,7 +681,7 @@ def test_a_writer_that_ends_while_another_begins(
     [(OSError(), "OSError"), (OSError("a\nb"), "a"), (OSError(13, ""), "Permission denied")],
 )
 def test_a_write_that_fails_has_one_reason(error: OSError, reason: str) -> None:
-    with pytest.raises(BundleError, match=f"^x: cannot write: {reason}$"), one_line(Path("x")):
+    with pytest.raises(BundleError, match=f"^x: cannot write: {reason}$"), write_errors(Path("x")):
         raise error
 
 
@@ -710,7 +710,7 @@ def test_a_kill_leaves_no_file_under_the_final_name(tmp_path: Path) -> None:
     script = """
         import sys
         from pathlib import Path
-        from opgen.bundle.writer import Writer
+        from opgen.bundle.write.writer import Writer
         from tests.support.bundle_sample import HEADER, sample
         one = sample()
         with Writer(Path(sys.argv[1]), HEADER, one.cases, one.layout()) as writer:
@@ -789,6 +789,6 @@ def test_what_hdf5_says_of_a_failed_write_is_one_reason(
     )
     with (
         pytest.raises(BundleError, match=r"x.h5: cannot write: File too large$"),
-        one_line(tmp_path / "x.h5"),
+        write_errors(tmp_path / "x.h5"),
     ):
         raise OSError(*number, said)

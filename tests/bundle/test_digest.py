@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from xxhash import xxh3_128
 
-from opgen.bundle.digest import DIGEST_SIZE, DIGEST_TYPE, Digest, digest_of
+from opgen.bundle.format.digest import DIGEST_SIZE, DIGEST_TYPE, Digest, digest_of
 
 PUBLISHED = {
     b"": "99aa06d3014798d86001c324468d497f",

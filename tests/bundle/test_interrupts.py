@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from opgen.bundle import heading
-from opgen.bundle.claim import partial
-from opgen.bundle.interrupts import held_back
+from opgen.bundle.format import heading
+from opgen.bundle.format.interrupts import deferred_interrupts
+from opgen.bundle.write.output import partial
 from opgen.generation import engine, processes
 
 INTERRUPTED, DONE = 7, 8
@@ -58,8 +58,8 @@ def end(
 
 def test_what_ctrl_c_does_it_does_at_the_end() -> None:
     reached = []
-    with pytest.raises(KeyboardInterrupt), held_back():
-        with held_back():
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
+        with deferred_interrupts():
             signal.raise_signal(signal.SIGINT)
             reached.append("inner")
         reached.append("outer")
@@ -71,7 +71,7 @@ def test_what_ctrl_c_does_it_does_at_the_end() -> None:
 def test_who_ignores_it_goes_on_ignoring_it() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with held_back():
+        with deferred_interrupts():
             signal.raise_signal(signal.SIGINT)
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
@@ -82,7 +82,7 @@ def test_another_thread_holds_nothing_back() -> None:
     found = []
 
     def run() -> None:
-        with held_back():
+        with deferred_interrupts():
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=run)

@@ -14,12 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 import opgen
-from opgen.bundle.claim import partial
-from opgen.bundle.dtypes import BundleError
-from opgen.bundle.joining import join
-from opgen.bundle.reader import Bundle
-from opgen.bundle.resultsfile import ResultsFile
-from opgen.bundle.unpack import unpack
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.read.unpack import unpack
+from opgen.bundle.results.joining import join
+from opgen.bundle.results.reader import ResultsFile
+from opgen.bundle.write.output import partial
 from opgen.cli import main
 from tests.bundle.test_ledger import begun
 from tests.bundle.test_results import answers, bundle
@@ -190,7 +190,7 @@ def test_what_can_be_gone_on_from_is_not_dropped(
     out, descriptors = tmp_path / "joined.h5", len(os.listdir("/proc/self/fd"))
     left, before = begun(out, bundle, ["one/given", "one/handwritten"]), partial(out).read_bytes()
     held = (
-        "joined.h5.partial: holds 2 answers of an unfinished run, which opgen run --resume goes on"
+        "joined.h5.partial: holds answers of an unfinished run, which opgen run --resume goes on"
         " from; name another file, or --force"
     )
     for write_it in (

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from opgen.bundle.dtypes import DTYPES, ROLES, BundleError
-from opgen.bundle.layout import Layout
+from opgen.bundle.format.dtypes import DTYPES, ROLES, BundleError
+from opgen.bundle.format.layout import Layout
 
 UNITS = {"FLOAT16": 32, "DOUBLE": 8, "BOOL": 64}
 """Elements between the places where a tensor may begin, every 64 bytes."""

@@ -18,12 +18,13 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.bundle import answered, ledger
-from opgen.bundle.claim import partial
-from opgen.bundle.dtypes import BundleError
-from opgen.bundle.reader import Bundle
-from opgen.bundle.resultsfile import ResultsFile
-from opgen.bundle.verify import verify
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.read.verify import verify
+from opgen.bundle.results import answers as answered
+from opgen.bundle.results import ledger
+from opgen.bundle.results.reader import ResultsFile
+from opgen.bundle.write.output import partial
 from opgen.devices import Run
 from opgen.devices.running import run
 from tests.bundle.test_results import answers, bundle, write

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.bundle.dtypes import BundleError
-from opgen.bundle.reader import Bundle
-from opgen.bundle.resultsfile import ResultsFile
-from opgen.bundle.verify import verify
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.read.verify import verify
+from opgen.bundle.results.reader import ResultsFile
 from opgen.numerics.formats import DTYPES
 from tests.support.bundle_sample import BFLOAT16, bits, same_bits, sample
 

@@ -19,10 +19,11 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.bundle import container, resuming
-from opgen.bundle.claim import partial
-from opgen.bundle.dtypes import BundleError
-from opgen.bundle.verify import verify
+from opgen.bundle.format import container
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.read.verify import verify
+from opgen.bundle.write import resuming
+from opgen.bundle.write.output import partial
 from opgen.generation import engine
 from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.bundle.opening import open_file
-from opgen.bundle.soundness import unsound, unsoundness
-from opgen.bundle.tensorrow import NO_DATA
+from opgen.bundle.format.tensorrow import NO_DATA
+from opgen.bundle.read.opening import open_file
+from opgen.bundle.read.soundness import unsound, unsoundness
 from tests.support import device_sample as sample
 
 Tables = dict[str, np.ndarray]

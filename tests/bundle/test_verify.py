@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.bundle import container
-from opgen.bundle import verify as verifying
-from opgen.bundle.dtypes import DTYPES, BundleError
-from opgen.bundle.verify import verify
+from opgen.bundle.format import container
+from opgen.bundle.format.dtypes import DTYPES, BundleError
+from opgen.bundle.read import verify as verifying
+from opgen.bundle.read.verify import verify
 from opgen.model import Argument, Call, Case, TensorDesc
 from tests.support.bundle_sample import VALID, Sample, sample
 

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
-from opgen.bundle import claim
-from opgen.bundle.dtypes import BundleError
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.write.output import write_text
 from opgen.cli import main
 from tests.support import device_sample
 
@@ -165,11 +165,11 @@ def test_a_report_that_cannot_be_written_is_named_and_leaves_the_old_one(
 
 def test_a_text_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "text"
-    claim.write_text(path, "é\n")
+    write_text(path, "é\n")
     assert path.read_bytes() == "é\n".encode()
     with pytest.raises(BundleError, match="exists already"):
-        claim.write_text(path, "other")
-    claim.write_text(path, "other", force=True)
+        write_text(path, "other")
+    write_text(path, "other", force=True)
     assert path.read_text() == "other" and list(tmp_path.iterdir()) == [path]
 
 
@@ -180,7 +180,7 @@ def test_answers_are_dropped_only_where_that_is_asked_for_and_told(here: Path) -
     left = Path("new.h5.partial").read_bytes()
     done = run("run", "b.h5", "--backend", "mutant:nothing", "-o", "new.h5")
     held = (
-        "new.h5.partial: holds 1 answer of an unfinished run, which opgen run --resume goes on"
+        "new.h5.partial: holds answers of an unfinished run, which opgen run --resume goes on"
         " from; name another file, or --force drops"
     )
     assert (

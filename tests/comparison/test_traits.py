@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.bundle.case import CaseView
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
 from opgen.comparison.traits import FEW_VALUES, chance, facts, findings
 from opgen.model import Verdict
 from opgen.spec.catalog import catalog

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.bundle import container
-from opgen.bundle.dtypes import ROLES
+from opgen.bundle.format import container
+from opgen.bundle.format.dtypes import ROLES
 from opgen.comparison import measuring
 from opgen.comparison.alignment import outputs_of
 from opgen.comparison.explain import call_line

@@ -18,9 +18,9 @@ import pytest
 from click.testing import CliRunner
 
 import opgen
-from opgen.bundle.case import CaseView
-from opgen.bundle.reader import Bundle
-from opgen.bundle.resultsfile import Result, ResultsFile
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.reader import Result, ResultsFile
 from opgen.calls.vocabulary import vocabulary
 from opgen.cli import main
 from opgen.devices import abi, aclnn, process

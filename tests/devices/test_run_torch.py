@@ -17,9 +17,9 @@ from click.testing import CliRunner
 
 import opgen
 from opgen import devices
-from opgen.bundle.dtypes import numpy_dtype
-from opgen.bundle.ledger import Ledger
-from opgen.bundle.resultsfile import ResultsFile
+from opgen.bundle.format.dtypes import numpy_dtype
+from opgen.bundle.results.ledger import Ledger
+from opgen.bundle.results.reader import ResultsFile
 from opgen.cli.run import command
 from opgen.devices import BACKENDS, NoDevice, backend
 from opgen.devices.running import run

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.bundle.case import CaseView
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
 from opgen.generation import engine, storage
 from opgen.numerics.recipes import RECIPES
 from opgen.suite import batch

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import opgen
-from opgen.bundle.dtypes import BundleError
+from opgen.bundle.format.dtypes import BundleError
 from opgen.generation import engine, merging
 from opgen.generation.merging import merge
 from opgen.suite.header import header

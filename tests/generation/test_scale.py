@@ -15,9 +15,9 @@ from tempfile import TemporaryFile
 import pytest
 
 import opgen
-from opgen.bundle.blocks import Blocks
-from opgen.bundle.claim import partial
-from opgen.bundle.dtypes import BundleError
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.write.blocks import Blocks
+from opgen.bundle.write.output import partial
 from opgen.generation import computing, engine, processes
 
 pytestmark = pytest.mark.usefixtures("small_steps")

@@ -23,8 +23,8 @@ import pytest
 from click.testing import CliRunner
 
 import opgen
-from opgen.bundle.case import CaseView
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
 from opgen.calls.call_json import to_json
 from opgen.calls.jsonl import read_calls
 from opgen.calls.vocabulary import vocabulary

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.bundle.case import CaseView
-from opgen.bundle.reader import Bundle
-from opgen.bundle.results import Results
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.writer import Results
 from opgen.calls.call_json import make_call
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.reader import Bundle
 from opgen.calls.call_json import make_call
 from opgen.calls.jsonl import NamedCall
 from opgen.cli import main

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.reader import Bundle
 from opgen.cli import main
 from opgen.comparison.verdicts import diff
 from opgen.devices import backend

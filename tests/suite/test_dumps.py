@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import opgen
-from opgen.bundle.writer import Writer
+from opgen.bundle.write.writer import Writer
 from opgen.calls.jsonl import read_calls
 from opgen.cli import main
 from opgen.model import FileError

@@ -9,9 +9,9 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
-from opgen.bundle.dtypes import numpy_dtype
-from opgen.bundle.layout import Layout
-from opgen.bundle.writer import Writer
+from opgen.bundle.format.dtypes import numpy_dtype
+from opgen.bundle.format.layout import Layout
+from opgen.bundle.write.writer import Writer
 from opgen.model import Break, Call, Case, Expectation, LibraryAnswer, TensorDesc
 from opgen.numerics.formats import DTYPES
 

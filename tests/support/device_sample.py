@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import opgen
-from opgen.bundle.case import CaseView
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
 from opgen.calls.call_json import make_call
 from opgen.calls.jsonl import NamedCall
 from opgen.generation import engine

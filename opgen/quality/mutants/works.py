@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from opgen.bundle.reader import Bundle
+from opgen.bundle.read.reader import Bundle
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.model import Call

@@ -1,0 +1,88 @@
+"""What a file says of itself, as attributes of its root: what opgen writes there, and what a caller
+gives.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import h5py
+import numpy as np
+
+import opgen
+from opgen.bundle.format.dtypes import BundleError, checked
+from opgen.model import unkept
+
+FORMAT_VERSION = 2
+RESERVED = ("format", "format_version", "opgen_version", "complete", "digest")
+"""Attributes that no caller may give."""
+
+
+def own(kind: str) -> dict[str, Any]:
+    """What opgen itself says in the header of every file of a kind."""
+    return {
+        "format": f"opgen {kind}",
+        "format_version": FORMAT_VERSION,
+        "opgen_version": opgen.__version__,
+    }
+
+
+def header(attributes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """``own`` attributes, then those a caller gives: texts, numbers, lists of texts, mappings that
+    JSON can hold.
+
+    Returned as they will be read again; BundleError for anything else.
+    """
+    if not isinstance(attributes, Mapping):
+        raise BundleError(f"header {attributes!r} is no mapping of names to values")
+    result = dict(own)
+    for name, value in attributes.items():
+        if not isinstance(name, str) or not name or unkept(name):
+            raise BundleError(f"{name!r}: no name that a header can hold")
+        if name in (*RESERVED, *own):
+            raise BundleError(f"{name}: is written by opgen itself; leave it out of the header")
+        try:
+            if isinstance(value, Mapping):
+                result[name] = json.loads(checked(json.dumps(value, ensure_ascii=False)))
+            elif isinstance(value, (list, tuple)):
+                result[name] = [checked(str(item)) for item in value]
+            elif isinstance(value, str) and not value.startswith("{"):
+                result[name] = checked(value)
+            elif isinstance(value, float) or (
+                isinstance(value, (int, np.integer)) and -(1 << 63) <= value < 1 << 64
+            ):
+                result[name] = value.item() if isinstance(value, np.generic) else value
+            else:
+                raise TypeError
+        except (TypeError, ValueError):
+            raise BundleError(f"{name}: {value!r} is nothing that a header can hold") from None
+    return result
+
+
+def stored(value: Any) -> Any:
+    """A value as HDF5 takes it: texts and numbers as they are, lists as arrays of texts, mappings
+    as JSON.
+    """
+    if isinstance(value, dict):
+        return checked(json.dumps(value, sort_keys=True, ensure_ascii=False))
+    return np.array(value, dtype=h5py.string_dtype()) if isinstance(value, list) else value
+
+
+def restored(value: Any) -> Any:
+    """The value of an attribute that :func:`stored` made."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, str) and value.startswith("{"):
+        return json.loads(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def canonical(attributes: Mapping[str, Any]) -> bytes:
+    """The bytes of a header that are digested."""
+    return json.dumps(
+        attributes, sort_keys=True, ensure_ascii=False, separators=(",", ":")
+    ).encode()

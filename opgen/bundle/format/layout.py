@@ -1,0 +1,253 @@
+"""Where every tensor of a bundle lies, decided before any data exist.
+
+A layout is a pure function of the cases and of their tensors' sizes. Whoever holds one may write
+any tensor at any time, from any process, and the file comes out the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise
+from math import prod
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opgen.bundle.format.column import Column, spread
+from opgen.bundle.format.dtypes import (
+    DTYPES,
+    ROLES,
+    WORDS,
+    BundleError,
+    numpy_dtype,
+    room,
+    stored_dtypes,
+)
+
+_LARGEST = 1 << 46
+"""Elements of one tensor, and of one blob, beyond which no file is planned."""
+_BYTES_PER_TENSOR, _BYTES_PER_CASE, _BYTES_PER_FILE = 96, 190, 48 << 10
+"""About what tables, texts and HDF5 itself take."""
+
+
+class DataTensor(NamedTuple):
+    """One tensor with data: its parameter, role (``input``, ``golden``, ``bound``), dtype and
+    stored elements.
+
+    ``elements`` is a number, or a shape; an input's are those of its whole backing storage.
+    """
+
+    name: str
+    role: str
+    dtype: str
+    elements: int | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns with one row per tensor that has data, grouped by case, and the size of each blob.
+
+    ``form`` is a number per case, the same for cases with the same tensors. ``position`` counts
+    elements in the blob of the row's dtype. Rows of a case are consecutive, and their order is that
+    of :meth:`plan`'s argument.
+    """
+
+    cases: int
+    names: tuple[str, ...]
+    form: np.ndarray
+    case: np.ndarray
+    name: np.ndarray
+    role: np.ndarray
+    dtype: np.ndarray
+    elements: np.ndarray
+    position: np.ndarray
+    blobs: dict[str, int]
+
+    @classmethod
+    def plan(cls, cases: Sequence[Any], tensors: Iterable[Iterable[tuple[Any, ...]]]) -> Layout:
+        """Lay out ``tensors`` (per case, its :class:`DataTensor` rows, empty for a first-phase
+        case).
+
+        The data of cases whose tensors are alike are neighbours, in the order of the first of each
+        kind, so that they can be written and read in one piece. Raises BundleError for a dtype that
+        has no data and for sizes no file can hold.
+        """
+        given = Column.same([rows if isinstance(rows, list) else list(rows) for rows in tensors])
+        if len(given.number) != len(cases):
+            raise BundleError(
+                f"a layout needs the tensors of every case: {len(cases)} cases, {len(given.number)}"
+                " lists"
+            )
+        rows = list(chain.from_iterable(given.values))
+        counts = np.fromiter(map(len, given.values), dtype=np.int64, count=len(given.values))
+        kinds, ends = Column.of([tuple(row[:3]) for row in rows]), np.cumsum(counts)
+        elements = _extents(rows, lambda at: given.first[np.searchsorted(ends, at, side="right")])
+        return cls.of(kinds.values, kinds.number, elements, counts, given.number)
+
+    @classmethod
+    def of(
+        cls,
+        kinds: Sequence[tuple[str, str, str]],
+        kind: np.ndarray,
+        elements: np.ndarray,
+        counts: np.ndarray,
+        sets: np.ndarray,
+    ) -> Layout:
+        """The same of columns: case ``i`` has the tensors of set ``sets[i]``.
+
+        ``counts`` says how many each set has, one set's behind another's; each of them is of one of
+        some ``kinds`` (name, role, dtype), all different, and has so many ``elements``.
+        """
+        names, ends = Column.of([name for name, _, _ in kinds]), np.cumsum(counts)
+        columns = np.stack([kind, elements], axis=1)
+        raw, width = columns.tobytes(), columns.itemsize * columns.shape[1]
+        alike = Column.of(
+            [raw[start * width : end * width] for start, end in pairwise([0, *ends.tolist()])]
+        )
+        form = Column.of(alike.number[sets].tolist())  # in the order of the first case of each
+        first = sets[form.first]
+        of, place = spread(
+            counts[first]
+        )  # from here on, rows of forms, of which there are few where cases are alike
+        kind, elements = columns[(ends - counts)[first][of] + place].T
+        name = names.number.astype(np.int32)[kind]
+        role = np.array([ROLES[role] for _, role, _ in kinds], dtype=np.int8)[kind]
+        dtype = np.array([DTYPES[dtype] for _, _, dtype in kinds], dtype=np.int8)[kind]
+        cases, among = _ranks(form.number, len(first))
+        position, step, blobs = _positions(dtype, elements, of, cases)
+        count = counts[sets]
+        case = np.repeat(np.arange(len(sets), dtype=np.uint32), count)
+        starts = np.cumsum(counts[first]) - counts[first]
+        row = np.arange(len(case)) + np.repeat(
+            starts[form.number] - (np.cumsum(count) - count), count
+        )
+        return cls(
+            len(sets),
+            tuple(names.values),
+            form.number,
+            case,
+            name[row],
+            role[row],
+            dtype[row],
+            elements[row],
+            position[row] + np.repeat(among, count) * step[row],
+            blobs,
+        )
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of the blobs, padding included."""
+        return sum(elements * numpy_dtype(name).itemsize for name, elements in self.blobs.items())
+
+    @property
+    def bytes(self) -> int:
+        """The size of the file, estimated: the blobs are exact, the tables are not."""
+        return (
+            self.data_bytes
+            + _BYTES_PER_TENSOR * len(self.case)
+            + _BYTES_PER_CASE * self.cases
+            + _BYTES_PER_FILE
+        )
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """(cases + 1,) the first row of each case, and the end."""
+        return np.concatenate([[0], np.cumsum(np.bincount(self.case, minlength=self.cases))])
+
+    @cached_property
+    def codes(self) -> dict[tuple[str, str], int]:
+        """(name, role) to the number of such a tensor within a case."""
+        return {
+            (name, role): number * len(ROLES) + at
+            for number, name in enumerate(self.names)
+            for role, at in ROLES.items()
+        }
+
+    def rows(self, case: np.ndarray, code: np.ndarray) -> np.ndarray:
+        """The layout row of each tensor of each case, -1 where there is none; ``code`` is -1 for
+        what no case has.
+        """
+        keys, places = self._places
+        known = (case >= 0) & (case < self.cases) & (code >= 0)
+        if not known.any() or not len(keys):
+            return np.full(len(case), -1)
+        case = np.where(known, case, 0)
+        wanted = self.form[case] * (len(self.names) * len(ROLES)) + code
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where((keys[at] == wanted) & known, self.starts[case] + places[at], -1)
+
+    @cached_property
+    def _places(self) -> tuple[np.ndarray, np.ndarray]:
+        """The tensors of every form, in order, and the place of each in a case."""
+        first = np.unique(self.form, return_index=True)[1]
+        form, place = spread(np.diff(self.starts)[first])
+        at = self.starts[first][form] + place
+        keys = form * (len(self.names) * len(ROLES)) + self.name[at] * len(ROLES) + self.role[at]
+        order = np.argsort(keys, kind="stable")
+        return keys[order], place[order]
+
+
+def _extents(rows: Sequence[tuple[Any, ...]], case: Callable[[int], int]) -> np.ndarray:
+    """(rows,) the elements of each tensor; BundleError, with the ``case`` of the row, where no file
+    can hold them.
+    """
+    sizes = map(itemgetter(3), rows)
+    extents = [
+        size if type(size) is int else prod(size) if isinstance(size, (tuple, list)) else int(size)
+        for size in sizes
+    ]
+    if not 0 <= min(extents, default=0) <= max(extents, default=0) <= _LARGEST:
+        wrong = next(at for at, extent in enumerate(extents) if not 0 <= extent <= _LARGEST)
+        raise BundleError(
+            f"case row {case(wrong)}, {rows[wrong][0]}: a tensor of {extents[wrong]} elements"
+            " cannot be stored"
+        )
+    return np.fromiter(extents, dtype=np.int64, count=len(extents))
+
+
+def _ranks(group: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """How many rows each group has, and which of its group's each row is."""
+    counts, rank = np.bincount(group, minlength=groups), np.empty(len(group), dtype=np.int64)
+    rank[np.argsort(group, kind="stable")] = spread(counts)[1]
+    return counts, rank
+
+
+def _positions(
+    dtype: np.ndarray, elements: np.ndarray, form: np.ndarray, cases: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
+    """Position of every tensor of a form's first case in the blob of its dtype; how far on it is
+    for the next case; the blobs' elements. Each ``form`` has so many ``cases``.
+    """
+    position, step = np.zeros((2, len(elements)), dtype=np.int64)
+    blobs: dict[str, int] = {}
+    known = set(np.flatnonzero(np.bincount(dtype)).tolist())
+    for name in stored_dtypes():
+        number = DTYPES[name]
+        if number not in known:
+            continue
+        known.discard(number)
+        rows = np.flatnonzero(dtype == number)
+        if not 0 <= elements[rows].min() <= elements[rows].max() <= _LARGEST:
+            raise BundleError(
+                f"a tensor of {name} has {elements[rows].min()} to {elements[rows].max()} elements,"
+                " which no file can hold"
+            )
+        of, taken = form[rows], room(elements[rows], numpy_dtype(name).itemsize)
+        needed = float(taken.astype(np.float64) @ cases[of])
+        if needed > _LARGEST:
+            raise BundleError(
+                f"the data of {name} need {needed:.0f} elements: more than a file can hold; split"
+                " the suite with --shard"
+            )
+        each = np.bincount(of, weights=taken, minlength=len(cases)).astype(
+            np.int64
+        )  # exact, since all together are few enough
+        first, counted = np.cumsum(cases * each) - cases * each, np.cumsum(each) - each
+        position[rows], step[rows] = (first - counted)[of] + np.cumsum(taken) - taken, each[of]
+        blobs[name] = int(cases @ each)
+    for number in known:
+        numpy_dtype(WORDS[number])  # which says that such data cannot be stored
+    return position, step, blobs

@@ -1,0 +1,163 @@
+"""Opening a file: nothing reaches HDF5 before its bytes are known to be those that were written."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from opgen.bundle.format import container, heading
+from opgen.bundle.format.dtypes import BundleError, numpy_dtype
+from opgen.bundle.format.interrupts import deferred_interrupts
+
+_FIRST = re.compile(rb"opgen (?P<kind>\w+) (?P<version>\d+) *\n")
+_SECOND = re.compile(
+    rb"xxh3 (?P<digest>[0-9a-f]{32})\nbytes (?P<size>\d+)\n"
+    rb"(?P<ranges>(?:data \d+ \d+\n)*)(?:request [0-9a-f]{64}\n)?\0*\Z"
+)
+_WRITES = {
+    "bundle": "opgen generate writes one",
+    "results": "opgen run writes one, and so does opgen.Results",
+}
+"""How files of each kind are made."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A checked file: its tables in memory, and a descriptor for its data.
+
+    ``blobs`` maps a dtype to (byte offset, elements).
+    """
+
+    path: Path
+    fd: int
+    attributes: dict[str, Any]
+    tables: dict[str, np.ndarray]
+    strings: list[str]
+    blobs: dict[str, tuple[int, int]]
+    digest: str
+    ranges: tuple[tuple[int, int], ...]
+
+
+def kind_of(path: str | Path) -> str:
+    """``results`` for a file that begins like one, else ``bundle``; BundleError where it cannot be
+    read.
+    """
+    try:
+        with open(path, "rb") as raw:
+            return "results" if raw.read(14) == b"opgen results " else "bundle"
+    except OSError as error:
+        raise BundleError(f"{path}: cannot read: {error.strerror}") from None
+
+
+def open_file(path: str | Path, kind: str) -> Opened:
+    """Check and open a file of ``kind`` (``bundle`` or ``results``).
+
+    Every byte but the data is checked here, against the digest in the first block; each tensor is
+    checked when it is read. Raises BundleError, one line, for anything that is not a whole file of
+    this kind.
+    """
+    path = Path(path)
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise BundleError(f"{path}: cannot read: {error.strerror}") from None
+    try:
+        ranges = _check_first_block(path, fd, kind)
+        return _read(path, fd, ranges)
+    except BundleError:
+        os.close(fd)
+        raise
+    except Exception as error:
+        os.close(fd)
+        raise BundleError(
+            f"{path}: not a {kind} that opgen wrote: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int], ...]:
+    try:
+        block = os.pread(fd, container.FIRST_BLOCK, 0)
+        size = os.fstat(fd).st_size
+    except OSError as error:
+        raise BundleError(f"{path}: cannot read: {error.strerror}") from None
+    first = _FIRST.match(block)
+    found = first and _SECOND.match(block, first.end())
+    if first is not None and first["kind"].decode() != kind:
+        raise BundleError(
+            f"{path}: is an opgen {first['kind'].decode()} file, not a {kind} file; {_WRITES[kind]}"
+        )
+    if first is not None and int(first["version"]) != heading.FORMAT_VERSION:
+        newer = int(first["version"]) > heading.FORMAT_VERSION
+        advice = (
+            "is newer than this opgen: update opgen"
+            if newer
+            else "was never released, and opgen does not read it: write it again"
+        )
+        raise BundleError(f"{path}: format {int(first['version'])} {advice}")
+    if found is None or len(block) < container.FIRST_BLOCK:
+        raise BundleError(
+            f"{path}: not an opgen {kind} file, or its beginning is damaged; {_WRITES[kind]}"
+        )
+    if found["digest"].decode() == container.UNKNOWN:
+        raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
+    if int(found["size"]) != size:
+        raise BundleError(
+            f"{path}: has {size} bytes and was written with {int(found['size'])}: truncated or"
+            " damaged"
+        )
+    numbers = [int(n) for n in re.findall(rb"\d+", found["ranges"])]
+    if [container.FIRST_BLOCK, *numbers, size] != sorted([container.FIRST_BLOCK, *numbers, size]):
+        raise BundleError(f"{path}: damaged: its first block contradicts itself")
+    ranges = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+    if container.file_digest(fd, ranges, size) != found["digest"].decode():
+        raise BundleError(f"{path}: damaged: its bytes do not match their digest")
+    return ranges
+
+
+def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> Opened:
+    with deferred_interrupts(), h5py.File(path, "r", locking=False) as file:
+        attributes = {name: heading.restored(value) for name, value in file.attrs.items()}
+        if attributes.pop("complete") != 1:
+            raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
+        digest = attributes.pop("digest")
+        tables, blobs = {}, {}
+        names: list[str] = []
+        file.visit(names.append)
+        for name in names:
+            item = file[name]
+            if not isinstance(item, h5py.Dataset):
+                continue
+            if name.startswith("data/"):
+                dtype = name.removeprefix("data/")
+                start = item.id.get_offset() if item.size else 0
+                blobs[dtype] = (start, item.size)
+                if (
+                    item.size
+                    and (start, start + item.size * numpy_dtype(dtype).itemsize) not in ranges
+                ):
+                    raise BundleError(f"{path}: damaged: {name} lies outside the data")
+            elif (
+                item.chunks is not None or item.nbytes > os.fstat(fd).st_size
+            ):  # a few bytes may stand for more than memory holds
+                raise BundleError(
+                    f"{path}: damaged: it does not hold the {item.size} rows of {name}"
+                )
+            elif name != "strings":
+                tables[name] = _table(fd, item)
+        strings = [text.decode() for text in file["strings"][()].tolist()]
+    if container.root_digest(tables["digests"]) != digest:
+        raise BundleError(f"{path}: damaged: the root digest does not match")
+    return Opened(path, fd, attributes, tables, strings, blobs, digest, ranges)
+
+
+def _table(fd: int, item: h5py.Dataset) -> np.ndarray:
+    table = np.empty(item.size, dtype=item.dtype)
+    if item.size:
+        container.read_at(Path(item.file.filename), fd, table.view(np.uint8), item.id.get_offset())
+    return table

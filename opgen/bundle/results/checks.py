@@ -1,0 +1,104 @@
+"""What a harness says of a case, checked before anything of it is kept: statuses, seconds, texts
+and arrays.
+
+Each function takes the beginning of its messages, ``where``, and raises a BundleError for what no
+results file can keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from opgen.bundle.format.dtypes import NAMES, ROLES, BundleError
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.reader import NO_STATUS
+from opgen.model import STATUS_WORDS, unkept
+from opgen.numerics.rounding import stored
+
+_WIDER = {
+    "FLOAT": {"FLOAT16", "BFLOAT16"},
+    "DOUBLE": {"FLOAT16", "BFLOAT16", "FLOAT"},
+    "COMPLEX128": {"COMPLEX64"},
+}
+"""What a dump in a wider type may stand for."""
+
+
+def status(where: str, given: Any) -> tuple[int, str]:
+    """A status as number and word; the word is empty for numbers."""
+    if given is None:
+        return 0, NO_STATUS
+    if isinstance(given, str) and given in STATUS_WORDS:
+        return 0, given
+    if not isinstance(given, (int, np.integer)) or isinstance(given, bool):
+        raise BundleError(
+            f"{where} {given!r} is no status: an integer, or one of {', '.join(STATUS_WORDS)}"
+        )
+    if not -(1 << 63) <= given < 1 << 63:
+        raise BundleError(
+            f"{where} {given} does not fit the 64 bits that a results file keeps of it"
+        )
+    return int(given), ""
+
+
+def seconds(where: str, given: Any) -> float:
+    """Seconds; NaN where none were taken."""
+    if not (given is None or isinstance(given, Real)):
+        raise BundleError(f"{where}: time {given!r} is no number of seconds")
+    try:
+        found = np.nan if given is None else float(given)
+    except OverflowError:
+        found = np.inf
+    if found < 0 or found == np.inf:
+        raise BundleError(f"{where}: time {given} is no time that a case can take")
+    return found
+
+
+def text(where: str, given: Any) -> str:
+    """What a device said."""
+    if not isinstance(given, str):
+        raise BundleError(f"{where}: error {given!r} is no text; str(error) makes one")
+    if reason := unkept(given):
+        raise BundleError(f"{where}: error {given!r} {reason}, and a results file cannot keep it")
+    return given
+
+
+def arrays(where: str, bundle: Bundle, row: int, given: Any) -> dict[str, np.ndarray]:
+    """The outputs of the call in a row of the bundle; what was dumped in a wider type is rounded,
+    once, to the dtype of its tensor.
+    """
+    if not (given is None or isinstance(given, Mapping)):
+        raise BundleError(
+            f"{where}: outputs of type {type(given).__name__} are no mapping of names to arrays"
+        )
+    if not given:
+        return {}
+    case, found = bundle[row], {}
+    written = [
+        bundle.names[tensor.name] for tensor in case.tensor_rows if tensor.role == ROLES["output"]
+    ]
+    for name, value in given.items():
+        if name not in written:
+            raise BundleError(
+                f"{where}: {name!r} is no output of the call (outputs:"
+                f" {', '.join(written) or 'none'})"
+            )
+        try:
+            array = np.asarray(value)
+        except Exception as error:  # noqa: BLE001  tensors of other libraries refuse in their own ways
+            raise BundleError(f"{where}: numpy makes no array of {name}: {error}") from None
+        array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+        if array.dtype not in NAMES:
+            raise BundleError(
+                f"{where}: {name} of type {array.dtype}: no file keeps it (known:"
+                f" {', '.join(map(str, NAMES))})"
+            )
+        described = case.call["args"].get(name) if NAMES[array.dtype] in _WIDER else None
+        if isinstance(described, dict) and described["dtype"] in _WIDER[NAMES[array.dtype]]:
+            with np.errstate(invalid="ignore"):  # a signalling NaN
+                array = stored(array, described["dtype"])
+        found[name] = array
+    return found

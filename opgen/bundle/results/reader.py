@@ -1,0 +1,149 @@
+"""Reading a results file: what a device answered, by case id."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from math import isnan, prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opgen.bundle.format.dtypes import BundleError, words_of
+from opgen.bundle.format.heading import RESERVED
+from opgen.bundle.read.finished import Finished
+from opgen.model import Code
+
+NO_STATUS = "none"
+"""The word that stands for a status that nobody recorded."""
+_OWN = (*RESERVED, "bundle")
+
+
+def said(header: Mapping[str, Any]) -> dict[str, Any]:
+    """What a header says of the device: all but what opgen says of the file."""
+    return {key: value for key, value in header.items() if key not in _OWN}
+
+
+def contradiction(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """The first fact on which two headers differ, as ``device 'npu:0' and 'npu:1'``; empty where
+    none is in both.
+    """
+    return next(
+        (
+            f"{key} {one[key]!r} and {other[key]!r}"
+            for key in one
+            if key in other and not _same(one[key], other[key])
+        ),
+        "",
+    )
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two facts are one; NaN is, wherever it stands in them."""
+    return bool(one == other) or json.dumps(one, sort_keys=True) == json.dumps(
+        other, sort_keys=True
+    )
+
+
+class Result(NamedTuple):
+    """One case's answer: status of the first phase, of the run (or None), seconds (or None), error
+    text, outputs.
+    """
+
+    id: str
+    status: Code | None
+    run_status: Code | None
+    time: float | None
+    error: str
+    outputs: Outputs
+
+
+class Outputs(Mapping[str, np.ndarray]):
+    """A case's outputs by parameter name; each is read, and checked, when it is asked for."""
+
+    def __init__(self, file: ResultsFile, case: str, rows: list[tuple[Any, ...]]) -> None:
+        self._file = file
+        self._case = case
+        self._rows = {file.names[row[1]]: row for row in rows}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        _, _, dtype, shape, elements, position, digest = self._rows[name]
+        try:
+            extents = self._file.extents(shape, elements)
+            return self._file.data.tensor(dtype, elements, position, digest).reshape(extents)
+        except ValueError as error:
+            raise BundleError(f"{self._file.path}: damaged: {self._case}: {name} {error}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+class ResultsFile(Finished):
+    """A results file for reading; ``bundle_digest`` is the root digest of the bundle that was
+    run.
+    """
+
+    KIND = "results"
+
+    def __init__(self, path: str | Path, *, check: bool = True) -> None:
+        super().__init__(path, check=check)
+        self.bundle_digest: str = self.header["bundle"]
+        words = words_of(self.tables["tensors"].dtype["name"])
+        self.names: list[str] = [words[i] for i in range(len(words))]
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The id of every case that was answered, by row."""
+        return [text.decode() for text in self.tables["results"]["id"].tolist()]
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """Case id to row."""
+        return {name: row for row, name in enumerate(self.ids)}
+
+    def extents(self, number: int, elements: int) -> tuple[int, ...]:
+        """A shape by its number; ValueError where it is not that of so many elements."""
+        start, length = self.tables["lists"][number].tolist()
+        extents = tuple(self.tables["integers"][start : start + length].tolist())
+        if prod(extents) != elements:
+            raise ValueError(f"has {elements} elements, which are not {list(extents)}")
+        return extents
+
+    def __len__(self) -> int:
+        return len(self.tables["results"])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.rows
+
+    def __iter__(self) -> Iterator[Result]:
+        return (self._result(row) for row in range(len(self)))
+
+    def __getitem__(self, key: str) -> Result:
+        if key not in self.rows:
+            raise KeyError(f"no case {key!r} among the {len(self)} of {self.path}")
+        return self._result(self.rows[key])
+
+    def _result(self, row: int) -> Result:
+        _, case, status, word, run, run_word, time, error, first, count = self.tables["results"][
+            row
+        ].tolist()
+        name = case.decode()
+        outputs = Outputs(self, name, self.tables["tensors"][first : first + count].tolist())
+        return Result(
+            name,
+            self._status(status, word),
+            self._status(run, run_word),
+            None if isnan(time) else time,
+            self.strings[error],
+            outputs,
+        )
+
+    def _status(self, number: int, word: int) -> Code | None:
+        if word == 0:
+            return number
+        return None if self.strings[word] == NO_STATUS else self.strings[word]

@@ -1,0 +1,271 @@
+"""What a device answered: kept case by case while it runs, in the form of a bundle at the end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from opgen.bundle.format import heading
+from opgen.bundle.format.digest import digest_of
+from opgen.bundle.format.dtypes import DTYPES, NAMES, BundleError
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results import answers as answered
+from opgen.bundle.results import checks
+from opgen.bundle.results.answers import Answer, Output
+from opgen.bundle.results.ledger import Ledger
+from opgen.bundle.results.reader import NO_STATUS, ResultsFile, contradiction, said
+from opgen.bundle.write.output import LockedOutput, write_errors
+from opgen.model import Code
+
+
+class Results:
+    """A results file being written: ``with opgen.Results.create("results.h5", bundle) as results``.
+
+    Answers go to ``<name>.partial`` as they come. Leaving the block writes the results file and
+    gives it its name. An exception that leaves it does so too, so that no answer is lost; where
+    none was added, it leaves what was there. What a killed process leaves can be gone on from.
+    ``case in results`` says whether a case is answered, ``len(results)`` how many are.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        bundle: Bundle | str | Path,
+        header: Mapping[str, Any],
+        force: bool,
+        resume: bool = False,
+    ) -> None:
+        self.path = Path(path)
+        self._bundle = _opened(self.path, bundle)
+        if self.path.exists() and self.path.samefile(self._bundle.path):
+            raise BundleError(f"{self.path}: is the bundle that is answered; name another file")
+        self.header = self._kept(header)
+        self.earlier: dict[str, Any] = {}
+        """What the answers that are gone on from say of their device."""
+        self.dropped = 0
+        """How many answers of a killed process were there, and are not gone on from."""
+        self._again: set[int] = set()
+        self._worth = resume  # whether the unfinished file holds what no other file does
+        self._claim: LockedOutput | None = LockedOutput(self.path, 0, force or resume, "force=True")
+        self._claim.refuse_unfinished(force, answers=not resume)
+        try:
+            with write_errors(self.path):
+                self._ledger = Ledger(self._claim.partial, self._claim.fd)
+                self._worth = resume and bool(self._ledger.answers)
+                if resume:
+                    self._go_on(self._claim)
+                else:
+                    self.dropped = len(self._ledger.answers)
+                    self._ledger.begin(resumed=False)
+        except BaseException:
+            self._let_go()
+            raise
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        bundle: Bundle | str | Path,
+        *,
+        header: Mapping[str, Any] | None = None,
+        force: bool = False,
+        resume: bool = False,
+    ) -> Results:
+        """Start the results of ``bundle``, which is open or a path; ``header`` may name the device,
+        the backend and their versions.
+
+        ``resume`` keeps the answers that are there, in ``path`` or where a killed process left
+        them; those without a status until there are others, which can be added as if nobody had
+        answered. BundleError where ``path`` exists (unless ``force`` or ``resume``) or cannot be
+        written, and where the answers that are there are to another bundle, or of another device
+        than ``header`` says.
+        """
+        return cls(path, bundle, {} if header is None else header, force, resume)
+
+    @staticmethod
+    def open(path: str | Path) -> ResultsFile:
+        """A finished results file, for reading."""
+        return ResultsFile(path)
+
+    def __contains__(self, case: object) -> bool:
+        return isinstance(case, str) and self._answered(self._bundle.rows.get(case))
+
+    def __len__(self) -> int:
+        return len(self._ledger.answers) - len(self._again)
+
+    def _answered(self, row: int | None) -> bool:
+        return row in self._ledger.answers and row not in self._again
+
+    def add(
+        self,
+        case: str,
+        status: Code | None,
+        outputs: Mapping[str, np.ndarray] | None = None,
+        run_status: Code | None = None,
+        time: float | None = None,
+        error: str = "",
+    ) -> None:
+        """Add one case: the status of the first phase, the outputs by name, the status of the run,
+        seconds.
+
+        A status is an integer, a word of :data:`opgen.model.STATUS_WORDS`, or None where nobody
+        recorded one. BundleError for anything else, for an unknown or repeated case, and for what
+        is no output of its call or of a type that no file keeps. An output that was dumped in a
+        wider type (BFLOAT16 as FLOAT, anything as DOUBLE) is rounded, once, to the dtype of its
+        tensor.
+        """
+        if self._claim is None:
+            raise BundleError(f"{self.path}: the results are closed")
+        row = self._bundle.rows.get(case) if isinstance(case, str) else None
+        if row is None:
+            raise BundleError(f"{self.path}: {case!r} is no case of {self._bundle.path}")
+        if self._answered(row):
+            raise BundleError(f"{self.path}: {case!r} has been added already")
+        where = f"{self.path}: {case}"
+        statuses = (
+            *checks.status(f"{where}: status", status),
+            *checks.status(f"{where}: run_status", run_status),
+        )
+        facts = *statuses, checks.seconds(where, time), checks.text(where, error)
+        self._note(row, facts, checks.arrays(where, self._bundle, row, outputs))
+        self._again.discard(row)
+        self._worth = True
+
+    def _kept(self, header: Mapping[str, Any]) -> dict[str, Any]:
+        """A header as the file keeps it; BundleError where it cannot."""
+        return heading.header(header, heading.own("results") | {"bundle": self._bundle.digest})
+
+    def _note(
+        self,
+        row: int,
+        facts: tuple[int, str, int, str, float, str],
+        arrays: Mapping[str, np.ndarray],
+    ) -> None:
+        """Write down an answer that is in order: statuses, seconds and text, and the outputs."""
+        data, outputs = [], []
+        for name, array in arrays.items():
+            raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+            dtype, digest = DTYPES[NAMES[array.dtype]], digest_of(raw)
+            data.append(raw)
+            outputs.append(Output(name, dtype, array.shape, digest, raw.nbytes))
+        with write_errors(self.path):
+            self._ledger.note(self._kept(said(self.header)))
+            self._ledger.add(Answer(row, self._bundle.ids[row], *facts, tuple(outputs)), data)
+
+    def _go_on(self, claim: LockedOutput) -> None:
+        """Take over what a killed process left, and what the finished file has, unless that process
+        was to replace it.
+        """
+        ledger = self._ledger
+        finished = self.path.exists() and ledger.resumed is not False
+        with ResultsFile(self.path) if finished else nullcontext() as before:
+            for path, header in (
+                (self.path, before.header if before else {}),
+                (claim.partial, ledger.header),
+            ):
+                if header and header["bundle"] != self.header["bundle"]:
+                    raise BundleError(
+                        f"{path}: results of another bundle: cannot be resumed with"
+                        f" {self._bundle.path}"
+                    )
+                if found := contradiction(self.earlier | said(header), said(self.header)):
+                    raise BundleError(
+                        f"{path}: cannot be resumed: {found} are not one; write another file"
+                    )
+                if found := contradiction(self.earlier, said(header)):
+                    raise BundleError(
+                        f"{path}: cannot be resumed: {found}, as {self.path} says, are not one;"
+                        " move one of the two away"
+                    )
+                self.earlier |= said(header)
+            self.header |= self.earlier
+            if ledger.resumed is None:
+                ledger.begin(resumed=True)
+            for one in before or ():
+                row, where = self._bundle.rows[one.id], f"{self.path}: {one.id}"
+                if row not in ledger.answers or (
+                    one.status is not None and ledger.answers[row].word == NO_STATUS
+                ):
+                    statuses = (
+                        *checks.status(where, one.status),
+                        *checks.status(where, one.run_status),
+                    )
+                    self._note(
+                        row, (*statuses, checks.seconds(where, one.time), one.error), one.outputs
+                    )
+            self._again = {row for row, one in ledger.answers.items() if one.word == NO_STATUS}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+        elif not self._worth:
+            self.abort()
+        elif self._claim is not None:
+            try:
+                self.close()
+                error.add_note(
+                    f"{self.path}: has the {len(self)} answers so far; --resume (resume=True) goes"
+                    " on from them"
+                )
+            except BundleError as failure:
+                error.add_note(str(failure))
+
+    def close(self) -> None:
+        """Write the results in the order of the bundle, and give the file its name; where that
+        fails, what was added can be resumed.
+        """
+        if self._claim is None:
+            return
+        fresh = self._claim.fresh
+        try:
+            with write_errors(self.path):
+                answers = list(self._ledger.answers.values())
+                self.digest = answered.write(
+                    fresh, self._kept(said(self.header)), self._bundle.names, answers
+                )
+                os.replace(fresh, self.path)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            self._let_go()
+            raise
+        self.abort()
+
+    def abort(self) -> None:
+        """Drop the unfinished file; whatever has the final name stays."""
+        self._worth = False
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Release the unfinished file, for somebody to go on with where that is worth it."""
+        if self._claim is not None:
+            if self._worth:
+                self._claim.leave()
+            else:
+                self._claim.drop()
+            self._claim = None
+
+
+def _opened(path: Path, bundle: Bundle | str | Path) -> Bundle:
+    """A bundle, whose tables are all that is needed here."""
+    if isinstance(bundle, Bundle):
+        return bundle
+    if not isinstance(bundle, (str, os.PathLike)):
+        raise BundleError(
+            f"{path}: bundle {bundle!r} is neither what opgen.open returns nor a path"
+        )
+    with Bundle(bundle) as opened:
+        return opened

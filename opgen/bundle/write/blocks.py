@@ -1,0 +1,246 @@
+"""Tensors into a file of known layout: many equal ones at once, from any process, each with its
+digest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise, repeat
+from operator import attrgetter
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opgen.bundle.format.column import spread
+from opgen.bundle.format.container import write_at
+from opgen.bundle.format.digest import DIGEST_TYPE, digest_column
+from opgen.bundle.format.dtypes import (
+    ALIGNMENT,
+    DTYPES,
+    WORDS,
+    BundleError,
+    numpy_dtype,
+    stored_dtypes,
+)
+from opgen.bundle.format.layout import Layout
+
+_LARGE = 1 << 16  # from here on a tensor is written straight from the caller's array
+_PIECE = 4 << 20  # bytes gathered before a write
+_PADDING = [bytes(size) for size in range(ALIGNMENT)]
+
+Arrays = Mapping[tuple[str, str], np.ndarray]
+Piece: TypeAlias = Any
+"""The bytes of a tensor: bytes, a view of some, or a contiguous array."""
+_NUMBERS = {numpy_dtype(word): DTYPES[word] for word in stored_dtypes()}
+_NOTHING = -2
+_DTYPE, _SIZE = attrgetter("dtype"), attrgetter("size")
+_ITEMS = np.zeros(max(DTYPES.values()) + 1, dtype=np.int64)
+for _name in stored_dtypes():
+    _ITEMS[DTYPES[_name]] = numpy_dtype(_name).itemsize
+
+
+@dataclass
+class Blocks:
+    """A way into the blobs of an unfinished file, for every process that writes cases of its
+    own.
+    """
+
+    path: Path
+    layout: Layout
+    offsets: dict[str, int]
+    _fd: int = -1
+
+    def write(
+        self, rows: Sequence[int] | np.ndarray, arrays: Arrays
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Write (name, role) -> (B, ...) arrays, one entry per case row; returns layout rows and
+        their digests.
+
+        An array has the numpy type of its stored dtype (uint16 is taken as the bits of BFLOAT16),
+        and per case as many elements as planned.
+        """
+        return self.write_all([(rows, arrays)])
+
+    def write_all(
+        self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same for several batches; what lies side by side in the file goes out in one
+        write.
+        """
+        stacks = _Stacks.of(batches)
+        if not stacks.arrays:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=DIGEST_TYPE)
+        found = self._planned(stacks)
+        pieces, (starts, sizes) = stacks.pieces(), self._spans(found)
+        self._put(starts, sizes, pieces)
+        return found, digest_column(pieces)
+
+    def put(self, rows: np.ndarray, pieces: Sequence[Piece]) -> None:
+        """Write the bytes of tensors, by row of the layout."""
+        self._put(*self._spans(rows), pieces)
+
+    def _planned(self, stacks: _Stacks) -> np.ndarray:
+        """The layout row of every case of every stack; BundleError where one is not as planned."""
+        layout, stack, total = self.layout, stacks.stack, len(stacks.arrays)
+        codes = np.fromiter(
+            map(layout.codes.get, stacks.keys, repeat(-1)), dtype=np.int64, count=total
+        )
+        dtypes = np.fromiter(
+            map(_NUMBERS.get, map(_DTYPE, stacks.arrays), repeat(_NOTHING)),
+            dtype=np.int64,
+            count=total,
+        )
+        elements = (
+            np.fromiter(map(_SIZE, stacks.arrays), dtype=np.int64, count=total) // stacks.counts
+        )
+        found = layout.rows(stacks.case, codes[stack])
+        right = (
+            (found >= 0)
+            & (layout.dtype[found] == dtypes[stack])
+            & (layout.elements[found] == elements[stack])
+        )
+        if not right.all() or list(map(len, stacks.arrays)) != stacks.counts.tolist():
+            stacks.check(found, layout)
+        return found
+
+    def _spans(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where tensors begin in the file, and their bytes, by row of the layout."""
+        dtype = self.layout.dtype[rows]
+        item = _ITEMS[dtype]
+        return (
+            self._bases[dtype] + self.layout.position[rows] * item,
+            self.layout.elements[rows] * item,
+        )
+
+    @cached_property
+    def _bases(self) -> np.ndarray:
+        """Where the blob of each dtype begins, by the dtype's number."""
+        bases = np.zeros(len(_ITEMS), dtype=np.int64)
+        for name, number in DTYPES.items():
+            bases[number] = self.offsets.get(f"data/{name}", 0)
+        return bases
+
+    def _put(self, starts: np.ndarray, sizes: np.ndarray, pieces: Sequence[Piece]) -> None:
+        """Write pieces; those with nothing but padding between them in one go, large ones from
+        where they are.
+        """
+        fd = self._open()
+        order = np.argsort(starts, kind="stable")
+        order = order[sizes[order] > 0]
+        starts, sizes = starts[order], sizes[order]
+        gaps = starts[1:] - starts[:-1] - sizes[:-1]
+        apart = (
+            (gaps >= ALIGNMENT)
+            | (sizes[1:] >= _LARGE)
+            | (sizes[:-1] >= _LARGE)
+            | (starts[1:] // _PIECE != starts[:-1] // _PIECE)
+        )
+        edges = [0, *(np.flatnonzero(apart) + 1).tolist(), len(order)]
+        padded: list[Piece] = [b""] * (2 * len(order))
+        padded[::2] = map(pieces.__getitem__, order.tolist())
+        padded[1:-1:2] = map(_PADDING.__getitem__, np.where(apart, 0, gaps).tolist())
+        for first, end in pairwise(edges):
+            if end == first + 1:
+                write_at(fd, np.frombuffer(padded[2 * first], dtype=np.uint8), int(starts[first]))
+            elif end > first:
+                write_at(fd, b"".join(padded[2 * first : 2 * end - 1]), int(starts[first]))
+
+    def _open(self) -> int:
+        if self._fd < 0:
+            self._fd = os.open(self.path, os.O_RDWR)
+        return self._fd
+
+    def close(self) -> None:
+        """Let go of the file; it is opened again when needed."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> Blocks:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True)
+class _Stacks:
+    """Tensors of many cases, (B, ...) each: their (name, role), and how many cases; for every
+    tensor its stack and its case.
+    """
+
+    keys: list[tuple[str, str]]
+    arrays: list[np.ndarray]
+    counts: np.ndarray
+    stack: np.ndarray
+    case: np.ndarray
+
+    @classmethod
+    def of(cls, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]) -> _Stacks:
+        """The stacks of batches, one after the other."""
+        given = [
+            (np.asarray(rows, dtype=np.int64), arrays) for rows, arrays in batches if len(rows)
+        ]
+        batch = np.repeat(np.arange(len(given)), [len(arrays) for _, arrays in given])
+        sizes = np.array([len(rows) for rows, _ in given], dtype=np.int64)
+        counts = sizes[batch]
+        stack, within = spread(counts)
+        rows = np.concatenate([rows for rows, _ in given]) if given else sizes
+        return cls(
+            keys=list(chain.from_iterable(arrays for _, arrays in given)),
+            arrays=list(
+                map(
+                    np.ascontiguousarray,
+                    chain.from_iterable(arrays.values() for _, arrays in given),
+                )
+            ),
+            counts=counts,
+            stack=stack,
+            case=rows[(np.cumsum(sizes) - sizes)[batch][stack] + within],
+        )
+
+    def pieces(self) -> list[Piece]:
+        """The bytes of every tensor, where they are."""
+        stacks = (
+            (array,) if len(array) == 1 else array.reshape(len(array), -1) for array in self.arrays
+        )
+        return list(chain.from_iterable(stacks))
+
+    def check(self, found: np.ndarray, layout: Layout) -> None:
+        """Raise a BundleError that says what is not as planned, if anything; ``found`` are the
+        layout rows.
+        """
+        ends = np.cumsum(self.counts)
+        for (name, role), array, count, end in zip(
+            self.keys, self.arrays, self.counts.tolist(), ends.tolist(), strict=True
+        ):
+            rows = found[end - count : end]
+            if rows.min() < 0:
+                raise BundleError(
+                    f"case row {self.case[end - count + rows.argmin()]} has no {role} {name} in the"
+                    " layout"
+                )
+            dtype = WORDS[int(layout.dtype[rows[0]])]
+            if array.dtype != numpy_dtype(dtype) and not (
+                dtype == "BFLOAT16" and array.dtype == np.uint16
+            ):
+                raise BundleError(f"{name}: an array of {array.dtype} where {dtype} is planned")
+            if len(array) != count:
+                raise BundleError(f"{name}: {len(array)} arrays for {count} cases")
+            elements = array.size // count
+            if (layout.elements[rows] != elements).any() or (
+                layout.dtype[rows] != DTYPES[dtype]
+            ).any():
+                raise BundleError(
+                    f"{role} {name}: {elements} elements of {dtype} are not as planned"
+                )

@@ -1,0 +1,167 @@
+"""A file that is being written: under another name, locked, and renamed only when it is whole."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from opgen.bundle.format.dtypes import BundleError
+from opgen.model import size
+
+_LOOKED_AT = 1 << 16
+"""Bytes at the beginning of an unfinished file that tell what it holds."""
+
+
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn what the system and HDF5 say into one BundleError naming ``path``."""
+    try:
+        yield
+    except OSError as error:
+        number = re.search(
+            r"\berrno = (\d+)", str(error)
+        )  # HDF5 says what was in its buffers as well
+        code = error.errno or (int(number[1]) if number else 0)
+        reason = os.strerror(code) if code else (str(error) or type(error).__name__).splitlines()[0]
+        raise BundleError(f"{path}: cannot write: {reason}") from error
+
+
+def refuse(path: str | Path, force: bool, remedy: str = "--force") -> None:
+    """Raise BundleError where ``path`` cannot be written, before any work is done for it;
+    ``remedy`` is what sets ``force``.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise BundleError(f"{path}: is a folder; name a file")
+    for one in (path, partial(path)):
+        if (one.exists() and not one.is_file()) or (one == partial(path) and one.is_symlink()):
+            raise BundleError(f"{one}: is no regular file, and nothing replaces it; name another")
+    if path.exists() and not force:
+        raise BundleError(f"{path}: exists already; {remedy} replaces it")
+    if not path.parent.is_dir():
+        raise BundleError(f"{path}: there is no folder {path.parent}; make it, or name another")
+
+
+def partial(path: str | Path) -> Path:
+    """Where a file lies while it is being written."""
+    path = Path(path)
+    return path.with_name(path.name + ".partial")
+
+
+def is_unfinished_bundle(first: bytes) -> bool:
+    """Whether a file that begins so is a bundle to go on from: its first block names the request
+    once the file has room for everything.
+    """
+    return b"\nrequest " in first[:4096]
+
+
+def has_answers(first: bytes) -> bool:
+    """Whether a file that begins so holds answers of a run that did not end."""
+    return b'{"answer": ' in first
+
+
+class LockedOutput:
+    """The right to write ``path``: an empty ``<name>.partial`` beside it, locked against other
+    writers.
+    """
+
+    def __init__(self, path: Path, needed: int, force: bool, remedy: str = "--force") -> None:
+        refuse(path, force, remedy)
+        self.path = path
+        self.partial = partial(path)
+        free = shutil.disk_usage(path.parent).free
+        with suppress(OSError):
+            free += (
+                self.partial.stat().st_blocks * 512
+            )  # what an unfinished file holds is gone on from, or given back
+        if needed > free:
+            raise BundleError(
+                f"{path}: needs {size(needed)}, and {path.parent} has {size(free)} left"
+            )
+        with write_errors(path):
+            while not self._taken():
+                pass
+        try:
+            refuse(path, force, remedy)  # somebody may have written it since
+        except BaseException:
+            if os.fstat(self.fd).st_size:
+                self.leave()
+            else:
+                self.drop()
+            raise
+
+    def _taken(self) -> bool:
+        """Open and lock the unfinished file; False where its writer gave it another name, or
+        removed it, in between.
+        """
+        self.fd = os.open(self.partial, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        try:
+            fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self.fd)
+            raise BundleError(
+                f"{self.path}: another process is writing it ({self.partial})"
+            ) from None
+        except OSError:  # a file system without locks
+            pass
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(self.fd), os.stat(self.partial)):
+                return True
+        os.close(self.fd)
+        return False
+
+    def refuse_unfinished(self, force: bool, *, bundles: bool = True, answers: bool = True) -> None:
+        """BundleError where a killed process left a bundle (if ``bundles``) or answers (if
+        ``answers``) that this writer would overwrite; the file is let go of then.
+        """
+        first = b"" if force else os.pread(self.fd, _LOOKED_AT, 0)
+        if bundles and is_unfinished_bundle(first):
+            unfinished = "an unfinished bundle, which opgen generate"
+        elif answers and has_answers(first):
+            unfinished = "answers of an unfinished run, which opgen run"
+        else:
+            return
+        self.leave()
+        raise BundleError(
+            f"{self.partial}: holds {unfinished} --resume goes on from; name another file, or"
+            " --force drops it"
+        )
+
+    @property
+    def fresh(self) -> Path:
+        """Where a whole file is made while the unfinished one is still needed."""
+        return self.partial.with_name(self.partial.name + ".fresh")
+
+    def keep(self) -> None:
+        """Give the finished file its name, in one step."""
+        os.replace(self.partial, self.path)
+        os.close(self.fd)
+
+    def leave(self) -> None:
+        """Let go of the unfinished file, for another writer to go on with."""
+        os.close(self.fd)
+
+    def drop(self) -> None:
+        """Remove the unfinished file."""
+        with suppress(OSError):
+            self.partial.unlink()
+        os.close(self.fd)
+
+
+def write_text(path: str | Path, text: str, *, force: bool = False) -> None:
+    """One text file, UTF-8, in one step; BundleError where it exists (unless ``force``) or cannot
+    be written.
+    """
+    target = LockedOutput(Path(path), len(text), force)
+    try:
+        with write_errors(target.path):
+            target.partial.write_text(text, encoding="utf-8", newline="")
+            target.keep()
+    except BaseException:
+        target.drop()
+        raise

@@ -1,0 +1,220 @@
+"""Writing a bundle: beside its place first, under its name only when it is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from opgen.bundle.format import container, heading
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.format.layout import Layout
+from opgen.bundle.write import resuming, tables
+from opgen.bundle.write.blocks import Arrays, Blocks, Piece
+from opgen.bundle.write.output import LockedOutput, write_errors
+from opgen.bundle.write.resuming import Journal
+from opgen.bundle.write.tables import Tables
+from opgen.model import Case
+
+
+class Writer:
+    """A bundle being written; use it as a context manager.
+
+    Tensors come in any order, by case or by block, here or through :meth:`port` in another process.
+    Leaving the block normally finishes the file and gives it its name; leaving it by an exception
+    removes what was written, or, with ``keep``, leaves ``<name>.partial`` where anything was.
+    ``resume``, with ``keep``, goes on from such a file. ``late``: tables are made with the first
+    tensors that come, while other processes are at work. Raises BundleError, before anything is
+    written if ``path`` cannot be.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        header: Mapping[str, Any],
+        cases: Sequence[Case],
+        layout: Layout,
+        *,
+        force: bool = False,
+        outputs: Mapping[str, Collection[str]] | None = None,
+        keep: bool = False,
+        resume: bool = False,
+        late: bool = False,
+    ) -> None:
+        self.path = Path(path)
+        self.layout = layout
+        self.header = heading.header(header, heading.own("bundle"))
+        self._cases = cases
+        self._outputs = outputs
+        self._tables: Tables | None = None
+        self._done = np.zeros(len(layout.case), dtype=bool)
+        self._keep = keep
+        self._claim: LockedOutput | None = LockedOutput(self.path, layout.bytes, force)
+        self._claim.refuse_unfinished(force, bundles=not keep)
+        try:
+            with write_errors(self.path):
+                begun = resume and resuming.begun(self._claim)
+                path_now = self._claim.fresh if begun else self._claim.partial
+                self._skeleton = container.begin(
+                    path_now, "bundle", self.header, layout.blobs, keep=not begun
+                )
+                if begun or not late:
+                    self._describe(begun)
+        except BaseException:
+            self._claim.fresh.unlink(missing_ok=True)
+            if resume:
+                self._claim.leave()
+                self._claim = None
+            self.abort()
+            raise
+        self._blocks = self.port()
+
+    def _describe(self, begun: bool = False) -> Tables:
+        """Make the tables, unless they are there, and write them; ``begun``: over those of the file
+        that is gone on from.
+        """
+        if self._tables is not None:
+            return self._tables
+        claim, found = self._open(), tables.build(self._cases, self.layout, self._outputs)
+        request = (
+            container.root_digest(container.digests(self.header, found.tables, found.strings))
+            if self._keep
+            else ""
+        )
+        skeleton = container.describe(
+            self._skeleton, "bundle", found.tables, found.strings, request
+        )
+        if begun:
+            skeleton, digests = resuming.adopt(claim, skeleton, request, found.tables)
+            resuming.clear(claim.fd, skeleton, self.layout)
+            self._done = resuming.intact(claim.fd, skeleton, self.layout, digests[found.tensor_row])
+            intact = found.tensor_row[self._done]
+            found.tables["tensors"]["digest"][intact] = digests[intact]
+        for name, table in found.tables.items():
+            container.write_table(claim.fd, skeleton, name, table)
+        self._skeleton, self._tables, self._journal = (
+            skeleton,
+            found,
+            Journal(found.tables["tensors"]),
+        )
+        return found
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._stop(error)
+
+    @property
+    def written(self) -> np.ndarray:
+        """(cases,) bool: every tensor of the case is in the file; cases without data are."""
+        result = np.ones(self.layout.cases, dtype=bool)
+        result[self.layout.case[~self._done]] = False
+        return result
+
+    def write(self, row: int, name: str, role: str, array: np.ndarray) -> None:
+        """Write one tensor of one case; an input is given as its whole backing storage."""
+        self.write_batch([row], {(name, role): np.asarray(array)[None]})
+
+    def write_batch(self, rows: Sequence[int] | np.ndarray, arrays: Arrays) -> None:
+        """Write many tensors of many cases, (name, role) -> (B, ...): the fast way, one write per
+        blob.
+        """
+        self.write_batches([(rows, arrays)])
+
+    def write_batches(self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]) -> None:
+        """The same for several batches; those that are neighbours in the layout go out in one
+        write.
+        """
+        with write_errors(self.path):
+            self.accept(*self._blocks.write_all(batches))
+
+    def copy(self, rows: np.ndarray, digests: np.ndarray, pieces: Sequence[Piece]) -> None:
+        """Write tensors as bytes that match their digests, by row of the layout."""
+        with write_errors(self.path):
+            self._blocks.put(rows, pieces)
+            self.accept(rows, digests)
+
+    def port(self) -> Blocks:
+        """A way into the data for another process, whose results go to :meth:`accept` here."""
+        claim = self._open()
+        return Blocks(claim.partial, self.layout, self._skeleton.offsets)
+
+    def accept(self, rows: np.ndarray, digests: np.ndarray) -> None:
+        """Take note of tensors that are in the file: layout rows and digests, as
+        :meth:`Blocks.write` returns them.
+        """
+        with write_errors(self.path):
+            found = self._describe()
+            changed = found.tensor_row[rows]
+            found.tables["tensors"]["digest"][changed] = digests
+            self._done[rows] = True
+            self._journal.note(changed)
+            if self._journal.due:
+                self._journal.write(self._open().fd, self._skeleton.offsets["tensors"])
+
+    def close(self) -> None:
+        """Finish: tables, digests, ``complete``, the name. BundleError if a planned tensor never
+        came.
+        """
+        claim = self._open()
+        try:
+            if not self._done.all():
+                raise BundleError(f"{self.path}: not complete: {self._missing()}")
+            with write_errors(self.path):
+                self._blocks.close()
+                found = self._describe()
+                container.write_table(claim.fd, self._skeleton, "tensors", found.tables["tensors"])
+                digests = container.digests(self.header, found.tables, found.strings)
+                self.digest = container.seal(self._skeleton, "bundle", digests)
+                claim.keep()
+        except BaseException as error:
+            self._stop(error)
+            raise
+        self._claim = None
+
+    def abort(self) -> None:
+        """Remove what was written; nothing appears under the final name."""
+        if hasattr(self, "_blocks"):
+            self._blocks.close()
+        if self._claim is not None:
+            self._claim.drop()
+            self._claim = None
+
+    def _stop(self, error: BaseException | None) -> None:
+        """Give up for an error, and leave what is there to whoever resumes."""
+        if self._keep and self._claim is not None and self._done.any():
+            if error is not None:
+                error.add_note(
+                    f"{self._claim.partial}: holds what is done; the same command with --resume"
+                    " goes on from it"
+                )
+            self._journal.write(self._claim.fd, self._skeleton.offsets["tensors"])
+            self._claim.leave()
+            self._claim = None
+        self.abort()
+
+    def _open(self) -> LockedOutput:
+        if self._claim is None:
+            raise BundleError(f"{self.path}: the writer is closed")
+        return self._claim
+
+    def _missing(self) -> str:
+        rows = np.flatnonzero(~self._done)
+        first = rows[0]
+        case, name = (
+            self._cases[self.layout.case[first]].id,
+            self.layout.names[self.layout.name[first]],
+        )
+        return f"{len(rows)} tensors were never written, the first is {name} of {case}"
