@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import chain
+from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from opgen.calls import bigint
+from opgen.calls.factorize import factorize, factorize_rows
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Argument, Call, TensorDesc
 
@@ -27,7 +28,8 @@ class TensorColumn:
     extents 0 and 1.
 
     ``strided`` rows carry explicit strides; ``storage_rank`` is -1 where the storage equals the
-    view.
+    view. ``limits`` (rows, 2) float64 are between which numbers data are asked for, NaN where
+    nothing is.
     """
 
     null: np.ndarray
@@ -40,6 +42,7 @@ class TensorColumn:
     offset: np.ndarray
     storage_rank: np.ndarray
     storage: np.ndarray
+    limits: np.ndarray
 
     def numel(self) -> np.ndarray:
         """Number of elements of the view, exact."""
@@ -63,8 +66,9 @@ class ArrayColumn:
 
 @dataclass(frozen=True)
 class ScalarColumn:
-    """One scalar parameter: int64 or bool values."""
+    """One scalar parameter: int64, bool or float64 values, 0 where it is null."""
 
+    null: np.ndarray
     values: np.ndarray
 
 
@@ -79,12 +83,14 @@ SCALARS = {
 }
 """The scalar kinds and what they hold."""
 _FILL = {"shape": 1, "storage": 1}
+UNLIMITED = (np.nan, np.nan)
+"""The limits of data of which a call says none."""
 
 
 @dataclass(frozen=True)
 class CallTable:
     """Calls of one api: ``kinds`` maps its parameters to tensor, int_array, bool_array, int64,
-    int32, int8 or bool.
+    int32, int8, bool or double.
     """
 
     api: str
@@ -102,6 +108,20 @@ class CallTable:
             for name, column in self.columns.items()
         }
         return replace(self, product=self.product[rows], columns=picked)
+
+    def alike(self, rows: Index = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        """(the number of each row, where each number first stands) of some rows: rows that say
+        the same have one number, whatever their products.
+        """
+        blocks = []
+        for column in self.columns.values():
+            silent: tuple[str, ...] = ()
+            if isinstance(column, TensorColumn):
+                silent = LAYOUT if column.plain().all() else ()
+                silent += ("limits",) if np.isnan(column.limits).all() else ()
+            parts = vars(column).items()
+            blocks += [_integers(part[rows]) for name, part in parts if name not in silent]
+        return factorize_rows(np.concatenate(blocks, axis=1))
 
     def call(self, row: int) -> Call:
         """One row as a :class:`Call`."""
@@ -155,6 +175,14 @@ def concatenate(tables: Sequence[CallTable]) -> CallTable:
         for name, column in first.columns.items()
     }
     return replace(first, product=np.concatenate([t.product for t in tables]), columns=columns)
+
+
+def _integers(part: np.ndarray) -> np.ndarray:
+    """(rows, width) int64: different where a part of a column is."""
+    matrix = part if part.ndim == 2 else part[:, None]
+    if matrix.dtype == object:  # numbers that may be beyond int64
+        return factorize(map(tuple, matrix.tolist()))[0].astype(np.int64)[:, None]
+    return matrix.view(np.int64) if matrix.dtype == np.float64 else matrix.astype(np.int64)
 
 
 def _stack(parts: list[np.ndarray], fill: int) -> np.ndarray:
@@ -229,6 +257,7 @@ def _tensor_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[Ten
     )
     offset = bigint.as_column([desc.offset for desc in there])
     strided, stored = _given(strides), _given(storage)
+    limits = np.array([desc.range or UNLIMITED for desc in there], dtype=np.float64).reshape(-1, 2)
     rank, shape = _ragged(shapes, 1)
     steps, stride = _ragged(strides, 0)
     width, extents = _ragged(storage, 1)
@@ -244,6 +273,7 @@ def _tensor_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[Ten
             bigint.narrowed(offset[rows]) if offset.dtype == object else offset[rows],
             np.where(stored, width, -1)[rows],
             _cut(extents, width, rows),
+            limits[rows],
         )
 
 
@@ -256,8 +286,13 @@ def _array_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[Arra
 
 
 def _scalar_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[ScalarColumn]:
+    dtype = {"bool": bool, "double": np.float64}.get(kind, np.int64)
     for values in columns:
-        yield ScalarColumn(np.array(values, dtype=bool if kind == "bool" else np.int64))
+        null = np.zeros(len(values), dtype=bool)
+        if None in values:
+            null = _null(list(values))
+            values = [0 if value is None else value for value in values]
+        yield ScalarColumn(null, np.array(values, dtype=dtype))
 
 
 _BUILD: dict[str, Callable[[Sequence[Sequence[Any]], str], Iterator[Column]]] = {
@@ -271,6 +306,8 @@ def _arguments(column: Column) -> Sequence[Argument]:
     """The values of a column as arguments; equal tensors are one object."""
     if isinstance(column, ScalarColumn):
         scalars: list[Argument] = column.values.tolist()
+        for row in np.flatnonzero(column.null).tolist():
+            scalars[row] = None
         return scalars
     null = column.null.tolist()
     if isinstance(column, ArrayColumn):
@@ -293,6 +330,11 @@ def _arguments(column: Column) -> Sequence[Argument]:
         _lists(column.storage, column.storage_rank), column.storage_rank.tolist(), strict=True
     )
     storage = [one if rank >= 0 else None for one, rank in extents]
+    asked = ~np.isnan(column.limits[:, 0])
+    limits: Iterator[tuple[float, float] | None] = repeat(None, len(asked))
+    if asked.any():
+        pairs = zip(asked.tolist(), column.limits.tolist(), strict=True)
+        limits = (tuple(pair) if there else None for there, pair in pairs)
     facts = list(
         zip(
             _lists(column.shape, column.rank),
@@ -301,6 +343,7 @@ def _arguments(column: Column) -> Sequence[Argument]:
             strides,
             column.offset.tolist(),
             storage,
+            limits,
             strict=True,
         )
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, repeat
+from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from opgen.calls.factorize import factorize, factorize_rows, true_columns
 from opgen.calls.layout import elements
-from opgen.calls.table import LAYOUT, CallTable, ScalarColumn, TensorColumn
+from opgen.calls.table import ScalarColumn
 from opgen.model import Call, TensorDesc
 from opgen.oracle.judgement import Judgement
 from opgen.spec.compute_dtype import Computed
@@ -97,9 +97,7 @@ def batches(
     }
     described = list(map(itemgetter(*tensors), [calls[i].args for i in used.tolist()]))
     modes = [column[used].tolist() for column in compute]
-    alike, _ = factorize(
-        zip(_written(judged.table, used).tolist(), *modes, _ranges(described), strict=True)
-    )
+    alike, _ = factorize(zip(judged.table.alike(used)[0].tolist(), *modes, strict=True))
     digests = map(_digest, data.given) if any(data.given) else repeat("")
     group, first = factorize(zip(alike[data.position].tolist(), data.recipe, digests, strict=False))
     order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group)).tolist()
@@ -170,14 +168,6 @@ def batches(
             )
 
 
-def _ranges(described: Sequence[tuple[TensorDesc | None, ...]]) -> list[str]:
-    """Where calls ask their tensors' data to lie, which is no column of a table; mostly empty."""
-    asked = [desc is not None and desc.range is not None for desc in chain.from_iterable(described)]
-    if not any(asked):
-        return [""] * len(described)
-    return [str([desc and desc.range for desc in descs]) for descs in described]
-
-
 def _digest(given: Mapping[str, Any]) -> str:
     """A digest of given values; the empty string where none are given."""
     if not given:
@@ -207,16 +197,3 @@ def _names(judged: Judgement, rows: np.ndarray) -> list[dict[str, int]]:
         for row, items in zip(mine.tolist(), numbers[mine][:, there].tolist(), strict=True):
             found[row] = dict(zip(some, items, strict=False))
     return found
-
-
-def _written(table: CallTable, rows: np.ndarray) -> np.ndarray:
-    """(rows,) int: equal where a table says the same, but for the product."""
-    blocks, whole = [], len(rows) == len(table)
-    for column in table.columns.values():
-        plain = isinstance(column, TensorColumn) and column.plain().all()
-        parts = [part for name, part in vars(column).items() if not (plain and name in LAYOUT)]
-        some = (
-            part if whole else part[rows] for part in parts
-        )  # other rows may hold numbers that no int64 does
-        blocks += [part if part.ndim == 2 else part[:, None] for part in some]
-    return factorize_rows(np.concatenate(blocks, axis=1, dtype=np.int64, casting="unsafe"))[0]

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from opgen.calls.aims import Aims
 from opgen.calls.call_json import to_json
 from opgen.calls.table import CallTable
 from opgen.model import Kind
-from opgen.suite.enumeration.aims import Aims
 from opgen.suite.enumeration.enumerator import Drafted
 
 DIGEST, LONG_DIGEST = 5, 32

@@ -10,6 +10,7 @@ from itertools import compress
 
 import numpy as np
 
+from opgen.calls.aims import describe
 from opgen.calls.layout import elements
 from opgen.calls.table import CallTable
 from opgen.model import Call, Case
@@ -20,7 +21,6 @@ from opgen.spec.rules import holds
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch, WithData, batches
 from opgen.suite.computable import computable, holdable, single, sized
-from opgen.suite.enumeration.aims import told
 from opgen.suite.naming import Purpose
 from opgen.suite.planning.plan import Plan
 from opgen.suite.stored import Stored, stored
@@ -141,7 +141,7 @@ def _cases(
         [None] * len(asked.calls) if answers is None else answers.answers(),
     )
     row, data, purpose = asked.of.tolist(), held.tolist(), asked.purpose
-    intent = {aims: told(aims) for aims in set(purpose.aims)}
+    intent = {aims: describe(aims) for aims in set(purpose.aims)}
     own = [
         bool(arrays) and _whole(arrays, asked, i)
         for arrays, i in zip(purpose.given, row, strict=True)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from opgen.calls.aims import Aims
 from opgen.calls.factorize import factorize
 from opgen.calls.ids import matching
 from opgen.calls.jsonl import NamedCall
@@ -24,7 +25,6 @@ from opgen.oracle.library import answers_to
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch as Batch
 from opgen.suite.budget import affordable
-from opgen.suite.enumeration.aims import Aims
 from opgen.suite.enumeration.enumerator import Report, enumerate_calls
 from opgen.suite.enumeration.handwritten import with_handwritten
 from opgen.suite.naming import Purpose, named

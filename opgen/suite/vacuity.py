@@ -9,13 +9,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from opgen.calls.aims import Aims
 from opgen.numerics.recipes import RECIPES
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language import terms
 from opgen.spec.language.terms import Term
 from opgen.spec.rules import holds
 from opgen.spec.spec import SpecScope
-from opgen.suite.enumeration.aims import Aims
 from opgen.suite.planning.plan import Plan
 
 ZERO = frozenset(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from opgen.calls.aims import Aim, Aims, describe
 from opgen.cli import main
 from opgen.lint.audit import (
     BOM,
@@ -29,7 +30,6 @@ from opgen.model import Break, Call, Case, Expectation, FileError
 from opgen.spec import specfile
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
-from opgen.suite.enumeration.aims import Aim, Aims, told
 from opgen.suite.suite import Suite
 
 LINES = [
@@ -272,7 +272,14 @@ def a_suite(*cases: tuple[str, Aims, tuple[str, ...], str], product: str = "asce
     for name, aims, broken, compute in cases:
         page = Expectation((0,), "valid", tuple(Break(rule, None, None, "") for rule in broken))
         made.cases.append(
-            Case(name, Call("aclnnOne", product, {}), "invalid", told(aims), page, compute=compute)
+            Case(
+                name,
+                Call("aclnnOne", product, {}),
+                "invalid",
+                describe(aims),
+                page,
+                compute=compute,
+            )
         )
         made.aims.append(aims)
     return made

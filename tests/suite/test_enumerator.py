@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from opgen.calls.aims import Aim
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.files.resources import cases_folder
@@ -20,7 +21,6 @@ from opgen.model import Call, FileError, TensorDesc
 from opgen.oracle.judgement import judge
 from opgen.suite.budget import BYTES, affordable
 from opgen.suite.covering import count
-from opgen.suite.enumeration.aims import Aim
 from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.planning import constraints

@@ -76,7 +76,8 @@ def test_a_view_is_read_back() -> None:
     strides, none = found.strides.copy(), np.zeros(5, dtype=np.int64)
     strides[4] = (7, 2)
     layout = (found.strided, strides, found.offset, found.storage_rank, found.storage)
-    column = TensorColumn(none.astype(bool), none, none, np.full(5, 2), shape, *layout)
+    limits = np.full((5, 2), np.nan)
+    column = TensorColumn(none.astype(bool), none, none, np.full(5, 2), shape, *layout, limits)
     assert view_of(column).tolist() == [0, 1, 2, 3, -1]
 
 

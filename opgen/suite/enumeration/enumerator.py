@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from opgen.calls.aims import Aim, Aims
 from opgen.calls.layout import elements, representable
 from opgen.calls.table import CallTable, concatenate, from_calls
 from opgen.model import Call, FileError, Problem
@@ -20,7 +21,6 @@ from opgen.spec.rules import Rule
 from opgen.spec.spec import Spec
 from opgen.suite.covering import Cover, Model, cover, explain
 from opgen.suite.enumeration import picking
-from opgen.suite.enumeration.aims import Aim, Aims
 from opgen.suite.enumeration.edited import Edited
 from opgen.suite.enumeration.faultpairs import fault_pairs
 from opgen.suite.enumeration.levels import levels_of

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from opgen.suite.enumeration.aims import Aim
+from opgen.calls.aims import Aim
 from opgen.suite.enumeration.edited import Edited
 
 _TRIED = 3

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from opgen.calls.aims import Aim
 from opgen.calls.table import concatenate, from_calls
-from opgen.suite.enumeration.aims import Aim
 from opgen.suite.enumeration.enumerator import Drafted
 from opgen.suite.planning.fitting import handwritten_calls
 from opgen.suite.planning.plan import Plan

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opgen.calls import bigint
-from opgen.calls.table import ArrayColumn, CallTable, Column, ScalarColumn, TensorColumn
+from opgen.calls.table import UNLIMITED, ArrayColumn, CallTable, Column, ScalarColumn, TensorColumn
 from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference, Term
@@ -202,7 +202,8 @@ class Draft:
         name = parameter.name
         if not parameter.is_tensor and not parameter.is_array:
             return ScalarColumn(
-                self.flat(name, "").astype(bool if parameter.kind == "bool" else np.int64)
+                np.zeros(self.rows, dtype=bool),
+                self.flat(name, "").astype(bool if parameter.kind == "bool" else np.int64),
             )
         null = self.flat(name, "null").astype(bool)
         if parameter.is_array:
@@ -235,6 +236,7 @@ class Draft:
             laid.offset,
             laid.storage_rank,
             laid.storage,
+            np.full((self.rows, 2), UNLIMITED),
         )
 
 

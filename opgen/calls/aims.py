@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 Verb: TypeAlias = Literal[
-    "covers", "limits", "lists", "breaks", "orders", "nearest_valid", "handwritten"
+    "covers", "limits", "lists", "breaks", "orders", "nearest_valid", "handwritten", "note"
 ]
 
 
@@ -28,7 +28,7 @@ class Aim(NamedTuple):
     def __str__(self) -> str:
         first, *others = self.rules or ("",)
         match self.verb:
-            case "covers":
+            case "covers" | "note":
                 return self.note
             case "limits":
                 return f"at the limit of {first}"
@@ -37,10 +37,10 @@ class Aim(NamedTuple):
             case "breaks":
                 return f"breaks {first}" + (f" with {', '.join(others)}" if others else "")
             case "orders":
-                told = " and ".join(
+                order = " and ".join(
                     f"{rule} ({code})" for rule, code in zip(self.rules, self.codes, strict=True)
                 )
-                return f"orders {told}: the code tells which is checked first"
+                return f"orders {order}: the code tells which is checked first"
             case "nearest_valid":
                 return "the nearest valid call of an invalid one"
             case "handwritten":
@@ -63,6 +63,6 @@ class Aim(NamedTuple):
 Aims: TypeAlias = tuple[Aim, ...]
 
 
-def told(aims: Iterable[Aim]) -> str:
+def describe(aims: Iterable[Aim]) -> str:
     """The intent of a call, for people."""
     return "; ".join(map(str, aims))

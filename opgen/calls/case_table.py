@@ -1,0 +1,243 @@
+"""The cases of a suite as columns: calls, what each is for, and what is expected of it.
+
+A case is a row of a :class:`CaseTable` from the enumeration to the last byte of a bundle. It
+becomes a :class:`~opgen.model.Case` only where somebody asks for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from opgen.calls import table as call_tables
+from opgen.calls.aims import Aim, Aims, describe
+from opgen.calls.categorical import Categorical
+from opgen.calls.table import CallTable, from_calls
+from opgen.calls.vocabulary import vocabulary
+from opgen.model import Argument, Call, Case, Expectation, Kind, LibraryAnswer, TensorDesc
+
+
+@dataclass(frozen=True, eq=False)
+class CaseTable:
+    """Cases of one or several operators: case ``i`` makes the call in row ``row[i]`` of
+    ``calls[table[i]]``.
+
+    ``calls`` has one table per api; several cases may make one call. ``aims`` are what a case is
+    for, and ``nearest_valid`` is the id of the nearest valid call of an invalid one, which may be
+    a case of another part of the suite. ``page`` and ``library`` are what is expected of a device.
+    Cases of ``phase`` 2 have data and goldens, drawn by ``recipe`` and computed in ``compute``;
+    cases of phase 1 a status only. ``inconclusive`` says why a pass would prove nothing.
+    """
+
+    calls: tuple[CallTable, ...]
+    table: np.ndarray
+    row: np.ndarray
+    id: Sequence[str]
+    kind: Categorical[Kind]
+    aims: Categorical[Aims]
+    nearest_valid: Categorical[str]
+    recipe: Categorical[str]
+    page: Categorical[Expectation]
+    library: Categorical[LibraryAnswer | None]
+    phase: np.ndarray
+    compute: Categorical[str]
+    inconclusive: Categorical[str]
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @cached_property
+    def api(self) -> Categorical[str]:
+        """The operator of each case."""
+        return Categorical.coded([table.api for table in self.calls], self.table)
+
+    @cached_property
+    def product(self) -> Categorical[str]:
+        """The product of each case."""
+        number = np.zeros(len(self), dtype=np.intp)
+        for i, table in enumerate(self.calls):
+            number[self.table == i] = table.product[self.row[self.table == i]]
+        return Categorical.coded(vocabulary().names["product"], number)
+
+    @cached_property
+    def intent(self) -> Categorical[str]:
+        """What each case is for, in words."""
+        return self.aims.map(describe)
+
+    def rows_of(self, api: str, products: Collection[str]) -> np.ndarray:
+        """The rows of the cases of an operator on some products: those that one page judges."""
+        mine = self.api.mask(lambda name: name == api)
+        return np.flatnonzero(mine & self.product.mask(lambda name: name in products))
+
+    def calls_of(self, rows: np.ndarray) -> CallTable:
+        """The calls of some cases of one operator, at least one, a row per case."""
+        return self.calls[int(self.table[rows[0]])].take(self.row[rows])
+
+    def take(self, rows: np.ndarray) -> CaseTable:
+        """The cases at ``rows``, in that order."""
+        categorical: dict[str, Any] = {n: getattr(self, n).take(rows) for n in _CATEGORICAL}
+        return CaseTable(
+            calls=self.calls,
+            table=self.table[rows],
+            row=self.row[rows],
+            id=[self.id[row] for row in rows.tolist()],
+            phase=self.phase[rows],
+            **categorical,
+        )
+
+    def case(self, row: int) -> Case:
+        """One case as an object."""
+        return self.take(np.array([row])).cases()[0]
+
+    def cases(self) -> list[Case]:
+        """Every case as an object; cases that make one call share it."""
+        made = [table.calls() for table in self.calls]
+        columns = zip(
+            self.id,
+            [made[i][row] for i, row in zip(self.table.tolist(), self.row.tolist(), strict=True)],
+            self.kind,
+            self.intent,
+            self.page,
+            self.library,
+            self.recipe,
+            self.phase.tolist(),
+            self.nearest_valid,
+            self.compute,
+            self.inconclusive,
+            strict=True,
+        )
+        return list(map(Case._make, columns))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[CaseTable]) -> CaseTable:
+        """The cases of all parts, one part after the other; calls of one api come into one
+        table.
+
+        Raises ValueError where parts have different parameters of one api.
+        """
+        tables = [table for part in parts for table in part.calls]
+        apis = list(dict.fromkeys(table.api for table in tables))
+        by_api = {api: [table for table in tables if table.api == api] for api in apis}
+        for api, alike in by_api.items():
+            if any(list(table.kinds.items()) != list(alike[0].kinds.items()) for table in alike):
+                raise ValueError(f"{api}: not all calls have the same parameters")
+        before = dict.fromkeys(apis, 0)
+        number, row = [_NONE], [_NONE]
+        for part in parts:
+            starts = []
+            for table in part.calls:
+                starts.append(before[table.api])
+                before[table.api] += len(table)
+            places = np.array([apis.index(table.api) for table in part.calls], dtype=np.int64)
+            number.append(places[part.table])
+            row.append(np.array(starts, dtype=np.int64)[part.table] + part.row)
+        columns: dict[str, Any] = {
+            name: Categorical.concatenate([getattr(part, name) for part in parts])
+            for name in _CATEGORICAL
+        }
+        return cls(
+            calls=tuple(call_tables.concatenate(alike) for alike in by_api.values()),
+            table=np.concatenate(number),
+            row=np.concatenate(row),
+            id=[name for part in parts for name in part.id],
+            phase=np.concatenate([_NONE, *(part.phase for part in parts)]),
+            **columns,
+        )
+
+    @classmethod
+    def from_cases(cls, cases: Sequence[Case]) -> CaseTable:
+        """The table of cases that a program has made one by one.
+
+        Raises ValueError where the calls of an api do not have the same parameters, or what is no
+        argument of a call.
+        """
+        api = Categorical.of([case.call.api for case in cases])
+        tables, row = [], np.zeros(len(cases), dtype=np.int64)
+        for i, name in enumerate(api.values):
+            rows = np.flatnonzero(api.number == i)
+            calls = [cases[place].call for place in rows.tolist()]
+            tables.append(from_calls(name, kinds_of(calls), calls))
+            row[rows] = np.arange(len(rows))
+        aims: list[Aims] = [
+            (Aim("note", note=case.intent),) if case.intent else () for case in cases
+        ]
+        return cls(
+            calls=tuple(tables),
+            table=api.number,
+            row=row,
+            id=[case.id for case in cases],
+            kind=Categorical.of([case.kind for case in cases]),
+            aims=Categorical.of(aims),
+            nearest_valid=Categorical.of([case.nearest_valid for case in cases]),
+            recipe=Categorical.of([case.recipe for case in cases]),
+            page=Categorical.of([case.page for case in cases]),
+            library=Categorical.of([case.library for case in cases]),
+            phase=np.array([case.phase for case in cases], dtype=np.int64),
+            compute=Categorical.of([case.compute for case in cases]),
+            inconclusive=Categorical.of([case.inconclusive for case in cases]),
+        )
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+_CATEGORICAL = (
+    "kind",
+    "aims",
+    "nearest_valid",
+    "recipe",
+    "page",
+    "library",
+    "compute",
+    "inconclusive",
+)
+
+
+def kinds_of(calls: Sequence[Call]) -> dict[str, str]:
+    """Parameter -> kind of the calls of one api, as far as their arguments show it; a parameter
+    that is null in all of them is an int array.
+
+    Raises ValueError where calls have different parameters, or arguments of different kinds.
+    """
+    names = list(calls[0].args)
+    kinds: dict[str, str] = {}
+    for call in calls:
+        if set(call.args) != set(names):
+            raise ValueError(
+                f"{call.api}: calls with {', '.join(call.args)} and with {', '.join(names)}"
+            )
+    for name in names:
+        shown = {_kind(call.args[name]) for call in calls} - {""}
+        if "bool_array" in shown or "int_array" in shown:
+            shown.discard("array")
+        if shown == {"int64", "bool"}:
+            shown = {"int64"}
+        if len(shown) > 1:
+            text = " here and a ".join(sorted(shown))
+            raise ValueError(f"{calls[0].api}: {name} is a {text} there")
+        kinds[name] = next(iter(shown - {"array"}), "int_array")
+    return kinds
+
+
+def _kind(value: Argument) -> str:
+    """What kind of a parameter an argument shows; nothing for a null pointer, ``array`` for an
+    empty one.
+    """
+    match value:
+        case None:
+            return ""
+        case TensorDesc():
+            return "tensor"
+        case tuple() | list():
+            if not value:
+                return "array"
+            return "bool_array" if isinstance(value[0], (bool, np.bool_)) else "int_array"
+        case bool() | np.bool_():
+            return "bool"
+        case int() | np.integer():
+            return "int64"
+        case float() | np.floating():
+            return "double"
+    raise ValueError(f"{value!r} is no argument of a call")
