@@ -21,14 +21,13 @@ import opgen
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.read.verify import verify
-from opgen.bundle.results import answers as answered
-from opgen.bundle.results import ledger
 from opgen.bundle.results.reader import ResultsFile
 from opgen.bundle.write.output import partial
 from opgen.devices import Run
 from opgen.devices.running import run
 from tests.bundle.test_results import answers, bundle, write
 from tests.support.bundle_sample import sample
+from tests.support.limits import largest_file
 
 __all__ = ["bundle"]
 ROOT = Path(__file__).parents[2]
@@ -38,12 +37,10 @@ def begun(
     path: Path, bundle: Bundle, names: list[str], backend: str = "torch", **given: Any
 ) -> Path:
     """What a process leaves that is killed after some answers."""
-    with pytest.raises(SystemExit), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opgen.Results, "close", lambda results: results._let_go())
-        with opgen.Results.create(path, bundle, header={"backend": backend}, **given) as results:
-            for name in names:
-                results.add(name, **answers(bundle)[name])
-            sys.exit()
+    results = opgen.Results.create(path, bundle, header={"backend": backend}, **given)
+    for name in names:
+        results.add(name, **answers(bundle)[name])
+    results._let_go()
     return partial(path)
 
 
@@ -104,41 +101,33 @@ def test_an_exception_before_any_answer_leaves_what_was_there(
 
 
 def test_a_full_disk_at_the_end_keeps_what_was_answered(
-    bundle: Bundle, tmp_path: Path, expected: bytes, monkeypatch: pytest.MonkeyPatch
+    bundle: Bundle, tmp_path: Path, expected: bytes
 ) -> None:
     path = tmp_path / "r.h5"
-
-    def full(*given: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(answered.container, "seal", full)
-        with pytest.raises(BundleError, match="r.h5: cannot write: No space left on device$"):
-            write(path, bundle, list(answers(bundle)))
+    begun(path, bundle, list(answers(bundle)))
+    with largest_file(len(expected) // 2):
+        with pytest.raises(BundleError, match=r"r.h5: cannot write: File too large$"):
+            opgen.Results.create(path, bundle, resume=True).close()
         assert os.listdir(tmp_path) == ["r.h5.partial"]
         with pytest.raises(ValueError) as raised, opgen.Results.create(path, bundle, resume=True):
             raise ValueError
-        assert raised.value.__notes__ == [f"{path}: cannot write: No space left on device"]
+        assert raised.value.__notes__ == [f"{path}: cannot write: File too large"]
     assert complete(path, bundle) == list(answers(bundle)) and path.read_bytes() == expected
 
 
-def test_without_a_place_for_answers_the_file_is_let_go_of(
-    bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_place_for_answers_the_file_is_let_go_of(bundle: Bundle, tmp_path: Path) -> None:
     before = write(tmp_path / "r.h5", bundle, ["one/given"]).read_bytes()
     descriptors = len(os.listdir("/proc/self/fd"))
-
-    def full(*given: object) -> None:
-        raise OSError(28, "No space left on device")
 
     def nothing(bundle: Bundle, results: opgen.Results, **given: object) -> None:
         raise AssertionError("is not reached")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(ledger, "write_at", full)
-        for resume in (True, False):
-            with pytest.raises(BundleError, match="r.h5: cannot write: No space left on device$"):
-                run(bundle, nothing, tmp_path / "r.h5", resume=resume, force=True)
+    for resume in (True, False):
+        with (
+            largest_file(0),
+            pytest.raises(BundleError, match=r"r.h5: cannot write: File too large$"),
+        ):
+            run(bundle, nothing, tmp_path / "r.h5", resume=resume, force=True)
     assert len(os.listdir("/proc/self/fd")) == descriptors
     assert os.listdir(tmp_path) == ["r.h5"] and (tmp_path / "r.h5").read_bytes() == before
     opgen.Results.create(tmp_path / "r.h5", bundle, force=True).abort()

@@ -22,7 +22,6 @@ import opgen
 from opgen.bundle.format import container
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.read.verify import verify
-from opgen.bundle.write import resuming
 from opgen.bundle.write.output import partial
 from opgen.generation import engine
 from opgen.spec.catalog import catalog
@@ -52,7 +51,6 @@ def expected(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> bytes:
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "TOGETHER", 1 << 12)
-    monkeypatch.setattr(resuming, "EVERY", 0.02)
 
 
 def stopped(suite: Suite, path: Path, after: int, **options: object) -> Path:

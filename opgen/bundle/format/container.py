@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -34,6 +35,8 @@ PAGE = 4096
 """Bytes; datasets of so many and more begin at a multiple, and a blob has a multiple."""
 
 _LARGEST_READ = 1 << 30
+_AT_ONCE = 1 << 20
+"""Bytes of a file that are in memory together where all of them pass by."""
 _CANNOT = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 """What file systems say that cannot keep room."""
 UNKNOWN = "0" * 32
@@ -259,6 +262,50 @@ def read_at(path: Path, fd: int, raw: np.ndarray, offset: int) -> None:
         raise BundleError(f"{path}: cannot read: {error.strerror or error}") from None
 
 
+def pieces(path: Path, fd: int, start: int, end: int) -> Iterator[tuple[int, np.ndarray]]:
+    """The bytes of an open file between two places, a MiB at a time, each piece with its place;
+    BundleError where they cannot be read.
+    """
+    for place in range(start, end, _AT_ONCE):
+        piece = np.empty(min(_AT_ONCE, end - place), dtype=np.uint8)
+        read_at(path, fd, piece, place)
+        yield place, piece
+
+
+class StoredBytes(NamedTuple):
+    """Bytes in an open file: from which on, how many, and their digest."""
+
+    path: Path
+    fd: int
+    start: int
+    size: int
+    digest: bytes
+
+    def read(self) -> np.ndarray:
+        """(size,) uint8."""
+        raw = np.empty(self.size, dtype=np.uint8)
+        read_at(self.path, self.fd, raw, self.start)
+        return raw
+
+    def copy(self, fd: int, target: int) -> bool:
+        """Write them into another file from byte ``target`` on; whether they match their digest."""
+        digest = Digest()
+        for place, piece in pieces(self.path, self.fd, self.start, self.start + self.size):
+            digest.update(piece.data)
+            write_at(fd, piece, target + place - self.start)
+        return digest.digest() == self.digest
+
+
+def outside(ranges: Iterable[tuple[int, int]], size: int) -> Iterator[tuple[int, int]]:
+    """What of ``size`` bytes lies before, between and behind some ranges.
+
+    >>> list(outside([(2, 4), (4, 7)], 9))
+    [(0, 2), (4, 4), (7, 9)]
+    """
+    edges = [0, *chain.from_iterable(ranges), size]
+    return zip(edges[::2], edges[1::2], strict=True)
+
+
 def write_table(fd: int, skeleton: Skeleton, name: str, table: np.ndarray) -> None:
     """Write one table over its place in the skeleton."""
     if len(table):
@@ -278,24 +325,18 @@ def seal(skeleton: Skeleton, kind: str, table: np.ndarray) -> str:
     with open(skeleton.path, "r+b") as raw:
         raw.write(first_block(kind, skeleton))
         raw.seek(FIELD[0])
-        raw.write(file_digest(raw.fileno(), skeleton.ranges, skeleton.size).encode())
+        raw.write(file_digest(skeleton.path, raw.fileno(), skeleton.ranges, skeleton.size).encode())
     return digest
 
 
-def file_digest(fd: int, ranges: Iterable[tuple[int, int]], size: int) -> str:
-    """XXH3 of every byte of a file but its own field and the blobs, whose tensors have digests in
-    the tables.
+def file_digest(path: Path, fd: int, ranges: Iterable[tuple[int, int]], size: int) -> str:
+    """XXH3 of every byte of an open file but its own field and the blobs, whose tensors have
+    digests in the tables.
     """
     digest = Digest()
-    at = 0
-    for start, end in (FIELD, *ranges, (size, size)):
-        while at < start:
-            piece = os.pread(fd, min(1 << 20, start - at), at)
-            if not piece:
-                return ""
-            digest.update(piece)
-            at += len(piece)
-        at = end
+    for start, end in outside((FIELD, *ranges), size):
+        for _, piece in pieces(path, fd, start, end):
+            digest.update(piece.data)
     return digest.hexdigest()
 
 

@@ -115,7 +115,7 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
     if [container.FIRST_BLOCK, *numbers, size] != sorted([container.FIRST_BLOCK, *numbers, size]):
         raise BundleError(f"{path}: damaged: its first block contradicts itself")
     ranges = tuple(zip(numbers[::2], numbers[1::2], strict=True))
-    if container.file_digest(fd, ranges, size) != found["digest"].decode():
+    if container.file_digest(path, fd, ranges, size) != found["digest"].decode():
         raise BundleError(f"{path}: damaged: its bytes do not match their digest")
     return ranges
 

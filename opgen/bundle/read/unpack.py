@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from opgen.bundle.format.interrupts import deferred_interrupts
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.write.failsafe import Sink
-from opgen.bundle.write.output import LockedOutput, write_errors
+from opgen.bundle.write.output import whole_file
 
 
 def unpack(
@@ -32,19 +31,8 @@ def unpack(
     BundleError where ``path`` exists (unless ``force``), KeyError for an unknown id.
     """
     rows = range(len(bundle)) if ids is None else [bundle[name].row for name in dict.fromkeys(ids)]
-    target = Path(path)
-    claim = LockedOutput(target, 0, force)
-    claim.refuse_unfinished(force)
-    try:
-        with write_errors(target):
-            os.ftruncate(
-                claim.fd, 0
-            )  # what a killed process left, which HDF5 would take for a part of the tree
-            _tree(Sink(claim.fd), bundle, rows)
-            claim.keep()
-    except BaseException:
-        claim.drop()
-        raise
+    with whole_file(path, force) as output:
+        _tree(Sink(output.fd), bundle, rows)
     return len(rows)
 
 

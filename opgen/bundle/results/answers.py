@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opgen.bundle.format import container
-from opgen.bundle.format.digest import DIGEST_TYPE, Digest
+from opgen.bundle.format.container import Skeleton, StoredBytes
+from opgen.bundle.format.digest import DIGEST_TYPE
 from opgen.bundle.format.dtypes import (
     DTYPES,
     WORDS,
@@ -24,26 +25,17 @@ from opgen.bundle.format.dtypes import (
 )
 from opgen.bundle.write.pools import Lists, Strings
 
-_COPIED_AT_ONCE = 4 << 20
-"""Bytes of an output that are in memory at a time."""
-
 
 class Output(NamedTuple):
-    """One output: parameter, number of its dtype, shape, digest, bytes; and where these lie: in
-    which open file, from which on.
-    """
+    """One output: parameter, number of its dtype, shape, and where its bytes lie."""
 
     name: str
     dtype: int
     shape: tuple[int, ...]
-    digest: bytes
-    size: int
-    path: Path = Path()
-    fd: int = -1
-    start: int = 0
+    data: StoredBytes
 
 
-class Answer(NamedTuple):
+class CaseAnswer(NamedTuple):
     """The answer to one case: its row in the bundle, both statuses as number and word, seconds (NaN
     where not taken), what was said.
     """
@@ -56,14 +48,14 @@ class Answer(NamedTuple):
     run_word: str
     time: float
     error: str
-    outputs: tuple[Output, ...]
+    outputs: tuple[Output, ...] = ()
 
 
 def write(
     path: Path,
     header: Mapping[str, Any],
     names: list[str],
-    answers: Sequence[Answer],
+    answers: Iterable[CaseAnswer],
     progress: Callable[[int], None] | None = None,
 ) -> str:
     """Write and seal the results file of some answers, in the order of the bundle; returns its root
@@ -73,51 +65,27 @@ def write(
     BundleError where the bytes of an output do not match its digest, OSError where the file cannot
     be written.
     """
-    header = dict(sorted(header.items()))
-    rows: list[tuple[Any, ...]] = []
-    outputs: list[tuple[Any, ...]] = []
-    copies: list[list[tuple[str, int, Output]]] = []
+    header, answers = dict(sorted(header.items())), sorted(answers)
+    strings, shapes = Strings(), Lists()
+    numbers = {name: number for number, name in enumerate(names)}
     blobs: dict[str, int] = {}
-    strings, sequences, numbers = Strings(), Lists(), {name: i for i, name in enumerate(names)}
-    for at, one in enumerate(sorted(answers)):
-        texts = strings(one.word), strings(one.run_word), strings(one.error)
-        counts = len(outputs), len(one.outputs)
-        rows.append(
-            (
-                one.row,
-                one.id.encode(),
-                one.status,
-                texts[0],
-                one.run_status,
-                texts[1],
-                one.time,
-                texts[2],
-                *counts,
-            )
-        )
-        copies.append([])
-        for output in one.outputs:
-            word, elements = WORDS[output.dtype], prod(output.shape)
-            position = blobs.setdefault(word, 0)
-            blobs[word] += room(elements, numpy_dtype(word).itemsize)
-            copies[-1].append((word, position, output))
-            outputs.append(
-                (
-                    at,
-                    numbers[output.name],
-                    output.dtype,
-                    sequences(output.shape),
-                    elements,
-                    position,
-                    output.digest,
-                )
-            )
-    lists, integers = sequences.tables()
+    results: list[tuple[Any, ...]] = []
+    tensors: list[tuple[Any, ...]] = []
+    for row, answer in enumerate(answers):
+        word, run_word, error = map(strings, (answer.word, answer.run_word, answer.error))
+        statuses = answer.status, word, answer.run_status, run_word
+        counts = len(tensors), len(answer.outputs)
+        results.append((answer.row, answer.id.encode(), *statuses, answer.time, error, *counts))
+        for name, dtype, shape, data in answer.outputs:
+            elements, position = prod(shape), blobs.setdefault(WORDS[dtype], 0)
+            blobs[WORDS[dtype]] += room(elements, numpy_dtype(WORDS[dtype]).itemsize)
+            lies = shapes(shape), elements, position, data.digest
+            tensors.append((row, numbers[name], dtype, *lies))
+    lists, integers = shapes.tables()
+    width = max((len(row[1]) for row in results), default=1)
     tables = {
-        "results": np.array(
-            rows, dtype=_results_dtype(max((len(row[1]) for row in rows), default=1))
-        ),
-        "tensors": np.array(outputs, dtype=_tensors_dtype(names)),
+        "results": np.array(results, dtype=_results_dtype(width)),
+        "tensors": np.array(tensors, dtype=_tensors_dtype(names)),
         "lists": lists,
         "integers": integers,
     }
@@ -126,28 +94,22 @@ def write(
     with open(path, "r+b", buffering=0) as file:
         for name, table in tables.items():
             container.write_table(file.fileno(), skeleton, name, table)
-        for row, mine in zip(rows, copies, strict=True):
-            for word, position, output in mine:
-                if output.size:
-                    target = (
-                        skeleton.offsets[f"data/{word}"] + position * numpy_dtype(word).itemsize
-                    )
-                    _copy(output, file.fileno(), target, row[1].decode())
+        places = iter(tables["tensors"]["position"].tolist())
+        for answer in answers:
+            for output, position in zip(answer.outputs, places, strict=False):
+                _copy(answer.id, output, file.fileno(), skeleton, position)
             if progress is not None:
                 progress(1)
     return container.seal(skeleton, "results", container.digests(header, tables, strings.all))
 
 
-def _copy(output: Output, fd: int, target: int, case: str) -> None:
-    digest = Digest()
-    for start in range(0, output.size, _COPIED_AT_ONCE):
-        piece = np.empty(min(_COPIED_AT_ONCE, output.size - start), dtype=np.uint8)
-        container.read_at(output.path, output.fd, piece, output.start + start)
-        digest.update(piece.data)
-        container.write_at(fd, piece, target + start)
-    if digest.digest() != output.digest:
+def _copy(case: str, output: Output, fd: int, skeleton: Skeleton, position: int) -> None:
+    """Copy an output to its place in the blob of its dtype."""
+    word = WORDS[output.dtype]
+    start = skeleton.offsets.get(f"data/{word}", 0) + position * numpy_dtype(word).itemsize
+    if not output.data.copy(fd, start):
         raise BundleError(
-            f"{output.path}: damaged: {case}: {output.name} does not match its digest"
+            f"{output.data.path}: damaged: {case}: {output.name} does not match its digest"
         )
 
 

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
 import opgen
+from opgen.bundle.format.container import StoredBytes
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.results import answers as answered
-from opgen.bundle.results.answers import Answer, Output
+from opgen.bundle.results.answers import CaseAnswer, Output
 from opgen.bundle.results.reader import NO_STATUS, ResultsFile, contradiction, said
-from opgen.bundle.write.output import LockedOutput, write_errors
+from opgen.bundle.write.output import whole_file
 
 
 def join(
@@ -34,73 +35,67 @@ def join(
     with ExitStack() as stack:
         files = [stack.enter_context(ResultsFile(path)) for path in paths]
         header = _header(files)
-        found: dict[int, tuple[ResultsFile, Answer]] = {}
+        whole: dict[int, tuple[ResultsFile, CaseAnswer]] = {}
         for file in files:
             for answer in _answers(file):
-                other, earlier = found.setdefault(answer.row, (file, answer))
+                other, earlier = whole.setdefault(answer.row, (file, answer))
                 if earlier is not answer and NO_STATUS not in (answer.word, earlier.word):
                     raise BundleError(
                         f"{file.path}: answers {answer.id!r}, and so does {other.path}"
                     )
                 if earlier.word == NO_STATUS:
-                    found[answer.row] = file, answer
+                    whole[answer.row] = file, answer
         names = list(dict.fromkeys(chain.from_iterable(file.names for file in files)))
-        claim = LockedOutput(Path(output), 0, force)
-        claim.refuse_unfinished(force)
-        try:
-            with write_errors(claim.path):
-                digest = answered.write(
-                    claim.partial, header, names, [answer for _, answer in found.values()], progress
-                )
-                claim.keep()
-        except BaseException:
-            claim.drop()
-            raise
-    return digest
+        with whole_file(output, force) as joined:
+            answers = (answer for _, answer in whole.values())
+            return answered.write(joined.partial, header, names, answers, progress)
 
 
 def _header(files: Sequence[ResultsFile]) -> dict[str, Any]:
     """What the whole says of itself: whatever any file says, where none contradicts another."""
     header = {**files[0].header, "opgen_version": opgen.__version__}
-    for at, file in enumerate(files):
-        for other in files[:at]:
-            if file.bundle_digest != other.bundle_digest:
-                raise BundleError(
-                    f"{file.path}: results of another bundle than {other.path}: cannot be joined"
-                )
-            if found := contradiction(said(other.header), said(file.header)):
-                raise BundleError(
-                    f"{file.path}: cannot be joined with {other.path}: {found} are not one; judge"
-                    " each by itself"
-                )
+    for other, file in combinations(files, 2):
+        if file.bundle_digest != other.bundle_digest:
+            raise BundleError(
+                f"{file.path}: results of another bundle than {other.path}: cannot be joined"
+            )
+        if facts := contradiction(said(other.header), said(file.header)):
+            raise BundleError(
+                f"{file.path}: cannot be joined with {other.path}: {facts} are not one; judge each"
+                " by itself"
+            )
+    for file in files:
         header |= said(file.header)
     return header
 
 
-def _answers(file: ResultsFile) -> Iterator[Answer]:
+def _answers(file: ResultsFile) -> Iterator[CaseAnswer]:
     """The answers of a file; their outputs are read later."""
-    tensors = file.tables["tensors"].tolist()
-    for case, name, status, word, run, run_word, time, error, first, count in file.tables[
+    tensors, text = file.tables["tensors"].tolist(), file.strings
+    for row, raw, status, word, run, run_word, time, error, first, count in file.tables[
         "results"
     ].tolist():
-        facts = status, file.strings[word], run, file.strings[run_word], time, file.strings[error]
-        outputs = tuple(_output(file, name.decode(), row) for row in tensors[first : first + count])
-        yield Answer(case, name.decode(), *facts, outputs)
+        case = raw.decode()
+        outputs = tuple(_output(file, case, *tensor) for tensor in tensors[first : first + count])
+        statuses = status, text[word], run, text[run_word]
+        yield CaseAnswer(row, case, *statuses, time, text[error], outputs)
 
 
-def _output(file: ResultsFile, case: str, row: tuple[Any, ...]) -> Output:
-    _, name, dtype, shape, elements, position, digest = row
+def _output(
+    file: ResultsFile,
+    case: str,
+    _: int,
+    name: int,
+    dtype: int,
+    shape: int,
+    elements: int,
+    position: int,
+    digest: bytes,
+) -> Output:
     try:
-        start, size = file.data.span(dtype, elements, position)
-        return Output(
-            file.names[name],
-            dtype,
-            file.extents(shape, elements),
-            digest,
-            size,
-            file.path,
-            file.data.fd,
-            start,
+        data = StoredBytes(
+            file.path, file.data.fd, *file.data.span(dtype, elements, position), digest
         )
+        return Output(file.names[name], dtype, file.extents(shape, elements), data)
     except ValueError as error:
         raise BundleError(f"{file.path}: damaged: {case}: {file.names[name]} {error}") from None

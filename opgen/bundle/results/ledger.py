@@ -1,24 +1,18 @@
-"""The answers so far, in the unfinished file: whatever is whole in it counts, whenever and wherever
-its writer was stopped.
-
-An entry is a line, ``<digest of what follows> <JSON>``, and behind it the bytes of the outputs that
-the line tells of. Nothing is written twice, so a file that ends anywhere is good up to its last
-whole entry.
-"""
+"""The answers so far, in the unfinished file: a journal of headers and answers."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from opgen.bundle.format.container import write_at
-from opgen.bundle.format.digest import digest_of
-from opgen.bundle.results.answers import Answer, Output
+import numpy as np
 
-_FIRST = {"opgen answers": 1}
+from opgen.bundle.format.dtypes import DTYPES, NAMES
+from opgen.bundle.results.answers import CaseAnswer, Output
+from opgen.bundle.write.journal import Journal
+
+_FIRST = {"opgen answers": 2}
 
 
 class Ledger:
@@ -30,78 +24,42 @@ class Ledger:
     """
 
     def __init__(self, path: Path, fd: int) -> None:
-        self._path = path
-        self._fd = fd
-        self._end = 0
+        self._journal = Journal(path, fd)
         self.resumed: bool | None = None
         self.header: dict[str, Any] = {}
-        self.answers: dict[int, Answer] = {}
-        for said, outputs, end in self._entries():
-            if self.resumed is None and _FIRST.items() - said.items():
+        self.answers: dict[int, CaseAnswer] = {}
+        for facts, data in self._journal.entries:
+            if self.resumed is None and _FIRST.items() - facts.items():
+                self._journal.clear()
                 break
-            self.resumed = said.get("resumed", self.resumed)
-            self.header = said.get("header", self.header)
-            if "answer" in said:
-                self.answers[said["answer"][0]] = Answer._make((*said["answer"], outputs))
-            self._end = end
-        os.ftruncate(fd, self._end)
+            self.resumed = facts.get("resumed", self.resumed)
+            self.header = facts.get("header", self.header)
+            if "answer" in facts:
+                told = zip(facts["outputs"], data, strict=True)
+                outputs = (
+                    Output(name, dtype, tuple(shape), raw) for (name, dtype, shape), raw in told
+                )
+                answer = CaseAnswer._make((*facts["answer"], tuple(outputs)))
+                self.answers[answer.row] = answer
 
     def begin(self, resumed: bool) -> None:
         """Forget what is there, and begin."""
-        os.ftruncate(self._fd, 0)
-        self._end, self.resumed, self.header, self.answers = 0, resumed, {}, {}
-        self._write({**_FIRST, "resumed": resumed})
+        self._journal.clear()
+        self._journal.add({**_FIRST, "resumed": resumed})
+        self.resumed, self.header, self.answers = resumed, {}, {}
 
     def note(self, header: Mapping[str, Any]) -> None:
         """Write the header of the results down, if it is another one."""
         if header != self.header:
-            self._write({"header": dict(header)})
+            self._journal.add({"header": header})
             self.header = dict(header)
 
-    def add(self, answer: Answer, data: Sequence[memoryview]) -> None:
-        """Write an answer down, and the bytes of its outputs; the places of these are filled in
-        here.
-        """
-        told = [(*one[:3], one.digest.hex(), one.size) for one in answer.outputs]
-        start = self._write({"answer": answer[:-1], "outputs": told}, data)
-        self.answers[answer.row] = answer._replace(
-            outputs=tuple(self._placed(answer.outputs, start))
+    def add(self, answer: CaseAnswer, arrays: Mapping[str, np.ndarray]) -> None:
+        """Write an answer down with its outputs, of which it says nothing yet."""
+        told = [(name, DTYPES[NAMES[array.dtype]], array.shape) for name, array in arrays.items()]
+        flat = (np.ascontiguousarray(array).reshape(-1) for array in arrays.values())
+        data = self._journal.add(
+            {"answer": answer[:-1], "outputs": told}, [array.view(np.uint8).data for array in flat]
         )
-
-    def _write(self, said: dict[str, Any], data: Sequence[memoryview] = ()) -> int:
-        """Add an entry; returns where its data begin."""
-        text = json.dumps(said).encode()
-        line = b"%s %s\n" % (digest_of(text).hex().encode(), text)
-        start = at = self._end + len(line)
-        write_at(self._fd, line, self._end)
-        for piece in data:
-            write_at(self._fd, piece, at)
-            at += piece.nbytes
-        self._end = at
-        return start
-
-    def _entries(self) -> Iterator[tuple[dict[str, Any], tuple[Output, ...], int]]:
-        """What each whole entry says, its outputs, and where it ends; up to the first that is torn,
-        or is none.
-        """
-        with open(self._fd, "rb", closefd=False) as file:
-            file.seek(0)
-            for line in file:
-                digest, _, text = line.rstrip(b"\n").partition(b" ")
-                if digest != digest_of(text).hex().encode() or not line.endswith(b"\n"):
-                    return
-                said = json.loads(text)
-                told = [
-                    Output(name, dtype, tuple(shape), bytes.fromhex(kept), size)
-                    for name, dtype, shape, kept, size in said.get("outputs", ())
-                ]
-                outputs = tuple(self._placed(told, file.tell()))
-                if any(digest_of(file.read(one.size)) != one.digest for one in outputs):
-                    return
-                yield said, outputs, file.tell()
-
-    def _placed(self, outputs: Sequence[Output], start: int) -> Iterator[Output]:
-        """Outputs whose bytes lie one after the other from ``start`` on."""
-        for one in outputs:
-            yield one._replace(path=self._path, fd=self._fd, start=start)
-            start += one.size
+        outputs = (Output(*facts, raw) for facts, raw in zip(told, data, strict=True))
+        self.answers[answer.row] = answer._replace(outputs=tuple(outputs))

@@ -12,12 +12,11 @@ from typing import Any, Self
 import numpy as np
 
 from opgen.bundle.format import heading
-from opgen.bundle.format.digest import digest_of
-from opgen.bundle.format.dtypes import DTYPES, NAMES, BundleError
+from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results import answers as answered
 from opgen.bundle.results import checks
-from opgen.bundle.results.answers import Answer, Output
+from opgen.bundle.results.answers import CaseAnswer
 from opgen.bundle.results.ledger import Ledger
 from opgen.bundle.results.reader import NO_STATUS, ResultsFile, contradiction, said
 from opgen.bundle.write.output import LockedOutput, write_errors
@@ -148,15 +147,9 @@ class Results:
         arrays: Mapping[str, np.ndarray],
     ) -> None:
         """Write down an answer that is in order: statuses, seconds and text, and the outputs."""
-        data, outputs = [], []
-        for name, array in arrays.items():
-            raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-            dtype, digest = DTYPES[NAMES[array.dtype]], digest_of(raw)
-            data.append(raw)
-            outputs.append(Output(name, dtype, array.shape, digest, raw.nbytes))
         with write_errors(self.path):
             self._ledger.note(self._kept(said(self.header)))
-            self._ledger.add(Answer(row, self._bundle.ids[row], *facts, tuple(outputs)), data)
+            self._ledger.add(CaseAnswer(row, self._bundle.ids[row], *facts), arrays)
 
     def _go_on(self, claim: LockedOutput) -> None:
         """Take over what a killed process left, and what the finished file has, unless that process

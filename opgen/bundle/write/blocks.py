@@ -76,13 +76,22 @@ class Blocks:
         if not stacks.arrays:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=DIGEST_TYPE)
         found = self._planned(stacks)
-        pieces, (starts, sizes) = stacks.pieces(), self._spans(found)
+        pieces, (starts, sizes) = stacks.pieces(), self.spans(found)
         self._put(starts, sizes, pieces)
         return found, digest_column(pieces)
 
     def put(self, rows: np.ndarray, pieces: Sequence[Piece]) -> None:
         """Write the bytes of tensors, by row of the layout."""
-        self._put(*self._spans(rows), pieces)
+        self._put(*self.spans(rows), pieces)
+
+    def spans(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where tensors begin in the file, and their bytes, by row of the layout."""
+        dtype = self.layout.dtype[rows]
+        item = _ITEMS[dtype]
+        return (
+            self._bases[dtype] + self.layout.position[rows] * item,
+            self.layout.elements[rows] * item,
+        )
 
     def _planned(self, stacks: _Stacks) -> np.ndarray:
         """The layout row of every case of every stack; BundleError where one is not as planned."""
@@ -107,15 +116,6 @@ class Blocks:
         if not right.all() or list(map(len, stacks.arrays)) != stacks.counts.tolist():
             stacks.check(found, layout)
         return found
-
-    def _spans(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where tensors begin in the file, and their bytes, by row of the layout."""
-        dtype = self.layout.dtype[rows]
-        item = _ITEMS[dtype]
-        return (
-            self._bases[dtype] + self.layout.position[rows] * item,
-            self.layout.elements[rows] * item,
-        )
 
     @cached_property
     def _bases(self) -> np.ndarray:

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from opgen.bundle.format.container import FIRST_BLOCK
 from opgen.bundle.format.dtypes import BundleError
 from opgen.model import size
 
 _LOOKED_AT = 1 << 16
-"""Bytes at the beginning of an unfinished file that tell what it holds."""
+"""Bytes at the beginning of an unfinished file within which its first answer begins."""
 
 
 @contextmanager
@@ -51,18 +52,6 @@ def partial(path: str | Path) -> Path:
     """Where a file lies while it is being written."""
     path = Path(path)
     return path.with_name(path.name + ".partial")
-
-
-def is_unfinished_bundle(first: bytes) -> bool:
-    """Whether a file that begins so is a bundle to go on from: its first block names the request
-    once the file has room for everything.
-    """
-    return b"\nrequest " in first[:4096]
-
-
-def has_answers(first: bytes) -> bool:
-    """Whether a file that begins so holds answers of a run that did not end."""
-    return b'{"answer": ' in first
 
 
 class LockedOutput:
@@ -115,14 +104,27 @@ class LockedOutput:
         os.close(self.fd)
         return False
 
+    @property
+    def holds_bundle(self) -> bool:
+        """Whether the unfinished file is a bundle to go on from: its first block names the request
+        once the file has room for everything.
+        """
+        return b"\nrequest " in os.pread(self.fd, FIRST_BLOCK, 0)
+
+    @property
+    def holds_answers(self) -> bool:
+        """Whether the unfinished file holds answers of a run that did not end."""
+        return b'{"answer": ' in os.pread(self.fd, _LOOKED_AT, 0)
+
     def refuse_unfinished(self, force: bool, *, bundles: bool = True, answers: bool = True) -> None:
         """BundleError where a killed process left a bundle (if ``bundles``) or answers (if
         ``answers``) that this writer would overwrite; the file is let go of then.
         """
-        first = b"" if force else os.pread(self.fd, _LOOKED_AT, 0)
-        if bundles and is_unfinished_bundle(first):
+        if force:
+            return
+        if bundles and self.holds_bundle:
             unfinished = "an unfinished bundle, which opgen generate"
-        elif answers and has_answers(first):
+        elif answers and self.holds_answers:
             unfinished = "answers of an unfinished run, which opgen run"
         else:
             return
@@ -153,15 +155,28 @@ class LockedOutput:
         os.close(self.fd)
 
 
+@contextmanager
+def whole_file(path: str | Path, force: bool, needed: int = 0) -> Iterator[LockedOutput]:
+    """A file of ``needed`` bytes that the block writes: it gets its name where the block ends well,
+    and is removed where it does not.
+
+    BundleError where it exists (unless ``force``) or cannot be written.
+    """
+    output = LockedOutput(Path(path), needed, force)
+    output.refuse_unfinished(force)
+    try:
+        with write_errors(output.path):
+            os.ftruncate(output.fd, 0)  # what a killed process left
+            yield output
+            output.keep()
+    except BaseException:
+        output.drop()
+        raise
+
+
 def write_text(path: str | Path, text: str, *, force: bool = False) -> None:
     """One text file, UTF-8, in one step; BundleError where it exists (unless ``force``) or cannot
     be written.
     """
-    target = LockedOutput(Path(path), len(text), force)
-    try:
-        with write_errors(target.path):
-            target.partial.write_text(text, encoding="utf-8", newline="")
-            target.keep()
-    except BaseException:
-        target.drop()
-        raise
+    with whole_file(path, force, len(text)) as output:
+        output.partial.write_text(text, encoding="utf-8", newline="")

@@ -14,8 +14,8 @@ from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.layout import Layout
 from opgen.bundle.write import resuming, tables
 from opgen.bundle.write.blocks import Arrays, Blocks, Piece
+from opgen.bundle.write.journal import Journal
 from opgen.bundle.write.output import LockedOutput, write_errors
-from opgen.bundle.write.resuming import Journal
 from opgen.bundle.write.tables import Tables
 from opgen.model import Case
 
@@ -54,13 +54,14 @@ class Writer:
         self._keep = keep
         self._claim: LockedOutput | None = LockedOutput(self.path, layout.bytes, force)
         self._claim.refuse_unfinished(force, bundles=not keep)
+        begun = resume and self._claim.holds_bundle
+        place = self._claim.fresh if begun else self._claim.partial
         try:
             with write_errors(self.path):
-                begun = resume and resuming.begun(self._claim)
-                path_now = self._claim.fresh if begun else self._claim.partial
                 self._skeleton = container.begin(
-                    path_now, "bundle", self.header, layout.blobs, keep=not begun
+                    place, "bundle", self.header, layout.blobs, keep=not begun
                 )
+                self._blocks = self.port()
                 if begun or not late:
                     self._describe(begun)
         except BaseException:
@@ -70,7 +71,6 @@ class Writer:
                 self._claim = None
             self.abort()
             raise
-        self._blocks = self.port()
 
     def _describe(self, begun: bool = False) -> Tables:
         """Make the tables, unless they are there, and write them; ``begun``: over those of the file
@@ -78,29 +78,24 @@ class Writer:
         """
         if self._tables is not None:
             return self._tables
-        claim, found = self._open(), tables.build(self._cases, self.layout, self._outputs)
-        request = (
-            container.root_digest(container.digests(self.header, found.tables, found.strings))
-            if self._keep
-            else ""
-        )
+        claim, built = self._open(), tables.build(self._cases, self.layout, self._outputs)
+        digests = container.digests(self.header, built.tables, built.strings)
+        request = container.root_digest(digests) if self._keep else ""
         skeleton = container.describe(
-            self._skeleton, "bundle", found.tables, found.strings, request
+            self._skeleton, "bundle", built.tables, built.strings, request
         )
         if begun:
-            skeleton, digests = resuming.adopt(claim, skeleton, request, found.tables)
-            resuming.clear(claim.fd, skeleton, self.layout)
-            self._done = resuming.intact(claim.fd, skeleton, self.layout, digests[found.tensor_row])
-            intact = found.tensor_row[self._done]
-            found.tables["tensors"]["digest"][intact] = digests[intact]
-        for name, table in found.tables.items():
+            skeleton = resuming.adopt(claim, skeleton, request)
+        for name, table in built.tables.items():
             container.write_table(claim.fd, skeleton, name, table)
-        self._skeleton, self._tables, self._journal = (
-            skeleton,
-            found,
-            Journal(found.tables["tensors"]),
-        )
-        return found
+        self._journal = Journal(claim.partial, claim.fd, skeleton.size)
+        if begun:
+            resuming.clear(claim.fd, skeleton, self._blocks)
+            noted = resuming.noted(self._journal, len(self._done))
+            self._done = resuming.intact(claim.fd, self._blocks, noted)
+            built.note(np.flatnonzero(self._done), noted[self._done])
+        self._skeleton, self._tables = skeleton, built
+        return built
 
     def __enter__(self) -> Writer:
         return self
@@ -156,13 +151,10 @@ class Writer:
         :meth:`Blocks.write` returns them.
         """
         with write_errors(self.path):
-            found = self._describe()
-            changed = found.tensor_row[rows]
-            found.tables["tensors"]["digest"][changed] = digests
+            self._describe().note(rows, digests)
             self._done[rows] = True
-            self._journal.note(changed)
-            if self._journal.due:
-                self._journal.write(self._open().fd, self._skeleton.offsets["tensors"])
+            if self._keep:
+                resuming.note(self._journal, rows, digests)
 
     def close(self) -> None:
         """Finish: tables, digests, ``complete``, the name. BundleError if a planned tensor never
@@ -174,9 +166,9 @@ class Writer:
                 raise BundleError(f"{self.path}: not complete: {self._missing()}")
             with write_errors(self.path):
                 self._blocks.close()
-                found = self._describe()
-                container.write_table(claim.fd, self._skeleton, "tensors", found.tables["tensors"])
-                digests = container.digests(self.header, found.tables, found.strings)
+                built = self._describe()
+                container.write_table(claim.fd, self._skeleton, "tensors", built.tables["tensors"])
+                digests = container.digests(self.header, built.tables, built.strings)
                 self.digest = container.seal(self._skeleton, "bundle", digests)
                 claim.keep()
         except BaseException as error:
@@ -200,7 +192,6 @@ class Writer:
                     f"{self._claim.partial}: holds what is done; the same command with --resume"
                     " goes on from it"
                 )
-            self._journal.write(self._claim.fd, self._skeleton.offsets["tensors"])
             self._claim.leave()
             self._claim = None
         self.abort()

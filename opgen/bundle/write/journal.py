@@ -1,0 +1,75 @@
+"""What is done so far, behind the end of an unfinished file, for whoever resumes.
+
+Whatever is whole in it counts, whenever and wherever its writer was stopped.
+
+An entry is a line, ``<digest of what follows> <JSON>``, and behind it the bytes that the line tells
+of. Nothing is written twice, so a file that ends anywhere is good up to its last whole entry.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opgen.bundle.format.container import StoredBytes, write_at
+from opgen.bundle.format.digest import digest_of
+
+
+class Entry(NamedTuple):
+    """One entry: what it says, and the bytes that belong to it."""
+
+    facts: dict[str, Any]
+    data: list[StoredBytes]
+
+
+class Journal:
+    """Entries from byte ``start`` of an open file on: those that are whole, and what is added."""
+
+    def __init__(self, path: Path, fd: int, start: int = 0) -> None:
+        self._path = path
+        self._fd = fd
+        self._start = self._end = start
+        self.entries = list(self._whole())
+        """What was there."""
+        os.ftruncate(fd, self._end)
+
+    def _whole(self) -> Iterator[Entry]:
+        """Every entry, up to the first that is torn, or is none."""
+        with open(self._fd, "rb", closefd=False) as file:
+            file.seek(self._start)
+            for line in file:
+                digest, _, text = line.rstrip(b"\n").partition(b" ")
+                if digest != digest_of(text).hex().encode() or not line.endswith(b"\n"):
+                    return
+                facts, end = json.loads(text), file.tell()
+                data = []
+                for size, known in facts.pop("bytes", ()):
+                    data.append(StoredBytes(self._path, self._fd, end, size, bytes.fromhex(known)))
+                    end += size
+                if any(digest_of(file.read(each.size)) != each.digest for each in data):
+                    return
+                self._end = end
+                yield Entry(facts, data)
+
+    def add(self, facts: Mapping[str, Any], data: Sequence[memoryview] = ()) -> list[StoredBytes]:
+        """Write an entry; returns where its bytes are."""
+        digests = list(map(digest_of, data))
+        told = [(piece.nbytes, digest.hex()) for piece, digest in zip(data, digests, strict=True)]
+        text = json.dumps({**facts, "bytes": told}).encode()
+        line = b"%s %s\n" % (digest_of(text).hex().encode(), text)
+        write_at(self._fd, line, self._end)
+        end, stored = self._end + len(line), []
+        for piece, digest in zip(data, digests, strict=True):
+            write_at(self._fd, piece, end)
+            stored.append(StoredBytes(self._path, self._fd, end, piece.nbytes, digest))
+            end += piece.nbytes
+        self._end = end
+        return stored
+
+    def clear(self) -> None:
+        """Forget what is there."""
+        os.ftruncate(self._fd, self._start)
+        self._end = self._start
