@@ -40,8 +40,8 @@ COVERED_BY = {
     "test_errata.py": "oracle.errata_checks",
     "test_calls.py": "calls.collection",
     "test_fill.py": "numerics.draws",
-    "test_import_ttk.py": "interop.complete interop.kernel",
-    "test_export.py": "interop.choice",
+    "test_import_ttk.py": "interop.completion interop.ttk_kernels",
+    "test_export.py": "interop.exporting",
     "test_repro.py": (
         "devices.torchnames minimization.cpp_program minimization.program_text"
         " minimization.python_program minimization.torch_program minimization.trials"
@@ -102,7 +102,8 @@ def has_test(name: str) -> bool:
     package, _, last = f"opgen.{name}".rpartition(".")
     here, whole = re.escape(package), re.escape(f"opgen.{name}")
     imported = re.compile(
-        rf"^\s*(from {whole} import|import {whole}\b|from {here} import .*\b{last}\b)", re.MULTILINE
+        rf"^\s*(from {whole} import|import {whole}\b|from {here} import (.*|\([^)]*)\b{last}\b)",
+        re.MULTILINE,
     )
     return f"test_{last}.py" in sources() or any(
         imported.search(text) for text in sources().values()

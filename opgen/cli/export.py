@@ -6,8 +6,7 @@ import click
 
 from opgen.cli import options
 
-FORMATS = {"atk": "atkexport", "gtest": "gtest", "npz": "npz", "ttk": "ttkexport"}
-"""Format -> its room of opgen.interop."""
+FORMATS = ("atk", "gtest", "npz", "ttk")
 
 
 @click.command(
@@ -17,7 +16,7 @@ FORMATS = {"atk": "atkexport", "gtest": "gtest", "npz": "npz", "ttk": "ttkexport
         "opgen export npz suite.h5 -o arrays",
     )
 )
-@click.argument("format", metavar="|".join(FORMATS), type=click.Choice(list(FORMATS)))
+@click.argument("format", metavar="|".join(FORMATS), type=click.Choice(FORMATS))
 @options.bundle_argument()
 @options.output_option(what="The folder to write; for gtest the C++ file.", folder=True)
 @options.case_option()
@@ -48,9 +47,9 @@ def command(
         folder.check(Path(output), force)
     with opgen.open(file) as bundle:
         chosen = options.choose(bundle.ids, cases)
-        done = import_module(f"opgen.interop.{FORMATS[format]}").export(
+        written = import_module(f"opgen.interop.{format}_export").export(
             bundle, output, chosen, force
         )
-    for reason, ids in done.left_out.items():
+    for reason, ids in written.left_out.items():
         console.note(f"left out: {reason} ({len(ids)})", quiet)
-    console.note(f"{output}: {counted(done.written, 'case')}", quiet)
+    console.note(f"{output}: {counted(len(written.cases), 'case')}", quiet)

@@ -56,38 +56,36 @@ def command(
     """
     from opgen.bundle.write.output import refuse, write_text
     from opgen.cli import BAD, DIFFERENCE, console
-    from opgen.interop import atk, ttk
+    from opgen.interop import atk_import, ttk_import
     from opgen.report.terminal import counted
     from opgen.spec.catalog import catalog
 
     if output != "-":
         refuse(output, force)
-    found = (
-        atk.read(file, catalog(), products, formats)
+    imported = (
+        atk_import.read(file, catalog(), products, formats)
         if format == "atk"
-        else ttk.read(file, catalog(), products)
+        else ttk_import.read(file, catalog(), products)
     )
-    for problem in found.unreadable:
+    lines = imported.lines
+    for problem in imported.unreadable:
         click.echo(str(problem), err=True)
     if not quiet:
-        for problem in found.left_out:
+        for problem in imported.left_out:
             click.echo(f"{problem} (left out)", err=True)
-    text = "".join(f"{line}\n" for line in found.lines)
-    if found.lines and output == "-":
+    text = "".join(f"{line}\n" for line in lines)
+    if lines and output == "-":
         click.echo(text, nl=False)
-    elif found.lines:
+    elif lines:
         write_text(output, text, force=force)
-    if found.ignored:
-        keys = ", ".join(f"{key} ({count})" for key, count in found.ignored.most_common())
+    if imported.ignored:
+        keys = ", ".join(f"{key} ({count})" for key, count in imported.ignored.most_common())
         console.note(f"not carried over: {keys}", quiet)
-    told = (
-        f"{counted(found.cases, 'case')}, {len(found.unreadable)} unreadable, {len(found.left_out)}"
-        " left out"
+    summary = (
+        f"{counted(len(lines), 'call')} of {counted(imported.cases, 'case')},"
+        f" {len(imported.unreadable)} unreadable, {len(imported.left_out)} left out"
     )
-    noted = f", {found.noted} with notes (key notes)" if found.noted else ""
-    console.note(
-        f"{output if found.lines else file}: {counted(len(found.lines), 'call')} of {told}{noted}",
-        quiet,
-    )
-    if found.unreadable:
-        raise click.exceptions.Exit(DIFFERENCE if found.lines or found.left_out else BAD)
+    noted = f", {imported.noted} with notes (key notes)" if imported.noted else ""
+    console.note(f"{output if lines else file}: {summary}{noted}", quiet)
+    if imported.unreadable:
+        raise click.exceptions.Exit(DIFFERENCE if lines or imported.left_out else BAD)

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 from opgen.bundle.write.output import write_errors
 from opgen.model import FileError, Problem
@@ -38,7 +37,7 @@ def file_name(case: str) -> str:
 
 
 @contextmanager
-def new_folder(path: str | Path, manifest: Mapping[str, Any], force: bool) -> Iterator[Path]:
+def new_folder(path: str | Path, manifest: Mapping[str, object], force: bool) -> Iterator[Path]:
     """A folder to fill, which gets its name and its manifest when the block ends well; else nothing
     is left.
 
@@ -91,13 +90,14 @@ def misplaced(target: Path) -> str:
 
 def _within(folder: Path) -> set[str]:
     """Everything in a folder and in the folders in it, by the way from it."""
-    return {one.relative_to(folder).as_posix() for one in folder.rglob("*")}
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
 
 
 def _entries(folder: Path) -> set[str]:
     """What an earlier export put into a folder, by its own word; empty where it is none."""
     try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        return set(found["entries"]) if str(found["format"]).startswith("opgen export") else set()
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        ours = str(manifest["format"]).startswith("opgen export")
+        return set(manifest["entries"]) if ours else set()
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return set()

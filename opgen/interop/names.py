@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import did_you_mean
@@ -42,7 +41,7 @@ class Unreadable(Exception):
     """Why one case of a file cannot become a call: key, value and remedy, in one line."""
 
 
-def shown(value: Any, most: int = 80) -> str:
+def shown(value: object, most: int = 80) -> str:
     """A value of a file in a message: one line of printable characters, cut where it is long."""
     try:
         text = ascii(value)
@@ -63,17 +62,17 @@ def match(name: str, known: Iterable[str]) -> str | None:
     """The one of ``known`` that ``name`` means, whatever its case and underscores; ``None`` where
     there is none.
     """
-    return next((one for one in known if plain(one) == plain(name)), None)
+    return next((candidate for candidate in known if plain(candidate) == plain(name)), None)
 
 
-def dtype(word: Any) -> str:
+def dtype(word: object) -> str:
     """The vendor's word of a dtype; raises :class:`Unreadable`."""
     index = vocabulary().index["dtype"]
     if isinstance(word, str):
         bare = re.sub(r"^(torch\.|np\.|numpy\.|acl_|dt_)", "", word.strip().lower())
-        found = _DTYPES.get(bare, bare.upper())
-        if found in index:
-            return found
+        vendor = _DTYPES.get(bare, bare.upper())
+        if vendor in index:
+            return vendor
     raise Unreadable(
         f"no such dtype {shown(word)}{did_you_mean(str(word)[:40], [*_DTYPES, *index])}"
     )
@@ -89,13 +88,13 @@ def atk_word(vendor: str) -> str:
     return ATK.get(vendor, vendor.lower())
 
 
-def layout(word: Any) -> str:
+def layout(word: object) -> str:
     """The vendor's word of a format; raises :class:`Unreadable`."""
     index = vocabulary().index["format"]
     if isinstance(word, str):
-        found = re.sub(r"^(acl_format_|format_)", "", word.strip().lower()).upper()
-        if found in index:
-            return found
+        vendor = re.sub(r"^(acl_format_|format_)", "", word.strip().lower()).upper()
+        if vendor in index:
+            return vendor
     raise Unreadable(f"no such format {shown(word)}{did_you_mean(str(word)[:40], index)}")
 
 
@@ -104,7 +103,7 @@ def soc(known: str) -> str:
     return str(vocabulary().products[known]["soc"])
 
 
-def api(name: Any, catalog: Catalog) -> str:
+def api(name: object, catalog: Catalog) -> str:
     """The vendor's name of an operator, given with or without ``aclnn`` and ``GetWorkspaceSize``;
     raises :class:`Unreadable`.
     """

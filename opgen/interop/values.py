@@ -10,15 +10,15 @@ import ast
 import json
 import re
 import warnings
+from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from opgen.files.textfile import read_text
 from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
 
-MOST_BYTES = 256 << 20
-"""Bytes of a file, at most."""
 MOST_CELL = 1 << 16
 """Characters of a cell, at most."""
 MOST_NESTED = 32
@@ -26,61 +26,26 @@ MOST_NESTED = 32
 
 
 def text_of(path: str | Path) -> str:
-    """The text of a file; raises FileError."""
-    try:
-        with open(path, "rb") as stream:
-            data = stream.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise FileError(
-            [Problem(str(path), None, "", f"cannot be read: {error.strerror or error}")]
-        ) from None
-    if len(data) > MOST_BYTES:
-        raise FileError(
-            [Problem(str(path), None, "", f"more than {MOST_BYTES >> 20} MiB; split it")]
-        )
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileError(
-            [
-                Problem(
-                    str(path),
-                    None,
-                    "",
-                    f"is no UTF-8 text: byte {error.start} is {data[error.start]:#04x}",
-                )
-            ]
-        ) from None
+    """The text of a file without its byte order mark; raises FileError."""
+    return read_text(path).removeprefix("\ufeff")
 
 
-def json_document(path: str | Path) -> Any:
+def json_document(path: str | Path) -> object:
     """The JSON document in a file; raises FileError, with the line."""
-    text = text_of(path)
+    line = None
     try:
-        return json.loads(text)
+        document: object = json.loads(text_of(path))
+        return document
     except json.JSONDecodeError as error:
-        raise FileError(
-            [
-                Problem(
-                    str(path), error.lineno, "", f"is no JSON: {error.msg} (column {error.colno})"
-                )
-            ]
-        ) from None
+        line, reason = error.lineno, f"is no JSON: {error.msg} (column {error.colno})"
     except RecursionError:
-        raise FileError(
-            [Problem(str(path), None, "", "is nested too deeply to be a case file")]
-        ) from None
+        reason = "is nested too deeply to be a case file"
     except ValueError as error:  # a number of thousands of digits
-        raise FileError(
-            [
-                Problem(
-                    str(path), None, "", f"is no JSON that can be read: {str(error).split(';')[0]}"
-                )
-            ]
-        ) from None
+        reason = f"is no JSON that can be read: {str(error).split(';')[0]}"
+    raise FileError([Problem(str(path), line, "", reason)])
 
 
-def literal(cell: str) -> Any:
+def literal(cell: str) -> object:
     """The Python literal in a cell: numbers, strings, True, False, None, tuples, lists, dicts;
     raises :class:`Unreadable`.
 
@@ -99,7 +64,7 @@ def literal(cell: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            value = ast.literal_eval(text)
+            value: object = ast.literal_eval(text)
         # A hexadecimal number may have more digits than Python prints; no message could show it.
         repr(value)
         return value
@@ -110,28 +75,48 @@ def literal(cell: str) -> Any:
         ) from None
 
 
-def whole(value: Any) -> Any:
-    """A whole number that was written as a float, as a whole number; anything else as it is."""
+def cell(row: Mapping[str, str], column: str) -> object:
+    """The literal in a cell of a row; None for an empty one, and for one that is not there."""
+    if not row.get(column):
+        return None
+    try:
+        return literal(row[column])
+    except Unreadable as reason:
+        raise Unreadable(f"{column}: {reason}") from None
+
+
+def attributes(row: Mapping[str, str]) -> Mapping[object, object]:
+    """The dictionary in the cell ``attributes`` of a row."""
+    value = cell(row, "attributes")
+    value = {} if value is None else value
+    if not isinstance(value, dict):
+        raise Unreadable(f"attributes: expects a dictionary, not {shown(value)}")
+    return value
+
+
+def argument(kind: str, value: object) -> object:
+    """A value for a parameter of a kind: 0 and 1 are also bools, 2.0 is also 2; of a list each
+    item. What does not fit stays as it is.
+
+    >>> argument("int64", 2.0), argument("bool_array", [0, 1, 2])
+    (2, [False, True, 2])
+    """
     return (
-        int(value)
-        if isinstance(value, float) and value.is_integer() and abs(value) < 2**53
-        else value
+        [_scalar(kind, item) for item in value] if isinstance(value, list) else _scalar(kind, value)
     )
 
 
-def scalar(kind: str, value: Any) -> Any:
-    """A scalar for a parameter of a kind: 0 and 1 are also bools, 2.0 is also 2. What does not fit
-    stays as it is.
-    """
-    value = whole(value)
-    if kind.startswith("bool"):
-        return bool(value) if type(value) is int and value in (0, 1) else value
+def _scalar(kind: str, value: object) -> object:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)
+    if kind.startswith("bool") and type(value) is int and value in (0, 1):
+        return bool(value)
     return value
 
 
 def limits(value: Any) -> list[float] | None:
     """[lowest, highest] where a value is two finite numbers in order, or one; else ``None``."""
-    pair = value if isinstance(value, (list, tuple)) else [value, value]
+    pair = value if isinstance(value, list | tuple) else [value, value]
     if (
         len(pair) < 2
         or not all(type(v) in (int, float) and abs(v) < 2**1000 and isfinite(v) for v in pair[:2])
@@ -143,6 +128,4 @@ def limits(value: Any) -> list[float] | None:
 
 def listed(value: Any) -> Any:
     """Tuples as lists, all the way down: what JSON knows."""
-    if isinstance(value, (list, tuple)):
-        return [listed(one) for one in value]
-    return value
+    return [listed(item) for item in value] if isinstance(value, list | tuple) else value

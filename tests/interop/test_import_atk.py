@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from opgen.calls.jsonl import read_calls
 from opgen.cli import main
-from opgen.interop import atk
-from opgen.interop.complete import Partial, complete
-from opgen.interop.imported import Imported
+from opgen.interop import atk_import
+from opgen.interop.completion import PartialCall, complete
+from opgen.interop.importing import Imported
 from opgen.model import Call, FileError, TensorDesc
 from opgen.oracle.callfiles import judge_calls
 from opgen.spec import specfile
@@ -132,7 +132,7 @@ def norm(**more: Any) -> Case:
 def read(tmp_path: Path, *cases: Any, products: tuple[str, ...] = ("ascend910b",)) -> Imported:
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(list(cases)), encoding="utf-8")
-    return atk.read(path, catalog(), products)
+    return atk_import.read(path, catalog(), products)
 
 
 def calls(found: Imported, tmp_path: Path) -> list[Call]:
@@ -183,7 +183,7 @@ def test_formats_of_the_page_instead_of_the_executor(tmp_path: Path) -> None:
     (tmp_path / "cases.json").write_text(json.dumps([conv(), pool()]), encoding="utf-8")
     buckets = {}
     for formats in ("executor", "page"):
-        found = atk.read(tmp_path / "cases.json", catalog(), ["ascend910b"], formats)
+        found = atk_import.read(tmp_path / "cases.json", catalog(), ["ascend910b"], formats)
         calls(found, tmp_path)
         buckets[formats] = [
             answer.page.bucket
@@ -460,14 +460,14 @@ def test_a_repeated_id_is_named(tmp_path: Path) -> None:
         ('{"id": 1}', "expects a JSON list of cases, not one object; put it into [ ]"),
         ('"x"', "expects a JSON list of cases, not str"),
         ("[]", "holds no case"),
-        (b"[\xff]", "is no UTF-8 text: byte 1 is 0xff"),
+        (b"[\xff]", "not UTF-8: byte 1 is 0xff"),
     ],
 )
 def test_what_is_no_case_file(tmp_path: Path, text: str | bytes, message: str) -> None:
     path = tmp_path / "cases.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(FileError) as caught:
-        atk.read(path, catalog(), ["ascend910b"])
+        atk_import.read(path, catalog(), ["ascend910b"])
     assert (
         str(caught.value).startswith(str(path))
         and message in str(caught.value)
@@ -482,7 +482,7 @@ def test_a_byte_order_mark_and_large_values_do_no_harm(tmp_path: Path) -> None:
         deep = [deep]
     cases = [pad(), change(pad, "padding", [attr("padding", deep)]) | {"id": 5}, pad(id="\ud800")]
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps(cases).encode())
-    found = atk.read(path, catalog(), ["ascend910b"])
+    found = atk_import.read(path, catalog(), ["ascend910b"])
     assert len(found.lines) == 2 and "padding: " in str(found.unreadable[0])
 
 
@@ -549,16 +549,11 @@ returns: {assumed: [product, g.dtype, g.format, g.rank, g.null, out.dtype, out.f
 
     def completed(dtypes: str) -> tuple[str, TensorDesc | None]:
         spec = specfile.loads(text.replace("LIST", dtypes), "one", "one.yaml")
-        one = Partial(
-            Call(
-                "aclnnOneBackward",
-                "ascend910b",
-                {"g": TensorDesc((3,), "FLOAT16", "ND"), "out": None},
-            )
-        )
-        one.lacks("out")
-        (reason,) = complete(spec, [one])
-        return reason, one.call.args["out"]
+        args = {"g": TensorDesc((3,), "FLOAT16", "ND"), "out": None}
+        partial = PartialCall(spec, Call("aclnnOneBackward", "ascend910b", args))
+        partial.lacks("out")
+        complete(spec, [partial])
+        return partial.unknown, partial.call.args["out"]
 
     assert completed("FLOAT") == ("", TensorDesc((3,), "FLOAT", "ND"))
     assert completed("FLOAT16, FLOAT")[0].startswith(

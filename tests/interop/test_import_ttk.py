@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from opgen.calls.jsonl import read_calls
 from opgen.cli import main
-from opgen.interop import ttk, values
-from opgen.interop.imported import Imported
+from opgen.interop import ttk_import, values
+from opgen.interop.importing import Imported
 from opgen.interop.names import Unreadable
 from opgen.model import Call, FileError, TensorDesc
 from opgen.oracle.callfiles import judge_calls
@@ -71,7 +71,7 @@ def table(*rows: Row) -> str:
 def read(tmp_path: Path, *rows: Row, products: tuple[str, ...] = ()) -> Imported:
     path = tmp_path / "cases.csv"
     path.write_text(table(*rows), encoding="utf-8-sig", newline="")
-    return ttk.read(path, catalog(), products)
+    return ttk_import.read(path, catalog(), products)
 
 
 def calls(found: Imported, tmp_path: Path) -> list[Call]:
@@ -438,17 +438,20 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, row: Row, message: str) ->
             "testcase_name: the column is missing (did you mean 'testcase'?)",
         ),
         ("testcase_name,op_name\n", "input_dtypes: the column is missing"),
-        (",".join(ttk.NEEDED) + ",remark,remark\n", "remark: stands twice among the columns"),
-        (",".join(ttk.NEEDED) + "\n", "holds no case"),
+        (
+            ",".join(ttk_import.NEEDED) + ",remark,remark\n",
+            "remark: stands twice among the columns",
+        ),
+        (",".join(ttk_import.NEEDED) + "\n", "holds no case"),
         ('"abc', "1: is no CSV: unexpected end of data"),
-        (b"\xff", "is no UTF-8 text: byte 0 is 0xff"),
+        (b"\xff", "not UTF-8: byte 0 is 0xff"),
     ],
 )
 def test_what_is_no_case_file(tmp_path: Path, text: str | bytes, message: str) -> None:
     path = tmp_path / "cases.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(FileError) as caught:
-        ttk.read(path, catalog(), [])
+        ttk_import.read(path, catalog(), [])
     assert str(caught.value).startswith(str(path)) and message in str(caught.value)
 
 
@@ -464,7 +467,7 @@ def test_rows_that_are_no_csv_are_named_and_the_rest_is_read(tmp_path: Path) -> 
         "a\0b" + "," * 20,
     ]
     path.write_text("\n".join(lines) + "\n")
-    found = ttk.read(path, catalog(), [])
+    found = ttk_import.read(path, catalog(), [])
     assert len(found.lines) == 3
     said = [str(problem).removeprefix(f"{path}:") for problem in found.unreadable]
     assert "4: case a: has 3 cells and the header 11; quote cells that hold a comma" in said
@@ -482,7 +485,7 @@ def test_a_row_that_ends_before_its_operator_is_named(tmp_path: Path) -> None:
     ):
         moved = {name: cell for name, cell in row.items() if name != column} | {column: ""}
         path.write_text(table(moved).rstrip().removesuffix(",") + "\n")
-        [problem] = ttk.read(path, catalog(), []).unreadable
+        [problem] = ttk_import.read(path, catalog(), []).unreadable
         assert str(problem).startswith(
             f"{path}:2: case {row['testcase_name']}: "
         ) and message in str(problem)

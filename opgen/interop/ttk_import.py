@@ -1,5 +1,5 @@
 """TTK's case files: CSV whose cells are Python literals, a row per case; the aclnn mode here, the
-kernel mode in its own room.
+kernel mode in :mod:`opgen.interop.ttk_kernels`.
 
 ``tensor_view_shapes`` holds all tensors in the order of the prototype, outputs among them, None for
 a null pointer.
@@ -10,14 +10,14 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from opgen.calls.vocabulary import known_products, vocabulary
 from opgen.files.yamlfile import did_you_mean
-from opgen.interop import kernel, names, values
-from opgen.interop.imported import Found, Imported, attempt, gather
+from opgen.interop import names, ttk_kernels, values
+from opgen.interop.importing import Imported, ImportedCase, gather
 from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
 from opgen.spec.catalog import Catalog
@@ -54,6 +54,8 @@ COLUMNS = (
 )
 """The columns of the aclnn mode, in their order."""
 NEEDED = ("testcase_name", "api_name", "tensor_view_shapes", "tensor_dtypes")
+LONGEST_NAME = 200
+"""Characters of a case's name that a table can hold."""
 _READ = {
     "testcase_name",
     "api_name",
@@ -69,10 +71,11 @@ _READ = {
     "tensor_view_strides",
     "output_tensor_indexes",
     "input_data_ranges",
-    *kernel.COLUMNS,
+    *ttk_kernels.COLUMNS,
 }
 
-Row = Mapping[str, str]
+Row: TypeAlias = Mapping[str, str]
+"""Column -> cell."""
 
 
 def read(path: str | Path, catalog: Catalog, products: Sequence[str]) -> Imported:
@@ -82,17 +85,17 @@ def read(path: str | Path, catalog: Catalog, products: Sequence[str]) -> Importe
     """
     products, file = known_products(products), str(path)
     reader = csv.reader(io.StringIO(values.text_of(path), newline=""), strict=True)
-    header = _header(file, reader)
     ignored: Counter[str] = Counter()
-    return gather(file, _rows(file, reader, header, catalog, products, ignored), catalog, ignored)
+    header = _header(file, reader)
+    return gather(file, _cases(reader, header, catalog, products, ignored), catalog, ignored)
 
 
-def _header(file: str, reader: Any) -> list[str]:
+def _header(file: str, reader: Iterator[list[str]]) -> list[str]:
     try:
         header = [cell.strip() for cell in next(reader, [])]
     except csv.Error as error:
         raise FileError([Problem(file, 1, "", f"is no CSV: {error}")]) from None
-    needed = kernel.NEEDED if "op_name" in header and "api_name" not in header else NEEDED
+    needed = ttk_kernels.NEEDED if "op_name" in header and "api_name" not in header else NEEDED
     problems = [
         Problem(
             file,
@@ -113,81 +116,71 @@ def _header(file: str, reader: Any) -> list[str]:
     return header
 
 
-def _rows(
-    file: str,
+def _cases(
     reader: Any,
     header: list[str],
     catalog: Catalog,
     products: Sequence[str],
     ignored: Counter[str],
-) -> Iterator[Found]:
-    first = reader.line_num
+) -> Iterator[ImportedCase]:
+    """A case per row; one that is no CSV, or has cells for no column, is a faulty one."""
     while True:
         line = reader.line_num + 1
         try:
-            cells = next(reader)
+            cells = [cell.strip() for cell in next(reader)]
         except StopIteration:
-            if line == first + 1:
-                raise FileError([Problem(file, None, "", "holds no case")]) from None
             return
         except csv.Error as error:
-            yield Found(f"line {line}", line, fault=f"is no CSV: {error}")
+            yield ImportedCase(f"line {line}", line, fault=f"is no CSV: {error}")
             continue
-        if not any(cell.strip() for cell in cells):
+        if not any(cells):
             continue
-        row = dict.fromkeys(header, "") | {
-            name: cell.strip() for name, cell in zip(header, cells, strict=False)
-        }
+        row = dict.fromkeys(header, "") | dict(zip(header, cells, strict=False))
         name = row.get("testcase_name", "")
-        found = Found(name if 0 < len(name) <= 200 and name.isprintable() else f"line {line}", line)
+        named = 0 < len(name) <= LONGEST_NAME and name.isprintable()
+        case = ImportedCase(name if named else f"line {line}", line)
         if len(cells) > len(header) or len(cells) < len(header) and len(cells) < len(NEEDED):
-            found.fault = (
+            case.fault = (
                 f"has {len(cells)} cells and the header {len(header)}; quote cells that hold a"
                 " comma"
             )
-        elif found.id != name:
-            found.fault = (
-                f"testcase_name {shown(name)}: expects a name of 1 to 200 printable characters"
+        elif not named:
+            case.fault = (
+                f"testcase_name {shown(name)}: expects a name of 1 to {LONGEST_NAME} printable"
+                " characters"
             )
         else:
             ignored.update(key for key, cell in row.items() if cell and key and key not in _READ)
-            attempt(found, _reader(row, found, catalog, products))
-        yield found
+            with case.reading():
+                _read(row, case, catalog, products)
+        yield case
 
 
-def _reader(
-    row: Row, found: Found, catalog: Catalog, products: Sequence[str]
-) -> Callable[[], None]:
-    def work() -> None:
-        found.origin = {
-            "format": "ttk",
-            "line": found.line,
-            "mode": "aclnn" if "api_name" in row else "kernel",
-        }
-        if row.get("is_enabled", "").lower() in ("false", "0", "no"):
-            found.skip = f"is_enabled is {row['is_enabled']}"
-            return
-        if "api_name" in row:
-            _aclnn(row, found, catalog)
-        else:
-            kernel.read(row, found, catalog)
-        found.products = products or _products(row.get("soc_series", ""))
-
-    return work
+def _read(row: Row, case: ImportedCase, catalog: Catalog, products: Sequence[str]) -> None:
+    mode = "aclnn" if "api_name" in row else "kernel"
+    case.origin = {"format": "ttk", "line": case.line, "mode": mode}
+    if row.get("is_enabled", "").lower() in ("false", "0", "no"):
+        case.skip = f"is_enabled is {row['is_enabled']}"
+        return
+    if mode == "aclnn":
+        _aclnn(row, case, catalog)
+    else:
+        ttk_kernels.read(row, case, catalog)
+    case.products = products or _products(row)
 
 
-def _products(cell: str) -> list[str]:
+def _products(row: Row) -> list[str]:
     """Products of ``soc_series``: those that it names; a name with a minus takes one away."""
-    if not cell:
+    if not row.get("soc_series"):
         return []
-    series = cell_value("soc_series", cell)
+    series = values.cell(row, "soc_series")
     series = [series] if isinstance(series, str) else series
-    if not isinstance(series, (list, tuple)) or not all(isinstance(one, str) for one in series):
+    if not isinstance(series, list | tuple) or not all(isinstance(soc, str) for soc in series):
         raise Unreadable(f"soc_series: expects names, not {shown(series)}")
     product_of = vocabulary().product_of
-    wanted = {product_of(one.strip()): None for one in series if not one.startswith("-")}
-    refused = {product_of(one[1:].strip()) for one in series if one.startswith("-")}
-    known = [one for one in wanted if one and one not in refused]
+    refused = {product_of(soc[1:].strip()) for soc in series if soc.startswith("-")}
+    wanted = [product_of(soc.strip()) for soc in series if not soc.startswith("-")]
+    known = [product for product in dict.fromkeys(wanted) if product and product not in refused]
     if not known:
         raise Unreadable(
             f"soc_series {shown(series)} names no known product; say for which with --product"
@@ -195,63 +188,49 @@ def _products(cell: str) -> list[str]:
     return known
 
 
-def cell_value(column: str, cell: str) -> Any:
-    """The literal in a cell; None for an empty one."""
-    if not cell:
-        return None
-    try:
-        return values.literal(cell)
-    except Unreadable as reason:
-        raise Unreadable(f"{column}: {reason}") from None
-
-
-def _aclnn(row: Row, found: Found, catalog: Catalog) -> None:
-    found.api = names.api(row["api_name"], catalog)
-    spec = catalog.of(found.api)[0]
+def _aclnn(row: Row, case: ImportedCase, catalog: Catalog) -> None:
+    case.api = names.api(row["api_name"], catalog)
+    spec = catalog.of(case.api)[0]
     tensors = [p.name for p in spec.parameters.values() if p.is_tensor]
     outputs = [p.name for p in spec.outputs]
-    shapes = cell_value("tensor_view_shapes", row["tensor_view_shapes"])
-    if not isinstance(shapes, (list, tuple)):
+    shapes = values.cell(row, "tensor_view_shapes")
+    if not isinstance(shapes, list | tuple):
         raise Unreadable(f"tensor_view_shapes: expects a tuple of shapes, not {shown(shapes)}")
     inputs = [name for name in tensors if name not in outputs]
     if len(shapes) == len(inputs) < len(tensors):
-        found.notes.append(f"{', '.join(outputs)}: not in the file; made from the page")
+        case.notes.append(f"{', '.join(outputs)}: not in the file; made from the page")
         tensors = inputs
     elif len(shapes) != len(tensors):
         raise Unreadable(
-            f"tensor_view_shapes: {len(shapes)} tensors; {found.api} has {len(tensors)}:"
+            f"tensor_view_shapes: {len(shapes)} tensors; {case.api} has {len(tensors)}:"
             f" {', '.join(tensors)}"
         )
     _check_outputs(row, tensors, outputs)
-    facts = {column: _per_tensor(row, column, tensors) for column in _FACTS}
-    for i, name in enumerate(tensors):
-        found.args[name] = (
-            None
-            if shapes[i] is None
-            else _tensor(name, shapes[i], {column: cells[i] for column, cells in facts.items()})
-        )
-    _ranges(row, inputs, found)
-    _attributes(row, spec, found)
+    facts = [_per_tensor(row, column, tensors) for column in _FACTS]
+    for name, shape, *of_tensor in zip(tensors, shapes, *facts, strict=True):
+        case.args[name] = None if shape is None else _tensor(name, shape, *of_tensor)
+    _ranges(row, inputs, case)
+    _attributes(row, spec, case)
 
 
 _FACTS = (
     "tensor_dtypes",
     "tensor_formats",
-    "tensor_storage_shapes",
-    "tensor_view_offsets",
     "tensor_view_strides",
+    "tensor_view_offsets",
+    "tensor_storage_shapes",
 )
 
 
-def _per_tensor(row: Row, column: str, tensors: Sequence[str]) -> Sequence[Any]:
+def _per_tensor(row: Row, column: str, tensors: Sequence[str]) -> Sequence[object]:
     """One fact per tensor; one alone of dtypes or formats stands for all."""
-    value = cell_value(column, row.get(column, ""))
+    value = values.cell(row, column)
+    if value is None and column == "tensor_dtypes":
+        raise Unreadable("tensor_dtypes: is empty; expects a dtype per tensor")
     if value is None or (value == () and column != "tensor_dtypes"):
-        if column == "tensor_dtypes":
-            raise Unreadable("tensor_dtypes: is empty; expects a dtype per tensor")
         return [None] * len(tensors)
     value = (value,) if isinstance(value, str) else value
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list | tuple):
         if len(value) == 1 and column in ("tensor_dtypes", "tensor_formats"):
             return list(value) * len(tensors)
         if len(value) == len(tensors):
@@ -259,48 +238,42 @@ def _per_tensor(row: Row, column: str, tensors: Sequence[str]) -> Sequence[Any]:
     raise Unreadable(f"{column}: {shown(value)}: expects one for each of {', '.join(tensors)}")
 
 
-def _tensor(name: str, shape: Any, facts: Mapping[str, Any]) -> dict[str, Any]:
+def _tensor(
+    name: str, shape: object, dtype: object, format: object, *layout: object
+) -> dict[str, object]:
+    """A tensor as a call has it; ``layout``: strides, offset, extents of the storage."""
+    shape, strides, offset, storage = map(values.listed, (shape, *layout))
     try:
-        dtype, format = names.dtype(facts["tensor_dtypes"]), facts["tensor_formats"]
         desc = {
-            "shape": values.listed(shape),
-            "dtype": dtype,
+            "shape": shape,
+            "dtype": names.dtype(dtype),
             "format": "ND" if format is None else names.layout(format),
         }
     except Unreadable as reason:
         raise Unreadable(f"{name}: {reason}") from None
-    strides, offset, storage = (
-        values.listed(facts[f"tensor_{key}"])
-        for key in ("view_strides", "view_offsets", "storage_shapes")
-    )
-    contiguous = strides is None and not offset and (storage is None or storage == desc["shape"])
-    return (
-        desc
-        if contiguous
-        else desc | {"strides": strides, "offset": offset or 0, "storage_shape": storage}
-    )
+    if strides is None and not offset and storage in (None, shape):
+        return desc
+    return desc | {"strides": strides, "offset": offset or 0, "storage_shape": storage}
 
 
 def _check_outputs(row: Row, tensors: list[str], outputs: list[str]) -> None:
     """``output_tensor_indexes`` must mean what the page calls outputs."""
-    indexes = cell_value("output_tensor_indexes", row.get("output_tensor_indexes", ""))
+    indexes = values.cell(row, "output_tensor_indexes")
     places = [i for i, name in enumerate(tensors) if name in outputs]
     listed = [indexes] if isinstance(indexes, int) else indexes
-    if not listed:
-        return
-    if not isinstance(listed, (list, tuple)) or sorted(listed, key=str) != places:
+    if listed and (not isinstance(listed, list | tuple) or sorted(listed, key=str) != places):
         raise Unreadable(
             f"output_tensor_indexes: {shown(indexes)}; the outputs {', '.join(outputs)} stand at"
             f" {places}"
         )
 
 
-def _ranges(row: Row, inputs: Sequence[str], found: Found) -> None:
+def _ranges(row: Row, inputs: Sequence[str], case: ImportedCase) -> None:
     """``input_data_ranges``: one per input tensor, or one for all."""
-    ranges = cell_value("input_data_ranges", row.get("input_data_ranges", ""))
+    ranges = values.cell(row, "input_data_ranges")
     if not ranges:
         return
-    if not isinstance(ranges, (list, tuple)):
+    if not isinstance(ranges, list | tuple):
         raise Unreadable(
             f"input_data_ranges: expects (lowest, highest) per input, not {shown(ranges)}"
         )
@@ -310,41 +283,32 @@ def _ranges(row: Row, inputs: Sequence[str], found: Found) -> None:
             f"input_data_ranges: {len(pairs)} ranges for the inputs {', '.join(inputs)}"
         )
     for name, pair in zip(inputs, pairs * len(inputs) if len(pairs) == 1 else pairs, strict=False):
-        desc, limits = found.args.get(name), values.limits(pair)
-        if desc is None or pair is None:
+        desc, limits = case.args.get(name), values.limits(pair)
+        if not isinstance(desc, dict) or pair is None:
             continue
         if limits is None:
-            found.notes.append(
+            case.notes.append(
                 f"{name}: values {shown(pair)} are not (lowest, highest); opgen draws its own"
             )
             continue
         desc["range"] = limits
-        if len(pair) > 2:
-            found.notes.append(
+        if isinstance(pair, list | tuple) and len(pair) > 2:
+            case.notes.append(
                 f"{name}: the values {shown(pair[2:])} that must appear are not carried over"
             )
 
 
-def _attributes(row: Row, spec: Spec, found: Found) -> None:
-    attributes = cell_value("attributes", row.get("attributes", ""))
-    attributes = {} if attributes is None else attributes
-    if not isinstance(attributes, dict):
-        raise Unreadable(f"attributes: expects a dictionary, not {shown(attributes)}")
+def _attributes(row: Row, spec: Spec, case: ImportedCase) -> None:
     kinds = {name: kind for name, kind in spec.kinds.items() if kind != "tensor"}
-    for key, value in attributes.items():
+    for key, value in values.attributes(row).items():
         name = names.match(key, kinds) if isinstance(key, str) else None
         if name is None:
             raise Unreadable(
                 f"attributes: {spec.api} has no {shown(key)}; it takes {', '.join(kinds)}"
             )
-        if name in found.args:
+        if name in case.args:
             raise Unreadable(f"attributes: {name} is there already")
-        kind, plain = kinds[name], values.listed(value)
-        found.args[name] = (
-            [values.scalar(kind, v) for v in plain]
-            if isinstance(plain, list)
-            else values.scalar(kind, plain)
-        )
-    missing = [name for name in kinds if name not in found.args]
+        case.args[name] = values.argument(kinds[name], values.listed(value))
+    missing = [name for name in kinds if name not in case.args]
     if missing:
         raise Unreadable(f"attributes: {', '.join(missing)} missing; a null array is None")

@@ -7,7 +7,7 @@ Positive cases only: TTK knows no expected status, so that any refusal would cou
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,73 +15,75 @@ import numpy as np
 
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
-from opgen.interop import choice, names
-from opgen.interop.choice import Exported
-from opgen.interop.folder import file_name, new_folder
-from opgen.interop.npz import plain
-from opgen.interop.ttk import COLUMNS
+from opgen.interop import exporting, names
+from opgen.interop.exporting import Export, spec_of
+from opgen.interop.folder import file_name
+from opgen.interop.npz_export import plain
+from opgen.interop.ttk_import import COLUMNS, LONGEST_NAME
 from opgen.spec.spec import Spec
 
 TABLE, DATA = "cases.csv", "manual"
 
 
-def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool = False) -> Exported:
+def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool = False) -> Export:
     """Write the positive cases of ``ids`` to the folder ``target``; raises FileError,
     BundleError.
     """
-    done = Exported()
-    cases = choice.choose(bundle, ids, _refuse, done)
-    with new_folder(target, choice.manifest(bundle, "ttk", done), force) as folder:
+    chosen = exporting.choose(bundle, ids, _refuse)
+    with chosen.folder("ttk", target, force) as folder:
         (folder / DATA).mkdir()
         with open(folder / TABLE, "w", encoding="utf-8", newline="") as stream:
             table = csv.DictWriter(stream, COLUMNS, restval="", lineterminator="\n")
             table.writeheader()
-            for case in cases:
-                spec = choice.spec_of(case)
+            for case in chosen.cases:
+                spec = spec_of(case)
                 table.writerow(row(case, spec))
                 write_data(folder / DATA / file_name(case.id), case, spec)
-    return done
+    return chosen
 
 
 def _refuse(case: CaseView) -> str:
-    reason = choice.positive(case)
-    if reason:
-        return reason
-    return (
-        ""
-        if case.id.isprintable() and len(case.id) <= 200
-        else "its id is no name that a table can hold"
+    named = case.id.isprintable() and len(case.id) <= LONGEST_NAME
+    return exporting.without_golden(case) or (
+        "" if named else "its id is no name that a table can hold"
     )
 
 
 def row(case: CaseView, spec: Spec) -> dict[str, str]:
     """One line of the table: cells that are Python literals."""
     args, outputs = case.call["args"], {p.name for p in spec.outputs}
-    tensors: dict[str, dict[str, Any] | None] = {
-        name: args[name] for name, kind in spec.kinds.items() if kind == "tensor"
+    tensors = {name: args[name] for name, kind in spec.kinds.items() if kind == "tensor"}
+    descs = [desc for desc in tensors.values() if desc is not None]
+    missing = {
+        "shape": None,
+        "dtype": descs[0]["dtype"] if descs else "FLOAT",
+        "format": "ND",
+        "storage_shape": None,
+        "offset": 0,
+        "strides": None,
     }
-    there = [desc for desc in tensors.values() if desc is not None]
-    first = there[0]["dtype"] if there else "FLOAT"
-    cells: dict[str, Any] = {
-        "tensor_view_shapes": _each(tensors, "shape"),
-        "tensor_dtypes": tuple(
-            names.numpy_word(desc["dtype"] if desc else first) for desc in tensors.values()
-        ),
-        "tensor_formats": tuple(desc["format"] if desc else "ND" for desc in tensors.values()),
+
+    def each(key: str) -> tuple[Any, ...]:
+        """A fact of every tensor, lists as tuples."""
+        facts = [(missing if desc is None else desc)[key] for desc in tensors.values()]
+        return tuple(tuple(fact) if isinstance(fact, list) else fact for fact in facts)
+
+    cells: dict[str, object] = {
+        "tensor_view_shapes": each("shape"),
+        "tensor_dtypes": tuple(map(names.numpy_word, each("dtype"))),
+        "tensor_formats": each("format"),
         "output_tensor_indexes": tuple(i for i, name in enumerate(tensors) if name in outputs),
         "attributes": {name: value for name, value in args.items() if name not in tensors},
         "soc_series": (names.soc(case.product),),
     }
     if any(
         desc["strides"] is not None or desc["offset"] or desc["storage_shape"] is not None
-        for desc in there
+        for desc in descs
     ):
-        cells["tensor_storage_shapes"] = _each(tensors, "storage_shape")
-        cells["tensor_view_offsets"] = tuple(
-            desc["offset"] if desc else 0 for desc in tensors.values()
-        )
-        cells["tensor_view_strides"] = _each(tensors, "strides")
-    if any("range" in desc for desc in there):
+        cells["tensor_storage_shapes"] = each("storage_shape")
+        cells["tensor_view_offsets"] = each("offset")
+        cells["tensor_view_strides"] = each("strides")
+    if any("range" in desc for desc in descs):
         drawn = (desc for name, desc in tensors.items() if name not in outputs)
         cells["input_data_ranges"] = tuple(
             tuple(desc["range"]) if desc and "range" in desc else None for desc in drawn
@@ -93,14 +95,6 @@ def row(case: CaseView, spec: Spec) -> dict[str, str]:
         "remark": " ".join(case.intent.split()),
     }
     return text | {column: repr(value) for column, value in cells.items()}
-
-
-def _each(
-    tensors: Mapping[str, dict[str, Any] | None], key: str
-) -> tuple[tuple[int, ...] | None, ...]:
-    return tuple(
-        None if desc is None or desc[key] is None else tuple(desc[key]) for desc in tensors.values()
-    )
 
 
 def write_data(folder: Path, case: CaseView, spec: Spec) -> None:

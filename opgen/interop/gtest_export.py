@@ -17,8 +17,8 @@ from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.write.output import write_text
 from opgen.calls.vocabulary import vocabulary
-from opgen.interop import choice
-from opgen.interop.choice import Exported
+from opgen.interop import exporting
+from opgen.interop.exporting import Export, spec_of
 from opgen.model import ANY_ERROR, CRASH, Argument, TensorDesc
 from opgen.spec.spec import C_TYPES, Spec
 
@@ -33,17 +33,16 @@ _TAKEN = frozenset(
 """Words that a variable of the file cannot be called."""
 
 
-def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool = False) -> Exported:
+def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool = False) -> Export:
     """Write the cases of ``ids`` to one C++ file; raises FileError, BundleError."""
-    done = Exported()
-    cases = choice.choose(bundle, ids, choice.unknown, done)
-    write_text(target, source(bundle, cases), force=force)
-    return done
+    chosen = exporting.choose(bundle, ids, exporting.unknown)
+    write_text(target, source(bundle, chosen.cases), force=force)
+    return chosen
 
 
 def source(bundle: Bundle, cases: Sequence[CaseView]) -> str:
     """The whole file."""
-    specs = {case.op: choice.spec_of(case) for case in cases}
+    specs = {case.op: spec_of(case) for case in cases}
     index = vocabulary()
     constants = [
         f"constexpr auto k{word} = static_cast<aclDataType>({facts['acl']});"
@@ -98,15 +97,15 @@ def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
         if holder is not None and args[p.name] is not None:
             lines.append(
                 f"{holder}"
-                f" {_local(p.name)}{_made(spec.kinds[p.name], args[p.name], case.phase == 2)};"
+                f" {_local(p.name)}{_constructed(spec.kinds[p.name], args[p.name], case.phase == 2)};"
             )
     passed = [_passed(spec.kinds[p.name], p.name, args[p.name]) for p in spec.parameters.values()]
     codes = ", ".join(str(code) for code in case.expect.codes if isinstance(code, int))
     any_error = "true" if ANY_ERROR in case.expect.codes else "false"
-    broken = ", ".join(one.rule for one in case.expect.breaks)
+    rules = ", ".join(broken.rule for broken in case.expect.breaks)
     said = " ".join(
         f"{case.id}: {case.intent or case.kind};"
-        f" {case.expect.bucket}{f': {broken}' if broken else ''}".split()
+        f" {case.expect.bucket}{f': {rules}' if rules else ''}".split()
     )
     ran = (
         f"ExpectRun(status, {case.op}, workspaceSize, executor);"
@@ -161,7 +160,7 @@ def _list(values: Iterable[Any]) -> str:
     )
 
 
-def _made(kind: str, value: Argument, with_data: bool) -> str:
+def _constructed(kind: str, value: Argument, with_data: bool) -> str:
     """What stands behind the name of an argument that is made of a description."""
     if isinstance(value, tuple):
         return _list(value) if kind == "bool_array" else f"(Dims{_list(value)})"
@@ -180,7 +179,7 @@ def _made(kind: str, value: Argument, with_data: bool) -> str:
 def _string(text: str) -> str:
     """A C string; what is not plain ASCII by its bytes, in octal."""
     escaped = re.sub(
-        r'[^ -~]|["\\?]', lambda found: "".join(f"\\{byte:03o}" for byte in found[0].encode()), text
+        r'[^ -~]|["\\?]', lambda match: "".join(f"\\{byte:03o}" for byte in match[0].encode()), text
     )
     return f'"{escaped}"'
 

@@ -1,0 +1,95 @@
+"""A bundle for ATK: a case file per product, and an executor that loads the frozen inputs and
+goldens.
+
+Positive cases only. What ATK's case file has no place for (strides, formats, the product) stands in
+``cases.jsonl``, which the executor reads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from opgen.bundle.read.case import CaseView
+from opgen.bundle.read.reader import Bundle
+from opgen.interop import exporting, names, npz_export
+from opgen.interop.atk_import import OURS
+from opgen.interop.exporting import Export, spec_of
+from opgen.spec.spec import Spec
+
+EXECUTOR = "executor_opgen.py"
+_SOURCE = Path(__file__).with_name("executor_opgen.txt")
+
+
+def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool = False) -> Export:
+    """Write the positive cases of ``ids`` to the folder ``target``; raises FileError,
+    BundleError.
+    """
+    chosen = exporting.choose(bundle, ids, _refuse)
+    with chosen.folder("atk", target, force) as folder:
+        (folder / EXECUTOR).write_bytes(_SOURCE.read_bytes())
+        npz_export.write(folder, chosen.cases, _for_executor)
+        for product in dict.fromkeys(case.product for case in chosen.cases):
+            described = [
+                describe(case, spec_of(case)) for case in chosen.cases if case.product == product
+            ]
+            (folder / f"atk_{product}.json").write_text(
+                json.dumps(described, indent=1) + "\n", encoding="utf-8"
+            )
+    return chosen
+
+
+def _for_executor(case: CaseView) -> dict[str, Any]:
+    """What the executor needs to know of a case besides."""
+    spec = spec_of(case)
+    return {
+        "atk_id": case.row + 1,
+        "kinds": spec.kinds,
+        "outputs": [p.name for p in spec.outputs],
+    }
+
+
+def _refuse(case: CaseView) -> str:
+    if reason := exporting.without_golden(case):
+        return reason
+    if not case.golden:
+        return "it writes no output, and ATK makes outputs from goldens"
+    args, golden = case.call["args"], case.golden
+    if any(args[p.name] is not None and p.name not in golden for p in spec_of(case).outputs):
+        return "an output that is switched off has a pointer, and ATK would compare it"
+    empty = any(value == [] for value in args.values())
+    return "an empty array, for which ATK's case file has no form" if empty else ""
+
+
+def describe(case: CaseView, spec: Spec) -> dict[str, Any]:
+    """One case of the case file."""
+    args = case.call["args"]
+    return {
+        "id": case.row + 1,
+        "case_name": case.id,
+        "name": spec.op,
+        "aclnn_name": case.op,
+        "api_type": f"{OURS}frozen",
+        "aclnn_api_type": f"{OURS}frozen_aclnn",
+        "standard": {"acc": "default", "perf": "not_key"},
+        "inputs": [
+            _input(name, spec.kinds[name], args[name])
+            for name in args
+            if spec.parameters[name].kind != "output"
+        ],
+    }
+
+
+def _input(name: str, kind: str, value: Any) -> object:
+    given = {"name": name, "type": "tensor", "required": value is not None}
+    if kind == "tensor":
+        desc = value or {"shape": None, "dtype": "FLOAT"}
+        dtype, shape, ranges = names.atk_word(desc["dtype"]), desc["shape"], desc.get("range")
+        return given | {"dtype": dtype, "shape": shape, "range_values": ranges}
+    word = "bool" if kind.startswith("bool") else kind if kind in ("int8", "int32") else "int"
+    given |= {"type": "attrs" if kind.endswith("_array") else "attr", "dtype": word, "shape": None}
+    if isinstance(value, list):
+        return [given | {"range_values": item} for item in value]
+    return given | {"range_values": value}

@@ -1,0 +1,162 @@
+"""What another tool's case leaves unsaid, said by the page: shapes, dtypes and formats that its
+equalities define.
+
+``gradInput.shape == self.shape`` holds a call against the page, and also says what a missing
+gradInput is; so does a list of a single dtype. Works on whole columns and knows no operator. What
+nothing defines stays open, and the case is named with that reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from opgen.calls.table import from_calls
+from opgen.calls.vocabulary import vocabulary
+from opgen.model import Call, TensorDesc
+from opgen.spec.language.formulas import Value
+from opgen.spec.language.terms import Reference
+from opgen.spec.rules import holds
+from opgen.spec.spec import Spec
+from opgen.spec.table_view import TableView
+
+_FACTS = ("shape", "dtype", "format")
+_UNDEFINED = "UNDEFINED"
+
+
+@dataclass
+class PartialCall:
+    """A call of a page that may lack whole outputs, and single facts of its tensors: ``open`` are
+    the references still to be found.
+
+    A tensor whose shape is open is null in ``call``; one whose dtype or format is open has
+    UNDEFINED there. ``ranks`` are those that are known before their shapes.
+    """
+
+    spec: Spec
+    call: Call
+    open: set[Reference] = field(default_factory=set)
+    ranks: dict[str, int] = field(default_factory=dict)
+
+    def lacks(self, *names: str) -> None:
+        """Nothing is known of some tensors."""
+        self.open |= {(name, fact) for name in names for fact in _FACTS}
+
+    def learn(self, name: str, fact: str, value: Any) -> bool:
+        """Take over a fact of a tensor, of one that is null its shape first; whether it is new."""
+        if fact == "rank":
+            new = name not in self.ranks
+            self.ranks.setdefault(name, value)
+            return new
+        desc = self.call.args[name]
+        if (name, fact) not in self.open or (desc is None and fact != "shape"):
+            return False
+        known = desc if isinstance(desc, TensorDesc) else TensorDesc((), _UNDEFINED, _UNDEFINED)
+        args = {**self.call.args, name: replace(known, **{fact: value})}
+        self.call = replace(self.call, args=args)
+        self.open.discard((name, fact))
+        return True
+
+    @property
+    def with_ranks(self) -> Call:
+        """The call with tensors of the known ranks where their shapes are open."""
+        placed = {
+            name: TensorDesc((1,) * rank, _UNDEFINED, _UNDEFINED)
+            for name, rank in self.ranks.items()
+            if self.call.args[name] is None
+        }
+        return replace(self.call, args={**self.call.args, **placed})
+
+    @property
+    def unknown(self) -> str:
+        """Why this is no whole call; an empty text where nothing is open."""
+        for name in self.spec.kinds:
+            facts = [fact for fact in _FACTS if (name, fact) in self.open]
+            if facts:
+                return (
+                    f"{name} is missing, and the page does not say its {' or '.join(facts)} for"
+                    " these inputs; write it into the file"
+                )
+        return ""
+
+
+def complete(spec: Spec, calls: Sequence[PartialCall]) -> None:
+    """Find what is open in calls of one page, in place."""
+    waiting = [call for call in calls if call.open]
+    if waiting:
+        _leave_out(spec, waiting)
+        while _read_facts(spec, waiting):
+            pass
+        _first_formats(spec, waiting)
+
+
+def _view(spec: Spec, calls: list[Call]) -> TableView:
+    return TableView(spec, from_calls(spec.api, spec.kinds, calls))
+
+
+def _leave_out(spec: Spec, waiting: list[PartialCall]) -> None:
+    """Missing outputs that the mask switches off stay null, where the page admits a null pointer
+    for them.
+    """
+    view, rows = _view(spec, [partial.call for partial in waiting]), len(waiting)
+    for p in spec.outputs:
+        if p.mask is None:
+            continue
+        rule, asked = spec.rule.get(f"{p.name}.null"), p.mask.read(view)
+        off = asked.bound & ~np.asarray(asked.data, dtype=bool)
+        admitted = True if rule is None else ~rule.broken(view, rows)
+        for row in np.flatnonzero(np.broadcast_to(off & admitted, rows)):
+            if (p.name, "shape") in waiting[row].open:
+                waiting[row].open -= {(p.name, fact) for fact in _FACTS}
+
+
+def _read_facts(spec: Spec, waiting: list[PartialCall]) -> bool:
+    """Read open facts off those that are known; whether anything was learnt."""
+    rows, facts = len(waiting), []
+    known = _view(spec, [partial.call for partial in waiting])
+    # only a condition may ask for the rank of an open tensor
+    ranked = _view(spec, [partial.with_ranks for partial in waiting])
+    references = {reference for partial in waiting for reference in partial.open}
+    references |= {(name, "rank") for name, fact in references if fact == "shape"}
+    for name, fact in sorted(references, key=lambda reference: reference[1] != "shape"):
+        guards = [
+            *spec.equalities.get((name, fact), ()),
+            *(g for g in spec.memberships.get((name, fact), ()) if len(g.require.right) == 1),
+        ]
+        for guard in guards:
+            needs = set(guard.require.right[0].refs)
+            needs |= set(guard.when.refs if guard.when else ()) - {(name, "rank")}
+            value = guard.require.right[0].value(known)
+            there = np.asarray(value.bound, dtype=bool) & holds(guard.when, ranked, rows)
+            for row in np.flatnonzero(there).tolist():
+                if not needs & waiting[row].open:
+                    facts.append((waiting[row], name, fact, _in_row(value, row, fact)))
+    return sum(partial.learn(name, fact, value) for partial, name, fact, value in facts) > 0
+
+
+def _in_row(value: Value, row: int, fact: str) -> tuple[int, ...] | int | str:
+    """One row of a column, as a call has it."""
+    if fact == "shape":
+        rank, extents = value.data
+        size = int(np.asarray(rank).reshape(-1)[row if np.ndim(rank) else 0])
+        return tuple(int(v) for v in extents[row if len(extents) > 1 else 0][:size])
+    number = int(np.asarray(value.data).reshape(-1)[row if np.ndim(value.data) else 0])
+    return number if fact == "rank" else vocabulary().names[fact][number]
+
+
+def _first_formats(spec: Spec, waiting: list[PartialCall]) -> None:
+    """A format that no equality defines: the first that the page lists for the tensor, else ND."""
+    view, rows = _view(spec, [partial.call for partial in waiting]), len(waiting)
+    index, names = vocabulary().index["format"], vocabulary().names["format"]
+    for p in spec.parameters.values():
+        if not p.is_tensor:
+            continue
+        chosen = np.full(rows, index["ND"])
+        for guard in reversed(spec.memberships.get((p.name, "format"), [])):
+            first = guard.require.right[0].read(view).data
+            chosen = np.where(holds(guard.when, view, rows), first, chosen)
+        for partial, number in zip(waiting, chosen.tolist(), strict=True):
+            partial.learn(p.name, "format", names[number])
