@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from opgen.calls.call_json import CallFault, Memory, make_call, new_memory
+from opgen.calls.call_json import ArgumentReader, CallFault, make_call
 from opgen.calls.collection import no_collection
 from opgen.model import Call, FileError, Problem, size
 
@@ -52,7 +52,7 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
     found: list[NamedCall] = []
     problems: list[Problem] = []
     seen: dict[str, int] = {}
-    memory = new_memory()
+    reader = ArgumentReader()
     try:
         with no_collection():
             for number, line in enumerate(_lines(source), 1):
@@ -60,7 +60,7 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
                 if not line:
                     continue
                 try:
-                    named = parse_call(line, prototypes, memory, number)
+                    named = parse_call(line, prototypes, reader, number)
                     if named.id in seen:
                         raise CallFault(
                             f"the id {named.id!r} stands on line {seen[named.id]} already; ids must"
@@ -123,7 +123,7 @@ def _short(stream: TextIO) -> Iterator[str]:
 def parse_call(
     line: str,
     prototypes: Mapping[str, Mapping[str, str]],
-    memory: Memory | None = None,
+    reader: ArgumentReader | None = None,
     number: int | None = None,
 ) -> NamedCall:
     """One line of a call file, its ``number`` there, without blanks around it; raises
@@ -152,7 +152,7 @@ def parse_call(
     )
     return NamedCall(
         data["id"],
-        make_call(data["op"], data["product"], data["args"], prototypes, memory),
+        make_call(data["op"], data["product"], data["args"], prototypes, reader),
         extra,
         number,
     )

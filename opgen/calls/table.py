@@ -15,6 +15,7 @@ import numpy as np
 
 from opgen.calls import bigint
 from opgen.calls.factorize import factorize, factorize_rows
+from opgen.calls.kinds import COLUMN_KINDS, Family, ParameterKind
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Argument, Call, TensorDesc
 
@@ -75,13 +76,6 @@ class ScalarColumn:
 Column: TypeAlias = TensorColumn | ArrayColumn | ScalarColumn
 LAYOUT = ("strided", "strides", "offset", "storage_rank", "storage")
 """The fields of a tensor's column that say how it lies in memory."""
-SCALARS = {
-    "int8": (-(2**7), 2**7 - 1),
-    "int32": (-(2**31), 2**31 - 1),
-    "int64": (-(2**63), 2**63 - 1),
-    "bool": (0, 1),
-}
-"""The scalar kinds and what they hold."""
 _FILL = {"shape": 1, "storage": 1}
 UNLIMITED = (np.nan, np.nan)
 """The limits of data of which a call says none."""
@@ -89,8 +83,8 @@ UNLIMITED = (np.nan, np.nan)
 
 @dataclass(frozen=True)
 class CallTable:
-    """Calls of one api: ``kinds`` maps its parameters to tensor, int_array, bool_array, int64,
-    int32, int8, bool or double.
+    """Calls of one api: ``kinds`` maps its parameters to names of
+    :data:`opgen.calls.kinds.COLUMN_KINDS`.
     """
 
     api: str
@@ -152,7 +146,9 @@ def from_calls(api: str, kinds: Mapping[str, str], calls: Sequence[Call]) -> Cal
         made.update(
             zip(
                 names,
-                _BUILD.get(kind, _scalar_columns)([values[name] for name in names], kind),
+                _BUILD[COLUMN_KINDS[kind].family](
+                    [values[name] for name in names], COLUMN_KINDS[kind]
+                ),
                 strict=True,
             )
         )
@@ -240,7 +236,9 @@ def _cut(matrix: np.ndarray, lengths: np.ndarray, rows: np.ndarray) -> np.ndarra
 _ABSENT = TensorDesc((), "UNDEFINED", "UNDEFINED")
 
 
-def _tensor_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[TensorColumn]:
+def _tensor_columns(
+    columns: Sequence[Sequence[Any]], kind: ParameterKind
+) -> Iterator[TensorColumn]:
     distinct, places = _distinct(columns)
     null, index = _null(distinct), vocabulary().index
     there = [_ABSENT if desc is None else desc for desc in distinct]
@@ -277,28 +275,29 @@ def _tensor_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[Ten
         )
 
 
-def _array_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[ArrayColumn]:
+def _array_columns(columns: Sequence[Sequence[Any]], kind: ParameterKind) -> Iterator[ArrayColumn]:
     distinct, places = _distinct(columns)
     null, (length, matrix) = _null(distinct), _ragged(distinct, 0)
-    matrix = matrix.astype(bool) if kind == "bool_array" else matrix
+    matrix = matrix.astype(bool) if kind.element.python is bool else matrix
     for rows in places:
         yield ArrayColumn(null[rows], length[rows], _cut(matrix, length, rows))
 
 
-def _scalar_columns(columns: Sequence[Sequence[Any]], kind: str) -> Iterator[ScalarColumn]:
-    dtype = {"bool": bool, "double": np.float64}.get(kind, np.int64)
+def _scalar_columns(
+    columns: Sequence[Sequence[Any]], kind: ParameterKind
+) -> Iterator[ScalarColumn]:
     for values in columns:
         null = np.zeros(len(values), dtype=bool)
         if None in values:
             null = _null(list(values))
             values = [0 if value is None else value for value in values]
-        yield ScalarColumn(null, np.array(values, dtype=dtype))
+        yield ScalarColumn(null, np.array(values, dtype=kind.element.dtype))
 
 
-_BUILD: dict[str, Callable[[Sequence[Sequence[Any]], str], Iterator[Column]]] = {
+_BUILD: Mapping[Family, Callable[[Sequence[Sequence[Any]], ParameterKind], Iterator[Column]]] = {
     "tensor": _tensor_columns,
-    "int_array": _array_columns,
-    "bool_array": _array_columns,
+    "array": _array_columns,
+    "scalar": _scalar_columns,
 }
 
 

@@ -16,11 +16,12 @@ from typing import Any
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.write.output import write_text
+from opgen.calls.kinds import KINDS
 from opgen.calls.vocabulary import vocabulary
 from opgen.interop import exporting
 from opgen.interop.exporting import Export, spec_of
 from opgen.model import ANY_ERROR, CRASH, Argument, TensorDesc
-from opgen.spec.spec import C_TYPES, Spec
+from opgen.spec.spec import Spec
 
 _HEAD = Path(__file__).with_name("gtest_head.txt")
 _HOLDERS = {"tensor": "Tensor", "int_array": "IntArray", "bool_array": "BoolArray"}
@@ -72,7 +73,7 @@ def source(bundle: Bundle, cases: Sequence[CaseView]) -> str:
 
 def prototype(spec: Spec) -> str:
     """Both phases of one operator, as C declares them."""
-    first = ", ".join(f"{C_TYPES[p.kind]} {_local(p.name)}" for p in spec.parameters.values())
+    first = ", ".join(f"{KINDS[p.kind].c_type} {_local(p.name)}" for p in spec.parameters.values())
     return (
         f"aclnnStatus {spec.api}GetWorkspaceSize({first}, uint64_t* workspaceSize, aclOpExecutor**"
         f" executor);\naclnnStatus {spec.api}(void* workspace, uint64_t workspaceSize,"
@@ -146,7 +147,11 @@ def _passed(kind: str, name: str, value: Any) -> str:
         return "nullptr" if value is None else f"{_local(name)}.get()"
     if kind == "bool":
         return "true" if value else "false"
-    return _number(value) if kind == "int64" else f"static_cast<{C_TYPES[kind]}>({_number(value)})"
+    return (
+        _number(value)
+        if kind == "int64"
+        else f"static_cast<{KINDS[kind].c_type}>({_number(value)})"
+    )
 
 
 def _number(value: int) -> str:

@@ -8,11 +8,12 @@ in ``returns``) stays with the reader.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from sys import float_info
 from typing import Any
 
 from opgen.calls.call_json import MAX_ITEMS, MAX_RANK
-from opgen.calls.table import SCALARS
+from opgen.calls.kinds import INT64, KINDS, Family
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import TIERS
 from opgen.numerics.recipes import RECIPES
@@ -20,7 +21,6 @@ from opgen.spec.catalog import catalog
 from opgen.spec.parameter_keys import KEYS
 from opgen.spec.parameter_reader import PLAIN, plain_keys
 from opgen.spec.rule_reader import WITHOUT_CODE
-from opgen.spec.spec import KINDS
 from opgen.spec.specfile import PAGE, ROUNDINGS
 from opgen.spec.specfile import TOP as SPEC_TOP
 from opgen.suite.planning.plan import (
@@ -247,11 +247,7 @@ def plan() -> Schema:
 # call ---------------------------------------------------------------------------------------------
 def call() -> Schema:
     """One line of a call file; top-level keys that opgen does not know are ignored."""
-    whole: Schema = {
-        "type": "integer",
-        "minimum": SCALARS["int64"][0],
-        "maximum": SCALARS["int64"][1],
-    }
+    whole = INT64.schema()
     integers: Schema = {"type": "array", "items": whole, "maxItems": MAX_ITEMS}
     axes: Schema = {**integers, "maxItems": MAX_RANK}
     number: Schema = {"type": "number", "minimum": -float_info.max, "maximum": float_info.max}
@@ -267,17 +263,12 @@ def call() -> Schema:
         },
         ("shape", "dtype"),
     )
-    kinds: Schema = {
-        "tensor": or_null(tensor),
-        "int_array": or_null(integers),
-        "bool_array": or_null({"type": "array", "items": FLAG, "maxItems": MAX_ITEMS}),
-        "bool": FLAG,
-        **{
-            kind: {"type": "integer", "minimum": low, "maximum": high}
-            for kind, (low, high) in SCALARS.items()
-            if kind != "bool"
-        },
+    families: Mapping[Family, Callable[[Schema], Schema]] = {
+        "tensor": lambda extent: or_null(tensor),
+        "array": lambda item: or_null({"type": "array", "items": item, "maxItems": MAX_ITEMS}),
+        "scalar": lambda value: value,
     }
+    kinds = {name: families[kind.family](kind.element.schema()) for name, kind in KINDS.items()}
     common: Schema = {"id": {"type": "string", "minLength": 1}, "product": words_of("product")}
     return {
         "description": (

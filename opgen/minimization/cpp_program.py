@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from math import isfinite, isnan
 
+from opgen.calls.kinds import KINDS
 from opgen.minimization.failure import Failure
 from opgen.minimization.program_text import (
     AbiTensor,
@@ -18,7 +19,6 @@ from opgen.minimization.program_text import (
 )
 from opgen.model import TensorDesc
 from opgen.numerics.formats import DTYPES
-from opgen.spec.spec import C_TYPES
 
 _DECODE = {
     "FLOAT16": "half",
@@ -101,7 +101,7 @@ def program(failure: Failure) -> str:
     head = _HEAD.format(
         summary="\n// ".join(summary(failure)),
         api=failure.call.api,
-        signature=", ".join(C_TYPES[kind] for kind in kinds(failure).values()),
+        signature=", ".join(KINDS[kind].c_type for kind in kinds(failure).values()),
     )
     data = "".join(_data(tensor) for tensor in held.values())
     body = "".join(f"    {line}\n" for line in _main(failure, held))

@@ -7,12 +7,13 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
+from opgen.calls.kinds import KINDS
 from opgen.files.yamlfile import Document, Location, did_you_mean
 from opgen.spec.field_reader import FieldReader
 from opgen.spec.language import terms
 from opgen.spec.parameter_keys import KEYS
 from opgen.spec.rules import Rule
-from opgen.spec.spec import KINDS, Parameter, SpecScope
+from opgen.spec.spec import Parameter, SpecScope
 
 Axes: TypeAlias = tuple[str | int, ...]
 PLAIN = ("kind", "at", "when", "note", "items", "otherwise", "strided", "mask")
@@ -56,7 +57,7 @@ class ParameterReader(FieldReader):
         if not isinstance(name, str) or not isinstance(body, dict):
             self.doc.problem(where, "expects a name and a mapping that starts with kind")
             return None
-        kind = body.get("kind")
+        kind = str(body.get("kind"))
         if kind not in KINDS:
             self.doc.problem(
                 (*where, "kind"),

@@ -8,33 +8,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from opgen.calls.table import SCALARS
+from opgen.calls.kinds import KINDS, Family
 from opgen.spec.language.terms import Reference, Term
 from opgen.spec.rules import Guard, Rule
 
-C_TYPES = {
-    "tensor": "const aclTensor*",
-    "output": "aclTensor*",
-    "int_array": "const aclIntArray*",
-    "bool_array": "const aclBoolArray*",
-    **{kind: kind if kind == "bool" else f"{kind}_t" for kind in SCALARS},
+_ATTRIBUTES: Mapping[Family, Mapping[str, str]] = {
+    "tensor": {
+        "dtype": "dtype",
+        "format": "format",
+        "rank": "int",
+        "shape": "shape",
+        "numel": "int",
+        "null": "bool",
+        "strided": "bool",
+        "lowest": "int",
+        "highest": "int",
+    },
+    "array": {"null": "bool", "len": "int", "lowest": "int", "highest": "int"},
+    "scalar": {},
 }
-"""What a parameter can be, and what that is in C; an ``output`` is a tensor that the operator
-writes."""
-KINDS = tuple(C_TYPES)
-
-_TENSOR_KINDS = {
-    "dtype": "dtype",
-    "format": "format",
-    "rank": "int",
-    "shape": "shape",
-    "numel": "int",
-    "null": "bool",
-    "strided": "bool",
-    "lowest": "int",
-    "highest": "int",
-}
-_ARRAY_KINDS = {"null": "bool", "len": "int", "lowest": "int", "highest": "int"}
+"""What a term may ask of a parameter, and the kind of the answer."""
 
 
 LINE_DIGEST = 12
@@ -73,11 +66,11 @@ class Parameter:
 
     @property
     def is_tensor(self) -> bool:
-        return self.kind in ("tensor", "output")
+        return KINDS[self.kind].family == "tensor"
 
     @property
     def is_array(self) -> bool:
-        return self.kind in ("int_array", "bool_array")
+        return KINDS[self.kind].family == "array"
 
 
 @dataclass(frozen=True)
@@ -209,19 +202,14 @@ class SpecScope:
     def kind(self, reference: Reference) -> str | None:
         """int, bool, dtype, format, product or shape; ``None`` where there is no such name."""
         name, what = reference
-        parameter = self.parameters.get(name)
-        if what == "":
-            if name == "product":
-                return "product"
-            if parameter is not None and parameter.kind in SCALARS:
-                return "bool" if parameter.kind == "bool" else "int"
-            return "int" if name in self.occurrences else None
-        if parameter is None:
+        if what == "" and (name == "product" or name in self.occurrences):
+            return "product" if name == "product" else "int"
+        if name not in self.parameters:
             return None
-        if parameter.is_tensor:
-            return "int" if isinstance(what, tuple) else _TENSOR_KINDS.get(what)
-        if parameter.is_array:
-            if isinstance(what, int):
-                return "bool" if parameter.kind == "bool_array" else "int"
-            return _ARRAY_KINDS.get(what)
-        return None
+        kind = KINDS[self.parameters[name].kind]
+        reads_element = {
+            "tensor": isinstance(what, tuple),
+            "array": isinstance(what, int),
+            "scalar": what == "",
+        }[kind.family]
+        return kind.element.term if reads_element else _ATTRIBUTES[kind.family].get(what)

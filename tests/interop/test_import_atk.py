@@ -421,7 +421,7 @@ BAD = [
     (change(conv, "transposed", 2), "args.transposed: expects true or false, not 2"),
     (
         change(conv, "outputMask", array("outputMask", 0, 1, 7)),
-        "args.outputMask: expects a list of true and false, or null, not [Fa",
+        "args.outputMask: 7 is neither true nor false",
     ),
     (
         change(conv, "stride", array("stride", 1, None)),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opgen.calls.table import SCALARS
+from opgen.calls.kinds import INT64, KINDS
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import Location, did_you_mean
 from opgen.numerics.recipes import DEFAULT, RECIPES
@@ -191,12 +191,10 @@ class Choices:
             return tuple(value)
         elif kind in ("bool", "int") and type(value).__name__ == kind:
             parameter = self.spec.parameters.get(ref[0])
-            low, high = SCALARS.get(
-                parameter.kind if parameter is not None and ref[1] == "" else "", SCALARS["int64"]
-            )
-            if low <= value <= high:
+            holds = KINDS[parameter.kind].element if parameter and ref[1] == "" else INT64
+            if holds.lowest <= value <= holds.highest:
                 return value
-            self._problem(where, f"{value} does not fit {low} to {high}")
+            self._problem(where, f"{value} does not fit {holds.lowest} to {holds.highest}")
         elif kind in ("int", "shape") and isinstance(value, str):
             try:
                 term = terms.term(value, self.scope)
