@@ -215,11 +215,7 @@ def _compared(config: pytest.Config, path: Path) -> Report:
 
         with tempfile.TemporaryDirectory(prefix="opgen-") as folder, opgen.open(path) as bundle:
             answers = Path(folder) / "results.h5"
-            run(
-                bundle,
-                backend(config.getoption("--opgen-backend")),
-                answers,
-                device=config.getoption("--opgen-device"),
-            )
+            name, device = map(config.getoption, ("--opgen-backend", "--opgen-device"))
+            run(bundle, backend(name, device), answers)
             report = opgen.diff(bundle, answers, truth=truth)
     return report

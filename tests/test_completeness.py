@@ -43,7 +43,7 @@ COVERED_BY = {
     "test_import_ttk.py": "interop.completion interop.ttk_kernels",
     "test_export.py": "interop.exporting",
     "test_repro.py": (
-        "devices.torchnames minimization.cpp_program minimization.program_text"
+        "devices.torch_dtypes minimization.cpp_program minimization.program_text"
         " minimization.python_program minimization.torch_program minimization.trials"
     ),
     "test_terms.py": "spec.language.compiler spec.language.references spec.language.expressions",

@@ -86,7 +86,7 @@ def command(
     from opgen.cli.options import choose
     from opgen.comparison.statuses import BAD
     from opgen.comparison.verdicts import diff
-    from opgen.devices import backend as backend_of
+    from opgen.devices import backend as make_backend
     from opgen.interop.folder import file_name, misplaced
     from opgen.minimization import files, torch_program
     from opgen.minimization.failure import Failure
@@ -124,9 +124,7 @@ def command(
             seed = int(file.header.get("seed", 0))
             minimal = minimize(
                 file[bad[0].case],
-                backend_of(backend),
-                device=device,
-                timeout=timeout,
+                make_backend(backend, device, timeout),
                 seed=seed,
                 most=most,
                 progress=tell,

@@ -70,22 +70,20 @@ def command(
     import opgen
     from opgen.bundle.write.output import refuse
     from opgen.cli.console import note, progress
-    from opgen.devices import backend as find
+    from opgen.devices import backend as make_backend
     from opgen.devices.running import run
     from opgen.report.terminal import counted
 
     refuse(output, force or resume)
     with opgen.open(bundle) as file:
         wanted = choose(file.ids, cases)
-        found = find(backend)
+        device_to_run = make_backend(backend, device, timeout)
         with progress("cases", len(wanted), quiet) as advance:
             tally = run(
                 file,
-                found,
+                device_to_run,
                 output,
-                device=device,
                 cases=wanted,
-                timeout=timeout,
                 resume=resume,
                 force=force,
                 progress=advance,

@@ -1,91 +1,90 @@
-"""Backends: what runs the cases of a bundle. One module of this folder each, :data:`BACKENDS` by
-name.
+"""Backends: what runs the cases of a bundle. A class each, :data:`BACKENDS` by name.
 
-A backend is a module with ``run(bundle, results, *, cases, device, timeout, progress)``. It adds
-one answer per case to ``results``, whatever the device does unless it is lost, and tells
-``progress`` the id of each; what it cannot run has the status ``skipped`` and a reason.
+>>> backend("mutant:stride_swapped").device
+'stride_swapped'
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
-from opgen.model import FileError, Problem
+from opgen.model import TIME_LIMIT, FileError, Problem
 
 if TYPE_CHECKING:
     from opgen.bundle.read.reader import Bundle
-    from opgen.bundle.results.writer import Results
+    from opgen.bundle.results.reader import Result
 
 
-BACKENDS = ("aclnn", "mutant", "torch")
-"""The backends there are, as ``--backend`` names them."""
+BACKENDS: Mapping[str, str] = {
+    "aclnn": "opgen.devices.aclnn:AclnnBackend",
+    "mutant": "opgen.devices.mutant:MutantBackend",
+    "torch": "opgen.devices.torch:TorchBackend",
+}
+"""The backends there are, as ``--backend`` names them, and their classes."""
 
 
-class Run(Protocol):
-    """Run ``cases``, ids of the bundle, on a device; ``timeout`` is per case, in seconds. FileError
-    where there is no such device.
+class Backend(ABC):
+    """What runs cases on a device: opened once, asked for its answers, and closed whatever happens.
+
+    ``device`` is its name in the backend's own words, empty for the usual one; ``timeout`` is per
+    case, in seconds. :func:`opgen.devices.running.run` writes the answers down.
     """
 
-    def __call__(
-        self,
-        bundle: Bundle,
-        results: Results,
-        *,
-        cases: Sequence[str],
-        device: str,
-        timeout: float,
-        progress: Callable[[str], None],
-    ) -> None: ...
+    def __init__(self, device: str = "", timeout: float = TIME_LIMIT) -> None:
+        self.device, self.timeout = device, timeout
+
+    @abstractmethod
+    def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
+        """Open the device for ``cases``, ids of the bundle; returns what their results file says of
+        it: ``backend`` and ``device``, versions, a ``note``. FileError where it cannot be opened.
+        """
+
+    @abstractmethod
+    def answers(self) -> Iterator[Result]:
+        """One answer to each of the cases, in any order, whatever the device does.
+
+        A case that cannot be run has the status ``skipped`` and a reason. A device that is lost for
+        good ends the answers; the cases that are left have none.
+        """
+
+    def close(self) -> None:  # noqa: B027  most have nothing to give back
+        """Give the device back, also one that could not be opened."""
 
 
-class NoDevice(FileError):
-    """A backend or a device that is not there; says where was looked."""
+class DeviceError(FileError):
+    """A backend, a device, a library or a symbol is not there; a line per thing, each with where it
+    was looked for.
+    """
 
-    def __init__(self, where: str, text: str) -> None:
-        super().__init__([Problem(where, None, "", text)])
+    def __init__(self, where: str, *lines: str) -> None:
+        super().__init__([Problem(where, None, "", line) for line in lines])
 
 
-def backend(name: str) -> Run:
-    """A backend by its name; NoDevice where there is none, or where what it needs is not installed.
-    ``NAME:DEVICE`` names the device as well, ``mutant:stride_swapped``.
+def backend(name: str, device: str = "", timeout: float = TIME_LIMIT) -> Backend:
+    """A backend by its name, not opened yet; ``NAME:DEVICE`` names the device as well. DeviceError
+    where there is none, or where what it needs is not installed.
 
     >>> backend("touch")
     Traceback (most recent call last):
-    opgen.devices.NoDevice: --backend: no such backend 'touch'; did you mean 'torch'? (known: aclnn, mutant, torch)
+    opgen.devices.DeviceError: --backend: no such backend 'touch'; did you mean 'torch'? (known: aclnn, mutant, torch)
     """  # noqa: E501
     name, _, own = name.partition(":")
     if name not in BACKENDS:
         close = get_close_matches(name, BACKENDS, n=1)
         hint = f"; did you mean '{close[0]}'?" if close else ""
-        raise NoDevice(
+        raise DeviceError(
             "--backend", f"no such backend '{name}'{hint} (known: {', '.join(BACKENDS)})"
         )
+    if own and device not in ("", own):
+        text = f"'{device}', and --backend {name}:{own} names another; leave one of them out"
+        raise DeviceError("--device", text)
     try:
-        module = import_module(f"{__name__}.{name}")
+        made: Backend = resolve_name(BACKENDS[name])(own or device, timeout)
     except ModuleNotFoundError as error:
-        raise NoDevice(
-            f"--backend {name}",
-            f"needs {error.name}, which is not installed: pip install 'opgen[{name}]'",
-        ) from None
-    run = cast(Run, module.run)
-
-    def there(
-        bundle: Bundle,
-        results: Results,
-        *,
-        cases: Sequence[str],
-        device: str,
-        timeout: float,
-        progress: Callable[[str], None],
-    ) -> None:
-        if device not in ("", own):
-            raise NoDevice(
-                "--device",
-                f"'{device}', and --backend {name}:{own} names another; leave one of them out",
-            )
-        run(bundle, results, cases=cases, device=own, timeout=timeout, progress=progress)
-
-    return there if own else run
+        text = f"needs {error.name}, which is not installed: pip install 'opgen[{name}]'"
+        raise DeviceError(f"--backend {name}", text) from None
+    return made

@@ -8,7 +8,8 @@ concern of it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from ctypes import (
     POINTER,
     c_bool,
@@ -22,15 +23,28 @@ from ctypes import (
     c_void_p,
 )
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 ACL_ERROR_REPEAT_INITIALIZE = 100002
 ACL_MEMCPY_HOST_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST = 1, 2
 ACL_MEM_MALLOC_HUGE_FIRST = 0
 
-Values: TypeAlias = "tuple[int, ...] | int | bool | TensorArgument | None"
+ArgumentValue: TypeAlias = "tuple[int, ...] | int | bool | TensorArgument | None"
+Signature: TypeAlias = tuple[type, list[type]]
+"""The type of a function's result, and those of its arguments."""
 
-RUNTIME: Mapping[str, tuple[Any, list[Any]]] = {
+
+class CFunction(Protocol):
+    """A function of a loaded library."""
+
+    restype: type | None
+    argtypes: Sequence[type]
+
+    def __call__(self, *arguments: object) -> Any:
+        """Call it; the result is of the type of ``restype``."""
+
+
+RUNTIME: Mapping[str, Signature] = {
     "aclInit": (c_int32, [c_char_p]),
     "aclrtGetDeviceCount": (c_int32, [POINTER(c_uint32)]),
     "aclrtSetDevice": (c_int32, [c_int32]),
@@ -60,7 +74,7 @@ RUNTIME: Mapping[str, tuple[Any, list[Any]]] = {
     "aclDestroyBoolArray": (c_int32, [c_void_p]),
 }
 """Functions that no run can do without: name -> (result, arguments)."""
-OPTIONAL: Mapping[str, tuple[Any, list[Any]]] = {
+OPTIONAL: Mapping[str, Signature] = {
     "aclrtDestroyStream": (c_int32, [c_void_p]),
     "aclrtResetDevice": (c_int32, [c_int32]),
     "aclFinalize": (c_int32, []),
@@ -70,7 +84,7 @@ OPTIONAL: Mapping[str, tuple[Any, list[Any]]] = {
     "aclsysGetVersionStr": (c_int32, [c_char_p, c_char_p]),
 }
 """Functions that a runtime may not have."""
-SCALARS: Mapping[str, Any] = {"bool": c_bool, "int8": c_int8, "int32": c_int32, "int64": c_int64}
+SCALARS: Mapping[str, type] = {"bool": c_bool, "int8": c_int8, "int32": c_int32, "int64": c_int64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,84 +101,71 @@ class TensorArgument:
     storage: tuple[int, ...]
 
 
-def declare(functions: Mapping[str, Any], signatures: Mapping[str, tuple[Any, list[Any]]]) -> None:
+def declare(functions: Mapping[str, CFunction | None], signatures: Mapping[str, Signature]) -> None:
     """Give functions their types; those that are None are left out."""
     for name, (result, arguments) in signatures.items():
-        if functions.get(name) is not None:
-            functions[name].restype, functions[name].argtypes = result, arguments
+        function = functions[name]
+        if function is not None:
+            function.restype, function.argtypes = result, arguments
 
 
-def first_phase(function: Any, kinds: Sequence[str]) -> Any:
+def declare_first_phase(function: CFunction, kinds: Sequence[str]) -> None:
     """The types of ``aclnnXGetWorkspaceSize``: one per parameter, then the workspace's size and the
     executor.
     """
-    function.restype = c_int32
-    function.argtypes = [
-        *(SCALARS.get(kind, c_void_p) for kind in kinds),
-        POINTER(c_uint64),
-        POINTER(c_void_p),
-    ]
-    return function
+    own = [SCALARS.get(kind, c_void_p) for kind in kinds]
+    function.restype, function.argtypes = c_int32, [*own, POINTER(c_uint64), POINTER(c_void_p)]
 
 
-def second_phase(function: Any) -> Any:
+def declare_second_phase(function: CFunction) -> None:
     """The types of ``aclnnX``: workspace, its size, executor, stream."""
     function.restype, function.argtypes = c_int32, [c_void_p, c_uint64, c_void_p, c_void_p]
-    return function
 
 
-def integers(values: Sequence[int]) -> Any:
+def integers(values: Sequence[int]) -> ctypes.Array[c_int64]:
     """An array of int64, a valid pointer even where it is empty."""
     return (c_int64 * max(len(values), 1))(*values)
 
 
-class Arguments:
-    """The arguments of one first phase: C objects made, and destroyed when the block ends."""
+def make_argument(
+    functions: Mapping[str, CFunction],
+    owner: ExitStack,
+    kind: str,
+    value: ArgumentValue,
+    address: int | None = None,
+) -> object:
+    """One argument of a first phase by the kind of its parameter; None becomes a null pointer.
 
-    def __init__(self, functions: Mapping[str, Callable[..., Any]]) -> None:
-        self._functions = functions
-        self._made: list[tuple[str, int]] = []
+    ``owner`` destroys the C object that is made for it. RuntimeError where the ABI makes none.
+    """
 
-    def __enter__(self) -> Arguments:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for kind, pointer in reversed(self._made):
-            self._functions[f"aclDestroy{kind}"](pointer)
-        self._made.clear()
-
-    def make(self, kind: str, value: Values, address: int | None = None) -> Any:
-        """One argument by the kind of its parameter; None becomes a null pointer. RuntimeError
-        where the ABI makes none.
-        """
-        if kind in SCALARS:
-            return value
-        if value is None:
-            return None
-        if isinstance(value, TensorArgument):
-            strides = None if value.strides is None else integers(value.strides)
-            view = (
-                integers(value.shape),
-                len(value.shape),
-                value.dtype,
-                strides,
-                value.offset,
-                value.format,
-            )
-            return self._keep("Tensor", *view, integers(value.storage), len(value.storage), address)
-        assert isinstance(value, tuple)
-        if kind == "bool_array":
-            return self._keep(
-                "BoolArray", (c_bool * max(len(value), 1))(*map(bool, value)), len(value)
-            )
-        return self._keep("IntArray", integers(value), len(value))
-
-    def _keep(self, kind: str, *arguments: Any) -> int:
-        pointer = self._functions[f"aclCreate{kind}"](*arguments)
+    def create(noun: str, *arguments: object) -> int:
+        pointer: int | None = functions[f"aclCreate{noun}"](*arguments)
         if not pointer:
-            raise RuntimeError(f"aclCreate{kind} returned a null pointer")
-        self._made.append((kind, pointer))
-        return int(pointer)
+            raise RuntimeError(f"aclCreate{noun} returned a null pointer")
+        owner.callback(functions[f"aclDestroy{noun}"], pointer)
+        return pointer
+
+    if kind in SCALARS or value is None:
+        return value
+    if isinstance(value, TensorArgument):
+        return create(
+            "Tensor",
+            integers(value.shape),
+            len(value.shape),
+            value.dtype,
+            None if value.strides is None else integers(value.strides),
+            value.offset,
+            value.format,
+            integers(value.storage),
+            len(value.storage),
+            address,
+        )
+    assert isinstance(value, tuple)
+    if kind == "bool_array":
+        array = (c_bool * max(len(value), 1))(*map(bool, value))
+        return create("BoolArray", array, len(value))
+    return create("IntArray", integers(value), len(value))
 
 
 def text(pointer: bytes | None) -> str:
@@ -172,9 +173,8 @@ def text(pointer: bytes | None) -> str:
     return (pointer or b"").decode("utf-8", "replace").strip()
 
 
-def version(function: Any, package: str) -> str:
+def version(function: CFunction | None, package: str) -> str:
     """What ``aclsysGetVersionStr`` says of a package; empty where it knows none."""
-    found = ctypes.create_string_buffer(256)
-    return (
-        text(found.value) if function is not None and function(package.encode(), found) == 0 else ""
-    )
+    buffer = ctypes.create_string_buffer(256)
+    known = function is not None and function(package.encode(), buffer) == 0
+    return text(buffer.value) if known else ""

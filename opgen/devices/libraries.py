@@ -11,9 +11,9 @@ import ctypes
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from opgen.model import FileError, Problem
+from opgen.devices import DeviceError
+from opgen.devices.abi import CFunction
 
 RUNTIME = ("libascendcl.so", "libnnopbase.so")
 """Needed by everything; loaded first, with their symbols visible to the libraries of operators."""
@@ -28,43 +28,30 @@ OPERATORS = (
 CUSTOM = "op_api/lib/libcust_opapi.so"
 
 
-class DeviceError(FileError):
-    """The device, a library or a symbol is not there; carries one line per thing and says where was
-    looked.
-    """
-
-    def __init__(self, *lines: str, where: str = "aclnn") -> None:
-        super().__init__([Problem(where, None, "", line) for line in lines])
-
-
-def own_places(environment: Mapping[str, str]) -> list[Path]:
-    """The files and folders of ``$OPGEN_OPAPI``."""
-    return [Path(part) for part in environment.get("OPGEN_OPAPI", "").split(os.pathsep) if part]
+def _paths(environment: Mapping[str, str], name: str) -> list[Path]:
+    """The files and folders that a variable names."""
+    return [Path(part) for part in environment.get(name, "").split(os.pathsep) if part]
 
 
 def toolkit_folders(environment: Mapping[str, str]) -> list[Path]:
     """Folders in which a toolkit keeps its libraries, whether they exist or not."""
-    folders = []
-    opp = environment.get("ASCEND_OPP_PATH")
-    if opp:
-        folders += [
-            Path(opp).parent / f"{machine}-linux" / "lib64" for machine in ("aarch64", "x86_64")
-        ]
-    home = environment.get("ASCEND_TOOLKIT_HOME")
-    if home:
-        folders.append(Path(home) / "lib64")
-    return folders
+    return [
+        *(
+            path.parent / f"{machine}-linux" / "lib64"
+            for path in _paths(environment, "ASCEND_OPP_PATH")
+            for machine in ("aarch64", "x86_64")
+        ),
+        *(path / "lib64" for path in _paths(environment, "ASCEND_TOOLKIT_HOME")),
+    ]
 
 
-def custom_places(environment: Mapping[str, str]) -> list[Path]:
-    """Libraries of custom operators: a pattern for each place that may hold one."""
-    places = []
-    for part in environment.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep):
-        if part:
-            places += [Path(part) / "vendors/*" / CUSTOM, Path(part) / CUSTOM]
-    if environment.get("ASCEND_OPP_PATH"):
-        places.append(Path(environment["ASCEND_OPP_PATH"]) / "vendors/*" / CUSTOM)
-    return places
+def custom_libraries(environment: Mapping[str, str]) -> Iterator[Path]:
+    """The libraries of custom operators that exist."""
+    for path in _paths(environment, "ASCEND_CUSTOM_OPP_PATH"):
+        yield from sorted(path.glob(f"vendors/*/{CUSTOM}"))
+        yield path / CUSTOM
+    for path in _paths(environment, "ASCEND_OPP_PATH"):
+        yield from sorted(path.glob(f"vendors/*/{CUSTOM}"))
 
 
 def runtime_places(name: str, environment: Mapping[str, str]) -> list[str]:
@@ -73,7 +60,7 @@ def runtime_places(name: str, environment: Mapping[str, str]) -> list[str]:
     """
     own = [
         path.parent if path.name == name else path
-        for path in own_places(environment)
+        for path in _paths(environment, "OPGEN_OPAPI")
         if path.name == name or path.suffix != ".so"
     ]
     return [*(str(folder / name) for folder in (*own, *toolkit_folders(environment))), name]
@@ -83,107 +70,84 @@ def operator_places(environment: Mapping[str, str]) -> list[str]:
     """What to try for operators, in order: existing files only, then plain names for the system's
     loader.
     """
-    found: list[str] = []
-    for path in own_places(environment):
-        found += (
-            [str(path / name) for name in ("libcust_opapi.so", *OPERATORS)]
-            if path.is_dir()
-            else [str(path)]
-        )
-    for place in custom_places(environment):
-        found += map(str, _matching(place))
-    found += [str(folder / name) for folder in toolkit_folders(environment) for name in OPERATORS]
-    return [path for path in dict.fromkeys(found) if Path(path).is_file()] + list(OPERATORS)
-
-
-def _matching(pattern: Path) -> Iterator[Path]:
-    root = Path(pattern.anchor) if pattern.is_absolute() else Path()
-    return iter(
-        sorted(root.glob(str(pattern.relative_to(root) if pattern.is_absolute() else pattern)))
-    )
+    places: list[Path] = []
+    for path in _paths(environment, "OPGEN_OPAPI"):
+        names = ("libcust_opapi.so", *OPERATORS) if path.is_dir() else ("",)
+        places += [path / name for name in names]
+    places += custom_libraries(environment)
+    places += [folder / name for folder in toolkit_folders(environment) for name in OPERATORS]
+    return [str(path) for path in dict.fromkeys(places) if path.is_file()] + list(OPERATORS)
 
 
 class Libraries:
-    """The loaded libraries. Raises :class:`DeviceError` where the runtime or a symbol is absent."""
+    """The loaded libraries. DeviceError where the runtime or a symbol is absent."""
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        self.environment = os.environ if environment is None else environment
+    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        self.environment = environment
         self.loaded: dict[str, ctypes.CDLL] = {}
         self.looked: list[str] = []
         missing = [name for name in RUNTIME if not self._runtime(name)]
         if missing:
-            raise DeviceError(
-                f"cannot load {' and '.join(missing)}; looked at {', '.join(self.looked)};"
-                f" {self._hint()}"
-            )
+            text = f"cannot load {' and '.join(missing)}; looked at {', '.join(self.looked)}"
+            raise DeviceError("aclnn", f"{text}; {self._hint()}")
         for name in RUNTIME_ALSO:
             self._runtime(name)
-        self.base = tuple(self.loaded)
+        runtime = list(self.loaded.values())
         for place in operator_places(self.environment):
             self._load(place, ctypes.RTLD_LOCAL)
+        self._searched = [*list(self.loaded.values())[len(runtime) :], *runtime]
 
-    def symbol(self, name: str) -> Any:
+    def symbol(self, name: str) -> CFunction | None:
         """A function by its name: of the first operator library that has it, then of the runtime;
         None where none has.
         """
-        for path in (*[p for p in self.loaded if p not in self.base], *self.base):
-            found = getattr(self.loaded[path], name, None)
-            if found is not None:
-                return found
-        return None
+        functions = (getattr(library, name, None) for library in self._searched)
+        return next((function for function in functions if function is not None), None)
 
-    def require(self, names: Sequence[str]) -> dict[str, Any]:
+    def require(self, names: Sequence[str]) -> dict[str, CFunction]:
         """Functions by name; DeviceError naming every one that no library has."""
-        found = {name: self.symbol(name) for name in names}
-        missing = [name for name, function in found.items() if function is None]
-        if missing:
-            raise self.without(missing)
-        return found
+        functions = {name: self.symbol(name) for name in names}
+        if missing := [name for name, function in functions.items() if function is None]:
+            raise self._without(missing)
+        return {name: function for name, function in functions.items() if function is not None}
 
     def operators(
         self, apis: Sequence[str]
-    ) -> tuple[dict[str, tuple[Any, Any]], dict[str, tuple[str, ...]]]:
+    ) -> tuple[dict[str, tuple[CFunction, CFunction]], dict[str, tuple[str, ...]]]:
         """(operator -> the functions of its two phases, operator -> its symbols that no library
         has).
 
         DeviceError where not one of them is there: then it is a path that is missing, not an
         operator.
         """
-        there: dict[str, tuple[Any, Any]] = {}
+        there: dict[str, tuple[CFunction, CFunction]] = {}
         absent: dict[str, tuple[str, ...]] = {}
         for api in apis:
-            names = (f"{api}GetWorkspaceSize", api)
-            first, second = functions = [self.symbol(name) for name in names]
+            functions = {name: self.symbol(name) for name in (f"{api}GetWorkspaceSize", api)}
+            first, second = functions.values()
             if first is not None and second is not None:
-                there[api] = (first, second)
+                there[api] = first, second
             else:
-                absent[api] = tuple(
-                    name
-                    for name, function in zip(names, functions, strict=True)
-                    if function is None
-                )
+                absent[api] = tuple(name for name, function in functions.items() if not function)
         if absent and not there:
-            raise self.without([name for names in absent.values() for name in names])
+            raise self._without([name for names in absent.values() for name in names])
         return there, absent
 
-    def without(self, names: Sequence[str]) -> DeviceError:
+    def _without(self, names: Sequence[str]) -> DeviceError:
         """The error of symbols that no library has, with where was looked."""
         where = f"loaded {', '.join(self.loaded)}; not found: {', '.join(self.looked) or 'none'}"
-        return DeviceError(f"no library has {', '.join(names)}; {where}; {self._hint()}")
+        return DeviceError("aclnn", f"no library has {', '.join(names)}; {where}; {self._hint()}")
 
     def _runtime(self, name: str) -> bool:
-        return any(
-            self._load(place, ctypes.RTLD_GLOBAL)
-            for place in runtime_places(name, self.environment)
-        )
+        places = runtime_places(name, self.environment)
+        return any(self._load(place, ctypes.RTLD_GLOBAL) for place in places)
 
     def _load(self, place: str, mode: int) -> bool:
         try:
             self.loaded[place] = ctypes.CDLL(place, mode=mode)
         except OSError as error:
-            absent = "cannot open shared object file" in str(error) and str(error).startswith(
-                f"{place}:"
-            )
+            text = str(error)
+            absent = text.startswith(f"{place}:") and "cannot open shared object file" in text
             self.looked.append(place if absent else f"{place} ({error})")
             return False
         return True

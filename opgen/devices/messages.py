@@ -1,4 +1,8 @@
-"""What a runner and its worker process say to each other."""
+"""What a runner and its worker process say to each other: a setup, then calls one by one.
+
+The worker answers a :class:`Setup` with :class:`Ready` or :class:`Failed`, a :class:`CallRequest`
+with :class:`FirstPhase` and :class:`SecondPhase`; :class:`Unusable` may stand for either.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from opgen.devices.abi import Values
+from opgen.devices.abi import ArgumentValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CallRequest:
     """One call: arguments in prototype order. ``buffers`` by position; without any, descriptors
     alone are passed.
 
@@ -54,14 +58,14 @@ class Request:
     """
 
     api: str
-    arguments: tuple[Values, ...]
+    arguments: tuple[ArgumentValue, ...]
     buffers: dict[int, Buffer]
     data: bool
     seed: int
 
 
 @dataclass(frozen=True, slots=True)
-class First:
+class FirstPhase:
     """The first phase is over; where it is the ``last``, nothing runs. Another message follows when
     all is given back.
     """
@@ -72,7 +76,7 @@ class First:
 
 
 @dataclass(frozen=True, slots=True)
-class Second:
+class SecondPhase:
     """The run is over, if there was one, and what the call held is given back. ``outputs``:
     position -> bytes of the storage and its guard; ``changed``: inputs that were written.
     """

@@ -7,12 +7,13 @@ It answers status and outputs of every case. A family of wrong checkers holds al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from opgen.bundle.read.reader import Bundle
-from opgen.bundle.results.writer import Results
+from opgen.bundle.results.reader import Result
+from opgen.devices import Backend
 from opgen.model import CRASH, Code
 from opgen.quality.mutants import find_device
 from opgen.quality.mutants.checkers import Family
@@ -21,59 +22,43 @@ from opgen.quality.mutants.mutant import NOTHING
 from opgen.quality.mutants.works import Rack, pages, racks, works
 
 
-def run(
-    bundle: Bundle,
-    results: Results,
-    *,
-    cases: Sequence[str],
-    device: str,
-    timeout: float,
-    progress: Callable[[str], None],
-) -> None:
-    """Answer ``cases`` as the mutant called ``device`` does; FileError where there is none of that
-    name, or no such rule.
-    """
-    mutant, rule = find_device(device or NOTHING.name, pages(bundle))
-    kernel = NOTHING if isinstance(mutant, Family) else mutant
-    results.header.update(
-        {"backend": "mutant", "device": device or NOTHING.name, "note": f"a mutant: {mutant.wrong}"}
-    )
-    held = racks(bundle, cases)
-    if not any(
-        mutant.members(rack.spec) if isinstance(mutant, Family) else mutant.applies(rack.spec)
-        for rack in held
-    ):
-        results.header["note"] += ", of which no case here is about"
-    for rack in held:
-        left: dict[str, Code] = dict(
+class MutantBackend(Backend):
+    """A mutant by name. No time limit: it is no device that could hang."""
+
+    def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
+        """Find the mutant; FileError where there is none of that name, or no such rule."""
+        name = self.device or NOTHING.name
+        self.mutant, self.rule = find_device(name, pages(bundle))
+        self.bundle, self.racks = bundle, racks(bundle, cases)
+        note = f"a mutant: {self.mutant.wrong}"
+        if not any(self.mutant.applies(rack.spec) for rack in self.racks):
+            note += ", of which no case here is about"
+        return {"backend": "mutant", "device": name, "note": note}
+
+    def answers(self) -> Iterator[Result]:
+        """The refused cases of a page behind those that it accepts."""
+        for rack in self.racks:
+            statuses = self._statuses(rack)
+            kernel = NOTHING if isinstance(self.mutant, Family) else self.mutant
+            wrong = kernel if kernel.applies(rack.spec) else NOTHING
+            accepted = np.array([statuses[case] == 0 for case in rack.ids])
+            for work in works(self.bundle, rack, accepted):
+                dies = wrong.crashes is not None and wrong.crashes(work)
+                outputs = {} if dies else answer(work, wrong)
+                for i, case in enumerate(work.batch.ids):
+                    own = {name: array[i] for name, array in outputs.items()}
+                    yield Result(case, statuses.pop(case), CRASH if dies else 0, outputs=own)
+            yield from (Result(case, status) for case, status in statuses.items())
+
+    def _statuses(self, rack: Rack) -> dict[str, Code]:
+        """Case -> status; of several rules that a family holds wrong the last one's answer
+        stands.
+        """
+        statuses: dict[str, Code] = dict(
             zip(rack.ids, rack.status(rack.judged.broken).tolist(), strict=True)
         )
-        left |= _wrong(rack, mutant, rule) if isinstance(mutant, Family) else {}
-        wrong = kernel if kernel.applies(rack.spec) else NOTHING
-        for work in works(bundle, rack, np.array([left[case] == 0 for case in rack.ids])):
-            dies = wrong.crashes is not None and wrong.crashes(work)
-            outputs = {} if dies else answer(work, wrong)
-            for i, case in enumerate(work.batch.ids):
-                if left[case] == 0:
-                    results.add(
-                        case,
-                        left.pop(case),
-                        {key: array[i] for key, array in outputs.items()},
-                        CRASH if dies else 0,
-                    )
-                    progress(case)
-        for case, status in left.items():
-            results.add(case, status)
-            progress(case)
-
-
-def _wrong(rack: Rack, family: Family, rule: str) -> Mapping[str, Code]:
-    """The cases that a wrong checker answers otherwise; of several rules the last one's answer
-    stands.
-    """
-    found: dict[str, Code] = {}
-    for member in family.members(rack.spec):
-        if rule in ("", member.rule.id):
-            rows, codes = member.statuses(rack)
-            found |= {rack.ids[row]: code for row, code in zip(rows.tolist(), codes, strict=True)}
-    return found
+        for member in self.mutant.members(rack.spec) if isinstance(self.mutant, Family) else ():
+            if self.rule in ("", member.rule.id):
+                rows, codes = member.statuses(rack)
+                statuses |= zip((rack.ids[row] for row in rows.tolist()), codes, strict=True)
+        return statuses

@@ -8,32 +8,42 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, Pipe
+from multiprocessing.connection import Pipe
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import opgen
-from opgen.devices.libraries import DeviceError
-from opgen.devices.messages import Failed, First, Ready, Request, Setup, Unusable
+from opgen.devices import DeviceError
+from opgen.devices.messages import (
+    CallRequest,
+    Failed,
+    FirstPhase,
+    Ready,
+    SecondPhase,
+    Setup,
+    Unusable,
+)
 from opgen.model import CRASH, TIMEOUT, UNUSABLE, Code
 
 START_LIMIT = 120.0
 """Seconds that a worker may take to load the libraries and open the device."""
-RENEW = 2000
+CALLS_PER_PROCESS = 2000
 """Calls after which a worker is replaced: an executor that is never run is never given back."""
 PAUSES = (0.0, 1.0, 4.0)
 """Seconds to wait before each attempt to open a device again, but the last."""
-_TAIL = 400
+_LAST_WORDS = 400
+"""Bytes of a worker's output that are told when it has died."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CallAnswer:
     """What came of one request; a status is a number, or one of
-    :data:`opgen.model.STATUS_WORDS`.
+    :data:`opgen.model.STATUS_WORDS`. ``outputs`` and ``changed`` are those of
+    :class:`opgen.devices.messages.SecondPhase`.
     """
 
     status: Code
@@ -53,36 +63,104 @@ class _Died(Exception):
 
 
 class Worker:
-    """One worker at a time. Use it as a context manager; DeviceError where the first one does not
-    come up.
+    """One worker process at a time, which is replaced where it died or cannot be trusted any more.
+
+    DeviceError where the first one does not come up. ``facts`` and ``absent`` are those of
+    :class:`opgen.devices.messages.Ready`; ``started`` counts the processes.
     """
 
-    def __init__(self, setup: Setup, timeout: float) -> None:
-        self.setup = setup
-        self.timeout = timeout
-        self.facts: dict[str, str] = {}
-        self.absent: dict[str, tuple[str, ...]] = {}
-        self._process: subprocess.Popen[bytes] | None = None
-        self._pipe: Connection | None = None
-        self._log: Any = None
-        self._calls = 0
-        self.start()
+    def __init__(
+        self,
+        setup: Setup,
+        timeout: float,
+        calls_per_process: int = CALLS_PER_PROCESS,
+        pauses: Sequence[float] = PAUSES,
+    ) -> None:
+        self.setup, self.timeout = setup, timeout
+        self.calls_per_process, self.pauses = calls_per_process, pauses
+        self.started = 0
+        self._process = self._start()
 
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def start(self) -> None:
-        """Start a worker and wait until its device is open."""
-        self.stop()
-        mine, theirs = Pipe()
-        self._pipe = mine
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115
-        path = os.pathsep.join(
-            filter(None, (str(Path(opgen.__file__).parents[1]), os.environ.get("PYTHONPATH", "")))
+    def execute(self, request: CallRequest) -> CallAnswer:
+        """Run one request. A worker that dies or hangs is replaced before the next one; its end is
+        this answer.
+        """
+        if self._process.stopped or self._process.calls >= self.calls_per_process:
+            self._restart()
+        process, begin = self._process, time.monotonic()
+        process.calls += 1
+        first: FirstPhase | None = None
+        try:
+            process.pipe.send(request)
+            reply = process.receive(begin, self.timeout)
+            if isinstance(reply, FirstPhase):
+                first = reply
+                reply = process.receive(begin, self.timeout)
+        except (_Died, OSError) as error:
+            process.stop()
+            word = error.word if isinstance(error, _Died) else CRASH
+            seconds = time.monotonic() - begin
+            if first is None:
+                return CallAnswer(word, None, f"{error} in the first phase", seconds)
+            where = "after the first" if first.last else "in the second"
+            return CallAnswer(first.status, word, f"{error} {where} phase", seconds)
+        seconds = time.monotonic() - begin
+        if isinstance(reply, Unusable):
+            process.stop()
+            if first is None:
+                return CallAnswer(UNUSABLE, None, reply.error, seconds)
+            return CallAnswer(first.status, UNUSABLE, reply.error, seconds)
+        assert first is not None and isinstance(reply, SecondPhase)
+        if first.last:
+            return CallAnswer(first.status, None, first.error, seconds)
+        if reply.status:
+            process.stop()  # a device that failed once answers nothing reliably
+        return CallAnswer(
+            first.status, reply.status, reply.error, seconds, reply.outputs, reply.changed
         )
+
+    def stop(self) -> None:
+        """End the process, by force if it does not end by itself."""
+        self._process.stop()
+
+    def _start(self) -> _Process:
+        """A process whose device is open."""
+        process = _Process()
+        self.started += 1
+        try:
+            process.pipe.send(self.setup)
+            reply = process.receive(time.monotonic(), START_LIMIT)
+        except (_Died, OSError) as error:
+            process.stop()
+            raise DeviceError("aclnn", f"the worker process did not start: {error}") from None
+        if isinstance(reply, Failed):
+            process.stop()
+            raise DeviceError("aclnn", *reply.lines)
+        assert isinstance(reply, Ready)
+        self.facts, self.absent = reply.facts, reply.absent
+        return process
+
+    def _restart(self) -> None:
+        """Replace the process. A device may need a moment after a crash."""
+        self._process.stop()
+        for pause in self.pauses:
+            time.sleep(pause)
+            with suppress(DeviceError):
+                self._process = self._start()
+                return
+        self._process = self._start()
+
+
+class _Process:
+    """A process, the pipe to it, and what it writes."""
+
+    def __init__(self) -> None:
+        self.pipe, theirs = Pipe()
+        self.calls = 0
+        self.stopped = False
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        source = str(Path(opgen.__file__).parents[1])
+        path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH", ""))))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "opgen.devices.worker", str(theirs.fileno())],
             pass_fds=(theirs.fileno(),),
@@ -92,111 +170,36 @@ class Worker:
             env={**os.environ, "PYTHONPATH": path},
         )
         theirs.close()
-        self._calls = 0
+
+    def receive(self, begin: float, limit: float) -> object:
+        """The next message, at most ``limit`` seconds after ``begin``."""
+        if not self.pipe.poll(max(begin + limit - time.monotonic(), 0)):
+            raise _Died(TIMEOUT, f"no answer within {limit:g} s")
         try:
-            mine.send(self.setup)
-            reply = self._receive(time.monotonic() + START_LIMIT)
-        except (_Died, OSError) as error:
-            self.stop()
-            raise DeviceError(f"the worker process did not start: {error}") from None
-        if isinstance(reply, Failed):
-            self.stop()
-            raise DeviceError(*reply.lines)
-        assert isinstance(reply, Ready)
-        self.facts, self.absent = reply.facts, reply.absent
-
-    def _restart(self) -> None:
-        """A device may need a moment after a crash."""
-        for pause in PAUSES:
-            time.sleep(pause)
-            with suppress(DeviceError):
-                return self.start()
-        self.start()
-
-    def stop(self) -> None:
-        """End the worker, by force if it does not end by itself."""
-        if self._pipe is not None:
-            self._pipe.close()
-            self._pipe = None
-        if self._process is not None:
-            try:
-                self._process.wait(0.5 if self._process.poll() is None else 0)
-            except subprocess.TimeoutExpired:
-                self._kill()
-            self._process = None
-        if self._log is not None:
-            self._log.close()
-            self._log = None
-
-    def execute(self, request: Request) -> Answer:
-        """Run one request. A worker that dies or hangs is replaced before the next one; its end is
-        this answer.
-        """
-        if self._pipe is None or self._calls >= RENEW:
-            self._restart()
-        assert self._pipe is not None
-        self._calls += 1
-        begin = time.monotonic()
-        first: First | None = None
-        try:
-            self._pipe.send(request)
-            first = reply = self._receive(begin + self.timeout)
-            if isinstance(reply, First):
-                reply = self._receive(begin + self.timeout)
-        except (_Died, OSError) as error:
-            word = error.word if isinstance(error, _Died) else CRASH
-            phase = "after the first" if first is not None and first.last else "in the second"
-            text = f"{error} {'in the first' if first is None else phase} phase"
-            self._kill()
-            self.stop()
-            statuses: tuple[Code, Code | None] = (
-                (word, None) if first is None else (first.status, word)
-            )
-            return Answer(*statuses, text, time.monotonic() - begin)
-        seconds = time.monotonic() - begin
-        if isinstance(reply, Unusable):
-            self.stop()
-            status: Code = UNUSABLE if not isinstance(first, First) else first.status
-            return Answer(status, None if status == UNUSABLE else UNUSABLE, reply.error, seconds)
-        assert first is not None
-        if first.last:
-            return Answer(first.status, None, first.error, seconds)
-        if reply.status:
-            self.stop()  # a device that failed once answers nothing reliably
-        return Answer(
-            first.status, reply.status, reply.error, seconds, reply.outputs, reply.changed
-        )
-
-    def _receive(self, until: float) -> Any:
-        assert self._pipe is not None
-        if not self._pipe.poll(max(until - time.monotonic(), 0)):
-            raise _Died(TIMEOUT, f"no answer within {self.timeout:g} s")
-        try:
-            return self._pipe.recv()
+            return self.pipe.recv()
         except (EOFError, ConnectionError):
             raise _Died(CRASH, self._end()) from None
 
     def _end(self) -> str:
-        """How the worker ended, and the last lines that it wrote."""
-        assert self._process is not None
+        """How the process ended, and the last lines that it wrote."""
         try:
             code = self._process.wait(10)
         except subprocess.TimeoutExpired:
             return "the worker process closed its pipe"
-        name = (
-            signal.Signals(-code).name
-            if code < 0 and -code in set(signal.Signals)
-            else f"exit status {code}"
-        )
-        self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(self._log.tell() - _TAIL, 0))
-        said = " / ".join(self._log.read().decode("utf-8", "replace").split("\n")).strip(" /")
-        return f"the worker process died of {name}" + (f" ({said})" if said else "")
+        known = code < 0 and -code in set(signal.Signals)
+        name = signal.Signals(-code).name if known else f"exit status {code}"
+        self._log.seek(max(self._log.seek(0, os.SEEK_END) - _LAST_WORDS, 0))
+        words = " / ".join(self._log.read().decode("utf-8", "replace").split("\n")).strip(" /")
+        return f"the worker process died of {name}" + (f" ({words})" if words else "")
 
-    def _kill(self) -> None:
-        if self._process is not None and self._process.poll() is None:
+    def stop(self) -> None:
+        """Close the pipe, which ends a process that still listens, and kill any other."""
+        self.pipe.close()
+        try:
+            self._process.wait(0.5)
+        except subprocess.TimeoutExpired:
             self._process.kill()
-            with suppress(
-                subprocess.TimeoutExpired
-            ):  # then it is stuck in the driver, and nothing can be done from here
+            with suppress(subprocess.TimeoutExpired):  # stuck in the driver: nothing can be done
                 self._process.wait(10)
+        self._log.close()
+        self.stopped = True

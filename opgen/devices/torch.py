@@ -10,7 +10,7 @@ NPU the tensors go as they are, and its switches stand for the cube mode.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -18,142 +18,125 @@ import numpy as np
 import torch
 
 from opgen.bundle.format.dtypes import BundleError
-from opgen.bundle.format.heading import header
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
-from opgen.bundle.results.writer import Results
-from opgen.devices import NoDevice
-from opgen.devices._torchops import ADAPTERS, MODES, Unable
-from opgen.devices.torchnames import NATIVE, WIDE
-from opgen.model import NOT_RUN, TensorDesc
+from opgen.bundle.results.reader import Result
+from opgen.devices import Backend, DeviceError
+from opgen.devices.torch_dtypes import NATIVE, WIDE
+from opgen.devices.torch_operators import ADAPTERS, MODES, Adapter, TensorsByName, Unable
+from opgen.model import NOT_RUN, TIME_LIMIT, Argument, TensorDesc
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES, FORMATS
 from opgen.numerics.rounding import in_compute, stored
 from opgen.spec.catalog import catalog
 
-_WIDE, _NATIVE = (
-    {dtype: getattr(torch, name) for dtype, name in names.items()} for names in (WIDE, NATIVE)
-)
 _CUBE = {0: (False, False), 1: (True, True), 2: (False, True), 3: (True, False)}
 """cubeMathType -> (allow_hf32, FLOAT to FLOAT16)."""
 
 
-def run(
-    bundle: Bundle,
-    results: Results,
-    *,
-    cases: Sequence[str],
-    device: str,
-    timeout: float,
-    progress: Callable[[str], None],
-) -> None:
-    """Run ``cases`` on a device of torch (``cpu``, ``cuda``, ``npu:0``); NoDevice where torch does
-    not have it.
-
-    ``timeout`` is not kept: torch cannot be interrupted.
+class TorchBackend(Backend):
+    """A device of torch (``cpu``, ``cuda``, ``npu:0``). ``timeout`` is not kept: torch cannot be
+    interrupted.
     """
-    opened = TorchDevice(device or "cpu")
-    results.header.update(header(opened.header, {}))
-    with torch.inference_mode():
-        for name in cases:
-            results.add(name, **opened.answer(bundle[name]))
-            progress(name)
 
+    def __init__(
+        self,
+        device: str = "",
+        timeout: float = TIME_LIMIT,
+        adapters: Mapping[str, Adapter] = ADAPTERS,
+    ) -> None:
+        super().__init__(device or "cpu", timeout)
+        self.adapters = adapters
+        self.npu: Any = None  # torch.npu, where that is the device
 
-class TorchDevice:
-    """A device of torch that has been opened. ``header`` is what results say of it."""
-
-    def __init__(self, name: str) -> None:
-        if name.split(":", maxsplit=1)[0] == "npu":
-            _import_npu(name)
-        try:
-            self.device = torch.device(name)
-            torch.empty(1, device=self.device)
-        except Exception as error:  # noqa: BLE001 whatever torch raises is an answer
-            reason = (str(error) or type(error).__name__).splitlines()[0]
-            raise NoDevice(
-                f"--device {name}", f"torch {torch.__version__} has no such device: {reason}"
-            ) from None
-        self.npu = self.device.type == "npu"
-        self.header: Mapping[str, Any] = {
+    def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
+        """Open the device; DeviceError where torch does not have it."""
+        self.bundle, self.cases = bundle, cases
+        self.torch_device = _opened(self.device)
+        self.npu = torch.npu if self.torch_device.type == "npu" else None
+        _compute_exactly()
+        return {
             "backend": "torch",
-            "device": name,
+            "device": self.device,
             "torch": str(torch.__version__),
-            "name": _name(self.device),
+            "name": _name(self.torch_device),
             "host": platform.platform(),
         }
-        _exact_floats()
+
+    def answers(self) -> Iterator[Result]:
+        """One case after the other."""
+        for case in self.cases:
+            with torch.inference_mode():
+                answer = self.answer(self.bundle[case])
+            yield answer
 
     def skips(self, case: CaseView) -> str:
         """Why torch cannot run a case; empty where it can."""
-        if case.op not in ADAPTERS:
+        if case.op not in self.adapters:
             return f"no torch operator is known for {case.op}"
         if case.expect.bucket != "valid":
             return "torch runs valid calls only"
         if case.phase != 2:
             return "the case has no data"
-        if self.npu and self._cube(case) not in (None, *MODES.get(case.op, _CUBE)):
+        if self.npu and case.args.get("cubeMathType") not in (None, *MODES.get(case.op, _CUBE)):
             return "torch_npu cannot ask for this cubeMathType"
         return ""
 
-    def _cube(self, case: CaseView) -> int | None:
-        value = case.call["args"].get("cubeMathType")
-        return None if value is None else int(value)
-
-    def answer(self, case: CaseView) -> dict[str, Any]:
-        """What is to be recorded of a case: status, outputs, status of the run, seconds, and what
-        the device said instead.
-        """
+    def answer(self, case: CaseView) -> Result:
+        """One case: a call that torch refuses has the run status 1."""
         if why := self.skips(case):
-            return {"status": NOT_RUN, "error": why}
-        begun = perf_counter()
+            return Result(case.id, NOT_RUN, error=why)
+        start = perf_counter()
         try:
             outputs = self.outputs(case)
         except Unable as unable:
-            return {"status": NOT_RUN, "error": str(unable)}
+            return Result(case.id, NOT_RUN, error=str(unable))
         except BundleError:  # the device has not been asked
             raise
         except Exception as error:  # noqa: BLE001 whatever torch raises is an answer
-            said = f"{type(error).__name__}: {(str(error) or 'no message').splitlines()[0]}"
-            return {"status": 0, "run_status": 1, "time": perf_counter() - begun, "error": said}
-        return {"status": 0, "outputs": outputs, "run_status": 0, "time": perf_counter() - begun}
+            text = f"{type(error).__name__}: {(str(error) or 'no message').splitlines()[0]}"
+            return Result(case.id, 0, 1, perf_counter() - start, text)
+        return Result(case.id, 0, 0, perf_counter() - start, outputs=outputs)
 
     def outputs(self, case: CaseView) -> dict[str, Array]:
         """The outputs asked for; those that no compute mode rounds come from inputs as they are."""
-        args = case.call["args"]
         spec = catalog().by_page[case.op, case.product]
-        exact = frozenset(case.golden) & frozenset(spec.exact)
+        asked = frozenset(case.golden)
         outputs: dict[str, Array] = {}
-        for wanted, plainly in ((frozenset(case.golden) - exact, False), (exact, True)):
+        for wanted, compute in (
+            (asked - set(spec.exact), case.compute),
+            (asked & set(spec.exact), ""),
+        ):
             if wanted:
-                tensors = {p.name: self._tensor(case, p.name, plainly) for p in spec.inputs}
-                for name, value in self._call(case, tensors, args, wanted).items():
-                    if name in wanted and value is not None:
-                        outputs[name] = self._stored(value, args[name])
+                tensors = {p.name: self._input(case, p.name, compute) for p in spec.inputs}
+                returned = self._call(case, tensors, wanted)
+                outputs |= {
+                    name: _output(tensor, case.args[name])
+                    for name, tensor in returned.items()
+                    if name in wanted and tensor is not None
+                }
         return outputs
 
     def _call(
-        self, case: CaseView, tensors: Any, args: Any, wanted: frozenset[str]
-    ) -> Mapping[str, torch.Tensor | None]:
-        cube = self._cube(case)
-        if self.npu and cube is not None:
-            _set_cube(*_CUBE[cube])
-        return ADAPTERS[case.op](tensors, args, wanted)
+        self, case: CaseView, tensors: TensorsByName, wanted: frozenset[str]
+    ) -> TensorsByName:
+        args = case.call["args"]
+        if self.npu and args.get("cubeMathType") is not None:
+            _set_cube(self.npu, *_CUBE[args["cubeMathType"]])
+        return self.adapters[case.op](tensors, args, wanted)
 
-    def _tensor(self, case: CaseView, name: str, plainly: bool) -> torch.Tensor | None:
-        """An input with the strides of the call, in what the device computes in; ``plainly`` leaves
-        out the rounding.
+    def _input(self, case: CaseView, name: str, compute: str) -> torch.Tensor | None:
+        """An input with the strides of the call, in what the device computes in, rounded to the
+        compute dtype if one is named.
         """
         desc = case.args[name]
         if not isinstance(desc, TensorDesc):
             return None
         storage = case.storage[name]
-        if self.npu:
-            flat = _from_numpy(storage, desc.dtype).to(self.device)
-        else:
-            flat = torch.from_numpy(_wide(storage, desc.dtype, "" if plainly else case.compute)).to(
-                self.device
-            )
+        tensor = (
+            _as_stored(storage, desc.dtype) if self.npu else _wide(storage, desc.dtype, compute)
+        )
+        flat = tensor.to(self.torch_device)
         if desc.plain:
             return flat.reshape(desc.shape)
         if 0 in desc.shape:
@@ -162,42 +145,54 @@ class TorchDevice:
             raise Unable("torch has no negative strides")
         return flat.as_strided(desc.shape, desc.steps, desc.offset)
 
-    def _stored(self, value: torch.Tensor, desc: Mapping[str, Any]) -> Array:
-        """An output in the shape and dtype of the call, cast once."""
-        value = value.reshape(desc["shape"]).detach().contiguous().cpu()
-        dtype = desc["dtype"]
-        if value.dtype == torch.bfloat16:
-            return np.asarray(value.view(torch.int16).numpy().view(DTYPES[dtype].numpy))
-        if _NATIVE[dtype] == value.dtype:
-            return np.asarray(value.numpy())
-        wide = value.to(torch.complex128 if value.is_complex() else torch.float64).numpy()
-        return stored(wide, dtype)
+
+def _output(tensor: torch.Tensor, desc: Argument) -> Array:
+    """An output in the shape and dtype of the call, cast once."""
+    assert isinstance(desc, TensorDesc)
+    tensor = tensor.reshape(desc.shape).detach().contiguous().cpu()
+    if tensor.dtype == torch.bfloat16:
+        return np.asarray(tensor.view(torch.int16).numpy().view(DTYPES[desc.dtype].numpy))
+    if tensor.dtype == getattr(torch, NATIVE[desc.dtype]):
+        return np.asarray(tensor.numpy())
+    wide = tensor.to(torch.complex128 if tensor.is_complex() else torch.float64).numpy()
+    return stored(wide, desc.dtype)
 
 
-def _wide(storage: Array, dtype: str, compute: str) -> Array:
+def _wide(storage: Array, dtype: str, compute: str) -> torch.Tensor:
     """Stored values rounded once to the compute dtype, as FLOAT; DOUBLE and complex as they are."""
-    if dtype in _WIDE:
-        return storage
-    return (
-        in_compute(storage.astype(np.float64), dtype, compute) if compute in FORMATS else storage
-    ).astype(np.float32)
+    if dtype in WIDE:
+        return torch.from_numpy(storage)
+    if compute in FORMATS:
+        storage = in_compute(storage.astype(np.float64), dtype, compute)
+    return torch.from_numpy(storage.astype(np.float32))
 
 
-def _from_numpy(storage: Array, dtype: str) -> torch.Tensor:
+def _as_stored(storage: Array, dtype: str) -> torch.Tensor:
     if dtype == "BFLOAT16":
         return torch.from_numpy(storage.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(storage)
 
 
-def _import_npu(device: str) -> None:
+def _opened(name: str) -> torch.device:
+    """A device that a tensor can be laid on."""
+    if name.split(":", maxsplit=1)[0] == "npu":
+        try:
+            import torch_npu  # noqa: F401
+        except Exception as error:  # noqa: BLE001  it needs the vendor's libraries, and fails in many ways without them
+            reason = (str(error) or type(error).__name__).splitlines()[0]
+            text = f"torch_npu cannot be imported: {reason}"
+            raise DeviceError(f"--device {name}", text) from None
     try:
-        import torch_npu  # noqa: F401
-    except Exception as error:  # noqa: BLE001  it needs the vendor's libraries, and fails in many ways without them
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except Exception as error:  # noqa: BLE001 whatever torch raises is an answer
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise NoDevice(f"--device {device}", f"torch_npu cannot be imported: {reason}") from None
+        text = f"torch {torch.__version__} has no such device: {reason}"
+        raise DeviceError(f"--device {name}", text) from None
+    return device
 
 
-def _exact_floats() -> None:
+def _compute_exactly() -> None:
     """No TF32, no sums of reduced precision, the same kernels in every run."""
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
@@ -207,9 +202,8 @@ def _exact_floats() -> None:
     torch.backends.cudnn.deterministic = True
 
 
-def _set_cube(hf32: bool, half: bool) -> None:
+def _set_cube(npu: Any, hf32: bool, half: bool) -> None:
     """The switches of torch_npu that make up a cubeMathType."""
-    npu: Any = torch.npu
     npu.set_compile_mode(jit_compile=False)
     npu.config.allow_internal_format = False
     npu.conv.allow_hf32 = hf32

@@ -9,17 +9,24 @@ from __future__ import annotations
 import ctypes
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from ctypes import byref, c_uint32, c_uint64, c_void_p
 from multiprocessing.connection import Connection
-from types import TracebackType
-from typing import Any
 
 import numpy as np
 
-from opgen.devices import abi
-from opgen.devices.libraries import DeviceError, Libraries
-from opgen.devices.messages import Failed, First, Ready, Request, Second, Setup, Unusable
+from opgen.devices import DeviceError, abi
+from opgen.devices.libraries import Libraries
+from opgen.devices.messages import (
+    CallRequest,
+    Failed,
+    FirstPhase,
+    Ready,
+    SecondPhase,
+    Setup,
+    Unusable,
+)
 
 PACKAGES = ("runtime", "toolkit", "opp", "compiler")
 """The packages whose versions are asked for."""
@@ -30,52 +37,43 @@ class RuntimeFault(Exception):
 
 
 class Device:
-    """The device and the functions of its libraries. Raises DeviceError where one of them is not
-    there.
-    """
+    """The device and the functions of its libraries. DeviceError where one of them is not there."""
 
     def __init__(self, setup: Setup) -> None:
         self.libraries = Libraries()
         self.functions = self.libraries.require(list(abi.RUNTIME))
-        self.functions.update({name: self.libraries.symbol(name) for name in abi.OPTIONAL})
-        abi.declare(self.functions, {**abi.RUNTIME, **abi.OPTIONAL})
-        found, self.absent = self.libraries.operators(list(setup.apis))
+        self.optional = {name: self.libraries.symbol(name) for name in abi.OPTIONAL}
+        abi.declare(self.functions, abi.RUNTIME)
+        abi.declare(self.optional, abi.OPTIONAL)
         self.kinds = setup.apis
-        self.first = {
-            api: abi.first_phase(first, setup.apis[api]) for api, (first, _) in found.items()
-        }
-        self.second = {api: abi.second_phase(second) for api, (_, second) in found.items()}
+        self.operators, self.absent = self.libraries.operators(list(setup.apis))
+        for api, (first, second) in self.operators.items():
+            abi.declare_first_phase(first, setup.apis[api])
+            abi.declare_second_phase(second)
+        self.stream = c_void_p()
         self._open(setup.index)
 
     def _open(self, index: int) -> None:
-        status = self.functions["aclInit"](None)
-        if status not in (0, abi.ACL_ERROR_REPEAT_INITIALIZE):
-            raise DeviceError(f"aclInit returned {status}: {self.error() or 'no text'}")
-        count = c_uint32()
-        status = self.functions["aclrtGetDeviceCount"](byref(count))
-        if status or index >= count.value:
-            found = f"aclrtGetDeviceCount found {count.value} (status {status}) {self.error()}"
-            raise DeviceError(f"there is no device npu:{index}: {found}".rstrip())
-        for name, arguments in (("aclrtSetDevice", (index,)), ("aclnnInit", (None,))):
-            status = self.functions[name](*arguments) if self.functions[name] is not None else 0
-            if status:
-                raise DeviceError(
-                    f"npu:{index}: {name} returned {status}: {self.error() or 'no text'}"
-                )
-        self.stream = c_void_p()
-        status = self.functions["aclrtCreateStream"](byref(self.stream))
-        if status:
-            raise DeviceError(
-                f"npu:{index}: aclrtCreateStream returned {status}: {self.error() or 'no text'}"
-            )
+        where = ""
+        try:
+            self.runtime("aclInit", None, accepted=(0, abi.ACL_ERROR_REPEAT_INITIALIZE))
+            count = c_uint32()
+            status = self.functions["aclrtGetDeviceCount"](byref(count))
+            if status or index >= count.value:
+                known = f"aclrtGetDeviceCount found {count.value} (status {status}) {self.error()}"
+                raise RuntimeFault(f"there is no device npu:{index}: {known}".rstrip())
+            where = f"npu:{index}: "
+            self.runtime("aclrtSetDevice", index)
+            if self.optional["aclnnInit"] is not None:
+                self.runtime("aclnnInit", None)
+            self.runtime("aclrtCreateStream", byref(self.stream))
+        except RuntimeFault as fault:
+            raise DeviceError("aclnn", f"{where}{fault}") from None
 
     def facts(self) -> dict[str, str]:
         """SoC, versions and the libraries in use."""
-        soc = self.functions["aclrtGetSocName"]
-        versions = {
-            package: abi.version(self.functions["aclsysGetVersionStr"], package)
-            for package in PACKAGES
-        }
+        soc, version = self.optional["aclrtGetSocName"], self.optional["aclsysGetVersionStr"]
+        versions = {package: abi.version(version, package) for package in PACKAGES}
         return {
             "soc": abi.text(soc()) if soc is not None else "",
             "versions": ", ".join(f"{name} {text}" for name, text in versions.items() if text),
@@ -84,101 +82,76 @@ class Device:
 
     def error(self) -> str:
         """The runtime's last message; empty where it has none."""
-        function = self.functions["aclGetRecentErrMsg"]
+        function = self.optional["aclGetRecentErrMsg"]
         return abi.text(function()) if function is not None else ""
 
-    def runtime(self, name: str, *arguments: Any) -> None:
+    def runtime(self, name: str, *arguments: object, accepted: Sequence[int] = (0,)) -> None:
         """Call a function of the runtime; RuntimeFault unless it returns 0."""
-        status = self.functions[name](*arguments)
-        if status:
+        function = self.functions[name] if name in self.functions else self.optional[name]
+        assert function is not None
+        status = function(*arguments)
+        if status not in accepted:
             raise RuntimeFault(f"{name} returned {status}: {self.error() or 'no text'}")
 
-
-class Memory:
-    """Device memory of one call, given back when the block ends."""
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        self._pointers: list[c_void_p] = []
-
-    def __enter__(self) -> Memory:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for pointer in self._pointers:
-            self.device.functions["aclrtFree"](pointer)
-
-    def hold(self, data: np.ndarray) -> c_void_p:
-        """The bytes of an array on the device; at least one byte is allocated."""
+    def upload(self, data: np.ndarray, owner: ExitStack) -> c_void_p:
+        """The bytes of an array on the device, at least one, until ``owner`` frees them."""
         pointer = c_void_p()
-        self.device.runtime(
-            "aclrtMalloc", byref(pointer), max(data.nbytes, 1), abi.ACL_MEM_MALLOC_HUGE_FIRST
-        )
-        self._pointers.append(pointer)
+        size = max(data.nbytes, 1)
+        self.runtime("aclrtMalloc", byref(pointer), size, abi.ACL_MEM_MALLOC_HUGE_FIRST)
+        owner.callback(self.functions["aclrtFree"], pointer)
         if data.nbytes:
-            self.device.runtime(
-                "aclrtMemcpy",
-                pointer,
-                data.nbytes,
-                data.ctypes.data,
-                data.nbytes,
-                abi.ACL_MEMCPY_HOST_TO_DEVICE,
-            )
+            host, kind = data.ctypes.data, abi.ACL_MEMCPY_HOST_TO_DEVICE
+            self.runtime("aclrtMemcpy", pointer, data.nbytes, host, data.nbytes, kind)
         return pointer
 
-    def fetch(self, pointer: c_void_p, size: int) -> np.ndarray:
+    def download(self, pointer: c_void_p, size: int) -> np.ndarray:
         """(size,) uint8 from the device."""
         data = np.empty(size, dtype=np.uint8)
         if size:
-            self.device.runtime(
-                "aclrtMemcpy", data.ctypes.data, size, pointer, size, abi.ACL_MEMCPY_DEVICE_TO_HOST
-            )
+            host, kind = data.ctypes.data, abi.ACL_MEMCPY_DEVICE_TO_HOST
+            self.runtime("aclrtMemcpy", host, size, pointer, size, kind)
         return data
 
 
-def execute(device: Device, request: Request, tell: Connection) -> Second:
+def execute(device: Device, request: CallRequest, connection: Connection) -> SecondPhase:
     """Both phases of one call, or the first alone, whose end is told at once. Memory that the call
     has spoilt may show only when it is given back: the end is the end of that.
     """
-    with Memory(device) as memory, abi.Arguments(device.functions) as arguments:
-        held = {at: memory.hold(buffer.data) for at, buffer in request.buffers.items()}
+    with ExitStack() as memory, ExitStack() as objects:
+        pointers = {i: device.upload(buffer.data, memory) for i, buffer in request.buffers.items()}
+        addresses = {i: pointer.value for i, pointer in pointers.items()}
+        pairs = zip(device.kinds[request.api], request.arguments, strict=True)
         values = [
-            arguments.make(kind, value, held[at].value if at in held else None)
-            for at, (kind, value) in enumerate(
-                zip(device.kinds[request.api], request.arguments, strict=True)
-            )
+            abi.make_argument(device.functions, objects, kind, value, addresses.get(i))
+            for i, (kind, value) in enumerate(pairs)
         ]
+        first, second = device.operators[request.api]
         size, executor = c_uint64(), c_void_p()
-        status = device.first[request.api](*values, byref(size), byref(executor))
+        status = first(*values, byref(size), byref(executor))
         last = bool(status) or not request.data
-        tell.send(First(status, device.error() if status else "", last))
+        connection.send(FirstPhase(status, device.error() if status else "", last))
         if last:
-            return Second(0, "")
+            return SecondPhase(0, "")
         noise = np.random.default_rng(request.seed).integers(0, 256, size.value, dtype=np.uint8)
-        workspace = memory.hold(noise) if size.value else None
-        status = device.second[request.api](workspace, size, executor, device.stream)
-        what = f"{request.api} returned {status}"
+        workspace = device.upload(noise, memory) if size.value else None
+        name, status = request.api, second(workspace, size, executor, device.stream)
         if not status:
-            status = device.functions["aclrtSynchronizeStream"](device.stream)
-            what = f"aclrtSynchronizeStream returned {status}"
+            name = "aclrtSynchronizeStream"
+            status = device.functions[name](device.stream)
         if status:
-            return Second(status, ": ".join(filter(None, (what, device.error()))))
-        back = {
-            at: memory.fetch(held[at], buffer.data.nbytes) for at, buffer in request.buffers.items()
+            texts = (f"{name} returned {status}", device.error())
+            return SecondPhase(status, ": ".join(filter(None, texts)))
+        after = {
+            i: device.download(pointers[i], buffer.data.nbytes)
+            for i, buffer in request.buffers.items()
         }
+        outputs = {i: data for i, data in after.items() if request.buffers[i].output}
         changed = tuple(
-            at
-            for at, buffer in request.buffers.items()
-            if not buffer.output and not np.array_equal(back[at], buffer.data)
+            i
+            for i, buffer in request.buffers.items()
+            if not buffer.output and not np.array_equal(after[i], buffer.data)
         )
-        return Second(
-            0, "", {at: data for at, data in back.items() if request.buffers[at].output}, changed
-        )
+        return SecondPhase(0, "", outputs, changed)
 
 
 def serve(connection: Connection) -> None:

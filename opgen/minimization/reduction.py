@@ -18,12 +18,12 @@ from opgen.bundle.read.case import CaseView
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.comparison.statuses import CRASHED
-from opgen.devices import Run
+from opgen.devices import Backend
 from opgen.minimization.assignment import Assignment, Candidate, calls_of, candidate_of, complexity
 from opgen.minimization.failure import Failure, elements_of
 from opgen.minimization.simplifications import combined, simpler, simpler_in_pairs
 from opgen.minimization.trials import Trials
-from opgen.model import TIME_LIMIT, Call, FileError, Problem
+from opgen.model import Call, FileError, Problem
 from opgen.numerics.recipes import DEFAULT
 from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
@@ -54,10 +54,8 @@ class Minimal:
 
 def minimize(
     case: CaseView,
-    backend: Run,
+    backend: Backend,
     *,
-    device: str = "",
-    timeout: float = TIME_LIMIT,
     seed: int = 0,
     most: int = MOST_RUN,
     progress: Callable[[Failure], None] = lambda failure: None,
@@ -69,7 +67,7 @@ def minimize(
     """
     call = case.asked
     with tempfile.TemporaryDirectory(prefix="opgen-minimize-") as folder:
-        trials = Trials(backend, device, timeout, seed, Path(folder), dict(case.inputs))
+        trials = Trials(backend, seed, Path(folder), dict(case.inputs))
         failures = trials.failures([NamedCall(case.id, call, {})], case.recipe or DEFAULT)
         if not failures:
             text = "passes when it is run again: there is nothing to minimize"

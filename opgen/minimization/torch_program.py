@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from opgen.devices.torchnames import NATIVE, WIDE
+from opgen.devices.torch_dtypes import NATIVE, WIDE
 from opgen.minimization.failure import Failure
 from opgen.minimization.program_text import NO_ANSWER, docstring, folded, parts, tensors
 from opgen.model import TensorDesc
@@ -156,4 +156,4 @@ CALLS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "aclnnAvgPool3dBackward": _avg_pool_3d,
     "aclnnReflectionPad1dBackward": partial(_reflection_pad, axes=1),
 }
-"""The operators of :data:`opgen.devices._torchops.ADAPTERS`, as text."""
+"""The operators of :data:`opgen.devices.torch_operators.ADAPTERS`, as text."""

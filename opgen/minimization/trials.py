@@ -15,7 +15,8 @@ from opgen.bundle.results.writer import Results
 from opgen.calls.jsonl import NamedCall
 from opgen.comparison.statuses import BAD
 from opgen.comparison.verdicts import diff
-from opgen.devices import Run
+from opgen.devices import Backend
+from opgen.devices.running import run
 from opgen.generation import engine
 from opgen.minimization.failure import Failure
 from opgen.model import Call, TensorDesc, Verdict
@@ -34,9 +35,7 @@ class Trials:
     the inputs of other calls are drawn. ``ran`` counts the calls.
     """
 
-    backend: Run
-    device: str
-    timeout: float
+    backend: Backend
     seed: int
     folder: Path
     data: Mapping[str, Array] = field(default_factory=dict)
@@ -59,15 +58,7 @@ class Trials:
         bundle, results = self.folder / f"{self.ran}.h5", self.folder / f"{self.ran}.results.h5"
         engine.write(suite, bundle, {"seed": self.seed}, seed=self.seed)
         with Bundle(bundle) as file:
-            with Results.create(results, file) as out:
-                self.backend(
-                    file,
-                    out,
-                    cases=file.ids,
-                    device=self.device,
-                    timeout=self.timeout,
-                    progress=lambda case: None,
-                )
+            run(file, self.backend, results)
             with Results.open(results) as answers:
                 verdicts = {verdict.case: verdict for verdict in diff(file, answers)}
                 failures = [

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,11 +21,12 @@ import opgen
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.read.verify import verify
-from opgen.bundle.results.reader import ResultsFile
+from opgen.bundle.results.reader import Result, ResultsFile
 from opgen.bundle.write.output import partial
-from opgen.devices import Run
+from opgen.devices import Backend
 from opgen.devices.running import run
 from tests.bundle.test_results import answers, bundle, write
+from tests.support.backends import Scripted
 from tests.support.bundle_sample import sample
 from tests.support.limits import largest_file
 
@@ -40,7 +41,7 @@ def begun(
     results = opgen.Results.create(path, bundle, header={"backend": backend}, **given)
     for name in names:
         results.add(name, **answers(bundle)[name])
-    results._let_go()
+    results.leave()
     return partial(path)
 
 
@@ -119,7 +120,7 @@ def test_without_a_place_for_answers_the_file_is_let_go_of(bundle: Bundle, tmp_p
     before = write(tmp_path / "r.h5", bundle, ["one/given"]).read_bytes()
     descriptors = len(os.listdir("/proc/self/fd"))
 
-    def nothing(bundle: Bundle, results: opgen.Results, **given: object) -> None:
+    def nothing(bundle: Bundle, cases: Sequence[str]) -> Iterator[Result]:
         raise AssertionError("is not reached")
 
     for resume in (True, False):
@@ -127,7 +128,7 @@ def test_without_a_place_for_answers_the_file_is_let_go_of(bundle: Bundle, tmp_p
             largest_file(0),
             pytest.raises(BundleError, match=r"r.h5: cannot write: File too large$"),
         ):
-            run(bundle, nothing, tmp_path / "r.h5", resume=resume, force=True)
+            run(bundle, Scripted(nothing), tmp_path / "r.h5", resume=resume, force=True)
     assert len(os.listdir("/proc/self/fd")) == descriptors
     assert os.listdir(tmp_path) == ["r.h5"] and (tmp_path / "r.h5").read_bytes() == before
     opgen.Results.create(tmp_path / "r.h5", bundle, force=True).abort()
@@ -163,15 +164,10 @@ def test_a_killed_process_leaves_what_it_answered(
 
 
 def test_a_killed_run_goes_on_with_the_same_device_alone(bundle: Bundle, tmp_path: Path) -> None:
-    def device(name: str) -> Run:
-        def answer(
-            bundle: Bundle, results: opgen.Results, *, cases: Sequence[str], **given: object
-        ) -> None:
-            results.header.update({"backend": name})
-            for case in cases:
-                results.add(case, 0)
-
-        return answer
+    def device(name: str) -> Backend:
+        return Scripted(
+            lambda bundle, cases: (Result(case, 0) for case in cases), {"backend": name}
+        )
 
     path = tmp_path / "r.h5"
     before = begun(path, bundle, ["one/given", "one/handwritten"]).read_bytes()
@@ -238,7 +234,7 @@ def test_answers_without_a_status_are_asked_for_again(bundle: Bundle, tmp_path: 
         assert len(results) == 1 and "one/given" not in results
         results.add("one/given", None)
         results._worth = True
-        results._let_go()
+        results.leave()
     with opgen.Results.create(path, bundle, resume=True) as results:
         assert len(results) == 1 and "one/given" not in results
 
@@ -251,7 +247,7 @@ def test_an_answer_without_a_status_stays_until_there_is_another(
     results = opgen.Results.create(path, bundle)
     results.add("two 0", None, {"gradInput": np.ones((2, 3))}, error="no status, and this is why")
     results.add("one/given", 7)
-    results._let_go() if left else results.close()
+    results.leave() if left else results.close()
     with opgen.Results.create(path, bundle, resume=True) as results:
         assert len(results) == 1 and "one/given" in results
     with ResultsFile(path) as file:
@@ -280,7 +276,7 @@ def test_a_status_that_is_there_goes_before_an_answer_without_one(
     opgen.Results.create(path, bundle, resume=True).close()
     results = opgen.Results.create(path, bundle, resume=True)
     results.add("one/given", None)
-    results._let_go()
+    results.leave()
     with opgen.Results.create(tmp_path / "other.h5", bundle) as results:
         results.add("one/given", 7)
     (tmp_path / "other.h5").rename(path)

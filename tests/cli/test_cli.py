@@ -22,8 +22,7 @@ import opgen
 from opgen.calls.call_json import to_json
 from opgen.cli import Commands, console, main, titles
 from opgen.cli.options import choose
-from opgen.devices import NoDevice
-from opgen.devices.libraries import DeviceError
+from opgen.devices import DeviceError
 from opgen.lint import checking
 from opgen.model import FileError, Problem
 from opgen.spec.catalog import catalog
@@ -249,7 +248,7 @@ def test_what_an_error_says_besides_is_shown(error: BaseException, lines: list[s
 
 @pytest.mark.parametrize(
     "error",
-    [PROBLEMS, NoDevice("--backend", "no such backend"), DeviceError("no library", where="aclnn")],
+    [PROBLEMS, DeviceError("aclnn", "no library", "no device")],
 )
 def test_another_process_gets_the_problems(error: FileError) -> None:
     assert pickle.loads(pickle.dumps(error)).problems == error.problems

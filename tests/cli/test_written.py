@@ -176,7 +176,7 @@ def test_a_text_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_answers_are_dropped_only_where_that_is_asked_for_and_told(here: Path) -> None:
     results = opgen.Results.create("new.h5", "b.h5")
     results.add("pad", 0)
-    results._let_go()
+    results.leave()
     left = Path("new.h5.partial").read_bytes()
     done = run("run", "b.h5", "--backend", "mutant:nothing", "-o", "new.h5")
     held = (

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,8 +24,9 @@ from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result, ResultsFile
 from opgen.calls.vocabulary import vocabulary
 from opgen.cli import main
-from opgen.devices import abi, aclnn, process
-from opgen.devices.libraries import DeviceError, operator_places, runtime_places
+from opgen.devices import DeviceError, abi, aclnn
+from opgen.devices.libraries import operator_places, runtime_places
+from opgen.devices.running import run as devices_run
 from opgen.generation.engine import write
 from opgen.numerics import canary
 from opgen.spec.catalog import catalog
@@ -54,8 +56,18 @@ def libraries() -> Path:
 
 
 @pytest.fixture
+def used() -> list[aclnn.AclnnBackend]:
+    """The backends of a test, in the order of their runs."""
+    return []
+
+
+@pytest.fixture
 def run(
-    bundle: Bundle, libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bundle: Bundle,
+    libraries: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    used: list[aclnn.AclnnBackend],
 ) -> Iterator[Run]:
     for name in [
         name for name in os.environ if name.startswith(("ASCEND_", "LOOPBACK_", "OPGEN_"))
@@ -64,21 +76,18 @@ def run(
     opened: list[ResultsFile] = []
 
     def call(
-        cases: Sequence[str], product: str = "ascend910b", fault: str = "", timeout: float = 20
+        cases: Sequence[str],
+        product: str = "ascend910b",
+        fault: str = "",
+        timeout: float = 20,
+        **options: Any,
     ) -> ResultsFile:
         monkeypatch.setenv("OPGEN_OPAPI", str(libraries))
         monkeypatch.setenv("LOOPBACK_SOC", SOCS[product])
         monkeypatch.setenv("LOOPBACK_FAULT", fault)
         path = tmp_path / f"results{len(opened)}.h5"
-        with opgen.Results.create(path, bundle) as results:
-            aclnn.run(
-                bundle,
-                results,
-                cases=cases,
-                device="npu:0",
-                timeout=timeout,
-                progress=lambda case: None,
-            )
+        used.append(aclnn.AclnnBackend("npu:0", timeout, **options))
+        devices_run(bundle, used[-1], path, cases=cases)
         opened.append(opgen.Results.open(path))
         return opened[-1]
 
@@ -290,44 +299,29 @@ def test_a_runtime_that_refuses_memory_is_told_apart_from_an_answer_of_the_call(
     assert run([case])[case].run_status == 0
 
 
-def test_a_worker_is_replaced_after_so_many_calls(
-    run: Run, bundle: Bundle, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_is_replaced_after_so_many_calls(run: Run, bundle: Bundle) -> None:
     """The loopback counts calls from its beginning: the third call of a worker never comes."""
-    monkeypatch.setattr(process, "RENEW", 2)
     cases = chosen(bundle, POOL, most=5)
-    results = run(cases, fault=f"crash@{POOL}#3")
-    assert [results[one].run_status for one in cases] == [0] * 5
-    monkeypatch.setattr(process, "RENEW", 3)
-    assert [results.run_status for results in run(cases, fault=f"crash@{POOL}#3")] == [
-        0,
-        0,
-        "crash",
-        0,
-        0,
-    ]
+    for calls, expected in ((2, [0, 0, 0, 0, 0]), (3, [0, 0, "crash", 0, 0])):
+        results = run(cases, fault=f"crash@{POOL}#3", calls_per_process=calls)
+        assert [results[case].run_status for case in cases] == expected
 
 
 def test_a_device_that_failed_once_is_asked_again_by_another_worker(
-    run: Run, bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+    run: Run, bundle: Bundle, used: list[aclnn.AclnnBackend]
 ) -> None:
     """The loopback counts calls from its beginning, so a worker that goes on would end at its
     third.
     """
-    started: list[process.Worker] = []
-    start = process.Worker.start
-    monkeypatch.setattr(process.Worker, "start", lambda self: started.append(self) or start(self))
     cases = chosen(bundle, POOL, most=4)
     results = run(cases, fault=f"kernel@{POOL}#2,crash@{POOL}#3")
-    assert [results[one].run_status for one in cases] == [0, 507011, 0, 507011] and len(
-        started
-    ) == 2
+    assert [results[case].run_status for case in cases] == [0, 507011, 0, 507011]
+    assert used[0].worker is not None and used[0].worker.started == 2
 
 
 def test_a_device_that_does_not_come_back_ends_the_run_and_keeps_what_was_answered(
     bundle: Bundle, libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "PAUSES", (0.0,))
     for name, value in {
         "OPGEN_OPAPI": str(libraries),
         "LOOPBACK_SOC": SOCS["ascend910b"],
@@ -335,15 +329,16 @@ def test_a_device_that_does_not_come_back_ends_the_run_and_keeps_what_was_answer
     }.items():
         monkeypatch.setenv(name, value)
     cases = chosen(bundle, POOL, most=4)
-    told: list[str] = []
+    answered = 0
 
-    def progress(case: str) -> None:
-        told.append(case)
-        if len(told) == 2:
+    def progress(done: int) -> None:
+        nonlocal answered
+        answered += done
+        if answered == 2:
             monkeypatch.setenv("LOOPBACK_DEVICES", "0")
 
-    with opgen.Results.create(tmp_path / "results.h5", bundle) as results:
-        aclnn.run(bundle, results, cases=cases, device="npu", timeout=20, progress=progress)
+    backend = aclnn.AclnnBackend("npu", 20, pauses=(0.0,))
+    devices_run(bundle, backend, tmp_path / "results.h5", cases=cases, progress=progress)
     with opgen.Results.open(tmp_path / "results.h5") as found:
         assert [found[one].run_status for one in cases[:2]] == [0, "crash"]
         assert found[cases[2]].status == "crash"
@@ -351,7 +346,7 @@ def test_a_device_that_does_not_come_back_ends_the_run_and_keeps_what_was_answer
             "the device did not come back: aclnn: there is no device npu:0"
         )
     report = opgen.diff(bundle, tmp_path / "results.h5", cases=cases)
-    assert (told, report[cases[3]].verdict) == (cases[:2], "missing")
+    assert (answered, report[cases[3]].verdict) == (3, "missing")
 
 
 def test_a_refused_call_is_never_run(run: Run, bundle: Bundle) -> None:
@@ -405,18 +400,9 @@ def test_an_operator_that_no_library_has_is_skipped_and_named(
 
 # what is not there --------------------------------------------------------------------------------
 def absent(bundle: Bundle, tmp_path: Path, device: str = "npu:0") -> str:
-    with (
-        pytest.raises(DeviceError) as caught,
-        opgen.Results.create(tmp_path / "absent.h5", bundle) as results,
-    ):
-        aclnn.run(
-            bundle,
-            results,
-            cases=chosen(bundle, PAD, most=1),
-            device=device,
-            timeout=5,
-            progress=lambda case: None,
-        )
+    backend, cases = aclnn.AclnnBackend(device, 5), chosen(bundle, PAD, most=1)
+    with pytest.raises(DeviceError) as caught:
+        devices_run(bundle, backend, tmp_path / "absent.h5", cases=cases)
     assert not (tmp_path / "absent.h5").exists() and "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -497,9 +483,8 @@ def test_own_libraries_come_first_then_custom_ones_then_the_toolkit(tmp_path: Pa
 def test_signatures_follow_from_the_kinds_of_parameters() -> None:
     function = ctypes.CFUNCTYPE(ctypes.c_int32)()
     kinds = catalog().kinds[CONV]
-    types = dict(
-        zip(kinds, abi.first_phase(function, tuple(kinds.values())).argtypes, strict=False)
-    )
+    abi.declare_first_phase(function, tuple(kinds.values()))
+    types = dict(zip(kinds, function.argtypes, strict=False))
     assert (types["groups"], types["cubeMathType"], types["transposed"]) == (
         ctypes.c_int32,
         ctypes.c_int8,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import os
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,11 +19,12 @@ import opgen
 from opgen import devices
 from opgen.bundle.format.dtypes import numpy_dtype
 from opgen.bundle.results.ledger import Ledger
-from opgen.bundle.results.reader import ResultsFile
+from opgen.bundle.results.reader import Result, ResultsFile
 from opgen.cli.run import command
-from opgen.devices import BACKENDS, NoDevice, backend
+from opgen.devices import BACKENDS, DeviceError, backend
 from opgen.devices.running import run
 from tests.support import device_sample as sample
+from tests.support.backends import Scripted
 
 VALID = [name for name in sample.CALLS if name.split("-")[0] in ("pad", "pool", "norm", "conv")]
 
@@ -39,48 +40,44 @@ def bundle(path):
         yield opened
 
 
-def fake(answers: dict[str, object] | None = None, stop_after: int | None = None):
+def fake(stop_after: int | None = None):
     """A backend that is right, or interrupted after some cases."""
+    return Scripted(partial(answer_rightly, stop_after=stop_after))
 
-    def start(bundle, results, *, cases, device, timeout, progress):
-        for at, name in enumerate(cases):
-            if at == stop_after:
-                raise KeyboardInterrupt
-            case = bundle[name]
-            status = sample.status_of(case)
-            results.add(
-                name,
-                status,
-                sample.right(case) if status == 0 and case.golden else {},
-                run_status=0,
-            )
-            progress(name)
 
-    return start
+def answer_rightly(bundle, cases, stop_after=None):
+    for name in cases[:stop_after]:
+        case = bundle[name]
+        status = sample.status_of(case)
+        outputs = sample.right(case) if status == 0 and case.golden else {}
+        yield Result(name, status, 0, outputs=outputs)
+    if stop_after is not None:
+        raise KeyboardInterrupt
+
+
+def opened(device, bundle):
+    device.open(bundle, [])
+    return device
 
 
 def test_every_module_that_runs_bundles_is_a_backend():
-    asked = inspect.getfullargspec(devices.Run.__call__).kwonlyargs
-    runs = []
-    for path in Path(devices.__file__).parent.glob("*.py"):
-        for part in ast.parse(path.read_text("utf-8")).body:
-            if (
-                isinstance(part, ast.FunctionDef)
-                and part.name == "run"
-                and [one.arg for one in part.args.kwonlyargs] == asked
-            ):
-                runs.append(path.stem)
-    assert sorted(runs) == sorted(BACKENDS)
-    with pytest.raises(NoDevice, match="did you mean 'torch'"):
+    classes = {
+        f"opgen.devices.{path.stem}:{part.name}"
+        for path in Path(devices.__file__).parent.glob("*.py")
+        for part in ast.parse(path.read_text("utf-8")).body
+        if isinstance(part, ast.ClassDef) and "Backend" in map(ast.unparse, part.bases)
+    }
+    assert classes == set(BACKENDS.values())
+    with pytest.raises(DeviceError, match="did you mean 'torch'"):
         backend("torhc")
 
 
 def test_a_backend_whose_package_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "opgen.devices.torch", raising=False)
-    monkeypatch.delitem(sys.modules, "opgen.devices._torchops", raising=False)
+    monkeypatch.delitem(sys.modules, "opgen.devices.torch_operators", raising=False)
     with pytest.raises(
-        NoDevice, match=r"needs torch, which is not installed: pip install 'opgen\[torch\]'"
+        DeviceError, match=r"needs torch, which is not installed: pip install 'opgen\[torch\]'"
     ):
         backend("torch")
 
@@ -119,14 +116,14 @@ def test_interrupted_while_earlier_answers_are_taken_over_the_file_stays(
 
 
 def test_a_request_to_end_keeps_what_was_answered(bundle, tmp_path):
-    def asked_to_end(bundle, results, *, cases, device, timeout, progress):
-        fake()(bundle, results, cases=cases[:5], device=device, timeout=timeout, progress=progress)
+    def asked_to_end(bundle, cases):
+        yield from answer_rightly(bundle, cases[:5])
         os.kill(os.getpid(), signal.SIGTERM)
-        fake()(bundle, results, cases=cases[5:], device=device, timeout=timeout, progress=progress)
+        yield from answer_rightly(bundle, cases[5:])
 
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):
-        run(bundle, asked_to_end, tmp_path / "r.h5")
+        run(bundle, Scripted(asked_to_end), tmp_path / "r.h5")
     assert signal.getsignal(signal.SIGTERM) is before
     with opgen.Results.open(tmp_path / "r.h5") as found:
         assert [one.id for one in found if one.status is not None] == list(bundle.ids[:5])
@@ -160,7 +157,7 @@ def test_answers_of_another_device_are_not_gone_on_from(bundle, tmp_path, cases)
     ):
         run(bundle, backend("mutant"), path, resume=True)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
-    run(bundle, backend("mutant"), path, device="border_missing", resume=True)
+    run(bundle, backend("mutant", "border_missing"), path, resume=True)
     with ResultsFile(path) as whole:
         assert len(list(whole)) == len(bundle) and whole.header["device"] == "border_missing"
 
@@ -174,12 +171,12 @@ def test_an_existing_file_is_not_overwritten(bundle, tmp_path):
 
 @pytest.mark.parametrize("answered", [0, 3])
 def test_a_backend_that_breaks_leaves_what_it_answered(bundle, tmp_path, answered):
-    def breaks(bundle, results, *, cases, **rest):
-        fake()(bundle, results, cases=cases[:answered], **rest)
-        raise NoDevice("here", "gone")
+    def breaks(bundle, cases):
+        yield from answer_rightly(bundle, cases[:answered])
+        raise DeviceError("here", "gone")
 
-    with pytest.raises(NoDevice):
-        run(bundle, breaks, tmp_path / "r.h5")
+    with pytest.raises(DeviceError):
+        run(bundle, Scripted(breaks), tmp_path / "r.h5")
     assert [path.name for path in tmp_path.iterdir()] == ["r.h5"] * bool(answered)
     assert run(bundle, fake(), tmp_path / "r.h5", resume=True)["kept"] == answered
 
@@ -189,7 +186,7 @@ def test_a_backend_that_breaks_leaves_what_it_answered(bundle, tmp_path, answere
 def answered(bundle, tmp_path_factory):
     pytest.importorskip("torch")
     path = tmp_path_factory.mktemp("torch") / "r.h5"
-    run(bundle, backend("torch"), path, device="cpu")
+    run(bundle, backend("torch", "cpu"), path)
     return path
 
 
@@ -212,7 +209,7 @@ def test_torch_skips_the_rest_and_says_so(bundle, answered):
 
 def test_an_output_that_no_compute_mode_rounds_comes_from_inputs_as_they_are(tmp_path):
     pytest.importorskip("torch")
-    from opgen.devices.torch import TorchDevice
+    from opgen.devices.torch import TorchBackend
 
     fine, call = (
         1 + 2.0**-14,
@@ -225,14 +222,14 @@ def test_an_output_that_no_compute_mode_rounds_comes_from_inputs_as_they_are(tmp
     with opgen.open(
         sample.write(tmp_path / "fine.h5", {"fine": call}, given={"fine": given})
     ) as bundle:
-        found = TorchDevice("cpu").outputs(bundle["fine"])
+        found = opened(TorchBackend("cpu"), bundle).outputs(bundle["fine"])
     assert found["gradBias"].tolist() == [60 * fine] * 4
     assert found["gradInput"].max() == 4 * 3 * 3  # of ones: the rest is rounded away
 
 
-def test_torch_is_told_not_to_round_on_its_own():
+def test_torch_is_told_not_to_round_on_its_own(bundle):
     torch = pytest.importorskip("torch")
-    from opgen.devices.torch import TorchDevice
+    from opgen.devices.torch import TorchBackend
 
     matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
     wanted = {
@@ -245,24 +242,23 @@ def test_torch_is_told_not_to_round_on_its_own():
     }
     for (place, switch), on in wanted.items():
         setattr(place, switch, not on)
-    TorchDevice("cpu")
+    opened(TorchBackend("cpu"), bundle)
     assert {(place, switch): getattr(place, switch) for place, switch in wanted} == wanted
 
 
 def test_torch_agrees_with_itself(bundle, answered, tmp_path):
-    run(bundle, backend("torch"), tmp_path / "again.h5", device="cpu")
+    run(bundle, backend("torch", "cpu"), tmp_path / "again.h5")
     assert not any(
         "other bits" in note
         for note in opgen.diff(bundle, answered, again=[tmp_path / "again.h5"]).notes
     )
 
 
-def test_an_operator_without_an_adapter_is_skipped(bundle, tmp_path, monkeypatch):
+def test_an_operator_without_an_adapter_is_skipped(bundle, tmp_path):
     pytest.importorskip("torch")
-    from opgen.devices import torch as module
+    from opgen.devices.torch import TorchBackend
 
-    monkeypatch.setattr(module, "ADAPTERS", {})
-    run(bundle, backend("torch"), tmp_path / "r.h5", cases=["pad-FLOAT"])
+    run(bundle, TorchBackend(adapters={}), tmp_path / "r.h5", cases=["pad-FLOAT"])
     verdict = opgen.diff(bundle, tmp_path / "r.h5", cases=["pad-FLOAT"])["pad-FLOAT"]
     assert (verdict.verdict, verdict.detail) == (
         "skipped",
@@ -290,15 +286,15 @@ def test_a_damaged_bundle_is_not_the_devices_fault(path, tmp_path):
         run(bundle, backend("torch"), tmp_path / "r.h5", cases=[name])
 
 
-def test_what_torch_refuses_is_its_answer(bundle, tmp_path, monkeypatch):
+def test_what_torch_refuses_is_its_answer(bundle, tmp_path):
     pytest.importorskip("torch")
-    from opgen.devices import torch as module
+    from opgen.devices.torch import TorchBackend
 
     def refuses(tensors, args, wanted):
         raise RuntimeError("not today\nnor tomorrow")
 
-    monkeypatch.setattr(module, "ADAPTERS", {"aclnnReflectionPad2dBackward": refuses})
-    run(bundle, backend("torch"), tmp_path / "r.h5", cases=["pad-FLOAT"])
+    refusing = TorchBackend(adapters={"aclnnReflectionPad2dBackward": refuses})
+    run(bundle, refusing, tmp_path / "r.h5", cases=["pad-FLOAT"])
     verdict = opgen.diff(bundle, tmp_path / "r.h5", cases=["pad-FLOAT"])["pad-FLOAT"]
     assert verdict.verdict == "failed"
     assert "RuntimeError: not today" in verdict.detail
@@ -319,13 +315,7 @@ def test_views_that_say_nothing_of_their_storage(tmp_path):
     }
     with opgen.open(sample.write(tmp_path / "views.h5", calls)) as bundle:
         run(bundle, backend("torch"), tmp_path / "r.h5", cases=list(calls))
-        run(
-            bundle,
-            backend("mutant:nothing"),
-            tmp_path / "m.h5",
-            cases=list(calls),
-            device="nothing",
-        )
+        run(bundle, backend("mutant:nothing", "nothing"), tmp_path / "m.h5", cases=list(calls))
         found = {name: opgen.diff(bundle, tmp_path / "r.h5")[name] for name in calls}
         assert {one.verdict for one in opgen.diff(bundle, tmp_path / "m.h5").verdicts} == {"passed"}
     assert {name: one.verdict for name, one in found.items()} == dict.fromkeys(calls, "passed") | {
@@ -337,8 +327,8 @@ def test_views_that_say_nothing_of_their_storage(tmp_path):
 @pytest.mark.parametrize("device", ["npu:0", "warp", "cuda:99"])
 def test_absent_devices_are_one_message(path, tmp_path, device):
     pytest.importorskip("torch")
-    with opgen.open(path) as bundle, pytest.raises(NoDevice, match=f"--device {device}: "):
-        run(bundle, backend("torch"), tmp_path / "r.h5", device=device)
+    with opgen.open(path) as bundle, pytest.raises(DeviceError, match=f"--device {device}: "):
+        run(bundle, backend("torch", device), tmp_path / "r.h5")
     assert not (tmp_path / "r.h5").exists()
 
 
@@ -354,11 +344,13 @@ def test_absent_devices_are_one_message(path, tmp_path, device):
     ],
 )
 def test_an_npu_gets_the_switches_of_the_cube_mode_and_the_inputs_as_they_are(
-    tmp_path, monkeypatch, case, hf32, mode
+    tmp_path, case, hf32, mode
 ):
     """A stand-in whose kernels are those of the CPU: what is seen is what would be handed over."""
     torch = pytest.importorskip("torch")
-    from opgen.devices import torch as module
+    from opgen.devices.torch import TorchBackend
+    from opgen.devices.torch_dtypes import NATIVE
+    from opgen.devices.torch_operators import ADAPTERS
 
     calls = {
         **sample.CALLS,
@@ -375,7 +367,6 @@ def test_an_npu_gets_the_switches_of_the_cube_mode_and_the_inputs_as_they_are(
         set_compile_mode=lambda **modes: options.update(modes),
         get_device_name=lambda device: "stand-in",
     )
-    monkeypatch.setattr(torch, "npu", npu, raising=False)
     seen: dict[str, object] = {}
 
     def adapter(tensors, args, wanted):
@@ -385,13 +376,12 @@ def test_an_npu_gets_the_switches_of_the_cube_mode_and_the_inputs_as_they_are(
             for name in wanted
         }
 
-    monkeypatch.setattr(module, "ADAPTERS", dict.fromkeys(module.ADAPTERS, adapter))
-    opened = module.TorchDevice("cpu")
-    opened.npu = True
     with opgen.open(sample.write(tmp_path / "one.h5", {case: calls[case]})) as bundle:
+        device = opened(TorchBackend(adapters=dict.fromkeys(ADAPTERS, adapter)), bundle)
+        device.npu = npu
         view = bundle[case]
-        answer = opened.answer(view)
-        assert answer["run_status"] == 0 and (npu.conv.allow_hf32, npu.aclnn.allow_hf32) == (
+        answer = device.answer(view)
+        assert answer.run_status == 0 and (npu.conv.allow_hf32, npu.aclnn.allow_hf32) == (
             hf32,
             hf32,
         )
@@ -400,9 +390,9 @@ def test_an_npu_gets_the_switches_of_the_cube_mode_and_the_inputs_as_they_are(
             and npu.config.allow_internal_format is False
         )
         for name, value in view.inputs.items():
-            assert seen[name].dtype == module._NATIVE[view.call["args"][name]["dtype"]]
+            assert seen[name].dtype == getattr(torch, NATIVE[view.call["args"][name]["dtype"]])
             assert np.array_equal(seen[name].double().numpy(), value.astype(np.float64))
-        for name, array in answer["outputs"].items():
+        for name, array in answer.outputs.items():
             assert (
                 array.dtype == numpy_dtype(view.call["args"][name]["dtype"])
                 and array.shape == view.golden[name].shape
@@ -413,15 +403,14 @@ def test_an_npu_gets_the_switches_of_the_cube_mode_and_the_inputs_as_they_are(
 def test_an_npu_is_not_asked_for_a_mode_that_its_torch_has_not(tmp_path, mode):
     """torch_npu forbids HFLOAT32 in poolings, whatever its switches say."""
     pytest.importorskip("torch")
-    from opgen.devices.torch import TorchDevice
+    from opgen.devices.torch import TorchBackend
 
-    opened = TorchDevice("cpu")
-    opened.npu = True
     calls = {"pool": sample.pool(cubeMathType=mode), "conv": sample.convolution("FLOAT", mode=mode)}
     with opgen.open(sample.write(tmp_path / "modes.h5", calls)) as bundle:
-        assert bool(opened.skips(bundle["pool"])) == (mode in (1, 3)) and not opened.skips(
-            bundle["conv"]
-        )
+        device = opened(TorchBackend("cpu"), bundle)
+        device.npu = SimpleNamespace()
+        assert bool(device.skips(bundle["pool"])) == (mode in (1, 3))
+        assert not device.skips(bundle["conv"])
 
 
 @pytest.mark.parametrize("padding", [[0, 2, 2, 0], [2, 0, 0, 2], [1, 1, 1, 1]])
@@ -431,7 +420,7 @@ def test_uneven_padding_is_laid_around(padding, transposed):
     only.
     """
     torch = pytest.importorskip("torch")
-    from opgen.devices._torchops import convolution
+    from opgen.devices.torch_operators import convolution
 
     torch.manual_seed(0)
     top, bottom, left, right = padding
@@ -482,8 +471,7 @@ def test_command(path, tmp_path):
     assert again.exit_code == 0 and "5 kept, 18 ran, 6 skipped" in again.output
 
 
-def test_protocol_of_backends():
-    for name in ("torch", "aclnn"):
-        if name == "torch":
-            pytest.importorskip("torch")
-        assert callable(devices.backend(name))
+def test_a_device_is_named_once():
+    assert backend("aclnn").device == "npu:0" and backend("mutant:x", "x").device == "x"
+    with pytest.raises(DeviceError, match="--device: 'y', and --backend mutant:x names another"):
+        backend("mutant:x", "y")

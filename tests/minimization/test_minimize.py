@@ -4,7 +4,7 @@ loopback.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ import pytest
 import opgen
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
-from opgen.bundle.results.writer import Results
+from opgen.bundle.results.reader import Result
 from opgen.calls.call_json import make_call
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.cli.minimize import command
+from opgen.devices import Backend
 from opgen.generation.engine import write
 from opgen.minimization.assignment import calls_of, candidate_of, complexity
 from opgen.minimization.failure import Failure, elements_of
@@ -31,6 +32,7 @@ from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import call_suite
+from tests.support.backends import Scripted
 
 Fault = Callable[[CaseView, dict[str, np.ndarray]], "int | str | None"]
 T = {"dtype": "FLOAT", "format": "NCHW"}
@@ -83,30 +85,24 @@ NORM = {
 }
 
 
-def backend(fault: Fault) -> Any:
+def backend(fault: Fault) -> Backend:
     """A device that computes what it should and then makes its fault: it changes outputs, or
     returns a status of its own.
     """
 
-    def run(bundle: Bundle, results: Results, *, cases: Sequence[str], **_: object) -> None:
-        for name in cases:
-            case = bundle[name]
-            args = case.call["args"]
-            outputs = {
-                out: stored(golden.astype(np.float64), args[out]["dtype"]).copy()
-                for out, golden in case.golden.items()
-            }
-            code = next((code for code in case.expect.codes if isinstance(code, int)), 161002)
-            said = fault(case, outputs)
-            status = code if said is None else said
-            results.add(
-                name,
-                status,
-                outputs if status == 0 else {},
-                run_status=0 if status == 0 and case.phase == 2 else None,
-            )
+    def answer(case: CaseView) -> Result:
+        outputs = {
+            out: stored(golden.astype(np.float64), case.call["args"][out]["dtype"]).copy()
+            for out, golden in case.golden.items()
+        }
+        code = next((code for code in case.expect.codes if isinstance(code, int)), 161002)
+        faulty = fault(case, outputs)
+        status = code if faulty is None else faulty
+        if status != 0:
+            return Result(case.id, status)
+        return Result(case.id, 0, 0 if case.phase == 2 else None, outputs=outputs)
 
-    return run
+    return Scripted(lambda bundle, cases: (answer(bundle[case]) for case in cases))
 
 
 def named(call: Mapping[str, Any], ident: str = "big") -> NamedCall:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from math import isnan, prod
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,10 +55,10 @@ class Result(NamedTuple):
 
     id: str
     status: Code | None
-    run_status: Code | None
-    time: float | None
-    error: str
-    outputs: Outputs
+    run_status: Code | None = None
+    time: float | None = None
+    error: str = ""
+    outputs: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
 class Outputs(Mapping[str, np.ndarray]):

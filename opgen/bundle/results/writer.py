@@ -63,7 +63,7 @@ class Results:
                     self.dropped = len(self._ledger.answers)
                     self._ledger.begin(resumed=False)
         except BaseException:
-            self._let_go()
+            self.leave()
             raise
 
     @classmethod
@@ -233,17 +233,19 @@ class Results:
                 os.replace(fresh, self.path)
         except BaseException:
             fresh.unlink(missing_ok=True)
-            self._let_go()
+            self.leave()
             raise
         self.abort()
 
     def abort(self) -> None:
         """Drop the unfinished file; whatever has the final name stays."""
         self._worth = False
-        self._let_go()
+        self.leave()
 
-    def _let_go(self) -> None:
-        """Release the unfinished file, for somebody to go on with where that is worth it."""
+    def leave(self) -> None:
+        """Write no more; what is unfinished stays for somebody to go on with, where that is worth
+        it.
+        """
         if self._claim is not None:
             if self._worth:
                 self._claim.leave()
