@@ -70,7 +70,7 @@ def command(
     from opgen.cli import DIFFERENCE, console
     from opgen.generation import engine
     from opgen.quality.mutants import ALL, find
-    from opgen.quality.mutation import score
+    from opgen.quality.mutation_score import score
     from opgen.report import mutants as report
     from opgen.suite.header import header
     from opgen.suite.selection import Request
@@ -83,13 +83,13 @@ def command(
         with console.progress("cases", 2 * len(suite.cases), quiet) as advance:
             engine.write(suite, path, header(request, suite, seed), seed=seed, progress=advance)
             with opgen.open(path) as bundle:
-                found = score(bundle, chosen, advance)
+                scored = score(bundle, chosen, advance)
     if as_json:
-        console.json_text({"plan": request.plan, **report.as_data(found)})
+        console.json_text({"plan": request.plan, **report.as_data(scored)})
     else:
         out = console.output()
-        for table in report.as_tables(found, rules):
+        for table in report.as_tables(scored, rules):
             out.print(table)
-        click.echo(report.summary(found, request.plan))
-    if found.control or found.percent < fail_under:
+        click.echo(report.summary(scored, request.plan))
+    if scored.control or scored.percent < fail_under:
         raise click.exceptions.Exit(DIFFERENCE)

@@ -16,10 +16,15 @@ from opgen.bundle.results.reader import Result
 from opgen.devices import Backend
 from opgen.model import CRASH, Code
 from opgen.quality.mutants import find_device
+from opgen.quality.mutants.bundle_cases import (
+    PageCases,
+    cases_by_page,
+    device_batches,
+    pages,
+)
 from opgen.quality.mutants.checkers import Family
 from opgen.quality.mutants.device import answer
 from opgen.quality.mutants.mutant import NOTHING
-from opgen.quality.mutants.works import Rack, pages, racks, works
 
 
 class MutantBackend(Backend):
@@ -29,20 +34,20 @@ class MutantBackend(Backend):
         """Find the mutant; FileError where there is none of that name, or no such rule."""
         name = self.device or NOTHING.name
         self.mutant, self.rule = find_device(name, pages(bundle))
-        self.bundle, self.racks = bundle, racks(bundle, cases)
+        self.bundle, self.pages = bundle, cases_by_page(bundle, cases)
         note = f"a mutant: {self.mutant.wrong}"
-        if not any(self.mutant.applies(rack.spec) for rack in self.racks):
+        if not any(self.mutant.applies(of_page.spec) for of_page in self.pages):
             note += ", of which no case here is about"
         return {"backend": "mutant", "device": name, "note": note}
 
     def answers(self) -> Iterator[Result]:
         """The refused cases of a page behind those that it accepts."""
-        for rack in self.racks:
-            statuses = self._statuses(rack)
+        for cases in self.pages:
+            statuses = self._statuses(cases)
             kernel = NOTHING if isinstance(self.mutant, Family) else self.mutant
-            wrong = kernel if kernel.applies(rack.spec) else NOTHING
-            accepted = np.array([statuses[case] == 0 for case in rack.ids])
-            for work in works(self.bundle, rack, accepted):
+            wrong = kernel if kernel.applies(cases.spec) else NOTHING
+            accepted = np.array([statuses[case] == 0 for case in cases.ids])
+            for work in device_batches(self.bundle, cases, accepted):
                 dies = wrong.crashes is not None and wrong.crashes(work)
                 outputs = {} if dies else answer(work, wrong)
                 for i, case in enumerate(work.batch.ids):
@@ -50,15 +55,12 @@ class MutantBackend(Backend):
                     yield Result(case, statuses.pop(case), CRASH if dies else 0, outputs=own)
             yield from (Result(case, status) for case, status in statuses.items())
 
-    def _statuses(self, rack: Rack) -> dict[str, Code]:
+    def _statuses(self, cases: PageCases) -> dict[str, Code]:
         """Case -> status; of several rules that a family holds wrong the last one's answer
         stands.
         """
-        statuses: dict[str, Code] = dict(
-            zip(rack.ids, rack.status(rack.judged.broken).tolist(), strict=True)
-        )
-        for member in self.mutant.members(rack.spec) if isinstance(self.mutant, Family) else ():
-            if self.rule in ("", member.rule.id):
-                rows, codes = member.statuses(rack)
-                statuses |= zip((rack.ids[row] for row in rows.tolist()), codes, strict=True)
+        statuses: dict[str, Code] = {**cases.statuses}
+        for checker in self.mutant.members(cases.spec) if isinstance(self.mutant, Family) else ():
+            if self.rule in ("", checker.rule.id):
+                statuses |= checker.answers(cases)
         return statuses

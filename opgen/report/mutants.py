@@ -7,14 +7,14 @@ from typing import Any
 
 from rich.table import Table
 
-from opgen.quality.mutation import CAUGHT, MISSED, OUTCOMES, Fate, Score
+from opgen.quality.mutation_score import CAUGHT, MISSED, OUTCOMES, MutantResult, MutationScore
 from opgen.report.terminal import table
 
 SHOWN = 2
 """Cases that are named of those that catch a mutant."""
 
 
-def as_tables(score: Score, rules: bool = False) -> Iterator[Table]:
+def as_tables(score: MutationScore, rules: bool = False) -> Iterator[Table]:
     """Per operator what is caught and by what; then what is not, and why; then the wrong checkers
     of single rules that are missed, with ``rules`` all that are not caught.
 
@@ -22,25 +22,27 @@ def as_tables(score: Score, rules: bool = False) -> Iterator[Table]:
     """
     for op in score.operators:
         caught = table("mutant", "what is wrong", "caught by", "", title=op, right=("caught by",))
-        for fate in score.of(op):
-            if fate.outcome == CAUGHT:
-                cases = [case.removeprefix(f"{op}-") for case in fate.catching[:SHOWN]]
-                caught.add_row(fate.mutant, fate.wrong, str(len(fate.catching)), "\n".join(cases))
+        for result in score.of(op):
+            if result.outcome == CAUGHT:
+                cases = [case.removeprefix(f"{op}-") for case in result.catching[:SHOWN]]
+                caught.add_row(
+                    result.mutant, result.wrong, str(len(result.catching)), "\n".join(cases)
+                )
         yield caught
     missed = table("operator", "mutant", "outcome", "why", title="not caught")
-    for fate in score.missed():
-        missed.add_row(fate.op, fate.mutant, fate.outcome, fate.why)
+    for result in score.missed():
+        missed.add_row(result.op, result.mutant, result.outcome, result.why)
     if missed.row_count:
         yield missed
     title = f"rules whose wrong checker is {'not caught' if rules else 'missed'}"
     single = table("operator", "wrong checker", "outcome", "why", title=title)
-    for fate in score.fates:
-        for one in fate.members:
-            if one.outcome == MISSED or rules and one.outcome != CAUGHT:
-                single.add_row(one.op, one.mutant, one.outcome, one.why)
+    for result in score.results:
+        for checker in result.members:
+            if checker.outcome == MISSED or rules and checker.outcome != CAUGHT:
+                single.add_row(checker.op, checker.mutant, checker.outcome, checker.why)
     if single.row_count:
         yield single
-    if not score.fates:
+    if not score.results:
         return
     totals = table(
         "operator",
@@ -51,12 +53,12 @@ def as_tables(score: Score, rules: bool = False) -> Iterator[Table]:
         right=("mutants", *OUTCOMES, "score"),
     )
     for op in score.operators:
-        outcomes = [fate.outcome for fate in score.of(op)]
+        outcomes = [result.outcome for result in score.of(op)]
         caught_, of = score.counts(op)
         totals.add_row(
             op,
             str(len(outcomes)),
-            *(str(outcomes.count(one)) for one in OUTCOMES),
+            *(str(outcomes.count(outcome)) for outcome in OUTCOMES),
             _percent(caught_, of),
         )
     yield totals
@@ -66,7 +68,7 @@ def _percent(caught: int, of: int) -> str:
     return f"{100 * caught / of:.1f} %" if of else ""
 
 
-def summary(score: Score, plan: str) -> str:
+def summary(score: MutationScore, plan: str) -> str:
     """The score in a line or two."""
     caught, of = score.counts()
     rules = score.rules()
@@ -87,7 +89,7 @@ def summary(score: Score, plan: str) -> str:
     return "\n".join(lines)
 
 
-def as_data(score: Score) -> dict[str, Any]:
+def as_data(score: MutationScore) -> dict[str, Any]:
     """Everything, as plain data."""
     caught, of = score.counts()
     return {
@@ -99,21 +101,21 @@ def as_data(score: Score) -> dict[str, Any]:
         "operators": {
             op: dict(zip(("caught", "of"), score.counts(op), strict=True)) for op in score.operators
         },
-        "mutants": [_fate(fate) for fate in score.fates],
+        "mutants": [_result(result) for result in score.results],
     }
 
 
-def _fate(fate: Fate) -> dict[str, Any]:
+def _result(result: MutantResult) -> dict[str, Any]:
     plain: dict[str, Any] = {
-        "mutant": fate.mutant,
-        "wrong": fate.wrong,
-        "op": fate.op,
-        "outcome": fate.outcome,
-        "cases": fate.catching,
-        "noticed": fate.noticed,
-        "differs": fate.differs,
-        "why": fate.why,
+        "mutant": result.mutant,
+        "wrong": result.wrong,
+        "op": result.op,
+        "outcome": result.outcome,
+        "cases": result.catching,
+        "noticed": result.noticed,
+        "differs": result.differs,
+        "why": result.why,
     }
-    if fate.members:
-        plain["rules"] = [_fate(one) for one in fate.members]
+    if result.members:
+        plain["rules"] = [_result(checker) for checker in result.members]
     return plain

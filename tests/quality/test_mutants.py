@@ -24,13 +24,21 @@ from opgen.model import FileError, TensorDesc
 from opgen.numerics.rounding import rounded
 from opgen.quality.mutants import ALL, FAMILIES, KERNELS, NOTHING, find, names
 from opgen.quality.mutants.arithmetic import truncated
+from opgen.quality.mutants.bundle_cases import cases_by_page, device_batches
 from opgen.quality.mutants.checkers import Family, flipped, nearly, shifted
 from opgen.quality.mutants.device import answer
 from opgen.quality.mutants.geometry import mirrored
 from opgen.quality.mutants.memory import contiguous
-from opgen.quality.mutants.mutant import Mutant, Work
-from opgen.quality.mutants.works import racks, works
-from opgen.quality.mutation import CAUGHT, MASKED, MISSED, NOTICED, Fate, Score, score
+from opgen.quality.mutants.mutant import DeviceBatch, Mutant
+from opgen.quality.mutation_score import (
+    CAUGHT,
+    MASKED,
+    MISSED,
+    NOTICED,
+    MutantResult,
+    MutationScore,
+    score,
+)
 from opgen.report import mutants as report
 from opgen.spec.catalog import catalog
 from opgen.suite.header import header
@@ -70,12 +78,12 @@ def pads(folder: Path) -> Iterator[Bundle]:
 
 
 @pytest.fixture(scope="module")
-def kept(smoke: Bundle) -> Score:
+def kept(smoke: Bundle) -> MutationScore:
     return score(smoke, ALL)
 
 
 # the score ----------------------------------------------------------------------------------------
-def test_smoke_catches_most(kept: Score) -> None:
+def test_smoke_catches_most(kept: MutationScore) -> None:
     assert kept.control == []
     assert kept.percent >= 85
     assert all(caught >= 0.8 * of for caught, of in map(kept.counts, kept.operators))
@@ -86,26 +94,30 @@ def test_standard_catches_every_one(op: str, folder: Path) -> None:
     with opgen.open(written(folder / f"{op}.h5", Request((op,), plan="standard"))) as bundle:
         found = score(bundle, ALL)
     assert found.control == []
-    assert [(fate.mutant, fate.why) for fate in found.fates if fate.outcome == MISSED] == []
+    assert [
+        (result.mutant, result.why) for result in found.results if result.outcome == MISSED
+    ] == []
     assert found.percent == 100
 
 
-def test_every_outcome_is_accounted_for(kept: Score) -> None:
+def test_every_outcome_is_accounted_for(kept: MutationScore) -> None:
     for op in kept.operators:
         caught, of = kept.counts(op)
-        outcomes = [fate.outcome for fate in kept.of(op)]
+        outcomes = [result.outcome for result in kept.of(op)]
         assert caught == outcomes.count(CAUGHT) and of - caught == outcomes.count(MISSED)
-    assert all(fate.why for fate in kept.missed())
-    assert {(fate.op, fate.mutant) for fate in kept.missed()} | {
-        (f.op, f.mutant) for f in kept.fates if f.catching
-    } == {(fate.op, fate.mutant) for fate in kept.fates}
+    assert all(result.why for result in kept.missed())
+    assert {(result.op, result.mutant) for result in kept.missed()} | {
+        (f.op, f.mutant) for f in kept.results if f.catching
+    } == {(result.op, result.mutant) for result in kept.results}
 
 
 def test_a_wrong_divisor_of_windows_that_hang_over_is_seen_everywhere(
-    kept: Score, smoke: Bundle
+    kept: MutationScore, smoke: Bundle
 ) -> None:
     """Where the published library divides so itself, it is noticed; elsewhere caught."""
-    (fate,) = [fate for fate in kept.of("avg_pool2d_backward") if fate.mutant == "ceil_unclipped"]
+    (result,) = [
+        result for result in kept.of("avg_pool2d_backward") if result.mutant == "ceil_unclipped"
+    ]
     calls = {case.id: case.call for case in smoke}
     seen, caught = (
         {
@@ -116,7 +128,7 @@ def test_a_wrong_divisor_of_windows_that_hang_over_is_seen_everywhere(
             )
             for name in names
         }
-        for names in ([*fate.cases, *fate.noticed], fate.cases)
+        for names in ([*result.cases, *result.noticed], result.cases)
     )
     assert {one[:2] for one in caught} == {
         ("ascend910b", dtype) for dtype in ("FLOAT16", "FLOAT", "BFLOAT16")
@@ -148,36 +160,33 @@ def test_a_mutant_that_does_nothing_is_not_caught(pads: Bundle) -> None:
             Family("lenient", "nothing", lambda spec, rule: rule),
         ],
     )
-    assert [(fate.mutant, fate.catching) for fate in found.fates] == [
+    assert [(result.mutant, result.catching) for result in found.results] == [
         ("harmless", []),
         ("nothing", []),
         ("lenient", []),
     ]
-    assert [fate.outcome for fate in found.fates[:2]] == [MISSED, MISSED]
-    assert found.fates[0].why == "no case of the suite has another answer"
+    assert [result.outcome for result in found.results[:2]] == [MISSED, MISSED]
+    assert found.results[0].why == "no case of the suite has another answer"
     assert found.percent == 0
 
 
 def test_a_difference_within_the_bound_is_not_caught(pads: Bundle) -> None:
-    def outputs(work: Work, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: np.where(array == 0, -array, array) for name, array in given.items()}
+    def output(cases: DeviceBatch, name: str, array: np.ndarray) -> np.ndarray:
+        return np.where(array == 0, -array, array)
 
-    (fate,) = score(pads, [Mutant("negative_zero", "the sign of zero", outputs=outputs)]).fates
-    assert fate.outcome == MISSED and fate.differs > 0
-    assert fate.why == f"{fate.differs} cases differ, all within their bounds"
+    (result,) = score(pads, [Mutant("negative_zero", "the sign of zero", output=output)]).results
+    assert result.outcome == MISSED and result.differs > 0
+    assert result.why == f"{result.differs} cases differ, all within their bounds"
 
 
-def test_a_wrong_control_voids_the_score(pads: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = replace(
-        NOTHING, outputs=lambda work, given: {name: array + 1 for name, array in given.items()}
-    )
-    monkeypatch.setattr("opgen.quality.mutation.NOTHING", broken)
-    found = score(pads, [find("corners_missing")])
+def test_a_wrong_control_voids_the_score(pads: Bundle) -> None:
+    broken = replace(NOTHING, output=lambda cases, name, array: array + 1)
+    found = score(pads, [find("corners_missing")], correct=broken)
     assert found.control and "void" in report.summary(found, "smoke")
 
 
 # kernels ------------------------------------------------------------------------------------------
-def batches(op: str) -> Iterator[Work]:
+def batches(op: str) -> Iterator[DeviceBatch]:
     """Batches of the standard tier in a random order, as a device gets them."""
     pages, tier = Request((op,), plan="standard").pages()
     for spec, plan in pages:
@@ -192,7 +201,9 @@ def batches(op: str) -> Iterator[Work]:
         for batch in chosen:
             arrays = engine.compute(batch, 0)
             storage = {name: array for (name, role), array in arrays.items() if role == "input"}
-            yield Work(spec, batch, suite.cases[int(batch.rows[0])].call.args, storage, gradient)
+            yield DeviceBatch(
+                spec, batch, suite.cases[int(batch.rows[0])].call.args, storage, gradient
+            )
 
 
 @pytest.mark.parametrize("op", sorted(catalog().operators))
@@ -218,8 +229,8 @@ def test_every_kernel_mutant_does_something_else(op: str) -> None:
     assert left == set()
 
 
-def test_mutants_apply_where_there_is_something_to_do_wrong(kept: Score) -> None:
-    mine = {op: {fate.mutant for fate in kept.of(op)} for op in kept.operators}
+def test_mutants_apply_where_there_is_something_to_do_wrong(kept: MutationScore) -> None:
+    mine = {op: {result.mutant for result in kept.of(op)} for op in kept.operators}
     for name, ops in {
         "dilation_ignored": {"convolution_backward"},
         "ceil_unclipped": {"avg_pool2d_backward"},
@@ -245,8 +256,8 @@ def test_steps_of_the_device() -> None:
 
 def test_the_control_stays_within_every_bound(smoke: Bundle) -> None:
     seen = 0
-    for rack in racks(smoke):
-        for work in works(smoke, rack):
+    for cases in cases_by_page(smoke):
+        for work in device_batches(smoke, cases):
             for name, array in answer(work, NOTHING).items():
                 golden = np.stack([smoke[case].golden[name] for case in work.batch.ids])
                 limit = np.stack([smoke[case].bound[name] for case in work.batch.ids])
@@ -275,8 +286,8 @@ def test_wrong_checkers_are_the_rules_with_another_comparison() -> None:
     assert nearly("Hout", "==", "H + 1") == "(Hout) - (H + 1) in (-1, 0, 1)"
 
 
-def test_rules_are_caught_by_the_cases_made_to_break_them(kept: Score) -> None:
-    single = {(fate.op, one.mutant): one for fate in kept.fates for one in fate.members}
+def test_rules_are_caught_by_the_cases_made_to_break_them(kept: MutationScore) -> None:
+    single = {(result.op, one.mutant): one for result in kept.results for one in result.members}
     one = single["avg_pool2d_backward", "not_enforced/pad_height"]
     assert one.outcome == CAUGHT and any("-invalid-pad_height-" in case for case in one.cases)
     assert single["avg_pool2d_backward", "wrong_code/divisorOverride.range"].outcome == CAUGHT
@@ -284,19 +295,21 @@ def test_rules_are_caught_by_the_cases_made_to_break_them(kept: Score) -> None:
     assert single["avg_pool2d_backward", "null_unchecked/self.null"].outcome == CAUGHT
 
 
-def test_what_a_page_names_no_code_for_is_noticed_and_not_caught(kept: Score) -> None:
-    fate = next(
-        fate
-        for fate in kept.of("reflection_pad2d_backward")
-        if fate.mutant == "not_enforced_no_code"
+def test_what_a_page_names_no_code_for_is_noticed_and_not_caught(kept: MutationScore) -> None:
+    result = next(
+        result
+        for result in kept.of("reflection_pad2d_backward")
+        if result.mutant == "not_enforced_no_code"
     )
-    assert fate.outcome == NOTICED and not fate.catching
-    assert all("no code" in one.why for one in fate.members if one.outcome == NOTICED)
+    assert result.outcome == NOTICED and not result.catching
+    assert all("no code" in one.why for one in result.members if one.outcome == NOTICED)
 
 
-def test_a_rule_that_is_never_broken_alone_is_masked(kept: Score) -> None:
-    fate = next(fate for fate in kept.of("avg_pool2d_backward") if fate.mutant == "not_enforced")
-    one = next(one for one in fate.members if one.mutant == "not_enforced/gradInput.dtype")
+def test_a_rule_that_is_never_broken_alone_is_masked(kept: MutationScore) -> None:
+    result = next(
+        result for result in kept.of("avg_pool2d_backward") if result.mutant == "not_enforced"
+    )
+    one = next(one for one in result.members if one.mutant == "not_enforced/gradInput.dtype")
     assert one.outcome == MASKED and "same_dtype" in one.why
 
 
@@ -309,7 +322,7 @@ def test_the_device_answers_as_the_score_says(name: str, pads: Bundle, tmp_path:
     assert caught == (
         set()
         if name == "nothing"
-        else {case for fate in score(pads, [find(name)]).fates for case in fate.catching}
+        else {case for result in score(pads, [find(name)]).results for case in result.catching}
     )
     assert caught or name == "nothing"
 
@@ -335,8 +348,8 @@ def test_a_device_with_a_wrong_checker_answers_as_the_score_says(
     with opgen.open(folder / "pools.h5") as pools:
         run(pools, backend(f"mutant:{name}"), tmp_path / "results.h5")
         caught = {verdict.case for verdict in diff(pools, tmp_path / "results.h5").bad()}
-        (fate,) = score(pools, [find(family)]).fates
-    expected = {one.mutant: set(one.cases) for one in fate.members if one.outcome == CAUGHT}
+        (result,) = score(pools, [find(family)]).results
+    expected = {one.mutant: set(one.cases) for one in result.members if one.outcome == CAUGHT}
     if rule:
         assert caught == expected[name]
     else:
@@ -459,11 +472,11 @@ def test_the_command() -> None:
 
 def test_wrong_checkers_that_are_missed_are_named_unasked() -> None:
     fates = [
-        Fate("x/caught", "x", "pad", cases=["a"]),
-        Fate("x/noticed", "x", "pad", noticed=["a"], why="why noticed"),
-        Fate("x/missed", "x", "pad", why="why missed", decided=False),
+        MutantResult("x/caught", "x", "pad", cases=["a"]),
+        MutantResult("x/noticed", "x", "pad", noticed=["a"], why="why noticed"),
+        MutantResult("x/missed", "x", "pad", why="why missed", decided=False),
     ]
-    given = Score([Fate("x", "x", "pad", members=fates)], [])
+    given = MutationScore([MutantResult("x", "x", "pad", members=fates)], [])
     assert given.missed() == []
     for rules, named in ((False, ["x/missed"]), (True, ["x/noticed", "x/missed"])):
         found = [
@@ -473,7 +486,13 @@ def test_wrong_checkers_that_are_missed_are_named_unasked() -> None:
         ]
         assert [list(table.columns[1].cells) for table in found] == [named]
     assert (
-        len(list(report.as_tables(Score([Fate("x", "x", "pad", members=fates[:1])], []), True)))
+        len(
+            list(
+                report.as_tables(
+                    MutationScore([MutantResult("x", "x", "pad", members=fates[:1])], []), True
+                )
+            )
+        )
         == 2
     )
 

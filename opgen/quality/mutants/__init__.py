@@ -1,8 +1,8 @@
 """Deliberately wrong devices: kernels that compute something else, and checkers that refuse
 something else.
 
-What a suite does not catch here it would not catch elsewhere. :mod:`opgen.quality.mutation` keeps
-the score.
+What a suite does not catch here it would not catch elsewhere.
+:mod:`opgen.quality.mutation_score` keeps the score.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import prod
-from zlib import crc32
 
 import numpy as np
 
@@ -13,7 +12,17 @@ from opgen.numerics.arrays import by_parts
 from opgen.numerics.formats import format_of
 from opgen.numerics.rounding import binade, rounded, stored
 from opgen.quality.mutants.device import cast, store
-from opgen.quality.mutants.mutant import Golden, Mutant, Names, Outputs, Values, Work, axes
+from opgen.quality.mutants.mutant import (
+    Computation,
+    DeviceBatch,
+    Mutant,
+    Outputs,
+    WrongKernel,
+    on_gradient,
+    on_names,
+    on_tensors,
+    with_output,
+)
 
 PIECES = 8
 """Partial sums that a narrow accumulator adds up."""
@@ -21,146 +30,99 @@ PARAMETERS = ("gradWeight", "gradBias", "gradGammaOut", "gradBetaOut")
 """Outputs that are sums over samples."""
 TERMS = 128
 """Terms of a sum that a device adds which forgets the others."""
-Kernel = Callable[[Work, Golden, Values, Names, tuple[str, ...]], Mapping[str, Array]]
-
-
-def named(change: Callable[[Work, Names], Mapping[str, int]]) -> Callable[[Work, Names], Names]:
-    """The same names but for some."""
-    return lambda work, given: given | dict(change(work, given))
 
 
 # pooling ------------------------------------------------------------------------------------------
-def unclipped(work: Work, n: Names) -> Mapping[str, int]:
+def unclipped(given: Computation) -> Mapping[str, int]:
     """Every window counts all of its elements, also those that hang over the padding."""
-    elements = prod(n["k" + axis] for axis in axes(work, "k"))
-    return (
-        {"divisorOverride": elements} if not n["divisorOverride"] and n["countIncludePad"] else {}
-    )
+    elements = prod(given.names["k" + axis] for axis in given.axes("k"))
+    divided = given.names["divisorOverride"] or not given.names["countIncludePad"]
+    return {} if divided else {"divisorOverride": elements}
 
 
-def default_stride_of_1(work: Work, n: Names) -> Mapping[str, int]:
+def default_stride_of_1(given: Computation) -> Mapping[str, int]:
     """A stride that the call leaves out is 1."""
-    return {"s" + axis: 1 for axis in axes(work, "s")} if work.args["stride"] == () else {}
+    return {"s" + axis: 1 for axis in given.axes("s")} if given.of.args["stride"] == () else {}
 
 
 # normalisation ------------------------------------------------------------------------------------
-def replaced(**tensors: Callable[[Work, Array], Array]) -> Callable[[Work, Values], Values]:
-    """Tensors with some changed; a null pointer stays one."""
-
-    def change(work: Work, given: Values) -> Values:
-        return given | {
-            name: make(work, array)
-            for name, make in tensors.items()
-            if (array := given[name]) is not None
-        }
-
-    return change
-
-
-def regrouped(groups: Callable[[Names], int], pick: Callable[[Array, Names], Array]) -> Kernel:
+def regrouped(
+    groups: Callable[[Mapping[str, int]], int], pick: Callable[[Array, Mapping[str, int]], Array]
+) -> WrongKernel:
     """Another number of groups, and the means and rstd that ``pick`` makes of the given (B, N,
     group) ones.
     """
 
-    def kernel(
-        work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
-    ) -> Mapping[str, Array]:
-        spread = {}
-        for name in ("mean", "rstd"):
-            array = tensors[name]
-            assert array is not None
-            spread[name] = pick(array.reshape(len(array), names["N"], names["group"]), names)
-        return golden({**tensors, **spread}, {**names, "group": groups(names)}, wanted)
+    def kernel(given: Computation) -> Outputs:
+        n = given.names
+        spread = {
+            name: pick(given[name].reshape(-1, n["N"], n["group"]), n) for name in ("mean", "rstd")
+        }
+        return given.run(spread, {"group": groups(n)})
 
     return kernel
 
 
-def unbiased(
-    work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
-) -> Outputs:
+def unbiased(given: Computation) -> Outputs:
     """The sums of a group divided by M - 1: what is not rstd * gamma * gradOut grows by M / (M -
     1).
     """
-    outputs = dict(golden(tensors, names, wanted))
-    group, d, space = names["group"], names["C"] // names["group"], names["HxW"]
-    if "gradInput" in outputs and d * space > 1:
-        dy, rstd, gamma, whole = (
-            tensors["gradOut"],
-            tensors["rstd"],
-            tensors["gamma"],
-            outputs["gradInput"],
-        )
-        assert dy is not None and rstd is not None
-        scale = np.ones((1, 1, group, d, 1)) if gamma is None else gamma.reshape(-1, 1, group, d, 1)
-        plain = (
-            dy.reshape(-1, names["N"], group, d, space)
-            * scale
-            * rstd.reshape(-1, names["N"], group, 1, 1)
-        )
-        outputs["gradInput"] = plain.reshape(whole.shape) - (plain.reshape(whole.shape) - whole) * (
-            d * space / (d * space - 1)
-        )
-    return outputs
+    n, outputs = given.names, given.run()
+    channels = n["C"] // n["group"]
+    count = channels * n["HxW"]
+
+    def grown(whole: Array) -> Array:
+        plain = given.gradient.reshape(-1, n["N"], n["group"], channels, n["HxW"])
+        if given.tensors["gamma"] is not None:
+            plain = plain * given["gamma"].reshape(-1, 1, n["group"], channels, 1)
+        plain = plain * given["rstd"].reshape(-1, n["N"], n["group"], 1, 1)
+        plain = plain.reshape(whole.shape)
+        return plain - (plain - whole) * (count / (count - 1))
+
+    return with_output(outputs, "gradInput", grown) if count > 1 else outputs
 
 
-def other_way_round(one: str, other: str) -> Kernel:
+def gamma_beta_swapped(given: Computation) -> Outputs:
     """Two outputs, each written where the other belongs."""
-
-    def kernel(
-        work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
-    ) -> Outputs:
-        outputs = dict(golden(tensors, names, {*wanted, one, other}))
-        outputs |= {one: outputs[other], other: outputs[one]}
-        return {name: outputs[name] for name in wanted}
-
-    return kernel
+    gamma, beta = "gradGammaOut", "gradBetaOut"
+    outputs = given.run(wanted={*given.wanted, gamma, beta})
+    outputs |= {gamma: outputs[beta], beta: outputs[gamma]}
+    return {name: outputs[name] for name in given.wanted}
 
 
-def adding(some: Callable[[Array], Array]) -> Kernel:
+def adding(chosen: Callable[[Array], Array]) -> WrongKernel:
     """Of sums over samples and space some terms alone; they are numbered, (N, elements of a
     channel).
     """
 
-    def kernel(
-        work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
-    ) -> Outputs:
-        gradient = tensors[work.gradient]
-        assert gradient is not None
-        channels = names["C"] if "C" in names else gradient.shape[2]
-        terms = gradient.reshape(len(gradient), names["N"], channels, -1)
-        there = some(np.arange(names["N"] * terms.shape[3]).reshape(names["N"], terms.shape[3]))
-        part = golden(
-            {**tensors, work.gradient: np.where(there[:, None], terms, 0).reshape(gradient.shape)},
-            names,
-            wanted,
+    def kernel(given: Computation) -> Outputs:
+        gradient, samples = given.gradient, given.names["N"]
+        channels = given.names["C"] if "C" in given.names else gradient.shape[2]
+        terms = gradient.reshape(len(gradient), samples, channels, -1)
+        kept = chosen(np.arange(samples * terms.shape[3]).reshape(samples, terms.shape[3]))
+        part = given.run(
+            {given.of.gradient: np.where(kept[:, None], terms, 0).reshape(gradient.shape)}
         )
-        return {
-            name: part[name] if name in PARAMETERS else array
-            for name, array in golden(tensors, names, wanted).items()
-        }
+        return given.run() | {name: part[name] for name in PARAMETERS if name in part}
 
     return kernel
 
 
 # precision ----------------------------------------------------------------------------------------
-def accumulated(form: str) -> Kernel:
+def accumulated(form: str) -> WrongKernel:
     """Partial sums kept in a narrow format: every eighth element of the gradient goes to the same
     one.
     """
 
-    def kernel(
-        work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
-    ) -> Outputs:
-        gradient = tensors[work.gradient]
-        assert gradient is not None
+    def kernel(given: Computation) -> Outputs:
+        gradient = given.gradient
         piece = (np.arange(gradient[0].size) % PIECES).reshape(gradient.shape[1:])
         total: Outputs = {}
         for p in range(min(PIECES, gradient[0].size)):
-            for name, part in golden(
-                {**tensors, work.gradient: np.where(piece == p, gradient, 0)}, names, wanted
-            ).items():
-                total[name] = rounded(total.get(name, 0.0) + rounded(part, form), form)
-        return total or dict(golden(tensors, names, wanted))
+            part = given.run({given.of.gradient: np.where(piece == p, gradient, 0)})
+            for name, array in part.items():
+                total[name] = rounded(total.get(name, 0.0) + rounded(array, form), form)
+        return total
 
     return kernel
 
@@ -176,36 +138,28 @@ def truncated(values: Array, to: str) -> Array:
     return np.where(np.isfinite(values), whole, values)
 
 
-def truncating(work: Work, values: Array, storage: str, to: str | None) -> Array:
+def truncating(cases: DeviceBatch, values: Array, storage: str, to: str | None) -> Array:
     """Inputs truncated to the compute dtype."""
-    return (
-        values if cast(work, values, storage, to) is values or to is None else truncated(values, to)
-    )
+    right = cast(cases, values, storage, to)
+    return values if right is values or to is None else truncated(values, to)
 
 
-def always(form: str) -> Callable[[Work, Array, str, str | None], Array]:
+def always(form: str) -> Callable[[DeviceBatch, Array, str, str | None], Array]:
     """Inputs rounded to a format where FLOAT is asked for."""
 
-    def rounding(work: Work, values: Array, storage: str, to: str | None) -> Array:
-        return (
-            rounded(values, form)
-            if to == "FLOAT" and storage == "FLOAT"
-            else cast(work, values, storage, to)
-        )
+    def rounding(cases: DeviceBatch, values: Array, storage: str, to: str | None) -> Array:
+        if to == "FLOAT" and storage == "FLOAT":
+            return rounded(values, form)
+        return cast(cases, values, storage, to)
 
     return rounding
 
 
-def with_race(work: Work, tensors: Values) -> Values:
+def with_race(given: Computation) -> Array:
     """One element of the gradient, another one in every run, comes too late."""
-    gradient = tensors[work.gradient]
-    assert gradient is not None
-    late = gradient.copy().reshape(len(gradient), -1)
-    if late.shape[1]:
-        late[
-            np.arange(len(late)), [crc32(case.encode()) % late.shape[1] for case in work.batch.ids]
-        ] = 0
-    return {**tensors, work.gradient: late.reshape(gradient.shape)}
+    late = given.gradient.copy().reshape(len(given.gradient), -1)
+    late[np.arange(len(late)), given.of.element_of_each(late.shape[1])] = 0
+    return late.reshape(given.gradient.shape)
 
 
 def clipped(values: Array, dtype: str, through: str | None) -> Array:
@@ -223,67 +177,67 @@ MUTANTS = (
         "pad_counted",
         "padding is counted whatever countIncludePad says",
         ("countIncludePad",),
-        names=named(lambda w, n: {"countIncludePad": 1}),
+        kernel=on_names(lambda given: {"countIncludePad": 1}),
     ),
     Mutant(
         "pad_not_counted",
         "padding is never counted",
         ("countIncludePad",),
-        names=named(lambda w, n: {"countIncludePad": 0}),
+        kernel=on_names(lambda given: {"countIncludePad": 0}),
     ),
     Mutant(
         "ceil_unclipped",
         "windows that hang over under ceilMode are divided by all their elements",
         ("ceilMode", "countIncludePad", "divisorOverride"),
-        names=named(unclipped),
+        kernel=on_names(unclipped),
     ),
     Mutant(
         "divisor_ignored",
         "divisorOverride is ignored",
         ("divisorOverride",),
-        names=named(lambda w, n: {"divisorOverride": 0}),
+        kernel=on_names(lambda given: {"divisorOverride": 0}),
     ),
     Mutant(
         "divisor_sign_dropped",
         "divisorOverride is taken without its sign",
         ("divisorOverride",),
-        names=named(lambda w, n: {"divisorOverride": abs(n["divisorOverride"])}),
+        kernel=on_names(lambda given: {"divisorOverride": abs(given.names["divisorOverride"])}),
     ),
     Mutant(
         "divisor_missing",
         "sums instead of averages",
         ("divisorOverride",),
-        names=named(lambda w, n: {"divisorOverride": 1}),
+        kernel=on_names(lambda given: {"divisorOverride": 1}),
     ),
     Mutant(
         "default_stride_1",
         "a stride that is left out is 1, not the kernel",
         ("kernelSize", "stride"),
-        names=named(default_stride_of_1),
+        kernel=on_names(default_stride_of_1),
     ),
     Mutant(
         "gamma_ignored",
         "gamma is taken for ones",
         ("gamma",),
-        tensors=replaced(gamma=lambda w, a: np.ones_like(a)),
+        kernel=on_tensors(gamma=np.ones_like),
     ),
     Mutant(
         "rstd_ignored",
         "rstd is taken for ones",
         ("rstd",),
-        tensors=replaced(rstd=lambda w, a: np.ones_like(a)),
+        kernel=on_tensors(rstd=np.ones_like),
     ),
     Mutant(
         "rstd_squared",
         "rstd is multiplied by twice",
         ("rstd",),
-        tensors=replaced(rstd=lambda w, a: a * a),
+        kernel=on_tensors(rstd=lambda a: a * a),
     ),
     Mutant(
         "mean_ignored",
         "mean is taken for zeros",
         ("mean",),
-        tensors=replaced(mean=lambda w, a: np.zeros_like(a)),
+        kernel=on_tensors(mean=np.zeros_like),
     ),
     Mutant(
         "mean_per_channel",
@@ -307,7 +261,7 @@ MUTANTS = (
         "gamma_beta_swapped",
         "the gradients of gamma and beta change places",
         ("gradGammaOut",),
-        kernel=other_way_round("gradGammaOut", "gradBetaOut"),
+        kernel=gamma_beta_swapped,
     ),
     Mutant(
         "batch_sum_missing",
@@ -325,7 +279,7 @@ MUTANTS = (
         "bias_in_cube_mode",
         "gradBias is computed from inputs rounded to the compute dtype",
         ("gradBias",),
-        cast=lambda w, a, storage, to: cast(w, a, storage, to or w.batch.compute),
+        cast=lambda cases, a, storage, to: cast(cases, a, storage, to or cases.batch.compute),
     ),
     Mutant(
         "accumulates_float16", "partial sums are kept in FLOAT16", kernel=accumulated("FLOAT16")
@@ -373,7 +327,7 @@ MUTANTS = (
     Mutant(
         "not_reproducible",
         "a race: one element of the gradient is lost, another in every run",
-        tensors=with_race,
+        kernel=on_gradient(with_race),
     ),
     Mutant(
         "nan_lost",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from opgen.model import CRASH, Code
-from opgen.quality.mutants.works import UNNAMED, Rack
+from opgen.quality.mutants.bundle_cases import UNNAMED, PageCases
 from opgen.spec.language.terms import TermError, relation
 from opgen.spec.rules import Guard, Rule
 from opgen.spec.spec import Spec
@@ -44,17 +44,17 @@ class Family:
         """Whether an operator's page has a rule that can be held wrong like this."""
         return any(True for _ in self.members(spec))
 
-    def members(self, spec: Spec) -> Iterator[Member]:
+    def members(self, spec: Spec) -> Iterator[WrongChecker]:
         """A member per rule."""
         for rule in spec.rules:
             if rule.forbids:
                 wrong = self.change(spec, rule)
                 if wrong is not None:
-                    yield Member(self, rule, wrong)
+                    yield WrongChecker(self, rule, wrong)
 
 
 @dataclass(frozen=True)
-class Member:
+class WrongChecker:
     """One wrong checker: ``rule`` as the page has it, ``wrong`` as this device holds it."""
 
     family: Family
@@ -77,63 +77,62 @@ class Member:
             or bool(signs & set(self.family.refuses))
         )
 
-    def broken(self, rack: Rack) -> np.ndarray:
+    def broken(self, cases: PageCases) -> np.ndarray:
         """(rows,) bool: where this device finds the rule broken."""
-        return (
-            self.wrong.broken(rack.judged.view, len(rack))
-            if self.wrong.guards
-            else np.zeros(len(rack), dtype=bool)
-        )
+        return self.wrong.broken(cases.judged.view, len(cases))
 
-    def statuses(self, rack: Rack) -> tuple[np.ndarray, list[Code]]:
-        """(rows where this device answers something else than a correct one, what it answers
-        there).
-        """
-        judged = rack.judged
-        place = rack.spec.rules.index(self.rule)
-        right = judged.broken[place]
-        wrong = self.broken(rack)
-        own = UNNAMED if self.rule.code is None else self.rule.code
+    def answers(self, cases: PageCases) -> dict[str, Code]:
+        """Id -> what this device answers, where that is something else than a correct one does."""
+        place = cases.spec.rules.index(self.rule)
+        right = cases.judged.broken[place]
         if self.family.code is not None:
-            rows = np.flatnonzero(right)
-            return rows, [self.family.code(rack.spec, self.rule)] * len(rows)
-        others = judged.broken.copy()
+            code = self.family.code(cases.spec, self.rule)
+            return {cases.ids[row]: code for row in np.flatnonzero(right).tolist()}
+        others = cases.judged.broken.copy()
         others[place] = False
-        refused = rack.status(others) != 0
-        lost, found = right & ~wrong & ~refused, wrong & ~right & ~refused
-        rows = np.flatnonzero(lost | found)
-        return rows, [self.family.lost if lost[row] else own for row in rows.tolist()]
+        wrong = self.broken(cases)
+        rows = np.flatnonzero((right != wrong) & (cases.status(others) == 0))
+        refused = UNNAMED if self.rule.code is None else self.rule.code
+        return {
+            cases.ids[row]: refused if wrong[row] else self.family.lost for row in rows.tolist()
+        }
 
 
-def stricter(spec: Spec, member: Member) -> str:
+def stricter(spec: Spec, checker: WrongChecker) -> str:
     """A rule that forbids, whatever the call, all that a wrong limit forbids beyond the right one;
     empty where there is none.
     """
-    for guard in member.wrong.guards:
-        for rule in spec.rules:
-            for other in rule.guards:
-                same = other.when is None and other.require.left.text == guard.require.left.text
-                if (
-                    same
-                    and rule.id != member.rule.id
-                    and _within(other.require.text, guard.require.text)
-                ):
-                    return rule.id
-    return ""
+    limits = [guard.require for guard in checker.wrong.guards]
+    unconditional = [
+        (rule.id, guard.require)
+        for rule in spec.rules
+        if rule.id != checker.rule.id
+        for guard in rule.guards
+        if guard.when is None
+    ]
+    return next(
+        (
+            rule
+            for limit in limits
+            for rule, other in unconditional
+            if other.left.text == limit.left.text and _within(other.text, limit.text)
+        ),
+        "",
+    )
 
 
-def vacuous(rack: Rack, member: Member) -> str:
+def vacuous(cases: PageCases, checker: WrongChecker) -> str:
     """Why a wrong rule is the same as the right one on every call, or differs only where another
     rule of the page is broken: its condition is about the product and always holds, or all that it
     lets pass beside the page are empty tensors.
     """
-    for right, wrong in zip(member.rule.guards, member.wrong.guards, strict=False):
+    for right, wrong in zip(checker.rule.guards, checker.wrong.guards, strict=False):
         if (
             right.when is not None
             and wrong.when is None
             and {name for name, _ in right.when.refs} == {"product"}
         ):
-            asked = right.when.read(rack.judged.view)
+            asked = right.when.read(cases.judged.view)
             return (
                 "its condition holds for every product of the page"
                 if np.all(asked.data & asked.bound)
@@ -145,7 +144,7 @@ def vacuous(rack: Rack, member: Member) -> str:
             (1, 0),
         ) and right.require.left.text == f"lowest({name})":
             known, empty = set(conjuncts(right)), f"{name}.numel != 0"
-            guards = ((rule.id, guard) for rule in rack.spec.rules for guard in rule.guards)
+            guards = ((rule.id, guard) for rule in cases.spec.rules for guard in rule.guards)
             others = [
                 rule
                 for rule, guard in guards
@@ -161,11 +160,11 @@ def vacuous(rack: Rack, member: Member) -> str:
     return ""
 
 
-def _within(one: str, other: str) -> bool:
-    """Whether what a comparison with a constant admits, the other admits too: ``x >= 1`` and ``x >
+def _within(inner: str, outer: str) -> bool:
+    """Whether what a comparison with a constant admits, another admits too: ``x >= 1`` and ``x >
     0``.
     """
-    mine, others = _end(one), _end(other)
+    mine, others = _end(inner), _end(outer)
     if mine is None or others is None:
         return False
     return mine[0] == others[0] and mine[0] * mine[1] >= others[0] * others[1]
@@ -187,23 +186,14 @@ def _end(text: str) -> tuple[int, int] | None:
 
 
 # changes ------------------------------------------------------------------------------------------
-def gone(spec: Spec, rule: Rule) -> Rule:
-    """No guard at all."""
-    return replace(rule, guards=())
+def removed(which: Callable[[Rule], bool]) -> Change:
+    """Some rules without any guard."""
+    return lambda spec, rule: replace(rule, guards=()) if which(rule) else None
 
 
-def key(*keys: str) -> Change:
-    """The rules of some keys, gone."""
-    return lambda spec, rule: gone(spec, rule) if rule.key in keys else None
-
-
-def empty(spec: Spec, rule: Rule) -> Rule | None:
-    """Rules that forbid an empty tensor, gone."""
-    return (
-        gone(spec, rule)
-        if any(re.search(r"\.numel != 0$|!= 0$", guard.require.text) for guard in rule.guards)
-        else None
-    )
+def forbids_empty(rule: Rule) -> bool:
+    """Whether a rule forbids an empty tensor."""
+    return any(guard.require.text.endswith("!= 0") for guard in rule.guards)
 
 
 def rewritten(change: Callable[[str, str, str], str | None]) -> Change:
@@ -295,12 +285,12 @@ FAMILIES = (
     Family(
         "not_enforced",
         "a rule is not enforced",
-        lambda spec, rule: gone(spec, rule) if rule.code is not None else None,
+        removed(lambda rule: rule.code is not None),
     ),
     Family(
         "not_enforced_no_code",
         "a rule for which the page names no code is not enforced",
-        lambda spec, rule: gone(spec, rule) if rule.code is None else None,
+        removed(lambda rule: rule.code is None),
     ),
     Family(
         "wrong_code",
@@ -308,14 +298,23 @@ FAMILIES = (
         lambda spec, rule: rule if rule.code is not None else None,
         code=another_code,
     ),
-    Family("null_unchecked", "a null pointer is not looked for, and read", key("null"), lost=CRASH),
-    Family("empty_accepted", "an empty tensor is not refused", empty),
+    Family(
+        "null_unchecked",
+        "a null pointer is not looked for, and read",
+        removed(lambda rule: rule.key == "null"),
+        lost=CRASH,
+    ),
+    Family("empty_accepted", "an empty tensor is not refused", removed(forbids_empty)),
     Family(
         "product_unchecked",
         "the product is not looked at",
-        lambda spec, rule: gone(spec, rule) if rule.id == "product" else None,
+        removed(lambda rule: rule.id == "product"),
     ),
-    Family("length_unchecked", "the length of an array is not looked at", key("length")),
+    Family(
+        "length_unchecked",
+        "the length of an array is not looked at",
+        removed(lambda rule: rule.key == "length"),
+    ),
     Family(
         "limit_flipped",
         "< for <=, > for >=, and the other way round",

@@ -8,188 +8,166 @@ from functools import lru_cache, reduce
 import numpy as np
 
 from opgen.golden import Array
-from opgen.quality.mutants.mutant import Golden, Mutant, Names, Outputs, Values, Work, axes
+from opgen.quality.mutants.mutant import (
+    Computation,
+    DeviceBatch,
+    Mutant,
+    Outputs,
+    WrongKernel,
+    on_gradient,
+    on_names,
+    with_output,
+)
 
 BORDERS = {"D": ("padFront", "padBack"), "H": ("padTop", "padBottom"), "W": ("padLeft", "padRight")}
 DENSE = 1 << 22
 """Elements of a weight that joins all channels, beyond which it is not made."""
 
 
-def exchanged(*prefixes: str) -> Callable[[Work, Names], Names]:
-    """The names with these prefixes, one axis taken for another: the first for the last."""
+def exchanged(prefix: str) -> WrongKernel:
+    """The names with this prefix, one axis taken for another: the first for the last."""
 
-    def names(work: Work, given: Names) -> Names:
-        found = dict(given)
-        for prefix in prefixes:
-            letters = axes(work, prefix)
-            found |= {
-                prefix + axis: given[prefix + other]
-                for axis, other in zip(letters, reversed(letters), strict=True)
-            }
-        return found
+    def names(given: Computation) -> Mapping[str, int]:
+        letters = given.axes(prefix)
+        pairs = zip(letters, reversed(letters), strict=True)
+        return {prefix + axis: given.names[prefix + other] for axis, other in pairs}
 
-    return names
+    return on_names(names)
 
 
-def fixed(value: int, *prefixes: str) -> Callable[[Work, Names], Names]:
-    """The names that begin with one of these prefixes and end with an axis all set to a value."""
-    return lambda work, given: {
-        name: value if name[:-1] in prefixes and name[-1] in "DHW" else number
-        for name, number in given.items()
+def fixed(value: int, prefix: str) -> WrongKernel:
+    """The names of this prefix and an axis all set to a value."""
+    return on_names(
+        lambda given: dict.fromkeys([prefix + axis for axis in given.axes(prefix)], value)
+    )
+
+
+def borders(given: Computation) -> list[tuple[str, str]]:
+    """The names of the padding before and behind each axis, outermost first."""
+    return [names for names in BORDERS.values() if names[0] in given.names]
+
+
+def borders_exchanged(given: Computation) -> Mapping[str, int]:
+    """The padding of one axis taken for another's."""
+    pairs = borders(given)
+    return {
+        name: given.names[other]
+        for mine, others in zip(pairs, reversed(pairs), strict=True)
+        for name, other in zip(mine, others, strict=True)
     }
 
 
-def borders_exchanged(work: Work, given: Names) -> Names:
-    """The padding of one axis taken for another's."""
-    letters = [axis for axis in "DHW" if BORDERS[axis][0] in given]
-    found = dict(given)
-    for axis, other in zip(letters, reversed(letters), strict=True):
-        found |= {
-            name: given[taken] for name, taken in zip(BORDERS[axis], BORDERS[other], strict=True)
-        }
-    return found
-
-
-def sides_exchanged(work: Work, given: Names) -> Names:
+def sides_exchanged(given: Computation) -> Mapping[str, int]:
     """The padding before an axis taken for the padding behind it."""
-    pairs = [pair for pair in BORDERS.values() if pair[0] in given]
-    return given | {a: given[b] for a, b in pairs} | {b: given[a] for a, b in pairs}
+    return {
+        name: given.names[other]
+        for before, behind in borders(given)
+        for name, other in ((before, behind), (behind, before))
+    }
 
 
-def borders_gone(work: Work, given: Names) -> Names:
-    """No padding."""
-    return given | {name: 0 for pair in BORDERS.values() for name in pair if name in given}
+def no_padding(given: Computation) -> Mapping[str, int]:
+    names = [*("pad" + axis for axis in given.axes("pad")), *sum(borders(given), ())]
+    return dict.fromkeys(names, 0)
 
 
-def end_as_beginning(work: Work, tensors: Values) -> Values:
+def end_as_beginning(given: Computation) -> Array:
     """The windows that only exist because the padding behind an axis is larger than the one before
     it are not read.
     """
-    n = work.batch.names
-    gradient = work.gradient
-    for place, axis in enumerate(reversed(axes(work, "k", "d", "s"))):
+    n, gradient = given.names, given.gradient
+    for place, axis in enumerate(reversed(given.axes("k", "d", "s")), 1):
         begin, reach = n[BORDERS[axis][0]], n["d" + axis] * (n["k" + axis] - 1) + 1
         if n["transposed"]:
             count = (n[f"{axis}in"] - 1) * n["s" + axis] - 2 * begin + reach + n["op" + axis]
         else:
             count = (n[f"{axis}in"] + 2 * begin - reach) // n["s" + axis] + 1
-        tensors = cut(tensors, gradient, -1 - place, max(count, 0))
-    return tensors
+        gradient = cut(gradient, -place, max(count, 0))
+    return gradient
 
 
-def cut(tensors: Values, name: str, axis: int, count: int) -> Values:
+def cut(array: Array, axis: int, count: int) -> Array:
     """What lies behind the first ``count`` elements of an axis is taken for zero."""
-    array = tensors[name]
-    assert array is not None
     kept = array.copy()
     np.moveaxis(kept, axis, 0)[count:] = 0
-    return {**tensors, name: kept}
+    return kept
 
 
-def without_output_padding(work: Work, tensors: Values) -> Values:
-    for place, axis in enumerate(reversed(axes(work, "op"))):
-        extent = work.batch.names[f"{axis}out"]
-        tensors = cut(tensors, work.gradient, -1 - place, extent - work.batch.names["op" + axis])
-    return tensors
+def without_output_padding(given: Computation) -> Array:
+    gradient = given.gradient
+    for place, axis in enumerate(reversed(given.axes("op")), 1):
+        gradient = cut(gradient, -place, given.names[f"{axis}out"] - given.names["op" + axis])
+    return gradient
 
 
-def without_last(letter: str, axis: int) -> Callable[[Work, Values], Values]:
+def without_last(extent: str, axis: int) -> WrongKernel:
     """The last row or column of the gradient is not read."""
-    return lambda work, tensors: (
-        cut(tensors, work.gradient, axis, work.batch.names[letter] - 1)
-        if letter in work.batch.names
-        else tensors
+    return on_gradient(
+        lambda given: (
+            cut(given.gradient, axis, given.names[extent] - 1)
+            if extent in given.names
+            else given.gradient
+        )
     )
 
 
-def without_first_row(work: Work, outputs: Outputs) -> Outputs:
+def without_first_row(cases: DeviceBatch, name: str, array: Array) -> Array:
     """The first row of the gradient of the input is left zero, or the first column where there are
     no rows.
     """
-    found = dict(outputs)
-    if "gradInput" in found:
-        rows = np.moveaxis(found["gradInput"].copy(), -2 if "Hout" in work.batch.names else -1, 0)
-        rows[:1] = 0
-        found["gradInput"] = np.moveaxis(rows, 0, -2 if "Hout" in work.batch.names else -1)
-    return found
+    changed = array.copy()
+    if name == "gradInput":
+        np.moveaxis(changed, -2 if "Hout" in cases.batch.names else -1, 0)[:1] = 0
+    return changed
 
 
-def beyond_a_block(work: Work, tensors: Values) -> Values:
+def beyond_a_block(given: Computation) -> Array:
     """Channels behind the last whole block of 16 are lost."""
-    desc = work.batch.tensors[work.gradient]
-    letters = work.spec.parameters[work.gradient].shapes[len(desc.shape)]
-    axis = next(i for i, letter in enumerate(letters) if letter in ("C", "Co"))
-    whole = desc.shape[axis] // 16 * 16
-    return cut(tensors, work.gradient, axis + 1, whole) if whole else tensors
+    parameter = given.of.spec.parameters[given.of.gradient]
+    letters = parameter.shapes[given.gradient.ndim - 1]
+    axis = next(i for i, letter in enumerate(letters, 1) if letter in ("C", "Co"))
+    whole = given.gradient.shape[axis] // 16 * 16
+    return cut(given.gradient, axis, whole) if whole else given.gradient
 
 
 # convolution --------------------------------------------------------------------------------------
-def flipped(
-    work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
-) -> Outputs:
+def flipped(given: Computation) -> Outputs:
     """Convolution where correlation is meant: the kernel upside down."""
-    weight = tensors["weight"]
-    assert weight is not None
-    spatial = tuple(range(3, weight.ndim))
-    outputs = dict(golden({**tensors, "weight": np.flip(weight, spatial)}, names, wanted))
-    return outputs | {
-        name: np.flip(outputs[name], spatial) for name in outputs if name == "gradWeight"
-    }
+    spatial = tuple(range(3, given["weight"].ndim))
+    outputs = given.run({"weight": np.flip(given["weight"], spatial)})
+    return with_output(outputs, "gradWeight", lambda array: np.flip(array, spatial))
 
 
-def ungrouped(
-    work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
-) -> Outputs:
+def ungrouped(given: Computation) -> Outputs:
     """Every channel joined with every other by the weight of one group."""
-    groups, weight = names["groups"], tensors["weight"]
-    assert weight is not None
+    groups, weight = given.names["groups"], given["weight"]
     if weight.size * groups > DENSE:
-        return dict(golden(tensors, names, wanted))
+        return given.run()
     dense = np.tile(weight, (1, 1, groups, *(1,) * (weight.ndim - 3)))
-    outputs = dict(golden({**tensors, "weight": dense}, {**names, "groups": 1}, wanted))
-    return outputs | {
-        name: outputs[name][:, :, : weight.shape[2]] for name in outputs if name == "gradWeight"
-    }
+    outputs = given.run({"weight": dense}, {"groups": 1})
+    return with_output(outputs, "gradWeight", lambda array: array[:, :, : weight.shape[2]])
 
 
-def interleaved(
-    work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
-) -> Outputs:
+def interleaved(given: Computation) -> Outputs:
     """Channel c taken for one of group c modulo groups."""
-    groups = names["groups"]
+    groups = given.names["groups"]
 
-    def dealt(array: Array | None, back: bool = False) -> Array:
-        assert array is not None
+    def dealt(array: Array, back: bool = False) -> Array:
         b, n, c, *rest = array.shape
         parts = (groups, c // groups) if back else (c // groups, groups)
         return np.ascontiguousarray(array.reshape(b, n, *parts, *rest).swapaxes(2, 3)).reshape(
             array.shape
         )
 
-    outputs = dict(
-        golden(
-            {
-                **tensors,
-                work.gradient: dealt(tensors[work.gradient]),
-                "input": dealt(tensors["input"]),
-            },
-            names,
-            wanted,
-        )
-    )
-    return outputs | {
-        name: dealt(outputs[name], back=True) for name in outputs if name == "gradInput"
-    }
+    outputs = given.run({name: dealt(given[name]) for name in (given.of.gradient, "input")})
+    return with_output(outputs, "gradInput", lambda array: dealt(array, back=True))
 
 
-def not_transposed(
-    work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
-) -> Mapping[str, Array]:
+def not_transposed(given: Computation) -> Outputs:
     """Windows slide over the input where they should slide over its gradient."""
-    if not names["transposed"]:
-        return golden(tensors, names, wanted)
-    groups, weight = names["groups"], tensors["weight"]
-    assert weight is not None
+    if not given.names["transposed"]:
+        return given.run()
+    groups, weight = given.names["groups"], given["weight"]
 
     def turned(array: Array, per: int) -> Array:
         b, c, m, *rest = array.shape
@@ -197,16 +175,8 @@ def not_transposed(
             b, groups * m, per, *rest
         )
 
-    outputs = dict(
-        golden(
-            {**tensors, "weight": turned(weight, weight.shape[1] // groups)},
-            {**names, "transposed": 0},
-            wanted,
-        )
-    )
-    return outputs | {
-        name: turned(outputs[name], weight.shape[2]) for name in outputs if name == "gradWeight"
-    }
+    outputs = given.run({"weight": turned(weight, weight.shape[1] // groups)}, {"transposed": 0})
+    return with_output(outputs, "gradWeight", lambda array: turned(array, weight.shape[2]))
 
 
 # reflection ---------------------------------------------------------------------------------------
@@ -224,45 +194,39 @@ def gathered(padded: int, extent: int, before: int, repeat: int) -> Array:
     return np.eye(extent)[mirrored(padded, extent, before, repeat)]
 
 
-def folded(
-    repeat: int = 0, **taken: str
-) -> Callable[[Work, Golden, Values, Names, tuple[str, ...]], Outputs]:
+def reflected(names: Mapping[str, int]) -> list[str]:
+    """The axes that reflection pads, innermost first."""
+    return [axis for axis in "WHD" if axis + "out" in names]
+
+
+def folded(repeat: int = 0, **taken: str) -> WrongKernel:
     """A fold that takes other names for the padding before some axes."""
 
-    def kernel(
-        work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
-    ) -> Outputs:
-        result = tensors[work.gradient]
-        assert result is not None
-        for at, axis in enumerate(reversed(reflected(names)), 1):
-            share = gathered(
-                names[axis + "out"], names[axis], names[taken.get(axis, BORDERS[axis][0])], repeat
-            )
-            result = np.moveaxis(np.moveaxis(result, -at, -1) @ share, -1, -at)
-        return dict.fromkeys(wanted, result)
+    def kernel(given: Computation) -> Outputs:
+        n, result = given.names, given.gradient
+        for place, axis in enumerate(reflected(n), 1):
+            before = n[taken.get(axis, BORDERS[axis][0])]
+            share = gathered(n[axis + "out"], n[axis], before, repeat)
+            result = np.moveaxis(np.moveaxis(result, -place, -1) @ share, -1, -place)
+        return dict.fromkeys(given.wanted, result)
 
     return kernel
 
 
-def reflected(names: Names) -> list[str]:
-    """The axes that reflection pads, outermost first."""
-    return [axis for axis in "DHW" if axis + "out" in names]
+def without(join: Callable[[Array, Array], Array]) -> WrongKernel:
+    """The corners of the border contribute nothing where ``join`` is *and*, the whole border where
+    it is *or*.
+    """
 
+    def gradient(given: Computation) -> Array:
+        n, outside = given.names, []
+        for place, axis in enumerate(reflected(n)):
+            position = np.arange(n[axis + "out"]) - n[BORDERS[axis][0]]
+            beyond = (position < 0) | (position >= n[axis])
+            outside.append(beyond.reshape(-1, *(1,) * place))
+        return np.where(reduce(join, outside), 0, given.gradient)
 
-def without(corners: bool) -> Callable[[Work, Values], Values]:
-    """The corners of the border contribute nothing, or the border as a whole."""
-
-    def tensors(work: Work, given: Values) -> Values:
-        gradient, n = given[work.gradient], work.batch.names
-        assert gradient is not None
-        outside = []
-        for at, axis in enumerate(reversed(reflected(n))):
-            place = np.arange(n[axis + "out"]) - n[BORDERS[axis][0]]
-            outside.append(((place < 0) | (place >= n[axis])).reshape(-1, *(1,) * at))
-        gone = reduce(np.logical_and if corners else np.logical_or, outside)
-        return {**given, work.gradient: np.where(gone, 0, gradient)}
-
-    return tensors
+    return on_gradient(gradient)
 
 
 MUTANTS = (
@@ -270,27 +234,27 @@ MUTANTS = (
         "stride_swapped",
         "the strides of two axes are exchanged",
         ("sH", "sW", "kW"),
-        names=exchanged("s"),
+        kernel=exchanged("s"),
     ),
-    Mutant("stride_ignored", "every stride is 1", ("sW", "kW"), names=fixed(1, "s")),
+    Mutant("stride_ignored", "every stride is 1", ("sW", "kW"), kernel=fixed(1, "s")),
     Mutant(
         "dilation_swapped",
         "the dilations of two axes are exchanged",
         ("dH", "dW"),
-        names=exchanged("d"),
+        kernel=exchanged("d"),
     ),
-    Mutant("dilation_ignored", "every dilation is 1", ("dW",), names=fixed(1, "d")),
+    Mutant("dilation_ignored", "every dilation is 1", ("dW",), kernel=fixed(1, "d")),
     Mutant(
         "padding_swapped",
         "the paddings of two axes are exchanged",
         ("padTop", "padLeft", "kW"),
-        names=borders_exchanged,
+        kernel=on_names(borders_exchanged),
     ),
     Mutant(
         "pool_padding_swapped",
         "the paddings of the two axes are exchanged",
         ("padH", "padW"),
-        names=exchanged("pad"),
+        kernel=exchanged("pad"),
     ),
     Mutant(
         "reflection_padding_swapped",
@@ -302,7 +266,7 @@ MUTANTS = (
         "padding_sides_swapped",
         "the padding behind an axis is taken for the one before it",
         ("padRight", "kW"),
-        names=sides_exchanged,
+        kernel=on_names(sides_exchanged),
     ),
     Mutant(
         "left_right_swapped",
@@ -320,13 +284,13 @@ MUTANTS = (
         "padding_end_ignored",
         "the padding behind an axis is taken to be no larger than the one before it",
         ("padRight", "dW", "transposed"),
-        tensors=end_as_beginning,
+        kernel=on_gradient(end_as_beginning),
     ),
     Mutant(
         "padding_ignored",
         "no padding at all",
         ("padLeft|padW", "kW"),
-        names=lambda work, n: borders_gone(work, fixed(0, "pad")(work, n)),
+        kernel=on_names(no_padding),
     ),
     Mutant(
         "kernel_flipped",
@@ -338,7 +302,7 @@ MUTANTS = (
         "kernel_swapped",
         "height and width of the window are exchanged",
         ("kernelSize",),
-        names=exchanged("k"),
+        kernel=exchanged("k"),
     ),
     Mutant(
         "groups_ignored", "all channels are joined with all others", ("groups",), kernel=ungrouped
@@ -359,31 +323,31 @@ MUTANTS = (
         "output_padding_dropped",
         "the rows that outputPadding adds are not read",
         ("outputPadding",),
-        tensors=without_output_padding,
+        kernel=on_gradient(without_output_padding),
     ),
     Mutant(
         "last_row_dropped",
         "the last row of the gradient is not read",
         ("Hout",),
-        tensors=without_last("Hout", -2),
+        kernel=without_last("Hout", -2),
     ),
     Mutant(
         "last_column_dropped",
         "the last column of the gradient is not read",
         ("Wout",),
-        tensors=without_last("Wout", -1),
+        kernel=without_last("Wout", -1),
     ),
     Mutant(
         "first_row_missing",
         "the first row of the result is left zero",
         ("Hout",),
-        outputs=without_first_row,
+        output=without_first_row,
     ),
     Mutant(
         "channel_block_lost",
         "channels behind the last whole block of 16 are lost",
         ("C|Co", "Wout"),
-        tensors=beyond_a_block,
+        kernel=on_gradient(beyond_a_block),
     ),
     Mutant(
         "edge_repeated",
@@ -395,12 +359,12 @@ MUTANTS = (
         "corners_missing",
         "the corners of the border contribute nothing",
         ("padLeft", "H", "W"),
-        tensors=without(corners=True),
+        kernel=without(np.logical_and),
     ),
     Mutant(
         "border_missing",
         "the border contributes nothing",
         ("padLeft", "W"),
-        tensors=without(corners=False),
+        kernel=without(np.logical_or),
     ),
 )

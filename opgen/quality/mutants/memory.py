@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from zlib import crc32
 
 import numpy as np
 
 from opgen.golden import Array
 from opgen.model import TensorDesc
 from opgen.numerics.views import index
-from opgen.quality.mutants.device import storage_of, unwritten
-from opgen.quality.mutants.mutant import Golden, Mutant, Names, Outputs, Values, Work
+from opgen.quality.mutants.device import unwritten
+from opgen.quality.mutants.mutant import Computation, DeviceBatch, Mutant, Outputs
 
 BLOCK = 16
 """Elements that are written at a time."""
@@ -35,77 +34,55 @@ def written_contiguous(array: Array, desc: TensorDesc) -> Array:
     """Written one element behind the other into a storage that is then read by its strides."""
     if desc.plain:
         return array
-    storage = storage_of(len(array), desc, array.dtype)
+    storage = unwritten((len(array), desc.storage_elements), array.dtype)
     storage[:, np.arange(array[0].size) % storage.shape[1]] = array.reshape(len(array), -1)
     return storage[:, index(desc.shape, desc.steps, desc.offset)].reshape(array.shape)
 
 
-def gaps_unwritten(
-    work: Work, golden: Golden, tensors: Values, names: Names, wanted: tuple[str, ...]
-) -> Outputs:
+def gaps_unwritten(given: Computation) -> Outputs:
     """Elements that no window meets keep what they held before."""
-    outputs = dict(golden(tensors, names, wanted))
-    ones = {name: None if array is None else np.ones_like(array) for name, array in tensors.items()}
-    reached = golden(
-        ones, names | ({"divisorOverride": 1} if "divisorOverride" in names else {}), wanted
-    )
+    ones = {
+        name: None if array is None else np.ones_like(array)
+        for name, array in given.tensors.items()
+    }
+    undivided = {"divisorOverride": 1} if "divisorOverride" in given.names else {}
+    reached = given.run(ones, undivided)
     return {
         name: np.where(reached[name] == 0, unwritten((), array.dtype), array)
-        for name, array in outputs.items()
+        for name, array in given.run().items()
     }
 
 
-def not_cleared(work: Work, outputs: Outputs) -> Outputs:
-    """Added to what the output held before, here ones."""
-    return {name: array + 1.0 for name, array in outputs.items()}
-
-
-def zero_from(first: Callable[[int], int]) -> Callable[[Work, Outputs], Outputs]:
+def zero_from(first: Callable[[int], int]) -> Callable[[DeviceBatch, str, Array], Array]:
     """What lies behind the first elements of an output, so many of so many, stays zero."""
 
-    def change(work: Work, outputs: Outputs) -> Outputs:
-        found = {}
-        for name, array in outputs.items():
-            flat = array.copy().reshape(len(array), -1)
-            flat[:, first(flat.shape[1]) :] = 0
-            found[name] = flat.reshape(array.shape)
-        return found
-
-    return change
-
-
-def one_wrong(work: Work, outputs: Outputs) -> Outputs:
-    """One element of every output holds its neighbour's value."""
-    found = {}
-    for name, array in outputs.items():
+    def output(cases: DeviceBatch, name: str, array: Array) -> Array:
         flat = array.copy().reshape(len(array), -1)
-        if size := flat.shape[1]:
-            place = np.array([crc32(case.encode()) % size for case in work.batch.ids])
-            flat[np.arange(len(flat)), place] = (
-                array.reshape(len(array), -1)[np.arange(len(flat)), (place + 1) % size]
-                if size > 1
-                else 0
-            )
-        found[name] = flat.reshape(array.shape)
-    return found
+        flat[:, first(flat.shape[1]) :] = 0
+        return flat.reshape(array.shape)
+
+    return output
 
 
-def asked_backwards(work: Work) -> set[str]:
+def one_wrong(cases: DeviceBatch, name: str, array: Array) -> Array:
+    """One element of every output holds its neighbour's value."""
+    right = array.reshape(len(array), -1)
+    wrong, size = right.copy(), right.shape[1]
+    if size:
+        rows, place = np.arange(len(right)), cases.element_of_each(size)
+        wrong[rows, place] = right[rows, (place + 1) % size] if size > 1 else 0
+    return wrong.reshape(array.shape)
+
+
+def asked_backwards(cases: DeviceBatch) -> set[str]:
     """The outputs that the mask asks for when it is read from its end."""
-    names = [p.name for p in work.spec.outputs]
-    return {
-        name
-        for name, other in zip(names, reversed(names), strict=True)
-        if other in work.batch.wanted
-    }
+    names = [p.name for p in cases.spec.outputs]
+    asked = zip(names, reversed(names), strict=True)
+    return {name for name, other in asked if other in cases.batch.wanted}
 
 
-def mask_backwards(work: Work, outputs: Outputs) -> Outputs:
-    asked = asked_backwards(work)
-    return {
-        name: array if name in asked else unwritten(array.shape, array.dtype)
-        for name, array in outputs.items()
-    }
+def mask_backwards(cases: DeviceBatch, name: str, array: Array) -> Array:
+    return array if name in asked_backwards(cases) else unwritten(array.shape, array.dtype)
 
 
 MUTANTS = (
@@ -125,29 +102,33 @@ MUTANTS = (
         ("kernelSize|weight",),
         kernel=gaps_unwritten,
     ),
-    Mutant("not_cleared", "results are added to what the output held before", outputs=not_cleared),
+    Mutant(
+        "not_cleared",
+        "results are added to what the output held before",
+        output=lambda cases, name, array: array + 1.0,
+    ),
     Mutant(
         "tail_unwritten",
         "elements behind the last whole block of 16 stay zero",
-        outputs=zero_from(lambda size: size // BLOCK * BLOCK),
+        output=zero_from(lambda size: size // BLOCK * BLOCK),
     ),
     Mutant(
         "third_tile_unwritten",
         "elements behind the first 4096 stay zero",
-        outputs=zero_from(lambda size: TILES),
+        output=zero_from(lambda size: TILES),
     ),
-    Mutant("one_wrong_element", "one element holds its neighbour's value", outputs=one_wrong),
+    Mutant("one_wrong_element", "one element holds its neighbour's value", output=one_wrong),
     Mutant(
         "mask_ignored",
         "outputs that are masked out are written all the same, null pointers included",
         ("outputMask",),
-        crashes=lambda work: bool(work.nulls),
+        crashes=lambda cases: bool(cases.nulls),
     ),
     Mutant(
         "mask_backwards",
         "the mask is read from its end",
         ("outputMask",),
-        outputs=mask_backwards,
-        crashes=lambda work: bool(asked_backwards(work) & work.nulls),
+        output=mask_backwards,
+        crashes=lambda cases: bool(asked_backwards(cases) & cases.nulls),
     ),
 )

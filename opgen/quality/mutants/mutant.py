@@ -11,22 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
+from zlib import crc32
 
-from opgen.golden import Array
+import numpy as np
+
+from opgen.golden import Array, Kernel
 from opgen.model import Argument, TensorDesc
 from opgen.spec.spec import Spec
 from opgen.suite.suite import Batch
 
-Values: TypeAlias = dict[str, Array | None]
-Names: TypeAlias = dict[str, int]
 Outputs: TypeAlias = dict[str, Array]
-Golden: TypeAlias = Callable[
-    [Mapping[str, Array | None], Mapping[str, int], Collection[str]], Mapping[str, Array]
-]
 
 
 @dataclass(frozen=True)
-class Work:
+class DeviceBatch:
     """Cases that differ in data only, as a device gets them: storages (B, elements) by name, and
     what the call says.
 
@@ -45,6 +43,82 @@ class Work:
         """Outputs that are null pointers."""
         return {p.name for p in self.spec.outputs if self.args[p.name] is None}
 
+    def element_of_each(self, size: int) -> np.ndarray:
+        """(B,) one of the first ``size`` elements for each case, which its id decides."""
+        return np.array([crc32(case.encode()) % size for case in self.batch.ids])
+
+
+@dataclass(frozen=True)
+class Computation:
+    """A kernel about to run on a batch: the inputs (B, *shape) in the compute dtype, None for a
+    null pointer; the numbers that the spec binds; and the outputs that are asked for.
+    """
+
+    of: DeviceBatch
+    kernel: Kernel
+    tensors: Mapping[str, Array | None]
+    names: Mapping[str, int]
+    wanted: Collection[str]
+
+    def __getitem__(self, name: str) -> Array:
+        """An input that is no null pointer."""
+        array = self.tensors[name]
+        assert array is not None
+        return array
+
+    @property
+    def gradient(self) -> Array:
+        """The gradient that flows in."""
+        return self[self.of.gradient]
+
+    def run(
+        self,
+        tensors: Mapping[str, Array | None] | None = None,
+        names: Mapping[str, int] | None = None,
+        wanted: Collection[str] = (),
+    ) -> Outputs:
+        """The outputs of the correct kernel, of some other ``tensors`` and ``names`` if given."""
+        return self.kernel.golden(
+            {**self.tensors, **(tensors or {})},
+            {**self.names, **(names or {})},
+            wanted or self.wanted,
+        )
+
+    def axes(self, *prefixes: str) -> list[str]:
+        """The spatial axes, outermost first, that have all of ``k``, ``s``, ...: letters of D, H,
+        W.
+        """
+        return [axis for axis in "DHW" if all(prefix + axis in self.names for prefix in prefixes)]
+
+
+WrongKernel: TypeAlias = Callable[[Computation], Outputs]
+
+
+def on_names(change: Callable[[Computation], Mapping[str, int]]) -> WrongKernel:
+    """The kernel with some other numbers."""
+    return lambda given: given.run(names=change(given))
+
+
+def on_gradient(change: Callable[[Computation], Array]) -> WrongKernel:
+    """The kernel with another gradient that flows in."""
+    return lambda given: given.run({given.of.gradient: change(given)})
+
+
+def on_tensors(**changes: Callable[[Array], Array]) -> WrongKernel:
+    """The kernel with some inputs changed; a null pointer stays one."""
+    return lambda given: given.run(
+        {
+            name: change(given[name])
+            for name, change in changes.items()
+            if given.tensors[name] is not None
+        }
+    )
+
+
+def with_output(outputs: Outputs, name: str, change: Callable[[Array], Array]) -> Outputs:
+    """Outputs with one of them changed, if it is there."""
+    return outputs | ({name: change(outputs[name])} if name in outputs else {})
+
 
 @dataclass(frozen=True)
 class Mutant:
@@ -52,26 +126,22 @@ class Mutant:
     an operator; ``where``: what else its page must say.
 
     ``crashes`` says whether the host process dies of a call. The steps, in order: ``read`` a view
-    of its storage, ``cast`` to the compute dtype (None where a page rounds nothing), ``names`` and
-    ``tensors`` before the kernel, ``kernel`` in its place, ``outputs`` behind it, ``store`` in the
-    output's dtype (through another, or None), ``lay`` in the output's storage.
+    of its storage, ``cast`` to the compute dtype (None where a page rounds nothing), ``kernel``
+    computes, ``output`` follows it for every output, ``store`` in the output's dtype (through
+    another, or None), ``lay`` in the output's storage.
     """
 
     name: str
     wrong: str
     needs: tuple[str, ...] = ()
+    kernel: WrongKernel | None = None
     where: Callable[[Spec], bool] | None = None
     read: Callable[[Array, TensorDesc], Array] | None = None
-    cast: Callable[[Work, Array, str, str | None], Array] | None = None
-    names: Callable[[Work, Names], Names] | None = None
-    tensors: Callable[[Work, Values], Values] | None = None
-    kernel: Callable[[Work, Golden, Values, Names, tuple[str, ...]], Mapping[str, Array]] | None = (
-        None
-    )
-    outputs: Callable[[Work, Outputs], Outputs] | None = None
+    cast: Callable[[DeviceBatch, Array, str, str | None], Array] | None = None
+    output: Callable[[DeviceBatch, str, Array], Array] | None = None
     store: Callable[[Array, str, str | None], Array] | None = None
     lay: Callable[[Array, TensorDesc], Array] | None = None
-    crashes: Callable[[Work], bool] | None = None
+    crashes: Callable[[DeviceBatch], bool] | None = None
 
     def applies(self, spec: Spec) -> bool:
         """Whether an operator has what this mutant does wrong."""
@@ -83,10 +153,3 @@ class Mutant:
 
 NOTHING = Mutant("nothing", "nothing: a correct device, which must not be caught")
 """The control: whatever catches it is wrong itself."""
-
-
-def axes(work: Work, *prefixes: str) -> list[str]:
-    """The spatial axes of a call, outermost first, that have all of ``k``, ``s``, ...: letters of
-    D, H, W.
-    """
-    return [axis for axis in "DHW" if all(prefix + axis in work.batch.names for prefix in prefixes)]

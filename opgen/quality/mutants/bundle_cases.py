@@ -1,0 +1,125 @@
+"""The cases of a bundle as a device gets them: tables of calls by page, and batches of cases with
+their inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from opgen.bundle.read.reader import Bundle
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.table import CallTable, from_calls
+from opgen.calls.vocabulary import vocabulary
+from opgen.oracle.judgement import Judgement, judge
+from opgen.quality.mutants.mutant import DeviceBatch
+from opgen.spec.catalog import catalog
+from opgen.spec.spec import Spec
+from opgen.suite.planning.fitting import shipped_plan
+from opgen.suite.suite import call_suite
+
+UNNAMED = 161002
+"""What a device answers where it refuses a call and the page names no code."""
+
+
+@dataclass(frozen=True)
+class PageCases:
+    """The cases of one page: their rows in the bundle, their ids, their calls, and what the page
+    says of them.
+    """
+
+    spec: Spec
+    rows: np.ndarray
+    ids: tuple[str, ...]
+    table: CallTable
+
+    @cached_property
+    def judged(self) -> Judgement:
+        """What the page says of every call."""
+        return judge(self.spec, self.table)
+
+    @cached_property
+    def statuses(self) -> dict[str, int]:
+        """Id -> what a correct device answers."""
+        return dict(zip(self.ids, self.status(self.judged.broken).tolist(), strict=True))
+
+    def on(self, product: str) -> PageCases:
+        """The same calls on another product."""
+        number = vocabulary().index["product"][product]
+        return replace(
+            self, table=replace(self.table, product=np.full_like(self.table.product, number))
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def status(self, broken: np.ndarray) -> np.ndarray:
+        """(rows,) what a device answers that finds these rules broken, (rules, rows): the first
+        one's code.
+        """
+        result = np.zeros(len(self), dtype=np.int64)
+        for rule, rows in zip(reversed(self.spec.rules), broken[::-1], strict=True):
+            if rule.forbids:
+                result[rows] = UNNAMED if rule.code is None else rule.code
+        return result
+
+
+def pages(bundle: Bundle) -> list[Spec]:
+    """The pages that the cases of a bundle are judged by."""
+    cases, words = bundle.tables["cases"], bundle.words
+    pairs = set(zip(cases["op"].tolist(), cases["product"].tolist(), strict=True))
+    judging = {
+        catalog().by_page[words["cases.op"][op], words["cases.product"][product]].name
+        for op, product in pairs
+    }
+    return [spec for spec in catalog().specs if spec.name in judging]
+
+
+def cases_by_page(bundle: Bundle, ids: Sequence[str] | None = None) -> list[PageCases]:
+    """The cases of a bundle, or those of the given ids, page by page."""
+    named: dict[str, list[str]] = {}
+    calls = {id: bundle[id].asked for id in (bundle.ids if ids is None else ids)}
+    specs = {}
+    for id, call in calls.items():
+        spec = catalog().by_page[call.api, call.product]
+        specs[spec.name] = spec
+        named.setdefault(spec.name, []).append(id)
+    return [
+        PageCases(
+            specs[page],
+            np.array([bundle.rows[id] for id in of_page]),
+            tuple(of_page),
+            from_calls(specs[page].api, specs[page].kinds, [calls[id] for id in of_page]),
+        )
+        for page, of_page in named.items()
+    ]
+
+
+def device_batches(
+    bundle: Bundle, cases: PageCases, accepted: np.ndarray | None = None
+) -> Iterator[DeviceBatch]:
+    """The cases of a page that have data and that a device accepts, batch by batch.
+
+    ``accepted`` (rows,) bool are those that it accepts, if its checker is a wrong one.
+    """
+    if accepted is None:
+        accepted = cases.status(cases.judged.broken) == 0
+    with_data = bundle.tables["cases"]["phase"][cases.rows] == 2
+    rows = np.flatnonzero(accepted & with_data)
+    calls = cases.table.take(rows).calls()
+    named = [
+        NamedCall(cases.ids[row], call, {}) for row, call in zip(rows.tolist(), calls, strict=True)
+    ]
+    plan = shipped_plan(catalog().of(cases.spec.api))
+    suite = call_suite(named, lambda call: cases.spec, lambda spec: plan, elements=2**62)
+    args = {one.id: one.call.args for one in named}
+    for batch in suite.batches:
+        if batch.wanted:
+            storage = {
+                name: np.stack([bundle[id].storage[name] for id in batch.ids])
+                for name in batch.inputs
+            }
+            yield DeviceBatch(cases.spec, batch, args[batch.ids[0]], storage, batch.gradient)

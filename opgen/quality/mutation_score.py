@@ -1,0 +1,296 @@
+"""The mutation score: which case of a bundle catches which deliberately wrong device.
+
+Every wrong kernel answers the whole bundle, and :func:`opgen.diff` judges its answers; a wrong
+checker's statuses are judged by the same function that judges a device's. Caught is what has a
+verdict that makes ``opgen diff`` exit 1. A device that is only lenient, or wrong as the published
+library is, is noticed and not caught.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.writer import Results
+from opgen.comparison import statuses
+from opgen.comparison.firstphase import admissible
+from opgen.comparison.verdicts import diff
+from opgen.model import CRASH, Verdict
+from opgen.quality.mutants import ALL
+from opgen.quality.mutants.bundle_cases import PageCases, cases_by_page, device_batches
+from opgen.quality.mutants.checkers import Family, WrongChecker, stricter, vacuous
+from opgen.quality.mutants.device import answer
+from opgen.quality.mutants.mutant import NOTHING, DeviceBatch, Mutant, Outputs
+from opgen.suite.enumeration.reasons import unreachable
+
+CAUGHT, NOTICED, MASKED, IMPOSSIBLE, MISSED = "caught", "noticed", "masked", "impossible", "missed"
+OUTCOMES = (CAUGHT, NOTICED, MASKED, IMPOSSIBLE, MISSED)
+"""``masked``: wherever a wrong checker holds its rule wrong, another rule is broken too and gives
+an admissible answer; ``impossible``: the page itself lets no call break the rule."""
+
+
+@dataclass
+class MutantResult:
+    """What became of one mutant of one operator, or of one rule's wrong checker.
+
+    ``cases`` catch it, ``noticed`` only notice it; ``differing`` are the cases whose answer is not
+    that of a correct device. ``why`` says why nothing catches it, and ``excuse`` which outcome that
+    is; ``members`` are the wrong checkers of a family. What the page does not decide can only be
+    noticed.
+    """
+
+    mutant: str
+    wrong: str
+    op: str
+    cases: list[str] = field(default_factory=list)
+    noticed: list[str] = field(default_factory=list)
+    differing: list[str] = field(default_factory=list)
+    why: str = ""
+    excuse: str = ""
+    members: list[MutantResult] = field(default_factory=list)
+    decided: bool = True
+
+    @property
+    def outcome(self) -> str:
+        """One of :data:`OUTCOMES`; a family is missed if a member that the page decides is, and
+        else what most can be said.
+        """
+        if self.members:
+            if any(member.outcome == MISSED and member.decided for member in self.members):
+                return MISSED
+            return next(iter(self.counts()))
+        return CAUGHT if self.cases else NOTICED if self.noticed else self.excuse or MISSED
+
+    @property
+    def catching(self) -> list[str]:
+        """The cases that catch it, or one of its members, once each."""
+        of_members = [case for member in self.members for case in member.cases]
+        return list(dict.fromkeys([*self.cases, *of_members]))
+
+    @property
+    def differs(self) -> int:
+        """Answers that are not those of a correct device, of its members together."""
+        return len(self.differing) + sum(member.differs for member in self.members)
+
+    def counts(self) -> dict[str, int]:
+        """Outcome -> members, without those that do not occur."""
+        return {outcome: n for outcome, n in _count(self.members).items() if n}
+
+    def note(self, verdict: Verdict) -> None:
+        """Take down whether a case catches or notices it."""
+        if verdict.verdict in statuses.BAD:
+            self.cases.append(verdict.case)
+        elif verdict.verdict in (statuses.LENIENT, statuses.KNOWN):
+            self.noticed.append(verdict.case)
+
+
+def _count(results: Sequence[MutantResult]) -> dict[str, int]:
+    outcomes = [result.outcome for result in results]
+    return {outcome: outcomes.count(outcome) for outcome in OUTCOMES}
+
+
+@dataclass
+class MutationScore:
+    """Results by operator and mutant; ``control`` are cases that fail a correct device, and must be
+    none.
+    """
+
+    results: list[MutantResult]
+    control: list[str]
+
+    def of(self, op: str) -> list[MutantResult]:
+        """The mutants of one operator."""
+        return [result for result in self.results if result.op == op]
+
+    @property
+    def operators(self) -> list[str]:
+        return list(dict.fromkeys(result.op for result in self.results))
+
+    def counts(self, op: str = "") -> tuple[int, int]:
+        """(caught, caught or missed): what can only be noticed, is masked or impossible counts in
+        neither.
+        """
+        count = _count(self.of(op) if op else self.results)
+        return count[CAUGHT], count[CAUGHT] + count[MISSED]
+
+    def rules(self) -> dict[str, int]:
+        """Outcome -> wrong checkers, one per rule and fault."""
+        return _count([member for result in self.results for member in result.members])
+
+    @property
+    def percent(self) -> float:
+        caught, of = self.counts()
+        return 100.0 * caught / of if of else 0.0
+
+    def missed(self) -> list[MutantResult]:
+        """What is not caught, noticed ones included."""
+        return [result for result in self.results if result.outcome != CAUGHT]
+
+
+def score(
+    bundle: Bundle,
+    chosen: Sequence[Mutant | Family],
+    progress: Callable[[int], None] = lambda cases: None,
+    correct: Mutant = NOTHING,
+) -> MutationScore:
+    """The results of some mutants on a bundle: those that apply to one of its operators.
+    ``progress`` is told of cases that are done; ``correct`` is what the control device does wrong.
+    """
+    pages = cases_by_page(bundle)
+    kernels = [mutant for mutant in chosen if isinstance(mutant, Mutant)]
+    results, control = _kernels(bundle, pages, kernels, progress, correct)
+    for family in chosen:
+        if isinstance(family, Family):
+            results += _family(bundle, pages, family)
+    order = {mutant.name: i for i, mutant in enumerate(ALL)}
+    results.sort(key=lambda result: (result.op, order.get(result.mutant, -1)))
+    return MutationScore(results, control)
+
+
+# kernels ------------------------------------------------------------------------------------------
+def _kernels(
+    bundle: Bundle,
+    pages: Sequence[PageCases],
+    mutants: Sequence[Mutant],
+    progress: Callable[[int], None],
+    correct: Mutant,
+) -> tuple[list[MutantResult], list[str]]:
+    """One pass over the batches, all mutants per batch; a mutant's file holds the answers that a
+    correct device does not give.
+    """
+    results = {
+        (mutant.name, cases.spec.op): MutantResult(mutant.name, mutant.wrong, cases.spec.op)
+        for mutant in mutants
+        for cases in pages
+        if mutant.applies(cases.spec)
+    }
+    with TemporaryDirectory(prefix="opgen-mutants-") as folder, ExitStack() as stack:
+
+        def begun(name: str) -> Results:
+            file = Results.create(Path(folder) / f"{name}.h5", bundle)
+            stack.callback(file.abort)  # where something fails, what is there goes with the folder
+            return file
+
+        control, files = begun("control"), {m.name: begun(f"{m.name}.mutant") for m in mutants}
+        for cases in pages:
+            unanswered = dict(cases.statuses)
+            for work in device_batches(bundle, cases):
+                right = answer(work, correct)
+                for i, case in enumerate(work.batch.ids):
+                    outputs = {name: array[i] for name, array in right.items()}
+                    control.add(case, unanswered.pop(case), outputs, 0)
+                for mutant in mutants:
+                    if (mutant.name, cases.spec.op) in results:
+                        result = results[mutant.name, cases.spec.op]
+                        _add_differing(work, mutant, right, files[mutant.name], result)
+                progress(len(work.batch.ids))
+            for case, status in unanswered.items():
+                control.add(case, status)
+            progress(len(unanswered))
+        for file in (control, *files.values()):
+            file.close()
+        for name, file in files.items():
+            mine = {case: r for r in results.values() if r.mutant == name for case in r.differing}
+            for verdict in diff(bundle, file.path, cases=list(mine)) if mine else ():
+                mine[verdict.case].note(verdict)
+        failing = [verdict.case for verdict in diff(bundle, control.path).bad()]
+    for result in results.values():
+        result.why = "" if result.cases else _why(result)
+    return list(results.values()), failing
+
+
+def _add_differing(
+    work: DeviceBatch, mutant: Mutant, right: Outputs, file: Results, result: MutantResult
+) -> None:
+    """Add a mutant's answers to a batch where they are not those of a correct device."""
+    if mutant.crashes is not None and mutant.crashes(work):
+        for case in work.batch.ids:
+            file.add(case, 0, None, CRASH)
+        result.differing += work.batch.ids
+        return
+    wrong = answer(work, mutant)
+    differs = np.zeros(len(work.batch.ids), dtype=bool)
+    for name in wrong:
+        ours, theirs = (
+            np.ascontiguousarray(outputs[name]).view(np.uint8).reshape(len(differs), -1)
+            for outputs in (wrong, right)
+        )
+        differs |= (ours != theirs).any(axis=1)
+    for i in np.flatnonzero(differs).tolist():
+        file.add(work.batch.ids[i], 0, {name: array[i] for name, array in wrong.items()}, 0)
+        result.differing.append(work.batch.ids[i])
+
+
+def _why(result: MutantResult) -> str:
+    if result.noticed:
+        return f"{len(result.noticed)} cases differ as the published library does"
+    if result.differing:
+        return f"{len(result.differing)} cases differ, all within their bounds"
+    return "no case of the suite has another answer"
+
+
+# checkers -----------------------------------------------------------------------------------------
+def _family(bundle: Bundle, pages: Sequence[PageCases], family: Family) -> list[MutantResult]:
+    by_op: dict[str, MutantResult] = {}
+    for cases in pages:
+        op = cases.spec.op
+        for checker in family.members(cases.spec):
+            whole = by_op.setdefault(op, MutantResult(family.name, family.wrong, op))
+            whole.members.append(_checker(bundle, cases, checker))
+    for whole in by_op.values():
+        whole.why = ", ".join(f"{count} {outcome}" for outcome, count in whole.counts().items())
+    return list(by_op.values())
+
+
+def _checker(bundle: Bundle, cases: PageCases, checker: WrongChecker) -> MutantResult:
+    result = MutantResult(
+        checker.name, checker.family.wrong, cases.spec.op, decided=checker.decided
+    )
+    for case, status in checker.answers(cases).items():
+        verdict, _ = _verdict(admissible(bundle, bundle.rows[case]), status)
+        result.note(Verdict(case, verdict))
+        result.differing.append(case)
+    if not result.cases:
+        result.why, result.excuse = _why_not(cases, checker, result)
+    return result
+
+
+_verdict = cache(statuses.of_first_phase)
+
+
+def _why_not(cases: PageCases, checker: WrongChecker, result: MutantResult) -> tuple[str, str]:
+    """(why no case catches a wrong checker, the outcome that this is)."""
+    if result.noticed:
+        count = len(result.noticed)
+        return (
+            f"accepted in {count} cases: lenient, as the page names no code, or known of the"
+            " library"
+        ), NOTICED
+    spec, judged = cases.spec, cases.judged
+    place = spec.rules.index(checker.rule)
+    if proof := unreachable(checker.rule, spec) or vacuous(cases, checker):
+        return proof, IMPOSSIBLE
+    if other := stricter(spec, checker):
+        return f"{other} forbids as much", IMPOSSIBLE
+    for asked in (cases, *map(cases.on, spec.judges)):
+        broken = asked.judged.broken
+        right, wrong = broken[place], checker.broken(asked)
+        rows = np.flatnonzero(right if checker.family.code else right != wrong).tolist()
+        if rows:
+            rules = [np.flatnonzero(broken[:, row]) for row in rows]
+            others = [sorted(spec.rules[i].id for i in mine if i != place) for mine in rules]
+            fewest = min(others, key=len)
+            if fewest:
+                return f"wrong in {len(rows)} cases, which also break {', '.join(fewest)}", MASKED
+            call = asked.table.call(rows[0])
+            return f"{asked.ids[rows[0]]} would tell on {call.product}", ""
+    if judged.broken[place].any():
+        return "no case that it judges wrong", ""
+    return "no case breaks the rule", ""
