@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from opgen.suite import sources
-
 ROOT = Path(__file__).resolve().parents[1] / "opgen"
 FILES = sorted(ROOT.rglob("*.py"))
 
@@ -238,16 +236,6 @@ def test_oracle_and_maker_share_the_spec_and_the_table() -> None:
         == SHARED
         == reached("suite.planning", folders()) - {"suite.covering", "numerics"}
     )
-
-
-def test_a_lock_looks_at_everything_that_makes_cases() -> None:
-    makes = {"generation", *reached("generation", rooms())}
-    apart = {
-        "golden",
-        "bundle",
-        "__init__",
-    }  # the kernels have a digest of their own; a bundle holds what was made
-    assert {name.removesuffix(".py") for name in (*sources.DATA, *sources.CASES)} == makes - apart
 
 
 @pytest.mark.parametrize("package", ONLY_IN)

@@ -28,6 +28,8 @@ class Vocabulary:
     formats: dict[str, int]
     promotion: dict[str, dict[str, str]]
     status: dict[int, str]
+    digest: str
+    """Of all of them, as they were read."""
 
     @cached_property
     def index(self) -> dict[str, dict[str, int]]:
@@ -102,4 +104,4 @@ def vocabulary() -> Vocabulary:
     path = specs_folder() / "tables.yaml"
     document = yamlfile.read(path, "specs/tables.yaml")
     document.raise_problems()
-    return Vocabulary(**document.data)
+    return Vocabulary(**document.data, digest=document.digest)

@@ -62,10 +62,10 @@ def command(
     from opgen.bundle.write.output import refuse
     from opgen.cli import console
     from opgen.generation import engine
+    from opgen.generation.header import header
     from opgen.generation.processes import cores
     from opgen.quality import census
     from opgen.report import terminal
-    from opgen.suite.header import header
     from opgen.suite.selection import Request, remarks
 
     request = Request(**asked)

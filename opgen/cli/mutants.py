@@ -69,10 +69,10 @@ def command(
     import opgen
     from opgen.cli import DIFFERENCE, console
     from opgen.generation import engine
+    from opgen.generation.header import header
     from opgen.quality.mutants import ALL, find
     from opgen.quality.mutation_score import score
     from opgen.report import mutants as report
-    from opgen.suite.header import header
     from opgen.suite.selection import Request
 
     chosen = [find(name) for name in mutants] or list(ALL)

@@ -8,6 +8,7 @@ reported at once.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -47,17 +48,25 @@ class Document:
     """One YAML file as plain data, the line of every value, and the problems found so far.
 
     ``data`` holds dicts, lists, str, int, float, bool and None. A location is the path of keys from
-    the top. ``digest`` is the SHA-256 of the text, and so of the file that it was read from.
+    the top.
     """
 
     def __init__(
-        self, file: str, data: Any, lines: dict[Location, int], problems: list[Problem], digest: str
+        self, file: str, data: Any, lines: dict[Location, int], problems: list[Problem]
     ) -> None:
         self.file = file
         self.data = data
         self.lines = lines
         self.problems = problems
-        self.digest = digest
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the file says: comments and layout change nothing, another order does.
+
+        >>> parse("a: 1").digest == parse("a:   1   # one").digest != parse("a: 2").digest
+        True
+        """
+        return sha256(json.dumps(self.data).encode()).hexdigest()
 
     def line(self, where: Location) -> int | None:
         """The line of the value at ``where``, or of the nearest value around it."""
@@ -167,13 +176,7 @@ def parse(text: str, file: str = "<text>", days: bool = False) -> Document:
         raise FileError([Problem(file, None, "", "nested too deeply")]) from None
     reader = _Reader(file, days)
     data = reader.value(root, ()) if root is not None else None
-    return Document(
-        file,
-        data,
-        reader.lines,
-        reader.problems,
-        sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
-    )
+    return Document(file, data, reader.lines, reader.problems)
 
 
 if yaml.__with_libyaml__:

@@ -24,6 +24,10 @@ from opgen.numerics.readings import as_far_apart, share, without_subnormals
 from opgen.numerics.rounding import kept_in
 from opgen.suite.batch import Batch
 
+VERSION = 1
+"""Raised by hand whenever what is made of drawn data and of goldens has other bits; a test sees to
+it."""
+
 
 class _Output(NamedTuple):
     """An output of a batch whose bound is to be found. ``free``: where an Inf comes in, anything

@@ -24,6 +24,7 @@ class Parts(NamedTuple):
     leaves that out.
     """
 
+    version: int
     golden: Any
     magnitude: Any
     both: Any
@@ -38,6 +39,7 @@ class Parts(NamedTuple):
         """Those of an operator's kernel."""
         found = vars(whole(op))
         return cls(
+            found.get("VERSION", 1),
             found["golden"],
             found["magnitude"],
             found.get("both"),

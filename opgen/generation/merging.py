@@ -23,8 +23,8 @@ from opgen.bundle.read.reader import Bundle
 from opgen.bundle.write.writer import Writer
 from opgen.calls.collection import no_collection
 from opgen.calls.vocabulary import vocabulary
+from opgen.generation.header import KEYS
 from opgen.model import natural
-from opgen.suite.header import KEYS
 
 _OWN = ("shard", "products", "format", "format_version")
 """What may differ between parts, or follows from the format."""

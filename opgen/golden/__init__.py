@@ -10,10 +10,10 @@ every stack.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy.typing as npt
 
@@ -21,8 +21,22 @@ Array = npt.NDArray[Any]
 Tensors = Mapping[str, Array | None]
 
 
+class Probe(NamedTuple):
+    """A call of a kernel that shows whether its results are still the same: its names, the shapes
+    of its inputs without the batch axis, and the outputs wanted. ``complex`` inputs are complex.
+    """
+
+    names: Mapping[str, int]
+    shapes: Mapping[str, tuple[int, ...] | None]
+    wanted: tuple[str, ...]
+    complex: bool = False
+
+
 class Kernel(Protocol):
     """The three functions of a kernel module.
+
+    ``VERSION`` is raised by hand whenever a bit of a result changes, and ``PROBES``, calls that
+    together take every path through the kernel, show when that is.
 
     A module whose sums a BLAS may order, or whose terms are plain products, says so by
     ``PARTNERS``: output -> the tensor that it is linear in beside the plan's ``gradient`` (no
@@ -45,6 +59,9 @@ class Kernel(Protocol):
 
     Inf, NaN and overflows are meant: who calls holds numpy's warnings back, once for many calls.
     """
+
+    VERSION: int
+    PROBES: Sequence[Probe]
 
     def golden(
         self, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]

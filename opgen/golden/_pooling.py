@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opgen.golden import Array, Tensors
+from opgen.golden import Array, Probe, Tensors
 from opgen.golden._absolute import Copies
 from opgen.golden._axes import BLOCK, Windows, spread, window_sizes
 from opgen.golden._matrices import SMALL, kronecker, multiply, orderless
@@ -51,6 +51,26 @@ class Plan(NamedTuple):
     source: Array | None = None
     matrices: tuple[Array, ...] = ()
     terms: int = 0
+
+
+def probe(
+    letters: str,
+    extent: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    pad: tuple[int, ...],
+    override: int,
+    padded: int,
+) -> Probe:
+    """A probe of a kernel over the axes of some letters."""
+    windows = [
+        (n + 2 * p - k) // s + 1 for n, k, s, p in zip(extent, kernel, stride, pad, strict=True)
+    ]
+    names = {"divisorOverride": override, "countIncludePad": padded}
+    for name, values in (("{}in", extent), ("{}out", windows), ("k{}", kernel), ("s{}", stride)):
+        names |= {name.format(a): value for a, value in zip(letters, values, strict=True)}
+    names |= {f"pad{a}": p for a, p in zip(letters, pad, strict=True)}
+    return Probe(names, {"gradOutput": (1, *windows)}, ("gradInput",))
 
 
 def pooled(

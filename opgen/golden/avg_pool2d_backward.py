@@ -8,7 +8,19 @@ from collections.abc import Collection, Mapping
 
 from opgen.golden import Array, Tensors
 from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE
-from opgen.golden._pooling import pooled
+from opgen.golden._pooling import pooled, probe
+
+VERSION = 1
+PROBES = [
+    probe("HW", extent, kernel, stride, pad, override, padded)
+    for extent, kernel, stride, pad, override, padded in [
+        ((7, 9), (3, 3), (1, 2), (1, 1), 0, 1),
+        ((8, 6), (2, 2), (2, 2), (0, 0), 0, 1),
+        ((5, 70), (3, 2), (2, 1), (1, 0), 0, 0),
+        ((90, 80), (5, 4), (3, 2), (2, 1), -7, 1),
+        ((1100, 500), (3, 3), (2, 3), (1, 0), 0, 0),
+    ]
+]
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:

@@ -9,7 +9,17 @@ from math import prod
 
 from opgen.golden import Array, Tensors
 from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE
-from opgen.golden._pooling import pooled
+from opgen.golden._pooling import pooled, probe
+
+VERSION = 1
+PROBES = [
+    probe("DHW", extent, kernel, stride, pad, override, padded)
+    for extent, kernel, stride, pad, override, padded in [
+        ((4, 5, 6), (2, 3, 2), (1, 2, 2), (1, 1, 0), 0, 0),
+        ((4, 4, 6), (2, 2, 3), (2, 2, 3), (0, 0, 0), 0, 1),
+        ((30, 24, 28), (3, 2, 5), (2, 1, 3), (1, 1, 2), 5, 1),
+    ]
+]
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:

@@ -23,14 +23,46 @@ from math import isfinite, prod
 
 import numpy as np
 
-from opgen.golden import Array, Tensors
+from opgen.golden import Array, Probe, Tensors
 from opgen.golden import _convolution as forms
 from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE, Copies, halves, stacked
 from opgen.golden._convolution import Operands, Plan, plan_of
 from opgen.golden._products import large
 
+VERSION = 1
 PARTNERS = {"gradInput": "weight", "gradWeight": "input"}
 PADDING = {"D": "padFront", "H": "padTop", "W": "padLeft"}
+
+
+def probe(
+    transposed: int,
+    groups: int,
+    n: int,
+    inputs: int,
+    outputs: int,
+    extents: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    dilation: tuple[int, ...],
+    pad: tuple[int, ...],
+) -> Probe:
+    """A probe of a convolution, as many elements padded behind an axis as before."""
+    upstream = [
+        (e - 1) * s + (k - 1) * d + 1 - 2 * p
+        if transposed
+        else (e + 2 * p - (k - 1) * d - 1) // s + 1
+        for e, k, s, d, p in zip(extents, kernel, stride, dilation, pad, strict=True)
+    ]
+    weight = (inputs, outputs // groups) if transposed else (outputs, inputs // groups)
+    names = {"transposed": transposed, "groups": groups}
+    for a, s, d, p in zip("DHW"[3 - len(extents) :], stride, dilation, pad, strict=True):
+        names |= {f"s{a}": s, f"d{a}": d, PADDING[a]: p}
+    shapes = {
+        "gradOutput": (n, outputs, *upstream),
+        "input": (n, inputs, *extents),
+        "weight": (*weight, *kernel),
+    }
+    return Probe(names, shapes, ("gradInput", "gradWeight", "gradBias"))
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
@@ -190,3 +222,20 @@ def places(
                 -1, *(1,) * (len(upstream) - axis - 1)
             )
     return np.flatnonzero(found)
+
+
+PROBES = [
+    probe(*call)
+    for call in [
+        # transposed, groups, N, channels of input and gradOutput, extents, kernel, stride,
+        # dilation, padding
+        (0, 1, 2, 3, 4, (6, 7), (3, 2), (1, 2), (1, 1), (1, 0)),
+        (0, 3, 1, 6, 3, (9,), (3,), (2,), (2,), (1,)),
+        (1, 2, 2, 4, 6, (3, 4, 3), (2, 3, 1), (2, 1, 3), (1, 2, 1), (0, 1, 0)),
+        (0, 1, 1, 16, 24, (14, 14), (3, 3), (1, 1), (1, 1), (1, 1)),
+        (0, 2, 2, 16, 8, (21, 18), (3, 5), (2, 1), (1, 2), (2, 3)),
+        (1, 1, 1, 12, 10, (13, 15), (4, 3), (2, 2), (1, 1), (1, 0)),
+        (0, 8, 1, 8, 8, (40, 41), (3, 3), (2, 1), (1, 1), (1, 1)),
+        (0, 1, 1, 16, 16, (30, 30), (1, 1), (1, 1), (1, 1), (0, 0)),
+    ]
+]

@@ -22,10 +22,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opgen.golden import Array, Tensors
+from opgen.golden import Array, Probe, Tensors
 from opgen.golden._absolute import BOTH, MAGNITUDE, Copies, halves, stacked
 from opgen.golden._columns import blocks
 
+VERSION = 1
+PROBES = [
+    Probe(
+        {"N": n, "C": c, "HxW": space, "group": group},
+        {
+            "gradOut": (n, c, space),
+            "input": (n, c, space),
+            "mean": (n, group),
+            "rstd": (n, group),
+            "gamma": (c,) if scaled else None,
+        },
+        ("gradInput", "gradGammaOut", "gradBetaOut"),
+    )
+    for n, c, space, group, scaled in [
+        (2, 6, 5, 3, True),
+        (1, 4, 300, 2, False),
+        (2, 64, 1100, 4, True),
+        (1, 2, 140_000, 1, True),
+    ]
+]
 DIFFERENCES = ("gradInput", "gradGammaOut")
 """Outputs that are differences of sums: where an Inf comes in, the form of the sums decides between
 Inf and NaN."""

@@ -9,10 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from opgen.golden import Array, Tensors
+from opgen.golden import Array, Probe, Tensors
 from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE, Copies, halves
 from opgen.golden._folding import folded
 
+VERSION = 1
+PROBES = [
+    Probe(
+        {"padTop": top, "padBottom": bottom, "padLeft": left, "padRight": right},
+        {"gradOutput": shape},
+        ("gradInput",),
+        complex_,
+    )
+    for top, bottom, left, right, shape, complex_ in [
+        (1, 2, 2, 0, (2, 7, 9), False),
+        (2, 2, 3, 3, (2, 7, 10), False),
+        (1, 0, 3, 2, (3, 8, 11), True),
+        (9, 12, 20, 10, (2, 160, 170), False),
+    ]
+]
 PARTNERS: dict[str, str] = {}
 
 

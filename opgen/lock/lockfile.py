@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 from opgen.bundle.write.output import write_text
 from opgen.files.textfile import read_text
 from opgen.model import Case, FileError, Problem
-from opgen.suite.sources import DIGEST
+from opgen.suite.identity import DIGEST
 
 T = TypeVar("T")
 

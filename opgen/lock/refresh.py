@@ -1,15 +1,15 @@
 """A plan against its lock: which cases came, went or changed, by how much, and why.
 
-Only what changed is computed again: a page whose sources are what they were is not even enumerated,
-and a case whose key is what it was keeps its digests. Of a page whose lines were altered since,
-everything is.
+All cases are enumerated, and only what changed is computed again: a case whose key is what it was
+keeps its digests. Of a page whose lines were altered since, everything is.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -17,23 +17,26 @@ import numpy as np
 from opgen.bundle.read.reader import Bundle
 from opgen.generation import engine
 from opgen.generation.computing import Arrays
+from opgen.generation.kernels import Parts
+from opgen.generation.versions import versions
 from opgen.lock.lockfile import NOTHING, Entry, Lock, expectation_text
+from opgen.model import TensorDesc
+from opgen.numerics.recipes import RECIPES
 from opgen.numerics.rounding import ulp_distance
 from opgen.spec.spec import Spec
-from opgen.suite import sources as made_from
+from opgen.suite.identity import DIGEST, errata_digest, joint_digest, spec_digest
 from opgen.suite.planning.plan import Plan
-from opgen.suite.sources import DIGEST
 from opgen.suite.suite import Batch, Each, Suite, plan_suite
 
-_NUMBERS = ("spec", "plan", "kernel", "data", "numpy", "seed")
+_NUMBERS = ("spec", "plan", "kernel", "data", "seed")
 CAUSES = {
-    "inputs": ("data", _NUMBERS),
-    "goldens": ("golden", _NUMBERS),
-    "bounds": ("bound", _NUMBERS),
-    "expectation": ("expectation", ("spec", "errata", "code")),
+    "inputs": ("data", _NUMBERS, "environment"),
+    "goldens": ("golden", _NUMBERS, "environment"),
+    "bounds": ("bound", _NUMBERS, "environment"),
+    "expectation": ("expectation", ("spec", "errata"), "code"),
 }
-"""What an entry of a lock says -> what its change is called, and the sources that it can come
-from."""
+"""What an entry of a lock says -> what its change is called, the sources that it can come from, and
+what it comes from where none of these changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,28 +80,25 @@ def refresh(
     ``bundle`` is one that was written before: then a changed golden is given in units in the last
     place. ``each`` enumerates pages.
     """
-    result = Refreshed(Lock({spec.name: sources(spec, plan, tier, seed) for spec, plan in pages}))
-    stale: list[tuple[Spec, Plan]] = []
-    trusted: dict[str, Entry] = {}
+    result = Refreshed(Lock())
+    suite = plan_suite(pages, tier, each=each)
+    trusted = {
+        case: entry
+        for page, known in old.entries.items()
+        if not everything and page not in old.altered
+        for case, entry in known.items()
+    }
+    entries = _entries(suite, seed, trusted, result, progress)
     for spec, plan in pages:
-        known = result.lock.entries[spec.name] = dict(old.entries.get(spec.name, {}))
-        anew = everything or spec.name in old.altered
-        if anew or result.lock.sources[spec.name] != old.sources.get(spec.name):
-            stale.append((spec, plan))
-            trusted |= {} if anew else known
-    suite = plan_suite(stale, tier, each=each)
-    found = _entries(suite, seed, trusted, result, progress)
-    for spec, _ in stale:
-        known = result.lock.entries[spec.name]
-        mine = {
-            case.id: found[case.id]
+        mine = [
+            case
             for case in suite.cases
             if case.call.api == spec.api and case.call.product in spec.judges
-        }
-        result.lock.entries[spec.name] = mine
-        result.changes += _changes(
-            known, mine, _differ(spec.name, result.lock, old) or ("environment",)
-        )
+        ]
+        result.lock.sources[spec.name] = sources(spec, plan, tier, seed)
+        known, now = old.entries.get(spec.name, {}), {case.id: entries[case.id] for case in mine}
+        result.lock.entries[spec.name] = now
+        result.changes += _changes(known, now, _differ(spec.name, result.lock, old))
     result.cases = sum(map(len, result.lock.entries.values()))
     gone = set(old.sources) - set(result.lock.sources)
     result.changes += [
@@ -123,46 +123,37 @@ def _differ(page: str, new: Lock, old: Lock) -> tuple[str, ...]:
 
 
 def sources(spec: Spec, plan: Plan, tier: str, seed: int) -> dict[str, str]:
-    """What the cases of a page are made from, files and programs as digests: spec, plan and its
-    tier, errata, kernel, data, code, numpy, seed.
+    """What the cases of a page are made from: digests of spec, plan and errata, the tier, the
+    version of the kernel, a digest of those of all recipes and of arithmetic, the seed.
     """
     return {
-        "spec": made_from.of_spec(spec),
+        "spec": spec_digest(spec),
         "plan": plan.digest[:DIGEST],
         "tier": tier,
-        "errata": made_from.of_errata(spec),
-        "kernel": made_from.of_kernel(spec.op),
-        "data": made_from.of_data(),
-        "code": made_from.of_cases(),
-        "numpy": np.__version__,
+        "errata": errata_digest(spec),
+        "kernel": str(Parts.of(spec.op).version),
+        "data": joint_digest(versions((), RECIPES).items()),
         "seed": str(seed),
     }
 
 
 def keys_of(batch: Batch, seed: int) -> list[str]:
     """For each case of a batch a digest of everything that its data depend on: all that the
-    computation is given, and programs.
+    computation is given, whatever that is called, and the versions of what computes.
     """
-    given = {
-        one.name: getattr(batch, one.name)
-        for one in fields(batch)
-        if one.name not in ("rows", "ids")
-    }
-    given |= {
-        "exact": sorted(batch.exact),
-        "given": {name: np.asarray(values).tolist() for name, values in batch.given.items()},
-    }
-    common = hashlib.blake2b(
-        repr(
-            (given, seed, made_from.of_kernel(batch.op), made_from.of_data(), np.__version__)
-        ).encode()
-    )
-    found = []
-    for one in batch.ids:
-        digest = common.copy()
-        digest.update(one.encode())
-        found.append(digest.hexdigest()[:DIGEST])
-    return found
+    given = [
+        getattr(batch, field.name) for field in fields(batch) if field.name not in ("rows", "ids")
+    ]
+    common = [given, seed, versions([batch.op], [batch.recipe])]
+    text = json.dumps(common, default=_plain, sort_keys=True)
+    return [joint_digest((text, case)) for case in batch.ids]
+
+
+def _plain(value: object) -> object:
+    """What a batch is given, as JSON has it."""
+    if isinstance(value, TensorDesc):
+        return astuple(value)
+    return sorted(value) if isinstance(value, frozenset) else np.asarray(value).tolist()
 
 
 def _entries(
@@ -237,13 +228,13 @@ def digest_of(tensors: Mapping[str, Any]) -> str:
 def _changes(
     before: Mapping[str, Entry], after: Mapping[str, Entry], why: tuple[str, ...]
 ) -> list[Change]:
-    found = [Change(one, "removed", why) for one in sorted(set(before) - set(after))]
-    found += [Change(one, "added", why) for one in sorted(set(after) - set(before))]
+    found = [Change(one, "removed", why or ("code",)) for one in sorted(set(before) - set(after))]
+    found += [Change(one, "added", why or ("code",)) for one in sorted(set(after) - set(before))]
     for one in sorted(set(after) & set(before)):
         a, b = before[one], after[one]
-        for what, (name, cause) in CAUSES.items():
+        for what, (name, causes, otherwise) in CAUSES.items():
             if getattr(a, what) != getattr(b, what):
-                likely = tuple(w for w in why if w in cause) or why
+                likely = tuple(cause for cause in why if cause in causes) or why or (otherwise,)
                 found.append(Change(one, name, likely, getattr(a, what), getattr(b, what)))
     return found
 

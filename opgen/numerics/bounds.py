@@ -19,6 +19,9 @@ from opgen.numerics.arrays import BLOCK, Array, blocks, joined
 from opgen.numerics.chain import UP, Chain, chain_of
 from opgen.numerics.formats import FORMATS, Format
 
+VERSION = 1
+"""Raised by hand whenever a bound has other bits; a test sees to it."""
+
 ALONE = 1 << 12
 """Elements of an output from which on it gains nothing from company."""
 

@@ -23,6 +23,9 @@ from opgen.numerics.rounding import is_tie, ulp
 from opgen.numerics.slot import Slot
 from opgen.numerics.splitmix import STEP, hashed
 
+VERSION = 1
+"""Raised by hand whenever a stream has other bits; a test sees to it."""
+
 Tensor: TypeAlias = tuple[Array, str, int]
 """The keys of cases, the name of a tensor that each has, and its real numbers in one of them."""
 

@@ -13,6 +13,9 @@ import numpy as np
 from opgen.numerics.arrays import Array, by_parts, in_blocks
 from opgen.numerics.formats import DTYPES, FORMATS, Format, format_of
 
+VERSION = 1
+"""Raised by hand whenever anything is rounded otherwise; a test sees to it."""
+
 _EXPONENT = np.int64(0x7FF0_0000_0000_0000)
 """The bits of a float64 that hold its exponent."""
 

@@ -124,12 +124,15 @@ class PageErrata:
 
 @dataclass(frozen=True)
 class Errata:
-    """What one release of the library does in one operator; ``pages`` by the name of the spec."""
+    """What one release of the library does in one operator; ``pages`` by the name of the spec,
+    ``digest`` of all that the file says.
+    """
 
     file: str
     api: str
     release: str
     pages: Mapping[str, PageErrata]
+    digest: str
 
 
 class NamedScope:

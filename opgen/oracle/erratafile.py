@@ -112,7 +112,7 @@ class _ErrataReader(FieldReader):
         for where, name, text in faults(tuple(read_pages.values())):
             self.doc.problem(where, text, name)
         self.doc.raise_problems()
-        return Errata(self.doc.file, str(api), str(release), read_pages)
+        return Errata(self.doc.file, str(api), str(release), read_pages, self.doc.digest)
 
     # small helpers --------------------------------------------------------------------------------
     def section(self, key: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -238,7 +238,8 @@ def shard(suite: Suite, text: str) -> Suite:
         raise FileError(
             [Problem("--shard", None, text, "expects I/N with 1 <= I <= N, for example 1/4")]
         )
-    return suite.some(range(first - 1, len(suite.cases), parts))
+    part = suite.some(range(first - 1, len(suite.cases), parts))
+    return replace(part, whole=suite.identity)
 
 
 def remarks(request: Request, suite: Suite) -> list[str]:

@@ -27,6 +27,7 @@ from opgen.suite.batch import Batch as Batch
 from opgen.suite.budget import affordable
 from opgen.suite.enumeration.enumerator import Report, enumerate_calls
 from opgen.suite.enumeration.handwritten import with_handwritten
+from opgen.suite.identity import Identity, identity
 from opgen.suite.naming import Purpose, named
 from opgen.suite.part import Asked, part
 from opgen.suite.planning.plan import Plan
@@ -58,6 +59,13 @@ class Suite:
     specs: dict[str, Spec] = field(default_factory=dict)
     plans: dict[str, Plan] = field(default_factory=dict)
     without_data: dict[str, str] = field(default_factory=dict)
+    whole: Identity | None = None
+    """Of the suite that this one is a part of."""
+
+    @property
+    def identity(self) -> Identity:
+        """What the suite is, or the one that it is a part of."""
+        return self.whole or identity(self.cases, self.batches)
 
     @property
     def outputs(self) -> dict[str, tuple[str, ...]]:

@@ -31,6 +31,7 @@ from opgen.calls.jsonl import read_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.cli import main
 from opgen.generation import engine
+from opgen.generation.header import header
 from opgen.interop import (
     atk_export,
     atk_import,
@@ -43,7 +44,6 @@ from opgen.interop.folder import MANIFEST, file_name, new_folder
 from opgen.model import FileError
 from opgen.numerics import views
 from opgen.spec.catalog import catalog
-from opgen.suite.header import header
 from opgen.suite.selection import Request
 from tests import loopback
 

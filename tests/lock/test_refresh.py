@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -16,14 +15,14 @@ import opgen
 from opgen.cli import main
 from opgen.files.resources import cases_folder, specs_folder
 from opgen.generation import engine
+from opgen.generation.versions import ARITHMETIC
 from opgen.lock import refresh
 from opgen.lock.lockfile import Entry, Lock, read_lock
 from opgen.lock.refresh import Change
 from opgen.model import FileError
+from opgen.numerics.recipes import RECIPES
 from opgen.report.refresh import MOST, as_data, as_markdown, detail
 from opgen.spec.catalog import catalog
-from opgen.suite import sources
-from opgen.suite import suite as suites
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import Batch, plan_suite
 
@@ -45,7 +44,7 @@ def fresh(pages):
 def changed(lock: Lock, page: str, one: str, **values: str) -> Lock:
     entries = dict(lock.entries[page])
     entries[one] = replace(entries[one], **values)
-    return Lock({page: {**lock.sources[page], "code": "0" * 10}}, {page: entries})
+    return Lock({page: {**lock.sources[page]}}, {page: entries})
 
 
 def a_case_with_data(lock: Lock) -> tuple[str, str]:
@@ -59,8 +58,7 @@ def test_a_first_refresh_adds_every_case(fresh):
     assert fresh.computed > 10
 
 
-def test_nothing_to_do_computes_nothing_and_enumerates_nothing(fresh, pages, monkeypatch):
-    monkeypatch.setattr(suites, "enumerate_calls", lambda *a: pytest.fail("enumerated"))
+def test_nothing_to_do_computes_nothing(fresh, pages):
     again = refresh.refresh(pages, "smoke", fresh.lock)
     assert (again.changes, again.computed, again.cases) == ([], 0, fresh.cases)
 
@@ -169,12 +167,6 @@ def test_a_lock_survives_its_file(fresh, tmp_path):
     found = read_lock(path)
     assert (found.sources, found.entries) == (fresh.lock.sources, fresh.lock.entries)
     assert not path.with_name("x.lock.partial").exists()
-
-
-def test_when_only_code_changed_nothing_is_computed_again(fresh, pages):
-    page, one = a_case_with_data(fresh.lock)
-    again = refresh.refresh(pages, "smoke", changed(fresh.lock, page, one))
-    assert (again.changes, again.computed) == ([], 0)
 
 
 @pytest.mark.parametrize("one", [one.name for one in fields(Batch)])
@@ -329,17 +321,17 @@ WHY = {
     },
     "goldens": {
         "kernel": ("kernel",),
-        "numpy": ("numpy",),
-        "spec kernel code": ("spec", "kernel"),
+        "": ("environment",),
+        "spec kernel errata": ("spec", "kernel"),
         "data kernel": ("kernel", "data"),
         "seed": ("seed",),
     },
-    "bounds": {"kernel": ("kernel",), "data code seed": ("data", "seed"), "numpy": ("numpy",)},
+    "bounds": {"kernel": ("kernel",), "data errata seed": ("data", "seed"), "": ("environment",)},
     "expectation": {
         "spec": ("spec",),
         "errata kernel": ("errata",),
-        "plan code": ("code",),
-        "": ("environment",),
+        "plan": ("plan",),
+        "": ("code",),
     },
 }
 """What of a case changed -> what its page was made from then and is not now -> what is said to be
@@ -352,7 +344,7 @@ why."""
 def test_a_change_is_laid_to_what_it_can_come_from(fresh, pages, what, differs):
     page, one = a_case_with_data(fresh.lock)
     now = fresh.lock.sources[page]
-    assert set(now) == {"spec", "plan", "tier", "errata", "kernel", "data", "code", "numpy", "seed"}
+    assert set(now) == {"spec", "plan", "tier", "errata", "kernel", "data", "seed"}
     old = changed(fresh.lock, page, one, **{what: "0123456789"})
     old.sources[page] = {
         name: "?" if name in differs.split() else value for name, value in now.items()
@@ -363,82 +355,38 @@ def test_a_change_is_laid_to_what_it_can_come_from(fresh, pages, what, differs):
     ]
 
 
-@pytest.mark.parametrize("program", ["of_kernel", "of_data"])
-def test_a_changed_program_computes_every_case_again(fresh, pages, monkeypatch, program):
-    monkeypatch.setattr(sources, program, lambda *op: "0" * 10)
-    counts = []
-    again = refresh.refresh(pages, "smoke", fresh.lock, progress=counts.append)
-    assert (again.changes, again.computed, again.cases) == (
-        [],
-        fresh.computed,
-        fresh.cases,
-    ) and sum(counts) == fresh.computed
-    keys = [
-        {one: entry.key for one, entry in found.lock.entries[page].items() if entry.key != "-"}
-        for found in (fresh, again)
-        for page in found.lock.entries
-    ]
-    assert keys[0].keys() == keys[1].keys() and not set(keys[0].values()) & set(keys[1].values())
-
-
-DIGESTS = (sources.of_kernel, sources.of_data, sources.of_cases)
-
-
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory):
-    """A copy of opgen, with its specs, that may be edited."""
-    folder = tmp_path_factory.mktemp("copy") / "opgen"
-    shutil.copytree(
-        Path(opgen.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__")
-    )
-    shutil.copytree(specs_folder(), folder / "specs", dirs_exist_ok=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def batch(pages):
-    return plan_suite(pages, "smoke").batches[0]
-
-
 @pytest.mark.parametrize(
-    ("file", "what"),
+    ("module", "name", "recomputed"),
     [
-        ("specs/reflection_pad2d_backward.yaml", "spec"),
-        ("specs/tables.yaml", "spec"),
-        ("specs/errata/reflection_pad2d_backward.yaml", "errata"),
-        ("specs/errata/group_norm_backward.yaml", ""),
-        ("golden/reflection_pad2d_backward.py", "kernel"),
-        ("golden/_folding.py", "kernel"),
-        ("golden/_winograd.py", ""),
-        ("golden/group_norm_backward.py", ""),
-        ("numerics/recipes.py", "data"),
-        ("generation/engine.py", "data"),
-        ("model.py", "data"),
-        *(
-            (f"{name}/__init__.py", "code")
-            for name in ("suite", "suite/enumeration", "oracle", "spec", "calls")
-        ),
-        ("files/yamlfile.py", "code"),
-        ("files/resources.py", "code"),
-        ("cli/refresh.py", ""),
+        ("opgen.golden.reflection_pad2d_backward.VERSION", "kernel", {"grid", "one_hot"}),
+        ("opgen.golden.group_norm_backward.VERSION", "", set()),
+        ("bounds", "data", {"grid", "one_hot"}),
+        ("one_hot", "data", {"one_hot"}),
+        ("subnormals", "data", set()),
     ],
 )
-def test_a_file_that_is_edited_changes_the_source_that_it_belongs_to(
-    pages, batch, copy, monkeypatch, file, what
+def test_a_raised_version_computes_what_it_stands_for_again(
+    fresh, pages, monkeypatch, module, name, recomputed
 ):
-    """And the keys of cases where their data are made by it."""
-    monkeypatch.setattr(sources, "_PACKAGE", copy)
-    monkeypatch.setattr(sources, "specs_folder", lambda: copy / "specs")
-    for digest in DIGESTS:
-        monkeypatch.setattr(sources, digest.__name__, digest.__wrapped__)
-    found = []
-    for edit in ("", "# edited\n"):
-        with open(copy / file, "a", encoding="utf-8") as text:
-            text.write(edit)
-        found.append((refresh.sources(*pages[0], "smoke", 0), refresh.keys_of(batch, 0)))
-    (before, keys), (after, others) = found
-    assert {name for name in before if before[name] != after[name]} == {what} - {""}
-    assert (keys != others) == (what in ("kernel", "data"))
+    """And the change is laid to it, whatever comes of it."""
+    if module in RECIPES:
+        other = {**RECIPES, module: replace(RECIPES[module], version=9)}
+        for user in ("opgen.generation.versions", "opgen.lock.refresh"):
+            monkeypatch.setattr(f"{user}.RECIPES", other)
+    elif module in ARITHMETIC:
+        monkeypatch.setitem(ARITHMETIC, module, 9)
+    else:
+        monkeypatch.setattr(module, 9)
+    counts = []
+    again = refresh.refresh(pages, "smoke", fresh.lock, progress=counts.append)
+    recipes = {case.id: case.recipe for case in plan_suite(pages, "smoke").cases}
+    (page,) = fresh.lock.entries
+    before, after = fresh.lock.entries[page], again.lock.entries[page]
+    differ = {id for id in before if before[id].key != after[id].key}
+    assert {recipes[id] for id in differ} & {"grid", "one_hot"} == recomputed
+    assert again.changes == [] and again.computed == len(differ) == sum(counts)
+    now, then = again.lock.sources[page], fresh.lock.sources[page]
+    assert {what for what in now if now[what] != then[what]} == {name} - {""}
 
 
 def test_a_lock_holds_what_any_id_and_any_release_say(fresh, tmp_path):

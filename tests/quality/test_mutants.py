@@ -20,6 +20,7 @@ from opgen.comparison.verdicts import diff
 from opgen.devices import backend
 from opgen.devices.running import run
 from opgen.generation import engine
+from opgen.generation.header import header
 from opgen.model import FileError, TensorDesc
 from opgen.numerics.rounding import rounded
 from opgen.quality.mutants import ALL, FAMILIES, KERNELS, NOTHING, find, names
@@ -41,7 +42,6 @@ from opgen.quality.mutation_score import (
 )
 from opgen.report import mutants as report
 from opgen.spec.catalog import catalog
-from opgen.suite.header import header
 from opgen.suite.selection import Request
 from opgen.suite.suite import plan_suite
 

@@ -12,8 +12,8 @@ import opgen
 from opgen.calls.call_json import to_json
 from opgen.files.resources import cases_folder
 from opgen.generation import engine
+from opgen.generation.header import header
 from opgen.model import FileError
-from opgen.suite.header import header
 from opgen.suite.selection import Request, shard
 from tests.support.suites import page, suite
 

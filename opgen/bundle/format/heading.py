@@ -15,7 +15,7 @@ import opgen
 from opgen.bundle.format.dtypes import BundleError, checked
 from opgen.model import unkept
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 RESERVED = ("format", "format_version", "opgen_version", "complete", "digest")
 """Attributes that no caller may give."""
 

@@ -1,13 +1,16 @@
-"""What a bundle says of where its cases come from: what was asked for, and digests of everything
-they are made from.
+"""What a bundle says of where its cases come from: what was asked for, which suite that is, and the
+versions of what made its data.
+
+Parts are joined, and an unfinished file is gone on with, where they say the same.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.suite import sources
+from opgen.generation.versions import versions
+from opgen.suite.identity import errata_digest, spec_digest
 
 if TYPE_CHECKING:
     from opgen.suite.selection import Request
@@ -19,8 +22,8 @@ KEYS = (
     "specs",
     "plans",
     "errata",
-    "kernels",
-    "programs",
+    "suite",
+    "versions",
     "plan",
     "chosen",
     "shard",
@@ -31,20 +34,21 @@ KEYS = (
 """What :func:`header` may say, in the order in which a file keeps it: its bytes depend on that."""
 
 
-def header(request: Request, suite: Suite, seed: int) -> dict[str, Any]:
+def header(request: Request, suite: Suite, seed: int) -> dict[str, object]:
     """The header of the bundle of a request; ``recipe`` and ``given`` stand in it where one was
     asked for and calls were given.
     """
+    whole = suite.identity
     said = {
         "operators": sorted({spec.api for spec in suite.specs.values()}),
         "products": [
             p for p in vocabulary().products if any(case.call.product == p for case in suite.cases)
         ],
-        "specs": {spec.name: spec.digest for spec in suite.specs.values()},
+        "specs": {spec.name: spec_digest(spec) for spec in suite.specs.values()},
         "plans": {} if request.calls else {plan.op: plan.digest for plan in suite.plans.values()},
-        "errata": {spec.op: sources.of_errata(spec) for spec in suite.specs.values()},
-        "kernels": {spec.op: sources.of_kernel(spec.op) for spec in suite.specs.values()},
-        "programs": {"data": sources.of_data(), "cases": sources.of_cases()},
+        "errata": {spec.op: errata_digest(spec) for spec in suite.specs.values()},
+        "suite": whole.cases,
+        "versions": versions(whole.operators, whole.recipes),
         "plan": "calls" if request.calls else request.plan,
         "chosen": [
             *request.products,

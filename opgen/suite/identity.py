@@ -1,0 +1,73 @@
+"""What a suite is, as digests: of its cases, of their specs, plans and errata.
+
+All are digests of what is meant. How a file is laid out and commented changes none, nor does how
+opgen is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import NamedTuple
+
+from opgen.calls.call_json import to_json
+from opgen.calls.vocabulary import vocabulary
+from opgen.model import Case, Expectation, LibraryAnswer
+from opgen.oracle.erratafile import errata
+from opgen.spec.spec import Spec
+from opgen.suite.batch import Batch
+
+DIGEST = 10
+"""Hexadecimal digits of a digest."""
+
+
+class Identity(NamedTuple):
+    """What a suite is, and every part that is cut from it: a digest of all its cases, and the
+    operators and recipes whose data they have.
+    """
+
+    cases: str
+    operators: tuple[str, ...]
+    recipes: tuple[str, ...]
+
+
+def identity(cases: Iterable[Case], batches: Iterable[Batch]) -> Identity:
+    """The identity of a suite of these cases, that is no part of another."""
+    digest, computed = blake2b(), {(batch.op, batch.recipe) for batch in batches}
+    for case in cases:
+        said = (
+            *(case.id, case.kind, case.intent, case.nearest_valid),
+            *(case.call.api, case.call.product, to_json(case.call)),
+            *(_answer(case.page), case.library and _answer(case.library)),
+            *(case.recipe, case.phase, case.compute, case.inconclusive),
+        )
+        digest.update(json.dumps(said, separators=(",", ":")).encode())
+    return Identity(
+        digest.hexdigest()[:DIGEST],
+        tuple(sorted({op for op, _ in computed})),
+        tuple(sorted({recipe for _, recipe in computed})),
+    )
+
+
+def _answer(answer: Expectation | LibraryAnswer) -> list[object]:
+    """What a page or a library answers, as plain data."""
+    release = getattr(answer, "release", "")
+    breaks = [[b.rule, b.clause, b.at, b.found] for b in answer.breaks]
+    return [answer.codes, answer.bucket, release, breaks]
+
+
+def spec_digest(spec: Spec) -> str:
+    """Of a page's spec and the tables that all specs share."""
+    return joint_digest((spec.digest, vocabulary().digest))
+
+
+def errata_digest(spec: Spec) -> str:
+    """Of an operator's errata; of nothing where it has none."""
+    known = errata().get(spec.api)
+    return joint_digest((known.digest,) if known else ())
+
+
+def joint_digest(parts: Iterable[object]) -> str:
+    """One digest over several texts and numbers, in their order."""
+    return blake2b(json.dumps([*parts]).encode()).hexdigest()[:DIGEST]

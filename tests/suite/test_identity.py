@@ -1,0 +1,111 @@
+"""What a suite is: its meaning counts, and not how files and programs are written."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from opgen.calls import vocabulary
+from opgen.files.resources import specs_folder
+from opgen.generation.header import header
+from opgen.model import Case
+from opgen.oracle import erratafile
+from opgen.spec import specfile
+from opgen.spec.catalog import catalog
+from opgen.spec.spec import Spec
+from opgen.suite import identity
+from opgen.suite.selection import Request, shard
+from opgen.suite.suite import Suite
+from tests.support.suites import page
+
+REQUEST = Request(("reflection_pad2d_backward",), products=("ascend910b",))
+
+
+@pytest.fixture(scope="module")
+def suite() -> Suite:
+    return REQUEST.suite()
+
+
+@pytest.mark.parametrize("text", ["# edited\n", "\n\n"])
+@pytest.mark.parametrize(
+    ("file", "digest"),
+    [
+        ("group_norm_backward.yaml", identity.spec_digest),
+        ("tables.yaml", identity.spec_digest),
+        ("errata/library.yaml", identity.errata_digest),
+    ],
+)
+def test_what_is_said_counts_and_not_how_a_file_is_written(
+    file: str,
+    digest: Callable[[Spec], str],
+    text: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever a file of errata is called."""
+    folder = shutil.copytree(specs_folder(), tmp_path / "specs")
+    shutil.move(folder / "errata" / "group_norm_backward.yaml", folder / "errata" / "library.yaml")
+    monkeypatch.setattr(
+        identity, "errata", lambda: erratafile.load_folder(folder / "errata", catalog())
+    )
+    monkeypatch.setattr(vocabulary, "specs_folder", lambda: folder)
+    monkeypatch.setattr(identity, "vocabulary", vocabulary.vocabulary.__wrapped__)
+
+    def now() -> tuple[str, str]:
+        mine, other = (
+            specfile.load(folder / f"{name}.yaml")
+            for name in ("group_norm_backward", "reflection_pad2d_backward")
+        )
+        return digest(mine), digest(other)
+
+    path = folder / file
+    before = now()
+    path.write_text(text + path.read_text(encoding="utf-8"), encoding="utf-8")
+    assert now() == before
+    said = path.read_text(encoding="utf-8")
+    for old, new in ((".txt", "-2.txt"), ("2026-08", "2026-09"), ("status:", "status:\n  7: x")):
+        said = said.replace(old, new)
+    path.write_text(said, encoding="utf-8")
+    after = now()
+    assert after[0] != before[0]
+    assert (after[1] != before[1]) == (file == "tables.yaml")
+
+
+@pytest.mark.parametrize("field", Case._fields)
+def test_every_word_of_a_case_counts(suite: Suite, field: str) -> None:
+    case = next(case for case in suite.cases if case.phase == 2)
+    at = suite.cases.index(case)
+    other = next(
+        value
+        for value in [getattr(each, field) for each in suite.cases] + ["other"]
+        if value != getattr(case, field)
+    )
+    cases = list(suite.cases)
+    cases[at] = case._replace(**{field: other})
+    assert replace(suite, cases=cases).identity.cases != suite.identity.cases
+
+
+def test_a_part_is_of_the_suite_that_it_was_cut_from(suite: Suite) -> None:
+    parts = [shard(suite, f"{i}/3") for i in (1, 2, 3)]
+    assert {part.identity for part in parts} == {suite.identity}
+    assert suite.some([0]).identity != suite.identity
+    assert suite.identity.operators == ("reflection_pad2d_backward",)
+    assert set(suite.identity.recipes) == {case.recipe for case in suite.cases if case.phase == 2}
+
+
+def test_a_header_says_which_suite_and_which_versions(suite: Suite) -> None:
+    told = header(REQUEST, suite, 0)
+    assert told["suite"] == suite.identity.cases
+    assert isinstance(told["versions"], dict)
+    assert set(told["versions"]) == {
+        "kernel reflection_pad2d_backward",
+        *(f"recipe {name}" for name in suite.identity.recipes),
+        *("streams", "rounding", "exact", "bounds", "computing"),
+    }
+    assert told["specs"] == {
+        "reflection_pad2d_backward": identity.spec_digest(page("reflection_pad2d_backward"))
+    }
