@@ -152,15 +152,21 @@ class CaseTable:
     def from_cases(cls, cases: Sequence[Case]) -> CaseTable:
         """The table of cases that a program has made one by one.
 
-        Raises ValueError where the calls of an api do not have the same parameters, or what is no
-        argument of a call.
+        Raises ValueError where the calls of an api do not have the same parameters, and for what is
+        no argument of a call: an unknown word, or a scalar beyond 64 bits.
         """
         api = Categorical.of([case.call.api for case in cases])
         tables, row = [], np.zeros(len(cases), dtype=np.int64)
         for i, name in enumerate(api.values):
             rows = np.flatnonzero(api.number == i)
             calls = [cases[place].call for place in rows.tolist()]
-            tables.append(from_calls(name, kinds_of(calls), calls))
+            try:
+                tables.append(from_calls(name, kinds_of(calls), calls))
+            except KeyError as error:
+                text = f"{name}: {error} is no product, dtype or format"
+                raise ValueError(text) from None
+            except OverflowError:
+                raise ValueError(f"{name}: a number does not fit 64 bits") from None
             row[rows] = np.arange(len(rows))
         aims: list[Aims] = [
             (Aim("note", note=case.intent),) if case.intent else () for case in cases

@@ -7,6 +7,9 @@ from itertools import compress
 
 import numpy as np
 
+_SPAN = 1 << 31
+"""Numbers below it, multiplied, still fit int64."""
+
 
 def factorize(keys: Iterable[Hashable]) -> tuple[np.ndarray, np.ndarray]:
     """(the number of each key, where each number first stands); equal keys have one number, in the
@@ -23,15 +26,27 @@ def factorize(keys: Iterable[Hashable]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def factorize_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same of the rows of a matrix.
+    """The same of the rows of a matrix of integers or truths.
 
     >>> factorize_rows(np.array([[1, 2], [3, 4], [1, 2]]))
     (array([0, 1, 0]), array([0, 1]))
     """
-    if not matrix.size or (matrix == matrix[0]).all():
-        return np.zeros(len(matrix), dtype=np.intp), np.zeros(min(len(matrix), 1), dtype=np.intp)
-    text, width = matrix.tobytes(), matrix.shape[1] * matrix.itemsize
-    return factorize(text[at : at + width] for at in range(0, len(text), width))
+    if not len(matrix):
+        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+    key, size = np.zeros(len(matrix), dtype=np.int64), 1
+    for column in matrix[:, (matrix != matrix[0]).any(axis=0)].astype(np.int64, copy=False).T:
+        low, high = int(column.min()), int(column.max())
+        if high - low >= _SPAN:
+            column = np.unique(column, return_inverse=True)[1]
+            low, high = 0, len(column)
+        if size > _SPAN:
+            key, size = np.unique(key, return_inverse=True)[1], len(key)
+        key, size = key * (high - low + 1) + (column - low), size * (high - low + 1)
+    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    return rank[number], first[order]
 
 
 def true_columns(columns: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain, repeat
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -74,11 +74,17 @@ class ScalarColumn:
 
 
 Column: TypeAlias = TensorColumn | ArrayColumn | ScalarColumn
+SomeColumn = TypeVar("SomeColumn", bound=TensorColumn | ArrayColumn | ScalarColumn)
 LAYOUT = ("strided", "strides", "offset", "storage_rank", "storage")
 """The fields of a tensor's column that say how it lies in memory."""
 _FILL = {"shape": 1, "storage": 1}
 UNLIMITED = (np.nan, np.nan)
 """The limits of data of which a call says none."""
+
+
+def take(column: SomeColumn, rows: Index) -> SomeColumn:
+    """The rows of a column at ``rows``, in that order."""
+    return replace(column, **{name: part[rows] for name, part in vars(column).items()})
 
 
 @dataclass(frozen=True)
@@ -97,10 +103,7 @@ class CallTable:
 
     def take(self, rows: Index) -> CallTable:
         """The rows at ``rows``, in that order."""
-        picked = {
-            name: replace(column, **{f.name: getattr(column, f.name)[rows] for f in fields(column)})
-            for name, column in self.columns.items()
-        }
+        picked = {name: take(column, rows) for name, column in self.columns.items()}
         return replace(self, product=self.product[rows], columns=picked)
 
     def alike(self, rows: Index = slice(None)) -> tuple[np.ndarray, np.ndarray]:

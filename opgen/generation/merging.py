@@ -21,6 +21,7 @@ from opgen.bundle.format.layout import Layout
 from opgen.bundle.read.readback import outputs, pieces, recall
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.write.writer import Writer
+from opgen.calls.case_table import CaseTable
 from opgen.calls.collection import no_collection
 from opgen.calls.vocabulary import vocabulary
 from opgen.generation.header import KEYS
@@ -69,7 +70,9 @@ def merge(
                 written.setdefault(api, set()).update(names)
     with no_collection():
         layout = Layout.plan(cases, stored)
-    with Writer(output, _header(parts), cases, layout, force=force, outputs=written) as writer:
+    with Writer(
+        output, _header(parts), CaseTable.from_cases(cases), layout, force=force, outputs=written
+    ) as writer:
         for part in parts:
             with Bundle(part.path) as bundle:
                 for cases_done in _copy(part, bundle, layout, writer):

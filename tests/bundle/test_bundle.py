@@ -30,6 +30,7 @@ from opgen.bundle.read.unpack import unpack
 from opgen.bundle.read.verify import verify
 from opgen.bundle.write.output import LockedOutput, write_errors
 from opgen.bundle.write.writer import Writer
+from opgen.calls.case_table import CaseTable
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Call, Case, TensorDesc
 from tests.support import unmeasured
@@ -140,7 +141,10 @@ def test_a_view_outside_its_storage_is_refused(tmp_path: Path) -> None:
     desc = TensorDesc((2, 2), "FLOAT", "ND", (3, 1), 0, (4,))
     case = Case("bad", Call("aclnnOne", "ascend910b", {"self": desc}), "given", "", VALID)
     with Writer(
-        tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "FLOAT", 4)]])
+        tmp_path / "b.h5",
+        {},
+        CaseTable.from_cases([case]),
+        Layout.plan([case], [[("self", "input", "FLOAT", 4)]]),
     ) as writer:
         writer.write(0, "self", "input", np.zeros(4, np.float32))
     with pytest.raises(
@@ -152,7 +156,7 @@ def test_a_view_outside_its_storage_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [1, 1000, 1 << 20])
 def test_batches_hold_what_the_cases_hold(path: Path, tmp_path: Path, limit: int) -> None:
     cases, layout = many(20)
-    with Writer(tmp_path / "many.h5", {}, cases, layout) as writer:
+    with Writer(tmp_path / "many.h5", {}, CaseTable.from_cases(cases), layout) as writer:
         for (name, role), dtype in MANY.items():
             writer.write_batch(
                 np.arange(20), {(name, role): bits(np.random.default_rng(0), dtype, (20, 3, 5))}
@@ -184,12 +188,17 @@ def test_batches_hold_what_the_cases_hold(path: Path, tmp_path: Path, limit: int
 )
 def test_a_header_that_cannot_be_kept(tmp_path: Path, header: dict[str, object]) -> None:
     with pytest.raises(BundleError, match="header|NUL"):
-        Writer(tmp_path / "b.h5", header, [], Layout.plan([], []))
+        Writer(tmp_path / "b.h5", header, CaseTable.from_cases([]), Layout.plan([], []))
     assert os.listdir(tmp_path) == []
 
 
 def test_an_empty_bundle(tmp_path: Path) -> None:
-    with Writer(tmp_path / "b.h5", {"products": [], "seeds": [1, 2]}, [], Layout.plan([], [])):
+    with Writer(
+        tmp_path / "b.h5",
+        {"products": [], "seeds": [1, 2]},
+        CaseTable.from_cases([]),
+        Layout.plan([], []),
+    ):
         pass
     with opgen.open(tmp_path / "b.h5") as bundle:
         assert (len(bundle), len(bundle.cases), list(bundle), list(bundle.batches())) == (
@@ -247,11 +256,11 @@ def test_blocks_write_the_same_bytes_as_single_tensors(tmp_path: Path, step: int
     cases, layout = many(50)
     draw = np.random.default_rng(1)
     data = {key: bits(draw, dtype, (50, 3, 5)) for key, dtype in MANY.items()}
-    with Writer(tmp_path / "single.h5", HEADER, cases, layout) as writer:
+    with Writer(tmp_path / "single.h5", HEADER, CaseTable.from_cases(cases), layout) as writer:
         for at in range(50):
             for (name, role), stack in data.items():
                 writer.write(at, name, role, stack[at])
-    with Writer(tmp_path / "block.h5", HEADER, cases, layout) as writer:
+    with Writer(tmp_path / "block.h5", HEADER, CaseTable.from_cases(cases), layout) as writer:
         port = writer.port()
         for start in range(0, 50, step):
             rows = np.arange(start, min(50, start + step))[::-1]
@@ -280,7 +289,7 @@ def test_large_tensors_beside_small_ones_have_their_own_digests(tmp_path: Path) 
     arrays = {
         name: bits(np.random.default_rng(size), "DOUBLE", (2, size)) for name, size in sizes.items()
     }
-    with Writer(tmp_path / "b.h5", {}, cases, layout) as writer:
+    with Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout) as writer:
         writer.write_batch([1, 0], {(name, "input"): stack for name, stack in arrays.items()})
     with opgen.open(tmp_path / "b.h5") as bundle:
         digests = bundle.tables["tensors"]["digest"].reshape(2, len(sizes))
@@ -299,7 +308,7 @@ def test_what_an_unfinished_file_holds_is_room_for_it(
     cases, layout = many(10_000)
     with (
         pytest.raises(KeyboardInterrupt),
-        Writer(tmp_path / "b.h5", {}, cases, layout, keep=True) as writer,
+        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout, keep=True) as writer,
     ):
         writer.write_batch(
             range(10_000),
@@ -310,10 +319,12 @@ def test_what_an_unfinished_file_holds_is_room_for_it(
     monkeypatch.setattr(
         "shutil.disk_usage", lambda folder: SimpleNamespace(free=layout.bytes - held // 2)
     )
-    with Writer(tmp_path / "b.h5", {}, cases, layout, keep=True, resume=True) as writer:
+    with Writer(
+        tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout, keep=True, resume=True
+    ) as writer:
         assert writer.written.all()
     with pytest.raises(BundleError, match=r"other\.h5: needs"):
-        Writer(tmp_path / "other.h5", {}, cases, layout)
+        Writer(tmp_path / "other.h5", {}, CaseTable.from_cases(cases), layout)
 
 
 def test_tensors_are_aligned_and_the_size_is_foreseen(path: Path) -> None:
@@ -359,7 +370,10 @@ def test_a_stride_along_an_axis_of_extent_1_leads_nowhere(tmp_path: Path, far: i
     desc = TensorDesc((1, 2, 1, 2), "DOUBLE", "NCHW", (far, 1, far, 2), 0, (4,))
     case = Case("b", Call("aclnnOne", "ascend910b", {"self": desc}), "given", "", VALID)
     with Writer(
-        tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "DOUBLE", 4)]])
+        tmp_path / "b.h5",
+        {},
+        CaseTable.from_cases([case]),
+        Layout.plan([case], [[("self", "input", "DOUBLE", 4)]]),
     ) as writer:
         writer.write(0, "self", "input", np.arange(4.0))
     with opgen.open(tmp_path / "b.h5") as bundle:
@@ -371,7 +385,10 @@ def test_h5dump_prints_bfloat16_numbers(tmp_path: Path) -> None:
     desc = TensorDesc((4,), "BFLOAT16")
     case = Case("b", Call("aclnnOne", "ascend910b", {"self": desc}), "given", "", VALID)
     with Writer(
-        tmp_path / "b.h5", {}, [case], Layout.plan([case], [[("self", "input", "BFLOAT16", 4)]])
+        tmp_path / "b.h5",
+        {},
+        CaseTable.from_cases([case]),
+        Layout.plan([case], [[("self", "input", "BFLOAT16", 4)]]),
     ) as writer:
         writer.write(0, "self", "input", np.array([1.5, -0.15625, 3e38, 2**-130], BFLOAT16))
     printed = subprocess.run(
@@ -434,20 +451,17 @@ def test_what_cannot_be_written_is_said_in_one_line(change: object, message: str
         ({"id": "a\0b"}, "NUL"),
         ({"id": "\ud800"}, "not Unicode"),
         ({"id": "x" * 2000}, "at most 1024"),
-        ({"args": {"self": TensorDesc((1,), "FLOAT7")}}, "'FLOAT7' is none of"),
-        ({"args": {"self": TensorDesc((1,), "FLOAT", "CHWN")}}, "'CHWN' is none of"),
         ({"args": {"self": TensorDesc((2**70,), "FLOAT")}}, "64 bits"),
-        ({"args": {"groups": 2**64}}, "64 bits"),
-        ({"args": {"name": "text"}}, "no argument that a bundle knows"),
+        ({"args": {"padding": (1, -(2**63) - 1)}}, "-9223372036854775809 does not fit the 64 bits"),
     ],
 )
 def test_a_case_that_no_bundle_can_keep(
     tmp_path: Path, field: dict[str, object], message: str
 ) -> None:
-    call = Call("aclnnOne", "ascend910b", field.get("args", {}))  # type: ignore[arg-type]
+    call = Call("aclnnOne", "ascend910b", field.get("args", {"groups": 1}))  # type: ignore[arg-type]
     case = Case(str(field.get("id", "a")), call, "given", "", VALID)
     with pytest.raises(BundleError, match=message):
-        Writer(tmp_path / "b.h5", {}, [case], Layout.plan([case], [[]]))
+        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases([case]), Layout.plan([case], [[]]))
     assert os.listdir(tmp_path) == []
 
 
@@ -469,29 +483,9 @@ def test_data_that_no_call_describes(
         Writer(
             tmp_path / "b.h5",
             {},
-            cases,
+            CaseTable.from_cases(cases),
             Layout.plan(cases, [[("self", "input", "FLOAT", 3)], tensors, tensors]),
         )
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "message"),
-    [
-        ({"x": 1}, {"y": 1}, "aclnnOne: only some calls have a parameter y"),
-        ({"x": 1}, {"x": 1, "y": 2}, "aclnnOne: calls with x, y and with x"),
-        ({"x": 1}, {"x": (1,)}, "aclnnOne: x is a int here and a int_array there"),
-        ({"x": (True,)}, {"x": (1,)}, "aclnnOne: x is a bool_array here and a int_array there"),
-    ],
-)
-def test_calls_of_one_operator_have_the_same_parameters(
-    tmp_path: Path, first: dict[str, object], second: dict[str, object], message: str
-) -> None:
-    cases = [
-        Case(name, Call("aclnnOne", "ascend910b", args), "given", "", VALID)
-        for name, args in (("a", first), ("b", second))
-    ]  # type: ignore[arg-type]
-    with pytest.raises(BundleError, match=message):
-        Writer(tmp_path / "b.h5", {}, cases, Layout.plan(cases, [[], []]))
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -501,7 +495,9 @@ def test_two_cases_of_one_id(tmp_path: Path, late: bool) -> None:
     arrays = {("gradOutput", "input"): np.zeros((3, 15), np.float16)}
     with (
         pytest.raises(BundleError, match="two cases have the id 'many/0'"),
-        Writer(tmp_path / "b.h5", {}, cases, layout, keep=True, late=late) as writer,
+        Writer(
+            tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout, keep=True, late=late
+        ) as writer,
     ):
         writer.write_batch([0, 1, 2], arrays)
     assert os.listdir(tmp_path) == []
@@ -514,7 +510,7 @@ def test_wrong_arrays_and_missing_ones(tmp_path: Path) -> None:
         pytest.raises(
             BundleError, match="9 tensors were never written, the first is gradOutput of many/0"
         ),
-        Writer(target, {}, cases, layout),
+        Writer(target, {}, CaseTable.from_cases(cases), layout),
     ):
         pass
     for arrays, message in (
@@ -526,23 +522,29 @@ def test_wrong_arrays_and_missing_ones(tmp_path: Path) -> None:
         ({("gradOutput", "input"): np.zeros((2, 15), np.float16)}, "2 arrays for 3 cases"),
         ({("weight", "input"): np.zeros((3, 15), np.float16)}, "no input weight"),
     ):
-        with pytest.raises(BundleError, match=message), Writer(target, {}, cases, layout) as writer:
+        with (
+            pytest.raises(BundleError, match=message),
+            Writer(target, {}, CaseTable.from_cases(cases), layout) as writer,
+        ):
             writer.write_batch([0, 1, 2], arrays)
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
 def test_an_interruption_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
-    with pytest.raises(error), Writer(tmp_path / "b.h5", HEADER, SAMPLE.cases, SAMPLE.layout()):
+    with (
+        pytest.raises(error),
+        Writer(tmp_path / "b.h5", HEADER, CaseTable.from_cases(SAMPLE.cases), SAMPLE.layout()),
+    ):
         raise error
     assert os.listdir(tmp_path) == []
 
 
 def test_two_writers_of_one_file(tmp_path: Path) -> None:
     cases, layout = many(1)
-    writer = Writer(tmp_path / "b.h5", {}, cases, layout)
+    writer = Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout)
     with pytest.raises(BundleError, match="another process is writing it"):
-        Writer(tmp_path / "b.h5", {}, cases, layout)
+        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout)
     writer.abort()
     assert os.listdir(tmp_path) == []
 
@@ -585,7 +587,7 @@ def test_room_for_all_data_is_taken_before_any_are_written(
     )
     with (
         pytest.raises(KeyboardInterrupt),
-        Writer(tmp_path / "b.h5", {}, cases, layout, keep=True) as writer,
+        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout, keep=True) as writer,
     ):
         assert taken[0][0] < layout.data_bytes <= taken[0][1]
         writer.write(0, *next(iter(MANY)), np.zeros((3, 5), dtype=np.float16))
@@ -593,14 +595,14 @@ def test_room_for_all_data_is_taken_before_any_are_written(
     taken.clear()
     with (
         pytest.raises(KeyboardInterrupt),
-        Writer(tmp_path / "b.h5", {}, cases, layout, keep=True, resume=True),
+        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout, keep=True, resume=True),
     ):
         assert min(taken)[0] > layout.data_bytes  # room for tables alone: what is begun has its own
         raise KeyboardInterrupt
     (tmp_path / "b.h5.partial").unlink(missing_ok=True)
     monkeypatch.setattr(os, "posix_fallocate", refusing(errno.ENOSPC))
     with pytest.raises(BundleError, match="b.h5: cannot write: No space left on device$"):
-        Writer(tmp_path / "b.h5", {}, cases, layout)
+        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout)
     assert os.listdir(tmp_path) == []
 
 
@@ -711,9 +713,11 @@ def test_a_kill_leaves_no_file_under_the_final_name(tmp_path: Path) -> None:
         import sys
         from pathlib import Path
         from opgen.bundle.write.writer import Writer
+        from opgen.calls.case_table import CaseTable
         from tests.support.bundle_sample import HEADER, sample
         one = sample()
-        with Writer(Path(sys.argv[1]), HEADER, one.cases, one.layout()) as writer:
+        cases = CaseTable.from_cases(one.cases)
+        with Writer(Path(sys.argv[1]), HEADER, cases, one.layout()) as writer:
             while True:
                 for at, found in enumerate(one.arrays):
                     for (name, role), array in found.items():
@@ -756,7 +760,9 @@ def test_every_case_is_unpacked_into_a_group_of_its_own(tmp_path: Path) -> None:
     ids = ["a/b", "%a", "a", "%%25a", "a/b/c", "%a/b", "b/", "%b%2F", ".", "%%2E"]
     call = Call("aclnnOne", "ascend910b", {"self": TensorDesc((4,), "FLOAT")})
     cases = [Case(name, call, "given", "", VALID, phase=1) for name in ids]
-    with Writer(tmp_path / "b.h5", {}, cases, Layout.plan(cases, [[] for _ in cases])):
+    with Writer(
+        tmp_path / "b.h5", {}, CaseTable.from_cases(cases), Layout.plan(cases, [[] for _ in cases])
+    ):
         pass
     with opgen.open(tmp_path / "b.h5") as bundle:
         assert unpack(bundle, tmp_path / "tree.h5") == len(ids)

@@ -280,7 +280,7 @@ def resign(path: Path) -> None:
     whole[:4096] = b"\n".join(lines).rstrip(b"\0").ljust(4096, b"\0")
     path.write_bytes(whole)
     with open(path, "r+b") as raw:
-        digest = container.file_digest(raw.fileno(), data_ranges(whole), len(whole))
+        digest = container.file_digest(path, raw.fileno(), data_ranges(whole), len(whole))
         raw.seek(container.FIELD[0])
         raw.write(digest.encode())
 

@@ -65,7 +65,11 @@ def test_aims_are_told_in_words() -> None:
         ({"x": 1}, {"x": 1, "y": 1}, "aclnnX: calls with x, y and with x"),
         ({"x": 1}, {"x": 1.5}, "aclnnX: x is a double here and a int64 there"),
         ({"x": TensorDesc((), "FLOAT")}, {"x": (1,)}, "x is a int_array here and a tensor there"),
+        ({"x": (True,)}, {"x": (1,)}, "x is a bool_array here and a int_array there"),
         ({"x": "text"}, {"x": 1}, "'text' is no argument of a call"),
+        ({"x": TensorDesc((1,), "FLOAT7")}, {"x": None}, "'FLOAT7' is no product, dtype or format"),
+        ({"x": TensorDesc((), "FLOAT", "CHWN")}, {"x": None}, "'CHWN' is no product, dtype or"),
+        ({"x": 2**64}, {"x": 1}, "aclnnX: a number does not fit 64 bits"),
     ],
 )
 def test_what_is_no_table_of_calls_is_refused(

@@ -12,6 +12,7 @@ import numpy as np
 from opgen.bundle.format.dtypes import numpy_dtype
 from opgen.bundle.format.layout import Layout
 from opgen.bundle.write.writer import Writer
+from opgen.calls.case_table import CaseTable
 from opgen.model import Break, Call, Case, Expectation, LibraryAnswer, TensorDesc
 from opgen.numerics.formats import DTYPES
 
@@ -38,7 +39,9 @@ class Sample:
         return Layout.plan(self.cases, [list(map(row, found.items())) for found in self.arrays])
 
     def write(self, path: Path, *, rows: Iterable[int] | None = None, force: bool = False) -> Path:
-        with Writer(path, HEADER, self.cases, self.layout(), force=force) as writer:
+        with Writer(
+            path, HEADER, CaseTable.from_cases(self.cases), self.layout(), force=force
+        ) as writer:
             for at in range(len(self.cases)) if rows is None else rows:
                 for (name, role), array in self.arrays[at].items():
                     writer.write(at, name, role, array)

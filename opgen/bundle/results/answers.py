@@ -72,14 +72,14 @@ def write(
     results: list[tuple[Any, ...]] = []
     tensors: list[tuple[Any, ...]] = []
     for row, answer in enumerate(answers):
-        word, run_word, error = map(strings, (answer.word, answer.run_word, answer.error))
+        word, run_word, error = map(strings.number, (answer.word, answer.run_word, answer.error))
         statuses = answer.status, word, answer.run_status, run_word
         counts = len(tensors), len(answer.outputs)
         results.append((answer.row, answer.id.encode(), *statuses, answer.time, error, *counts))
         for name, dtype, shape, data in answer.outputs:
             elements, position = prod(shape), blobs.setdefault(WORDS[dtype], 0)
             blobs[WORDS[dtype]] += room(elements, numpy_dtype(WORDS[dtype]).itemsize)
-            lies = shapes(shape), elements, position, data.digest
+            lies = shapes.number(shape), elements, position, data.digest
             tensors.append((row, numbers[name], dtype, *lies))
     lists, integers = shapes.tables()
     width = max((len(row[1]) for row in results), default=1)

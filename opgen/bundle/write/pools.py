@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from itertools import chain
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
-from opgen.bundle.format.column import Column
-from opgen.bundle.format.dtypes import BundleError, checked
+from opgen.bundle.format.dtypes import checked
+from opgen.calls.categorical import Categorical
 
 LIST = np.dtype([("start", "<u4"), ("length", "<u4")])
 """A row of ``/lists``: where a list lies in ``/integers``. Row 0 stands for a null pointer, row 1
@@ -17,45 +17,42 @@ for length 0."""
 
 NULL, EMPTY = 0, 1
 
-
-class _Pool:
-    """Things by number, in the order in which they are asked for."""
-
-    def __call__(self, value: Any) -> int:
-        raise NotImplementedError
-
-    def columns(self, *asked: tuple[Column[Any], np.ndarray]) -> list[np.ndarray]:
-        """Columns of things turned into columns of numbers, as if asked for row by row, and in a
-        row in the order of arguments.
-
-        ``asked`` are columns, each with the case row of each of its rows.
-        """
-        values = list(chain.from_iterable(column.values for column, _ in asked))
-        when = [rows[column.first] for column, rows in asked]
-        order = np.argsort(np.concatenate(when), kind="stable")
-        numbers = np.empty(len(values), dtype=np.int64)
-        numbers[order] = [self(values[at]) for at in order.tolist()]
-        ends = np.cumsum([len(column.values) for column, _ in asked])
-        return [
-            numbers[end - len(c.values) : end][c.number]
-            for (c, _), end in zip(asked, ends.tolist(), strict=True)
-        ]
+Value = TypeVar("Value")
 
 
-class Strings(_Pool):
+def numbered(
+    number: Callable[[Value], int], *columns: tuple[Categorical[Value], np.ndarray]
+) -> list[np.ndarray]:
+    """Columns as numbers of their values, given as if asked for row by row, and in a row in the
+    order of the columns.
+
+    Each column comes with the case of each of its rows, ascending.
+    """
+    values = list(chain.from_iterable(column.values for column, _ in columns))
+    when = np.concatenate([cases[column.first] for column, cases in columns])
+    numbers = np.empty(len(values), dtype=np.int64)
+    for place in np.argsort(when, kind="stable").tolist():
+        numbers[place] = number(values[place])
+    ends = np.cumsum([len(column.values) for column, _ in columns])[:-1]
+    return [
+        mine[column.number]
+        for mine, (column, _) in zip(np.split(numbers, ends), columns, strict=True)
+    ]
+
+
+class Strings:
     """Texts by number; number 0 is the empty text."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {"": 0}
 
-    def __call__(self, text: str | None) -> int:
+    def number(self, text: str | None) -> int:
         """The number of ``text``; None counts as empty."""
         if not text:
             return 0
-        number = self._numbers.get(text)
-        if number is None:
-            number = self._numbers[checked(text)] = len(self._numbers)
-        return number
+        if text not in self._numbers:
+            self._numbers[checked(text)] = len(self._numbers)
+        return self._numbers[text]
 
     @property
     def all(self) -> list[str]:
@@ -63,31 +60,22 @@ class Strings(_Pool):
         return list(self._numbers)
 
 
-class Lists(_Pool):
+class Lists:
     """Lists of integers by number; equal lists are stored once."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[int, ...], int] = {(): EMPTY}
 
-    def __call__(self, values: Iterable[int] | None) -> int:
+    def number(self, values: tuple[int, ...] | None) -> int:
         """The number of a list; :data:`NULL` for None, which is not the empty list."""
         if values is None:
             return NULL
-        key = values if type(values) is tuple else tuple(values)
-        return self._numbers.setdefault(key, len(self._numbers) + 1)
+        return self._numbers.setdefault(values, len(self._numbers) + 1)
 
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
         """``/lists`` and ``/integers``."""
-        keys = list(self._numbers)
-        lengths = np.fromiter(map(len, keys), dtype=np.int64, count=len(keys))
-        lists = np.zeros(len(keys) + 1, dtype=LIST)
+        lengths = np.fromiter(map(len, self._numbers), dtype=np.int64)
+        lists = np.zeros(len(lengths) + 1, dtype=LIST)
         lists["length"][1:] = lengths
         lists["start"][2:] = np.cumsum(lengths)[:-1]
-        try:
-            integers = np.fromiter(chain.from_iterable(keys), dtype="<i8", count=int(lengths.sum()))
-        except OverflowError:
-            value = next(v for key in keys for v in key if not -(1 << 63) <= int(v) < 1 << 63)
-            raise BundleError(
-                f"{value} does not fit the 64 bits that a bundle keeps of an integer"
-            ) from None
-        return lists, integers
+        return lists, np.fromiter(chain.from_iterable(self._numbers), dtype="<i8")

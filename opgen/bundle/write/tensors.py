@@ -1,184 +1,189 @@
-"""The table of tensors: what calls describe and what the layout has data for, put together form by
-form.
-"""
+"""The table of tensors: what calls describe and what the layout has data for, put together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from opgen.bundle.format import dtypes
-from opgen.bundle.format.column import spread
 from opgen.bundle.format.digest import DIGEST_TYPE
 from opgen.bundle.format.dtypes import BundleError, enum, named
 from opgen.bundle.format.layout import Layout
 from opgen.bundle.format.tensorrow import NO_DATA
-from opgen.bundle.write.forms import Described, Forms
-from opgen.model import Case
+from opgen.bundle.write.arguments import Arguments, Integers, integer_lists, integers
+from opgen.calls.categorical import Categorical
+from opgen.calls.table import take
+from opgen.calls.vocabulary import vocabulary
 
 RANGE = np.dtype([("tensor", "<u4"), ("low", "<f8"), ("high", "<f8")])
 _INPUT, _OUTPUT = dtypes.ROLES["input"], dtypes.ROLES["output"]
 
 
 @dataclass(frozen=True)
-class Tensors:
-    """``/tensors`` and ``/ranges``; for every case its first tensor and how many; the tensor of
-    each row of the layout.
+class DescribedTensors:
+    """The tensors that calls describe, null pointers apart: a row for each, parameter by parameter.
+
+    ``case`` is a row of ``/cases``, ``name`` numbers ``names``, ``dtype`` and ``format`` are those
+    of the format, ``written`` says that the operator writes the tensor, ``limits`` between which
+    numbers its data are asked for. ``extents`` has three columns for each parameter: shape, strides
+    and storage shape, each with the cases of its rows.
+    """
+
+    names: list[str]
+    case: np.ndarray
+    name: np.ndarray
+    written: np.ndarray
+    dtype: np.ndarray
+    format: np.ndarray
+    offset: np.ndarray
+    limits: np.ndarray
+    extents: list[tuple[Categorical[Integers | None], np.ndarray]]
+
+    @classmethod
+    def of(
+        cls, arguments: Mapping[str, Arguments], written: Mapping[str, Collection[str]]
+    ) -> DescribedTensors:
+        """What the calls of each API describe; ``written`` names, per API, the parameters that the
+        operator writes.
+        """
+        columns = [
+            (api, name, mine.cases[there], take(column, there))
+            for api, mine in arguments.items()
+            for name, column in mine.tensors.items()
+            if len(there := np.flatnonzero(~column.null))
+        ]
+        in_order = sorted(range(len(columns)), key=lambda i: (int(columns[i][2][0]), i))
+        names = list(dict.fromkeys(columns[i][1] for i in in_order))
+        sizes = [len(cases) for _, _, cases, _ in columns]
+        numbers = [names.index(name) for _, name, _, _ in columns]
+        outputs = [name in written[api] for api, name, _, _ in columns]
+        parts = [column for _, _, _, column in columns]
+        extents = [
+            (lists, cases)
+            for _, _, cases, column in columns
+            for lists in (
+                integer_lists(~column.null, column.rank, column.shape),
+                integer_lists(column.strided, column.rank, column.strides),
+                integer_lists(column.storage_rank >= 0, column.storage_rank, column.storage),
+            )
+        ]
+        return cls(
+            names=names,
+            case=_joined([cases for _, _, cases, _ in columns]),
+            name=np.repeat(np.array(numbers, dtype=np.int64), sizes),
+            written=np.repeat(np.array(outputs, dtype=bool), sizes),
+            dtype=_numbers("dtype", dtypes.DTYPES)[_joined([part.dtype for part in parts])],
+            format=_numbers("format", dtypes.FORMATS)[_joined([part.format for part in parts])],
+            offset=_joined([integers(part.offset) for part in parts]),
+            limits=np.concatenate([np.zeros((0, 2)), *(part.limits for part in parts)]),
+            extents=extents,
+        )
+
+
+@dataclass(frozen=True)
+class TensorTables:
+    """``/tensors`` and ``/ranges``; for every case how many tensors it has; the tensor of each row
+    of the layout.
     """
 
     table: np.ndarray
     ranges: np.ndarray
-    first: np.ndarray
     count: np.ndarray
     row: np.ndarray
 
 
-@dataclass(frozen=True)
-class _Data:
-    """What the layout has for forms: the form, the row of the layout, its place in the case, and
-    the row that describes it.
-    """
-
-    form: np.ndarray
-    at: np.ndarray
-    place: np.ndarray
-    described: np.ndarray
-
-
-def tensors(
-    cases: Sequence[Case], forms: Forms, described: Described, extents: np.ndarray, layout: Layout
-) -> Tensors:
+def tensor_tables(
+    ids: Sequence[str], described: DescribedTensors, extents: Sequence[np.ndarray], layout: Layout
+) -> TensorTables:
     """A row for each tensor of each case: those of its call, then its goldens and bounds.
 
-    ``extents`` are the numbers in ``/lists`` of ``described.extents``. BundleError where the layout
-    has other data than the call describes.
+    ``extents`` are the numbers in ``/lists`` of ``described.extents``. BundleError, with the id of
+    the case, where the layout has other data than the call describes.
     """
-    rows, form, origin = _rows(described, extents, _data(cases, forms, described, layout), layout)
-    counts = np.bincount(form, minlength=len(forms.case))
-    count = counts[forms.of]
-    case, within = spread(count)
-    source = (np.cumsum(counts) - counts)[forms.of][case] + within
-    table = rows.take(source)  # many times as fast as an index
-    table["case"] = case
-    held = np.flatnonzero(table["position"] != NO_DATA)
-    at = layout.starts[case[held]] + table["position"][held]
-    table["position"][held] = layout.position[at]
-    row = np.empty(len(layout.case), dtype=np.int64)
-    row[at] = held
-    return Tensors(table, _ranges(described, origin[source]), np.cumsum(count) - count, count, row)
-
-
-def _rows(
-    described: Described, extents: np.ndarray, data: _Data, layout: Layout
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows of all forms, with places in the case as positions; the form of each; and which
-    described tensor each is.
-
-    From as many on as are described, the last counts goldens and bounds.
-    """
-    given = layout.role[data.at] == _INPUT
-    inputs, more = np.flatnonzero(given), np.flatnonzero(~given)
-    elements = np.zeros(len(described.form), dtype=np.int64)
-    elements[data.described[inputs]] = layout.elements[data.at[inputs]]
-    position = np.full(len(described.form), NO_DATA, dtype=np.int64)
-    position[data.described[inputs]] = data.place[inputs]
-    shape, strides, storage = extents.reshape(-1, 3).T
-    of, at, nothing = data.described[more], data.at[more], np.zeros(len(more), dtype=np.int64)
+    shape, strides, storage = (_joined(extents[i::3]) for i in range(3))
+    source = _described(ids, described, layout)
+    drawn = layout.role == _INPUT
+    inputs, more = source[drawn], source[~drawn]
+    elements = np.zeros(len(described.case), dtype=np.int64)
+    elements[inputs] = layout.elements[drawn]
+    position = np.full(len(described.case), NO_DATA, dtype=np.int64)
+    position[inputs] = layout.position[drawn]
+    role = np.where(described.written & (position == NO_DATA), _OUTPUT, _INPUT)
+    none = np.zeros(len(more), dtype=np.int64)
     columns = {
-        "name": (described.name, described.name[of]),
-        "role": (
-            np.where(described.written & (position == NO_DATA), _OUTPUT, _INPUT),
-            layout.role[at],
-        ),
-        "dtype": (described.dtype, layout.dtype[at]),
-        "format": (described.format, described.format[of]),
-        "shape": (shape, shape[of]),
-        "strides": (strides, nothing),
-        "offset": (described.offset, nothing),
-        "storage_shape": (storage, nothing),
-        "elements": (elements, layout.elements[at]),
-        "position": (position, data.place[more]),
+        "case": ("<u4", described.case, layout.case[~drawn]),
+        "name": (named(described.names), described.name, described.name[more]),
+        "role": (enum(dtypes.ROLES), role, layout.role[~drawn]),
+        "dtype": (enum(dtypes.DTYPES), described.dtype, layout.dtype[~drawn]),
+        "format": (enum(dtypes.FORMATS), described.format, described.format[more]),
+        "shape": ("<u4", shape, shape[more]),
+        "strides": ("<u4", strides, none),
+        "offset": ("<i8", described.offset, none),
+        "storage_shape": ("<u4", storage, none),
+        "elements": ("<i8", elements, layout.elements[~drawn]),
+        "position": ("<i8", position, layout.position[~drawn]),
     }
-    form = np.concatenate([described.form, data.form[more]])
-    origin = np.argsort(form, kind="stable")
-    rows = np.zeros(
-        len(form),
-        dtype=[
-            ("case", "<u4"),
-            ("name", named(described.names)),
-            ("role", enum(dtypes.ROLES)),
-            ("dtype", enum(dtypes.DTYPES)),
-            ("format", enum(dtypes.FORMATS)),
-            ("shape", "<u4"),
-            ("strides", "<u4"),
-            ("offset", "<i8"),
-            ("storage_shape", "<u4"),
-            ("elements", "<i8"),
-            ("position", "<i8"),
-            ("digest", DIGEST_TYPE),
-        ],
-    )
-    for name, parts in columns.items():
-        rows[name] = np.concatenate(parts)[origin]
-    return rows, form[origin], origin
+    case = np.concatenate(columns["case"][1:])
+    order = np.argsort(case, kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    kinds = [(name, kind) for name, (kind, _, _) in columns.items()]
+    table = np.zeros(len(order), dtype=[*kinds, ("digest", DIGEST_TYPE)])
+    for name, (_, calls, data) in columns.items():
+        table[name] = np.concatenate([calls, data])
+    row = np.empty(len(layout.case), dtype=np.int64)
+    row[drawn], row[~drawn] = place[inputs], place[len(described.case) :]
+    ranges = _ranges(described.limits, place)
+    return TensorTables(table.take(order), ranges, np.bincount(case, minlength=len(ids)), row)
 
 
-def _ranges(described: Described, origin: np.ndarray) -> np.ndarray:
-    """``/ranges``: where calls ask data to lie."""
-    asked = {at: limits for at, limits in enumerate(described.ranges) if limits is not None}
-    hits = np.flatnonzero(np.isin(origin, list(asked)))
-    return np.array(
-        [
-            (tensor, *asked[at])
-            for tensor, at in zip(hits.tolist(), origin[hits].tolist(), strict=True)
-        ],
-        dtype=RANGE,
-    )
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Integers one behind the other, of which there may be none."""
+    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
 
-def _data(cases: Sequence[Case], forms: Forms, described: Described, layout: Layout) -> _Data:
-    """The data of every form's first case, held against what its call describes."""
-    starts = layout.starts
-    form, place = spread((starts[1:] - starts[:-1])[forms.case])
-    at = starts[forms.case][form] + place
-    known = np.full((len(forms.case), len(described.names) + 1), -1, dtype=np.int64)
-    known[described.form, described.name] = np.arange(len(described.form))
+def _numbers(kind: str, numbers: Mapping[str, int]) -> np.ndarray:
+    """By a word's position in calls, its number in a bundle."""
+    return np.array([numbers[word] for word in vocabulary().names[kind]])
+
+
+def _ranges(limits: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """``/ranges``: where calls ask data to lie; ``place`` is each tensor's row in the table."""
+    asked = np.flatnonzero(~np.isnan(limits[:, 0]))
+    asked = asked[np.argsort(place[asked])]
+    table = np.empty(len(asked), dtype=RANGE)
+    table["tensor"] = place[asked]
+    table["low"], table["high"] = limits[asked].T
+    return table
+
+
+def _described(ids: Sequence[str], described: DescribedTensors, layout: Layout) -> np.ndarray:
+    """(layout rows,) the described tensor that each has data for; BundleError where none is."""
+
+    def refuse(wrong: np.ndarray, why: Callable[[int, str], str]) -> None:
+        if wrong.any():
+            row = int(wrong.argmax())
+            name = layout.names[layout.name[row]]
+            raise BundleError(f"{ids[layout.case[row]]}: {why(row, name)}")
+
     numbers = {name: number for number, name in enumerate(described.names)}
-    name = np.array([numbers.get(name, -1) for name in layout.names], dtype=np.int64)[
-        layout.name[at]
-    ]
-    found = known[form, name]
-    role, of = layout.role[at], forms.case[form]
-    _refuse(
-        cases,
-        of,
-        found < 0,
-        lambda one: (
-            f"data for {layout.names[layout.name[at[one]]]}, which is no tensor of the call"
-        ),
+    count = len(numbers) + 1
+    name = np.array([numbers.get(name, count - 1) for name in layout.names], dtype=np.int64)
+    known = described.case * count + described.name
+    order = np.argsort(known)
+    wanted = layout.case * np.int64(count) + name[layout.name]
+    source: np.ndarray = np.append(order, -1)[np.searchsorted(known[order], wanted)]
+    refuse(
+        np.append(known, -1)[source] != wanted,
+        lambda _, name: f"data for {name}, which is no tensor of the call",
     )
-    sets = found * len(dtypes.ROLES) + role
-    _refuse(cases, of, np.bincount(sets)[sets] > 1, lambda one: "a tensor has two sets of data")
-    planned = described.dtype[found]
-    other = (role == _INPUT) & (layout.dtype[at] != planned)
-    _refuse(
-        cases,
-        of,
-        other,
-        lambda one: (
-            f"{layout.names[layout.name[at[one]]]} is {dtypes.WORDS[int(planned[one])]}, its data"
-            " are not"
-        ),
+    sets = source * len(dtypes.ROLES) + layout.role
+    refuse(np.bincount(sets)[sets] > 1, lambda *_: "a tensor has two sets of data")
+    planned = described.dtype[source]
+    refuse(
+        (layout.role == _INPUT) & (layout.dtype != planned),
+        lambda row, name: f"{name} is {dtypes.WORDS[int(planned[row])]}, its data are not",
     )
-    return _Data(form, at, place, found)
-
-
-def _refuse(
-    cases: Sequence[Case], of: np.ndarray, wrong: np.ndarray, why: Callable[[int], str]
-) -> None:
-    """BundleError where a row is wrong: the case ``of`` that row, and why."""
-    if wrong.any():
-        first = int(wrong.argmax())
-        raise BundleError(f"{cases[of[first]].id}: {why(first)}")
+    return source

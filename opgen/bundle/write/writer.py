@@ -17,7 +17,7 @@ from opgen.bundle.write.blocks import Arrays, Blocks, Piece
 from opgen.bundle.write.journal import Journal
 from opgen.bundle.write.output import LockedOutput, write_errors
 from opgen.bundle.write.tables import Tables
-from opgen.model import Case
+from opgen.calls.case_table import CaseTable
 
 
 class Writer:
@@ -35,7 +35,7 @@ class Writer:
         self,
         path: str | Path,
         header: Mapping[str, Any],
-        cases: Sequence[Case],
+        cases: CaseTable,
         layout: Layout,
         *,
         force: bool = False,
@@ -205,7 +205,7 @@ class Writer:
         rows = np.flatnonzero(~self._done)
         first = rows[0]
         case, name = (
-            self._cases[self.layout.case[first]].id,
+            self._cases.id[self.layout.case[first]],
             self.layout.names[self.layout.name[first]],
         )
         return f"{len(rows)} tensors were never written, the first is {name} of {case}"
