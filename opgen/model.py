@@ -6,7 +6,8 @@ works on the columns of :mod:`opgen.calls.table`; these are the rows that people
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -276,6 +277,15 @@ class FileError(Exception):
         besides.
         """
         return FileError, (self.problems,)
+
+
+@contextmanager
+def collecting(problems: list[Problem]) -> Iterator[None]:
+    """A block that may raise FileError: its problems join the others, and what follows goes on."""
+    try:
+        yield
+    except FileError as error:
+        problems += error.problems
 
 
 @dataclass(frozen=True, slots=True)

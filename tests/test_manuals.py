@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,9 +15,7 @@ from opgen.numerics.recipes import RECIPES
 from opgen.oracle import callfiles
 from opgen.spec import specfile
 from opgen.spec.parameter_keys import KEYS
-from opgen.spec.parameter_reader import PLAIN
-from opgen.spec.rule_reader import WITHOUT_CODE
-from opgen.spec.specfile import TOP
+from opgen.spec.spec_form import WITHOUT_CODE, ParameterForm, SpecForm
 from opgen.suite.planning.derive import SHARED
 from opgen.suite.planning.plan import GROUP_KEYS, HANDWRITTEN_KEYS, ROLES, TIER_KEYS, VACUOUS_KEYS
 from opgen.suite.planning.plan import TOP as PLAN_TOP
@@ -42,7 +41,8 @@ def test_the_rules_have_examples_and_name_every_key() -> None:
     text = (FOLDER / "spec" / "RULES.md").read_text(encoding="utf-8")
     assert text.count(">>> ") > 20
     assert all(f"`{key}`" in text for key in KEYS)
-    assert all(f"{key}:" in text for key in (*TOP, *PLAIN, *WITHOUT_CODE))
+    known = {field.name for form in (SpecForm, ParameterForm) for field in fields(form)} - {*KEYS}
+    assert all(f"{key}:" in text for key in (*known, *WITHOUT_CODE))
 
 
 def test_the_page_at_the_head_of_the_rules_has_no_fault_but_what_it_leaves_out() -> None:

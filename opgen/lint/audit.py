@@ -16,7 +16,8 @@ from pathlib import Path
 
 from opgen.lock.lockfile import Entry
 from opgen.model import FileError, Problem
-from opgen.spec.spec import LINE_DIGEST, Spec
+from opgen.spec.spec import Spec
+from opgen.spec.spec_form import LINE_DIGEST
 from opgen.suite.naming import product_in
 from opgen.suite.suite import Suite
 

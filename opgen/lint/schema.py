@@ -18,11 +18,7 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.model import TIERS
 from opgen.numerics.recipes import RECIPES
 from opgen.spec.catalog import catalog
-from opgen.spec.parameter_keys import KEYS
-from opgen.spec.parameter_reader import PLAIN, plain_keys
-from opgen.spec.rule_reader import WITHOUT_CODE
-from opgen.spec.specfile import PAGE, ROUNDINGS
-from opgen.spec.specfile import TOP as SPEC_TOP
+from opgen.spec.spec_form import SPEC
 from opgen.suite.planning.plan import (
     HANDWRITTEN_KEYS,
     MOST_FACTORS,
@@ -37,20 +33,8 @@ Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TEXT: Schema = {"type": "string"}
 WORDS: Schema = {"type": "string", "pattern": r"\S"}
-DIGEST: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 NUMBER: Schema = {"type": "integer"}
-FLAG: Schema = {"type": "boolean"}
-LINES: Schema = {
-    "anyOf": [
-        {"type": "integer", "minimum": 1},
-        {"type": "array", "items": {"type": "integer", "minimum": 1}},
-    ]
-}
 TERM: Schema = {"type": "string", "description": "an expression of the rule language"}
-MODE: Schema = {"at": LINES, "when": TERM, "dtype": {"enum": list(ROUNDINGS)}, "optional": FLAG}
-NUMBERS: Schema = {
-    "anyOf": [NUMBER, TERM, {"type": "array", "items": {"anyOf": [NUMBER, TERM]}, "minItems": 1}]
-}
 
 
 def schema(what: str) -> Schema:
@@ -58,7 +42,7 @@ def schema(what: str) -> Schema:
     return {
         "$schema": DIALECT,
         "title": f"opgen {what}",
-        **{"spec": spec, "plan": plan, "call": call}[what](),
+        **{"spec": SPEC.schema, "plan": plan, "call": call}[what](),
     }
 
 
@@ -89,95 +73,6 @@ def words_of(kind: str) -> Schema:
 
 def lists_of(kind: str) -> Schema:
     return {"type": "array", "items": words_of(kind), "minItems": 1}
-
-
-# spec ---------------------------------------------------------------------------------------------
-def spec() -> Schema:
-    """A transcribed page."""
-    products = {
-        "anyOf": [
-            {"type": "array", "items": words_of("product")},
-            mapping(LINES, f"^({'|'.join(vocabulary().products)})$"),
-        ]
-    }
-    properties: Schema = {
-        "api": TEXT,
-        "page": {
-            "anyOf": [
-                {"const": "none"},
-                {"type": "null"},
-                closed({**dict.fromkeys(PAGE, WORDS), "sha256": DIGEST}, PAGE),
-            ]
-        },
-        "products": products,
-        "judges": {"type": "array", "items": words_of("product")},
-        "parameters": mapping({"oneOf": [parameter(kind) for kind in KINDS]}),
-        "rules": mapping(
-            closed({"at": LINES, "when": TERM, "require": TERM, "note": TEXT}, ("require",))
-        ),
-        "compute": closed(
-            {
-                "exact": {"type": "array", "items": TEXT},
-                "modes": {"type": "array", "items": closed(MODE, ("when", "dtype"))},
-            }
-        ),
-        "clauses": mapping({"type": "object"}),
-        "returns": mapping(
-            {
-                "anyOf": [
-                    {"type": "array", "items": TEXT},
-                    mapping({"type": "array", "items": TEXT}),
-                ]
-            },
-            returns_keys(),
-        ),
-    }
-    assert set(properties) == set(SPEC_TOP)
-    return closed(properties, ("api", "page", "products", "parameters", "returns"))
-
-
-def returns_keys() -> str:
-    return "^(" + "|".join([*map(str, vocabulary().status), *WITHOUT_CODE]) + ")$"
-
-
-def parameter(kind: str) -> Schema:
-    """A parameter of one kind: its plain keys, and those that yield rules."""
-    by_key = {
-        "null": {"anyOf": [FLAG, TERM]},
-        "dtype": {
-            "anyOf": [
-                lists_of("dtype"),
-                mapping(lists_of("dtype"), "^(any|" + "|".join(vocabulary().products) + ")$"),
-            ]
-        },
-        "format": {"anyOf": [lists_of("format"), mapping(lists_of("format"), "^[0-9]+$")]},
-        "rank": NUMBERS,
-        "shape": mapping({"type": "array", "items": {"anyOf": [TEXT, NUMBER]}}, "^[0-9]+$"),
-        "dims": {"type": "array", "minItems": 2, "maxItems": 2},
-        "empty": FLAG,
-        "length": {"anyOf": [NUMBERS, mapping(mapping(NUMBERS, "^-?[0-9]+$"))]},
-        "min": {"anyOf": [NUMBER, TERM]},
-        "max": {"anyOf": [NUMBER, TERM]},
-        "range": {"type": "array", "minItems": 2, "maxItems": 2},
-        "enum": mapping(TEXT, "^-?[0-9]+$"),
-    }
-    assert set(by_key) == set(KEYS)
-    slots: Schema = {"type": "array", "items": {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}}
-    plain: Schema = {
-        "kind": {"const": kind},
-        "at": {"anyOf": [LINES, mapping({"anyOf": [LINES, mapping(LINES)]})]},
-        "when": mapping(TERM),
-        "note": mapping(TEXT),
-        "items": {"anyOf": [slots, mapping(slots, "^[0-9]+$")]},
-        "otherwise": mapping(mapping(TEXT), "^[0-9]+$"),
-        "strided": FLAG,
-        "mask": TERM,
-    }
-    assert set(plain) == set(PLAIN)
-    yielding = [key for key, (kinds, _) in KEYS.items() if kind in kinds]
-    return closed(
-        {key: {**plain, **by_key}[key] for key in (*plain_keys(kind), *yielding)}, ("kind",)
-    )
 
 
 # plan ---------------------------------------------------------------------------------------------

@@ -4,19 +4,15 @@ remedy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from opgen.calls.vocabulary import vocabulary
 from opgen.files.resources import specs_folder
-from opgen.files.yamlfile import Document, Location, did_you_mean, parse, read
-from opgen.model import CRASH, Code, FileError, Problem
+from opgen.files.yamlfile import Document, did_you_mean, parse, read
+from opgen.model import CRASH, Code, FileError, Problem, collecting
 from opgen.oracle.errata import (
     NEVER,
-    WRITTEN,
-    Basis,
     Errata,
     NamedScope,
     Numeric,
@@ -25,22 +21,20 @@ from opgen.oracle.errata import (
     Tolerance,
 )
 from opgen.oracle.errata_checks import faults
+from opgen.oracle.errata_form import (
+    CHANGES,
+    ERRATA,
+    EntryForm,
+    NumericForm,
+    StageForm,
+    ToleranceForm,
+)
 from opgen.spec.catalog import Catalog, catalog
-from opgen.spec.field_reader import FieldReader
 from opgen.spec.language import terms
-from opgen.spec.rules import Guard, Rule
+from opgen.spec.language.terms import Term, compiled
+from opgen.spec.rules import Guard
 from opgen.spec.spec import Spec
-from opgen.spec.specfile import ROUNDINGS
-
-TOP = ("api", "release", "sources", "names", "stages", "tolerates", "numeric")
-"""The keys of an errata file."""
-COMMON = ("where", "basis", "note", "when")
-"""The keys of every entry; those of a kind follow."""
-STAGE = (*COMMON, "rules", "require", "code", "instead_of")
-CHANGES = ("bound", "through", "compute", "reference", "written")
-"""How numbers differ: a numeric entry has one of these."""
-NUMERIC = (*COMMON, "outputs", *CHANGES, "roundings")
-BASES: tuple[Basis, ...] = ("read", "inferred")
+from opgen.spec.spec_form import Words
 
 
 def load(path: Path, pages: Catalog, shown: str | None = None) -> Errata:
@@ -57,23 +51,19 @@ def loads(text: str, pages: Catalog, file: str = "<text>") -> Errata:
 
 def load_folder(folder: Path, pages: Catalog) -> dict[str, Errata]:
     """Api -> errata, of every file of a folder; raises FileError with all problems of all files."""
-    found: dict[str, Errata] = {}
+    known: dict[str, Errata] = {}
     problems: list[Problem] = []
     for path in sorted(folder.glob("*.yaml")):
         shown = f"specs/errata/{path.name}"
-        try:
+        with collecting(problems):
             errata = load(path, pages, shown)
-        except FileError as error:
-            problems += error.problems
-            continue
-        if errata.api in found:
-            problems.append(
-                Problem(shown, None, errata.api, f"{found[errata.api].file} has its errata already")
-            )
-        found[errata.api] = errata
+            if errata.api in known:
+                text = f"{known[errata.api].file} has its errata already"
+                problems.append(Problem(shown, None, errata.api, text))
+            known[errata.api] = errata
     if problems:
         raise FileError(problems)
-    return found
+    return known
 
 
 @cache
@@ -82,230 +72,171 @@ def errata() -> dict[str, Errata]:
     return load_folder(specs_folder() / "errata", catalog())
 
 
-class _ErrataReader(FieldReader):
+class _ErrataReader:
     def __init__(self, document: Document, pages: Catalog) -> None:
-        super().__init__(document)
+        self.doc = document
         self.catalog = pages
-        self.data: dict[Any, Any] = document.data if isinstance(document.data, dict) else {}
-        self.ids: dict[str, Location] = {}
-        self.sources: dict[str, str] = {}
+        form = ERRATA.read(document, (), document.data)
+        if form is None:
+            document.raise_problems()
+        assert form is not None
+        self.form = form
 
     def errata(self) -> Errata:
-        self.doc.known((), self.data, TOP, "key")
-        api, release = self.data.get("api"), self.data.get("release")
-        pages = self.catalog.of(api) if isinstance(api, str) else []
+        api, known = self.form.api, self.catalog.kinds
+        pages = self.catalog.of(api)
         if not pages:
-            known = ", ".join(self.catalog.kinds)
-            self.doc.problem(
-                ("api",),
-                f"no page of {api!r}{did_you_mean(api, self.catalog.kinds)}; known are {known}",
-            )
-        if not isinstance(release, str):
-            self.doc.problem(("release",), f"expects the release in quotes, not {release!r}")
-        for name, place in self.section("sources").items():
-            self.sources[name] = (
-                self.doc.need(("sources", name), place, str, "a place among the published sources")
-                or ""
-            )
+            hint, listed = did_you_mean(api, known), ", ".join(known)
+            self.doc.problem(("api",), f"no page of {api!r}{hint}; known are {listed}")
         self.rules = {rule.id: None for page in pages for rule in page.rules}
+        self.check_entries()
         read_pages = {page.name: self.page(page) for page in pages}
         for where, name, text in faults(tuple(read_pages.values())):
             self.doc.problem(where, text, name)
         self.doc.raise_problems()
-        return Errata(self.doc.file, str(api), str(release), read_pages, self.doc.digest)
+        return Errata(self.doc.file, api, self.form.release, read_pages, self.doc.digest)
 
-    # small helpers --------------------------------------------------------------------------------
-    def section(self, key: str) -> dict[str, Any]:
-        return self.doc.mapping((key,), self.data.get(key), "a mapping of id to entry")
+    # what is the same on every page ---------------------------------------------------------------
+    def check_entries(self) -> None:
+        """Ids differ, and the sources and rules that entries name are there."""
+        sections: dict[str, Mapping[str, EntryForm]] = {
+            "stages": self.form.stages,
+            "tolerates": self.form.tolerates,
+            "numeric": self.form.numeric,
+        }
+        ids: set[str] = set()
+        for section, entries in sections.items():
+            for name, entry in entries.items():
+                where = (section, name)
+                if name in ids:
+                    self.doc.problem(where, "is the id of two entries; rename one", name)
+                ids.add(name)
+                for place in entry.where:
+                    source = place.partition(":")[0]
+                    if source not in self.form.sources:
+                        hint = did_you_mean(source, self.form.sources)
+                        self.doc.problem(
+                            (*where, "where"),
+                            f"no such source '{source}'{hint}; name it under sources",
+                        )
+                for key in ("rules", "instead_of"):
+                    for rule in getattr(entry, key, ()):
+                        if rule not in self.rules:
+                            text = f"no such rule '{rule}'{did_you_mean(rule, self.rules)}"
+                            self.doc.problem((*where, key), text, f"{section}.{name}")
+        for name, stage in self.form.stages.items():
+            self.check_stage(name, stage)
+        for name, tolerance in self.form.tolerates.items():
+            if not tolerance.rules:
+                self.doc.problem(("tolerates", name), "changes nothing: it names no rule", name)
+        for name, numeric in self.form.numeric.items():
+            self.check_numeric(name, numeric)
 
-    def entries(
-        self, key: str, keys: Sequence[str]
-    ) -> Iterable[tuple[Location, str, dict[str, Any]]]:
-        for name, body in self.section(key).items():
-            where = (key, name)
-            if not isinstance(body, dict):
-                self.doc.problem(where, f"expects a mapping with some of {', '.join(keys)}")
-                continue
-            if self.ids.setdefault(name, where) != where:
-                self.doc.problem(where, "is the id of two entries; rename one", name)
-            self.doc.known(where, body, keys, "key")
-            yield where, name, body
+    def check_stage(self, name: str, form: StageForm) -> None:
+        where = ("stages", name)
+        if not form.rules and not form.require and form.when is None:
+            self.doc.problem(where, "answers for every call; give it rules, require or when", name)
+        if len(set(form.code)) != len(form.code) or not 1 <= len(form.code) <= 2:
+            text = "expects one code, or two where the first phase cannot tell"
+            self.doc.problem((*where, "code"), text, name)
 
-    def strings(self, where: Location, value: Any, what: str) -> tuple[str, ...]:
-        found = value if isinstance(value, list) else [value]
-        if all(isinstance(item, str) and item for item in found):
-            return tuple(found)
-        self.doc.problem(where, f"expects {what} or a list of them, not {value!r}")
-        return ()
-
-    def common(self, where: Location, body: dict[str, Any]) -> tuple[tuple[str, ...], Basis, str]:
-        """(places spelled out, basis, note). ``NAME:LINES`` is a file of ``sources``."""
-        basis = body.get("basis", "read")
-        if basis not in BASES:
-            self.doc.problem(
-                (*where, "basis"), f"no such basis {basis!r}; known are {', '.join(BASES)}"
+    def check_numeric(self, name: str, form: NumericForm) -> None:
+        where = ("numeric", name)
+        if sum(bool(getattr(form, change)) for change in CHANGES) != 1:
+            changes = ", ".join(CHANGES)
+            text = f"changes nothing, or too much: give exactly one of {changes}"
+            self.doc.problem(where, text, name)
+        if form.roundings and not form.bound:
+            text = (
+                f"expects how often terms are rounded to the dtype of bound, not {form.roundings}"
             )
-        places = []
-        if not body.get("where"):
-            self.doc.problem(
-                where, "the key 'where' is missing: the file and lines of the published sources"
-            )
-        for place in self.strings((*where, "where"), body.get("where", "-"), "a place, NAME:LINES"):
-            name, _, lines = place.partition(":")
-            if name != "-" and name not in self.sources:
-                self.doc.problem(
-                    (*where, "where"),
-                    f"no such source '{name}'{did_you_mean(name, self.sources)}; name it under"
-                    " sources",
-                )
-            places.append(
-                f"{self.sources.get(name, name)}:{lines}" if lines else self.sources.get(name, name)
-            )
-        return (
-            tuple(places),
-            basis,
-            self.doc.need((*where, "note"), body.get("note", ""), str, "a sentence") or "",
-        )
-
-    def rule_ids(self, where: Location, value: Any) -> tuple[str, ...]:
-        found = self.strings(where, value, "a rule of the page")
-        for rule in found:
-            if rule not in self.rules:
-                self.doc.problem(
-                    where,
-                    f"no such rule '{rule}'{did_you_mean(rule, self.rules)}",
-                    ".".join(map(str, where[:2])),
-                )
-        return found
+            self.doc.problem((*where, "roundings"), text, name)
 
     # one page -------------------------------------------------------------------------------------
     def page(self, spec: Spec) -> PageErrata:
-        self.ids = {}
-        added: dict[str, terms.Term] = {}
+        added: dict[str, Term] = {}
         self.scope = NamedScope(spec.scope, added)
-        for name, text in self.section("names").items():
+        for name, text in self.form.names.items():
             if name in spec.scope.names():
                 self.doc.problem(
                     ("names", name), "is a name of the page already; choose another", name
                 )
-            made = self.attempt(("names", name), name, terms.either, text, self.scope)
-            if made is not None:
-                added[name] = made
-        stages = tuple(self.stage(spec, *entry) for entry in self.entries("stages", STAGE))
-        tolerated = tuple(
-            self.tolerance(*entry) for entry in self.entries("tolerates", (*COMMON, "rules"))
+            term = compiled(self.doc, ("names", name), name, terms.either, text, self.scope)
+            if term is not None:
+                added[name] = term
+        return PageErrata(
+            spec,
+            added,
+            tuple(self.stage(spec, name, form) for name, form in self.form.stages.items()),
+            tuple(self.tolerance(name, form) for name, form in self.form.tolerates.items()),
+            tuple(self.numeric(spec, name, form) for name, form in self.form.numeric.items()),
         )
-        numeric = tuple(self.numeric(spec, *entry) for entry in self.entries("numeric", NUMERIC))
-        return PageErrata(spec, added, stages, tolerated, numeric)
 
-    def when(self, where: Location, name: str, body: dict[str, Any]) -> terms.Term | None:
-        if "when" not in body:
+    def when(self, section: str, name: str, form: EntryForm) -> Term | None:
+        if form.when is None:
             return None
-        return self.attempt((*where, "when"), name, terms.condition, body["when"], self.scope)
+        where = (section, name, "when")
+        return compiled(self.doc, where, name, terms.condition, form.when, self.scope)
 
-    def stage(self, spec: Spec, where: Location, name: str, body: dict[str, Any]) -> Stage:
-        ids = self.rule_ids((*where, "rules"), body.get("rules", []))
-        required = self.strings((*where, "require"), body.get("require", []), "a comparison")
-        made = [
-            self.attempt((*where, "require"), name, terms.relation, text, self.scope)
-            for text in required
+    def places(self, form: EntryForm) -> Words:
+        """The places of an entry spelled out: ``NAME:LINES`` is a file of ``sources``."""
+        parts = [place.partition(":") for place in form.where]
+        sources = self.form.sources
+        return tuple(sources.get(name, name) + colon + lines for name, colon, lines in parts)
+
+    def stage(self, spec: Spec, name: str, form: StageForm) -> Stage:
+        where = ("stages", name, "require")
+        checks = [
+            compiled(self.doc, where, name, terms.relation, text, self.scope)
+            for text in form.require
         ]
-        if not ids and not required and "when" not in body:
-            self.doc.problem(where, "answers for every call; give it rules, require or when", name)
-        rules: tuple[Rule, ...] = tuple(spec.rule[rule] for rule in ids if rule in spec.rule)
+        rules = tuple(spec.rule[rule] for rule in form.rules if rule in spec.rule)
+        # rules of another page of the operator leave a stage that never answers here
+        never = NEVER if form.rules and not rules else ()
         return Stage(
             name,
-            *self.common(where, body),
-            when=self.when(where, name, body),
+            self.places(form),
+            form.basis,
+            form.note,
+            self.when("stages", name, form),
             rules=rules,
-            # rules of another page of the operator leave a stage that never answers here
-            guards=tuple(Guard(None, relation) for relation in made if relation)
-            or (NEVER if ids and not rules else ()),
-            codes=self.codes((*where, "code"), name, body.get("code")),
-            instead_of=self.rule_ids((*where, "instead_of"), body.get("instead_of", [])),
+            guards=tuple(Guard(None, check) for check in checks if check) or never,
+            codes=_ascending(form.code),
+            instead_of=form.instead_of,
         )
 
-    def codes(self, where: Location, name: str, value: Any) -> tuple[Code, ...]:
-        """Numbers ascending, then crash."""
-        found = value if isinstance(value, list) else [value]
-        for code in found:
-            if isinstance(code, bool) or code not in (*vocabulary().status, CRASH):
-                known = ", ".join(map(str, vocabulary().status))
-                self.doc.problem(
-                    where, f"no such status code {code!r}; known are {known} and {CRASH}", name
-                )
-                return ()
-        if len(set(found)) != len(found) or not 1 <= len(found) <= 2:
-            self.doc.problem(
-                where, "expects one code, or two where the first phase cannot tell", name
-            )
-        return tuple(sorted((c for c in found if c != CRASH), key=int)) + (
-            (CRASH,) if CRASH in found else ()
-        )
+    def tolerance(self, name: str, form: ToleranceForm) -> Tolerance:
+        when = self.when("tolerates", name, form)
+        return Tolerance(name, self.places(form), form.basis, form.note, when, rules=form.rules)
 
-    def tolerance(self, where: Location, name: str, body: dict[str, Any]) -> Tolerance:
-        ids = self.rule_ids((*where, "rules"), body.get("rules", []))
-        if not ids:
-            self.doc.problem(where, "changes nothing: it names no rule", name)
-        return Tolerance(
-            name, *self.common(where, body), when=self.when(where, name, body), rules=ids
-        )
-
-    def numeric(self, spec: Spec, where: Location, name: str, body: dict[str, Any]) -> Numeric:
+    def numeric(self, spec: Spec, name: str, form: NumericForm) -> Numeric:
+        where = ("numeric", name)
         outputs = tuple(p.name for p in spec.outputs)
-        if len([key for key in CHANGES if key in body]) != 1:
-            self.doc.problem(
-                where,
-                f"changes nothing, or too much: give exactly one of {', '.join(CHANGES)}",
-                name,
-            )
-        chosen = self.strings((*where, "outputs"), body.get("outputs", list(outputs)), "an output")
+        chosen = outputs if form.outputs is None else form.outputs
         self.doc.known((*where, "outputs"), chosen, outputs, "output")
-        for key in ("bound", "through", "compute"):
-            if key in body:
-                self.doc.known((*where, key), [body[key]], ROUNDINGS, "dtype to compute in")
-        roundings = body.get("roundings", 0)
-        if "roundings" in body and (
-            "bound" not in body
-            or isinstance(roundings, bool)
-            or not isinstance(roundings, int)
-            or roundings < 1
-        ):
-            self.doc.problem(
-                (*where, "roundings"),
-                f"expects how often terms are rounded to the dtype of bound, not {roundings!r}",
-                name,
-            )
-            roundings = 0
-        written = body.get("written", "")
-        if "written" in body and written not in WRITTEN:
-            self.doc.problem(
-                (*where, "written"), f"expects one of {', '.join(WRITTEN)}, not {written!r}", name
-            )
         values = {}
-        for key, text in self.doc.mapping(
-            (*where, "reference"), body.get("reference"), "a mapping of name to term"
-        ).items():
+        for key, text in form.reference.items():
+            place = (*where, "reference", key)
             if spec.scope.kind((key, "")) is None:
-                self.doc.problem(
-                    (*where, "reference", key),
-                    f"no such name{did_you_mean(key, spec.scope.names())}",
-                    name,
-                )
-            values[key] = self.attempt(
-                (*where, "reference", key), name, terms.either, str(text), self.scope
-            )
-        terms_of = {key: value for key, value in values.items() if value is not None}
-        when = self.when(where, name, body)
+                hint = did_you_mean(key, spec.scope.names())
+                self.doc.problem(place, f"no such name{hint}", name)
+            values[key] = compiled(self.doc, place, name, terms.either, str(text), self.scope)
         return Numeric(
             name,
-            *self.common(where, body),
-            when=when,
+            self.places(form),
+            form.basis,
+            form.note,
+            self.when("numeric", name, form),
             outputs=chosen,
-            bound=str(body.get("bound", "")),
-            roundings=roundings,
-            through=str(body.get("through", "")),
-            compute=str(body.get("compute", "")),
-            reference=terms_of,
-            written=written,
+            bound=form.bound,
+            roundings=form.roundings,
+            through=form.through,
+            compute=form.compute,
+            reference={key: term for key, term in values.items() if term is not None},
+            written=form.written,
         )
+
+
+def _ascending(codes: tuple[Code, ...]) -> tuple[Code, ...]:
+    """Numbers ascending, then crash."""
+    return tuple(sorted(codes, key=lambda code: (code == CRASH, code)))

@@ -2,150 +2,114 @@
 
 :data:`KEYS` holds the longhand of each (``null dtype format rank shape dims empty length min max
 range enum``).
+
+>>> relations("x", ParameterForm("int64", range=(-255, 255)))
+{'range': [(None, 'x >= -255'), (None, 'x <= 255')]}
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from opgen.calls.kinds import KINDS
+from opgen.spec.spec_form import Limits, ParameterForm
 
 Pair: TypeAlias = tuple[str | None, str]
 """(condition or ``None``, comparison), as text."""
 
 
-class KeyFault(Exception):
-    """A key of a parameter whose value has the wrong form; the message says what is expected."""
+def relations(name: str, parameter: ParameterForm) -> dict[str, list[Pair]]:
+    """Key -> what it stands for, of the keys that a parameter has, and of those that follow."""
+    follow = {"null": KINDS[parameter.kind].family != "scalar", "rank": bool(parameter.shape)}
+    return {
+        key: list(longhand(name, parameter))
+        for key, longhand in KEYS.items()
+        if getattr(parameter, key) is not None or follow.get(key)
+    }
 
 
-def _words(values: Any, what: str = "names") -> str:
-    if not isinstance(values, list) or not values or not all(isinstance(v, str) for v in values):
-        raise KeyFault(f"expects a list of {what}")
-    return "(" + ", ".join(f"'{v}'" for v in values) + ",)"
+def _words(values: Iterable[str]) -> str:
+    return "(" + ", ".join(f"'{value}'" for value in values) + ",)"
 
 
-def _numbers(values: Any) -> str:
-    values = values if isinstance(values, list) else [values]
-    if not values or not all(isinstance(v, (int, str)) and not isinstance(v, bool) for v in values):
-        raise KeyFault("expects a number, a term, or a list of them")
+def _numbers(values: Iterable[int | str]) -> str:
     return "(" + ", ".join(map(str, values)) + ",)"
 
 
-def _null(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    if value is True:
-        return
-    if value is not False and not isinstance(value, str):
-        raise KeyFault(
-            "expects false (never), true (always allowed), or the condition under which null is"
-            " allowed"
-        )
-    yield (f"not ({value})" if isinstance(value, str) else None), f"{name}.null == False"
+def _null(x: str, of: ParameterForm) -> Iterator[Pair]:
+    if of.null is not True:
+        yield f"not ({of.null})" if of.null else None, f"{x}.null == False"
 
 
-def _dtype(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    if isinstance(value, list):
-        yield None, f"{name}.dtype in {_words(value, 'dtypes')}"
+def _dtype(x: str, of: ParameterForm) -> Iterator[Pair]:
+    if not isinstance(of.dtype, dict):
+        yield None, f"{x}.dtype in {_words(of.dtype or ())}"
         return
-    if not isinstance(value, dict) or not value:
-        raise KeyFault("expects a list of dtypes, or a mapping of product (or any) to such a list")
-    named = [product for product in value if product != "any"]
-    for product, dtypes in value.items():
+    named = [product for product in of.dtype if product != "any"]
+    for product, dtypes in of.dtype.items():
         others = f"product not in {_words(named)}" if named else None
         when = others if product == "any" else f"product == '{product}'"
-        yield when, f"{name}.dtype in {_words(dtypes, 'dtypes')}"
+        yield when, f"{x}.dtype in {_words(dtypes)}"
 
 
-def _format(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    if isinstance(value, list):
-        yield None, f"{name}.format in {_words(value, 'formats')}"
+def _format(x: str, of: ParameterForm) -> Iterator[Pair]:
+    if not isinstance(of.format, dict):
+        yield None, f"{x}.format in {_words(of.format or ())}"
         return
-    if not isinstance(value, dict) or not all(isinstance(rank, int) for rank in value):
-        raise KeyFault("expects a list of formats, or a mapping of rank to such a list")
-    for rank, formats in value.items():
-        yield f"{name}.rank == {rank}", f"{name}.format in {_words(formats, 'formats')}"
+    for rank, formats in of.format.items():
+        yield f"{x}.rank == {rank}", f"{x}.format in {_words(formats)}"
 
 
-def _rank(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    yield None, f"{name}.rank in {_numbers(value)}"
+def _rank(x: str, of: ParameterForm) -> Iterator[Pair]:
+    yield None, f"{x}.rank in {_numbers(of.rank or of.shape or ())}"
 
 
-def _shape(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    for rank, letters in value.items():
-        yield f"{name}.rank == {rank}", f"{name}.shape == ({', '.join(map(str, letters))},)"
+def _shape(x: str, of: ParameterForm) -> Iterator[Pair]:
+    for rank, letters in (of.shape or {}).items():
+        yield f"{x}.rank == {rank}", f"{x}.shape == {_numbers(letters)}"
 
 
-def _empty(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    if value is True:
+def _empty(x: str, of: ParameterForm) -> Iterator[Pair]:
+    if not of.empty:
+        yield None, f"{x}.numel != 0"
+
+
+def _length(x: str, of: ParameterForm) -> Iterator[Pair]:
+    if not isinstance(of.length, dict):
+        yield None, f"len({x}) in {_numbers(of.length or ())}"
         return
-    if value is not False:
-        raise KeyFault("expects false (no extent may be 0) or true (the page allows empty tensors)")
-    yield None, f"{name}.numel != 0"
-
-
-def _length(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    if not isinstance(value, dict):
-        yield None, f"len({name}) in {_numbers(value)}"
-        return
-    for of, cases in value.items():
-        if not isinstance(cases, dict):
-            raise KeyFault("expects lengths, or a term and for each of its values the lengths")
+    for term, cases in of.length.items():
         for number, lengths in cases.items():
-            yield f"{of} == {number}", f"len({name}) in {_numbers(lengths)}"
+            yield f"{term} == {number}", f"len({x}) in {_numbers(lengths)}"
 
 
-def _bounds(name: str, kind: str) -> tuple[str, str]:
-    return (
-        (name, name)
-        if kind in ("int8", "int32", "int64")
-        else (f"lowest({name})", f"highest({name})")
-    )
+def _between(x: str, of: ParameterForm, limits: Limits) -> Iterator[Pair]:
+    scalar = KINDS[of.kind].family == "scalar"
+    low, high = limits
+    if low is not None:
+        yield None, f"{x if scalar else f'lowest({x})'} >= {low}"
+    if high is not None:
+        yield None, f"{x if scalar else f'highest({x})'} <= {high}"
 
 
-def _min(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    yield None, f"{_bounds(name, kind)[0]} >= {value}"
+def _enum(x: str, of: ParameterForm) -> Iterator[Pair]:
+    yield None, f"{x} in {_numbers(of.enum or ())}"
 
 
-def _max(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    yield None, f"{_bounds(name, kind)[1]} <= {value}"
-
-
-def _range(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    if not isinstance(value, list) or len(value) != 2 or value == [None, None]:
-        raise KeyFault("expects [lowest, highest]; null stands for no limit")
-    if all(type(limit) is int for limit in value) and value[0] > value[1]:
-        raise KeyFault(f"lets nothing pass: {value[0]} is more than {value[1]}")
-    if value[0] is not None:
-        yield from _min(name, kind, value[0])
-    if value[1] is not None:
-        yield from _max(name, kind, value[1])
-
-
-def _enum(name: str, kind: str, value: Any) -> Iterator[Pair]:
-    if (
-        not isinstance(value, dict)
-        or not value
-        or not all(type(n) is int and isinstance(word, str) for n, word in value.items())
-    ):
-        raise KeyFault("expects a mapping of number to name")
-    yield None, f"{name} in {_numbers(list(value))}"
-
-
-KEYS: Mapping[str, tuple[frozenset[str], Callable[[str, str, Any], Iterator[Pair]]]] = {
-    "null": (frozenset({"tensor", "output", "int_array", "bool_array"}), _null),
-    "dtype": (frozenset({"tensor", "output"}), _dtype),
-    "format": (frozenset({"tensor", "output"}), _format),
-    "rank": (frozenset({"tensor", "output"}), _rank),
-    "shape": (frozenset({"tensor", "output"}), _shape),
-    "dims": (frozenset({"tensor", "output"}), _range),
-    "empty": (frozenset({"tensor", "output"}), _empty),
-    "length": (frozenset({"int_array", "bool_array"}), _length),
-    "min": (frozenset({"int_array", "int8", "int32", "int64"}), _min),
-    "max": (frozenset({"int_array", "int8", "int32", "int64"}), _max),
-    "range": (frozenset({"int_array", "int8", "int32", "int64"}), _range),
-    "enum": (frozenset({"int8", "int32", "int64"}), _enum),
+_UNLIMITED: Limits = (None, None)
+KEYS: Mapping[str, Callable[[str, ParameterForm], Iterator[Pair]]] = {
+    "null": _null,
+    "dtype": _dtype,
+    "format": _format,
+    "rank": _rank,
+    "shape": _shape,
+    "dims": lambda x, of: _between(x, of, of.dims or _UNLIMITED),
+    "empty": _empty,
+    "length": _length,
+    "min": lambda x, of: _between(x, of, (of.min, None)),
+    "max": lambda x, of: _between(x, of, (None, of.max)),
+    "range": lambda x, of: _between(x, of, of.range or _UNLIMITED),
+    "enum": _enum,
 }
-"""Key -> the kinds of parameter that have it, and its longhand."""
-
-
-def longhand(key: str, name: str, kind: str, value: Any) -> list[Pair]:
-    """What a key of a parameter stands for. KeyFault where it has no such value."""
-    return list(KEYS[key][1](name, kind, value))
+"""Key -> its longhand for the parameter ``x``."""

@@ -30,10 +30,6 @@ _ATTRIBUTES: Mapping[Family, Mapping[str, str]] = {
 """What a term may ask of a parameter, and the kind of the answer."""
 
 
-LINE_DIGEST = 12
-"""Hexadecimal digits of the digest of a line."""
-
-
 @dataclass(frozen=True)
 class Page:
     """The vendor's document: its file name, its sha256, and a digest of every line that a fact

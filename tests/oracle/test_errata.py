@@ -221,18 +221,18 @@ def test_every_entry_says_where_it_was_read() -> None:
             "rules: [grad_rank]",
             "padding.length: no stage holds or replaces this rule of the page",
         ),
-        ("written: untouched}", "written: ones}", "expects one of untouched, zeros"),
+        ("written: untouched}", "written: ones}", "no such content"),
         ("written: untouched}", "note: x}", "changes nothing, or too much"),
         ("written: untouched}", "written: zeros, bound: FLOAT}", "changes nothing, or too much"),
         (
             "written: untouched}",
             "bound: HALF}",
-            "no such dtype to compute in; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
+            "no such compute dtype 'HALF'; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
         ),
         (
             "written: untouched}",
             "through: HALF}",
-            "no such dtype to compute in; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
+            "no such compute dtype 'HALF'; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
         ),
         (
             "written: untouched}",
@@ -258,7 +258,7 @@ def test_every_entry_says_where_it_was_read() -> None:
         (
             "written: untouched}",
             "compute: HALF}",
-            "no such dtype to compute in; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
+            "no such compute dtype 'HALF'; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
         ),
         ("written: untouched}", "reference: {padL: 1}}", "no such name (did you mean 'padLeft'?)"),
         ("written: untouched}", "outputs: gradWeight, written: zeros}", "no such output"),
@@ -280,14 +280,18 @@ def test_every_entry_says_where_it_was_read() -> None:
             "rules: [7]",
             "rules: expects a rule of the page or a list of them, not [7]",
         ),
-        ('where: "RP:36-44"', "where: []", "the key 'where' is missing"),
+        (
+            'where: "RP:36-44"',
+            "where: []",
+            "expects a place, NAME:LINES or a list of them, not []",
+        ),
         ("written: untouched}", "reference: padLeft}", "expects a mapping of name to term"),
         (
             "written: untouched}",
             "bound: [FLOAT]}",
-            "no such dtype to compute in (did you mean 'FLOAT'?)",
+            "no such compute dtype ['FLOAT'] (did you mean 'FLOAT'?)",
         ),
-        ("written: untouched}", "written: null}", "expects one of untouched, zeros"),
+        ("written: untouched}", "written: null}", "no such content"),
         ("code: 0", "code: [[0]]", "no such status code [0]"),
         ("code: 0", "code: {0: 1}", "no such status code {0: 1}"),
         ("basis: inferred", "basis: inferred\n    note: 3", "note: expects a sentence, not 3"),
@@ -296,7 +300,7 @@ def test_every_entry_says_where_it_was_read() -> None:
             "sources:\n  XX: [1]\n",
             "sources.XX: expects a place among the published sources, not [1]",
         ),
-        ("stages:", "names: {7: self.rank == 3}\n\nstages:", "7: is read by no entry; delete it"),
+        ("stages:", "names: {7: self.rank == 3}\n\nstages:", "names.7: expects a name, not 7"),
     ],
 )
 def test_bad_fragments_are_refused(old: str, new: str, message: str) -> None:

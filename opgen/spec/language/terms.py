@@ -14,6 +14,7 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
+from opgen.files.yamlfile import Document, Location
 from opgen.spec.language import references
 from opgen.spec.language.compiler import Compiler
 from opgen.spec.language.expressions import (
@@ -34,6 +35,7 @@ __all__ = [
     "Term",
     "TermError",
     "View",
+    "compiled",
     "condition",
     "either",
     "reference",
@@ -86,6 +88,24 @@ def reference(text: str) -> Reference:
         case node if isinstance(node, ast.expr):
             return _shallow(text, lambda: references.reference(node))
     raise TermError(f"'{text}' is not a name of the rule language")
+
+
+def compiled(
+    document: Document,
+    where: Location,
+    name: str,
+    compiler: Callable[[str, Scope], T],
+    text: str,
+    scope: Scope,
+) -> T | None:
+    """A text that stands ``where`` in a document; None, and a problem noted under ``name``, where
+    it cannot be compiled.
+    """
+    try:
+        return compiler(text, scope)
+    except TermError as error:
+        document.problem(where, str(error), name)
+        return None
 
 
 def _shallow(text: str, compiled: Callable[[], T]) -> T:

@@ -1,0 +1,219 @@
+"""Forms of what people write: declared once, a form reads a value, says with its line what is wrong
+with it, and is its JSON Schema.
+
+>>> from opgen.files.yamlfile import parse
+>>> @dataclass
+... class Crop:
+...     name: str = key(text("a name"), "", required=True)
+...     rows: int = key(whole("how many rows", 1), 1)
+>>> document = parse("name: 7\\nrow: 3")
+>>> record(Crop).read(document, (), document.data)
+Crop(name='', rows=1)
+>>> print(*document.problems, sep="\\n")
+<text>:2: row: no such key (did you mean 'rows'?); known are name, rows
+<text>:1: name: expects a name, not 7
+>>> record(Crop).schema()["required"]
+['name']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Generic, TypeAlias, TypeVar, cast
+
+from opgen.files.yamlfile import Document, Location, did_you_mean
+
+Schema: TypeAlias = dict[str, Any]
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Form(Generic[T_co]):
+    """One form of values. ``expects`` says in messages what should stand there, ``schema`` makes
+    its JSON Schema; ``fits`` tells by the top of a value whether it is meant, ``inside`` reads it.
+    """
+
+    expects: str
+    schema: Callable[[], Schema]
+    fits: Callable[[Any], bool]
+    inside: Callable[[Document, Location, Any], T_co]
+
+    def read(self, document: Document, where: Location, value: object) -> T_co | None:
+        """``value`` as it is meant; None, and a problem noted, where it has another form. What is
+        wrong inside is noted and left out.
+        """
+        if self.fits(value):
+            return self.inside(document, where, value)
+        document.problem(where, f"expects {self.expects}, not {value!r}")
+        return None
+
+
+def _leaf(expects: str, schema: Schema, fits: Callable[[Any], bool]) -> Form[Any]:
+    return Form(expects, lambda: schema, fits, lambda document, where, value: value)
+
+
+def text(expects: str, pattern: str = "") -> Form[str]:
+    """A text in which ``pattern`` occurs."""
+    schema = {"type": "string", "pattern": pattern} if pattern else {"type": "string"}
+    return _leaf(expects, schema, lambda v: isinstance(v, str) and bool(re.search(pattern, v)))
+
+
+def whole(expects: str, lowest: int | None = None) -> Form[int]:
+    """A whole number."""
+    schema = {"type": "integer"} if lowest is None else {"type": "integer", "minimum": lowest}
+    return _leaf(expects, schema, lambda v: type(v) is int and (lowest is None or v >= lowest))
+
+
+def flag(expects: str = "true or false") -> Form[bool]:
+    """A truth."""
+    return _leaf(expects, {"type": "boolean"}, lambda v: isinstance(v, bool))
+
+
+def anything(expects: str) -> Form[Any]:
+    """A value whose form only its reader knows."""
+    return _leaf(expects, {}, lambda v: True)
+
+
+def constant(value: str | None) -> Form[None]:
+    """One word, or null, that stands for nothing."""
+    return Form(str(value), lambda: {"const": value}, lambda v: v == value, lambda *_: None)
+
+
+def word(what: str, known: Callable[[], Iterable[str | int]], keep: bool = False) -> Form[Any]:
+    """One of the words that ``known`` gives, which messages call ``what``. ``keep``: another one is
+    a problem, and read all the same, for the sake of what hangs on it.
+    """
+
+    def inside(document: Document, where: Location, value: object) -> object:
+        words = list(known())
+        if any(value == of and type(value) is type(of) for of in words):
+            return value
+        hint, listed = did_you_mean(value, words), ", ".join(map(str, words))
+        document.problem(where, f"no such {what} {value!r}{hint}; known are {listed}")
+        return value if keep else None
+
+    return Form(what, lambda: {"enum": list(known())}, lambda v: True, inside)
+
+
+def listed(item: Form[T], expects: str, least: int = 0) -> Form[tuple[T, ...]]:
+    """A list of values of one form."""
+
+    def inside(document: Document, where: Location, values: list[object]) -> tuple[T, ...]:
+        read = [item.read(document, (*where, i), value) for i, value in enumerate(values)]
+        return tuple(value for value in read if value is not None)
+
+    def schema() -> Schema:
+        return {"type": "array", "items": item.schema()} | ({"minItems": least} if least else {})
+
+    return Form(expects, schema, lambda v: isinstance(v, list) and len(v) >= least, inside)
+
+
+def one_or_more(item: Form[T], expects: str, least: int = 0) -> Form[tuple[T, ...]]:
+    """A value, or a list of such values."""
+    several = listed(item, expects, least)
+
+    def fits(value: object) -> bool:
+        if isinstance(value, list):
+            return several.fits(value) and all(map(item.fits, value))
+        return item.fits(value)
+
+    def inside(document: Document, where: Location, value: Any) -> tuple[T, ...]:
+        if isinstance(value, list):
+            return several.inside(document, where, value)
+        read = item.inside(document, where, value)
+        return () if read is None else (read,)
+
+    return Form(expects, lambda: {"anyOf": [item.schema(), several.schema()]}, fits, inside)
+
+
+def table(key_: Form[S], value: Form[T], expects: str, least: int = 0) -> Form[dict[S, T]]:
+    """A mapping whose keys have one form, and its values another."""
+
+    def inside(document: Document, where: Location, body: dict[Any, object]) -> dict[S, T]:
+        known = {k: key_.read(document, (*where, k), k) for k in body}
+        read = {k: value.read(document, (*where, k), body[k]) for k in body if known[k] is not None}
+        return {k: item for k, item in read.items() if item is not None}
+
+    def schema() -> Schema:
+        pattern, of = _pattern(key_.schema()), value.schema()
+        return {
+            "type": "object",
+            **({"patternProperties": {pattern: of}} if pattern else {}),
+            "additionalProperties": False if pattern else of,
+        } | ({"minProperties": least} if least else {})
+
+    return Form(expects, schema, lambda v: isinstance(v, dict) and len(v) >= least, inside)
+
+
+def _pattern(key_: Schema) -> str:
+    """What the keys of a mapping match, which are texts in JSON; empty for any."""
+    if key_.get("type") == "integer":
+        return "^-?[0-9]+$"
+    return f"^({'|'.join(map(str, key_['enum']))})$" if "enum" in key_ else ""
+
+
+def either(expects: str, first: Form[S], second: Form[T]) -> Form[S | T]:
+    """The first of two forms that fits."""
+
+    def inside(document: Document, where: Location, value: object) -> S | T:
+        return (first if first.fits(value) else second).inside(document, where, value)
+
+    return Form(
+        expects,
+        lambda: {"anyOf": [first.schema(), second.schema()]},
+        lambda v: first.fits(v) or second.fits(v),
+        inside,
+    )
+
+
+def key(
+    form: Form[T], default: S, *, required: bool = False, only: Callable[[Any], bool] | None = None
+) -> T | S:
+    """A field of a record, and what it is where it is absent or wrong. ``only``: of which records
+    it is a field (:func:`record`).
+    """
+    known = {"form": form, "required": required, "only": only}
+    return cast("T | S", field(default_factory=lambda: default, metadata=known))
+
+
+def keys(cls: type, of: object = None) -> list[str]:
+    """The keys of a record; some may be those of some records only."""
+    return [f.name for f in fields(cls) if f.metadata["only"] is None or f.metadata["only"](of)]
+
+
+def record(cls: type[T], what: str = "key", of: object = None) -> Form[T]:
+    """A mapping with the keys of a dataclass, which :func:`key` declares, and with no other:
+    messages call one ``what``. ``of`` chooses among keys that not all such records have.
+    """
+    declared = {f.name: f.metadata for f in fields(cast("Any", cls)) if f.name in keys(cls, of)}
+    forms: Mapping[str, Form[Any]] = {name: known["form"] for name, known in declared.items()}
+    required = [name for name, known in declared.items() if known["required"]]
+
+    def inside(document: Document, where: Location, body: dict[str, object]) -> T:
+        document.known(where, body, forms, what)
+        for name in required:
+            if name not in body:
+                document.problem(where, f"the key '{name}' is missing")
+        read = {
+            name: form.read(document, (*where, name), body[name])
+            for name, form in forms.items()
+            if name in body
+        }
+        return cls(**{name: value for name, value in read.items() if value is not None})
+
+    def schema() -> Schema:
+        return {
+            "type": "object",
+            "properties": {
+                name: {"description": form.expects, **form.schema()} for name, form in forms.items()
+            },
+            "required": required,
+            "additionalProperties": False,
+        }
+
+    expects = f"a mapping with some of {', '.join(forms)}"
+    return Form(expects, schema, lambda v: isinstance(v, dict), inside)

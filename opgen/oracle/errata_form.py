@@ -1,0 +1,94 @@
+"""What stands in an errata file: the form of each section and entry, from which follows how it is
+read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opgen.calls.vocabulary import vocabulary
+from opgen.files.forms import Form, key, one_or_more, record, table, text, whole, word
+from opgen.model import CRASH, Code
+from opgen.oracle.errata import WRITTEN, Basis
+from opgen.spec.spec_form import NUMBER, ROUNDING, SENTENCE, TERM, Words
+
+BASES: tuple[Basis, ...] = ("read", "inferred")
+CHANGES = ("bound", "through", "compute", "reference", "written")
+"""How numbers differ: a numeric entry has one of these."""
+
+
+def _several(what: str, least: int = 0) -> Form[Words]:
+    return one_or_more(text(what, "."), f"{what} or a list of them", least)
+
+
+@dataclass(frozen=True)
+class EntryForm:
+    """What all entries have."""
+
+    where: Words = key(_several("a place, NAME:LINES", 1), (), required=True)
+    basis: Basis = key(word("basis", lambda: BASES), "read")
+    note: str = key(SENTENCE, "")
+    when: str | None = key(TERM, None)
+
+
+@dataclass(frozen=True)
+class StageForm(EntryForm):
+    """A check of the library."""
+
+    rules: Words = key(_several("a rule of the page"), ())
+    require: Words = key(_several("a comparison"), ())
+    code: tuple[Code, ...] = key(
+        one_or_more(word("status code", lambda: (*vocabulary().status, CRASH)), "a status code"), ()
+    )
+    instead_of: Words = key(_several("a rule of the page"), ())
+
+
+@dataclass(frozen=True)
+class ToleranceForm(EntryForm):
+    """What the library lets pass."""
+
+    rules: Words = key(_several("a rule of the page"), ())
+
+
+@dataclass(frozen=True)
+class NumericForm(EntryForm):
+    """How the library's numbers differ."""
+
+    outputs: Words | None = key(_several("an output"), None)
+    bound: str = key(ROUNDING, "")
+    through: str = key(ROUNDING, "")
+    compute: str = key(ROUNDING, "")
+    reference: dict[str, str | int] = key(
+        table(text("a name"), NUMBER, "a mapping of name to term"), {}
+    )
+    written: str = key(word("content", lambda: WRITTEN), "")
+    roundings: int = key(whole("how often terms are rounded to the dtype of bound", 1), 0)
+
+
+@dataclass(frozen=True)
+class ErrataForm:
+    """An errata file: what one release of the library does in one operator."""
+
+    api: str = key(text("the vendor's name of the operator"), "", required=True)
+    release: str = key(text("the release in quotes"), "", required=True)
+    sources: dict[str, str] = key(
+        table(
+            text("a name"),
+            text("a place among the published sources"),
+            "a mapping of name to place",
+        ),
+        {},
+    )
+    names: dict[str, str] = key(table(text("a name"), TERM, "a mapping of id to entry"), {})
+    stages: dict[str, StageForm] = key(
+        table(text("an id"), record(StageForm), "a mapping of id to entry"), {}
+    )
+    tolerates: dict[str, ToleranceForm] = key(
+        table(text("an id"), record(ToleranceForm), "a mapping of id to entry"), {}
+    )
+    numeric: dict[str, NumericForm] = key(
+        table(text("an id"), record(NumericForm), "a mapping of id to entry"), {}
+    )
+
+
+ERRATA = record(ErrataForm)
