@@ -47,7 +47,6 @@ COVERED_BY = {
         " minimization.python_program minimization.torch_program minimization.trials"
     ),
     "test_terms.py": "spec.language.compiler spec.language.references spec.language.expressions",
-    "test_minimize.py": "quality.measure",
     "test_engine.py": "generation.storage",
     "test_suite.py": "suite.naming suite.part calls.layout suite.budget suite.stored suite.vacuity",
     "test_enumerator.py": (

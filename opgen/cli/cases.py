@@ -28,9 +28,9 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     none.
     """
     from opgen.cli import console
-    from opgen.cli.generate import census_table
+    from opgen.cli.generate import summary_table
     from opgen.model import size
-    from opgen.quality import census
+    from opgen.quality.suite_summary import summarize
     from opgen.report import terminal
     from opgen.suite.selection import Request, remarks
 
@@ -43,30 +43,20 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
         for case in suite.cases:
             click.echo(f"{terminal.on_one_line(case.id)}\t{terminal.on_one_line(case.intent)}")
         return
-    counted = census.census(suite)
+    counted = summarize(suite)
     if as_json:
         console.json_text(counted)
         return
     out = console.output()
-    out.print(census_table(counted))
+    out.print(summary_table(counted))
     if not asked["calls"]:
-        heads = ("rules to break", "broken", "alone", "in company", "not reached")
+        heads = ("rules to break", "broken", "isolated", "with others", "unreachable")
         pages = terminal.table("page", *heads, right=heads)
         for name, page in counted["pages"].items():
-            broken = sum(bool(rule["invalid"]) for rule in page["rules"])
-            pages.add_row(
-                name,
-                *map(
-                    str,
-                    (
-                        len(page["rules"]),
-                        broken,
-                        broken - page["not_alone"],
-                        page["not_alone"],
-                        page["unreached"],
-                    ),
-                ),
-            )
+            others, unreachable = page["with_others"], page["unreachable"]
+            broken = len(page["rules"]) - unreachable
+            counts = (len(page["rules"]), broken, broken - others, others, unreachable)
+            pages.add_row(name, *map(str, counts))
         out.print(pages)
     about = (
         f"{terminal.counted(counted['cases'], 'case')}, {counted['with_data']} with data,"

@@ -35,12 +35,14 @@ from opgen.cli.paths import OutputPath
 @click.option(
     "--html", "page", metavar="FILE", type=OutputPath(), help="Write one HTML page as well."
 )
-@click.option("--untested", is_flag=True, help="List every side that no call stands on, and why.")
+@click.option(
+    "--untested", is_flag=True, help="List every boundary that no call stands on, and why."
+)
 @click.option(
     "--fail-under",
     metavar="PERCENT",
     type=options.Number(0, 100),
-    help="Exit 1 where sides or tuples are covered less.",
+    help="Exit 1 where boundaries or tuples are covered less.",
 )
 @options.json_option()
 def command(
@@ -51,8 +53,8 @@ def command(
     fail_under: float | None,
     **asked: Any,
 ) -> None:
-    """Count what calls cover: both sides of every rule of every page, and the tuples of a plan's
-    values.
+    """Count what calls cover: the boundaries of every rule of every page, and the tuples of a
+    plan's values.
 
     OP may be a bundle: its calls are counted then, against the axes of the plan. Values, pairs and
     triples are counted by code that shares nothing with the code that makes them, and only those
@@ -64,7 +66,7 @@ def command(
     from opgen.bundle.write.output import write_text
     from opgen.cli import console
     from opgen.model import FileError, Problem
-    from opgen.quality import measure
+    from opgen.quality.coverage_request import measured
     from opgen.report.coverage import html, summary
 
     options.only_one(bundle=asked["bundle"], calls=asked["calls"])
@@ -84,7 +86,7 @@ def command(
             ]
         )
     bundle = asked["bundle"] or next(iter(files), "")
-    report = measure.measured(
+    report = measured(
         [name for name in operators if name not in files],
         plan,
         bundle,
@@ -113,8 +115,8 @@ def _show(report: dict[str, Any], untested: bool) -> None:
         "clauses",
         "rules",
         "broken",
-        "alone",
-        "sides",
+        "isolated",
+        "boundaries",
         "values",
         "pairs",
         "triples",
@@ -123,25 +125,28 @@ def _show(report: dict[str, Any], untested: bool) -> None:
     for page in report["pages"]:
         reached = sum(bool(clause["invalid"]) for clause in page["clauses"])
         broken = sum(bool(rule["invalid"]) for rule in page["rules"])
-        alone = sum(bool(rule["alone"]) for rule in page["rules"])
+        isolated = sum(bool(rule["isolated"]) for rule in page["rules"])
         tuples = [f"{x['covered']}/{x['feasible']}" for x in page["tuples"]]
-        told = f"{page['sides']['tested']}/{page['sides']['testable']}"
+        boundaries = f"{page['boundaries']['tested']}/{page['boundaries']['testable']}"
         clauses = f"{reached}/{len(page['clauses'])}" if page["clauses"] else ""
         pages.add_row(
             page["page"],
-            *map(str, (page["calls"], clauses, len(page["rules"]), broken, alone, told, *tuples)),
+            *map(
+                str,
+                (page["calls"], clauses, len(page["rules"]), broken, isolated, boundaries, *tuples),
+            ),
         )
     out.print(pages)
     if untested:
-        sides = terminal.table("page", "rule", "side", "reason")
+        rows = terminal.table("page", "rule", "boundary", "reason")
         for page in report["pages"]:
             for rule in page["rules"]:
-                for side in rule["sides"]:
-                    if not side["calls"]:
-                        sides.add_row(
+                for boundary in rule["boundaries"]:
+                    if not boundary["calls"]:
+                        rows.add_row(
                             page["page"],
                             rule["rule"],
-                            f"{side['where']}: {side['name']}",
-                            side["reason"],
+                            f"{boundary['where']}: {boundary['name']}",
+                            boundary["reason"],
                         )
-        out.print(sides)
+        out.print(rows)

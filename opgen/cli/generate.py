@@ -64,7 +64,7 @@ def command(
     from opgen.generation import engine
     from opgen.generation.header import header
     from opgen.generation.processes import cores
-    from opgen.quality import census
+    from opgen.quality.suite_summary import summarize
     from opgen.report import terminal
     from opgen.suite.selection import Request, remarks
 
@@ -89,8 +89,8 @@ def command(
             progress=advance,
         )
     if not quiet:
-        counted = census.census(suite)
-        console.messages().print(census_table(counted))
+        counted = summarize(suite)
+        console.messages().print(summary_table(counted))
         about = f"{counted['with_data']} with data, {size(os.path.getsize(path))}"
         console.note(f"{path}: {terminal.counted(counted['cases'], 'case')}, {about}")
         for reason in dict.fromkeys(suite.without_data.values()) if request.calls else ():
@@ -101,7 +101,7 @@ def command(
             )
 
 
-def census_table(counted: dict[str, Any]) -> Any:
+def summary_table(counted: dict[str, Any]) -> Any:
     """Cases by operator and product, one column per kind."""
     from opgen.report import terminal
 

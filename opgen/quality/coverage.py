@@ -1,5 +1,5 @@
-"""What a set of calls covers: of every page the sides of every rule, of every plan the values of
-its axes and their tuples.
+"""What a set of calls covers: of every page the boundaries of every rule, of every plan the values
+of its axes and their tuples.
 
 Tuples are counted by :func:`opgen.suite.covering.count`, which shares no code with what makes them.
 """
@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from opgen.calls.table import from_calls
-from opgen.model import Call
+from opgen.calls.table import CallTable, from_calls
 from opgen.oracle.judgement import Judgement, judge
-from opgen.quality import sides
+from opgen.quality.boundaries import boundaries, count
 from opgen.spec.spec import Spec
-from opgen.suite.covering import Model, count, explain
+from opgen.suite import covering
 from opgen.suite.covering.model import Tuple
 from opgen.suite.enumeration.enumerator import Report
 from opgen.suite.enumeration.levels import levels_of
@@ -29,92 +28,93 @@ from opgen.suite.suite import Suite
 STRENGTHS = (1, 2, 3)
 MOST_NAMED = 20
 """Missing tuples that are named; there may be thousands."""
+Data: TypeAlias = dict[str, Any]
+"""Plain data, as JSON has it."""
 
 
 @dataclass(frozen=True)
-class Called:
+class PageCalls:
     """The calls of one page, and what each was drawn with (empty where nothing was)."""
 
     spec: Spec
-    calls: Sequence[Call]
+    table: CallTable
     recipes: Sequence[str]
 
 
-def of_suite(suite: Suite) -> list[Called]:
+def of_suite(suite: Suite) -> list[PageCalls]:
     """The calls of a suite, page by page."""
-    found = []
+    pages = []
     for spec in suite.specs.values():
         cases = [
             case
             for case in suite.cases
             if case.call.api == spec.api and case.call.product in spec.judges
         ]
-        found.append(Called(spec, [case.call for case in cases], [case.recipe for case in cases]))
-    return found
+        table = from_calls(spec.api, spec.kinds, [case.call for case in cases])
+        pages.append(PageCalls(spec, table, [case.recipe for case in cases]))
+    return pages
 
 
 def coverage(
-    called: Iterable[Called],
+    pages: Iterable[PageCalls],
     plans: Mapping[str, Plan],
     tier: str,
     reports: Mapping[str, Report] | None = None,
-) -> dict[str, Any]:
+) -> Data:
     """Everything as plain data. ``plans``: api -> plan whose axes are asked about; ``reports`` of a
     suite that was enumerated from them say which values its calls were made from.
     """
-    pages = [
-        _page(one, plans[one.spec.api], tier, (reports or {}).get(one.spec.name)) for one in called
+    reports = reports or {}
+    counted = [
+        _page(calls, plans[calls.spec.api], tier, reports.get(calls.spec.name)) for calls in pages
     ]
-    tested = sum(page["sides"]["tested"] for page in pages)
-    could = sum(page["sides"]["testable"] for page in pages)
-    counted = [tuples for page in pages for tuples in page["tuples"]]
-    asked = max((page["strength"] for page in pages), default=1)
-    rates = {}
-    for t in STRENGTHS:
-        mine = [tuples for tuples in counted if tuples["t"] == t]
-        rates[str(t)] = _percent(sum(x["covered"] for x in mine), sum(x["feasible"] for x in mine))
-    lowest = min([_percent(tested, could), *(rates[str(t)] for t in STRENGTHS if t <= asked)])
+    tested = _rate([page["boundaries"] for page in counted], "tested", "testable")
+    strength = max((page["strength"] for page in counted), default=1)
+    rates = {
+        t: _rate([page["tuples"][t - 1] for page in counted], "covered", "feasible")
+        for t in STRENGTHS
+    }
     return {
         "tier": tier,
-        "sides": _percent(tested, could),
-        "tuples": rates,
-        "strength": asked,
-        "lowest": lowest,
-        "pages": pages,
+        "boundaries": tested,
+        "tuples": {str(t): rate for t, rate in rates.items()},
+        "strength": strength,
+        "lowest": min(tested, *(rates[t] for t in STRENGTHS if t <= strength)),
+        "pages": counted,
     }
 
 
-def _percent(part: int, whole: int) -> float:
-    return 100.0 if not whole else int(10000 * part / whole) / 100
+def _rate(counts: Sequence[Mapping[str, int]], part: str, whole: str) -> float:
+    """Per cent, cut off after two digits."""
+    total = sum(count[whole] for count in counts)
+    return int(10000 * sum(count[part] for count in counts) / total) / 100 if total else 100.0
 
 
-def _page(one: Called, plan: Plan, tier: str, report: Report | None) -> dict[str, Any]:
-    spec = one.spec
-    judged = judge(spec, from_calls(spec.api, spec.kinds, one.calls))
+def _page(calls: PageCalls, plan: Plan, tier: str, report: Report | None) -> Data:
+    spec, judged = calls.spec, judge(calls.spec, calls.table)
     rules = [_rule(judged, i) for i in range(len(spec.rules))]
-    found = [side for rule in rules for side in rule["sides"]]
-    tested, could = sum(r["tested"] for r in rules), sum(r["testable"] for r in rules)
-    axes = _axes(Choices(spec, plan, tier), judged, one.recipes, report)
     return {
         "page": spec.name,
         "file": spec.page.file if spec.page else spec.file,
-        "calls": len(one.calls),
+        "calls": len(calls.table),
         "valid": int(judged.valid.sum()),
-        "sides": {"tested": tested, "testable": could, "all": len(found)},
-        "clauses": _clauses(spec, rules),
+        "boundaries": {
+            "tested": sum(rule["tested"] for rule in rules),
+            "testable": sum(rule["testable"] for rule in rules),
+            "all": sum(len(rule["boundaries"]) for rule in rules),
+        },
+        "clauses": [_clause(clause, line, rules) for clause, line in spec.clauses.items()],
         "rules": rules,
         "strength": max(plan.tiers[tier].strength, 1),
-        **axes,
+        **_axes(Choices(spec, plan, tier), judged, calls.recipes, report),
     }
 
 
-def _rule(judged: Judgement, i: int) -> dict[str, Any]:
+def _rule(judged: Judgement, i: int) -> Data:
     spec, rule, broken = judged.spec, judged.spec.rules[i], judged.broken[i]
-    found = list(sides.sides(rule, judged, unreachable(rule, spec)))
-    tested, could = sides.count(found)
-    codes = sorted(
-        {str(code) for row in np.flatnonzero(broken)[:200] for code in judged.codes(int(row))}
-    )
+    of_rule = list(boundaries(rule, judged, unreachable(rule, spec)))
+    tested, testable = count(of_rule)
+    codes = {str(code) for row in np.flatnonzero(broken)[:200] for code in judged.codes(int(row))}
     return {
         "rule": rule.id,
         "bucket": rule.bucket,
@@ -123,73 +123,55 @@ def _rule(judged: Judgement, i: int) -> dict[str, Any]:
         "at": list(rule.at),
         "valid": int((rule.applies(judged.view, len(judged.table)) & judged.valid).sum()),
         "invalid": int(broken.sum()),
-        "alone": int((broken & (judged.broken.sum(axis=0) == 1)).sum()),
-        "codes": codes,
+        "isolated": int((broken & (judged.broken.sum(axis=0) == 1)).sum()),
+        "codes": sorted(codes),
         "tested": tested,
-        "testable": could,
-        "sides": [vars(side) for side in found],
+        "testable": testable,
+        "boundaries": [vars(boundary) for boundary in of_rule],
     }
 
 
-def _clauses(spec: Spec, rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every numbered clause of the page's return codes, and the calls that break one of its
-    rules.
-    """
-    result = []
-    for clause, line in spec.clauses.items():
-        mine = [rule for rule in rules if rule["clause"] == clause]
-        reached = [rule for rule in mine if rule["invalid"]]
-        invalid = sum(rule["invalid"] for rule in reached)
-        result.append(
-            {
-                "clause": clause,
-                "at": line,
-                "rules": len(mine),
-                "broken": len(reached),
-                "invalid": invalid,
-            }
-        )
-    return result
+def _clause(clause: str, line: int, rules: Sequence[Data]) -> Data:
+    """A numbered clause of the page's return codes, and the calls that break one of its rules."""
+    mine = [rule for rule in rules if rule["clause"] == clause]
+    return {
+        "clause": clause,
+        "at": line,
+        "rules": len(mine),
+        "broken": sum(rule["invalid"] > 0 for rule in mine),
+        "invalid": sum(rule["invalid"] for rule in mine),
+    }
 
 
 def _axes(
     choices: Choices, judged: Judgement, recipes: Sequence[str], report: Report | None
-) -> dict[str, Any]:
+) -> Data:
     tables = choices.constraints.tables
-    model = Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
+    model = covering.Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
     rows = report.levels if report is not None else levels_of(choices, judged, list(recipes))
-    tuples = []
-    impossible: list[Tuple] = []
-    axes: list[dict[str, Any]] = [
+    keys = ("covered", "feasible", "infeasible")
+    tuples, impossible = [], []
+    axes: list[Data] = [
         {"axis": axis.name, "values": len(choices.levels[i]), "why": axis.why}
         for i, axis in enumerate(choices.axes)
     ]
     for t in STRENGTHS:
-        tally = count(model, rows, t, listed=True)[0]
-        covered, feasible, infeasible = tally.totals()
-        missing = [_named(choices, one) for one in (tally.missing or [])[:MOST_NAMED]]
-        tuples.append(
-            {
-                "t": t,
-                "covered": covered,
-                "feasible": feasible,
-                "infeasible": infeasible,
-                "missing": missing,
-            }
-        )
-        impossible = (tally.impossible or [])[:MOST_NAMED] if t == 2 else impossible
+        (tally,) = covering.count(model, rows, t, listed=True)
+        missing = [_named(choices, values) for values in (tally.missing or [])[:MOST_NAMED]]
+        totals = dict(zip(keys, tally.totals(), strict=True))
+        tuples.append({"t": t, **totals, "missing": missing})
         for i, axis in enumerate(axes):
-            axis[str(t)] = dict(
-                zip(("covered", "feasible", "infeasible"), tally.of_factor(i), strict=True)
-            )
-    by = [
-        sorted({rule for i in explain(model, one) for rule in tables[i][2]}) for one in impossible
+            axis[str(t)] = dict(zip(keys, tally.of_factor(i), strict=True))
+        if t == 2:
+            impossible = (tally.impossible or [])[:MOST_NAMED]
+    infeasible = [
+        {
+            "values": _named(choices, values),
+            "by": sorted({rule for i in covering.explain(model, values) for rule in tables[i][2]}),
+        }
+        for values in impossible
     ]
-    infeasible_pairs = [
-        {"values": _named(choices, one), "by": rules}
-        for one, rules in zip(impossible, by, strict=True)
-    ]
-    return {"tuples": tuples, "axes": axes, "infeasible": infeasible_pairs}
+    return {"tuples": tuples, "axes": axes, "infeasible": infeasible}
 
 
 def _named(choices: Choices, values: Tuple) -> dict[str, str]:

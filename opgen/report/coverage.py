@@ -34,27 +34,27 @@ def html(report: dict[str, Any], title: str) -> str:
 
 
 def summary(report: dict[str, Any]) -> str:
-    """One line: sides of rules, and tuples of values by strength."""
+    """One line: boundaries of rules, and tuples of values by strength."""
     tuples = ", ".join(
         f"{rate:g} % of {name}"
         for rate, name in zip(report["tuples"].values(), TUPLES, strict=True)
     )
-    return f"{report['sides']:g} % of the sides that calls can stand on; {tuples} that are feasible"
+    return f"{report['boundaries']:g} % of the boundaries that calls can stand on; {tuples} that are feasible"
 
 
 def _overview(pages: list[dict[str, Any]]) -> str:
-    """A row per page: sides and tuples covered."""
+    """A row per page: boundaries and tuples covered."""
     rows = [
         [
             page["page"],
             page["calls"],
             page["valid"],
-            _of(page["sides"]),
+            _of(page["boundaries"]),
             *(_of(one) for one in page["tuples"]),
         ]
         for page in pages
     ]
-    return _table(("page", "calls", "valid", "sides", *TUPLES), rows)
+    return _table(("page", "calls", "valid", "boundaries", *TUPLES), rows)
 
 
 def _page(page: dict[str, Any]) -> str:
@@ -62,7 +62,9 @@ def _page(page: dict[str, Any]) -> str:
         f"<h2>{escape(page['page'])}</h2><p>{escape(page['file'])}: {page['calls']} calls,"
         f" {page['valid']} of them valid; "
     ]
-    parts.append(f"{page['sides']['tested']} of {page['sides']['testable']} sides tested.</p>")
+    parts.append(
+        f"{page['boundaries']['tested']} of {page['boundaries']['testable']} boundaries tested.</p>"
+    )
     if page["clauses"]:
         clauses = (
             [clause[key] for key in ("clause", "at", "rules", "broken", "invalid")]
@@ -78,7 +80,7 @@ def _page(page: dict[str, Any]) -> str:
         for axis in page["axes"]
     )
     parts.append(
-        _fold("axes", _table(("axis", "values", "alone", "pairs", "triples", "why"), axes))
+        _fold("axes", _table(("axis", "values", "single", "pairs", "triples", "why"), axes))
     )
     rules = (
         [
@@ -86,7 +88,7 @@ def _page(page: dict[str, Any]) -> str:
             rule["clause"] or rule["bucket"],
             rule["valid"],
             rule["invalid"],
-            rule["alone"],
+            rule["isolated"],
             " ".join(rule["codes"]),
             _of(rule),
         ]
@@ -95,23 +97,25 @@ def _page(page: dict[str, Any]) -> str:
     parts.append(
         _fold(
             "rules",
-            _table(("rule", "clause", "valid", "invalid", "alone", "codes", "sides"), rules),
+            _table(
+                ("rule", "clause", "valid", "invalid", "isolated", "codes", "boundaries"), rules
+            ),
         )
     )
     untested = [
-        (rule["rule"], side)
+        (rule["rule"], boundary)
         for rule in page["rules"]
-        for side in rule["sides"]
-        if not side["calls"]
+        for boundary in rule["boundaries"]
+        if not boundary["calls"]
     ]
     rows = (
-        [name, side["guard"], f"{side['where']}: {side['name']}", side["reason"]]
-        for name, side in untested
+        [name, boundary["guard"], f"{boundary['where']}: {boundary['name']}", boundary["reason"]]
+        for name, boundary in untested
     )
     parts.append(
         _fold(
-            f"{len(untested)} sides that no call stands on",
-            _table(("rule", "relation", "side", "reason"), rows),
+            f"{len(untested)} boundaries that no call stands on",
+            _table(("rule", "relation", "boundary", "reason"), rows),
         )
     )
     return "".join(parts)

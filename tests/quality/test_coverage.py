@@ -17,7 +17,8 @@ from opgen.cli import main
 from opgen.files.resources import cases_folder
 from opgen.generation import engine
 from opgen.oracle.judgement import judge
-from opgen.quality.coverage import Called, coverage, of_suite
+from opgen.quality.coverage import coverage, of_suite
+from opgen.quality.coverage_request import by_page
 from opgen.report.coverage import html, summary
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.planning.choices import Choices
@@ -37,7 +38,7 @@ def report(name: str, cases=None) -> dict:
     if cases is None:
         return coverage(of_suite(made), {spec.api: plan(spec.op)}, "standard", made.reports)
     return coverage(
-        [Called(spec, [c.call for c in cases], [c.recipe for c in cases])],
+        by_page([(c.call, c.recipe) for c in cases if c.call.product in spec.judges]),
         {spec.api: plan(spec.op)},
         "standard",
     )
@@ -62,16 +63,16 @@ def test_fewer_calls_cover_less() -> None:
         report("reflection_pad2d_backward", cases),
         report("reflection_pad2d_backward", cases[:30]),
     )
-    assert part["tuples"]["2"] < whole["tuples"]["2"] and part["sides"] < whole["sides"]
-    assert whole["lowest"] <= whole["sides"]
+    assert part["tuples"]["2"] < whole["tuples"]["2"] and part["boundaries"] < whole["boundaries"]
+    assert whole["lowest"] <= whole["boundaries"]
 
 
 def test_a_suite_read_as_calls_covers_every_pair_that_calls_show() -> None:
     read = report("reflection_pad2d_backward", suite("reflection_pad2d_backward").cases)
-    assert read["tuples"]["2"] == 100.0 and read["sides"] == 100.0
+    assert read["tuples"]["2"] == 100.0 and read["boundaries"] == 100.0
 
 
-def test_without_the_calls_that_break_a_rule_its_side_is_untested() -> None:
+def test_without_the_calls_that_break_a_rule_its_boundary_is_untested() -> None:
     cases = [
         case
         for case in suite("reflection_pad2d_backward").cases
@@ -83,8 +84,8 @@ def test_without_the_calls_that_break_a_rule_its_side_is_untested() -> None:
         if rule["rule"] == "left_below_width"
     ]
     assert rule["invalid"] == 0 and rule["tested"] == rule["testable"] - 1
-    (side,) = [side for side in rule["sides"] if not side["calls"]]
-    assert side["where"] == "invalid" and side["reason"] == "no call stands there"
+    (boundary,) = [entry for entry in rule["boundaries"] if not entry["calls"]]
+    assert boundary["where"] == "invalid" and boundary["reason"] == "no call stands there"
 
 
 def test_a_limit_must_be_stood_on() -> None:
@@ -95,7 +96,7 @@ def test_a_limit_must_be_stood_on() -> None:
     ]
     found = report("avg_pool2d_backward", at_limit)["pages"][0]["rules"]
     (rule,) = [rule for rule in found if rule["rule"] == "divisorOverride.range"]
-    assert {side["name"] for side in rule["sides"] if not side["calls"]} == {"at the limit"}
+    assert {entry["name"] for entry in rule["boundaries"] if not entry["calls"]} == {"at the limit"}
 
 
 def test_the_page_holds_what_was_counted() -> None:
@@ -107,7 +108,7 @@ def test_the_page_holds_what_was_counted() -> None:
         and "161002.7" in page_
         and "http" not in page_
     )
-    assert summary(told).startswith("100 % of the sides")
+    assert summary(told).startswith("100 % of the boundaries")
     json.dumps(told)
 
 

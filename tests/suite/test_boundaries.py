@@ -12,8 +12,8 @@ from opgen.calls.table import from_calls
 from opgen.lint.facts import dtypes
 from opgen.model import TensorDesc
 from opgen.oracle.judgement import Judgement, judge
+from opgen.quality.boundaries import UNTESTED
 from opgen.quality.coverage import coverage, of_suite
-from opgen.quality.sides import UNTESTED
 from opgen.spec.spec import Spec
 from opgen.suite.planning.strides import VIEWS, view_of
 from tests.support.suites import PAGES, page, plan, suite
@@ -174,10 +174,10 @@ def test_every_side_of_every_rule_is_tested_or_says_why_not(name: str) -> None:
     made, spec = suite(name), page(name)
     report = coverage(of_suite(made), {spec.api: plan(spec.op)}, "standard", made.reports)
     untested = [
-        (rule["rule"], side)
+        (rule["rule"], boundary)
         for rule in report["pages"][0]["rules"]
-        for side in rule["sides"]
-        if side["reason"] == UNTESTED
+        for boundary in rule["boundaries"]
+        if boundary["reason"] == UNTESTED
     ]
     assert untested == []
     assert report["tuples"]["2"] == 100.0 and report["lowest"] == 100.0

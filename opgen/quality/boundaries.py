@@ -1,13 +1,13 @@
-"""The sides of a rule that calls can stand on: at its limit and one step beyond, each member and
-what is none, equal and not.
+"""The boundaries of a rule that calls can stand on: at its limit and one step beyond, each member
+and what is none, equal and not.
 
-A side is tested when a call stands on it. What forbids is tested from outside too, unless the page
-says nothing about what happens there.
+A boundary is tested when a call stands on it. What forbids is tested from outside too, unless the
+page says nothing about what happens there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,9 +23,9 @@ INSIDE, OUTSIDE = "valid", "invalid"
 
 
 @dataclass(frozen=True)
-class Side:
-    """One side of one guard: ``calls`` stand on it, or ``reason`` says why none does; ``where`` is
-    valid or invalid.
+class Boundary:
+    """One boundary of one guard: ``calls`` stand on it, or ``reason`` says why none does; ``where``
+    is valid or invalid.
     """
 
     guard: str
@@ -36,7 +36,7 @@ class Side:
 
 
 UNTESTED = "no call stands there"
-"""The reason of a side that calls could stand on."""
+"""The reason of a boundary that calls could stand on."""
 ELSEWHERE = "it speaks of products that this page does not judge"
 _SILENT = {
     "assumed": "the page is silent here: no call is made to be refused",
@@ -44,29 +44,28 @@ _SILENT = {
 }
 
 
-def sides(rule: Rule, judged: Judgement, reason: str = "") -> Iterator[Side]:
-    """Every side of every guard of a rule. ``reason`` is why nothing can break it, where something
-    proves that.
+def boundaries(rule: Rule, judged: Judgement, reason: str = "") -> Iterator[Boundary]:
+    """Every boundary of every guard of a rule. ``reason`` is why nothing can break it, where
+    something proves that.
     """
     spec, view, rows = judged.spec, judged.view, len(judged.table)
     others = judged.broken.sum(axis=0) - judged.broken[spec.rules.index(rule)]
+    silent = _SILENT.get(rule.bucket, "")
     for guard in rule.guards:
         text = guard.require.text + (f" when {guard.when.text}" if guard.when else "")
-        never = reason or (
-            ELSEWHERE if all(excluded(guard, spec, product) for product in spec.judges) else ""
-        )
+        elsewhere = all(excluded(guard, spec, product) for product in spec.judges)
+        never = reason or (ELSEWHERE if elsewhere else "")
         away = distance(guard, view, rows)
         reach, outside = guard.applies(view, rows), guard.broken(view, rows)
         apart = "" if (reach & (others == 0)).any() else _closed(judged, rule, reach)
-        for name, on_it in _inside(guard, away, reach & ~outside, judged):
-            count = int((on_it & judged.valid).sum())
-            why = never or _closed(judged, rule, on_it) or apart
-            yield Side(text, INSIDE, name, count, "" if count else why or UNTESTED)
-        silent = _SILENT.get(rule.bucket, "")
-        for name, on_it in _outside(guard, away, outside, judged):
-            count = int(on_it.sum())
+        for name, standing in _inside(guard, away, reach & ~outside, judged):
+            count = int((standing & judged.valid).sum())
+            why = never or _closed(judged, rule, standing) or apart or UNTESTED
+            yield Boundary(text, INSIDE, name, count, "" if count else why)
+        for name, standing in _outside(guard, away, outside, judged):
+            count = int(standing.sum())
             why = silent or never or apart or _exempt(guard, name, away, judged) or UNTESTED
-            yield Side(text, OUTSIDE, name, count, "" if count else why)
+            yield Boundary(text, OUTSIDE, name, count, "" if count else why)
 
 
 def _exempt(guard: Guard, name: str, away: np.ndarray, judged: Judgement) -> str:
@@ -76,12 +75,8 @@ def _exempt(guard: Guard, name: str, away: np.ndarray, judged: Judgement) -> str
     if guard.when is None or not guard.require.is_inequality:
         return ""
     bare = Guard(None, guard.require)
-    beyond = next(
-        on_it
-        for one, on_it in _outside(bare, away, bare.broken(judged.view, len(away)), judged)
-        if one == name
-    )
-    return "its own condition does not hold there" if beyond.any() else ""
+    beyond = dict(_outside(bare, away, bare.broken(judged.view, len(away)), judged))
+    return "its own condition does not hold there" if beyond[name].any() else ""
 
 
 def _closed(judged: Judgement, rule: Rule, tried: np.ndarray) -> str:
@@ -92,11 +87,8 @@ def _closed(judged: Judgement, rule: Rule, tried: np.ndarray) -> str:
     if not len(rows):
         return ""
     row = rows[judged.broken[:, rows].sum(axis=0).argmin()]
-    names = [
-        one.id
-        for i, one in enumerate(judged.spec.rules)
-        if judged.broken[i, row] and one is not rule
-    ]
+    broken = [judged.spec.rules[i] for i in np.flatnonzero(judged.broken[:, row])]
+    names = [other.id for other in broken if other is not rule]
     return f"what was tried there breaks {', '.join(names)}" if names else ""
 
 
@@ -105,20 +97,13 @@ def _inside(
 ) -> Iterator[tuple[str, np.ndarray]]:
     relation = guard.require
     if relation.is_inequality:
-        step = _step(guard, judged)
-        yield (
-            "at the limit",
-            inside
-            & (np.abs(away) <= step if relation.operator in ("<", ">") else np.abs(away) < step),
-        )
+        yield "at the limit", inside & _near(guard, away, judged, strict=("<", ">"))
     elif relation.operator == "in" and relation.left.kind != "shape":
         left = relation.left.read(judged.view).data
         for right in relation.right:
             value = right.read(judged.view).data
-            yield (
-                _shown(right.text, relation.left.kind, value),
-                inside & np.broadcast_to(np.asarray(left == value), len(inside)),
-            )
+            name = _shown(right.text, relation.left.kind, value)
+            yield name, inside & np.broadcast_to(np.asarray(left == value), len(inside))
     else:
         yield "holds", inside
 
@@ -128,12 +113,7 @@ def _outside(
 ) -> Iterator[tuple[str, np.ndarray]]:
     relation = guard.require
     if relation.is_inequality:
-        step = _step(guard, judged)
-        yield (
-            "one step beyond",
-            outside
-            & (np.abs(away) < step if relation.operator in ("<", ">") else np.abs(away) <= step),
-        )
+        yield "one step beyond", outside & _near(guard, away, judged, strict=("<=", ">="))
     elif relation.left.kind == "int" and relation.operator in ("==", "in"):
         if not (relation.left.counts and any(right.text == "0" for right in relation.right)):
             yield "below", outside & (away < 0)
@@ -142,27 +122,26 @@ def _outside(
         yield "broken", outside
 
 
-def _step(guard: Guard, judged: Judgement) -> float:
-    """What the smallest change of the left side is in the units that the distance has."""
+def _near(guard: Guard, away: np.ndarray, judged: Judgement, strict: tuple[str, ...]) -> np.ndarray:
+    """(rows,) bool: less than the smallest change of the left side away from the limit, in the
+    units of the distance; with a ``strict`` comparison, at most.
+    """
     left, right = guard.require.left.read(judged.view), guard.require.right[0].read(judged.view)
-    return (
-        1.0
-        if left.over == right.over
-        else float(
-            formulas.over_one_divisor(formulas.Value(np.asarray(1), True, left.over), right)[0]
-        )
-    )
+    step = 1.0
+    if left.over != right.over:
+        smallest = formulas.Value(np.asarray(1), True, left.over)
+        step = float(formulas.over_one_divisor(smallest, right)[0])
+    far = np.abs(away)
+    return np.asarray(far <= step if guard.require.operator in strict else far < step)
 
 
 def _shown(text: str, kind: str, value: object) -> str:
-    return (
-        vocabulary().names[kind][int(np.asarray(value).reshape(-1)[0])]
-        if kind in ("dtype", "format", "product")
-        else text
-    )
+    if kind not in ("dtype", "format", "product"):
+        return text
+    return vocabulary().names[kind][int(np.asarray(value).reshape(-1)[0])]
 
 
-def count(found: list[Side]) -> tuple[int, int]:
-    """(sides that calls stand on, sides that calls could stand on)."""
-    tested = sum(side.calls > 0 for side in found)
-    return tested, tested + sum(side.reason == UNTESTED for side in found)
+def count(standing: Sequence[Boundary]) -> tuple[int, int]:
+    """(boundaries that calls stand on, boundaries that calls could stand on)."""
+    tested = sum(boundary.calls > 0 for boundary in standing)
+    return tested, tested + sum(boundary.reason == UNTESTED for boundary in standing)

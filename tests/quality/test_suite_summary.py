@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from opgen.quality.census import census
+from opgen.quality.suite_summary import summarize
 from opgen.suite.enumeration.reasons import unreachable
 from tests.support.suites import PAGES, page, suite
 
@@ -14,7 +14,7 @@ from tests.support.suites import PAGES, page, suite
 @pytest.mark.parametrize("name", PAGES)
 def test_counts_are_those_of_the_cases(name: str) -> None:
     made = suite(name)
-    counted = census(made)
+    counted = summarize(made)
     assert (
         counted["cases"]
         == len(made.cases)
@@ -34,30 +34,31 @@ def test_counts_are_those_of_the_cases(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_rule_has_cases_and_twins_or_a_reason(name: str) -> None:
-    spec, counted = page(name), census(suite(name))["pages"][name]
+def test_every_rule_has_cases_and_nearest_valid_ones_or_a_reason(name: str) -> None:
+    spec, counted = page(name), summarize(suite(name))["pages"][name]
     ids = {case.id: case for case in suite(name).cases}
     for entry in counted["rules"]:
         rule = spec.rule[entry["rule"]]
         if entry["invalid"]:
             assert entry["nearest_valid"] and all(
-                ids[twin].page.bucket == "valid" for twin in entry["nearest_valid"]
+                ids[nearest].page.bucket == "valid" for nearest in entry["nearest_valid"]
             )
             assert all(
-                rule.id in {one.rule for one in ids[case].page.breaks} for case in entry["invalid"]
+                rule.id in {broken.rule for broken in ids[case].page.breaks}
+                for case in entry["invalid"]
             )
             smallest = min(len(ids[case].page.breaks) for case in entry["invalid"])
-            assert len(entry["company"]) == smallest - 1 and entry["alone"] == (smallest == 1)
+            assert len(entry["others"]) == smallest - 1 and entry["isolated"] == (smallest == 1)
         else:
             assert entry["why_none"] == unreachable(rule, spec) != ""
-    assert counted["unreached"] == sum(not entry["invalid"] for entry in counted["rules"])
-    assert counted["not_alone"] == sum(
-        bool(entry["invalid"]) and not entry["alone"] for entry in counted["rules"]
+    assert counted["unreachable"] == sum(not entry["invalid"] for entry in counted["rules"])
+    assert counted["with_others"] == sum(
+        bool(entry["invalid"]) and not entry["isolated"] for entry in counted["rules"]
     )
 
 
 def test_calls_that_break_two_rules_are_counted() -> None:
-    counted = census(suite("avg_pool2d_backward"))["pages"]["avg_pool2d_backward"]
+    counted = summarize(suite("avg_pool2d_backward"))["pages"]["avg_pool2d_backward"]
     assert (counted["pairs"], counted["left_out"], counted["crashing"], counted["dropped"]) == (
         0,
         0,
@@ -66,9 +67,9 @@ def test_calls_that_break_two_rules_are_counted() -> None:
     )
 
 
-def test_what_is_aimed_at_is_counted_and_company_is_not() -> None:
+def test_what_is_aimed_at_is_counted_and_what_is_broken_with_it_is_not() -> None:
     made = suite("avg_pool2d_backward", "full")
-    counted = census(made)["pages"]["avg_pool2d_backward"]
+    counted = summarize(made)["pages"]["avg_pool2d_backward"]
     assert counted["pairs"] == sum(case.intent.startswith("orders ") for case in made.cases) > 0
     for entry in counted["rules"]:
         said = f"breaks {entry['rule']}"
@@ -86,6 +87,6 @@ def test_the_size_of_a_bundle_is_known_before_it_is_written(tmp_path) -> None:
     made = suite("reflection_pad2d_backward", "smoke")
     engine.write(made, tmp_path / "suite.h5", {"seed": 0})
     assert (
-        abs(census(made)["bytes"] - (tmp_path / "suite.h5").stat().st_size)
-        < 0.2 * census(made)["bytes"]
+        abs(summarize(made)["bytes"] - (tmp_path / "suite.h5").stat().st_size)
+        < 0.2 * summarize(made)["bytes"]
     )
