@@ -21,9 +21,9 @@ OPERATORS = sorted(catalog().operators)
 
 COVERED_BY = {
     "test_bundle.py": (
-        "bundle.write.attributes bundle.read.batches bundle.write.blocks bundle.format.column"
-        " bundle.read.data bundle.format.digest bundle.read.finished bundle.write.forms"
-        " bundle.write.pools bundle.write.tables bundle.write.tensors bundle.read.contents"
+        "bundle.write.arguments bundle.read.batches bundle.write.blocks bundle.read.call_columns"
+        " bundle.read.data bundle.format.digest bundle.read.finished bundle.write.pools"
+        " bundle.write.tables bundle.write.tensors bundle.read.contents"
     ),
     "test_hostile.py": "bundle.read.opening",
     "test_merging.py": "bundle.read.readback",
@@ -36,9 +36,10 @@ COVERED_BY = {
     "test_verdicts.py": (
         "comparison.alignment comparison.deviations comparison.firstphase comparison.measuring"
     ),
-    "test_results.py": "bundle.results.checks",
+    "test_results.py": ("bundle.results.answers bundle.results.checks bundle.results.writer"),
+    "test_resume.py": "bundle.write.journal bundle.write.resuming",
     "test_errata.py": "oracle.errata_checks",
-    "test_calls.py": "calls.collection",
+    "test_calls.py": "calls.collection calls.kinds",
     "test_fill.py": "numerics.draws",
     "test_import_ttk.py": "interop.completion interop.ttk_kernels",
     "test_export.py": "interop.exporting",

@@ -18,11 +18,18 @@ import numpy as np
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.heading import RESERVED
 from opgen.bundle.format.layout import Layout
-from opgen.bundle.read.readback import outputs, pieces, recall
+from opgen.bundle.read.readback import (
+    StoredTensors,
+    case_table,
+    common_kinds,
+    kinds_of,
+    outputs,
+    pieces,
+    stored_tensors,
+)
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.write.writer import Writer
 from opgen.calls.case_table import CaseTable
-from opgen.calls.collection import no_collection
 from opgen.calls.vocabulary import vocabulary
 from opgen.generation.header import KEYS
 from opgen.model import natural
@@ -42,6 +49,7 @@ class Part:
     of: int
     header: Mapping[str, Any]
     cases: int
+    kinds: Mapping[str, Mapping[str, str]]
 
     def row(self, row: np.ndarray) -> np.ndarray:
         """The rows in the whole of rows here."""
@@ -59,20 +67,19 @@ def merge(
     they make none.
     """
     parts = fitting([_part(Path(path)) for path in paths])
-    total = sum(part.cases for part in parts)
-    cases: list[Any] = [None] * total
-    stored: list[Any] = [None] * total
-    written: dict[str, set[str]] = {}
+    kinds, written = common_kinds(part.kinds for part in parts), dict[str, set[str]]()
+    tables, stored = [], []
     for part in parts:
-        with Bundle(part.path) as bundle, no_collection():
-            cases[part.index - 1 :: part.of], stored[part.index - 1 :: part.of] = recall(bundle)
+        with Bundle(part.path) as bundle:
+            tables.append(case_table(bundle, kinds))
+            stored.append(stored_tensors(bundle))
             for api, names in outputs(bundle).items():
                 written.setdefault(api, set()).update(names)
-    with no_collection():
-        layout = Layout.plan(cases, stored)
-    with Writer(
-        output, _header(parts), CaseTable.from_cases(cases), layout, force=force, outputs=written
-    ) as writer:
+    order = np.argsort(np.concatenate([part.row(np.arange(part.cases)) for part in parts]))
+    cases = CaseTable.concatenate(tables).take(order)
+    data = StoredTensors.concatenate(stored)
+    layout = Layout.of(data.kind.values, data.kind.number, data.elements, data.counts, order)
+    with Writer(output, _header(parts), cases, layout, force=force, outputs=written) as writer:
         for part in parts:
             with Bundle(part.path) as bundle:
                 for cases_done in _copy(part, bundle, layout, writer):
@@ -108,7 +115,7 @@ def _part(path: Path) -> Part:
             raise BundleError(
                 f"{path}: is no part of a suite; opgen generate --shard I/N writes one"
             )
-        return Part(path, index, of, bundle.header, len(bundle))
+        return Part(path, index, of, bundle.header, len(bundle), kinds_of(bundle))
 
 
 def fitting(parts: Sequence[Part]) -> list[Part]:

@@ -25,7 +25,7 @@ from opgen import model
 from opgen.bundle.format.dtypes import BUCKETS, DTYPES, FORMATS, KINDS, BundleError, numpy_dtype
 from opgen.bundle.format.layout import Layout
 from opgen.bundle.format.tensorrow import TensorRow
-from opgen.bundle.read.readback import outputs, pieces, recall
+from opgen.bundle.read.readback import case_table, kinds_of, outputs, pieces, stored_tensors
 from opgen.bundle.read.unpack import unpack
 from opgen.bundle.read.verify import verify
 from opgen.bundle.write.output import LockedOutput, write_errors
@@ -78,14 +78,13 @@ def test_every_case_is_read_as_it_was_written(path: Path) -> None:
                     assert same_bits(stored[name], array.reshape(-1) if role == "input" else array)
 
 
-def test_cases_are_recalled_as_they_were(path: Path) -> None:
+def test_cases_are_read_back_as_they_were(path: Path) -> None:
     with opgen.open(path) as bundle:
-        cases, stored = recall(bundle)
-        assert cases == SAMPLE.cases
-        assert [[tuple(one)[:3] for one in some] for some in stored] == [
-            [(name, role, dtype) for name, role, dtype, _ in map(row, arrays.items())]
-            for arrays in SAMPLE.arrays
-        ]
+        assert case_table(bundle, kinds_of(bundle)).cases() == SAMPLE.cases
+        stored = stored_tensors(bundle)
+        rows = [row(item) for arrays in SAMPLE.arrays for item in arrays.items()]
+        assert list(stored.kind) == [(name, role, dtype) for name, role, dtype, _ in rows]
+        assert stored.counts.tolist() == list(map(len, SAMPLE.arrays))
         assert outputs(bundle) == {"aclnnOne": {"gradInput"}, "aclnnTwo": {"gradInput"}}
         found = {
             int(at): bytes(piece)

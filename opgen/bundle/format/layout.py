@@ -6,17 +6,15 @@ any tensor at any time, from any process, and the file comes out the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
 from math import prod
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from opgen.bundle.format.column import Column, spread
 from opgen.bundle.format.dtypes import (
     DTYPES,
     ROLES,
@@ -26,6 +24,8 @@ from opgen.bundle.format.dtypes import (
     room,
     stored_dtypes,
 )
+from opgen.calls.categorical import Categorical
+from opgen.calls.factorize import factorize
 
 _LARGEST = 1 << 46
 """Elements of one tensor, and of one blob, beyond which no file is planned."""
@@ -44,6 +44,17 @@ class DataTensor(NamedTuple):
     role: str
     dtype: str
     elements: int | tuple[int, ...]
+
+
+def spread(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Groups of ``counts`` rows each, one after the other: the group of every row, and its place
+    within the group.
+
+    >>> spread(np.array([2, 0, 1]))
+    (array([0, 0, 2]), array([0, 1, 0]))
+    """
+    group = np.repeat(np.arange(len(counts)), counts)
+    return group, np.arange(len(group)) - (np.cumsum(counts) - counts)[group]
 
 
 @dataclass(frozen=True)
@@ -75,17 +86,23 @@ class Layout:
         kind, so that they can be written and read in one piece. Raises BundleError for a dtype that
         has no data and for sizes no file can hold.
         """
-        given = Column.same([rows if isinstance(rows, list) else list(rows) for rows in tensors])
-        if len(given.number) != len(cases):
+        given = [list(rows) for rows in tensors]
+        if len(given) != len(cases):
             raise BundleError(
-                f"a layout needs the tensors of every case: {len(cases)} cases, {len(given.number)}"
-                " lists"
+                f"a layout needs the tensors of every case: {len(cases)} cases, {len(given)} lists"
             )
-        rows = list(chain.from_iterable(given.values))
-        counts = np.fromiter(map(len, given.values), dtype=np.int64, count=len(given.values))
-        kinds, ends = Column.of([tuple(row[:3]) for row in rows]), np.cumsum(counts)
-        elements = _extents(rows, lambda at: given.first[np.searchsorted(ends, at, side="right")])
-        return cls.of(kinds.values, kinds.number, elements, counts, given.number)
+        rows = list(chain.from_iterable(given))
+        case = np.repeat(np.arange(len(given)), list(map(len, given)))
+        kinds = Categorical.of([tuple(row[:3]) for row in rows])
+        elements = [prod(row[3]) if isinstance(row[3], tuple) else int(row[3]) for row in rows]
+        for row, extent, place in zip(rows, elements, case.tolist(), strict=True):
+            if not 0 <= extent <= _LARGEST:
+                raise BundleError(
+                    f"case row {place}, {row[0]}: a tensor of {extent} elements cannot be stored"
+                )
+        counts = np.bincount(case, minlength=len(given))
+        sizes = np.array(elements, dtype=np.int64)
+        return cls.of(kinds.values, kinds.number, sizes, counts, np.arange(len(given)))
 
     @classmethod
     def of(
@@ -101,17 +118,16 @@ class Layout:
         ``counts`` says how many each set has, one set's behind another's; each of them is of one of
         some ``kinds`` (name, role, dtype), all different, and has so many ``elements``.
         """
-        names, ends = Column.of([name for name, _, _ in kinds]), np.cumsum(counts)
+        names, ends = Categorical.of([name for name, _, _ in kinds]), np.cumsum(counts)
         columns = np.stack([kind, elements], axis=1)
         raw, width = columns.tobytes(), columns.itemsize * columns.shape[1]
-        alike = Column.of(
-            [raw[start * width : end * width] for start, end in pairwise([0, *ends.tolist()])]
+        alike, _ = factorize(
+            raw[start * width : end * width] for start, end in pairwise([0, *ends.tolist()])
         )
-        form = Column.of(alike.number[sets].tolist())  # in the order of the first case of each
+        form = Categorical.of(alike[sets].tolist())  # in the order of the first case of each
         first = sets[form.first]
-        of, place = spread(
-            counts[first]
-        )  # from here on, rows of forms, of which there are few where cases are alike
+        # from here on, rows of forms, of which there are few where cases are alike
+        of, place = spread(counts[first])
         kind, elements = columns[(ends - counts)[first][of] + place].T
         name = names.number.astype(np.int32)[kind]
         role = np.array([ROLES[role] for _, role, _ in kinds], dtype=np.int8)[kind]
@@ -188,24 +204,6 @@ class Layout:
         keys = form * (len(self.names) * len(ROLES)) + self.name[at] * len(ROLES) + self.role[at]
         order = np.argsort(keys, kind="stable")
         return keys[order], place[order]
-
-
-def _extents(rows: Sequence[tuple[Any, ...]], case: Callable[[int], int]) -> np.ndarray:
-    """(rows,) the elements of each tensor; BundleError, with the ``case`` of the row, where no file
-    can hold them.
-    """
-    sizes = map(itemgetter(3), rows)
-    extents = [
-        size if type(size) is int else prod(size) if isinstance(size, (tuple, list)) else int(size)
-        for size in sizes
-    ]
-    if not 0 <= min(extents, default=0) <= max(extents, default=0) <= _LARGEST:
-        wrong = next(at for at, extent in enumerate(extents) if not 0 <= extent <= _LARGEST)
-        raise BundleError(
-            f"case row {case(wrong)}, {rows[wrong][0]}: a tensor of {extents[wrong]} elements"
-            " cannot be stored"
-        )
-    return np.fromiter(extents, dtype=np.int64, count=len(extents))
 
 
 def _ranks(group: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,130 +1,120 @@
-"""What a bundle was made from, read back: its cases, the tensors of each that have data, and their
-bytes.
-"""
+"""What a bundle was made from, read back: its cases, which tensors have data, and their bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from opgen.bundle.format.column import Column
 from opgen.bundle.format.digest import digest_column
 from opgen.bundle.format.dtypes import ROLES, BundleError
-from opgen.bundle.format.layout import DataTensor
+from opgen.bundle.read.call_columns import call_table
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
-from opgen.model import Call, Case
+from opgen.calls.aims import Aim, Aims
+from opgen.calls.case_table import CaseTable
+from opgen.calls.categorical import Categorical
+from opgen.calls.factorize import factorize_rows
 
-_FORM = (
-    "name",
-    "role",
-    "dtype",
-    "format",
-    "shape",
-    "strides",
-    "offset",
-    "storage_shape",
-    "elements",
-)
-_FACTS = (
-    "op",
-    "product",
-    "kind",
-    "intent",
-    "recipe",
-    "phase",
-    "nearest_valid",
-    "compute",
-    "inconclusive",
-)
+_ANY = ("null", "int_array")
+"""Kinds of parameters that another bundle may know better."""
 
 
-def recall(bundle: Bundle) -> tuple[list[Case], list[list[DataTensor]]]:
-    """The cases of a bundle, and per case its tensors with data; what cases have in common is one
-    object.
+class StoredTensors(NamedTuple):
+    """The tensors that have data, case by case: of each its (name, role, dtype), and how many
+    elements are stored; and how many such tensors each case has.
     """
-    table = bundle.tables["cases"]
 
-    def each(fact: str, *columns: np.ndarray) -> list[Any]:
-        """A fact of every case, read once where the columns are alike."""
-        found = Column.of(list(zip(*(column.tolist() for column in columns), strict=True)))
-        values = [getattr(CaseView(bundle, row), fact) for row in found.first.tolist()]
-        return [values[number] for number in found.number.tolist()]
+    kind: Categorical[tuple[str, str, str]]
+    elements: np.ndarray
+    counts: np.ndarray
 
-    forms = Column.of(list(_forms(bundle)))
-    views = [CaseView(bundle, row) for row in forms.first.tolist()]
-    args, stored = [view.args for view in views], [list(_stored(view)) for view in views]
-    ops, products, kinds, intents, recipes, phases, nearest_valid, computes, inconclusive = (
-        each(fact, table[fact]) for fact in _FACTS
-    )
-    calls = [
-        Call(op, product, args[form])
-        for op, product, form in zip(ops, products, forms.number.tolist(), strict=True)
-    ]
-    breaks = np.where(table["breaks"] > 0, table["first_break"], 0)
-    pages = each("expect", table["bucket"], table["codes"], table["breaks"], breaks)
-    libraries = each(
-        "library", table["library_codes"], table["library_basis"], table["library_release"]
-    )
-    cases = map(
-        Case,
-        bundle.ids,
-        calls,
-        kinds,
-        intents,
-        pages,
-        libraries,
-        recipes,
-        phases,
-        nearest_valid,
-        computes,
-        inconclusive,
-    )
-    return list(cases), [stored[form] for form in forms.number.tolist()]
-
-
-def _forms(bundle: Bundle) -> Iterator[tuple[int, bytes, bytes]]:
-    """For every case what its arguments and the extents of its data follow from: API, row of
-    attributes, rows of tensors.
-    """
-    cases, tensors = bundle.tables["cases"], bundle.tables["tensors"]
-    ranges = np.zeros((2, len(tensors)))
-    ranges[:, bundle.tables["ranges"]["tensor"]] = (
-        bundle.tables["ranges"]["low"],
-        bundle.tables["ranges"]["high"],
-    )
-    columns = [tensors[name].astype(np.int64) for name in _FORM]
-    rows = np.stack([*columns, tensors["position"] >= 0, *ranges.view(np.int64)], axis=1)
-    described, width = rows.tobytes(), rows.itemsize * rows.shape[1]
-    attributes = {}
-    ops = bundle.words["cases.op"]
-    for number in np.unique(
-        cases["op"]
-    ).tolist():  # where no case is, the enumeration has a word that stands for nothing
-        table = bundle.tables[f"attributes/{ops[number]}"].copy()
-        table["case"] = 0
-        attributes[number] = table.tobytes(), table.itemsize
-    facts = (cases[name].tolist() for name in ("op", "attributes_row", "first_tensor", "tensors"))
-    for op, row, first, count in zip(*facts, strict=True):
-        raw, size = attributes[op]
-        yield (
-            op,
-            raw[row * size : (row + 1) * size],
-            described[first * width : (first + count) * width],
+    @classmethod
+    def concatenate(cls, parts: Sequence[StoredTensors]) -> StoredTensors:
+        """Those of all parts, one part behind the other."""
+        return cls(
+            Categorical.concatenate([part.kind for part in parts]),
+            np.concatenate([part.elements for part in parts]),
+            np.concatenate([part.counts for part in parts]),
         )
 
 
-def _stored(view: CaseView) -> Iterator[DataTensor]:
-    """The tensors of a case that have data, as a layout asks for them."""
-    bundle = view.bundle
+def stored_tensors(bundle: Bundle) -> StoredTensors:
+    """What a bundle has data of."""
+    table = bundle.tables["tensors"]
+    table = table[table["position"] >= 0]
+    columns = np.stack([table[name].astype(np.int64) for name in ("name", "role", "dtype")], axis=1)
+    number, first = factorize_rows(columns)
     roles, dtypes = bundle.words["tensors.role"], bundle.words["tensors.dtype"]
-    for row in view.tensor_rows:
-        if row.has_data:
-            yield DataTensor(
-                bundle.names[row.name], roles[row.role], dtypes[row.dtype], row.elements
-            )
+    kinds = [
+        (bundle.names[name], roles[role], dtypes[dtype])
+        for name, role, dtype in columns[first].tolist()
+    ]
+    counts = np.bincount(table["case"], minlength=len(bundle))
+    return StoredTensors(Categorical(tuple(kinds), number), table["elements"], counts)
+
+
+def kinds_of(bundle: Bundle) -> dict[str, dict[str, str]]:
+    """The kind of every parameter of every API."""
+    return {
+        api: {parameter.name: parameter.kind for parameter in parameters}
+        for api, parameters in bundle.parameters.items()
+    }
+
+
+def common_kinds(parts: Iterable[Mapping[str, Mapping[str, str]]]) -> dict[str, dict[str, str]]:
+    """The kinds that fit the calls of all bundles: a null pointer is of any kind, an empty list of
+    that of any array.
+
+    >>> common_kinds([{"f": {"x": "null", "y": "int_array"}}, {"f": {"x": "int", "y": "null"}}])
+    {'f': {'x': 'int', 'y': 'null'}}
+    """
+    common: dict[str, dict[str, str]] = {}
+    for part in parts:
+        for api, kinds in part.items():
+            known = common.setdefault(api, dict(kinds))
+            known.update({n: kind for n, kind in kinds.items() if known[n] in _ANY})
+    return common
+
+
+def case_table(bundle: Bundle, kinds: Mapping[str, Mapping[str, str]]) -> CaseTable:
+    """The cases of a bundle, whose parameters are of some ``kinds``."""
+    table = bundle.tables["cases"]
+    ops, api = np.unique(table["op"], return_inverse=True)
+    calls, row = [], np.zeros(len(table), dtype=np.int64)
+    for op in ops.tolist():
+        cases, name = np.flatnonzero(table["op"] == op), bundle.words["cases.op"][op]
+        calls.append(call_table(bundle, name, cases, kinds[name]))
+        row[cases] = np.arange(len(cases))
+
+    def fact(name: str, *columns: np.ndarray) -> Categorical[Any]:
+        """A fact of every case, read once where the columns are alike."""
+        number, first = factorize_rows(np.stack(columns, axis=1).astype(np.int64))
+        values = [getattr(CaseView(bundle, row), name) for row in first.tolist()]
+        return Categorical.coded(values, number)
+
+    def aims(intent: str) -> Aims:
+        return (Aim("note", note=intent),) if intent else ()
+
+    texts = {
+        name: Categorical.coded(bundle.strings, table[name])
+        for name in ("nearest_valid", "recipe", "compute", "inconclusive")
+    }
+    breaks = np.where(table["breaks"] > 0, table["first_break"], 0)
+    library = (table[f"library_{name}"] for name in ("codes", "basis", "release"))
+    return CaseTable(
+        calls=tuple(calls),
+        table=api,
+        row=row,
+        id=bundle.ids,
+        kind=fact("kind", table["kind"]),
+        aims=Categorical.coded(bundle.strings, table["intent"]).map(aims),
+        page=fact("expect", table["bucket"], table["codes"], table["breaks"], breaks),
+        library=fact("library", *library),
+        phase=table["phase"].astype(np.int64),
+        **texts,
+    )
 
 
 def outputs(bundle: Bundle) -> dict[str, set[str]]:

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.bundle.format.column import spread
 from opgen.bundle.format.dtypes import PARAMETER_KINDS, TEXTS, words_of
+from opgen.bundle.format.layout import spread
 from opgen.bundle.format.tensorrow import NO_DATA
 
 Tables: TypeAlias = Mapping[str, np.ndarray]

@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opgen.bundle.format.column import spread
 from opgen.bundle.format.container import write_at
 from opgen.bundle.format.digest import DIGEST_TYPE, digest_column
 from opgen.bundle.format.dtypes import (
@@ -27,7 +26,7 @@ from opgen.bundle.format.dtypes import (
     numpy_dtype,
     stored_dtypes,
 )
-from opgen.bundle.format.layout import Layout
+from opgen.bundle.format.layout import Layout, spread
 
 _LARGE = 1 << 16  # from here on a tensor is written straight from the caller's array
 _PIECE = 4 << 20  # bytes gathered before a write

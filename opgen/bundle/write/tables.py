@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgen.bundle.format import dtypes
-from opgen.bundle.format.column import spread
 from opgen.bundle.format.dtypes import BundleError, checked, enum, named
-from opgen.bundle.format.layout import Layout
+from opgen.bundle.format.layout import Layout, spread
 from opgen.bundle.write.arguments import Arguments, Integers
 from opgen.bundle.write.pools import Lists, Strings, numbered
 from opgen.bundle.write.tensors import DescribedTensors, tensor_tables
