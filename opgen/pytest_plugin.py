@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from opgen.comparison.outcome import Report
+    from opgen.comparison.diff_report import DiffReport
     from opgen.comparison.waivers import Waiver
 
-_REPORT: pytest.StashKey[Report] = pytest.StashKey()
+_REPORT: pytest.StashKey[DiffReport] = pytest.StashKey()
 _WAIVERS: pytest.StashKey[list[Waiver]] = pytest.StashKey()
 _NOTES: pytest.StashKey[dict[str, None]] = pytest.StashKey()
 
@@ -126,7 +126,7 @@ class BundleFile(pytest.Collector):
             raise pytest.UsageError(str(error)) from None
         return (CaseItem.from_parent(self, name=f"[{name}]", case=name) for name in ids)
 
-    def report(self) -> Report:
+    def report(self) -> DiffReport:
         """The verdicts of all cases, computed when the first is asked for."""
         stash = self.config.stash
         if _REPORT not in stash:
@@ -189,7 +189,7 @@ def _waivers(config: pytest.Config) -> list[Waiver]:
         raise pytest.UsageError(str(error)) from None
 
 
-def _report(config: pytest.Config, path: Path) -> Report:
+def _report(config: pytest.Config, path: Path) -> DiffReport:
     import opgen
     from opgen.comparison import waivers
     from opgen.model import FileError
@@ -202,13 +202,13 @@ def _report(config: pytest.Config, path: Path) -> Report:
         pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
 
 
-def _compared(config: pytest.Config, path: Path) -> Report:
+def _compared(config: pytest.Config, path: Path) -> DiffReport:
     import opgen
 
     truth = config.getoption("--opgen-truth")
     results = config.getoption("--opgen-results")
     if results:
-        report: Report = opgen.diff(path, results, truth=truth)
+        report: DiffReport = opgen.diff(path, results, truth=truth)
     else:
         from opgen.devices import backend
         from opgen.devices.running import run

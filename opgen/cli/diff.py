@@ -13,7 +13,7 @@ from opgen.cli.paths import OutputPath
 from opgen.model import TRUTHS
 
 if TYPE_CHECKING:
-    from opgen.comparison.outcome import Report
+    from opgen.comparison.diff_report import DiffReport
 
 
 @click.command(
@@ -127,7 +127,7 @@ def _write(
     note(f"{path}: written", quiet)
 
 
-def _html(report: Report, strict: bool) -> str:
+def _html(report: DiffReport, strict: bool) -> str:
     from opgen.cli import Stop
 
     try:

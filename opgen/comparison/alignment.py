@@ -4,9 +4,7 @@ or not in its form.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +12,7 @@ from opgen.bundle.format.dtypes import ROLES, BundleError, words_of
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import NO_STATUS, ResultsFile
 from opgen.model import Code
+from opgen.numerics.arrays import Array
 
 GOLDEN, BOUND, OUTPUT = ROLES["golden"], ROLES["bound"], ROLES["output"]
 
@@ -24,11 +23,11 @@ class GoldenRows:
     descriptor stand in ``/tensors``.
     """
 
-    case: np.ndarray
-    name: np.ndarray
-    golden: np.ndarray
-    bound: np.ndarray
-    described: np.ndarray
+    case: Array
+    name: Array
+    golden: Array
+    bound: Array
+    described: Array
 
     def __len__(self) -> int:
         return len(self.case)
@@ -40,23 +39,14 @@ class AlignedResults:
     golden's tensor, likewise.
 
     ``faults`` are things wrong with the answer of a case, by row of the case; ``forms`` with one
-    output, by row of the output.
+    output, by row of the golden.
     """
 
     file: ResultsFile
-    row: np.ndarray
-    output: np.ndarray
+    row: Array
+    output: Array
     faults: dict[int, str] = field(default_factory=dict)
     forms: dict[int, str] = field(default_factory=dict)
-
-    def status(self, case: int, run: bool = False) -> Code | None:
-        """The status of the first phase, or of the run; None where nobody recorded one."""
-        row = self.row[case]
-        number, word = self._statuses[run][row]
-        if word == 0:
-            return int(number)
-        text = self.file.strings[word]
-        return None if text == NO_STATUS else text
 
     def __post_init__(self) -> None:
         table = self.file.tables["results"]
@@ -65,20 +55,31 @@ class AlignedResults:
             for run, column in ((False, "status"), (True, "run_status"))
         }
 
+    def status(self, case: int, run: bool = False) -> Code | None:
+        """The status of the first phase, or of the run; None where nobody recorded one."""
+        number, word = self._statuses[run][self.row[case]]
+        if word == 0:
+            return int(number)
+        text = self.file.strings[word]
+        return None if text == NO_STATUS else text
+
     def error(self, case: int) -> str:
         """What the backend said about the case."""
-        number = int(self.file.tables["results"]["error"][self.row[case]])
-        return self.file.strings[number]
+        return self.file.strings[int(self.file.tables["results"]["error"][self.row[case]])]
 
     def time(self, case: int) -> float:
         """Seconds; NaN where not taken."""
         return float(self.file.tables["results"]["time"][self.row[case]])
 
-    def tensor(self, output: int) -> np.ndarray:
+    def digests(self, goldens: Array) -> Array:
+        """The digests of the outputs that are there for some goldens."""
+        return np.asarray(self.file.tables["tensors"]["digest"][self.output[goldens]])
+
+    def tensor(self, golden: int) -> Array:
         """The elements of one output, 1-D; BundleError where they do not match their digest: then
         the file is at fault, not the device.
         """
-        row = self.file.tables["tensors"][self.output[output]]
+        row = self.file.tables["tensors"][self.output[golden]]
         try:
             return self.file.data.tensor(
                 int(row["dtype"]), int(row["elements"]), int(row["position"]), bytes(row["digest"])
@@ -88,40 +89,48 @@ class AlignedResults:
             raise BundleError(f"{self.file.path}: damaged: {where} {error}") from None
 
 
-def outputs_of(bundle: Bundle) -> GoldenRows:
+def goldens_of(bundle: Bundle) -> GoldenRows:
     """The goldens of a bundle in the order of its tensors."""
     table = bundle.tables["tensors"]
-    key = table["case"].astype(np.int64) << 16 | table["name"]
-    places = {
-        role: np.flatnonzero(
-            (table["role"] == role) & ((table["position"] >= 0) | (role == OUTPUT))
-        )
-        for role in (GOLDEN, BOUND, OUTPUT)
-    }
-    golden = places[GOLDEN]
+    key = _key(table["case"], table["name"])
+    has_data = table["position"] >= 0
+
+    def beside(rows: Array) -> Array:
+        positions, counts = _positions(key[rows], key[golden])
+        if not counts.all():
+            raise BundleError(
+                f"{bundle.path}: damaged: a golden without a bound or without a descriptor"
+            )
+        return rows[positions]
+
+    golden = np.flatnonzero((table["role"] == GOLDEN) & has_data)
+    bound = np.flatnonzero((table["role"] == BOUND) & has_data)
     return GoldenRows(
         table["case"][golden].astype(np.int64),
         table["name"][golden].astype(np.int64),
         golden,
-        *(_beside(bundle, key, golden, places[role]) for role in (BOUND, OUTPUT)),
+        beside(bound),
+        beside(np.flatnonzero(table["role"] == OUTPUT)),
     )
 
 
-def _beside(bundle: Bundle, key: np.ndarray, wanted: np.ndarray, among: np.ndarray) -> np.ndarray:
-    order = among[np.argsort(key[among], kind="stable")]
-    at = np.searchsorted(key[order], key[wanted])
-    if len(wanted) and (
-        not len(order)
-        or (at >= len(order)).any()
-        or (key[order[np.minimum(at, len(order) - 1)]] != key[wanted]).any()
-    ):
-        raise BundleError(
-            f"{bundle.path}: damaged: a golden without a bound or without a descriptor"
-        )
-    return order[at] if len(wanted) else wanted
+def _key(case: Array, name: Array) -> Array:
+    """A number for each pair of a case's row and a tensor's name."""
+    return np.asarray(case.astype(np.int64) << 16 | name)
 
 
-def align(bundle: Bundle, outputs: GoldenRows, file: ResultsFile) -> AlignedResults:
+def _positions(keys: Array, wanted: Array) -> tuple[Array, Array]:
+    """Where each wanted key first stands among some, -1 where it does not, and how often it does.
+
+    >>> _positions(np.array([7, 5, 7]), np.array([7, 6, 5]))
+    (array([ 0, -1,  1]), array([2, 0, 1]))
+    """
+    order = np.argsort(keys, kind="stable")
+    first, end = (np.searchsorted(keys, wanted, side, order) for side in ("left", "right"))
+    return np.where(end > first, np.append(order, -1)[first], -1), end - first
+
+
+def align(bundle: Bundle, goldens: GoldenRows, file: ResultsFile) -> AlignedResults:
     """Lay a results file beside a bundle.
 
     BundleError where it belongs to another bundle or names a case that the bundle has not; what is
@@ -135,78 +144,57 @@ def align(bundle: Bundle, outputs: GoldenRows, file: ResultsFile) -> AlignedResu
     table = file.tables["results"]
     row = np.full(len(bundle), -1, dtype=np.int64)
     faults: dict[int, str] = {}
-    ids = table["id"].tolist()
-    for at, case in enumerate(table["case"].tolist()):
-        if case >= len(bundle) or bundle.ids[case] != ids[at].decode():
+    for i, (case, name) in enumerate(zip(table["case"].tolist(), file.ids, strict=True)):
+        if case >= len(bundle) or bundle.ids[case] != name:
             raise BundleError(
-                f"{file.path}: answers a case {ids[at].decode()!r} that {bundle.path} does not have"
-                " there"
+                f"{file.path}: answers a case {name!r} that {bundle.path} does not have there"
             )
         if row[case] >= 0:
             faults[case] = "answered more than once"
-        row[case] = at
-    answers = AlignedResults(file, row, np.full(len(outputs), -1, dtype=np.int64), faults)
-    _find_outputs(bundle, outputs, answers)
-    return answers
+        row[case] = i
+    output, forms = _outputs(bundle, goldens, file)
+    return AlignedResults(file, row, output, faults, forms)
 
 
-def _find_outputs(bundle: Bundle, outputs: GoldenRows, answers: AlignedResults) -> None:
-    """The tensor of each golden, and whether it has its dtype and shape."""
-    tensors, results = answers.file.tables["tensors"], answers.file.tables["results"]
+def _outputs(
+    bundle: Bundle, goldens: GoldenRows, file: ResultsFile
+) -> tuple[Array, dict[int, str]]:
+    """The tensor of each golden, -1 where there is none; and what is wrong with its dtype and
+    shape.
+    """
+    tensors, results = file.tables["tensors"], file.tables["results"]
     if (tensors["result"] >= len(results)).any():
-        raise BundleError(f"{answers.file.path}: damaged: an output of no case")
-    theirs, mine = words_of(tensors.dtype["name"]), {name: i for i, name in enumerate(bundle.names)}
-    number = np.array(
-        [mine.get(theirs[i], (1 << 16) - 1) for i in range(len(theirs))], dtype=np.int64
+        raise BundleError(f"{file.path}: damaged: an output of no case")
+    numbers = {name: i for i, name in enumerate(bundle.names)}
+    names = np.array([numbers.get(name, (1 << 16) - 1) for name in file.names], dtype=np.int64)
+    keys = _key(results["case"][tensors["result"]], names[tensors["name"]])
+    output, counts = _positions(keys, _key(goldens.case, goldens.name))
+    forms: dict[int, str] = {}
+    if not len(tensors):
+        return output, forms
+    there, given = output >= 0, tensors[output]
+    expected = bundle.tables["tensors"][goldens.described]
+    for i in np.flatnonzero(counts > 1).tolist():
+        forms[i] = "returned more than once"
+    words = words_of(expected.dtype["dtype"])
+    for i in np.flatnonzero(there & (given["dtype"] != expected["dtype"])).tolist():
+        dtype = words.get(int(given["dtype"][i]), "?")
+        forms[i] = f"has dtype {dtype}, not {words[int(expected['dtype'][i])]}"
+    pairs, pair = np.unique(
+        np.stack([given["shape"], expected["shape"]]).astype(np.int64), axis=1, return_inverse=True
     )
-    key = results["case"][tensors["result"]].astype(np.int64) << 16 | number[tensors["name"]]
-    order = np.argsort(key, kind="stable")
-    wanted = outputs.case << 16 | outputs.name
-    at = np.searchsorted(key[order], wanted)
-    found = at < len(order)
-    found[found] = key[order[at[found]]] == wanted[found]
-    answers.output[found] = order[at[found]]
-    twice = found.copy()
-    twice[twice] = (at[twice] + 1 < len(order)) & (
-        key[order[np.minimum(at[twice] + 1, len(order) - 1)]] == wanted[twice]
-    )
-    described = bundle.tables["tensors"][outputs.described]
-    for i in np.flatnonzero(twice).tolist():
-        answers.forms[i] = "returned more than once"
-    given = tensors[np.maximum(answers.output, 0)] if len(tensors) else tensors[:0]
-    if not len(given):
-        return
-    same_dtype = given["dtype"] == described["dtype"]
-    words = words_of(bundle.tables["tensors"].dtype["dtype"])
-    for i in np.flatnonzero(found & ~same_dtype).tolist():
-        answers.forms[i] = (
-            f"has dtype {words.get(int(given['dtype'][i]), '?')}, not"
-            f" {words[int(described['dtype'][i])]}"
-        )
-    pairs = np.stack([given["shape"].astype(np.int64), described["shape"].astype(np.int64)], axis=1)
-    kinds, which = np.unique(pairs, axis=0, return_inverse=True)
-    lists = _lists(answers.file.tables)
-    shapes = [(lists(a), bundle.sequence(b) or ()) for a, b in kinds.tolist()]
-    unlike = np.array([a != b for a, b in shapes], dtype=bool)[which.reshape(-1)] & found
+    shapes = [(_shape(file, a), bundle.sequence(b) or ()) for a, b in pairs.T.tolist()]
+    unlike = there & np.array([a != b for a, b in shapes], dtype=bool)[pair.reshape(-1)]
     for i in np.flatnonzero(unlike).tolist():
-        a, b = shapes[int(which.reshape(-1)[i])]
-        answers.forms[i] = f"has shape {list(a)}, not {list(b)}"
-    short = (
-        found
-        & ~unlike
-        & (given["elements"] != bundle.tables["tensors"]["elements"][outputs.golden])
-    )
-    for i in np.flatnonzero(short).tolist():
-        answers.forms[i] = (
-            f"has {int(given['elements'][i])} elements, which are too few or too many for its shape"
-        )
+        returned, wanted = shapes[int(pair.reshape(-1)[i])]
+        forms[i] = f"has shape {list(returned)}, not {list(wanted)}"
+    elements = bundle.tables["tensors"]["elements"][goldens.golden]
+    for i in np.flatnonzero(there & ~unlike & (given["elements"] != elements)).tolist():
+        count = int(given["elements"][i])
+        forms[i] = f"has {count} elements, which are too few or too many for its shape"
+    return output, forms
 
 
-def _lists(tables: Mapping[str, np.ndarray]) -> Any:
-    starts, lengths = tables["lists"]["start"].tolist(), tables["lists"]["length"].tolist()
-    integers = tables["integers"].tolist()
-
-    def read(number: int) -> tuple[int, ...]:
-        return tuple(integers[starts[number] : starts[number] + lengths[number]])
-
-    return read
+def _shape(file: ResultsFile, number: int) -> tuple[int, ...]:
+    start, length = file.tables["lists"][number].tolist()
+    return tuple(file.tables["integers"][start : start + length].tolist())

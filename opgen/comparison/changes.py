@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from opgen.comparison.outcome import Report
+from opgen.comparison.diff_report import DiffReport
 from opgen.model import Verdict
 
 
@@ -23,24 +25,19 @@ class VerdictChange:
     @property
     def verdicts(self) -> tuple[str | None, str | None]:
         """The two in words; None where a report does not have the case."""
-        pairs = zip((self.before, self.after), self.waived, strict=True)
-        was, now = (
-            None if one is None else f"{one.verdict}, waived" if waived else one.verdict
-            for one, waived in pairs
+        before, after = (
+            None if verdict is None else verdict.verdict + ", waived" * waived
+            for verdict, waived in zip((self.before, self.after), self.waived, strict=True)
         )
-        return was, now
+        return before, after
 
     def __str__(self) -> str:
-        if (
-            self.before is not None
-            and self.after is not None
-            and self.verdicts[0] == self.verdicts[1]
-        ):
-            was, now = (float(one.metrics.get("ratio", 0.0)) for one in (self.before, self.after))
-            return f"{self.case}: {self.after.verdict}, error/bound {was:.3g} -> {now:.3g}"
-        old, new = (one or "not there" for one in self.verdicts)
-        detail = self.after.detail if self.after is not None else ""
-        return f"{self.case}: {old} -> {new}" + (f": {detail}" if detail else "")
+        before, after = (verdict or "not there" for verdict in self.verdicts)
+        if before == after and self.after is not None:
+            old, new = map(_ratio, (self.before, self.after))
+            return f"{self.case}: {self.after.verdict}, error/bound {old:.3g} -> {new:.3g}"
+        detail = f": {self.after.detail}" if self.after is not None and self.after.detail else ""
+        return f"{self.case}: {before} -> {after}{detail}"
 
 
 @dataclass(frozen=True)
@@ -68,37 +65,44 @@ GROWN = 4.0
 passes."""
 
 
-def compare_reports(before: Report, after: Report, strict: bool = False) -> ReportChanges:
+def _ratio(verdict: Verdict | None) -> float:
+    """The largest error / bound of a case that passes."""
+    return float(verdict.metrics.get("ratio", 0.0)) if verdict is not None else 0.0
+
+
+def compare_reports(before: DiffReport, after: DiffReport, strict: bool = False) -> ReportChanges:
     """What changed from one report to the next; a waived verdict counts as one that does not
     fail.
     """
-    lists: dict[str, list[VerdictChange]] = {
-        name: []
-        for name in ("failing", "fixed", "waived", "other", "added", "removed", "worse_ratio")
-    }
-    unchanged = 0
-    for case in dict.fromkeys([*(one.case for one in before), *(one.case for one in after)]):
-        old, new = (report.get(case) for report in (before, after))
-        change = VerdictChange(case, old, new, (case in before.waived, case in after.waived))
-        was, now = (
-            one is not None and report.fails(one, strict)
-            for report, one in ((before, old), (after, new))
-        )
+    changes: dict[str, list[VerdictChange]] = defaultdict(list)
+    for case in dict.fromkeys(verdict.case for verdict in chain(before, after)):
+        old, new = before.get(case), after.get(case)
+        failed = old is not None and before.fails(old, strict)
+        fails = new is not None and after.fails(new, strict)
         if new is None:
-            lists["removed"].append(change)
-        elif now and not was:
-            lists["failing"].append(change)
+            kind = "removed"
+        elif fails and not failed:
+            kind = "failing"
         elif old is None:
-            lists["added"].append(change)
-        elif was and not now:
-            lists["waived" if case in after.waived else "fixed"].append(change)
+            kind = "added"
+        elif failed and not fails:
+            kind = "waived" if case in after.waived else "fixed"
         elif old.verdict != new.verdict:
-            lists["other"].append(change)
+            kind = "other"
+        elif not fails and 0 < GROWN * _ratio(old) < _ratio(new):
+            kind = "worse_ratio"
         else:
-            unchanged += 1
-            if not now and 0 < GROWN * float(old.metrics.get("ratio", 0.0)) < float(
-                new.metrics.get("ratio", 0.0)
-            ):
-                lists["worse_ratio"].append(change)
-    same = before.origin.get("bundle_digest") == after.origin.get("bundle_digest")
-    return ReportChanges(**lists, same_bundle=same, unchanged=unchanged)
+            kind = "unchanged"
+        waived = case in before.waived, case in after.waived
+        changes[kind].append(VerdictChange(case, old, new, waived))
+    return ReportChanges(
+        changes["failing"],
+        changes["fixed"],
+        changes["waived"],
+        changes["other"],
+        changes["added"],
+        changes["removed"],
+        changes["worse_ratio"],
+        same_bundle=before.origin.get("bundle_digest") == after.origin.get("bundle_digest"),
+        unchanged=len(changes["unchanged"]) + len(changes["worse_ratio"]),
+    )

@@ -5,7 +5,6 @@ what the page and the library say.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from opgen.bundle.read.reader import Bundle
 from opgen.comparison import statuses
@@ -22,6 +21,8 @@ from opgen.comparison.statuses import (
 )
 from opgen.model import Break, Truth, admits, written
 
+NO_ANSWER = "no answer in the results"
+
 
 @dataclass(frozen=True, slots=True)
 class StatusVerdict:
@@ -37,12 +38,11 @@ class StatusVerdict:
 
 def admissible(bundle: Bundle, row: int) -> Admissible:
     """What page and library admit of one case."""
-    record: Any = bundle.tables["cases"][row]
-    library = bundle.codes(int(record["library_codes"])) if record["library_codes"] else None
+    page, library, bucket = bundle.tables["cases"][["codes", "library_codes", "bucket"]][row].item()
     return Admissible(
-        bundle.codes(int(record["codes"])),
-        bundle.words["cases.bucket"][int(record["bucket"])],
-        library,
+        bundle.codes(page),
+        bundle.words["cases.bucket"][bucket],
+        bundle.codes(library) if library else None,
     )
 
 
@@ -53,37 +53,26 @@ def status_verdict(
     it should have run.
     """
     if answers.row[row] < 0:
-        return _plain(MISSING, "no answer in the results")
+        return StatusVerdict(MISSING, NO_ANSWER, NO_ANSWER)
     if row in answers.faults:
-        return _plain(FAILED, answers.faults[row])
-    asked = admissible(bundle, row)
-    status = answers.status(row)
+        return StatusVerdict(FAILED, answers.faults[row], answers.faults[row])
+    asked, status, error = admissible(bundle, row), answers.status(row), answers.error(row)
     verdict, cause = statuses.of_first_phase(asked, status, truth)
     if status == 0 and verdict in (PASSED, LENIENT, KNOWN):
-        run, why = statuses.of_run(answers.status(row, run=True))
+        run, reason = statuses.of_run(answers.status(row, run=True))
         if run != PASSED and (run != SKIPPED or computed):
-            return StatusVerdict(run, ": ".join(filter(None, (why, answers.error(row)))), why)
-    breaks = (
-        bundle[row].expect.breaks
-        if verdict == LENIENT or (verdict == FAILED and isinstance(status, int))
-        else ()
-    )
-    detail = cause + "".join(f"; {_said(one)}" for one in breaks[:3])
-    if (
-        verdict == LENIENT
-        and truth != "page"
-        and asked.library is not None
-        and not admits(asked.library, 0)
-    ):
-        detail += f"; the published library answers {written(asked.library)}"
-    if verdict in (FAILED, CRASHED, SKIPPED) and (error := answers.error(row)):
-        detail += f"{': ' if detail else ''}{error}"
-    return StatusVerdict(verdict, detail, cause, tuple(one.rule for one in breaks))
+            return StatusVerdict(run, ": ".join(filter(None, (reason, error))), reason)
+    explained = verdict == LENIENT or (verdict == FAILED and isinstance(status, int))
+    breaks = bundle[row].expect.breaks if explained else ()
+    detail = "; ".join((cause, *map(_in_words, breaks[:3])))
+    library = asked.library if truth != "page" else None
+    if verdict == LENIENT and library is not None and not admits(library, 0):
+        detail += f"; the published library answers {written(library)}"
+    if verdict in (FAILED, CRASHED, SKIPPED):
+        detail = ": ".join(filter(None, (detail, error)))
+    return StatusVerdict(verdict, detail, cause, tuple(broken.rule for broken in breaks))
 
 
-def _plain(verdict: str, why: str) -> StatusVerdict:
-    return StatusVerdict(verdict, why, why)
-
-
-def _said(one: Break) -> str:
-    return f"{one.rule}{f' (line {one.at})' if one.at is not None else ''}: {one.found}"
+def _in_words(broken: Break) -> str:
+    line = f" (line {broken.at})" if broken.at is not None else ""
+    return f"{broken.rule}{line}: {broken.found}"

@@ -30,44 +30,37 @@ class Admissible:
 def of_first_phase(
     asked: Admissible, status: Code | None, truth: Truth = "both"
 ) -> tuple[str, str]:
-    """(verdict, detail) on the status of the first phase; words are those of the backends."""
+    """(verdict, detail) on the status of the first phase; words are those of the backends.
+
+    >>> of_first_phase(Admissible((161002,), "stated", None), 0)
+    ('failed', 'status 0, expected 161002')
+    """
     if status is None:
         return FAILED, "no status was recorded"
     if status == NOT_RUN:
         return SKIPPED, ""
     library = asked.library if truth != "page" else None
     agrees = library is not None and admits(library, status)
+    page = written(asked.page)
+    alone = library if truth == "library" else None
     if isinstance(status, str):
         if agrees:
-            return (
-                KNOWN,
-                f"{status}, as the published library does; the page admits {written(asked.page)}",
-            )
-        expected = library if truth == "library" and library is not None else asked.page
-        return (
-            CRASHED if status in ENDED else FAILED,
-            f"{status} in the first phase, expected {written(expected)}",
-        )
-    if truth == "library" and library is not None:
-        return (
-            (PASSED, "")
-            if agrees
-            else (FAILED, f"status {status}, the library answers {written(library)}")
-        )
+            return KNOWN, f"{status}, as the published library does; the page admits {page}"
+        expected = page if alone is None else written(alone)
+        verdict = CRASHED if status in ENDED else FAILED
+        return verdict, f"{status} in the first phase, expected {expected}"
+    if alone is not None:
+        if agrees:
+            return PASSED, ""
+        return FAILED, f"status {status}, the library answers {written(alone)}"
     if admits(asked.page, status):
-        return PASSED, (
-            f"{asked.bucket}: the device answers {status}"
-            if asked.bucket in ("disputed", "assumed")
-            else ""
-        )
+        doubtful = asked.bucket in ("disputed", "assumed")
+        return PASSED, f"{asked.bucket}: the device answers {status}" if doubtful else ""
     if status == 0 and asked.page == (ANY_ERROR,):
         return LENIENT, "accepted, although the page forbids it without naming a code"
     if agrees:
-        return (
-            KNOWN,
-            f"status {status}, as the published library; the page admits {written(asked.page)}",
-        )
-    return FAILED, f"status {status}, expected {written(asked.page)}"
+        return KNOWN, f"status {status}, as the published library; the page admits {page}"
+    return FAILED, f"status {status}, expected {page}"
 
 
 def of_run(status: Code | None) -> tuple[str, str]:

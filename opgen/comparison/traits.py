@@ -8,6 +8,7 @@ whether it is 0, 1, more, odd, or this very value.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp, lgamma
 
@@ -17,7 +18,7 @@ from opgen.bundle.read.reader import Bundle
 from opgen.calls.collection import no_collection
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn, from_calls
 from opgen.calls.vocabulary import vocabulary
-from opgen.comparison.outcome import SharedTrait
+from opgen.comparison.diff_report import SharedTrait
 from opgen.comparison.statuses import BAD, LENIENT, MISSING, PASSED
 from opgen.model import Verdict
 from opgen.numerics.arrays import Array
@@ -30,11 +31,11 @@ STATED = ("stated", "unsupported_product")
 FEW_VALUES = 12
 """Numbers and dtypes are facts by themselves where a suite has at most so many of them."""
 SHOWN = 3
-"""Findings of one kind of failures."""
+"""Traits of one kind of failures that are told."""
 FEW = 3
 """Fewer failures share nothing but by chance."""
 MOSTLY = 6
-"""Where more failures than this come to one pass, nearly all fail, and that is the finding."""
+"""Where more failures than this come to one pass, nearly all fail, and that is what they share."""
 LEAST = 0.9
 """The part of the failures that must have a fact, for the fact to be worth saying."""
 CLEAR = 0.6
@@ -43,46 +44,42 @@ BETTER, AS_GOOD = 0.02, 0.05
 """How much more a pair must be worth than either of its facts; how much less than the best what is
 said as well."""
 LUCK = 1.0
-"""A finding is told only if fewer than so many of the facts that differ, or of their pairs, would
+"""A trait is told only if fewer than so many of the facts that differ, or of their pairs, would
 fit as well by chance."""
 
 
-def findings(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[SharedTrait]:
+def shared_traits(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[SharedTrait]:
     """The best facts for the wrong statuses of each operator and for each of its outputs.
     ``verdicts`` is by row of the bundle.
 
     Cases without an answer, those of which a pass proves nothing, and known deviations are neither
     failures nor passes.
     """
-    kinds: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
+    kinds: dict[tuple[str, str], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for row, verdict in verdicts.items():
         op, outputs = str(verdict.metrics.get("op")), verdict.metrics.get("outputs", {})
         failed, right = verdict.verdict in BAD - {MISSING}, verdict.verdict in (PASSED, LENIENT)
         if right or (failed and not outputs):
-            kinds.setdefault((op, ""), ([], []))[right].append(row)
-        for name, one in outputs.items():
-            if right or failed:
-                kinds.setdefault((op, name), ([], []))[right or not one["beyond"]].append(row)
-    found: list[SharedTrait] = []
-    for (op, name), (bad, good) in sorted(kinds.items()):
-        if len(bad) >= FEW:
-            found += _of_output(bundle, f"{op.removeprefix('aclnn')} {name}".rstrip(), bad, good)
-    return sorted(found, key=lambda one: -one.failures)
+            kinds[op, ""][right].append(row)
+        if right or failed:
+            for name, output in outputs.items():
+                kinds[op, name][right or not output["beyond"]].append(row)
+    traits = [
+        trait
+        for (op, name), (bad, good) in sorted(kinds.items())
+        if len(bad) >= FEW
+        for trait in _of_kind(bundle, f"{op.removeprefix('aclnn')} {name}".rstrip(), bad, good)
+    ]
+    return sorted(traits, key=lambda trait: -trait.failures)
 
 
-def _of_output(bundle: Bundle, what: str, bad: list[int], good: list[int]) -> Iterator[SharedTrait]:
-    if len(bad) > MOSTLY * len(good):
-        yield SharedTrait(what, "", len(bad), len(bad), len(good), len(good))
-        return
+def _of_kind(bundle: Bundle, what: str, bad: list[int], good: list[int]) -> Iterator[SharedTrait]:
     failed = np.arange(len(bad) + len(good)) < len(bad)
-    labels, matrix = facts(bundle, [*bad, *good])
-    chosen = ranked(labels, matrix, failed)
-    if not chosen:
-        yield SharedTrait(what, "", len(bad), len(bad), len(good), len(good))
-    for text, mine in chosen:
-        yield SharedTrait(
-            what, text, int(mine[failed].sum()), len(bad), int(mine[~failed].sum()), len(good)
-        )
+    nearly_all = len(bad) > MOSTLY * len(good)
+    best = [] if nearly_all else ranked(*facts(bundle, [*bad, *good]), failed)
+    for text, having in best or [("", np.ones_like(failed))]:
+        failures, passes = int(having[failed].sum()), int(having[~failed].sum())
+        yield SharedTrait(what, text, failures, len(bad), passes, len(good))
 
 
 def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[str, Array]]:
@@ -92,54 +89,48 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
     the whole; a pair must be clearly better than either of its facts, and what is not nearly as
     good as the best is not said.
     """
-    if not len(matrix):
-        return []
     bad, good = matrix[:, failed].astype(np.float32), matrix[:, ~failed].astype(np.float32)
     keep = np.flatnonzero((bad.mean(axis=1) >= LEAST) & ~matrix.all(axis=1))
-    if not len(keep):
-        return []
     bad, good = bad[keep], good[keep]
-    passes = max(good.shape[1], 1)
-    single = bad.mean(axis=1) - good.sum(axis=1) / passes
-    pair = (bad @ bad.T) / bad.shape[1] - (good @ good.T) / passes
-    better = pair - np.maximum(single[:, None], single[None, :])
-    candidates: list[tuple[float, tuple[int, ...]]] = [
-        (float(single[i]), (i,)) for i in range(len(keep))
-    ]
-    candidates += [
-        (float(pair[i, j]), (i, j))
-        for i, j in zip(*np.nonzero(np.triu(better > BETTER, 1)), strict=True)
+    worth = (bad @ bad.T) / bad.shape[1] - (good @ good.T) / max(good.shape[1], 1)
+    single = worth.diagonal()
+    better = worth - np.maximum(single[:, None], single[None, :])
+    pairs = np.argwhere(np.triu(better > BETTER, 1) | np.eye(len(keep), dtype=bool))
+    candidates = [
+        (float(worth[i, j]), keep[[i] if i == j else [i, j]].tolist()) for i, j in pairs.tolist()
     ]
     candidates.sort(
-        key=lambda one: (-round(one[0], 4), len(one[1]), sum(len(labels[keep[i]]) for i in one[1]))
+        key=lambda candidate: (
+            -round(candidate[0], 4),
+            len(candidate[1]),
+            sum(len(labels[fact]) for fact in candidate[1]),
+        )
     )
-    chosen: list[tuple[str, Array]] = []
-    tried = len(np.unique(np.packbits(matrix, axis=1), axis=0))
-    for score, which in candidates:
-        if score < max(CLEAR, candidates[0][0] - AS_GOOD) or len(chosen) == SHOWN:
+    best: list[tuple[str, Array]] = []
+    tried = len({row.tobytes() for row in np.packbits(matrix, axis=1)})
+    for score, chosen in candidates:
+        if score < max(CLEAR, candidates[0][0] - AS_GOOD) or len(best) == SHOWN:
             break
-        mine: Array = np.asarray(matrix[keep[list(which)]].all(axis=0))
-        luck = chance(mine, failed) * tried ** len(which)
-        if luck < LUCK and not any(np.array_equal(mine, other) for _, other in chosen):
-            chosen.append((" and ".join(labels[keep[i]] for i in which), mine))
-    return chosen
+        having = np.asarray(matrix[chosen].all(axis=0))
+        luck = chance(having, failed) * tried ** len(chosen)
+        if luck < LUCK and not any(np.array_equal(having, other) for _, other in best):
+            best.append((" and ".join(labels[fact] for fact in chosen), having))
+    return best
 
 
-def chance(mine: Array, failed: Array) -> float:
+def chance(having: Array, failed: Array) -> float:
     """How probable it is that so many of the rows that have a fact are failures, or more, if
     failures have nothing to do with it.
+
+    >>> having, failed = np.array([True, True, False]), np.array([True, False, False])
+    >>> round(chance(having, failed), 3)
+    0.667
     """
-    rows, having, bad, both = (
-        len(mine),
-        int(mine.sum()),
-        int(failed.sum()),
-        int((mine & failed).sum()),
-    )
-    just = exp(_choices(having, both) + _choices(rows - having, bad - both) - _choices(rows, bad))
-    less = np.arange(both, min(having, bad), dtype=np.float64)
-    steps = (
-        (having - less) * (bad - less) / ((less + 1) * (rows - having - bad + less + 1))
-    )  # to one more each
+    rows, some, bad = len(having), int(having.sum()), int(failed.sum())
+    both = int((having & failed).sum())
+    just = exp(_choices(some, both) + _choices(rows - some, bad - both) - _choices(rows, bad))
+    more = np.arange(both, min(some, bad), dtype=np.float64)
+    steps = (some - more) * (bad - more) / ((more + 1) * (rows - some - bad + more + 1))
     return just * float(1 + np.cumprod(steps).sum())
 
 
@@ -148,154 +139,118 @@ def _choices(of: int, some: int) -> float:
     return lgamma(of + 1) - lgamma(some + 1) - lgamma(of - some + 1)
 
 
+Facts = Iterator[tuple[str, Array]]
+"""Facts of some cases: a name, and (rows,) bool."""
+
+
 def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
     """Facts of some cases of one operator: names, and (facts, rows) bool."""
-    table = bundle.tables["cases"][list(rows)]
-    found: dict[str, Array] = {}
-    product = bundle.words["cases.product"]
-    _values(found, "", np.array([product[i] for i in table["product"].tolist()], dtype=object))
-    dtypes = _dtypes(bundle, table)
-    _values(found, "", dtypes)
-    found["complex data"] = np.char.startswith(dtypes.astype(str), "COMPLEX")
-    for name in ("compute", "recipe"):
-        _values(
-            found,
-            f"{name} ",
-            np.array([bundle.strings[i] for i in table[name].tolist()], dtype=object),
-        )
-    bucket = bundle.words["cases.bucket"]
-    found["to be refused as the page states"] = np.array(
-        [bucket[i] in STATED for i in table["bucket"].tolist()], dtype=bool
-    )
-    for name, number in _breaks(bundle, table).items():
-        found[f"{name} broken"] = number
+    columns = dict(_of_cases(bundle, bundle.tables["cases"][list(rows)]))
     pages: dict[str, tuple[Spec, list[int]]] = {}
-    for at, row in enumerate(rows):
+    for i, row in enumerate(rows):
         spec = catalog().by_page.get((bundle[row].op, bundle[row].product))
         if spec is not None:
-            pages.setdefault(spec.name, (spec, []))[1].append(at)
+            pages.setdefault(spec.name, (spec, []))[1].append(i)
     for spec, places in pages.values():
         with no_collection():
-            calls_table = from_calls(spec.api, spec.kinds, [bundle[rows[i]].asked for i in places])
-        for name, column in _of_calls(spec, calls_table):
-            whole = found.setdefault(name, np.zeros(len(rows), dtype=bool))
-            whole[places] = column
-    labels = list(found)
-    return labels, np.array([found[name] for name in labels], dtype=bool).reshape(
-        len(labels), len(rows)
-    )
+            table = from_calls(spec.api, spec.kinds, [bundle[rows[i]].asked for i in places])
+        for name, column in _of_calls(spec, table):
+            columns.setdefault(name, np.zeros(len(rows), dtype=bool))[places] = column
+    matrix = np.array(list(columns.values()), dtype=bool)
+    return list(columns), matrix.reshape(len(columns), len(rows))
 
 
-def _dtypes(bundle: Bundle, table: Array) -> Array:
-    """The dtype of each case's first tensor; empty where it has none."""
-    tensors, names = bundle.tables["tensors"], bundle.words["tensors.dtype"]
-    first = np.minimum(table["first_tensor"], max(len(tensors) - 1, 0))
-    numbers = tensors["dtype"][first].tolist() if len(tensors) else [0] * len(table)
-    return np.array(
-        [
-            names[n] if some else ""
-            for n, some in zip(numbers, table["tensors"].tolist(), strict=True)
-        ],
-        dtype=object,
-    )
+def _of_cases(bundle: Bundle, table: Array) -> Facts:
+    """What the rows of ``/cases`` say by themselves."""
+    everywhere = np.ones(len(table), dtype=bool)
 
+    def words(column: str, names: Mapping[int, str] | Sequence[str]) -> Array:
+        return np.array([names[number] for number in table[column].tolist()], dtype=object)
 
-def _breaks(bundle: Bundle, table: Array) -> dict[str, Array]:
-    """Rule -> where it is broken."""
-    found: dict[str, Array] = {}
+    yield from _words("", words("product", bundle.words["cases.product"]), everywhere)
+    tensors, names = bundle.tables["tensors"]["dtype"], bundle.words["tensors.dtype"]
+    there = table["tensors"] > 0
+    dtypes = np.full(len(table), "", dtype=object)
+    dtypes[there] = [names[number] for number in tensors[table["first_tensor"][there]].tolist()]
+    yield from _words("", dtypes, there)
+    yield "complex data", np.char.startswith(dtypes.astype(str), "COMPLEX")
+    for name in ("compute", "recipe"):
+        yield from _words(f"{name} ", words(name, bundle.strings), everywhere)
+    buckets = words("bucket", bundle.words["cases.bucket"])
+    yield "to be refused as the page states", np.isin(buckets.astype(str), STATED)
+    broken: dict[str, Array] = defaultdict(lambda: ~everywhere)
     rules = bundle.tables["breaks"]["rule"].tolist()
-    for at, (first, count) in enumerate(
-        zip(table["first_break"].tolist(), table["breaks"].tolist(), strict=True)
-    ):
+    for i, (first, count) in enumerate(table[["first_break", "breaks"]].tolist()):
         for number in rules[first : first + count]:
-            found.setdefault(bundle.strings[number], np.zeros(len(table), dtype=bool))[at] = True
-    return found
+            broken[f"{bundle.strings[number]} broken"][i] = True
+    yield from broken.items()
 
 
-def _of_calls(spec: Spec, table: CallTable) -> Iterator[tuple[str, Array]]:
-    names = {kind: np.array(vocabulary().names[kind], dtype=object) for kind in ("dtype", "format")}
-    found: dict[str, Array] = {}
+def _of_calls(spec: Spec, table: CallTable) -> Facts:
+    """What the arguments are, and what the names of the spec stand for."""
     for name, column in table.columns.items():
         if isinstance(column, TensorColumn):
             there = ~column.null
-            found[f"{name} null"] = column.null
-            for kind in ("dtype", "format"):
-                _values(
-                    found,
-                    f"{name} " if kind == "dtype" else f"{name} format ",
-                    names[kind][getattr(column, kind)],
-                    there,
-                )
-            _numbers(found, f"{name}.rank", column.rank.astype(np.int64), there, exact=True)
-            found[f"{name} strided"] = column.strided & there
-            found[f"{name} with offset"] = (column.offset > 0) & there
+            yield f"{name} null", column.null
+            for kind, prefix in (("dtype", f"{name} "), ("format", f"{name} format ")):
+                names = np.array(vocabulary().names[kind], dtype=object)
+                yield from _words(prefix, names[getattr(column, kind)], there)
+            yield from _each_number(f"{name}.rank", column.rank.astype(np.int64), there)
+            yield f"{name} strided", column.strided & there
+            yield f"{name} with offset", (column.offset > 0) & there
         elif isinstance(column, ArrayColumn):
-            found[f"{name} null"] = column.null
-            _numbers(
-                found, f"len({name})", column.length.astype(np.int64), ~column.null, exact=True
-            )
+            yield f"{name} null", column.null
+            yield from _each_number(f"len({name})", column.length.astype(np.int64), ~column.null)
             if spec.kinds[name] == "bool_array":
                 for i in range(column.values.shape[1]):
-                    found[f"{name}[{i}]"] = column.values[:, i].astype(bool) & (column.length > i)
+                    yield f"{name}[{i}]", column.values[:, i].astype(bool) & (column.length > i)
         elif isinstance(column, ScalarColumn):
-            _scalar(found, spec, name, column)
+            yield from _of_scalar(spec, name, column.values)
     view = TableView(spec, table)
     for name in spec.scope.occurrences:
         value = view.get((name, ""))
         data = np.broadcast_to(np.asarray(value.data), len(table))
         if data.dtype != object:
-            _numbers(
-                found,
-                name,
-                data.astype(np.int64),
-                np.broadcast_to(np.asarray(value.bound, dtype=bool), len(table)),
-            )
-    yield from found.items()
+            bound = np.broadcast_to(np.asarray(value.bound, dtype=bool), len(table))
+            yield from _numbers(name, data.astype(np.int64), bound)
 
 
-def _scalar(found: dict[str, Array], spec: Spec, name: str, column: ScalarColumn) -> None:
-    everywhere = np.ones(len(column.values), dtype=bool)
-    if column.values.dtype == bool or spec.kinds[name] == "bool":
-        found[name], found[f"not {name}"] = column.values.astype(bool), ~column.values.astype(bool)
-        return
-    if column.values.dtype == object:
-        return
-    enum = spec.parameters[name].enum
-    for value in enum:
-        found[f"{name} {enum[value]}"] = column.values == value
-    if not enum:
-        _numbers(found, name, column.values.astype(np.int64), everywhere)
+def _of_scalar(spec: Spec, name: str, values: Array) -> Facts:
+    if values.dtype == bool or spec.kinds[name] == "bool":
+        yield name, values.astype(bool)
+        yield f"not {name}", ~values.astype(bool)
+    elif values.dtype != object:
+        enum = spec.parameters[name].enum
+        yield from ((f"{name} {word}", values == number) for number, word in enum.items())
+        if not enum:
+            yield from _numbers(name, values.astype(np.int64), np.ones(len(values), dtype=bool))
 
 
-def _values(
-    found: dict[str, Array], prefix: str, values: Array, there: Array | None = None
-) -> None:
+def _words(prefix: str, words: Array, there: Array) -> Facts:
     """A fact per word, where there are few."""
-    kinds = sorted(set(values[there] if there is not None else values) - {""})
-    for value in kinds[:FEW_VALUES]:
-        found[f"{prefix}{value}"] = (values == value) & (there if there is not None else True)
+    for word in sorted(set(words[there]) - {""})[:FEW_VALUES]:
+        yield f"{prefix}{word}", (words == word) & there
 
 
-def _numbers(
-    found: dict[str, Array], name: str, values: Array, there: Array, exact: bool = False
-) -> None:
-    """Facts of a number: its sign, odd, from and above powers of two, no multiple of the blocks of
-    a vector unit, and each value where there are few.
+def _each_number(name: str, values: Array, there: Array) -> Facts:
+    """A fact per number, where there are few."""
+    numbers = np.unique(values[there]).tolist()
+    if len(numbers) <= FEW_VALUES:
+        yield from ((f"{name} = {number}", (values == number) & there) for number in numbers)
+
+
+def _numbers(name: str, values: Array, there: Array) -> Facts:
+    """Facts of a number: each value, its sign, odd, from and above powers of two, no multiple of
+    the blocks of a vector unit.
     """
-    kinds = np.unique(values[there])
-    if len(kinds) <= FEW_VALUES:
-        for value in kinds.tolist():
-            found[f"{name} = {value}"] = (values == value) & there
-    if exact:
-        return
-    if len(kinds) and kinds[0] <= 0:
-        found[f"{name} > 0"], found[f"{name} < 0"] = (values > 0) & there, (values < 0) & there
-    found[f"{name} > 1"] = (values > 1) & there
-    found[f"{name} odd"] = (values % 2 == 1) & there
+    yield from _each_number(name, values, there)
+    if (values[there] <= 0).any():
+        yield f"{name} > 0", (values > 0) & there
+        yield f"{name} < 0", (values < 0) & there
+    yield f"{name} > 1", (values > 1) & there
+    yield f"{name} odd", (values % 2 == 1) & there
     for power in (4, 8, 16, 64, 256, 1024):
-        found[f"{name} >= {power}"], found[f"{name} > {power}"] = (
-            (values >= power) & there,
-            (values > power) & there,
-        )
+        yield f"{name} >= {power}", (values >= power) & there
+        yield f"{name} > {power}", (values > power) & there
     for block in (8, 16, 32):
-        found[f"{name} no multiple of {block}"] = (values % block != 0) & there
+        yield f"{name} no multiple of {block}", (values % block != 0) & there

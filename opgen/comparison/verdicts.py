@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,11 +15,11 @@ from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import ResultsFile
 from opgen.calls.ids import chosen
 from opgen.comparison import deviations, explain, metrics
-from opgen.comparison.alignment import AlignedResults, GoldenRows, align, outputs_of
-from opgen.comparison.firstphase import StatusVerdict, status_verdict
+from opgen.comparison.alignment import AlignedResults, GoldenRows, align, goldens_of
+from opgen.comparison.diff_report import DiffReport
+from opgen.comparison.firstphase import status_verdict
 from opgen.comparison.measuring import Precisions, measured, precisions
 from opgen.comparison.metrics import MetricTable
-from opgen.comparison.outcome import Report
 from opgen.comparison.statuses import (
     BAD,
     FAILED,
@@ -30,8 +30,9 @@ from opgen.comparison.statuses import (
     SKIPPED,
     STRICT,
 )
-from opgen.comparison.traits import findings
+from opgen.comparison.traits import shared_traits
 from opgen.model import TRUTHS, Truth, Verdict
+from opgen.numerics.arrays import Array
 
 EXPLAINED = 2000
 """Outputs beyond their bound that are looked at element by element for a sentence; the rest get the
@@ -39,6 +40,7 @@ numbers alone."""
 REASONS = 5
 """Reasons for skipping that a report names, the most frequent first."""
 File = str | Path
+Opened = TypeVar("Opened", Bundle, ResultsFile)
 
 
 def diff(
@@ -49,15 +51,16 @@ def diff(
     again: File | ResultsFile | Sequence[File | ResultsFile] = (),
     truth: Truth = "both",
     cases: str | Iterable[str] = (),
-) -> Report:
+    most_explained: int = EXPLAINED,
+) -> DiffReport:
     """Compare the answers of a device with a bundle.
 
     ``against``: another device's results, for the double benchmark. ``again``: results of repeated
     runs, which should have the same bits. ``truth``: whose status codes count; ``both`` is the
     page, with what agrees with the library alone as *known deviation*. ``cases``: only these ids or
-    globs. Of ``again`` and ``cases`` one may stand alone. Raises BundleError for files that are
-    damaged or do not belong together, FileError for a pattern that matches nothing, ValueError for
-    another ``truth``.
+    globs. Of ``again`` and ``cases`` one may stand alone. ``most_explained``: outputs that are
+    looked at element by element at most. Raises BundleError for files that are damaged or do not
+    belong together, FileError for a pattern that matches nothing, ValueError for another ``truth``.
     """
     if truth not in TRUTHS:
         raise ValueError(f"truth: {truth!r} is none of {', '.join(TRUTHS)}")
@@ -65,157 +68,123 @@ def diff(
     repeated = (again,) if isinstance(again, (str, Path, ResultsFile)) else again
     with ExitStack() as stack:
 
-        def opened(file: Any, kind: type) -> Any:
+        def opened(file: File | Opened, kind: Callable[[File], Opened]) -> Opened:
             return stack.enter_context(kind(file)) if isinstance(file, (str, Path)) else file
 
-        whole: Bundle = opened(bundle, Bundle)
-        outputs = outputs_of(whole)
-        mine = align(whole, outputs, opened(results, ResultsFile))
-        other = align(whole, outputs, opened(against, ResultsFile)) if against is not None else None
-        repeats = [align(whole, outputs, opened(file, ResultsFile)) for file in repeated]
-        return _Diff(
-            whole,
-            outputs,
-            mine,
-            truth,
-            chosen(whole.ids, patterns, str(whole.path)),
-            other,
-            repeats,
-        ).report()
+        def aligned(file: File | ResultsFile) -> AlignedResults:
+            return align(whole, goldens, opened(file, ResultsFile))
+
+        whole = opened(bundle, Bundle)
+        goldens = goldens_of(whole)
+        answers = aligned(results)
+        other = None if against is None else aligned(against)
+        repeats = [aligned(file) for file in repeated]
+        rows = chosen(whole.ids, patterns, str(whole.path))
+        return _Diff(whole, goldens, answers, truth, rows, other, repeats, most_explained).report()
 
 
 class _Diff:
-    """The work of one :func:`diff`."""
+    """The work of one :func:`diff`. ``i`` is a row of the goldens everywhere."""
 
     def __init__(
         self,
         bundle: Bundle,
-        outputs: GoldenRows,
+        goldens: GoldenRows,
         answers: AlignedResults,
         truth: Truth,
         rows: list[int],
         other: AlignedResults | None,
         repeats: Sequence[AlignedResults],
+        most_explained: int,
     ) -> None:
-        self.bundle, self.outputs, self.answers, self.truth, self.rows = (
-            bundle,
-            outputs,
-            answers,
-            truth,
-            rows,
-        )
-        self.other, self.repeats = other, repeats
-        self.of_case: dict[int, list[int]] = {}
-        for i, case in enumerate(outputs.case.tolist()):
-            self.of_case.setdefault(case, []).append(i)
-        self.which: Precisions = precisions(bundle, outputs)
-        self.first: dict[int, StatusVerdict] = {
-            row: status_verdict(bundle, answers, row, truth, bool(self.of_case.get(row)))
-            for row in rows
+        self.bundle, self.goldens, self.answers, self.truth = bundle, goldens, answers, truth
+        self.rows, self.other, self.repeats = rows, other, repeats
+        self.explained, self.most_explained = 0, most_explained
+        of_case: dict[int, list[int]] = defaultdict(list)
+        for i, case in enumerate(goldens.case.tolist()):
+            of_case[case].append(i)
+        self.of_case = dict(of_case)
+        self.statuses = {
+            row: status_verdict(bundle, answers, row, truth, row in of_case) for row in rows
         }
-        returned = [
-            i for row in rows if self._ran(row) for i in self.of_case[row] if answers.output[i] >= 0
-        ]
+        self.compared = {
+            row
+            for row in rows
+            if row in self.of_case
+            and self.statuses[row].verdict in (PASSED, LENIENT, KNOWN)
+            and answers.status(row) == 0
+        }
+        self.precisions: Precisions = precisions(bundle, goldens)
+        returned = [i for row in rows if row in self.compared for i in self.of_case[row]]
         self.asked, self.table = self._measured(answers, np.array(returned, dtype=np.int64))
-        self.met = metrics.criteria(self.table, self.which.name) if len(outputs) else {}
+        self.met = metrics.criteria(self.table, self.precisions.name) if len(goldens) else {}
         if other is not None:
             self.met |= self._double(other)
-        self.measured = np.zeros(len(outputs), dtype=bool)
-        self.measured[self.asked] = True
-        self.repeated = self._repeated()
-        self.explained = 0
+        self.measured = np.isin(np.arange(len(goldens)), self.asked)
+        self.repeated = sum(map(self._differs, repeats), np.zeros(len(goldens), dtype=np.int64))
 
-    def report(self) -> Report:
-        found = {
-            row: self._verdict(row, compared=row in self.of_case and self._ran(row))
-            for row in self.rows
-        }
-        self._deviations(found)
-        verdicts = [found[row] for row in self.rows]
-        return Report(
-            verdicts,
+    def report(self) -> DiffReport:
+        verdicts = {row: self._verdict(row) for row in self.rows}
+        verdicts |= self._deviations(verdicts)
+        listed = list(verdicts.values())
+        return DiffReport(
+            listed,
             self._origin(),
-            {
-                name: (int(values[self.asked].sum()), len(self.asked))
-                for name, values in self.met.items()
-            },
+            {name: (int(met[self.asked].sum()), len(self.asked)) for name, met in self.met.items()},
             {dtype: counts.tolist() for dtype, counts in self.table.bins.items()},
-            findings(self.bundle, dict(zip(self.rows, verdicts, strict=True))),
+            shared_traits(self.bundle, verdicts),
             list(self._notes(verdicts)),
         )
 
-    def _ran(self, row: int) -> bool:
-        """Whether there are goldens to compare with, and a device that says it has computed."""
-        return (
-            row in self.of_case
-            and self.first[row].verdict in (PASSED, LENIENT, KNOWN)
-            and self.answers.status(row) == 0
-        )
-
     # numbers --------------------------------------------------------------------------------------
-    def _measured(
-        self, answers: AlignedResults, positions: np.ndarray
-    ) -> tuple[np.ndarray, MetricTable]:
-        """Those of some outputs that are in their form, and their metrics."""
-        sound = _without(positions, answers.forms)
-        return sound, measured(self.bundle, self.outputs, answers, self.which, sound)
+    def _measured(self, answers: AlignedResults, wanted: Array) -> tuple[Array, MetricTable]:
+        """Those of some goldens whose outputs are there and in their form, and their metrics."""
+        sound = wanted[(answers.output[wanted] >= 0) & ~np.isin(wanted, list(answers.forms))]
+        return sound, measured(self.bundle, self.goldens, answers, self.precisions, sound)
 
-    def _double(self, other: AlignedResults) -> dict[str, np.ndarray]:
+    def _double(self, other: AlignedResults) -> dict[str, Array]:
         """The criteria of the double benchmark, met only where the other device has the output
         too.
         """
-        both, theirs = self._measured(other, self.asked[other.output[self.asked] >= 0])
-        there = np.isin(np.arange(len(self.outputs)), both)
-        return {
-            name: values & there for name, values in metrics.against(self.table, theirs).items()
-        }
+        both, theirs = self._measured(other, self.asked)
+        there = np.isin(np.arange(len(self.goldens)), both)
+        return {name: met & there for name, met in metrics.against(self.table, theirs).items()}
 
-    def _repeated(self) -> np.ndarray:
-        """(outputs,) how many of the repeated runs gave other bits, by the digests of the
-        tensors.
-        """
-        differs = np.zeros(len(self.outputs), dtype=np.int64)
-        mine = self.answers.file.tables["tensors"]["digest"]
-        for one in self.repeats:
-            both = self.asked[one.output[self.asked] >= 0]
-            for i in both.tolist():
-                one.tensor(i)  # BundleError where a digest is not that of the bytes
-            differs[both] += (
-                mine[self.answers.output[both]]
-                != one.file.tables["tensors"]["digest"][one.output[both]]
-            )
+    def _differs(self, repeat: AlignedResults) -> Array:
+        """(goldens,) where a repeated run gave other bits, by the digests of the tensors."""
+        both = self.asked[repeat.output[self.asked] >= 0]
+        for i in both.tolist():
+            repeat.tensor(i)  # BundleError where a digest is not that of the bytes
+        differs = np.zeros(len(self.goldens), dtype=np.int64)
+        differs[both] = self.answers.digests(both) != repeat.digests(both)
         return differs
 
-    def _verdict(self, row: int, compared: bool) -> Verdict:
-        first, facts, name = self.first[row], self._facts(row), self.bundle.ids[row]
-        verdict = first.verdict
-        if compared:
-            wrong = [said for i in self.of_case[row] if (said := self._output(i))]
+    # verdicts -------------------------------------------------------------------------------------
+    def _verdict(self, row: int) -> Verdict:
+        status, case, facts = self.statuses[row], self.bundle.ids[row], self._facts(row)
+        if row in self.compared:
+            goldens = self.of_case[row]
             facts["outputs"] = {
                 self._name(i): metrics.plain(self.table, self.met, self.repeated, i)
-                for i in self.of_case[row]
+                for i in goldens
                 if self.measured[i]
             }
-            if wrong:
-                lost = all(self.answers.output[i] < 0 for i in self.of_case[row])
-                facts["causes"] = (
-                    ["no output is returned"]
-                    if lost
-                    else sorted({cause for _, cause in wrong} - {""})
-                )
-                return Verdict(name, FAILED, "; ".join(text for text, _ in wrong), facts)
-            facts["ratio"] = max((one["ratio"] for one in facts["outputs"].values()), default=0.0)
-        if (
-            verdict == PASSED
-            and self.answers.status(row) == 0
-            and (why := self._vacuous(row, compared))
-        ):
-            return Verdict(name, INCONCLUSIVE, why, facts)
-        if verdict in STRICT:
-            facts |= {"causes": [first.cause], "rules": list(first.rules)}
-        return Verdict(name, verdict, first.detail, facts)
+            faults = [fault for i in goldens if (fault := self._fault(i))]
+            if faults:
+                lost = (self.answers.output[goldens] < 0).all()
+                causes = sorted({cause for _, cause in faults if cause})
+                facts["causes"] = ["no output is returned"] if lost else causes
+                return Verdict(case, FAILED, "; ".join(text for text, _ in faults), facts)
+            ratios = (output["ratio"] for output in facts["outputs"].values())
+            facts["ratio"] = max(ratios, default=0.0)
+        accepted = status.verdict == PASSED and self.answers.status(row) == 0
+        if accepted and (why := self._vacuous(row)):
+            return Verdict(case, INCONCLUSIVE, why, facts)
+        if status.verdict in STRICT:
+            facts |= {"causes": [status.cause], "rules": list(status.rules)}
+        return Verdict(case, status.verdict, status.detail, facts)
 
-    def _output(self, i: int) -> tuple[str, str] | None:
+    def _fault(self, i: int) -> tuple[str, str] | None:
         """What is wrong with one output, and the part of it that others may share; None where
         nothing is.
         """
@@ -223,128 +192,123 @@ class _Diff:
         if i in self.answers.forms or self.answers.output[i] < 0:
             text = f"{name}: {self.answers.forms.get(i, 'not returned')}"
             return text, text
-        beyond = int(self.table["beyond"][i])
+        beyond, elements = (int(self.table[column][i]) for column in ("beyond", "elements"))
         if not beyond:
             return None
         self.explained += 1
-        if self.explained > EXPLAINED:
-            return (
-                f"{name}: {beyond} of {int(self.table['elements'][i])} elements beyond the bound",
-                "",
-            )
-        found = explain.compared(
-            self.bundle[int(self.outputs.case[i])], name, self.answers.tensor(i)
-        )
-        like = explain.likeness(found)
-        return explain.sentence(found, like), like
+        if self.explained > self.most_explained:
+            return f"{name}: {beyond} of {elements} elements beyond the bound", ""
+        case = self.bundle[int(self.goldens.case[i])]
+        output = explain.compared(case, name, self.answers.tensor(i))
+        like = explain.likeness(output)
+        return explain.sentence(output, like), like
 
-    def _vacuous(self, row: int, compared: bool) -> str:
+    def _vacuous(self, row: int) -> str:
+        """Why a pass of a case proves nothing; empty where it does prove something."""
         why: str = self.bundle.strings[self.bundle.tables["cases"]["inconclusive"][row]]
-        mine = self.of_case.get(row, [])
-        if why or not compared or not self.table["elements"][mine].sum():
+        goldens = self.of_case.get(row, [])
+        if why or row not in self.compared or not self.table["elements"][goldens].sum():
             return why
-        if (self.table["unbounded"][mine] == self.table["elements"][mine]).all():
+        if (self.table["unbounded"][goldens] == self.table["elements"][goldens]).all():
             return "every bound is infinite"
-        empty = [
-            self._name(i) for i in mine if self.table["nonzero"][i] and not self.table["telling"][i]
-        ]
+        empty = [i for i in goldens if self.table["nonzero"][i] and not self.table["telling"][i]]
+        names = ", ".join(map(self._name, empty))
         return (
-            f"{', '.join(empty)}: no golden is larger than its bound, so that zeros would pass"
+            f"{names}: no golden is larger than its bound, so that zeros would pass"
             if empty
             else ""
         )
 
-    def _deviations(self, found: dict[int, Verdict]) -> None:
-        """Failing numbers that a numeric erratum of the library explains."""
+    def _deviations(self, verdicts: dict[int, Verdict]) -> dict[int, Verdict]:
+        """The cases whose failing numbers a numeric erratum of the library explains."""
         if self.truth == "page":
-            return
-        rows = [
-            row for row, verdict in found.items() if verdict.verdict == FAILED and self._ran(row)
+            return {}
+        failing = [
+            row
+            for row, verdict in verdicts.items()
+            if verdict.verdict == FAILED
+            and row in self.compared
+            and self.measured[self.of_case[row]].all()
         ]
-        rows = [row for row in rows if all(self.measured[i] for i in self.of_case[row])]
-        for row, entries, reason in deviations.explained(self.bundle, rows, self._returned):
-            facts = {**found[row].metrics, "causes": entries}
-            found[row] = Verdict(found[row].case, KNOWN, f"{reason} ({found[row].detail})", facts)
+        known = {}
+        for row, entries, reason in deviations.explained(self.bundle, failing, self._returned):
+            verdict = verdicts[row]
+            facts = {**verdict.metrics, "causes": entries}
+            known[row] = Verdict(verdict.case, KNOWN, f"{reason} ({verdict.detail})", facts)
+        return known
 
-    def _returned(self, row: int) -> dict[str, np.ndarray]:
+    def _returned(self, row: int) -> dict[str, Array]:
         return {self._name(i): self.answers.tensor(i) for i in self.of_case[row]}
 
     # words ----------------------------------------------------------------------------------------
     def _name(self, i: int) -> str:
-        return self.bundle.names[int(self.outputs.name[i])]
+        return self.bundle.names[int(self.goldens.name[i])]
 
     def _facts(self, row: int) -> dict[str, Any]:
         record, words = self.bundle.tables["cases"][row], self.bundle.words
+        goldens = self.of_case.get(row)
         facts: dict[str, Any] = {
-            name: words[f"cases.{name}"][int(record[name])]
-            for name in ("op", "product", "kind", "bucket")
-        }
-        mine = self.of_case.get(row)
-        facts |= {
+            **{
+                name: words[f"cases.{name}"][int(record[name])]
+                for name in ("op", "product", "kind", "bucket")
+            },
             "phase": int(record["phase"]),
-            "dtype": str(self.which.dtype[mine[0]]) if mine else "",
+            "dtype": str(self.precisions.dtype[goldens[0]]) if goldens else "",
             "recipe": self.bundle.strings[record["recipe"]],
         }
         if self.answers.row[row] >= 0:
+            time = self.answers.time(row)
             facts |= {
                 "status": self.answers.status(row),
                 "run_status": self.answers.status(row, run=True),
+                "seconds": None if isnan(time) else time,
             }
-            time = self.answers.time(row)
-            facts["seconds"] = None if isnan(time) else time
         return facts
 
     def _origin(self) -> dict[str, Any]:
         hidden = ("format", "format_version", "bundle")
+        file = self.answers.file
         return {
             "bundle": str(self.bundle.path),
             "bundle_digest": self.bundle.digest,
-            "results": str(self.answers.file.path),
-            "results_digest": self.answers.file.digest,
-            "device": {k: v for k, v in self.answers.file.header.items() if k not in hidden},
+            "results": str(file.path),
+            "results_digest": file.digest,
+            "device": {key: value for key, value in file.header.items() if key not in hidden},
             "against": str(self.other.file.path) if self.other else None,
-            "again": [str(one.file.path) for one in self.repeats],
+            "again": [str(repeat.file.path) for repeat in self.repeats],
             "truth": self.truth,
         }
 
-    def _notes(self, verdicts: Sequence[Verdict]) -> Iterator[str]:
-        if self.answers.file.header.get("note"):
-            yield str(self.answers.file.header["note"])
-        reasons = Counter(verdict.detail for verdict in verdicts if verdict.verdict == SKIPPED)
-        yield from (
-            f"{count} skipped: {reason or 'no reason given'}"
-            for reason, count in reasons.most_common(REASONS)
-        )
+    def _notes(self, verdicts: dict[int, Verdict]) -> Iterator[str]:
+        """What is worth knowing about the whole."""
+        if note := self.answers.file.header.get("note"):
+            yield str(note)
+        skipped = Counter(v.detail for v in verdicts.values() if v.verdict == SKIPPED)
+        for reason, count in skipped.most_common(REASONS):
+            yield f"{count} skipped: {reason or 'no reason given'}"
         if len(self.rows) < len(self.bundle):
             yield f"{len(self.rows)} of {len(self.bundle)} cases of the bundle were asked for"
-        bad = [
-            row for row, verdict in zip(self.rows, verdicts, strict=True) if verdict.verdict in BAD
-        ]
+        bad = [row for row, verdict in verdicts.items() if verdict.verdict in BAD]
         left = sum(not self.measured[i] for row in bad for i in self.of_case.get(row, []))
         if left:
-            whole = left + len(self.asked)
             yield (
-                f"{left} of {whole} outputs were not compared: they are missing, in another form,"
-                " or of calls that failed"
+                f"{left} of {left + len(self.asked)} outputs were not compared: they are missing,"
+                " in another form, or of calls that failed"
             )
-        if self.explained > EXPLAINED:
+        if self.explained > self.most_explained:
             yield (
-                f"{self.explained} outputs are beyond their bound; {EXPLAINED} of them were looked"
-                " at element by element"
+                f"{self.explained} outputs are beyond their bound; {self.most_explained} of them"
+                " were looked at element by element"
             )
-        unsteady = {
+        unsteady = sorted(
             verdict.case
-            for verdict in verdicts
-            if any(one["differs"] for one in verdict.metrics.get("outputs", {}).values())
-        }
+            for verdict in verdicts.values()
+            if any(output["differs"] for output in verdict.metrics.get("outputs", {}).values())
+        )
         if unsteady:
             yield (
                 f"{len(unsteady)} cases gave other bits when they were repeated,"
-                f" {sorted(unsteady)[0]} among them"
+                f" {unsteady[0]} among them"
             )
-        if verdicts and all(verdict.verdict == SKIPPED for verdict in verdicts):
+        if verdicts and skipped.total() == len(verdicts):
             yield "every case was skipped: nothing is proved"
-
-
-def _without(positions: np.ndarray, some: Collection[int]) -> np.ndarray:
-    return positions[~np.isin(positions, list(some))]

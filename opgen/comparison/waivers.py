@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from opgen.calls.ids import matching
-from opgen.comparison.outcome import Report
+from opgen.comparison.diff_report import DiffReport
 from opgen.comparison.statuses import STRICT
 from opgen.files import yamlfile
 from opgen.files.yamlfile import Document, did_you_mean
@@ -44,76 +43,62 @@ def parse(text: str, file: str = "<text>") -> list[Waiver]:
 
 
 def _waivers(document: Document) -> list[Waiver]:
-    entries = (
-        document.data if isinstance(document.data, list) else [] if document.data is None else None
-    )
-    if entries is None:
-        document.problem(
-            (), "expects a list of waivers, each with case, verdict, reason and expires"
-        )
-    found = [
-        waiver
-        for at, entry in enumerate(entries or [])
-        if (waiver := _waiver(document, at, entry)) is not None
-    ]
+    entries = [] if document.data is None else document.data
+    waivers: list[Waiver | None] = []
+    if isinstance(entries, list):
+        waivers = [_waiver(document, i, entry) for i, entry in enumerate(entries)]
+    else:
+        text = "expects a list of waivers, each with case, verdict, reason and expires"
+        document.problem((), text)
     document.raise_problems()
-    return found
+    return [waiver for waiver in waivers if waiver is not None]
 
 
-def _waiver(document: Document, at: int, entry: Any) -> Waiver | None:
+def _waiver(document: Document, i: int, entry: object) -> Waiver | None:
     """One entry; None, and problems noted, where it is none."""
     if not isinstance(entry, dict):
-        document.problem((at,), "expects case, verdict, reason and expires")
+        document.problem((i,), "expects case, verdict, reason and expires")
         return None
     before = len(document.problems)
-    document.known((at,), entry, _KEYS, "key")
+    document.known((i,), entry, _KEYS, "key")
     for key in _KEYS:
         if not isinstance(entry.get(key), str) or not entry[key].strip():
             text = "is missing" if key not in entry else "must be a text that is not empty"
-            document.problem(
-                (at, key),
-                f"{text}: a waiver says for which cases, which verdict, why and until when",
-            )
+            text += ": a waiver says for which cases, which verdict, why and until when"
+            document.problem((i, key), text)
     if len(document.problems) > before:
         return None
-    if entry["verdict"] not in STRICT:
-        document.problem(
-            (at, "verdict"),
-            f"{entry['verdict']!r} cannot be waived{did_you_mean(entry['verdict'], STRICT)};"
-            f" {', '.join(sorted(STRICT))} can",
-        )
+    case, verdict, reason, day = (entry[key] for key in _KEYS)
+    if verdict not in STRICT:
+        known = ", ".join(sorted(STRICT))
+        hint = did_you_mean(verdict, STRICT)
+        document.problem((i, "verdict"), f"{verdict!r} cannot be waived{hint}; {known} can")
     try:
-        expires = date.fromisoformat(entry["expires"])
+        expires = date.fromisoformat(day)
     except ValueError:
-        document.problem((at, "expires"), f"{entry['expires']!r} is no day; write 2027-01-31")
+        document.problem((i, "expires"), f"{day!r} is no day; write 2027-01-31")
     if len(document.problems) > before:
         return None
-    return Waiver(
-        entry["case"],
-        entry["verdict"],
-        entry["reason"],
-        expires,
-        f"{document.file}:{document.line((at,))}",
-    )
+    return Waiver(case, verdict, reason, expires, f"{document.file}:{document.line((i,))}")
 
 
-def apply(report: Report, waivers: list[Waiver], today: date, whole: bool = True) -> None:
+def apply(report: DiffReport, waivers: list[Waiver], today: date, whole: bool = True) -> None:
     """Mark the waived cases of a report; what has expired or is not used becomes a note.
 
     A report that is not ``whole`` lacks cases of its bundle, and a waiver that matches none may be
     for one of these.
     """
     verdicts = list(report)
-    found = matching([verdict.case for verdict in verdicts], [waiver.case for waiver in waivers])
+    rows = matching([verdict.case for verdict in verdicts], [waiver.case for waiver in waivers])
     for waiver in waivers:
-        named = [verdicts[place] for place in found[waiver.case]]
-        mine = [verdict for verdict in named if verdict.verdict == waiver.verdict]
+        named = [verdicts[row] for row in rows[waiver.case]]
+        waived = [verdict for verdict in named if verdict.verdict == waiver.verdict]
         if today > waiver.expires:
             report.notes.append(
                 f"{waiver.where}: the waiver of {waiver.case} expired on {waiver.expires}; cases"
-                f" that need it: {len(mine)}"
+                f" that need it: {len(waived)}"
             )
-        elif not mine and (named or whole):
+        elif not waived and (named or whole):
             why = (
                 f"none of its {len(named)} cases is {waiver.verdict}"
                 if named
@@ -121,4 +106,4 @@ def apply(report: Report, waivers: list[Waiver], today: date, whole: bool = True
             )
             report.notes.append(f"{waiver.where}: the waiver of {waiver.case} is not used: {why}")
         else:
-            report.waived |= {verdict.case: waiver.reason for verdict in mine}
+            report.waived |= {verdict.case: waiver.reason for verdict in waived}

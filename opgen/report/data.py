@@ -8,14 +8,14 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from opgen.comparison.outcome import Report, SharedTrait
+from opgen.comparison.diff_report import DiffReport, SharedTrait
 from opgen.files.textfile import read_text
 from opgen.model import FileError, Problem, Verdict
 
 FORMAT, VERSION = "opgen report", 1
 
 
-def plain(report: Report) -> dict[str, Any]:
+def plain(report: DiffReport) -> dict[str, Any]:
     """Everything that a report says, without numbers that JSON does not have: those are ``"inf"``
     and ``"nan"``.
     """
@@ -35,7 +35,7 @@ def plain(report: Report) -> dict[str, Any]:
                 "failures": [one.failures, one.of_failures],
                 "passes": [one.passes, one.of_passes],
             }
-            for one in report.findings
+            for one in report.shared
         ],
         "groups": [asdict(one) for one in report.groups],
         "notes": report.notes,
@@ -48,7 +48,7 @@ def plain(report: Report) -> dict[str, Any]:
     return {key: _finite(value) for key, value in whole.items()}
 
 
-def text(report: Report) -> str:
+def text(report: DiffReport) -> str:
     """The JSON, a line per verdict."""
     data = plain(report)
     verdicts = ",\n".join(json.dumps(one, ensure_ascii=False) for one in data.pop("verdicts"))
@@ -56,7 +56,7 @@ def text(report: Report) -> str:
     return f'{head[:-2]},\n "verdicts": [\n{verdicts}\n]}}\n'
 
 
-def read(path: str | Path) -> Report:
+def read(path: str | Path) -> DiffReport:
     """A report that was written as JSON; FileError for anything else."""
     try:
         data = json.loads(read_text(path))
@@ -88,7 +88,7 @@ def read(path: str | Path) -> Report:
         ) from None
 
 
-def _report(data: dict[str, Any]) -> Report:
+def _report(data: dict[str, Any]) -> DiffReport:
     own = {"case", "verdict", "detail"}
     verdicts = [
         Verdict(
@@ -114,7 +114,7 @@ def _report(data: dict[str, Any]) -> Report:
     for key in ("format", "version", "totals"):
         data.pop(key)
     data.pop("groups", None)
-    return Report(verdicts, data, criteria, distribution, findings, notes, waived)
+    return DiffReport(verdicts, data, criteria, distribution, findings, notes, waived)
 
 
 def _finite(value: Any) -> Any:

@@ -14,9 +14,9 @@ import jinja2
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import ResultsFile
-from opgen.comparison.alignment import align, outputs_of
+from opgen.comparison.alignment import align, goldens_of
+from opgen.comparison.diff_report import DiffReport
 from opgen.comparison.explain import call_line, compared
-from opgen.comparison.outcome import Report
 from opgen.comparison.standards import CRITERIA
 from opgen.comparison.statuses import BAD, KNOWN, LENIENT, VERDICTS
 from opgen.model import Verdict
@@ -28,7 +28,7 @@ MAPS = 24
 ACCEPTED = {LENIENT: "Lenient", KNOWN: "Known deviations"}
 
 
-def text(report: Report, strict: bool = False) -> str:
+def text(report: DiffReport, strict: bool = False) -> str:
     """The whole page. Pictures of failing cases are drawn where the bundle and the results are
     still where the report says.
     """
@@ -50,7 +50,7 @@ def text(report: Report, strict: bool = False) -> str:
         pictures=pictures,
         criteria=CRITERIA,
         notes=report.notes,
-        shared=[*(one for one in groups if one.verdict in BAD), *report.findings],
+        shared=[*(one for one in groups if one.verdict in BAD), *report.shared],
         accepted=[
             (title, [one for one in groups if one.verdict == name])
             for name, title in ACCEPTED.items()
@@ -68,13 +68,13 @@ def text(report: Report, strict: bool = False) -> str:
     )
 
 
-def _pictures(report: Report, bad: list[Verdict]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _pictures(report: DiffReport, bad: list[Verdict]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Case -> its call, and an error map per wrong output."""
     with (
         Bundle(report.origin["bundle"]) as bundle,
         ResultsFile(report.origin["results"]) as results,
     ):
-        outputs = outputs_of(bundle)
+        outputs = goldens_of(bundle)
         answers = align(bundle, outputs, results)
         places = {
             (int(case), bundle.names[int(name)]): i
@@ -100,7 +100,7 @@ def _pictures(report: Report, bad: list[Verdict]) -> Iterator[tuple[str, dict[st
             )
 
 
-def _repro(report: Report) -> list[str]:
+def _repro(report: DiffReport) -> list[str]:
     """The command that runs a case again, in the pieces that the case's id, in the words of a
     shell, stands between; none where no backend of opgen's ran it.
     """
@@ -114,7 +114,7 @@ def _repro(report: Report) -> list[str]:
     return [before, f" -o one.h5 --force && opgen diff {file} one.h5 --case=", ""]
 
 
-def _rows(report: Report) -> Iterator[list[Any]]:
+def _rows(report: DiffReport) -> Iterator[list[Any]]:
     """What the table of verdicts shows, a short list per case."""
     for one in report:
         ratio = max(

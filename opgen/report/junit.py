@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from opgen.comparison.outcome import Report
+from opgen.comparison.diff_report import DiffReport
 from opgen.comparison.statuses import CRASHED, PASSED
 
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def text(report: Report, strict: bool = False) -> str:
+def text(report: DiffReport, strict: bool = False) -> str:
     """The XML. Bad verdicts are failures, crashes errors; what neither passes nor fails is skipped,
     with its reason.
     """

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from opgen.comparison.outcome import Report
+from opgen.comparison.diff_report import DiffReport
 from opgen.comparison.statuses import (
     BAD,
     CRASHED,
@@ -37,7 +37,7 @@ STYLES = {**dict.fromkeys(BAD, "bold red"), LENIENT: "yellow", KNOWN: "yellow", 
 
 
 def render(
-    report: Report, console: Console, strict: bool = False, shown: int | None = SHOWN
+    report: DiffReport, console: Console, strict: bool = False, shown: int | None = SHOWN
 ) -> None:
     """Print a report; ``shown`` bad cases at most, all of them where it is None. Sentences stay
     whole where no terminal has an edge.
@@ -52,7 +52,7 @@ def render(
         console.print(part, soft_wrap=isinstance(part, Text) and not console.is_terminal)
 
 
-def _parts(report: Report, strict: bool, shown: int | None) -> Iterator[Any]:
+def _parts(report: DiffReport, strict: bool, shown: int | None) -> Iterator[Any]:
     yield _table(report)
     yield Text()
     if report.criteria:
@@ -63,14 +63,14 @@ def _parts(report: Report, strict: bool, shown: int | None) -> Iterator[Any]:
         yield from _bad(bad, shown)
     yield from _waived(report, shown)
     yield from _groups(report)
-    for finding in report.findings[:FINDINGS]:
+    for finding in report.shared[:FINDINGS]:
         yield Text.from_markup(f"[bold]shared [/] {literal(finding)}")
     for note in report.notes:
         yield Text.from_markup(f"note    {literal(note)}")
     yield Text.from_markup(_last(report, bad))
 
 
-def _waived(report: Report, shown: int | None) -> Iterator[Text]:
+def _waived(report: DiffReport, shown: int | None) -> Iterator[Text]:
     """What is accepted, and why."""
     for case, reason in list(report.waived.items())[:shown]:
         yield Text.from_markup(f"waived  {literal(case)}: {literal(reason)}")
@@ -80,7 +80,7 @@ def _waived(report: Report, shown: int | None) -> Iterator[Text]:
         )
 
 
-def _groups(report: Report) -> Iterator[Text]:
+def _groups(report: DiffReport) -> Iterator[Text]:
     """The largest groups of cases with a cause in common: of failures, of known deviations, of
     lenient cases.
     """
@@ -91,7 +91,7 @@ def _groups(report: Report) -> Iterator[Text]:
             )
 
 
-def _last(report: Report, bad: list[Verdict]) -> str:
+def _last(report: DiffReport, bad: list[Verdict]) -> str:
     totals = ", ".join(
         f"[{STYLES.get(name, '') or 'dim'}]{count} {name}[/]"
         for name, count in report.totals.items()
@@ -103,7 +103,7 @@ def _last(report: Report, bad: list[Verdict]) -> str:
     )
 
 
-def _table(report: Report) -> Table:
+def _table(report: DiffReport) -> Table:
     """Verdicts by operator, and by dtype where numbers were compared."""
     names = [name for name in VERDICTS if name in report.totals]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -130,7 +130,7 @@ def _table(report: Report) -> Table:
     return table
 
 
-def _criteria(report: Report) -> Text:
+def _criteria(report: DiffReport) -> Text:
     """How many outputs meet each criterion."""
     parts = [
         Text.assemble(

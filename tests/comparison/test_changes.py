@@ -10,17 +10,17 @@ from click.testing import CliRunner
 
 from opgen.cli.compare import command
 from opgen.comparison.changes import compare_reports
-from opgen.comparison.outcome import Report
+from opgen.comparison.diff_report import DiffReport
 from opgen.model import FileError, Verdict
 from opgen.report import data
 
 
-def report(digest: str = "d", waived: dict[str, str] | None = None, **verdicts: str) -> Report:
+def report(digest: str = "d", waived: dict[str, str] | None = None, **verdicts: str) -> DiffReport:
     found = [
         Verdict(name, verdict.replace("_", " "), "why", {"ratio": 0.1})
         for name, verdict in verdicts.items()
     ]
-    return Report(found, {"bundle_digest": digest}, waived=waived or {})
+    return DiffReport(found, {"bundle_digest": digest}, waived=waived or {})
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_cases_that_came_and_went():
 
 
 def test_an_error_that_grew_is_mentioned():
-    after = Report([Verdict("a", "passed", "", {"ratio": 0.9})])
+    after = DiffReport([Verdict("a", "passed", "", {"ratio": 0.9})])
     assert list(map(str, compare_reports(report(a="passed"), after).worse_ratio)) == [
         "a: passed, error/bound 0.1 -> 0.9"
     ]
@@ -95,7 +95,7 @@ def test_an_error_that_grew_is_mentioned():
 @pytest.mark.parametrize(("ratio", "told"), [(0.05, False), (0.39, False), (0.41, True)])
 def test_an_error_is_mentioned_from_four_times_the_old_one_on(ratio, told):
     found = compare_reports(
-        report(a="passed"), Report([Verdict("a", "passed", "", {"ratio": ratio})])
+        report(a="passed"), DiffReport([Verdict("a", "passed", "", {"ratio": ratio})])
     )
     assert [one.case for one in found.worse_ratio] == (
         ["a"] if told else []
@@ -120,10 +120,13 @@ def test_an_error_is_mentioned_from_four_times_the_old_one_on(ratio, told):
         ),
         ('{"format": "opgen report", "version": 1}', "is a damaged report: KeyError: 'verdicts'"),
         (
-            json.dumps({**data.plain(Report([])), "waived": None}),
+            json.dumps({**data.plain(DiffReport([])), "waived": None}),
             "is a damaged report: TypeError: ",
         ),
-        (json.dumps({**data.plain(Report([])), "notes": None}), "is a damaged report: TypeError: "),
+        (
+            json.dumps({**data.plain(DiffReport([])), "notes": None}),
+            "is a damaged report: TypeError: ",
+        ),
     ],
 )
 def test_what_is_no_report(tmp_path, text, message):

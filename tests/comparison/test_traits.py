@@ -15,7 +15,7 @@ import pytest
 import opgen
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
-from opgen.comparison.traits import FEW_VALUES, chance, facts, findings
+from opgen.comparison.traits import FEW_VALUES, chance, facts, shared_traits
 from opgen.model import Verdict
 from opgen.spec.catalog import catalog
 from tests.support import device_sample as sample
@@ -189,7 +189,7 @@ def test_where_nearly_all_fail_the_rest_tells_nothing(
         for row, case in enumerate(bundle):
             metrics = {"op": case.op, "outputs": {"gradInput": {"beyond": int(row < 12)}}}
             verdicts[row] = Verdict(case.id, "failed" if row < 12 else "passed", "", metrics)
-        found = [one for one in findings(bundle, verdicts) if one.what.endswith("gradInput")]
+        found = [one for one in shared_traits(bundle, verdicts) if one.what.endswith("gradInput")]
     assert [(one.failures, one.of_failures, bool(one.text)) for one in found][:1] == [
         (12, 12, said)
     ]

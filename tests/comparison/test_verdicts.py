@@ -15,12 +15,12 @@ import opgen
 from opgen.bundle.format import container
 from opgen.bundle.format.dtypes import ROLES
 from opgen.comparison import measuring
-from opgen.comparison.alignment import outputs_of
+from opgen.comparison.alignment import goldens_of
+from opgen.comparison.diff_report import DiffReport, Group, SharedTrait
 from opgen.comparison.explain import call_line
-from opgen.comparison.outcome import Group, Report, SharedTrait
 from opgen.comparison.pattern import describe
 from opgen.comparison.statuses import Admissible, of_first_phase
-from opgen.comparison.traits import findings, ranked
+from opgen.comparison.traits import ranked, shared_traits
 from opgen.files.resources import specs_folder
 from opgen.generation import engine
 from opgen.model import FileError, Verdict, written
@@ -46,7 +46,7 @@ def bundle(path):
         yield opened
 
 
-def judged(bundle, tmp_path, spoil=None, options=None, **codes) -> Report:
+def judged(bundle, tmp_path, spoil=None, options=None, **codes) -> DiffReport:
     return opgen.diff(
         bundle, sample.answer(bundle, tmp_path / "r.h5", spoil, **codes), **(options or {})
     )
@@ -1137,7 +1137,7 @@ def test_missing_cases(bundle, tmp_path):
     assert report.totals == {"missing": len(bundle) - 1, "passed": 1}
     assert [group.cause for group in report.groups] == [
         "no answer in the results"
-    ] and not report.findings  # nothing that they share
+    ] and not report.shared  # nothing that they share
     assert len(report.bad()) == len(bundle) - 1
     assert opgen.diff(bundle, tmp_path / "r.h5", cases=["pad-FLOAT"]).totals == {"passed": 1}
 
@@ -1271,7 +1271,7 @@ def test_a_device_that_accepts_everything_is_told_by_what_it_should_refuse(tmp_p
             for case in accepted:
                 results.add(case.id, 0, dict(case.golden))
         report = opgen.diff(accepted, tmp_path / "r.h5")
-    (found,) = [one for one in report.findings if one.what == "AvgPool2dBackward"]
+    (found,) = [one for one in report.shared if one.what == "AvgPool2dBackward"]
     assert (
         "to be refused as the page states" in found.text
         and found.failures == found.of_failures
@@ -1455,7 +1455,7 @@ def test_what_failures_share(tmp_path):
 
         report = judged(bundle, tmp_path, spoil)
     assert len(report.bad()) == 4
-    weight = [str(one) for one in report.findings if "gradWeight" in one.what]
+    weight = [str(one) for one in report.shared if "gradWeight" in one.what]
     assert weight[0].startswith("ConvolutionBackward gradWeight: 4 of 4 failures have ")
     assert weight[0].endswith("BFLOAT16 and groups > 1 (0 of 14 passes)") or weight[0].endswith(
         "groups > 1 and BFLOAT16 (0 of 14 passes)"
@@ -1500,7 +1500,7 @@ def test_wrong_statuses_are_held_against_every_right_answer(tmp_path):
     }
     with opgen.open(sample.write(tmp_path / "s.h5", calls)) as bundle:
         report = judged(bundle, tmp_path, **{f"DOUBLE_{n}": 161002 for n in range(6)})
-    assert [str(one) for one in report.findings][
+    assert [str(one) for one in report.shared][
         0
     ] == "ReflectionPad2dBackward: 6 of 6 failures have DOUBLE (0 of 12 passes)"
 
@@ -1513,7 +1513,7 @@ def test_few_failures_share_nothing(bundle, tmp_path, failures):
         tmp_path,
         lambda case, o: {"gradInput": o["gradInput"] * 3} if case.id in names else o,
     )
-    assert (len(report.bad()), list(report.findings)) == (failures, [])
+    assert (len(report.bad()), list(report.shared)) == (failures, [])
 
 
 def test_what_fits_by_chance_is_not_said():
@@ -1563,7 +1563,7 @@ def test_a_pass_that_proves_nothing_is_no_pass_to_share(tmp_path):
             )
             for row in (10, 11)
         }
-        found = [str(one) for one in findings(bundle, verdicts)]
+        found = [str(one) for one in shared_traits(bundle, verdicts)]
     assert (
         found[0] == "ReflectionPad2dBackward gradInput: 4 of 4 failures have DOUBLE (0 of 6 passes)"
     )
@@ -1613,7 +1613,7 @@ def test_a_report_is_what_its_verdicts_are():
         Verdict(f"c{i}", kind, "", {"op": "AB"[i % 2], "dtype": "xyz"[i % 3]})
         for i, kind in enumerate(kinds)
     ]
-    report = Report(verdicts, waived={"c3": "a ticket", "c4": "another"})
+    report = DiffReport(verdicts, waived={"c3": "a ticket", "c4": "another"})
     assert [one.case for one in report] == [f"c{i}" for i in range(10)] and len(report) == 10
     assert (
         "c7" in report
@@ -1674,7 +1674,7 @@ def test_the_example_of_a_group_is_the_case_furthest_beyond_its_bound(ratios, ex
         for i, one in enumerate(ratios)
     ]
     alone = Verdict("other", "failed", "", {"causes": ["NaN"]})  # a cause of one case is no group
-    (group,) = Report([alone, *verdicts]).groups
+    (group,) = DiffReport([alone, *verdicts]).groups
     assert group == Group("failed", "zeros", 2, f"c{example}", ratio)
     far = "" if ratio is None or ratio == np.inf else f", error/bound up to {ratio:g}"
     assert str(group) == f"zeros: 2 cases{far}, such as c{example}"
@@ -1696,7 +1696,7 @@ def test_lenient_cases_are_grouped_by_operator_and_name_the_three_most_frequent_
     more = Verdict("more", "lenient", "", {"op": "aclnnY", "rules": ("a", "b", "c")})
     bare = Verdict("bare", "lenient", "", {"op": "aclnnZ"})
     passed = Verdict("fine", "passed", "", {"op": "aclnnX", "causes": ["zeros"]})
-    first, *others = map(str, Report([bare, passed, *verdicts, more]).groups)
+    first, *others = map(str, DiffReport([bare, passed, *verdicts, more]).groups)
     assert first == "X accepts calls that the page forbids (a, b, c, ...): 6 cases, such as c0"
     assert others == [
         "Z accepts calls that the page forbids: 1 case, such as bare",
@@ -1774,7 +1774,7 @@ def test_a_golden_whose_bound_has_another_length_is_damage(bundle, tmp_path, mon
 
 def test_outputs_are_held_to_the_precision_that_they_are_computed_in(bundle):
     """The coarser of dtype and compute mode; a sum that no mode rounds, to its dtype."""
-    outputs = outputs_of(bundle)
+    outputs = goldens_of(bundle)
     found = measuring.precisions(bundle, outputs)
     names = zip(
         [bundle.ids[n] for n in outputs.case], [bundle.names[n] for n in outputs.name], strict=True

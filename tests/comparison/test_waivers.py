@@ -7,15 +7,15 @@ from datetime import date
 import pytest
 
 from opgen.comparison import waivers
-from opgen.comparison.outcome import Report
+from opgen.comparison.diff_report import DiffReport
 from opgen.model import FileError, Verdict
 
 GOOD = '- {case: "pool-*", verdict: failed, reason: ticket 4711, expires: 2027-01-31}\n'
 TODAY = date(2027, 1, 31)
 
 
-def report() -> Report:
-    return Report(
+def report() -> DiffReport:
+    return DiffReport(
         [
             Verdict("pool-1", "failed"),
             Verdict("pool-2", "passed"),

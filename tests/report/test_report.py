@@ -19,8 +19,8 @@ from rich.console import Console
 
 import opgen
 from opgen.cli.diff import command
+from opgen.comparison.diff_report import DiffReport, SharedTrait
 from opgen.comparison.explain import ComparedOutput
-from opgen.comparison.outcome import Report, SharedTrait
 from opgen.model import FileError, Verdict
 from opgen.report import data, junit, text
 from tests.support import device_sample as sample
@@ -50,11 +50,11 @@ def files(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def broken(files) -> Report:
+def broken(files) -> DiffReport:
     return opgen.diff(files[0], files[2])
 
 
-def shown(report: Report, terminal: bool = False, **options) -> str:
+def shown(report: DiffReport, terminal: bool = False, **options) -> str:
     console = Console(file=io.StringIO(), width=100, color_system=None, force_terminal=terminal)
     text.render(report, console, **options)
     return console.file.getvalue()  # type: ignore[attr-defined]
@@ -79,7 +79,7 @@ def test_a_sentence_is_a_line_where_no_terminal_has_an_edge(broken):
         at = lines.index(f"{one.verdict}  {one.case}")
         assert lines[at + 1] == f"        {one.detail}"
     assert any(len(line) > 100 for line in lines) and all(
-        f"shared  {one}" in lines for one in broken.findings[:3]
+        f"shared  {one}" in lines for one in broken.shared[:3]
     )
 
 
@@ -193,8 +193,10 @@ def test_a_group_shows_the_case_that_is_furthest_beyond_its_bound():
         for name, ratio in ratios.items()
     }
     verdicts = [Verdict(name, "known deviation", "", mine) for name, mine in facts.items()]
-    assert list(map(str, Report(verdicts).groups)) == ["x: 3 cases, error/bound up to 9, such as b"]
-    assert list(map(str, Report(verdicts[2:]).groups)) == ["x: 1 case, such as c"]
+    assert list(map(str, DiffReport(verdicts).groups)) == [
+        "x: 3 cases, error/bound up to 9, such as b"
+    ]
+    assert list(map(str, DiffReport(verdicts[2:]).groups)) == ["x: 1 case, such as c"]
 
 
 def test_the_first_few_cases_are_different_ones(broken):
@@ -218,7 +220,7 @@ def test_json_read_again_is_the_report(broken, tmp_path):
     ]
     assert again.totals == broken.totals
     assert again.origin["bundle_digest"] == broken.origin["bundle_digest"]
-    assert list(map(str, again.findings)) == list(map(str, broken.findings))
+    assert list(map(str, again.shared)) == list(map(str, broken.shared))
     assert data.text(again) == data.text(broken)
 
 
@@ -256,7 +258,7 @@ def test_junit(broken):
 def test_junit_skips_what_neither_passes_nor_fails_and_says_why(verdict):
     root = ElementTree.fromstring(
         junit.text(
-            Report(
+            DiffReport(
                 [Verdict("a", verdict, "so it is"), Verdict("b", verdict), Verdict("c", "passed")]
             )
         )
@@ -277,7 +279,7 @@ def test_junit_skips_what_neither_passes_nor_fails_and_says_why(verdict):
 
 @pytest.mark.parametrize("verdict", ["failed", "crashed", "missing"])
 def test_junit_skips_what_is_waived_and_says_why(verdict):
-    report = Report(
+    report = DiffReport(
         [Verdict("a", verdict, "so it is"), Verdict("b", verdict)], waived={"a": "ticket 4711"}
     )
     waived, failing = ElementTree.fromstring(junit.text(report)).iter("testcase")
@@ -288,7 +290,7 @@ def test_junit_skips_what_is_waived_and_says_why(verdict):
 
 
 def test_junit_survives_any_text():
-    report = Report([Verdict("a<b>&\x00", "failed", "\x1b[31m \ud800 ]]> <x>", {"op": "é"})])
+    report = DiffReport([Verdict("a<b>&\x00", "failed", "\x1b[31m \ud800 ]]> <x>", {"op": "é"})])
     assert ElementTree.fromstring(junit.text(report)).find("testsuite/testcase/failure") is not None
 
 
@@ -389,7 +391,7 @@ def test_html_escapes_what_it_shows():
     html = pytest.importorskip("opgen.report.html")
     nasty = "</script><script>alert(1)</script><b>"
     found = html.text(
-        Report(
+        DiffReport(
             [Verdict(nasty, "failed", nasty, {"op": nasty})],
             {"bundle": nasty, "results": nasty},
             notes=[nasty],

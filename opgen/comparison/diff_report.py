@@ -1,10 +1,8 @@
-"""What a comparison found: a verdict per case, totals, and what is worth knowing about the
-whole.
-"""
+"""What a comparison says: a verdict per case, totals, and what is worth knowing about the whole."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isinf
@@ -23,6 +21,9 @@ class SharedTrait:
     and passes have it.
 
     No text where nearly all fail, or where they share nothing that passes have not.
+
+    >>> print(SharedTrait("GroupNorm gradInput", "N odd", 9, 10, 1, 40))
+    GroupNorm gradInput: 9 of 10 failures have N odd (1 of 40 passes)
     """
 
     what: str
@@ -57,15 +58,16 @@ class Group:
     ratio: float | None
 
     def __str__(self) -> str:
-        far = (
-            ""
-            if self.ratio is None or isinf(self.ratio)
-            else f", error/bound up to {self.ratio:.3g}"
-        )
-        return (
-            f"{self.cause}: {self.cases} case{'s' if self.cases != 1 else ''}{far}, such as"
-            f" {self.example}"
-        )
+        told = self.ratio is not None and not isinf(self.ratio)
+        far = f", error/bound up to {self.ratio:.3g}" if told else ""
+        cases = f"{self.cases} case{'s' if self.cases != 1 else ''}"
+        return f"{self.cause}: {cases}{far}, such as {self.example}"
+
+
+def largest_ratio(verdict: Verdict) -> float | None:
+    """The largest error / bound of a case's outputs; None where none was compared."""
+    outputs = verdict.metrics.get("outputs", {})
+    return max((output["ratio"] for output in outputs.values()), default=None)
 
 
 def grouped(verdicts: Sequence[Verdict]) -> list[Group]:
@@ -74,59 +76,53 @@ def grouped(verdicts: Sequence[Verdict]) -> list[Group]:
 
     Failures are grouped by a cause that more than one has, lenient cases by operator.
     """
-    found: dict[tuple[str, str], list[Verdict]] = {}
-    for one in verdicts:
-        if one.verdict in STRICT:
-            for cause in (
-                [str(one.metrics.get("op"))]
-                if one.verdict == LENIENT
-                else one.metrics.get("causes", ())
-            ):
-                found.setdefault((one.verdict, cause), []).append(one)
+    members: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        if verdict.verdict == LENIENT:
+            members[LENIENT, str(verdict.metrics.get("op"))].append(verdict)
+        elif verdict.verdict in STRICT:
+            for cause in verdict.metrics.get("causes", ()):
+                members[verdict.verdict, cause].append(verdict)
     groups = [
-        _group(verdict, cause, mine)
-        for (verdict, cause), mine in found.items()
-        if verdict not in BAD or len(mine) > 1
+        _group(kind, cause, group)
+        for (kind, cause), group in members.items()
+        if kind not in BAD or len(group) > 1
     ]
-    return sorted(groups, key=lambda one: (VERDICTS.index(one.verdict), -one.cases))
+    return sorted(groups, key=lambda group: (VERDICTS.index(group.verdict), -group.cases))
 
 
-def _group(verdict: str, cause: str, mine: Sequence[Verdict]) -> Group:
-    if verdict == LENIENT:
-        rules = [
-            rule
-            for rule, _ in Counter(
-                rule for one in mine for rule in one.metrics.get("rules", ())
-            ).most_common()
-        ]
+def _group(kind: str, cause: str, group: Sequence[Verdict]) -> Group:
+    if kind == LENIENT:
+        counts = Counter(rule for verdict in group for rule in verdict.metrics.get("rules", ()))
+        rules = [rule for rule, _ in counts.most_common()]
+        named = ", ".join(rules[:NAMED]) + (", ..." if len(rules) > NAMED else "")
         cause = f"{cause.removeprefix('aclnn')} accepts calls that the page forbids"
-        cause += (
-            f" ({', '.join(rules[:NAMED])}{', ...' if len(rules) > NAMED else ''})" if rules else ""
-        )
-    ratios = [
-        max((out["ratio"] for out in one.metrics.get("outputs", {}).values()), default=0.0)
-        for one in mine
-    ]
-    worst = ratios.index(max(ratios)) if max(ratios) > 1 else 0
-    return Group(
-        verdict, cause, len(mine), mine[worst].case, ratios[worst] if ratios[worst] > 1 else None
-    )
+        cause += f" ({named})" if rules else ""
+    worst = max(group, key=lambda verdict: largest_ratio(verdict) or 0.0)
+    ratio = largest_ratio(worst) or 0.0
+    if ratio <= 1:
+        return Group(kind, cause, len(group), group[0].case, None)
+    return Group(kind, cause, len(group), worst.case, ratio)
 
 
 @dataclass
-class Report:
+class DiffReport:
     """Verdicts in the order of the bundle; iterate over it, or ask for one by its case's id.
 
     ``criteria``: criterion -> (outputs that meet it, outputs that it was asked of).
     ``distribution``: dtype -> counts of elements by error / bound. ``waived``: case -> reason.
     ``origin`` says which files and device this is about.
+
+    >>> report = DiffReport([Verdict("a", "passed"), Verdict("b", "failed", "status 0")])
+    >>> report["b"].detail, report.totals, len(report.bad())
+    ('status 0', {'failed': 1, 'passed': 1}, 1)
     """
 
     verdicts: Sequence[Verdict]
     origin: Mapping[str, Any] = field(default_factory=dict)
     criteria: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     distribution: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    findings: Sequence[SharedTrait] = ()
+    shared: Sequence[SharedTrait] = ()
     notes: list[str] = field(default_factory=list)
     waived: dict[str, str] = field(default_factory=dict)
 
@@ -157,8 +153,8 @@ class Report:
     @property
     def totals(self) -> dict[str, int]:
         """Verdict -> cases, in the order of :data:`VERDICTS`; none that does not occur."""
-        counted = Counter(verdict.verdict for verdict in self.verdicts)
-        return {name: counted[name] for name in VERDICTS if counted[name]}
+        counts = Counter(verdict.verdict for verdict in self.verdicts)
+        return {name: counts[name] for name in VERDICTS if counts[name]}
 
     def bad(self, strict: bool = False) -> list[Verdict]:
         """The verdicts that make a comparison fail: those that nobody has waived."""
@@ -170,8 +166,8 @@ class Report:
 
     def by(self, *facts: str) -> dict[tuple[str, ...], Counter[str]]:
         """Values of some facts of the cases (op, product, dtype, ...) -> verdict -> cases."""
-        found: dict[tuple[str, ...], Counter[str]] = {}
+        counts: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
         for verdict in self.verdicts:
-            key = tuple(str(verdict.metrics.get(fact, "")) for fact in facts)
-            found.setdefault(key, Counter())[verdict.verdict] += 1
-        return dict(sorted(found.items()))
+            values = tuple(str(verdict.metrics.get(fact, "")) for fact in facts)
+            counts[values][verdict.verdict] += 1
+        return dict(sorted(counts.items()))
