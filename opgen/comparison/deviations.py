@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from opgen.numerics.bounds import bound, gamma
 from opgen.numerics.formats import FORMATS, Format
 from opgen.numerics.rounding import binade, in_compute, kept_in, rounded
 from opgen.oracle import library
-from opgen.oracle.errata import Numeric
+from opgen.oracle.errata import Errata, Numeric
 from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from opgen.spec.compute_dtype import computed
@@ -53,25 +54,24 @@ class _Case:
         """float64 values with a leading axis of one; rounded to a dtype to compute in, if one is
         given.
         """
-        found: dict[str, Array | None] = {}
-        stored = self.view.inputs
-        for p in self.spec.inputs:
-            if p.name not in stored:
-                found[p.name] = None
-                continue
-            values = stored[p.name]
+        inputs: dict[str, Array | None] = {p.name: None for p in self.spec.inputs}
+        for name, values in self.view.inputs.items():
             wide = values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)[None]
-            storage = self.view.call["args"][p.name]["dtype"]
-            found[p.name] = in_compute(wide, storage, compute) if compute in FORMATS else wide
-        return found
+            storage = self.view.call["args"][name]["dtype"]
+            inputs[name] = in_compute(wide, storage, compute) if compute in FORMATS else wide
+        return inputs
 
 
 def explained(
-    bundle: Bundle, rows: Sequence[int], returned: Returned
+    bundle: Bundle,
+    rows: Sequence[int],
+    returned: Returned,
+    errata: Mapping[str, Errata] | None = None,
 ) -> Iterator[tuple[int, list[str], str]]:
     """(row, ids of entries, reason) of the cases all of whose wrong outputs numeric errata explain.
 
-    ``returned`` gives the outputs of a row, flat.
+    ``returned`` gives the outputs of a row, flat; ``errata`` are by operator, the shipped ones
+    unless others are given.
     """
     pages: dict[str, list[int]] = {}
     specs: dict[str, Spec] = {}
@@ -80,17 +80,20 @@ def explained(
         if spec is not None:
             specs[spec.name] = spec
             pages.setdefault(spec.name, []).append(row)
-    for name, mine in pages.items():
-        for case, entries in _known(bundle, specs[name], mine):
+    for name, own in pages.items():
+        known = None if errata is None else errata.get(specs[name].api)
+        for case, entries in _known(bundle, specs[name], own, known):
             reasons = _explain(case, entries, returned(case.view.row))
             if reasons:
                 yield case.view.row, list(reasons), "; ".join(reasons.values())
 
 
-def _known(bundle: Bundle, spec: Spec, rows: list[int]) -> Iterator[tuple[_Case, list[Numeric]]]:
+def _known(
+    bundle: Bundle, spec: Spec, rows: list[int], errata: Errata | None
+) -> Iterator[tuple[_Case, list[Numeric]]]:
     """The cases of one page to which numeric entries apply."""
     table = from_calls(spec.api, spec.kinds, [bundle[row].asked for row in rows])
-    answers = library.answers_to(judge(spec, table))
+    answers = library.answers_to(judge(spec, table), errata)
     if answers is None:
         return
     applies, optional = library.applies(answers), computed(spec, answers.view, len(table)).optional
@@ -98,27 +101,18 @@ def _known(bundle: Bundle, spec: Spec, rows: list[int]) -> Iterator[tuple[_Case,
         p.name for p in spec.parameters.values() if isinstance(table.columns[p.name], ScalarColumn)
     ]
     values = {name: answers.view.get((name, "")) for name in (*scalars, *spec.scope.occurrences)}
-    for at in np.flatnonzero(applies.any(axis=0)).tolist():
+    for i in np.flatnonzero(applies.any(axis=0)).tolist():
         names = {
-            name: int(np.broadcast_to(value.data, len(table))[at])
+            name: int(np.broadcast_to(value.data, len(table))[i])
             for name, value in values.items()
-            if np.broadcast_to(np.asarray(value.bound, dtype=bool), len(table))[at]
+            if np.broadcast_to(np.asarray(value.bound, dtype=bool), len(table))[i]
         }
         entries = [
-            entry for entry, here in zip(answers.page.numeric, applies[:, at], strict=True) if here
+            entry for entry, here in zip(answers.page.numeric, applies[:, i], strict=True) if here
         ]
-        view = bundle[rows[at]]
-        yield (
-            _Case(
-                view,
-                spec,
-                at,
-                names,
-                answers,
-                (view.compute, "") if optional[at] else (view.compute,),
-            ),
-            entries,
-        )
+        view = bundle[rows[i]]
+        readings = (view.compute, "") if optional[i] else (view.compute,)
+        yield _Case(view, spec, i, names, answers, readings), entries
 
 
 def _explain(case: _Case, entries: list[Numeric], outputs: Mapping[str, Array]) -> dict[str, str]:
@@ -130,30 +124,21 @@ def _explain(case: _Case, entries: list[Numeric], outputs: Mapping[str, Array]) 
         golden, limit = case.view.golden[name], case.view.bound[name]
         if _within(device.reshape(golden.shape), golden, limit):
             continue
-        mine = [entry for entry in entries if not entry.outputs or name in entry.outputs]
-        used = _written(mine, device) or _computed(case, mine, name, device.reshape(golden.shape))
+        own = [entry for entry in entries if not entry.outputs or name in entry.outputs]
+        used = _written(own, device) or _computed(case, own, name, device.reshape(golden.shape))
         if not used:
             return {}
-        reasons |= {
-            entry.id: (
-                f"{entry.id}: {entry.note}"
-                if entry.note
-                else f"{entry.id} ({', '.join(entry.where)})"
-            )
-            for entry in used
-        }
+        for entry in used:
+            because = f": {entry.note}" if entry.note else f" ({', '.join(entry.where)})"
+            reasons[entry.id] = entry.id + because
     return reasons
 
 
 def _written(entries: list[Numeric], device: Array) -> list[Numeric]:
+    """The first entry that says how an output is not written, where it was not."""
     with np.errstate(invalid="ignore"):  # NaN of any kind
-        something = device.any()
-    for entry in entries:
-        if entry.written == "zeros" and not something:
-            return [entry]
-        if entry.written == "untouched" and untouched(device) == device.size:
-            return [entry]
-    return []
+        holds = {"zeros": not device.any(), "untouched": untouched(device) == device.size}
+    return [entry for entry in entries if holds.get(entry.written)][:1]
 
 
 def _computed(case: _Case, entries: list[Numeric], name: str, device: Array) -> list[Numeric]:
@@ -173,12 +158,12 @@ def _computed(case: _Case, entries: list[Numeric], name: str, device: Array) -> 
         for entry in entries
         if entry.through and entry.through not in known and _made_of(device, entry.through, written)
     ]
-    for chosen in choices:
-        for bounds in ([], coarse) if coarse else ([],):
-            for last in ([], *([entry] for entry in passed)):
-                for compute in _readings(case, chosen, name) if chosen or bounds or last else ():
-                    if _fits(case, chosen, [*bounds, *last], name, device, compute):
-                        return [*chosen, *bounds, *last]
+    lasts = [[], *([entry] for entry in passed)]
+    for chosen, bounds, last in product(choices, ([], coarse) if coarse else ([],), lasts):
+        used = [*chosen, *bounds, *last]
+        for compute in _readings(case, chosen, name) if used else ():
+            if _fits(case, chosen, [*bounds, *last], name, device, compute):
+                return used
     return []
 
 
@@ -210,8 +195,8 @@ def _fits(
         }
     with np.errstate(all="ignore"):
         golden, limit = (
-            np.asarray(case.view.golden[name], dtype=np.float64),
-            np.asarray(case.view.bound[name], dtype=np.float64),
+            np.asarray(tensors[name], dtype=np.float64)
+            for tensors in (case.view.golden, case.view.bound)
         )
         size = module.magnitude(inputs, names, (name,))[name][0]
         if others:
@@ -301,8 +286,8 @@ def _reads_too_large(
         key: None if value is None else np.where(np.isfinite(rounded(value, dtype)), value, 0.0)
         for key, value in finite.items()
     }
-    some, rest = (module.magnitude(tensors, names, (name,))[name][0] for tensors in (finite, fit))
-    return np.asarray(some != rest)
+    whole, rest = (module.magnitude(tensors, names, (name,))[name][0] for tensors in (finite, fit))
+    return np.asarray(whole != rest)
 
 
 def _grown(

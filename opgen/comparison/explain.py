@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -71,97 +70,107 @@ def form_of(case: CaseView, name: str) -> tuple[tuple[int, ...], tuple[str, ...]
     """
     args = case.call["args"]
     shape = tuple(args[name]["shape"])
-    spec = catalog().by_page.get((case.op, case.product))
-    letters: tuple[str | int, ...] = ()
-    if spec is not None:
-        alike = [
-            p
-            for p in spec.parameters.values()
-            if p.is_tensor
-            and args.get(p.name)
-            and tuple(args[p.name]["shape"]) == shape
-            and len(shape) in p.shapes
-        ]
-        alike.sort(
-            key=lambda p: (
-                p.name != name,
-                p.name.lower() not in name.lower(),
-                p.name.startswith("grad"),
-            )
-        )
-        letters = alike[0].shapes[len(shape)] if alike else ()
+    letters = _letters(case, name, shape)
     if not letters:
         shape, letters = _free(args, shape)
-    words = tuple(
-        "K" if letter == "W0" else "C" if letter == "W1" else letter for letter in letters
-    )
+    renamed = {"W0": "K", "W1": "C"}
+    words = tuple(str(renamed.get(str(letter), letter)) for letter in letters)
     groups = next((args[key] for key in ("groups", "group") if isinstance(args.get(key), int)), 1)
-    for at, letter in enumerate(words):
-        split = letter == "K" or (str(letter).startswith("C") and "K" not in words)
-        if split and groups > 1 and shape[at] % groups == 0:
-            shape = (*shape[:at], groups, shape[at] // groups, *shape[at + 1 :])
-            words = (*words[:at], "G", *words[at:])
-            break
+    split = next(
+        (
+            axis
+            for axis, word in enumerate(words)
+            if (word == "K" or (word.startswith("C") and "K" not in words))
+            and groups > 1
+            and shape[axis] % groups == 0
+        ),
+        None,
+    )
+    if split is not None:
+        shape = (*shape[:split], groups, shape[split] // groups, *shape[split + 1 :])
+        words = (*words[:split], "G", *words[split:])
     return shape, axis_names(len(shape), words)
 
 
+def _letters(case: CaseView, name: str, shape: tuple[int, ...]) -> tuple[str | int, ...]:
+    """The letters of an input's axes, whose gradient an output may be; none where it is of no
+    input's shape.
+    """
+    spec, args = catalog().by_page.get((case.op, case.product)), case.call["args"]
+    alike = [
+        parameter
+        for parameter in (spec.parameters.values() if spec is not None else ())
+        if parameter.is_tensor
+        and args.get(parameter.name)
+        and tuple(args[parameter.name]["shape"]) == shape
+        and len(shape) in parameter.shapes
+    ]
+    if not alike:
+        return ()
+    best = min(
+        alike,
+        key=lambda parameter: (
+            parameter.name != name,
+            parameter.name.lower() not in name.lower(),
+            parameter.name.startswith("grad"),
+        ),
+    )
+    return best.shapes[len(shape)]
+
+
 def _free(
-    args: Mapping[str, Any], shape: tuple[int, ...]
+    args: Mapping[str, object], shape: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """A shape that is free: what N, C and HxW make of it, where they are arguments; else a vector
     has a value per channel.
     """
     sizes = {
-        letter: args[key]
+        letter: size
         for letter, key in (("N", "N"), ("C", "C"), ("P", "HxW"))
-        if isinstance(args.get(key), int)
+        if isinstance(size := args.get(key), int)
     }
     for letters in (("N", "C", "P"), ("N", "C"), ("C",)):
-        if set(letters) <= set(sizes) and prod(shape) == prod(sizes[letter] for letter in letters):
-            return tuple(sizes[letter] for letter in letters), letters
+        form = tuple(sizes[letter] for letter in letters if letter in sizes)
+        if len(form) == len(letters) and prod(shape) == prod(form):
+            return form, letters
     return shape, ("C",) if len(shape) == 1 else ()
 
 
-def likeness(found: ComparedOutput) -> str:
+def likeness(output: ComparedOutput) -> str:
     """What a wrong output is instead of what is expected; empty where it is nothing simple."""
-    if found.untouched:
-        return (
-            "nothing was written"
-            if found.untouched == found.device.size
-            else f"{found.untouched} elements were never written"
-        )
-    return resembles(found.device, found.golden, found.errors.wrong, found.dtype)
+    if output.untouched:
+        whole = output.untouched == output.device.size
+        return "nothing was written" if whole else f"{output.untouched} elements were never written"
+    return resembles(output.device, output.golden, output.errors.wrong, output.dtype)
 
 
-def sentence(found: ComparedOutput, like: str) -> str:
+def sentence(output: ComparedOutput, like: str) -> str:
     """One output that disagrees, for people; ``like``: its :func:`likeness`."""
-    _, ratio, wrong = found.errors
-    count = int(wrong.sum())
-    where = describe(wrong.reshape(found.form), found.axes)
-    at = (
-        np.unravel_index(int(np.argmax(np.where(np.isnan(ratio), np.inf, ratio))), ratio.shape)
-        if ratio.ndim
-        else ()
-    )
-    worst = [int(i) for i in at]
-    got, expected = told_apart(found.device[at], found.golden[at])
-    text = f"{found.name}: {count} of {wrong.size} elements beyond the bound"
+    _, ratio, wrong = output.errors
+    where = describe(wrong.reshape(output.form), output.axes)
+    flat = int(np.argmax(np.where(np.isnan(ratio), np.inf, ratio)))
+    worst = tuple(int(i) for i in np.unravel_index(flat, ratio.shape)) if ratio.ndim else ()
+    got, expected = told_apart(output.device[worst], output.golden[worst])
+    bound = output.bound[worst]
+    text = f"{output.name}: {int(wrong.sum())} of {wrong.size} elements beyond the bound"
     text += f", {where}" if where else ""
-    text += f"; worst at {worst}: {got}, expected {expected} ± {_size(found.bound[at]):.3g}"
-    if np.isfinite(ratio[at]) and ratio[at] >= 1:
-        text += f" ({ratio[at]:.3g} × bound)"
+    text += f"; worst at {list(worst)}: {got}, expected {expected}"
+    text += f" ± {max(float(np.real(bound)), float(np.imag(bound))):.3g}"
+    if np.isfinite(ratio[worst]) and ratio[worst] >= 1:
+        text += f" ({ratio[worst]:.3g} × bound)"
     return text + (f"; {like}" if like else "")
 
 
-def told_apart(one: Array, other: Array) -> tuple[str, str]:
+def told_apart(number: Array, other: Array) -> tuple[str, str]:
     """Two numbers with nine digits, or with all that they have where those do not tell them apart.
 
-    >>> one = np.float64(1)
-    >>> told_apart(np.float64(0.1), np.float64(2)), told_apart(one, np.float64(1 + 2**-52))
-    (('0.1', '2'), ('1.0', '1.0000000000000002'))
+    >>> told_apart(np.float64(0.1), np.float64(2))
+    ('0.1', '2')
+    >>> told_apart(np.float64(1), np.float64(1 + 2**-52))
+    ('1.0', '1.0000000000000002')
     """
-    short = f"{one:.9g}", f"{other:.9g}"
-    return short if short[0] != short[1] else (str(one), str(other))
+    short = f"{number:.9g}", f"{other:.9g}"
+    return short if short[0] != short[1] else (str(number), str(other))
 
 
 def untouched(device: Array) -> int:
@@ -169,18 +178,8 @@ def untouched(device: Array) -> int:
     that no operation produces.
     """
     pattern = canary.pattern(_NAMES[device.dtype], device.itemsize)
-    return int(
-        (
-            np.ascontiguousarray(device).reshape(-1).view(np.uint8).reshape(-1, device.itemsize)
-            == pattern
-        )
-        .all(axis=1)
-        .sum()
-    )
-
-
-def _size(bound: Array) -> float:
-    return float(max(np.real(bound), np.imag(bound)))
+    elements = np.ascontiguousarray(device).reshape(-1).view(np.uint8).reshape(-1, device.itemsize)
+    return int((elements == pattern).all(axis=1).sum())
 
 
 def call_line(call: Mapping[str, object]) -> str:

@@ -5,7 +5,7 @@ dtype, reduced in blocks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from opgen.bundle.format.dtypes import BundleError, words_of
 from opgen.bundle.format.tensorrow import TensorRow
 from opgen.bundle.read.reader import Bundle
 from opgen.comparison.alignment import AlignedResults, GoldenRows
-from opgen.comparison.metrics import MetricTable, measure, pieces
+from opgen.comparison.metrics import MetricTable, measure
 from opgen.comparison.standards import precision
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
@@ -33,35 +33,25 @@ class Precisions:
     name: Array
 
 
-def precisions(bundle: Bundle, outputs: GoldenRows) -> Precisions:
+def precisions(bundle: Bundle, goldens: GoldenRows) -> Precisions:
     """Dtype and precision of every output. Outputs that no compute mode rounds are held to their
     own dtype.
     """
     words = words_of(bundle.tables["tensors"].dtype["dtype"])
-    dtype = np.array(
-        [words[n] for n in bundle.tables["tensors"]["dtype"][outputs.described].tolist()],
-        dtype=object,
+    cases = bundle.tables["cases"][goldens.case]
+    dtypes = bundle.tables["tensors"]["dtype"][goldens.described]
+    columns = (dtypes, cases["op"], cases["product"], cases["compute"], goldens.name)
+    kinds, kind = np.unique(np.stack(columns).astype(np.int64), axis=1, return_inverse=True)
+    names = []
+    for dtype, op, product, compute, name in kinds.T.tolist():
+        page = bundle.words["cases.op"][op], bundle.words["cases.product"][product]
+        spec = catalog().by_page.get(page)
+        exact = spec is not None and bundle.names[name] in spec.exact
+        names.append(precision(words[dtype], "" if exact else bundle.strings[compute]))
+    return Precisions(
+        np.array([words[number] for number in dtypes.tolist()], dtype=object),
+        np.array(names, dtype=object)[kind.reshape(-1)],
     )
-    cases = bundle.tables["cases"][outputs.case]
-    ops, products = bundle.words["cases.op"], bundle.words["cases.product"]
-    pages = catalog().by_page
-    known: dict[tuple[Any, ...], str] = {}
-    found = np.empty(len(outputs), dtype=object)
-    rows = zip(
-        dtype,
-        cases["op"].tolist(),
-        cases["product"].tolist(),
-        cases["compute"].tolist(),
-        outputs.name.tolist(),
-        strict=True,
-    )
-    for i, key in enumerate(rows):
-        if key not in known:
-            spec = pages.get((ops[key[1]], products[key[2]]))
-            exact = spec is not None and bundle.names[key[4]] in spec.exact
-            known[key] = precision(key[0], "" if exact else bundle.strings[key[3]])
-        found[i] = known[key]
-    return Precisions(dtype, found)
 
 
 def flat(values: Array) -> Array:
@@ -70,72 +60,70 @@ def flat(values: Array) -> Array:
 
 
 def measured(
-    bundle: Bundle, outputs: GoldenRows, answers: AlignedResults, which: Precisions, chosen: Array
+    bundle: Bundle,
+    goldens: GoldenRows,
+    answers: AlignedResults,
+    precisions: Precisions,
+    wanted: Array,
+    block: int = BLOCK,
 ) -> MetricTable:
-    """The metrics of the outputs at positions ``chosen``; the others' rows stay 0. BundleError
-    where either file is damaged.
+    """The metrics of the outputs of goldens ``wanted``; the others' rows stay 0. BundleError where
+    either file is damaged. ``block`` elements are measured at a time.
     """
-    table = MetricTable(len(outputs))
-    for key in sorted(
-        set(zip(which.dtype[chosen].tolist(), which.name[chosen].tolist(), strict=True))
-    ):
-        mine = chosen[(which.dtype[chosen] == key[0]) & (which.name[chosen] == key[1])]
-        block = _Block(table, *key)
-        for i in mine.tolist():
+    table = MetricTable(len(goldens))
+    columns = (precisions.dtype[wanted], precisions.name[wanted], wanted)
+    rows = sorted(zip(*(column.tolist() for column in columns), strict=True))
+    for (dtype, coarser), kind in groupby(rows, key=lambda row: row[:2]):
+        pieces = _Block(table, dtype, coarser, block)
+        for *_, i in kind:
             device = answers.tensor(i)
-            golden, bound = golden_of(bundle, outputs, i)
-            block.take(i, flat(device), flat(golden), flat(bound))
-        block.flush()
+            golden, bound = golden_of(bundle, goldens, i)
+            pieces.take(i, flat(device), flat(golden), flat(bound))
+        pieces.flush()
     return table
 
 
-def golden_of(bundle: Bundle, outputs: GoldenRows, i: int) -> tuple[Array, Array]:
+def golden_of(bundle: Bundle, goldens: GoldenRows, i: int) -> tuple[Array, Array]:
     """Golden and bound of an output, 1-D."""
-    table = bundle.tables["tensors"]
-    golden = bundle.tensor(TensorRow._make(table[outputs.golden[i]].item()))
-    bound = bundle.tensor(TensorRow._make(table[outputs.bound[i]].item()))
+    golden, bound = (
+        bundle.tensor(TensorRow._make(bundle.tables["tensors"][rows[i]].item()))
+        for rows in (goldens.golden, goldens.bound)
+    )
     if len(golden) != len(bound):
-        raise BundleError(
-            f"{bundle.path}: damaged: {bundle.ids[outputs.case[i]]}: golden and bound differ in"
-            " length"
-        )
+        case = bundle.ids[goldens.case[i]]
+        raise BundleError(f"{bundle.path}: damaged: {case}: golden and bound differ in length")
     return golden, bound
 
 
 class _Block:
     """Pieces of outputs of one dtype and precision, measured whenever enough of them are there."""
 
-    def __init__(self, table: MetricTable, dtype: str, precision: str) -> None:
+    def __init__(self, table: MetricTable, dtype: str, precision: str, size: int) -> None:
         self.table, self.dtype, self.precision = table, dtype, precision
         self.part = DTYPES[dtype].part.name
-        self.values = np.empty((3, BLOCK))
+        self.values = np.empty((3, size))
         self.used = 0
-        self.rows: list[int] = []
-        self.starts: list[int] = []
-        self.offsets: list[int] = []
+        self.pieces: list[tuple[int, int, int]] = []  # output, start in the block, in the output
 
-    def take(self, row: int, *three: Array) -> None:
-        for start, end in pieces(len(three[0]), BLOCK):
-            if self.used + end - start > BLOCK:
+    def take(self, row: int, *tensors: Array) -> None:
+        """Device, golden and bound of one output."""
+        size = self.values.shape[1]
+        for start in range(0, len(tensors[0]), size):
+            length = min(len(tensors[0]) - start, size)
+            if self.used + length > size:
                 self.flush()
-            self.rows.append(row)
-            self.starts.append(self.used)
-            self.offsets.append(start)
+            self.pieces.append((row, self.used, start))
             with np.errstate(invalid="ignore"):  # a NaN may be a signalling one
-                for values, given in zip(self.values, three, strict=True):
-                    values[self.used : self.used + end - start] = given[start:end]
-            self.used += end - start
+                for values, tensor in zip(self.values, tensors, strict=True):
+                    values[self.used : self.used + length] = tensor[start : start + length]
+            self.used += length
 
     def flush(self) -> None:
+        """Measure what is there."""
         if self.used:
             with np.errstate(all="ignore"):
                 device, golden, bound = self.values[:, : self.used]
                 columns = measure(device, golden, bound, self.precision, self.part)
-                self.table.add(
-                    np.array(self.rows),
-                    np.array(self.starts),
-                    np.array(self.offsets),
-                    columns,
-                    self.dtype,
-                )
-        self.used, self.rows, self.starts, self.offsets = 0, [], [], []
+                rows, starts, offsets = np.array(self.pieces).T
+                self.table.add(rows, starts, offsets, columns, self.dtype)
+        self.used, self.pieces = 0, []

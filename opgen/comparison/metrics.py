@@ -9,7 +9,8 @@ Large outputs come in several pieces.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from math import sqrt
+from typing import TypedDict
 
 import numpy as np
 
@@ -114,7 +115,7 @@ def measure(
         size = np.where(finite, np.abs(golden), 0.0)
         gap = _gap(size, output)
         stray = error == np.inf
-        found = {
+        columns = {
             "ratio": ratio,
             "error": error,
             "beyond": wrong,
@@ -127,15 +128,8 @@ def measure(
             "ulps": np.where(stray & free, 0.0, error / gap),
         }
         coarse = gap if precision == output else _gap(size, precision)
-        found |= _vendor(
-            np.where(both, error, 0.0),
-            np.where(both, difference, 0.0),
-            size,
-            finite,
-            coarse,
-            precision,
-        )
-    return found
+        near, apart = np.where(both, error, 0.0), np.where(both, difference, 0.0)
+        return columns | _vendor(near, apart, size, finite, coarse, precision)
 
 
 def _gap(size: Array, output: str) -> Array:
@@ -243,12 +237,6 @@ def against(mine: MetricTable, other: MetricTable) -> dict[str, Array]:
     }
 
 
-def pieces(elements: int, most: int) -> Iterator[tuple[int, int]]:
-    """Ranges of at most ``most`` elements that make up an output."""
-    for start in range(0, elements, most):
-        yield start, min(elements, start + most)
-
-
 _NAMES = ("share", "mean", "maximum", "error", "performance", "balance")
 
 
@@ -268,27 +256,53 @@ def _ratio(mine: Array, other: Array) -> Array:
     """How many times ``other`` is ``mine``; two errors below the smallest float32 are one."""
     floor = 2.0**-126
     with np.errstate(invalid="ignore"):
-        found = np.maximum(mine, floor) / np.maximum(other, floor)
-    return np.where(np.isnan(found), 1.0, found)
+        ratio = np.maximum(mine, floor) / np.maximum(other, floor)
+    return np.where(np.isnan(ratio), 1.0, ratio)
 
 
-def plain(table: MetricTable, met: Mapping[str, Array], repeated: Array, i: int) -> dict[str, Any]:
+class OutputMetrics(TypedDict):
+    """The metrics of one output as a report has them: error / bound, elements, those beyond the
+    bound, the worst of them, those that are Inf or NaN by mistake, error, ULP, the part that the
+    mixed tolerance takes, mean and maximum relative error, root mean square, how many repeated runs
+    differ, and the criteria that are met.
+    """
+
+    ratio: float
+    elements: int
+    beyond: int
+    worst: int
+    nonfinite: int
+    error: float
+    ulps: float
+    matched: float
+    mere: float
+    mare: float
+    rmse: float
+    differs: int
+    meets: dict[str, bool]
+
+
+def plain(table: MetricTable, met: Mapping[str, Array], repeated: Array, i: int) -> OutputMetrics:
     """The metrics of one output, for programs; ``met``: which outputs meet a criterion,
     ``repeated``: how often each had other bits.
     """
-    elements, finite = float(table.sums["elements"][i]), max(float(table.sums["finite"][i]), 1.0)
+
+    def metric(name: str) -> float:
+        return float(table[name][i])
+
+    finite = max(metric("finite"), 1.0)
     return {
-        "ratio": float(table.maxima["ratio"][i]),
-        "elements": int(elements),
-        "beyond": int(table.sums["beyond"][i]),
+        "ratio": metric("ratio"),
+        "elements": int(metric("elements")),
+        "beyond": int(metric("beyond")),
         "worst": int(table.worst[i]),
-        "nonfinite": int(table.sums["nonfinite"][i]),
-        "error": float(table.maxima["error"][i]),
-        "ulps": float(table.maxima["ulps"][i]),
-        "matched": 1.0 - float(table.sums["unlike_mixed"][i]) / finite,
-        "mere": float(table.sums["relative_sum"][i]) / finite,
-        "mare": float(table.maxima["relative"][i]),
-        "rmse": float(np.sqrt(table.sums["squares"][i] / finite)),
+        "nonfinite": int(metric("nonfinite")),
+        "error": metric("error"),
+        "ulps": metric("ulps"),
+        "matched": 1.0 - metric("unlike_mixed") / finite,
+        "mere": metric("relative_sum") / finite,
+        "mare": metric("relative"),
+        "rmse": sqrt(metric("squares") / finite),
         "differs": int(repeated[i]),
         "meets": {name: bool(values[i]) for name, values in met.items()},
     }

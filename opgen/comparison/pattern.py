@@ -57,54 +57,39 @@ def describe(wrong: Array, names: Sequence[str] = ()) -> str:
     if count == wrong.size:
         return "every element"
     names = names if len(names) == wrong.ndim else axis_names(wrong.ndim)
-    words, box = [], np.ones(wrong.shape, dtype=bool)
-    for axis in range(wrong.ndim):
-        extent = wrong.shape[axis]
+    words, room = [], 1
+    for axis, extent in enumerate(wrong.shape):
         places = np.flatnonzero(wrong.any(axis=tuple(i for i in range(wrong.ndim) if i != axis)))
-        if extent == 1 or len(places) == extent:
-            continue
-        said = _places(places, extent, names[axis])
-        if said:
-            words.append(said)
-            inside = np.zeros(extent, dtype=bool)
-            inside[places] = True
-            box &= inside.reshape(-1, *(1,) * (wrong.ndim - axis - 1))
+        text = _places(places, extent, names[axis]) if len(places) < extent else ""
+        words += [text] if text else []
+        room *= len(places) if text else extent
     if not words:
         return ""
-    room, place = int(box.sum()), " in ".join(reversed(words))
-    return (
-        place
-        if room == 1
-        else f"{'all of ' if count == room else '' if 2 * count > room else 'some of '}{place}"
-    )
+    place = " in ".join(reversed(words))
+    if room == 1 or count < room < 2 * count:
+        return place
+    return f"{'all' if count == room else 'some'} of {place}"
 
 
 def _places(places: Array, extent: int, name: str) -> str:
     """Some positions of an axis: the first, the last, every second, a run."""
     if name.startswith("axis "):
         name = f"place of {name}"
-    if len(places) == 1:
-        at = int(places[0])
-        if at == extent - 1:
-            return f"the last {name}"
-        return f"the first {name}" if at == 0 else f"{name} {at} of 0 to {extent - 1}"
-    if len(places) == 2 and places[0] == 0 and places[1] == extent - 1:
+    low, high, count = int(places[0]), int(places[-1]), len(places)
+    if count == 2 and (low, high) == (0, extent - 1):
         return f"the first and the last {name}"
-    steps = np.unique(np.diff(places))
-    low, high = int(places[0]), int(places[-1])
-    if len(steps) == 1 and steps[0] == 1:
+    steps = np.unique(np.diff(places)).tolist()
+    if steps in ([], [1]):
+        several = f"{count} {_many(name)}" if count > 1 else name
         if high == extent - 1:
-            return f"the last {len(places)} {_many(name)}"
-        return (
-            f"the first {len(places)} {_many(name)}"
-            if low == 0
-            else f"{_many(name)} {low} to {high}"
-        )
-    if len(steps) == 1 and (len(places) >= 3 or (low < steps[0] and high + steps[0] >= extent)):
-        step = int(steps[0])
-        every = {2: "second", 3: "third"}.get(step, f"{step}th")
-        return f"every {every} {name}" + (f" from {low} on" if low else "")
-    return ""
+            return f"the last {several}"
+        if low == 0:
+            return f"the first {several}"
+        return f"{_many(name)} {low} to {high}" if steps else f"{name} {low} of 0 to {extent - 1}"
+    if len(steps) > 1 or (count < 3 and (low >= steps[0] or high + steps[0] < extent)):
+        return ""
+    every = {2: "second", 3: "third"}.get(steps[0], f"{steps[0]}th")
+    return f"every {every} {name}" + (f" from {low} on" if low else "")
 
 
 def _many(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from math import isnan
 from pathlib import Path
@@ -33,6 +33,7 @@ from opgen.comparison.statuses import (
 from opgen.comparison.traits import shared_traits
 from opgen.model import TRUTHS, Truth, Verdict
 from opgen.numerics.arrays import Array
+from opgen.oracle.errata import Errata
 
 EXPLAINED = 2000
 """Outputs beyond their bound that are looked at element by element for a sentence; the rest get the
@@ -51,6 +52,7 @@ def diff(
     again: File | ResultsFile | Sequence[File | ResultsFile] = (),
     truth: Truth = "both",
     cases: str | Iterable[str] = (),
+    errata: Mapping[str, Errata] | None = None,
     most_explained: int = EXPLAINED,
 ) -> DiffReport:
     """Compare the answers of a device with a bundle.
@@ -58,7 +60,8 @@ def diff(
     ``against``: another device's results, for the double benchmark. ``again``: results of repeated
     runs, which should have the same bits. ``truth``: whose status codes count; ``both`` is the
     page, with what agrees with the library alone as *known deviation*. ``cases``: only these ids or
-    globs. Of ``again`` and ``cases`` one may stand alone. ``most_explained``: outputs that are
+    globs. Of ``again`` and ``cases`` one may stand alone. ``errata``: by operator, what numbers a
+    library is known to return; the shipped ones by default. ``most_explained``: outputs that are
     looked at element by element at most. Raises BundleError for files that are damaged or do not
     belong together, FileError for a pattern that matches nothing, ValueError for another ``truth``.
     """
@@ -80,7 +83,9 @@ def diff(
         other = None if against is None else aligned(against)
         repeats = [aligned(file) for file in repeated]
         rows = chosen(whole.ids, patterns, str(whole.path))
-        return _Diff(whole, goldens, answers, truth, rows, other, repeats, most_explained).report()
+        return _Diff(
+            whole, goldens, answers, truth, rows, other, repeats, errata, most_explained
+        ).report()
 
 
 class _Diff:
@@ -95,10 +100,11 @@ class _Diff:
         rows: list[int],
         other: AlignedResults | None,
         repeats: Sequence[AlignedResults],
+        errata: Mapping[str, Errata] | None,
         most_explained: int,
     ) -> None:
         self.bundle, self.goldens, self.answers, self.truth = bundle, goldens, answers, truth
-        self.rows, self.other, self.repeats = rows, other, repeats
+        self.rows, self.other, self.repeats, self.errata = rows, other, repeats, errata
         self.explained, self.most_explained = 0, most_explained
         of_case: dict[int, list[int]] = defaultdict(list)
         for i, case in enumerate(goldens.case.tolist()):
@@ -231,7 +237,9 @@ class _Diff:
             and self.measured[self.of_case[row]].all()
         ]
         known = {}
-        for row, entries, reason in deviations.explained(self.bundle, failing, self._returned):
+        for row, entries, reason in deviations.explained(
+            self.bundle, failing, self._returned, self.errata
+        ):
             verdict = verdicts[row]
             facts = {**verdict.metrics, "causes": entries}
             known[row] = Verdict(verdict.case, KNOWN, f"{reason} ({verdict.detail})", facts)

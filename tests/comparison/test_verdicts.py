@@ -5,17 +5,20 @@ told apart.
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import opgen
-from opgen.bundle.format import container
 from opgen.bundle.format.dtypes import ROLES
-from opgen.comparison import measuring
-from opgen.comparison.alignment import goldens_of
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.answers import write as write_answers
+from opgen.bundle.results.joining import _answers as answers_of
+from opgen.bundle.results.reader import ResultsFile
+from opgen.comparison import measuring, metrics
+from opgen.comparison.alignment import align, goldens_of
 from opgen.comparison.diff_report import DiffReport, Group, SharedTrait
 from opgen.comparison.explain import call_line
 from opgen.comparison.pattern import describe
@@ -27,7 +30,7 @@ from opgen.model import FileError, Verdict, written
 from opgen.numerics import canary
 from opgen.numerics.formats import DTYPES
 from opgen.numerics.rounding import stored
-from opgen.oracle import erratafile, library
+from opgen.oracle import erratafile
 from opgen.spec.catalog import catalog
 from tests.support import device_sample as sample
 from tests.support import suites
@@ -885,14 +888,13 @@ def test_what_is_subnormal_on_the_way_may_become_zero_and_no_other_number(tmp_pa
     [("FLOAT", "known deviation", "failed"), ("FLOAT16", "passed", "failed")],
 )
 def test_a_coarser_dtype_that_inputs_and_output_have_already_excuses_no_rounding(
-    tmp_path, monkeypatch, dtype, near, off
+    tmp_path, dtype, near, off
 ):
     shipped = (specs_folder() / "errata" / "convolution_backward.yaml").read_text(encoding="utf-8")
     entry = "when: gradOutput.dtype == 'FLOAT16'\n    outputs: gradBias\n    through: FLOAT16"
     assert entry in shipped
     wider = "when: promoted != 'BFLOAT16'\n    outputs: gradWeight\n    bound: FLOAT16"
     own = erratafile.loads(shipped.replace(entry, wider), catalog(), "own.yaml")
-    monkeypatch.setattr(library, "errata", lambda: {own.api: own})
     draw = np.random.default_rng(1)
     given = {
         name: stored(draw.standard_normal(240), "FLOAT16").astype(float).tolist()
@@ -910,12 +912,13 @@ def test_a_coarser_dtype_that_inputs_and_output_have_already_excuses_no_rounding
         )
         for values, verdict in ((best, near), (other, off)):
             found = {"gradWeight": values.astype(DTYPES[dtype].numpy)}
-            assert (
-                judged(bundle, tmp_path, lambda case, outputs, found=found: {**outputs, **found})[
-                    "own"
-                ].verdict
-                == verdict
+            report = judged(
+                bundle,
+                tmp_path,
+                lambda case, outputs, found=found: {**outputs, **found},
+                {"errata": {own.api: own}},
             )
+            assert report["own"].verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -1010,7 +1013,7 @@ def test_an_erratum_of_one_output_does_not_excuse_another(bundle, tmp_path):
 
 @pytest.mark.parametrize(("written", "excused"), [("untouched", "canary"), ("zeros", "zeros")])
 def test_an_output_that_a_library_does_not_compute_is_a_known_deviation_and_another_value_is_not(
-    bundle, tmp_path, monkeypatch, written, excused
+    bundle, tmp_path, written, excused
 ):
     shipped = (specs_folder() / "errata" / "reflection_pad2d_backward.yaml").read_text(
         encoding="utf-8"
@@ -1022,7 +1025,6 @@ def test_an_output_that_a_library_does_not_compute_is_a_known_deviation_and_anot
         catalog(),
         "own.yaml",
     )
-    monkeypatch.setattr(library, "errata", lambda: {own.api: own})
     shape = bundle["pad-FLOAT"].golden["gradInput"].shape
     outputs = {
         "canary": np.full(shape, canary.pattern("FLOAT", 4).view(np.float32)[0]),
@@ -1031,9 +1033,12 @@ def test_an_output_that_a_library_does_not_compute_is_a_known_deviation_and_anot
         "ones": np.ones(shape, np.float32),
     }
     found = {
-        name: judged(bundle, tmp_path, only("pad-FLOAT", lambda o, v=value: {"gradInput": v}))[
-            "pad-FLOAT"
-        ]
+        name: judged(
+            bundle,
+            tmp_path,
+            only("pad-FLOAT", lambda o, v=value: {"gradInput": v}),
+            {"errata": {own.api: own}},
+        )["pad-FLOAT"]
         for name, value in outputs.items()
     }
     assert {name: one.verdict for name, one in found.items()} == {
@@ -1042,7 +1047,7 @@ def test_an_output_that_a_library_does_not_compute_is_a_known_deviation_and_anot
     assert found[excused].detail.startswith("nothing_written (")
 
 
-def test_every_erratum_behind_a_known_deviation_is_a_cause(bundle, tmp_path, monkeypatch):
+def test_every_erratum_behind_a_known_deviation_is_a_cause(bundle, tmp_path):
     """Also of one whose words have colons or parentheses of their own."""
     shipped = (specs_folder() / "errata" / "convolution_backward.yaml").read_text(encoding="utf-8")
     entry = "input_untouched: {where: "
@@ -1053,7 +1058,6 @@ def test_every_erratum_behind_a_known_deviation_is_a_cause(bundle, tmp_path, mon
         catalog(),
         "own.yaml",
     )
-    monkeypatch.setattr(library, "errata", lambda: {own.api: own})
 
     def spoil(outputs):
         unwritten = np.full_like(
@@ -1064,7 +1068,8 @@ def test_every_erratum_behind_a_known_deviation_is_a_cause(bundle, tmp_path, mon
             **{name: values * 0 for name, values in outputs.items() if name != "gradInput"},
         }
 
-    report = judged(bundle, tmp_path, only("conv-groups", spoil))
+    options = {"errata": {own.api: own}}
+    report = judged(bundle, tmp_path, only("conv-groups", spoil), options)
     assert report["conv-groups"].verdict == "known deviation", report["conv-groups"].detail
     assert report["conv-groups"].metrics["causes"] == ["input_untouched", "others_zero"]
     assert report["conv-groups"].detail.startswith("input_untouched: so: (said); others_zero (")
@@ -1109,15 +1114,13 @@ def test_another_reference_is_a_known_deviation(tmp_path):
 
 
 # files --------------------------------------------------------------------------------------------
-def test_the_note_on_outputs_beyond_their_bound_counts_no_missing_ones(
-    bundle, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(import_module("opgen.comparison.verdicts"), "EXPLAINED", 1)
+def test_the_note_on_outputs_beyond_their_bound_counts_no_missing_ones(bundle, tmp_path):
     lost = {"pad-FLOAT": {}, "pad-DOUBLE": {}}
     report = judged(
         bundle,
         tmp_path,
         lambda case, o: lost.get(case.id, {name: values * 3 for name, values in o.items()}),
+        {"most_explained": 1},
     )
     beyond = sum(
         one["beyond"] > 0
@@ -1178,17 +1181,20 @@ def test_a_flipped_bit_in_an_output_is_no_fault_of_the_device(bundle, tmp_path):
         opgen.diff(bundle, results)
 
 
-def test_an_answer_given_twice(bundle, tmp_path, monkeypatch):
-    original = container.create
+def rewritten(path: Path, change) -> Path:
+    """A results file whose answers are no longer those that a harness may give."""
+    with ResultsFile(path) as file:
+        answers = change({answer.id: answer for answer in answers_of(file)})
+        write_answers(path.with_name("odd.h5"), file.header, file.names, answers)
+    return path.with_name("odd.h5")
 
-    def twice(path, kind, header, tables, *rest):
-        if kind == "results":
-            tables["results"]["case"][1] = tables["results"]["case"][0]
-            tables["results"]["id"][1] = tables["results"]["id"][0]
-        return original(path, kind, header, tables, *rest)
 
-    monkeypatch.setattr(container, "create", twice)
-    report = opgen.diff(bundle, sample.answer(bundle, tmp_path / "r.h5"))
+def test_an_answer_given_twice(bundle, tmp_path):
+    def twice(answers):
+        first, second, *others = answers.values()
+        return [first, second._replace(row=first.row, id=first.id), *others]
+
+    report = opgen.diff(bundle, rewritten(sample.answer(bundle, tmp_path / "r.h5"), twice))
     assert [(one.case, one.verdict) for one in report.bad()] == [
         (bundle.ids[0], "failed"),
         (bundle.ids[1], "missing"),
@@ -1196,19 +1202,18 @@ def test_an_answer_given_twice(bundle, tmp_path, monkeypatch):
     assert "more than once" in report[bundle.ids[0]].detail
 
 
-def test_an_output_given_twice(bundle, tmp_path, monkeypatch):
+def test_an_output_given_twice(bundle, tmp_path):
     """The first of the two is right, and the case has all of its outputs."""
-    original = container.create
 
-    def twice(path, kind, header, tables, *rest):
-        if kind == "results":
-            mine = np.flatnonzero(tables["tensors"]["result"] == bundle.rows["conv-masked"])
-            tables["tensors"]["name"][mine[-1]] = tables["tensors"]["name"][mine[0]]
-        return original(path, kind, header, tables, *rest)
+    def twice(answers):
+        answer = answers["conv-masked"]
+        *outputs, last = answer.outputs
+        again = last._replace(name=outputs[0].name)
+        return (answers | {answer.id: answer._replace(outputs=(*outputs, again))}).values()
 
-    monkeypatch.setattr(container, "create", twice)
     more = only("conv-masked", lambda o: {**o, "gradWeight": np.zeros((4, 4, 3, 3), np.float16)})
-    (bad,) = judged(bundle, tmp_path, more).bad()
+    results = rewritten(sample.answer(bundle, tmp_path / "r.h5", more), twice)
+    (bad,) = opgen.diff(bundle, results).bad()
     assert (bad.case, bad.verdict, bad.detail) == (
         "conv-masked",
         "failed",
@@ -1216,16 +1221,12 @@ def test_an_output_given_twice(bundle, tmp_path, monkeypatch):
     )
 
 
-def test_a_case_that_the_bundle_does_not_have(bundle, tmp_path, monkeypatch):
-    original = container.create
+def test_a_case_that_the_bundle_does_not_have(bundle, tmp_path):
+    def strange(answers):
+        first, second, *others = answers.values()
+        return [first, second._replace(id="nobody"), *others]
 
-    def strange(path, kind, header, tables, *rest):
-        if kind == "results":
-            tables["results"]["id"][1] = b"nobody"
-        return original(path, kind, header, tables, *rest)
-
-    monkeypatch.setattr(container, "create", strange)
-    results = sample.answer(bundle, tmp_path / "r.h5")
+    results = rewritten(sample.answer(bundle, tmp_path / "r.h5"), strange)
     with pytest.raises(opgen.BundleError, match="'nobody'"):
         opgen.diff(bundle, results)
 
@@ -1717,11 +1718,10 @@ def test_a_finding_says_how_many_failures_and_passes_have_it():
 
 
 @pytest.mark.parametrize("block", [1, 7, 100, measuring.BLOCK])
-def test_outputs_measured_together_are_what_each_is_alone(bundle, tmp_path, monkeypatch, block):
+def test_outputs_measured_together_are_what_each_is_alone(bundle, tmp_path, block):
     """In blocks that an output fills, overflows or shares: against numpy on each output, a complex
     one by its parts.
     """
-    monkeypatch.setattr(measuring, "BLOCK", block)
     draw = np.random.default_rng(4)
     devices = {}
 
@@ -1733,7 +1733,15 @@ def test_outputs_measured_together_are_what_each_is_alone(bundle, tmp_path, monk
             devices[case.id, name] = array
         return outputs
 
-    report = judged(bundle, tmp_path, off)
+    results, goldens = sample.answer(bundle, tmp_path / "r.h5", off), goldens_of(bundle)
+    with ResultsFile(results) as file:
+        answers, which = align(bundle, goldens, file), measuring.precisions(bundle, goldens)
+        every = np.arange(len(goldens))
+        table = measuring.measured(bundle, goldens, answers, which, every, block)
+    row = {
+        (bundle.ids[case], bundle.names[name]): i
+        for i, (case, name) in enumerate(zip(goldens.case, goldens.name, strict=True))
+    }
     for (one, name), device in devices.items():
         golden, bound = bundle[one].golden[name], bundle[one].bound[name]
         device, golden, bound = (
@@ -1741,7 +1749,7 @@ def test_outputs_measured_together_are_what_each_is_alone(bundle, tmp_path, monk
             for part in (device, golden, bound)
         )
         error = np.abs(device - golden)
-        found = report[one].metrics["outputs"][name]
+        found = metrics.plain(table, {}, 0 * every, row[one, name])
         assert (found["elements"], found["beyond"], found["error"]) == (
             golden.size,
             (error > bound).sum(),
@@ -1761,15 +1769,17 @@ def test_outputs_measured_together_are_what_each_is_alone(bundle, tmp_path, monk
     assert len(devices) > 40
 
 
-def test_a_golden_whose_bound_has_another_length_is_damage(bundle, tmp_path, monkeypatch):
-    whole = type(bundle).tensor
-    monkeypatch.setattr(
-        type(bundle),
-        "tensor",
-        lambda self, row: whole(self, row)[: -1 if row.role == ROLES["bound"] else None],
-    )
-    with pytest.raises(opgen.BundleError, match="golden and bound differ in length"):
-        judged(bundle, tmp_path)
+def test_a_golden_whose_bound_has_another_length_is_damage(bundle, tmp_path):
+    class Shortened(Bundle):
+        def tensor(self, row):
+            return super().tensor(row)[: -1 if row.role == ROLES["bound"] else None]
+
+    results = sample.answer(bundle, tmp_path / "r.h5")
+    with (
+        Shortened(bundle.path) as shortened,
+        pytest.raises(opgen.BundleError, match="golden and bound differ in length"),
+    ):
+        opgen.diff(shortened, results)
 
 
 def test_outputs_are_held_to_the_precision_that_they_are_computed_in(bundle):
