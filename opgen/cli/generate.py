@@ -15,7 +15,7 @@ from opgen.model import KINDS, size
         "opgen generate",
         "opgen generate avg_pool2d_backward --product ascend910b -o pool.h5",
         "opgen generate --plan standard aclnnReflectionPad2dBackward -o pad.h5",
-        "opgen generate --case '*-invalid-pad_height-*' -o height.h5",
+        "opgen generate --case '*.invalid.pad_height.*' -o height.h5",
     )
 )
 @options.suite_options()

@@ -2,7 +2,7 @@
 
 .. code-block:: yaml
 
-    - {case: "convolution_backward-*-valid-*", verdict: failed, reason: ticket 4711, expires:
+    - {case: "convolution_backward.910b.*", verdict: failed, reason: ticket 4711, expires:
       2027-01-31}
 """
 

@@ -124,7 +124,7 @@ def test_calls_are_chosen_alike(tmp_path: Path) -> None:
 def test_a_plan_names_the_patterns_that_match_nothing() -> None:
     with pytest.raises(FileError) as caught:
         Request(
-            operators=["reflection_pad2d_backward"], patterns=["*-valid-*", "nothing-*", "none"]
+            operators=["reflection_pad2d_backward"], patterns=["*.910b.*", "nothing-*", "none"]
         ).suite()
     assert [str(problem).split(": no case")[0] for problem in caught.value.problems] == [
         "--case: nothing-*",

@@ -867,7 +867,7 @@ def test_audit_names_the_cases_of_a_lock_that_are_touched(tmp_path: Path) -> Non
     )
     found = json.loads(shown.output)
     named = {case for finding in found for case in finding["cases"]}
-    assert shown.exit_code == 1 and any("-invalid-padding.length-" in case for case in named)
+    assert shown.exit_code == 1 and any(".invalid.padding.length." in case for case in named)
     assert named <= {line.split()[0] for line in lock.read_text(encoding="utf-8").splitlines()}
     assert not [
         finding

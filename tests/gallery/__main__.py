@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 GENERATE = "opgen generate"
-INSPECT = "opgen inspect opgen-smoke.h5 'avg_pool2d_backward-ascend910b-invalid-pad_height-*'"
+INSPECT = "opgen inspect opgen-smoke.h5 'avg_pool2d_backward.910b.invalid.pad_height.*'"
 BROKEN = "opgen run suite.h5 --backend mutant:channel_block_lost -o results.h5"
 DIFF = "opgen diff suite.h5 results.h5 --html report.html"
 TERMINALS = {"generate": GENERATE, "inspect": INSPECT, "diff": DIFF}

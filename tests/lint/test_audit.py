@@ -315,8 +315,8 @@ def test_the_line_of_a_product_touches_all_its_cases(
         "\n".join([LINES[0], "another product", *LINES[2:]]), encoding="utf-8"
     )
     suite = a_suite(
-        (f"one-{product}-valid-0", (), (), ""),
-        (f"one-{product}-invalid-product-1", (), ("product",), ""),
+        (f"one.{product[6:]}.0", (), (), ""),
+        (f"one.{product[6:]}.invalid.product.1", (), ("product",), ""),
         product=product,
     )
     mine = suite.cases if product == "ascend910" else suite.cases[1:]
@@ -349,9 +349,9 @@ def test_the_command_names_cases_of_a_plan(tmp_path: Path) -> None:
     rules = {rule.id for rule in catalog().of("aclnnReflectionPad2dBackward")[0].rules}
     for finding in found:
         for case in finding["cases"]:
-            if "-invalid-" in case:
+            if ".invalid." in case:
                 assert set(finding["facts"]) & rules
-    assert any("-invalid-" in case for finding in found for case in finding["cases"])
+    assert any(".invalid." in case for finding in found for case in finding["cases"])
     without = json.loads(CliRunner().invoke(command, asked).stdout)
     assert [finding["line"] for finding in without] == [finding["line"] for finding in found]
     assert all(finding["cases"] == [] for finding in without)
