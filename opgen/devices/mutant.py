@@ -48,7 +48,7 @@ class MutantBackend(Backend):
             wrong = kernel if kernel.applies(cases.spec) else NOTHING
             accepted = np.array([statuses[case] == 0 for case in cases.ids])
             for work in device_batches(self.bundle, cases, accepted):
-                dies = wrong.crashes is not None and wrong.crashes(work)
+                dies = wrong.crashes(work)
                 outputs = {} if dies else answer(work, wrong)
                 for i, case in enumerate(work.batch.ids):
                     own = {name: array[i] for name, array in outputs.items()}

@@ -8,7 +8,7 @@ library is, is noticed and not caught.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
@@ -171,35 +171,34 @@ def _kernels(
         for cases in pages
         if mutant.applies(cases.spec)
     }
-    with TemporaryDirectory(prefix="opgen-mutants-") as folder, ExitStack() as stack:
-
-        def begun(name: str) -> Results:
-            file = Results.create(Path(folder) / f"{name}.h5", bundle)
-            stack.callback(file.abort)  # where something fails, what is there goes with the folder
-            return file
-
-        control, files = begun("control"), {m.name: begun(f"{m.name}.mutant") for m in mutants}
-        for cases in pages:
-            unanswered = dict(cases.statuses)
-            for work in device_batches(bundle, cases):
-                right = answer(work, correct)
-                for i, case in enumerate(work.batch.ids):
-                    outputs = {name: array[i] for name, array in right.items()}
-                    control.add(case, unanswered.pop(case), outputs, 0)
-                for mutant in mutants:
-                    if (mutant.name, cases.spec.op) in results:
-                        result = results[mutant.name, cases.spec.op]
-                        _add_differing(work, mutant, right, files[mutant.name], result)
-                progress(len(work.batch.ids))
-            for case, status in unanswered.items():
-                control.add(case, status)
-            progress(len(unanswered))
-        for file in (control, *files.values()):
-            file.close()
-        for name, file in files.items():
-            mine = {case: r for r in results.values() if r.mutant == name for case in r.differing}
-            for verdict in diff(bundle, file.path, cases=list(mine)) if mine else ():
-                mine[verdict.case].note(verdict)
+    with TemporaryDirectory(prefix="opgen-mutants-") as folder:
+        with ExitStack() as stack:
+            control, *files = [
+                stack.enter_context(Results.create(Path(folder) / f"{name}.h5", bundle))
+                for name in ("control", *(f"{mutant.name}.mutant" for mutant in mutants))
+            ]
+            for cases in pages:
+                mine = [
+                    (mutant, file, results[mutant.name, cases.spec.op])
+                    for mutant, file in zip(mutants, files, strict=True)
+                    if mutant.applies(cases.spec)
+                ]
+                unanswered = dict(cases.statuses)
+                for work in device_batches(bundle, cases):
+                    right = answer(work, correct)
+                    for i, case in enumerate(work.batch.ids):
+                        control.add(case, unanswered.pop(case), _of_case(right, i), 0)
+                    for mutant, file, result in mine:
+                        result.differing += _add_differing(work, mutant, right, file)
+                    progress(len(work.batch.ids))
+                for case, status in unanswered.items():
+                    control.add(case, status)
+                progress(len(unanswered))
+        for mutant, file in zip(mutants, files, strict=True):
+            of_mutant = [result for result in results.values() if result.mutant == mutant.name]
+            by_case = {case: result for result in of_mutant for case in result.differing}
+            for verdict in diff(bundle, file.path, cases=list(by_case)) if by_case else ():
+                by_case[verdict.case].note(verdict)
         failing = [verdict.case for verdict in diff(bundle, control.path).bad()]
     for result in results.values():
         result.why = "" if result.cases else _why(result)
@@ -207,25 +206,23 @@ def _kernels(
 
 
 def _add_differing(
-    work: DeviceBatch, mutant: Mutant, right: Outputs, file: Results, result: MutantResult
-) -> None:
-    """Add a mutant's answers to a batch where they are not those of a correct device."""
-    if mutant.crashes is not None and mutant.crashes(work):
-        for case in work.batch.ids:
+    work: DeviceBatch, mutant: Mutant, right: Outputs, file: Results
+) -> Iterator[str]:
+    """Add a mutant's answers to a batch where they are not those of a correct device; the cases."""
+    crashes = mutant.crashes(work)
+    wrong = right if crashes else answer(work, mutant)
+    for i, case in enumerate(work.batch.ids):
+        outputs = _of_case(wrong, i)
+        if crashes:
             file.add(case, 0, None, CRASH)
-        result.differing += work.batch.ids
-        return
-    wrong = answer(work, mutant)
-    differs = np.zeros(len(work.batch.ids), dtype=bool)
-    for name in wrong:
-        ours, theirs = (
-            np.ascontiguousarray(outputs[name]).view(np.uint8).reshape(len(differs), -1)
-            for outputs in (wrong, right)
-        )
-        differs |= (ours != theirs).any(axis=1)
-    for i in np.flatnonzero(differs).tolist():
-        file.add(work.batch.ids[i], 0, {name: array[i] for name, array in wrong.items()}, 0)
-        result.differing.append(work.batch.ids[i])
+            yield case
+        elif any(array.tobytes() != right[name][i].tobytes() for name, array in outputs.items()):
+            file.add(case, 0, outputs, 0)
+            yield case
+
+
+def _of_case(outputs: Outputs, i: int) -> Outputs:
+    return {name: array[i] for name, array in outputs.items()}
 
 
 def _why(result: MutantResult) -> str:

@@ -11,16 +11,17 @@ from opgen.golden import Array
 from opgen.numerics.arrays import by_parts
 from opgen.numerics.formats import format_of
 from opgen.numerics.rounding import binade, rounded, stored
-from opgen.quality.mutants.device import cast, store
 from opgen.quality.mutants.mutant import (
     Computation,
     DeviceBatch,
     Mutant,
     Outputs,
     WrongKernel,
+    cast,
     on_gradient,
     on_names,
     on_tensors,
+    store,
     with_output,
 )
 

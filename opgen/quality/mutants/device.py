@@ -13,9 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from opgen.golden import Array, kernel
-from opgen.model import TensorDesc
-from opgen.numerics.rounding import in_compute, kept_in, rounded, stored
-from opgen.numerics.views import index
+from opgen.numerics.rounding import kept_in
 from opgen.quality.mutants.mutant import Computation, DeviceBatch, Mutant, Outputs
 
 UNWRITTEN = np.nan
@@ -32,35 +30,18 @@ def answer(cases: DeviceBatch, mutant: Mutant) -> Outputs:
     outputs: Outputs = {}
     inputs = {name: _read(cases, name, mutant) for name in batch.roles}
     gradient = inputs[cases.gradient]
-    compute = mutant.kernel if gradient is not None and gradient.size else None
+    compute = mutant.kernel if gradient is not None and gradient.size else Computation.run
     with np.errstate(all="ignore"):
         for wanted, to in _readings(cases):
             tensors = {
                 name: None
                 if values is None
-                else (mutant.cast or cast)(cases, values, batch.tensors[name].dtype, to)
+                else mutant.cast(cases, values, batch.tensors[name].dtype, to)
                 for name, values in inputs.items()
             }
             given = Computation(cases, kernel(cases.spec.op), tensors, batch.names, wanted)
-            outputs |= (compute or Computation.run)(given)
+            outputs |= compute(given)
         return {name: _write(cases, mutant, name, outputs[name]) for name in batch.wanted}
-
-
-def view(storage: Array, desc: TensorDesc) -> Array:
-    """The elements of a view, (B, n)."""
-    return storage if desc.plain else storage[:, index(desc.shape, desc.steps, desc.offset)]
-
-
-def cast(cases: DeviceBatch, values: Array, storage: str, to: str | None) -> Array:
-    """Values as they are computed with; as they are stored where no compute dtype is named."""
-    return values if to is None else in_compute(values, storage, to)
-
-
-def store(values: Array, dtype: str, through: str | None) -> Array:
-    """Round to an output's dtype, by way of the compute dtype where the result is kept in that
-    first.
-    """
-    return stored(values if through is None else rounded(values, through), dtype)
 
 
 def _read(cases: DeviceBatch, name: str, mutant: Mutant) -> Array | None:
@@ -68,7 +49,7 @@ def _read(cases: DeviceBatch, name: str, mutant: Mutant) -> Array | None:
     if desc is None or name not in cases.storage:
         return None
     raw = cases.storage[name]
-    flat = (mutant.read or view)(raw, desc)
+    flat = mutant.read(raw, desc)
     return flat.astype(np.complex128 if np.iscomplexobj(raw) else np.float64).reshape(
         len(raw), *desc.shape
     )
@@ -87,11 +68,9 @@ def _readings(cases: DeviceBatch) -> Iterator[tuple[tuple[str, ...], str | None]
 
 def _write(cases: DeviceBatch, mutant: Mutant, name: str, values: Array) -> Array:
     batch, desc = cases.batch, cases.batch.tensors[name]
-    if mutant.output:
-        values = mutant.output(cases, name, values)
     through = None if name in batch.exact else kept_in(batch.compute, desc.dtype)
-    array = (mutant.store or store)(values, desc.dtype, through)
-    return array if mutant.lay is None else mutant.lay(array, desc)
+    values = mutant.output(cases, name, values)
+    return mutant.lay(mutant.store(values, desc.dtype, through), desc)
 
 
 def unwritten(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:

@@ -3,7 +3,7 @@ right.
 
 :mod:`opgen.quality.mutants.device` takes a call apart into steps, each a function. A kernel mutant
 is a name, a line that says what is wrong, and the functions that it puts in place of some of the
-steps; the rest stays as it is.
+steps; the others do what is right.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import numpy as np
 
 from opgen.golden import Array, Kernel
 from opgen.model import Argument, TensorDesc
+from opgen.numerics.rounding import in_compute, rounded, stored
+from opgen.numerics.views import index
 from opgen.spec.spec import Spec
 from opgen.suite.suite import Batch
 
@@ -120,6 +122,23 @@ def with_output(outputs: Outputs, name: str, change: Callable[[Array], Array]) -
     return outputs | ({name: change(outputs[name])} if name in outputs else {})
 
 
+def view(storage: Array, desc: TensorDesc) -> Array:
+    """The elements of a view, (B, n)."""
+    return storage if desc.plain else storage[:, index(desc.shape, desc.steps, desc.offset)]
+
+
+def cast(cases: DeviceBatch, values: Array, storage: str, to: str | None) -> Array:
+    """Values as they are computed with; as they are stored where no compute dtype is named."""
+    return values if to is None else in_compute(values, storage, to)
+
+
+def store(values: Array, dtype: str, through: str | None) -> Array:
+    """Round to an output's dtype, by way of the compute dtype where the result is kept in that
+    first.
+    """
+    return stored(values if through is None else rounded(values, through), dtype)
+
+
 @dataclass(frozen=True)
 class Mutant:
     """``needs``: names of a spec, ``a|b`` for either, without which there is nothing to do wrong in
@@ -134,21 +153,19 @@ class Mutant:
     name: str
     wrong: str
     needs: tuple[str, ...] = ()
-    kernel: WrongKernel | None = None
-    where: Callable[[Spec], bool] | None = None
-    read: Callable[[Array, TensorDesc], Array] | None = None
-    cast: Callable[[DeviceBatch, Array, str, str | None], Array] | None = None
-    output: Callable[[DeviceBatch, str, Array], Array] | None = None
-    store: Callable[[Array, str, str | None], Array] | None = None
-    lay: Callable[[Array, TensorDesc], Array] | None = None
-    crashes: Callable[[DeviceBatch], bool] | None = None
+    kernel: WrongKernel = Computation.run
+    where: Callable[[Spec], bool] = lambda spec: True
+    read: Callable[[Array, TensorDesc], Array] = view
+    cast: Callable[[DeviceBatch, Array, str, str | None], Array] = cast
+    output: Callable[[DeviceBatch, str, Array], Array] = lambda cases, name, array: array
+    store: Callable[[Array, str, str | None], Array] = store
+    lay: Callable[[Array, TensorDesc], Array] = lambda array, desc: array
+    crashes: Callable[[DeviceBatch], bool] = lambda cases: False
 
     def applies(self, spec: Spec) -> bool:
         """Whether an operator has what this mutant does wrong."""
         known = set(spec.scope.names())
-        return all(known & set(need.split("|")) for need in self.needs) and (
-            self.where is None or self.where(spec)
-        )
+        return all(known & set(need.split("|")) for need in self.needs) and self.where(spec)
 
 
 NOTHING = Mutant("nothing", "nothing: a correct device, which must not be caught")
