@@ -72,11 +72,11 @@ def command(
         audit,
         digest_block,
         facts_by_line,
+        facts_of_lock,
+        facts_of_suite,
         read_page,
         readable,
-        rules_in,
-        rules_of,
-        touched,
+        with_cases,
     )
     from opgen.lock.lockfile import Lock, read_lock
     from opgen.model import FileError
@@ -112,14 +112,17 @@ def command(
         if any(finding.spec == spec.name and finding.facts for finding in findings)
     ]
     if drifted and lock:
-        findings = touched(
-            findings, {page: rules_in(entries.values()) for page, entries in held.entries.items()}
+        findings = with_cases(
+            findings,
+            {page: facts_of_lock(entries.values()) for page, entries in held.entries.items()},
         )
     elif drifted and plan:
         suite = Request(tuple(dict.fromkeys(spec.api for spec in drifted)), plan=plan).suite(
             options.each()
         )
-        findings = touched(findings, {spec.name: rules_of(spec, suite) for spec in drifted})
+        findings = with_cases(
+            findings, {spec.name: facts_of_suite(spec, suite) for spec in drifted}
+        )
     if as_json:
         console.json_text([asdict(finding) for finding in findings])
     elif findings:

@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 
 from opgen.lock.lockfile import Entry
-from opgen.model import FileError, Problem
+from opgen.model import FileError, Problem, collecting
 from opgen.spec.spec import Spec
 from opgen.spec.spec_form import LINE_DIGEST
 from opgen.suite.naming import product_in
@@ -51,20 +51,17 @@ def facts_by_line(spec: Spec) -> dict[int, list[str]]:
     """Line of the page -> the rules, parameters, products and modes that cite it, in the page's
     order.
     """
-    facts: dict[int, list[str]] = {}
-    for rule in spec.rules:
-        for line in rule.at:
-            facts.setdefault(line, []).append(rule.id)
-    for parameter in spec.parameters.values():
-        for line in parameter.at:
-            facts.setdefault(line, []).append(parameter.name)
-    for listed, lines in spec.listed.items():
+    citing = [
+        *((rule.id, rule.at) for rule in spec.rules),
+        *((parameter.name, parameter.at) for parameter in spec.parameters.values()),
+        *((f"product {product}", lines) for product, lines in spec.listed.items()),
+        *((f"compute {mode.dtype}", mode.at) for mode in spec.modes),
+    ]
+    facts: dict[int, dict[str, None]] = {}
+    for fact, lines in citing:
         for line in lines:
-            facts.setdefault(line, []).append(f"product {listed}")
-    for mode in spec.modes:
-        for line in mode.at:
-            facts.setdefault(line, []).append(f"compute {mode.dtype}")
-    return {line: list(dict.fromkeys(facts[line])) for line in sorted(facts)}
+            facts.setdefault(line, {})[fact] = None
+    return {line: list(facts[line]) for line in sorted(facts)}
 
 
 def read_page(spec: Spec, folder: Path) -> tuple[list[str], str]:
@@ -108,14 +105,13 @@ def _content(spec: Spec, folder: Path) -> bytes:
 
 def readable(specs: Iterable[Spec], folder: Path) -> tuple[list[Spec], list[Problem]]:
     """The specs whose page can be read, and a problem for each other."""
-    found, problems = [], []
+    readable_specs: list[Spec] = []
+    problems: list[Problem] = []
     for spec in specs:
-        try:
+        with collecting(problems):
             _content(spec, folder)
-            found.append(spec)
-        except FileError as error:
-            problems += error.problems
-    return found, problems
+            readable_specs.append(spec)
+    return readable_specs, problems
 
 
 def audit(spec: Spec, folder: Path) -> list[PageChange]:
@@ -128,61 +124,57 @@ def audit(spec: Spec, folder: Path) -> list[PageChange]:
     places: dict[str, list[int]] = {}
     for place, text in enumerate(lines, 1):
         places.setdefault(line_digest(text), []).append(place)
-    found = {line: places.get(spec.page.lines.get(line, ""), []) for line in facts_by_line(spec)}
-    shifts = {line: where[0] - line for line, where in found.items() if len(where) == 1}
+    cited = facts_by_line(spec)
+    now = {line: places.get(spec.page.lines.get(line, ""), []) for line in cited}
+    shifts = {line: where[0] - line for line, where in now.items() if len(where) == 1}
     kept = {line + shift for line, shift in shifts.items()}
-    findings = []
-    for line, facts in facts_by_line(spec).items():
-        if line in found[line]:
+    changes = []
+    for line, facts in cited.items():
+        if line in now[line]:
             continue
         expected = line + shifts.get(min(shifts, key=lambda known: abs(known - line), default=0), 0)
-        elsewhere = min(found[line], key=lambda place: abs(place - expected), default=None)
+        elsewhere = min(now[line], key=lambda place: abs(place - expected), default=None)
         gone = expected > len(lines) or expected in kept
         state = "moved" if elsewhere else "vanished" if gone else "changed"
-        findings.append(PageChange(spec.name, line, state, elsewhere, tuple(facts)))
+        changes.append(PageChange(spec.name, line, state, elsewhere, tuple(facts)))
     if not is_text_of(_content(spec, folder), spec.page.sha256):
-        findings.append(PageChange(spec.name, None, "differs", None, ()))
-    return findings
+        changes.append(PageChange(spec.name, None, "differs", None, ()))
+    return changes
 
 
-def touched(
-    findings: Iterable[PageChange], rules: Mapping[str, Mapping[str, frozenset[str]]]
+def with_cases(
+    changes: Iterable[PageChange], facts: Mapping[str, Mapping[str, frozenset[str]]]
 ) -> list[PageChange]:
-    """The findings with the cases that they touch: those that break a rule that stands on the line,
+    """The changes with the cases that they touch: those that break a rule that stands on the line,
     or aim to, those for a product that the line lists, and those that compute as it says.
 
-    ``rules`` maps each spec's name to its cases and the rules that these name: :func:`rules_of`,
-    :func:`rules_in`.
+    ``facts`` maps each spec's name to its cases and the facts that these rely on:
+    :func:`facts_of_suite`, :func:`facts_of_lock`.
     """
-    return [
-        replace(
-            finding,
-            cases=tuple(
-                one
-                for one, named in rules.get(finding.spec, {}).items()
-                if named & set(finding.facts)
-            ),
-        )
-        for finding in findings
-    ]
+    result = []
+    for change in changes:
+        cases = facts.get(change.spec, {}).items()
+        touched = tuple(case for case, relied in cases if relied & set(change.facts))
+        result.append(replace(change, cases=touched))
+    return result
 
 
-def rules_of(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
+def facts_of_suite(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
     """Case id -> the rules of a spec that it aims at or breaks, its product, and its compute
     mode.
     """
-    found = {}
+    facts = {}
     for case, aims in zip(suite.cases, suite.aims, strict=True):
         if case.call.api == spec.api and case.call.product in spec.judges:
-            named = {rule for aim in aims for rule in aim.rules}
+            aimed = {rule for aim in aims for rule in aim.rules}
             broken = (b.rule for b in case.page.breaks)
-            found[case.id] = frozenset(
-                {*named, *broken, f"product {case.call.product}", f"compute {case.compute}"}
+            facts[case.id] = frozenset(
+                {*aimed, *broken, f"product {case.call.product}", f"compute {case.compute}"}
             )
-    return found
+    return facts
 
 
-def rules_in(entries: Iterable[Entry]) -> dict[str, frozenset[str]]:
+def facts_of_lock(entries: Iterable[Entry]) -> dict[str, frozenset[str]]:
     """Case id -> the rules that a lock says it breaks, and the product in its id."""
     return {entry.id: entry.rules | {f"product {product_in(entry.id)}"} for entry in entries}
 

@@ -10,7 +10,7 @@ from opgen.files import yamlfile
 from opgen.files.resources import cases_folder, specs_folder
 from opgen.generation.kernels import whole
 from opgen.lint.facts import Difference, differences
-from opgen.model import FileError, Problem
+from opgen.model import FileError, Problem, collecting
 from opgen.oracle import erratafile
 from opgen.oracle.errata import Errata
 from opgen.spec import specfile
@@ -19,7 +19,7 @@ from opgen.spec.spec import Spec
 from opgen.suite.planning.fitting import fitting_plan
 from opgen.suite.planning.plan import Plan, load_plan
 
-SIGNS: Mapping[str, tuple[str, ...]] = {
+TELLING_KEYS: Mapping[str, tuple[str, ...]] = {
     "spec": ("parameters", "returns", "page"),
     "plan": ("axes", "tiers", "op"),
     "errata": ("stages", "tolerates", "release"),
@@ -55,45 +55,43 @@ def check(paths: Iterable[Path] = ()) -> Checked:
     Specs among ``paths`` take the place of shipped ones of the same name.
     """
     paths = list(paths)
-    found = Checked()
-    sorted_out: dict[str, list[tuple[Path, str]]] = {"spec": [], "plan": [], "errata": []}
+    checked = Checked()
+    files: dict[str, list[tuple[Path, str]]] = {kind: [] for kind in TELLING_KEYS}
     for path, shown in [(path, str(path)) for path in paths] or _shipped():
-        try:
-            sorted_out[_what(path, shown)].append((path, shown))
-        except FileError as error:
-            found.problems += error.problems
-    for path, shown in sorted_out["spec"]:
-        try:
-            found.specs.append(specfile.load(path, shown))
-        except FileError as error:
-            found.problems += error.problems
-    catalog = _catalog(found, paths)
-    for path, shown in sorted_out["plan"]:
-        _plan(path, shown, catalog, found)
+        with collecting(checked.problems):
+            files[_kind_of(path, shown)].append((path, shown))
+    for path, shown in files["spec"]:
+        with collecting(checked.problems):
+            checked.specs.append(specfile.load(path, shown))
+    catalog = _catalog(checked, paths)
+    for path, shown in files["plan"]:
+        with collecting(checked.problems):
+            checked.plans.append(
+                load_plan(path, shown) if catalog is None else fitting_plan(path, catalog, shown)
+            )
     if catalog is not None:
-        for path, shown in sorted_out["errata"]:
-            try:
-                found.errata.append(erratafile.load(path, catalog, shown))
-            except FileError as error:
-                found.problems += error.problems
+        for path, shown in files["errata"]:
+            with collecting(checked.problems):
+                checked.errata.append(erratafile.load(path, catalog, shown))
     if not paths:
-        planned = {Path(plan.file).stem for plan in found.plans} | {
-            Path(problem.file).stem for problem in found.problems
-        }
-        missing = {spec.op: None for spec in found.specs if spec.op not in planned}
-        found.problems += [
-            Problem(f"cases/{op}.yaml", None, "", "is missing: a spec needs a plan of what to try")
-            for op in missing
-        ]
-        for op in {spec.op: None for spec in found.specs}:
-            try:
-                whole(op)
-            except FileError as error:
-                found.problems += error.problems
-    return found
+        _check_completeness(checked)
+    return checked
+
+
+def _check_completeness(checked: Checked) -> None:
+    """Every operator that has a spec has a plan and a kernel."""
+    files = [plan.file for plan in checked.plans] + [problem.file for problem in checked.problems]
+    planned = {Path(file).stem for file in files}
+    for op in {spec.op: None for spec in checked.specs}:
+        if op not in planned:
+            text = "is missing: a spec needs a plan of what to try"
+            checked.problems.append(Problem(f"cases/{op}.yaml", None, "", text))
+        with collecting(checked.problems):
+            whole(op)
 
 
 def _shipped() -> list[tuple[Path, str]]:
+    """The files that opgen ships, and what messages call them."""
     specs, cases = specs_folder(), cases_folder()
     files = [(path, f"specs/{path.name}") for path in spec_files(specs)]
     files += [
@@ -102,46 +100,37 @@ def _shipped() -> list[tuple[Path, str]]:
     return files + [(path, f"cases/{path.name}") for path in sorted(cases.glob("*.yaml"))]
 
 
-def _what(path: Path, shown: str) -> str:
+def _kind_of(path: Path, shown: str) -> str:
     """spec, plan or errata, by the keys at the top; FileError where it is none of them."""
     data = yamlfile.read(path, shown).data
-    keys = data if isinstance(data, dict) else {}
-    votes = {what: sum(key in keys for key in signs) for what, signs in SIGNS.items()}
-    best = max(votes, key=lambda what: votes[what])
+    top = data if isinstance(data, dict) else {}
+    votes = {kind: sum(key in top for key in keys) for kind, keys in TELLING_KEYS.items()}
+    best = max(votes, key=lambda kind: votes[kind])
     if not votes[best]:
-        known = "; ".join(f"a {what} has {', '.join(signs)}" for what, signs in SIGNS.items())
+        known = "; ".join(f"a {kind} has {', '.join(keys)}" for kind, keys in TELLING_KEYS.items())
         raise FileError([Problem(shown, None, "", f"is no spec, plan or errata file: {known}")])
     return best
 
 
-def _catalog(found: Checked, paths: Sequence[Path]) -> Catalog | None:
+def _catalog(checked: Checked, paths: Sequence[Path]) -> Catalog | None:
     """The specs to hold plans and errata against; None where a spec is broken, so that no problem
     is said twice.
     """
-    names, given = {spec.name for spec in found.specs}, {path.resolve() for path in paths}
+    names, given = {spec.name for spec in checked.specs}, {path.resolve() for path in paths}
+    shipped: list[Spec] = []
     try:
-        shipped = (
-            [spec for spec in load_catalog(specs_folder()).specs if spec.name not in names]
-            if paths
-            else []
-        )
+        if paths:
+            shipped = [
+                spec for spec in load_catalog(specs_folder()).specs if spec.name not in names
+            ]
     except FileError as error:
-        found.problems += [
-            one
-            for one in error.problems
-            if (specs_folder() / Path(one.file).name).resolve() not in given
+        checked.problems += [
+            problem
+            for problem in error.problems
+            if (specs_folder() / Path(problem.file).name).resolve() not in given
         ]
         return None
-    specs = sorted([*found.specs, *shipped], key=lambda spec: spec.name)
-    found.problems += disagreements(specs)
-    return None if found.problems else Catalog(tuple(specs))
-
-
-def _plan(path: Path, shown: str, catalog: Catalog | None, found: Checked) -> None:
-    """A plan, and whether every tier of it fits every page of its operator."""
-    try:
-        found.plans.append(
-            load_plan(path, shown) if catalog is None else fitting_plan(path, catalog, shown)
-        )
-    except FileError as error:
-        found.problems += error.problems
+    kept = [spec for spec in shipped if spec.name not in names]
+    specs = sorted([*checked.specs, *kept], key=lambda spec: spec.name)
+    checked.problems += disagreements(specs)
+    return None if checked.problems else Catalog(tuple(specs))

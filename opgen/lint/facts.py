@@ -63,23 +63,16 @@ def facts(spec: Spec) -> list[Fact]:
     """Everything that a spec says, in the order of the page; what has no line comes last, in the
     order of the spec.
     """
-    found = [_parameter(parameter) for parameter in spec.parameters.values()]
-    found += [Fact(rule.id, rule.at, rule.text, answer(rule), rule.note) for rule in spec.rules]
-    found += _modes(spec)
+    told = [_parameter(parameter) for parameter in spec.parameters.values()]
+    told += [Fact(rule.id, rule.at, rule.text, answer(rule), rule.note) for rule in spec.rules]
+    told += _modes(spec)
     if spec.exact:
-        found.append(
-            Fact("compute.exact", (), f"computed from unrounded inputs: {', '.join(spec.exact)}")
-        )
+        outputs = ", ".join(spec.exact)
+        told.append(Fact("compute.exact", (), f"computed from unrounded inputs: {outputs}"))
     for clause, line in spec.clauses.items():
-        found.append(
-            Fact(
-                clause,
-                (line,),
-                ", ".join(rule.id for rule in spec.rules if rule.clause == clause),
-                clause,
-            )
-        )
-    return sorted(found, key=lambda fact: (not fact.at, fact.at[0] if fact.at else 0))
+        rules = ", ".join(rule.id for rule in spec.rules if rule.clause == clause)
+        told.append(Fact(clause, (line,), rules, clause))
+    return sorted(told, key=lambda fact: (not fact.at, fact.at[:1]))
 
 
 def by_line(spec: Spec) -> tuple[list[PageLine], list[Fact]]:
@@ -117,17 +110,17 @@ def differences(pages: Sequence[Spec]) -> list[Difference]:
     ]
     for side in sides[1:]:
         _pair_modes(sides[0], side)
-    found = []
+    differing = []
     for name in dict.fromkeys(name for side in sides for name in side):
         here = tuple(side.get(name) for side in sides)
         known = [fact for fact in here if fact is not None]
         if len(known) < len(here):
-            found.append(Difference(name, "missing", here))
+            differing.append(Difference(name, "missing", here))
         elif len({fact.says for fact in known}) > 1:
-            found.append(Difference(name, "says", here))
+            differing.append(Difference(name, "says", here))
         elif len({fact.answer for fact in known}) > 1:
-            found.append(Difference(name, "answer", here))
-    return found
+            differing.append(Difference(name, "answer", here))
+    return differing
 
 
 def _pair_modes(first: Mapping[str, Fact], side: dict[str, Fact]) -> None:
@@ -197,17 +190,14 @@ def _modes(spec: Spec) -> list[Fact]:
     """The roundings of inputs; a second one to the same dtype is numbered, so that the first that
     holds stays first.
     """
-    found: list[Fact] = []
+    told: list[Fact] = []
     for i, mode in enumerate(spec.modes):
         before = sum(other.dtype == mode.dtype for other in spec.modes[:i])
         name = f"compute.{mode.dtype}" + (f".{before + 1}" if before else "")
-        are = "may be" if mode.optional else "are"
-        found.append(
-            Fact(
-                name, mode.at, f"inputs {are} rounded to {mode.dtype} when {plain(mode.when.text)}"
-            )
-        )
-    return found
+        may = "may be" if mode.optional else "are"
+        says = f"inputs {may} rounded to {mode.dtype} when {plain(mode.when.text)}"
+        told.append(Fact(name, mode.at, says))
+    return told
 
 
 def _parameter(parameter: Parameter) -> Fact:

@@ -7,12 +7,11 @@ every disagreement. :mod:`opgen.report.backtest` writes it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
-
-import numpy as np
 
 from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.table import from_calls
@@ -51,10 +50,8 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Disagreement:
-    """One call that the library side gets wrong, or one difference between page and library that no
-    entry explains.
-    """
+class JudgedRun:
+    """One call that was run, what came of it, and what both sources say."""
 
     id: str
     api: str
@@ -70,13 +67,16 @@ class Disagreement:
 
 @dataclass
 class BacktestReport:
-    """What a back-test found. ``counts`` maps (firm, kind, operator, name) to a :class:`Count`."""
+    """What a back-test found. ``counts`` maps (firm, kind, operator, name) to a :class:`Count`;
+    ``wrong`` are runs that the library side gets wrong, ``unexplained`` those on which page and
+    library differ and no entry says why, ``explained`` counts (operator, entry).
+    """
 
     releases: tuple[str, ...] = ()
     counts: dict[tuple[bool, str, str, str], Count] = field(default_factory=dict)
-    wrong: list[Disagreement] = field(default_factory=list)
-    unexplained: list[Disagreement] = field(default_factory=list)
-    explained: dict[tuple[str, str], int] = field(default_factory=dict)
+    wrong: list[JudgedRun] = field(default_factory=list)
+    unexplained: list[JudgedRun] = field(default_factory=list)
+    explained: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def count(self, firm: bool, kind: str, api: str, name: str, amount: Count) -> None:
         self.counts.setdefault((firm, kind, api, name), Count()).add(amount)
@@ -101,20 +101,14 @@ def load(source: str | Path, pages: Catalog) -> list[NamedCall]:
     named = read_calls(source, pages.kinds)
     known = {None, *vocabulary().status}
     problems = []
-    for one in named:
-        status, firm = one.extra.get("status", ...), one.extra.get("firm", True)
+    for call in named:
+        status, firm = call.extra.get("status", ...), call.extra.get("firm", True)
         if type(status) not in (int, NoneType) or status not in known:
             text = "the key 'status' must be a status code, or null where the host died"
-            problems.append(Problem(str(source), one.line, one.id, text))
+            problems.append(Problem(str(source), call.line, call.id, text))
         if not isinstance(firm, bool):
-            problems.append(
-                Problem(
-                    str(source),
-                    one.line,
-                    one.id,
-                    f"the key 'firm' must be true or false, not {firm!r}",
-                )
-            )
+            text = f"the key 'firm' must be true or false, not {firm!r}"
+            problems.append(Problem(str(source), call.line, call.id, text))
     if problems:
         raise FileError(problems)
     return named
@@ -125,20 +119,18 @@ def backtest(
 ) -> BacktestReport:
     """Judge every call by both sources and compare with its status."""
     report = BacktestReport(library.releases(errata))
-    by_page: dict[str, list[NamedCall]] = {}
-    for one in named:
-        by_page.setdefault(pages.by_page[one.call.api, one.call.product].name, []).append(one)
     for spec in pages.specs:
-        if spec.name in by_page:
-            calls = by_page[spec.name]
-            judgement = judge(spec, from_calls(spec.api, spec.kinds, [one.call for one in calls]))
+        calls = [n for n in named if pages.by_page[n.call.api, n.call.product] is spec]
+        if calls:
+            table = from_calls(spec.api, spec.kinds, [named.call for named in calls])
+            judgement = judge(spec, table)
             _one_page(report, calls, judgement, library.answers_to(judgement, errata.get(spec.api)))
     return report
 
 
-def status_of(one: NamedCall) -> Code:
+def status_of(named: NamedCall) -> Code:
     """The status that was run, or ``"crash"``."""
-    status: int | None = one.extra["status"]
+    status: int | None = named.extra["status"]
     return CRASH if status is None else status
 
 
@@ -149,42 +141,34 @@ def _one_page(
     answers: library.LibraryAnswers | None,
 ) -> None:
     differences = None if answers is None else library.differences(answers)
-    rules = judgement.spec.rules
-    for row, one in enumerate(calls):
-        status, firm, api = status_of(one), bool(one.extra.get("firm", True)), one.call.api
-        codes = () if answers is None else answers.codes(row)
-        stage = "unknown" if answers is None else answers.name(row)
-        right = admits(codes, status)
-        amount = Count(
-            1, int(right), int(admits(judgement.codes(row), status)), int(len(codes) > 1)
+    for row, (named, expectation) in enumerate(zip(calls, judgement.expectations(), strict=True)):
+        api = named.call.api
+        run = JudgedRun(
+            id=named.id,
+            api=api,
+            product=named.call.product,
+            firm=bool(named.extra.get("firm", True)),
+            status=status_of(named),
+            stage="unknown" if answers is None else answers.name(row),
+            library=() if answers is None else answers.codes(row),
+            page=expectation.codes,
+            breaks=tuple(f"{b.rule} ({b.found})" for b in expectation.breaks),
+            changed=tuple(map(str, named.extra.get("mutations", ()))),
         )
-        report.count(firm, "operator", api, "", amount)
-        report.count(firm, "product", api, one.call.product, amount)
-        report.count(firm, "stage", api, stage, amount)
-        for i in np.flatnonzero(judgement.broken[:, row]):
-            report.count(firm, "rule", api, rules[i].id, amount)
+        right = admits(run.library, run.status)
+        amount = Count(
+            rows=1,
+            library=int(right),
+            page=int(admits(run.page, run.status)),
+            two=int(len(run.library) > 1),
+        )
+        groups = [("operator", ""), ("product", run.product), ("stage", run.stage)]
+        for kind, name in [*groups, *(("rule", broken.rule) for broken in expectation.breaks)]:
+            report.count(run.firm, kind, api, name, amount)
         if not right:
-            report.wrong.append(_disagreement(one, row, judgement, stage, codes))
+            report.wrong.append(run)
         if differences is not None and differences.differs[row]:
             if not differences.explained[row]:
-                report.unexplained.append(_disagreement(one, row, judgement, stage, codes))
+                report.unexplained.append(run)
             for entry in differences.entries(row):
-                report.explained[api, entry] = report.explained.get((api, entry), 0) + 1
-
-
-def _disagreement(
-    one: NamedCall, row: int, judgement: Judgement, stage: str, codes: tuple[Code, ...]
-) -> Disagreement:
-    expectation = judgement.expectation(row)
-    return Disagreement(
-        id=one.id,
-        api=one.call.api,
-        product=one.call.product,
-        firm=bool(one.extra.get("firm", True)),
-        status=status_of(one),
-        stage=stage,
-        library=codes,
-        page=expectation.codes,
-        breaks=tuple(f"{b.rule} ({b.found})" for b in expectation.breaks),
-        changed=tuple(map(str, one.extra.get("mutations", ()))),
-    )
+                report.explained[api, entry] += 1

@@ -94,30 +94,23 @@ class Judgement:
     def expectations(self, rows: np.ndarray | None = None) -> list[Expectation]:
         """The rows at ``rows``, or all; equal answers are one object."""
         rows = np.arange(len(self.table)) if rows is None else rows
-        broken: dict[int, tuple[tuple[str, int | None, str], ...]] = {}
+        broken: dict[int, tuple[Break, ...]] = {}
         for rule, here in self.breaking:
             places = np.flatnonzero(here[rows])
-            said = zip(
-                places.tolist(),
-                self.lines(rule, rows[places]),
-                self.found(rule, rows[places]),
-                strict=True,
-            )
-            for place, line, found in said:
-                broken[place] = (*broken.get(place, ()), (rule.id, line, found))
+            told = zip(self.lines(rule, rows[places]), self.values(rule, rows[places]), strict=True)
+            known: dict[tuple[int | None, str], Break] = {}
+            for place, (line, values) in zip(places.tolist(), told, strict=True):
+                if (line, values) not in known:
+                    known[line, values] = Break(rule.id, rule.clause, line, values)
+                broken[place] = (*broken.get(place, ()), known[line, values])
         result = [Expectation((0,), "valid")] * len(rows)
-        known: dict[tuple[tuple[str, int | None, str], ...], Expectation] = {}
-        for place, ids in broken.items():
-            one = known.get(ids)
-            if one is None:
-                breaks = tuple(
-                    Break(rule, self.spec.rule[rule].clause, line, found)
-                    for rule, line, found in ids
-                )
-                one = known[ids] = Expectation(
-                    self.codes(rows[place]), ORDER[self.bucket[rows[place]]], breaks
-                )
-            result[place] = one
+        answers: dict[tuple[int, ...], Expectation] = {}
+        for place, breaks in broken.items():
+            key = tuple(map(id, breaks))
+            if key not in answers:
+                row = rows[place]
+                answers[key] = Expectation(self.codes(row), ORDER[self.bucket[row]], breaks)
+            result[place] = answers[key]
         return result
 
     def lines(self, rule: Rule, rows: np.ndarray) -> list[int | None]:
@@ -131,7 +124,7 @@ class Judgement:
                 result[place] = guard.at[0]
         return result
 
-    def found(self, rule: Rule, rows: np.ndarray) -> list[str]:
+    def values(self, rule: Rule, rows: np.ndarray) -> list[str]:
         """The values that a rule's relations read on ``rows``: ``padH=2, kH=2``. What a row lacks,
         such as the axes of other ranks, is not among them: no relation that reads it is broken
         there.
@@ -139,19 +132,18 @@ class Judgement:
         references = dict.fromkeys(
             reference for guard in rule.guards for reference in guard.require.refs
         )
-        values = [show(self.spec, self.view, reference, rows) for reference in references]
+        columns = [show(self.spec, self.view, reference, rows) for reference in references]
         labels = list(map(label, references))
-        if not any(UNBOUND in column for column in values):
+        if not any(UNBOUND in column for column in columns):
             text = ", ".join(f"{name}=%s" for name in labels)
-            return [text % one for one in zip(*values, strict=True)]
-        rows_of = zip(*values, strict=True)
+            return [text % values for values in zip(*columns, strict=True)]
         return [
             ", ".join(
                 f"{name}={value}"
-                for name, value in zip(labels, one, strict=True)
+                for name, value in zip(labels, values, strict=True)
                 if value != UNBOUND
             )
-            for one in rows_of
+            for values in zip(*columns, strict=True)
         ]
 
 

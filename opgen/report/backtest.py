@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opgen.oracle.backtest import KINDS, BacktestReport, Count, Disagreement
+from opgen.oracle.backtest import KINDS, BacktestReport, Count, JudgedRun
 
 
 def as_data(report: BacktestReport) -> dict[str, Any]:
@@ -40,18 +40,18 @@ def as_data(report: BacktestReport) -> dict[str, Any]:
     }
 
 
-def _disagreement(one: Disagreement) -> dict[str, Any]:
+def _disagreement(run: JudgedRun) -> dict[str, Any]:
     return {
-        "id": one.id,
-        "op": one.api,
-        "product": one.product,
-        "firm": one.firm,
-        "status": one.status,
-        "stage": one.stage,
-        "library": list(one.library),
-        "page": list(one.page),
-        "breaks": list(one.breaks),
-        "changed": list(one.changed),
+        "id": run.id,
+        "op": run.api,
+        "product": run.product,
+        "firm": run.firm,
+        "status": run.status,
+        "stage": run.stage,
+        "library": list(run.library),
+        "page": list(run.page),
+        "breaks": list(run.breaks),
+        "changed": list(run.changed),
     }
 
 
@@ -108,12 +108,12 @@ def _line(name: str, count: Count, width: int = 42) -> str:
     return f"{name:<{width}}{count.rows:>7}{count.percent:>8.2f}%{page:>8.2f}%{count.two:>11}"
 
 
-def _spelled(one: Disagreement) -> str:
-    side = " or ".join(map(str, one.library)) or "nothing known"
-    breaks = "; ".join(one.breaks) or "nothing"
-    changed = f"; changed: {', '.join(one.changed)}" if one.changed else ""
+def _spelled(run: JudgedRun) -> str:
+    side = " or ".join(map(str, run.library)) or "nothing known"
+    breaks = "; ".join(run.breaks) or "nothing"
+    changed = f"; changed: {', '.join(run.changed)}" if run.changed else ""
     return (
-        f"  {one.id} ({one.api}, {one.product}{'' if one.firm else ', not firm'}): was"
-        f" {one.status}; library {side} by {one.stage}; page {' or '.join(map(str, one.page))};"
+        f"  {run.id} ({run.api}, {run.product}{'' if run.firm else ', not firm'}): was"
+        f" {run.status}; library {side} by {run.stage}; page {' or '.join(map(str, run.page))};"
         f" breaks {breaks}{changed}"
     )

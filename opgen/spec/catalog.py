@@ -10,7 +10,7 @@ from pathlib import Path
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.resources import specs_folder
 from opgen.files.yamlfile import did_you_mean
-from opgen.model import FileError, Problem
+from opgen.model import FileError, Problem, collecting
 from opgen.spec import specfile
 from opgen.spec.spec import Spec
 
@@ -45,16 +45,8 @@ class Catalog:
         if name in self.operators:
             return self.operators[name]
         known = [*self.operators, *self.kinds]
-        raise FileError(
-            [
-                Problem(
-                    "OP",
-                    None,
-                    name,
-                    f"no such operator{did_you_mean(name, known)}; opgen ops lists them",
-                )
-            ]
-        )
+        text = f"no such operator{did_you_mean(name, known)}; opgen ops lists them"
+        raise FileError([Problem("OP", None, name, text)])
 
     def of(self, api: str) -> list[Spec]:
         """The pages of one operator."""
@@ -73,10 +65,8 @@ def load_catalog(folder: Path, digests: bool = True) -> Catalog:
     specs: list[Spec] = []
     problems: list[Problem] = []
     for path in spec_files(folder):
-        try:
+        with collecting(problems):
             specs.append(specfile.load(path, f"specs/{path.name}", digests))
-        except FileError as error:
-            problems += error.problems
     if not problems:
         problems = list(disagreements(specs))
     if problems:
@@ -100,10 +90,6 @@ def disagreements(specs: list[Spec]) -> Iterable[Problem]:
         for product in vocabulary().products:
             judges = [spec.file for spec in pages if product in spec.judges]
             if len(judges) != 1:
-                found = ", ".join(judges) or "no page"
-                yield Problem(
-                    pages[0].file,
-                    None,
-                    api,
-                    f"{product} is judged by {found}; needed is exactly one (key 'judges')",
-                )
+                by = ", ".join(judges) or "no page"
+                text = f"{product} is judged by {by}; needed is exactly one (key 'judges')"
+                yield Problem(pages[0].file, None, api, text)

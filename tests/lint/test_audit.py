@@ -18,12 +18,12 @@ from opgen.lint.audit import (
     audit,
     digest_block,
     facts_by_line,
+    facts_of_lock,
+    facts_of_suite,
     is_text_of,
     line_digest,
     read_page,
-    rules_in,
-    rules_of,
-    touched,
+    with_cases,
 )
 from opgen.lock.lockfile import Entry, expectation_text
 from opgen.model import Break, Call, Case, Expectation, FileError
@@ -298,11 +298,11 @@ def test_a_finding_names_the_cases_it_touches(one: Spec, tmp_path: Path) -> None
         ("at-limit", (Aim("limits", ("fits",)), Aim("limits", ("x.rank",))), (), ""),
         ("legal", (Aim("covers", note="2-wise"),), (), ""),
     )
-    found, differs = touched(audit(one, tmp_path), {"one": rules_of(one, suite)})
+    found, differs = with_cases(audit(one, tmp_path), {"one": facts_of_suite(one, suite)})
     assert not differs.cases
     assert found.cases == ("aims", "in-company", "meant-in-company", "happens", "at-limit")
     entries = [Entry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in suite.cases]
-    found, _ = touched(audit(one, tmp_path), {"one": rules_in(entries)})
+    found, _ = with_cases(audit(one, tmp_path), {"one": facts_of_lock(entries)})
     assert found.cases == ("in-company", "happens")
 
 
@@ -320,17 +320,18 @@ def test_the_line_of_a_product_touches_all_its_cases(
         product=product,
     )
     mine = suite.cases if product == "ascend910" else suite.cases[1:]
-    found, _ = touched(audit(one, tmp_path), {"one": rules_of(one, suite)})
+    found, _ = with_cases(audit(one, tmp_path), {"one": facts_of_suite(one, suite)})
     assert found.line == 2 and found.cases == tuple(case.id for case in mine)
     entries = [Entry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in suite.cases]
-    found, _ = touched(audit(one, tmp_path), {"one": rules_in(entries)})
+    found, _ = with_cases(audit(one, tmp_path), {"one": facts_of_lock(entries)})
     assert found.cases == tuple(case.id for case in mine)
 
 
 def test_a_mode_touches_the_cases_that_compute_in_it(one: Spec) -> None:
     suite = a_suite(("half", (), (), "FLOAT16"), ("single", (), (), "FLOAT"))
-    (found,) = touched(
-        [PageChange("one", 9, "changed", None, ("compute FLOAT16",))], {"one": rules_of(one, suite)}
+    (found,) = with_cases(
+        [PageChange("one", 9, "changed", None, ("compute FLOAT16",))],
+        {"one": facts_of_suite(one, suite)},
     )
     assert found.cases == ("half",)
 
