@@ -56,27 +56,21 @@ class JudgedCall:
 def judge_calls(calls: Sequence[NamedCall], pages: Catalog) -> list[JudgedCall]:
     """An answer per call, in the order of ``calls``."""
     by_page: dict[str, list[int]] = {}
-    specs: dict[str, Spec] = {}
     for i, named in enumerate(calls):
-        spec = pages.by_page[named.call.api, named.call.product]
-        specs[spec.name] = spec
-        by_page.setdefault(spec.name, []).append(i)
+        page = pages.by_page[named.call.api, named.call.product]
+        by_page.setdefault(page.name, []).append(i)
     answers: dict[int, JudgedCall] = {}
     with no_collection():
-        for name, places in by_page.items():
-            spec = specs[name]
+        for spec in pages.specs:
+            places = by_page.get(spec.name, [])
             for start in range(0, len(places), ROWS):
                 here = places[start : start + ROWS]
-                of, first = factorize(id(calls[i].call) for i in here)
-                judgement = judge(
-                    spec,
-                    from_calls(spec.api, spec.kinds, [calls[here[j]].call for j in first.tolist()]),
-                )
-                page, known = judgement.expectations(), library_answers(judgement)
-                answers.update(
-                    (i, JudgedCall(calls[i], page[j], known[j]))
-                    for i, j in zip(here, of.tolist(), strict=True)
-                )
+                numbers, first = factorize(id(calls[i].call) for i in here)
+                distinct = [calls[here[j]].call for j in first.tolist()]
+                judgement = judge(spec, from_calls(spec.api, spec.kinds, distinct))
+                page_side, library_side = judgement.expectations(), library_answers(judgement)
+                for i, j in zip(here, numbers.tolist(), strict=True):
+                    answers[i] = JudgedCall(calls[i], page_side[j], library_side[j])
         return [answers[i] for i in range(len(calls))]
 
 
@@ -91,45 +85,24 @@ def library_answers(judgement: Judgement) -> list[LibraryAnswer | None]:
 # for programs -------------------------------------------------------------------------------------
 def json_lines(answers: Sequence[JudgedCall], truth: Truth = "both") -> Iterator[str]:
     """One line of JSON per answer; what many answers share is written once."""
-    sides: dict[int, str] = {}  # by identity: the answers keep their parts alive
+    texts: dict[int, str] = {}  # by identity: the answers keep their sides alive
     for answer in answers:
-        parts = [f'{{"id": {quoted(answer.call.id)}']
-        if truth != "library":
-            page = sides.get(id(answer.page))
-            if page is None:
-                page = _page(answer.page, sides)
-                if not answer.page.breaks:
-                    sides[id(answer.page)] = page
-            parts.append(f'"page": {page}')
-        if truth != "page":
-            known = sides.get(id(answer.library))
-            if known is None:
-                known = sides[id(answer.library)] = _library(answer.library)
-            parts.append(f'"library": {known}')
-        yield ", ".join(parts) + "}"
+        line = f'{{"id": {quoted(answer.call.id)}'
+        for name, side in (("page", answer.page), ("library", answer.library)):
+            if truth in (name, "both"):
+                if id(side) not in texts:
+                    texts[id(side)] = json.dumps(_plain(side))
+                line += f', "{name}": {texts[id(side)]}'
+        yield line + "}"
 
 
-def _page(page: Expectation, sides: dict[int, str]) -> str:
-    breaks = []
-    for one in page.breaks:
-        text = sides.get(id(one))
-        if text is None:
-            text = sides[id(one)] = json.dumps(
-                {"rule": one.rule, "clause": one.clause, "at": one.at, "found": one.found}
-            )
-        breaks.append(text)
-    codes = sides.get(id(page.codes))
-    if codes is None:
-        codes = sides[id(page.codes)] = json.dumps(page.codes)
-    return f'{{"codes": {codes}, "bucket": "{page.bucket}", "breaks": [{", ".join(breaks)}]}}'
-
-
-def _library(known: LibraryAnswer | None) -> str:
-    return json.dumps(
-        None
-        if known is None
-        else {"release": known.release, "codes": known.codes, "basis": known.basis}
-    )
+def _plain(side: Expectation | LibraryAnswer | None) -> object:
+    if isinstance(side, Expectation):
+        breaks = [
+            {"rule": b.rule, "clause": b.clause, "at": b.at, "found": b.found} for b in side.breaks
+        ]
+        return {"codes": side.codes, "bucket": side.bucket, "breaks": breaks}
+    return side and {"release": side.release, "codes": side.codes, "basis": side.basis}
 
 
 # for people ---------------------------------------------------------------------------------------
@@ -142,7 +115,7 @@ def as_text(answer: JudgedCall, pages: Catalog, truth: Truth = "both") -> str:
     spec = pages.by_page[call.api, call.product]
     if truth != "library":
         lines.append(f"  page: {_either(answer.page.codes)} ({answer.page.bucket})")
-        lines += [f"    {_broken(one, spec)}" for one in answer.page.breaks]
+        lines += [f"    {_broken(broken, spec)}" for broken in answer.page.breaks]
     if truth != "page":
         known = answer.library
         lines.append(
@@ -153,14 +126,13 @@ def as_text(answer: JudgedCall, pages: Catalog, truth: Truth = "both") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _broken(one: Break, spec: Spec) -> str:
-    where = [f"clause {one.clause}"] if one.clause else []
-    where += [f"line {one.at}"] if one.at else []
-    rule = spec.rule[one.rule]
-    place = ", ".join(where) or {"assumed": "the page is silent"}.get(
-        rule.bucket, "the page names no code"
-    )
-    return f"{one.rule} ({place}): {rule.text}; found {one.found}"
+def _broken(broken: Break, spec: Spec) -> str:
+    where = [f"clause {broken.clause}"] if broken.clause else []
+    where += [f"line {broken.at}"] if broken.at else []
+    rule = spec.rule[broken.rule]
+    silence = "the page is silent" if rule.bucket == "assumed" else "the page names no code"
+    place = ", ".join(where) or silence
+    return f"{broken.rule} ({place}): {rule.text}; found {broken.found}"
 
 
 def _either(codes: Sequence[Code]) -> str:
@@ -168,8 +140,6 @@ def _either(codes: Sequence[Code]) -> str:
 
 
 def _written(value: Argument) -> str:
-    if value is None:
-        return "null"
     if not isinstance(value, TensorDesc):
         return json.dumps(value)
     text = f"{value.dtype} {value.format} {list(value.shape)}"
@@ -177,6 +147,6 @@ def _written(value: Argument) -> str:
         text += f" strides {list(value.strides)}"
     if value.offset:
         text += f" offset {value.offset}"
-    return text + (
-        f" of storage {list(value.storage_shape)}" if value.storage_shape is not None else ""
-    )
+    if value.storage_shape is not None:
+        text += f" of storage {list(value.storage_shape)}"
+    return text

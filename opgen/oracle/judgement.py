@@ -77,6 +77,16 @@ class Judgement:
                 )
         return result
 
+    def admits(self, code: Code) -> np.ndarray:
+        """(rows,) bool: a device may answer this code."""
+        named, open_to_all = self.spec.codes, ~self.valid & (self.admissible == 0)
+        if code == 0:
+            return np.asarray(self.valid | open_to_all)
+        if not isinstance(code, int):
+            return np.zeros(len(self.table), dtype=bool)
+        bits = 1 << len(named) | (1 << named.index(code) if code in named else 0)
+        return np.asarray(open_to_all | (self.admissible & bits != 0))
+
     def codes(self, row: int) -> tuple[Code, ...]:
         """The admissible codes of one row, numbers ascending, then words."""
         bits = int(self.admissible[row])

@@ -16,7 +16,7 @@ import numpy as np
 from opgen.calls.layout import inside, overlaps
 from opgen.calls.table import TensorColumn
 from opgen.model import CRASH, Code, LibraryAnswer
-from opgen.oracle.errata import Errata, NamedView, Numeric, PageErrata
+from opgen.oracle.errata import Basis, Errata, NamedView, Numeric, PageErrata
 from opgen.oracle.erratafile import errata
 from opgen.oracle.judgement import Judgement
 
@@ -36,26 +36,33 @@ class LibraryAnswers:
     view: NamedView
     stage: np.ndarray
 
+    @cached_property
+    def outcomes(self) -> list[tuple[str, tuple[Code, ...]]]:
+        """(id, codes) of every stage and, where :data:`ACCEPTED` finds it, of an acceptance."""
+        return [*((stage.id, stage.codes) for stage in self.page.stages), ("accepted", (0,))]
+
     def codes(self, row: int) -> tuple[Code, ...]:
         """One code, or two where the first phase cannot tell; numbers ascending, then
         ``"crash"``.
         """
-        stage = int(self.stage[row])
-        return (0,) if stage == ACCEPTED else self.page.stages[stage].codes
+        return self.outcomes[int(self.stage[row])][1]
 
     def name(self, row: int) -> str:
         """The id of the stage that answers, or ``accepted``."""
-        stage = int(self.stage[row])
-        return "accepted" if stage == ACCEPTED else self.page.stages[stage].id
+        return self.outcomes[int(self.stage[row])][0]
+
+    def may_answer(self, code: Code) -> np.ndarray:
+        """(rows,) bool: this is the answer, or one of two."""
+        return np.asarray(np.array([code in codes for _, codes in self.outcomes])[self.stage])
 
     def answer(self, row: int) -> LibraryAnswer:
         """One row whole. An acceptance is as firm as what lets it pass: inferred where one entry is
         (:attr:`guessed`).
         """
-        stage = int(self.stage[row])
-        if stage != ACCEPTED:
-            return LibraryAnswer(self.release, self.codes(row), self.page.stages[stage].basis)
-        return LibraryAnswer(self.release, (0,), "inferred" if self.guessed[row] else "read")
+        stage = self.stage[row]
+        accepted: Basis = "inferred" if self.guessed[row] else "read"
+        basis = accepted if stage == ACCEPTED else self.page.stages[stage].basis
+        return LibraryAnswer(self.release, self.codes(row), basis)
 
     def answers(self) -> list[LibraryAnswer]:
         """Every row whole; equal answers are one object."""
@@ -65,17 +72,15 @@ class LibraryAnswers:
         known = [self.answer(row) for row in first.tolist()]
         return [known[i] for i in kind.tolist()]
 
-    @cached_property
+    @property
     def may_succeed(self) -> np.ndarray:
         """(rows,) bool: the answer is success, or success is one of two."""
-        may = np.array([0 in stage.codes for stage in self.page.stages] + [True])
-        return np.asarray(may[self.stage])  # the last is ACCEPTED, -1
+        return self.may_answer(0)
 
-    @cached_property
+    @property
     def crashing(self) -> np.ndarray:
         """(rows,) bool: the host process may end."""
-        fatal = np.array([CRASH in stage.codes for stage in self.page.stages] + [False])
-        return np.asarray(fatal[self.stage])  # the last is ACCEPTED, -1
+        return self.may_answer(CRASH)
 
     @cached_property
     def guessed(self) -> np.ndarray:
@@ -164,18 +169,16 @@ def differences(answers: LibraryAnswers) -> Differences:
     """Per row, whether the library differs from the page, and the entries behind it."""
     page, judgement, rows = answers.page, answers.judgement, len(answers.stage)
     position = {name: i for i, name in enumerate(page.entry)}
+    differs = np.zeros(rows, dtype=bool)
+    for code in {code for _, codes in answers.outcomes for code in codes}:
+        differs |= answers.may_answer(code) & ~judgement.admits(code)
     explains = np.zeros((len(position), rows), dtype=bool)
+    for i, stage in enumerate(page.stages):
+        explains[position[stage.id]] = differs & (answers.stage == i)
+    accepts = differs & np.array([codes == (0,) for _, codes in answers.outcomes])[answers.stage]
     explained = np.ones(rows, dtype=bool)
-    differs = ~_admitted(answers)
-    accepts = np.zeros(rows, dtype=bool)
-    for i in (ACCEPTED, *range(len(page.stages))):
-        here = differs & (answers.stage == i)
-        if i != ACCEPTED:
-            explains[position[page.stages[i].id]] |= here
-        if i == ACCEPTED or page.stages[i].codes == (0,):
-            accepts |= here
     lets = _what_lets_pass(answers)
-    for rule, broken in zip(judgement.spec.rules, judgement.broken, strict=True):
+    for rule, broken in judgement.breaking:
         asked = accepts & broken
         if not rule.forbids or not asked.any():
             continue
@@ -185,33 +188,6 @@ def differences(answers: LibraryAnswers) -> Differences:
             reason |= passes
         explained &= ~asked | reason
     return Differences(page, differs, explained, explains)
-
-
-def _admitted(answers: LibraryAnswers) -> np.ndarray:
-    """(rows,) bool: the page admits every code that the library may answer."""
-    judgement, rows = answers.judgement, len(answers.stage)
-    named, bits = judgement.spec.codes, judgement.admissible
-    any_error = (bits >> len(named) & 1).astype(bool)
-    free = ~judgement.valid & (bits == 0)
-    result = np.ones(rows, dtype=bool)
-    for i in (ACCEPTED, *range(len(answers.page.stages))):
-        here = answers.stage == i
-        if not here.any():
-            continue
-        for code in (0,) if i == ACCEPTED else answers.page.stages[i].codes:
-            if code == 0:
-                admits = judgement.valid | free
-            elif code == CRASH:
-                admits = np.zeros(rows, dtype=bool)
-            else:
-                stated = (
-                    (bits >> named.index(code) & 1).astype(bool)
-                    if code in named
-                    else np.zeros(rows, dtype=bool)
-                )
-                admits = stated | any_error | free
-            result &= ~here | admits
-    return result
 
 
 def _what_lets_pass(answers: LibraryAnswers) -> dict[str, dict[str, np.ndarray]]:
@@ -258,4 +234,4 @@ def reference(answers: LibraryAnswers, entry: Numeric) -> dict[str, np.ndarray]:
 
 def releases(known: Mapping[str, Errata] | None = None) -> tuple[str, ...]:
     """The releases that the errata speak of, ascending."""
-    return tuple(sorted({one.release for one in (errata() if known is None else known).values()}))
+    return tuple(sorted({of.release for of in (errata() if known is None else known).values()}))
