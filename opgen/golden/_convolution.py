@@ -23,7 +23,7 @@ COLUMNS = 1 << 19  # elements of what taps meet at a time: 4 MiB
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Geometry:
     """The geometry of a call: ``down`` slides over the wide tensor, ``up`` over gradOutput with a
     window per input.
     """
@@ -35,8 +35,8 @@ class Plan:
 
 
 @lru_cache(maxsize=4096)
-def plan_of(transposed: int, groups: int, axes: tuple[tuple[int, ...], ...]) -> Plan:
-    """The plan of a call whose axes are (wide, narrow, kernel, stride, dilation, padding
+def geometry_of(transposed: int, groups: int, axes: tuple[tuple[int, ...], ...]) -> Geometry:
+    """The geometry of a call whose axes are (wide, narrow, kernel, stride, dilation, padding
     before).
     """
     down = tuple(
@@ -55,7 +55,7 @@ def plan_of(transposed: int, groups: int, axes: tuple[tuple[int, ...], ...]) -> 
             for w in down
         )
     )
-    return Plan(bool(transposed), groups, down, up)
+    return Geometry(bool(transposed), groups, down, up)
 
 
 @dataclass(slots=True)
@@ -73,24 +73,24 @@ class Operands:
     gw: Array | None
 
 
-def nothing(t: Operands, plan: Plan) -> None:
+def nothing(t: Operands, geometry: Geometry) -> None:
     """Empty tensors: sums of no terms."""
     for array in (t.gx, t.gw):
         if array is not None:
             array[...] = 0.0
 
 
-def stacked(t: Operands, plan: Plan, copies: Copies) -> None:
+def stacked(t: Operands, geometry: Geometry, copies: Copies) -> None:
     """Small convolutions, several cases at once, not by groups: columns of gradOutput by an index
-    plan, batched products.
+    geometry, batched products.
 
     dy, x and w have B cases, gx and gw all copies of them.
     """
-    index = index_plan(plan.up)
+    index = index_plan(geometry.up)
     (batch, n, channels, *wide), (k, inputs), groups, times = (
         t.dy.shape,
         index.shape,
-        plan.groups,
+        geometry.groups,
         copies.number,
     )
     c, m, extent, weights = (
@@ -99,7 +99,7 @@ def stacked(t: Operands, plan: Plan, copies: Copies) -> None:
         prod(wide),
         prod(t.w.shape[1:]),
     )
-    aligned = plan.transposed or m == 1 or c == 1
+    aligned = geometry.transposed or m == 1 or c == 1
     forth, back = (None, None) if aligned else (order(groups, c, m, k), order(groups, m, c, k))
     w = t.w.reshape(batch, weights)
     for cases in pieces(batch, SMALL // (times * n * groups * c * k * max(inputs, m))):
@@ -136,14 +136,14 @@ def order(groups: int, first: int, second: int, k: int) -> Array:
     )
 
 
-def by_taps(t: Operands, plan: Plan) -> None:
+def by_taps(t: Operands, geometry: Geometry) -> None:
     """Tap by tap and sample by sample, multiplying nothing but what the definition multiplies."""
-    nothing(t, plan)
-    narrow = t.x if plan.transposed else t.dy
+    nothing(t, geometry)
+    narrow = t.x if geometry.transposed else t.dy
     room = max(1, COLUMNS // (2 * (prod(t.x.shape[2:4]) + prod(t.dy.shape[2:4]))))
     for b, n in np.ndindex(*t.x.shape[:2]):
         for block in blocks(narrow.shape[4:], room):
-            for index, outer, inner in taps(plan.down, block):
+            for index, outer, inner in taps(geometry.down, block):
                 at = tuple(
                     slice(s + o.start, s + o.stop) for (s, _), o in zip(block, outer, strict=True)
                 )
@@ -151,7 +151,7 @@ def by_taps(t: Operands, plan: Plan) -> None:
                     (b, n, slice(None), slice(None), *at),
                     (b, n, slice(None), slice(None), *inner),
                 )
-                tap(t, b, index, *((there, here) if plan.transposed else (here, there)))
+                tap(t, b, index, *((there, here) if geometry.transposed else (here, there)))
 
 
 def tap(

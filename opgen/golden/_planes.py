@@ -4,7 +4,7 @@ that come back from them.
 
 from __future__ import annotations
 
-import threading
+from collections import defaultdict
 from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
@@ -36,32 +36,16 @@ class Level(NamedTuple):
     far: int
 
 
-class Memory(threading.local):
-    """Arrays by name and level, in memory that a thread keeps for calls like the last: new pages
-    cost as much as what is done in them.
+class Workspace:
+    """Arrays by name and level, of whatever values, in memory that is kept for the next of that
+    name.
     """
 
     def __init__(self) -> None:
-        self.kept: dict[tuple[str, int], Scratch] = {}
-        self.last: object = None
-
-    def keep_for(self, call: object) -> None:
-        """Lets go of the memory if the call is unlike the last one, so that it is never more than
-        one call needs.
-        """
-        if call != self.last:
-            self.kept.clear()
-            self.last = call
+        self._scratch: dict[tuple[str, int], Scratch] = defaultdict(Scratch)
 
     def shaped(self, name: str, level: int, *shape: int) -> Array:
-        """An array, of whatever values."""
-        scratch = self.kept.get((name, level))
-        if scratch is None:
-            scratch = self.kept[name, level] = Scratch()
-        return scratch.shaped(*shape)
-
-
-MEMORY = Memory()
+        return self._scratch[name, level].shaped(*shape)
 
 
 class Planes:
@@ -73,8 +57,10 @@ class Planes:
     not wanted if None.
     """
 
-    def __init__(self, weight: Array, sums: Array | None, transposed: bool) -> None:
-        self.weight, self.sums, self.transposed = weight, sums, transposed
+    def __init__(
+        self, weight: Array, sums: Array | None, transposed: bool, space: Workspace
+    ) -> None:
+        self.weight, self.sums, self.transposed, self.space = weight, sums, transposed, space
         self.filled: Any = None
 
     def run(
@@ -94,7 +80,7 @@ class Planes:
             narrow.shape[:2],
         )
         n, w = (
-            MEMORY.shaped(name, 0, *blocks(part), *tensor.shape[:3], *grid(part))
+            self.space.shaped(name, 0, *blocks(part), *tensor.shape[:3], *grid(part))
             for name, tensor in (("narrow", narrow), ("wide", wide))
         )
         places = copies(part, False), copies(part, True)
@@ -107,7 +93,7 @@ class Planes:
         if gradient is None:
             self.level(0, n.reshape(1, -1), w.reshape(1, -1), self.weight, self.sums, None)
             return
-        g = MEMORY.shaped("gradient", 0, *blocks(part), *gradient.shape[:3], *grid(part))
+        g = self.space.shaped("gradient", 0, *blocks(part), *gradient.shape[:3], *grid(part))
         self.level(0, n.reshape(1, -1), w.reshape(1, -1), self.weight, self.sums, g.reshape(1, -1))
         for on_blocks, on_tensor in places[0 if self.transposed else 1]:
             if add:
@@ -144,7 +130,7 @@ class Planes:
 
     def plane(self, name: str, level: int, tensor: Array) -> Array:
         """Memory for half of the blocks of a tensor."""
-        return MEMORY.shaped(name, level, len(tensor) // 2, tensor.shape[1])
+        return self.space.shaped(name, level, len(tensor) // 2, tensor.shape[1])
 
     def multiply(
         self, narrow: Array, wide: Array, weight: Array, sums: Array | None, gradient: Array | None
@@ -157,7 +143,7 @@ class Planes:
         )
         if sums is not None:
             for product in np.matmul(
-                n, w.swapaxes(-1, -2), out=MEMORY.shaped("products", 0, len(n), *sums.shape)
+                n, w.swapaxes(-1, -2), out=self.space.shaped("products", 0, len(n), *sums.shape)
             ):
                 sums += product
         if gradient is not None:

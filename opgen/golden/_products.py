@@ -12,8 +12,6 @@ the tensor over which windows slide with a stride, they are taken by phases of i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -25,9 +23,9 @@ import numpy as np
 from opgen.golden import Array
 from opgen.golden._axes import Windows
 from opgen.golden._columns import Block, Columns, blocks, pieces
-from opgen.golden._convolution import Operands, Plan, by_taps
+from opgen.golden._convolution import Geometry, Operands, by_taps
 from opgen.golden._exactness import room
-from opgen.golden._tiles import choices
+from opgen.golden._tiles import part_of, planes, worth
 from opgen.golden._winograd import tiled
 
 COLUMNS = (
@@ -35,7 +33,6 @@ COLUMNS = (
 )  # elements of a block of columns, 8 MiB; up to twice as many where it would be narrow
 NARROW = 1024  # positions
 WEIGHT = 5 << 17  # elements of a piece of the weight: 5 MiB
-BUFFER = 1024  # elements of a buffer of ufuncs
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +58,13 @@ class Phase:
 
 
 @lru_cache(maxsize=1024)
-def phases(plan: Plan, split: int) -> tuple[Phase, ...]:
+def phases(geometry: Geometry, split: int) -> tuple[Phase, ...]:
     """All that have taps, with those of the axes before ``split`` at input and the others at
     gradOutput.
     """
     all_, axes = slice(None), []
-    for axis, w in enumerate(plan.down):
-        by_phase = (axis < split) == plan.transposed
+    for axis, w in enumerate(geometry.down):
+        by_phase = (axis < split) == geometry.transposed
         axes.append(
             [(indices, taps, alone(up.number), up) for indices, taps, up in w.phases() if up.kernel]
             if by_phase
@@ -78,7 +75,7 @@ def phases(plan: Plan, split: int) -> tuple[Phase, ...]:
         wide, taps, over_wide, over_narrow = zip(*choice, strict=True)
         result.append(
             Phase(wide, every, taps, over_wide, over_narrow)
-            if plan.transposed
+            if geometry.transposed
             else Phase(every, wide, taps, over_narrow, over_wide)
         )
     return tuple(result)
@@ -90,7 +87,7 @@ def alone(extent: int) -> Windows:
 
 
 @lru_cache(maxsize=1024)
-def best_split(plan: Plan, c: int, m: int) -> int:
+def best_split(geometry: Geometry, c: int, m: int) -> int:
     """The split with the fewest rows of columns, where those of input count twice: they are read
     and added back.
 
@@ -99,51 +96,42 @@ def best_split(plan: Plan, c: int, m: int) -> int:
 
     def cost(split: int) -> int:
         total = 0
-        for phase in phases(plan, split):
+        for phase in phases(geometry, split):
             right, left = phase.rows(c, m)
             total += prod(phase.positions) * (right + left * (left > 1) * (1 + (left > m)))
         return total
 
-    return min(range(len(plan.down) + 1), key=cost)
+    return min(range(len(geometry.down) + 1), key=cost)
 
 
-def large(t: Operands, plan: Plan) -> None:
-    """With tiles where they are quicker and exact, else from columns, or tap by tap where their
-    zeros may have met Inf or NaN.
+def large(t: Operands, geometry: Geometry) -> None:
+    """With tiles where they are quicker and, although each level doubles some sums, exact; else
+    from columns, or tap by tap where their zeros may have met Inf or NaN.
 
     In gradInput they meet the weight; in gradWeight the other two, whose Inf and NaN remain in its
     sums.
     """
-    axes = fewest_products(t, plan)
-    if axes is not None:
-        with small_buffers():
-            tiled(t, plan, axes)
-        return
-    from_columns(t, plan)
+    if worth(geometry, t.dy.shape[1], min(t.dy.shape[3], t.x.shape[3])):
+        growth = 2.0 ** len(planes(part_of(geometry)))
+        if growth <= room(t):
+            tiled(t, geometry)
+            return
+    from_columns(t, geometry)
     if not isfinite((0.0 if t.gx is None else t.w.sum()) + (0.0 if t.gw is None else t.gw.sum())):
-        by_taps(t, plan)
+        by_taps(t, geometry)
 
 
-def fewest_products(t: Operands, plan: Plan) -> tuple[bool, ...] | None:
-    """The axes that should have tiles and can, since all sums stay exact, of which each level
-    doubles some; None if there are none.
-    """
-    some = choices(plan, t.dy.shape[1], t.dy.shape[3], t.x.shape[3])
-    left = room(t) if some else 0.0
-    return next((axes for axes, levels in some if 2**levels <= left), None)
-
-
-def from_columns(t: Operands, plan: Plan) -> None:
+def from_columns(t: Operands, geometry: Geometry) -> None:
     """Both gradients, by pieces of the weight and blocks of positions."""
     groups, c = t.dy.shape[2:4]
     m, k = t.x.shape[3], prod(t.w.shape[4:])
-    split = best_split(plan, c, m)
-    some = phases(plan, split)
+    split = best_split(geometry, c, m)
+    some = phases(geometry, split)
     if t.gx is not None and (
         split or sum([prod(phase.positions) for phase in some]) < prod(t.x.shape[4:])
     ):
         t.gx[...] = 0.0
-    if t.gw is not None and any(w.extent < w.stride for w in plan.down):
+    if t.gw is not None and any(w.extent < w.stride for w in geometry.down):
         t.gw[...] = 0.0  # of the taps that meet no phase
     if not some:
         return
@@ -158,12 +146,10 @@ def from_columns(t: Operands, plan: Plan) -> None:
     )
     cuts = blocks(positions, max(1, COLUMNS // rows, min(NARROW, 2 * COLUMNS // rows)))
     sides = [(phase, Columns(phase.over_dy), Columns(phase.over_x)) for phase in some]
-    with small_buffers():
-        for b in range(len(t.w)):
-            for g in pieces(groups, g_step):
-                for cc in pieces(c, c_step):
-                    for mm in pieces(m, m_step):
-                        piece(t, split, sides, (b, g, mm, cc), cuts)
+    for b, g, cc, mm in product(
+        range(len(t.w)), pieces(groups, g_step), [*pieces(c, c_step)], [*pieces(m, m_step)]
+    ):
+        piece(t, split, sides, (b, g, mm, cc), cuts)
 
 
 def piece(
@@ -246,15 +232,3 @@ class Sum:
     @property
     def whole(self) -> Array:
         return self.value.swapaxes(1, 2) if self.turned else self.value
-
-
-@contextmanager
-def small_buffers() -> Iterator[None]:
-    """Ufuncs copy short rows to buffers with room for several, which takes three times as long as
-    adding them in place.
-    """
-    size = np.setbufsize(BUFFER)
-    try:
-        yield
-    finally:
-        np.setbufsize(size)

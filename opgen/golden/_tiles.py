@@ -1,10 +1,9 @@
-"""Tiles: how a convolution is cut into parts that algorithms for several outputs at a time can do,
+"""Tiles: how a convolution of stride 1 is cut for algorithms that do several outputs at a time,
 axis by axis.
 
-A part has the taps of one phase of the stride, so that it slides with stride 1. An axis with tiles
-has levels: each takes the outputs in twos, and the taps in twos, or in threes at the last. The
-elements of a tensor lie in blocks, one for every place in a tile, all on one grid, where what is
-one tile further is a fixed distance away, also in flat memory.
+An axis with several taps has levels: each takes the outputs in twos, and the taps in twos, or in
+threes at the last. The elements of a tensor lie in blocks, one for every place in a tile, all on
+one grid, where what is one tile further is a fixed distance away, also in flat memory.
 """
 
 from __future__ import annotations
@@ -14,37 +13,30 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
-from opgen.golden._axes import Windows
 from opgen.golden._columns import pieces
-from opgen.golden._convolution import Plan
+from opgen.golden._convolution import Geometry
 
 PRODUCTS = {2: 3, 3: 4}
 """Multiplications that a level takes for two outputs, by its taps."""
-FEW = 8
-"""Channels of a group below which products of planes gain nothing."""
-GAIN = 0.9
-"""What tiles may cost, beside columns, to be worth it."""
+CHANNELS, POSITIONS = 32, 512
+"""Channels of a group, and positions of all samples, from which on tiles are faster than
+columns."""
+MOST_DILATION = 4
+"""A larger one makes many copies of few elements."""
 Copy: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...]]
 """Where elements lie among the blocks, (*blocks, ..., *grid), and where on the tensor, (...,
 *extents)."""
 
 
-class Axis(NamedTuple):
-    """One axis of a part: narrow element ``o`` and tap ``j`` meet element ``o + j*dilation +
-    offset`` of the wide tensor's phase.
-
-    The phase has ``extent`` elements, ``stride`` apart; the part has ``number`` narrow elements
-    from ``first`` on, and taps ``tap``, ``tap + step``, ... ``levels`` are empty where there is one
-    tap and no tiles.
+class TiledAxis(NamedTuple):
+    """One axis: narrow element ``o`` and tap ``j`` meet element ``o + j*dilation + offset`` of the
+    ``extent`` of the wide tensor, of the ``number`` narrow elements from ``first`` on. ``levels``
+    are empty where there is one tap.
     """
 
     first: int
     number: int
     extent: int
-    phase: int
-    stride: int
-    tap: int
-    step: int
     taps: int
     dilation: int
     offset: int
@@ -69,12 +61,7 @@ class Axis(NamedTuple):
         """The positions of the grid: at every level the wide tensor reaches one tile further."""
         return self.used + len(self.levels) * self.unit
 
-    @property
-    def chosen(self) -> slice:
-        """The taps."""
-        return slice(self.tap, self.tap + (self.taps - 1) * self.step + 1, self.step)
-
-    def narrowed(self, start: int, stop: int) -> Axis:
+    def narrowed(self, start: int, stop: int) -> TiledAxis:
         """The same with some of the narrow elements."""
         return self._replace(
             first=self.first + start, number=stop - start, offset=self.offset + start
@@ -84,30 +71,27 @@ class Axis(NamedTuple):
         """Where the elements of a tensor lie: the block, where on the grid, and where on the
         tensor.
         """
-        offset, extent, length, origin, stride = (
-            (self.offset, self.extent, self.length, self.phase, self.stride)
+        offset, extent, length, origin = (
+            (self.offset, self.extent, self.length, 0)
             if wide
-            else (0, self.number, self.used, self.first, 1)
+            else (0, self.number, self.used, self.first)
         )
-        found, apart = [], self.blocks * self.unit
+        result, apart = [], self.blocks * self.unit
         for block, place in product(range(self.blocks), range(self.unit)):
-            at = block * self.unit + place + offset
-            low, high = max(0, -(at // apart)), min(length // self.unit, -(-(extent - at) // apart))
+            start = block * self.unit + place + offset
+            low = max(0, -(start // apart))
+            high = min(length // self.unit, -(-(extent - start) // apart))
             if low < high:
-                start = origin + (low * apart + at) * stride
-                found.append(
-                    (
-                        block,
-                        slice(
-                            low * self.unit + place, (high - 1) * self.unit + place + 1, self.unit
-                        ),
-                        slice(start, start + (high - low - 1) * apart * stride + 1, apart * stride),
-                    )
+                on_grid = slice(
+                    low * self.unit + place, (high - 1) * self.unit + place + 1, self.unit
                 )
-        return found
+                first = origin + low * apart + start
+                on_tensor = slice(first, first + (high - low - 1) * apart + 1, apart)
+                result.append((block, on_grid, on_tensor))
+        return result
 
 
-Part: TypeAlias = tuple[Axis, ...]
+Part: TypeAlias = tuple[TiledAxis, ...]
 
 
 def blocks(part: Part) -> tuple[int, ...]:
@@ -126,30 +110,12 @@ def planes(part: Part) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=512)
-def parts(plan: Plan, tiled: tuple[bool, ...]) -> tuple[Part, ...]:
-    """All parts of a convolution, in which some axes have tiles, and others one tap at a time."""
-    axes: list[list[Axis]] = []
-    for w, tiles in zip(plan.down, tiled, strict=True):
-        axes.append([])
-        for indices, taps, up in w.phases():
-            for some in pieces(up.kernel, up.kernel if tiles else 1):
-                number, offset = some.stop - some.start, up.pad - some.start * up.dilation
-                axes[-1].append(
-                    Axis(
-                        0,
-                        up.extent,
-                        up.number,
-                        indices.start,
-                        w.stride,
-                        taps.start + some.start * taps.step,
-                        taps.step,
-                        number,
-                        -up.dilation,
-                        offset,
-                        levels(number),
-                    )
-                )
-    return tuple(product(*axes))
+def part_of(geometry: Geometry) -> Part:
+    """A whole convolution."""
+    return tuple(
+        TiledAxis(0, w.number, w.extent, w.kernel, w.dilation, -w.pad, levels(w.kernel))
+        for w in geometry.down
+    )
 
 
 def levels(taps: int) -> tuple[int, ...]:
@@ -168,7 +134,7 @@ def fitting(part: Part, room: int) -> tuple[Part, ...]:
     """Cuts a part by whole tiles, the first axes first, until its grid has no more positions than
     there is room.
     """
-    cut: list[list[Axis]] = []
+    cut: list[list[TiledAxis]] = []
     for i, axis in enumerate(part):
         rest, tile = (
             prod([c[0].length for c in cut]) * prod(grid(part[i + 1 :])),
@@ -188,59 +154,24 @@ def fitting(part: Part, room: int) -> tuple[Part, ...]:
 @lru_cache(maxsize=512)
 def copies(part: Part, wide: bool) -> tuple[Copy, ...]:
     """What lies where of the wide or of the narrow tensor."""
-    found: list[Copy] = []
+    result: list[Copy] = []
     for choice in product(*[axis.slices(wide) for axis in part]):
-        at, on_grid, on_tensor = zip(*choice, strict=True)
-        found.append(((*at, ..., *on_grid), (..., *on_tensor)))
-    return tuple(found)
+        block, on_grid, on_tensor = zip(*choice, strict=True)
+        result.append(((*block, ..., *on_grid), (..., *on_tensor)))
+    return tuple(result)
 
 
-def cost(plan: Plan, tiled: tuple[bool, ...], samples: int, c: int, m: int) -> float:
-    """About the nanoseconds per group of some samples with ``c`` and ``m`` channels, as measured
-    with OpenBLAS on a Zen 4 core.
-
-    Products, which are slower for few channels, copies to and fro, sums of blocks, planes of
-    weights, and calls. What moves memory counts double, since other cores may move some too.
+def worth(geometry: Geometry, samples: int, channels: int) -> bool:
+    """Whether tiles are faster than columns, for so many samples and channels of a group of either
+    tensor, whichever has fewer.
     """
-    total, some = 0.0, parts(plan, tiled)
-    for part in some:
-        unit, live, several = prod(grid(part)) * samples, 1, prod(blocks(part))
-        total += unit * several * (c + (2 if len(some) == 1 else 4) * m) * 1.2
-        for products in planes(part):
-            live, several = live * products, several // 2
-            total += live * several * unit * (m * 2.5 + c * 0.5) * 0.5
-        positions = samples * part[0].used * prod(grid(part)[1:])
-        total += live * positions * (c * m * 4 / 45 * (1 + 8 / min(c, m)) + (c + m) * 0.2)
-        total += c * m * (live + prod([axis.taps for axis in part])) * 4 + live * 15000
-    return total
-
-
-def cost_of_columns(plan: Plan, samples: int, c: int, m: int) -> float:
-    """The same without tiles: products, and the columns of all taps."""
-    taps, positions = prod([w.kernel for w in plan.down]), prod([w.number for w in plan.down])
-    slow = 1.25 if any(w.stride > 1 for w in plan.down) else 1.0
-    return samples * taps * positions * (c * m * 4 / 50 + m * 0.7) * slow
-
-
-@lru_cache(maxsize=1024)
-def choices(plan: Plan, samples: int, c: int, m: int) -> tuple[tuple[tuple[bool, ...], int], ...]:
-    """The axes that should have tiles, and their levels, the best choice first; none where columns
-    do as well.
-    """
-    able = [(False, True) if worth(w) and min(c, m) >= FEW else (False,) for w in plan.down]
-    costs = sorted(
-        (cost(plan, tiled, samples, c, m), tiled) for tiled in product(*able) if any(tiled)
+    windows = geometry.down
+    return (
+        channels >= CHANNELS
+        and samples * prod([w.number for w in windows]) >= POSITIONS
+        and max([w.kernel for w in windows]) > 1
+        and all(
+            w.stride == 1 and w.dilation <= MOST_DILATION and (w.kernel == 1 or w.number > 1)
+            for w in windows
+        )
     )
-    most = GAIN * cost_of_columns(plan, samples, c, m)
-    chosen = [tiled for estimate, tiled in costs if estimate < most]
-    return tuple(
-        (tiled, max([len(planes(part)) for part in parts(plan, tiled)], default=0))
-        for tiled in chosen
-    )
-
-
-def worth(w: Windows) -> bool:
-    """Whether an axis can have tiles: several taps in some phase, and room for two outputs; not
-    many copies of few elements.
-    """
-    return w.kernel > 1 and w.number > 1 and w.dilation <= 4

