@@ -77,7 +77,7 @@ MODES = [("FLOAT16", "FLOAT16"), ("FLOAT", "FLOAT"), ("FLOAT", "HFLOAT32"), ("FL
 """Dtype and compute dtype of these calls."""
 
 
-class Probe(NamedTuple):
+class Fingerprint(NamedTuple):
     """A computation, and the versions of all that its results depend on."""
 
     name: str
@@ -107,23 +107,23 @@ def digests(operators: Collection[str], recipes: Collection[str]) -> dict[str, s
     return {probe.name: probe.digest for probe in probes(operators, recipes)}
 
 
-def probes(operators: Collection[str], recipes: Collection[str]) -> Iterator[Probe]:
+def probes(operators: Collection[str], recipes: Collection[str]) -> Iterator[Fingerprint]:
     """Probes of each kernel, of each recipe, of the arithmetic, and of calls that are computed as a
     suite's are.
     """
     for op in operators:
         known = {f"kernel {op}": Parts.of(op).version}
-        yield Probe(f"kernel {op}", known, partial(_kernel, op))
+        yield Fingerprint(f"kernel {op}", known, partial(_kernel, op))
     for name in recipes:
         known = versions((), [name])
         known = {what: known[what] for what in (f"recipe {name}", "streams", "rounding")}
-        yield Probe(f"recipe {name}", known, partial(_recipe, name))
+        yield Fingerprint(f"recipe {name}", known, partial(_recipe, name))
     for name, results in ARITHMETIC_RESULTS.items():
         known = {what: ARITHMETIC[what] for what in dict.fromkeys(("rounding", name))}
-        yield Probe(name, known, results)
+        yield Fingerprint(name, known, results)
     for op, recipe in product(sorted(CALLS.keys() & {*operators}), recipes):
         known = versions([op], [recipe])
-        yield Probe(f"call {op} {recipe}", known, partial(_call, op, recipe))
+        yield Fingerprint(f"call {op} {recipe}", known, partial(_call, op, recipe))
 
 
 def _values(shape: tuple[int, ...], name: str) -> Array:
@@ -138,7 +138,7 @@ def _kernel(op: str) -> Results:
     return chain.from_iterable(_answers(op, probe) for probe in whole(op).PROBES)
 
 
-def _answers(op: str, probe: golden.Probe) -> Results:
+def _answers(op: str, probe: golden.ProbeCall) -> Results:
     """All that a kernel says of two cases: of finite ones, then of some with Inf and NaN."""
     kernel, parts = whole(op), Parts.of(op)
     tensors: dict[str, Array | None] = {}

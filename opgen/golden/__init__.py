@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 Tensors = Mapping[str, Array | None]
 
 
-class Probe(NamedTuple):
+class ProbeCall(NamedTuple):
     """A call of a kernel that shows whether its results are still the same: its names, the shapes
     of its inputs without the batch axis, and the outputs wanted. ``complex`` inputs are complex.
     """
@@ -61,7 +61,7 @@ class Kernel(Protocol):
     """
 
     VERSION: int
-    PROBES: Sequence[Probe]
+    PROBES: Sequence[ProbeCall]
 
     def golden(
         self, tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]

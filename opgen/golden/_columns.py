@@ -161,13 +161,13 @@ def within(block: Block) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=128)
-def index_plan(windows: tuple[Windows, ...]) -> Array:
+def window_index(windows: tuple[Windows, ...]) -> Array:
     """Where the taps find their elements, (taps, windows) flat; what lies off the tensor is found
     far behind its end.
     """
-    flat = axis_plan(windows[0])
+    flat = axis_index(windows[0])
     for w in windows[1:]:
-        at, (kernel, number) = axis_plan(w), flat.shape
+        at, (kernel, number) = axis_index(w), flat.shape
         flat = (flat[:, None, :, None] * w.extent + at[:, None, :]).reshape(
             kernel * w.kernel, number * w.number
         )
@@ -175,7 +175,7 @@ def index_plan(windows: tuple[Windows, ...]) -> Array:
 
 
 @lru_cache(maxsize=1024)
-def axis_plan(w: Windows) -> Array:
+def axis_index(w: Windows) -> Array:
     """Where the taps of windows find their elements on one axis, (taps, windows); what lies off it
     is found at ``FAR``.
 

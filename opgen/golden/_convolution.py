@@ -14,7 +14,7 @@ import numpy as np
 from opgen.golden import Array
 from opgen.golden._absolute import Copies, copied
 from opgen.golden._axes import Windows
-from opgen.golden._columns import blocks, index_plan, pieces, taps
+from opgen.golden._columns import blocks, pieces, taps, window_index
 
 SMALL = (
     1 << 16
@@ -23,7 +23,7 @@ COLUMNS = 1 << 19  # elements of what taps meet at a time: 4 MiB
 
 
 @dataclass(frozen=True, slots=True)
-class Geometry:
+class ConvolutionGeometry:
     """The geometry of a call: ``down`` slides over the wide tensor, ``up`` over gradOutput with a
     window per input.
     """
@@ -35,7 +35,9 @@ class Geometry:
 
 
 @lru_cache(maxsize=4096)
-def geometry_of(transposed: int, groups: int, axes: tuple[tuple[int, ...], ...]) -> Geometry:
+def geometry_of(
+    transposed: int, groups: int, axes: tuple[tuple[int, ...], ...]
+) -> ConvolutionGeometry:
     """The geometry of a call whose axes are (wide, narrow, kernel, stride, dilation, padding
     before).
     """
@@ -55,7 +57,7 @@ def geometry_of(transposed: int, groups: int, axes: tuple[tuple[int, ...], ...])
             for w in down
         )
     )
-    return Geometry(bool(transposed), groups, down, up)
+    return ConvolutionGeometry(bool(transposed), groups, down, up)
 
 
 @dataclass(slots=True)
@@ -73,20 +75,20 @@ class Operands:
     gw: Array | None
 
 
-def nothing(t: Operands, geometry: Geometry) -> None:
+def nothing(t: Operands, geometry: ConvolutionGeometry) -> None:
     """Empty tensors: sums of no terms."""
     for array in (t.gx, t.gw):
         if array is not None:
             array[...] = 0.0
 
 
-def stacked(t: Operands, geometry: Geometry, copies: Copies) -> None:
+def stacked(t: Operands, geometry: ConvolutionGeometry, copies: Copies) -> None:
     """Small convolutions, several cases at once, not by groups: columns of gradOutput by an index
     geometry, batched products.
 
     dy, x and w have B cases, gx and gw all copies of them.
     """
-    index = index_plan(geometry.up)
+    index = window_index(geometry.up)
     (batch, n, channels, *wide), (k, inputs), groups, times = (
         t.dy.shape,
         index.shape,
@@ -136,7 +138,7 @@ def order(groups: int, first: int, second: int, k: int) -> Array:
     )
 
 
-def by_taps(t: Operands, geometry: Geometry) -> None:
+def by_taps(t: Operands, geometry: ConvolutionGeometry) -> None:
     """Tap by tap and sample by sample, multiplying nothing but what the definition multiplies."""
     nothing(t, geometry)
     narrow = t.x if geometry.transposed else t.dy

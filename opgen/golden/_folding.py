@@ -25,7 +25,7 @@ LEAD: list[tuple[Any, ...]] = [(slice(None),) * axis for axis in range(8)]
 """The indices of the axes before one."""
 
 
-class Plan(NamedTuple):
+class FoldGeometry(NamedTuple):
     """The extents inside of the borders; for small planes a matrix per axis, in whose products so
     many terms meet.
     """
@@ -47,18 +47,18 @@ def folded(
 
 
 @lru_cache(maxsize=256)
-def plan_of(padded: tuple[int, ...], borders: tuple[tuple[int, int], ...]) -> Plan:
-    """The plan of planes."""
+def geometry_of(padded: tuple[int, ...], borders: tuple[tuple[int, int], ...]) -> FoldGeometry:
+    """The geometry of planes."""
     extents = tuple(
         [extent - before - after for extent, (before, after) in zip(padded, borders, strict=True)]
     )
     if not all(0 < outer * inner <= SMALL for outer, inner in zip(padded, extents, strict=True)):
-        return Plan(extents)
+        return FoldGeometry(extents)
     matrices, terms = zip(
         *[matrix_of(extent, *border) for extent, border in zip(padded, borders, strict=True)],
         strict=True,
     )
-    return Plan(extents, matrices, prod(terms) if max(terms) > 2 else 2)
+    return FoldGeometry(extents, matrices, prod(terms) if max(terms) > 2 else 2)
 
 
 @lru_cache(maxsize=1024)
@@ -80,16 +80,16 @@ def fold(gradient: Array, borders: tuple[tuple[int, int], ...], copies: Copies) 
     axis, the inside, the border before, the border behind.
     """
     rank = len(borders)
-    plan = plan_of(gradient.shape[-rank:], borders)
+    geometry = geometry_of(gradient.shape[-rank:], borders)
     stack = stacked(gradient, copies)
-    result = np.empty((*stack.shape[:-rank], *plan.extents), gradient.dtype)
+    result = np.empty((*stack.shape[:-rank], *geometry.extents), gradient.dtype)
     if (
-        plan.matrices
+        geometry.matrices
         and 0 < stack.size <= FEW
         and gradient.dtype.kind == "f"
-        and orderless(gradient.reshape(-1), plan.terms)
+        and orderless(gradient.reshape(-1), geometry.terms)
     ):
-        multiply(stack[None], plan.matrices, range(rank), result[None])
+        multiply(stack[None], geometry.matrices, range(rank), result[None])
     else:
         slices(stack, borders, result)
     return result

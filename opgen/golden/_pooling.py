@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opgen.golden import Array, Probe, Tensors
+from opgen.golden import Array, ProbeCall, Tensors
 from opgen.golden._absolute import Copies
 from opgen.golden._axes import BLOCK, Windows, spread, window_sizes
 from opgen.golden._matrices import SMALL, kronecker, multiply, orderless
@@ -23,7 +23,7 @@ from opgen.golden._matrices import SMALL, kronecker, multiply, orderless
 WHOLE = 1 << 10  # elements of the matrix of a plane up to which it is faster than one per axis
 
 
-class Axis(NamedTuple):
+class PooledAxis(NamedTuple):
     """One axis of a pooling: its windows, and the elements that each covers, with the padding and
     without it.
 
@@ -37,7 +37,7 @@ class Axis(NamedTuple):
     source: Array | None
 
 
-class Plan(NamedTuple):
+class PoolingGeometry(NamedTuple):
     """The geometry of a call: windows per axis, what they are divided by, and how many elements a
     plane has on the way.
 
@@ -61,7 +61,7 @@ def probe(
     pad: tuple[int, ...],
     override: int,
     padded: int,
-) -> Probe:
+) -> ProbeCall:
     """A probe of a kernel over the axes of some letters."""
     windows = [
         (n + 2 * p - k) // s + 1 for n, k, s, p in zip(extent, kernel, stride, pad, strict=True)
@@ -70,7 +70,7 @@ def probe(
     for name, values in (("{}in", extent), ("{}out", windows), ("k{}", kernel), ("s{}", stride)):
         names |= {name.format(a): value for a, value in zip(letters, values, strict=True)}
     names |= {f"pad{a}": p for a, p in zip(letters, pad, strict=True)}
-    return Probe(names, {"gradOutput": (1, *windows)}, ("gradInput",))
+    return ProbeCall(names, {"gradOutput": (1, *windows)}, ("gradInput",))
 
 
 def pooled(
@@ -91,13 +91,13 @@ def pooled(
             for a in letters
         ]
     )
-    plan = plan_of(sizes, names["divisorOverride"], names["countIncludePad"])
-    return [{"gradInput": copy} for copy in pool(gradient, plan, copies)]
+    geometry = geometry_of(sizes, names["divisorOverride"], names["countIncludePad"])
+    return [{"gradInput": copy} for copy in pool(gradient, geometry, copies)]
 
 
 @lru_cache(maxsize=256)
-def plan_of(sizes: tuple[tuple[int, ...], ...], override: int, padded: int) -> Plan:
-    """The plan of a call, from the fields of the :class:`Windows` of its axes.
+def geometry_of(sizes: tuple[tuple[int, ...], ...], override: int, padded: int) -> PoolingGeometry:
+    """The geometry of a call, from the fields of the :class:`Windows` of its axes.
 
     Windows are divided by ``override`` if it is not 0, else by what they cover, with the padding or
     without it.
@@ -111,19 +111,19 @@ def plan_of(sizes: tuple[tuple[int, ...], ...], override: int, padded: int) -> P
     elements = prod([max(w.number, w.extent) for w in windows])
     matrices = [axis.matrix for axis in axes if axis.matrix is not None]
     if len(matrices) < len(axes):
-        return Plan(windows, divisors, elements)
+        return PoolingGeometry(windows, divisors, elements)
     sources = [axis.source for axis in axes if axis.source is not None]
     if len(sources) == len(axes):
         source = sources[0]
         for w, inner in zip(windows[1:], sources[1:], strict=True):
             source = np.add.outer(source * w.number, inner).reshape(-1)
-        return Plan(windows, divisors, elements, source)
+        return PoolingGeometry(windows, divisors, elements, source)
     overlaps = [w.overlap for w in windows]
     if prod([matrix.size for matrix in matrices]) <= WHOLE:
-        return Plan(
+        return PoolingGeometry(
             windows, divisors, elements, None, (reduce(kronecker, matrices),), prod(overlaps)
         )
-    return Plan(
+    return PoolingGeometry(
         windows,
         divisors,
         elements,
@@ -134,26 +134,30 @@ def plan_of(sizes: tuple[tuple[int, ...], ...], override: int, padded: int) -> P
 
 
 @lru_cache(maxsize=1024)
-def axis_of(size: tuple[int, ...]) -> Axis:
+def axis_of(size: tuple[int, ...]) -> PooledAxis:
     """An axis, from the fields of its :class:`Windows`."""
     windows = Windows(*size)
     if not 0 < windows.number * windows.extent <= SMALL:
-        return Axis(windows, window_sizes(windows), None, None)
+        return PooledAxis(windows, window_sizes(windows), None, None)
     first = np.arange(windows.number) * windows.stride - windows.pad
     inside = np.arange(windows.extent) - first[:, None]
     matrix = ((inside >= 0) & (inside < windows.kernel)).astype(np.float64)
     alone = windows.overlap == 1 and bool(matrix.any(0).all())
-    return Axis(windows, window_sizes(windows), matrix, matrix.argmax(0) if alone else None)
+    return PooledAxis(windows, window_sizes(windows), matrix, matrix.argmax(0) if alone else None)
 
 
-def pool(gradient: Array, plan: Plan, copies: Copies) -> Array:
+def pool(gradient: Array, geometry: PoolingGeometry, copies: Copies) -> Array:
     """The gradient of a pooling's input: (..., *numbers of windows) -> (copies, ..., *extents)."""
-    rank = len(plan.axes)
-    lead, extents = gradient.shape[:-rank], [w.extent for w in plan.axes]
+    rank = len(geometry.axes)
+    lead, extents = gradient.shape[:-rank], [w.extent for w in geometry.axes]
     planes = gradient.reshape(prod(lead), *gradient.shape[-rank:])
     result = np.empty((copies.number, len(planes), *extents))
-    step = max(1, BLOCK // max(1, copies.number * plan.elements))
-    cuts = [(slice(None), slice(None), plan)] if plan.elements <= 4 * BLOCK else list(cut(plan))
+    step = max(1, BLOCK // max(1, copies.number * geometry.elements))
+    cuts = (
+        [(slice(None), slice(None), geometry)]
+        if geometry.elements <= 4 * BLOCK
+        else list(cut(geometry))
+    )
     for first in range(0, len(planes), step):
         for windows, rows, part in cuts:
             pool_planes(
@@ -165,36 +169,40 @@ def pool(gradient: Array, plan: Plan, copies: Copies) -> Array:
     return result.reshape(copies.number, *lead, *extents)
 
 
-def cut(plan: Plan) -> Iterator[tuple[slice, slice, Plan]]:
-    """Cuts large planes: the rows of windows, the rows that they meet, and the plan between the
+def cut(geometry: PoolingGeometry) -> Iterator[tuple[slice, slice, PoolingGeometry]]:
+    """Cuts large planes: the rows of windows, the rows that they meet, and the geometry between the
     two.
     """
-    number, extent = plan.axes[0].number, plan.axes[0].extent
-    rows = max(1, BLOCK * max(number, extent) // plan.elements)
+    number, extent = geometry.axes[0].number, geometry.axes[0].extent
+    rows = max(1, BLOCK * max(number, extent) // geometry.elements)
     for begin in range(0, extent, rows):
         end = min(begin + rows, extent)
-        at, windows = plan.axes[0].within(begin, end)
-        divisors = plan.divisors if len(plan.divisors) == 1 else plan.divisors[at]
-        yield at, slice(begin, end), Plan((windows, *plan.axes[1:]), divisors, plan.elements)
+        at, windows = geometry.axes[0].within(begin, end)
+        divisors = geometry.divisors if len(geometry.divisors) == 1 else geometry.divisors[at]
+        yield (
+            at,
+            slice(begin, end),
+            PoolingGeometry((windows, *geometry.axes[1:]), divisors, geometry.elements),
+        )
 
 
-def pool_planes(gradient: Array, result: Array, plan: Plan, copies: Copies) -> None:
+def pool_planes(gradient: Array, result: Array, geometry: PoolingGeometry, copies: Copies) -> None:
     """Writes the gradients of some planes: (planes, *numbers of windows) -> (copies, planes,
     *extents).
     """
     values = np.empty((copies.number, *gradient.shape))
-    np.divide(gradient, plan.divisors, out=values[0])
+    np.divide(gradient, geometry.divisors, out=values[0])
     if copies.absolute:
         np.abs(values[0], values[-1])
-    if plan.source is not None:
-        out = result.reshape(copies.number, len(gradient), len(plan.source))
+    if geometry.source is not None:
+        out = result.reshape(copies.number, len(gradient), len(geometry.source))
         values.reshape(copies.number, len(gradient), -1).take(
-            plan.source, axis=2, mode="clip", out=out
+            geometry.source, axis=2, mode="clip", out=out
         )
-    elif plan.matrices and orderless(values[-1].reshape(-1), plan.terms):
-        multiply(values, plan.matrices, range(len(plan.matrices) - 1, -1, -1), result)
+    elif geometry.matrices and orderless(values[-1].reshape(-1), geometry.terms):
+        multiply(values, geometry.matrices, range(len(geometry.matrices) - 1, -1, -1), result)
     else:
-        for axis in range(len(plan.axes) - 1, -1, -1):
-            windows = plan.axes[axis]
+        for axis in range(len(geometry.axes) - 1, -1, -1):
+            windows = geometry.axes[axis]
             shape = (*values.shape[: axis + 2], windows.extent, *values.shape[axis + 3 :])
             values = spread(values, axis + 2, windows, result if axis == 0 else np.empty(shape))

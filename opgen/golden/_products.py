@@ -23,7 +23,7 @@ import numpy as np
 from opgen.golden import Array
 from opgen.golden._axes import Windows
 from opgen.golden._columns import Block, Columns, blocks, pieces
-from opgen.golden._convolution import Geometry, Operands, by_taps
+from opgen.golden._convolution import ConvolutionGeometry, Operands, by_taps
 from opgen.golden._exactness import room
 from opgen.golden._tiles import part_of, planes, worth
 from opgen.golden._winograd import tiled
@@ -58,7 +58,7 @@ class Phase:
 
 
 @lru_cache(maxsize=1024)
-def phases(geometry: Geometry, split: int) -> tuple[Phase, ...]:
+def phases(geometry: ConvolutionGeometry, split: int) -> tuple[Phase, ...]:
     """All that have taps, with those of the axes before ``split`` at input and the others at
     gradOutput.
     """
@@ -87,7 +87,7 @@ def alone(extent: int) -> Windows:
 
 
 @lru_cache(maxsize=1024)
-def best_split(geometry: Geometry, c: int, m: int) -> int:
+def best_split(geometry: ConvolutionGeometry, c: int, m: int) -> int:
     """The split with the fewest rows of columns, where those of input count twice: they are read
     and added back.
 
@@ -104,7 +104,7 @@ def best_split(geometry: Geometry, c: int, m: int) -> int:
     return min(range(len(geometry.down) + 1), key=cost)
 
 
-def large(t: Operands, geometry: Geometry) -> None:
+def large(t: Operands, geometry: ConvolutionGeometry) -> None:
     """With tiles where they are quicker and, although each level doubles some sums, exact; else
     from columns, or tap by tap where their zeros may have met Inf or NaN.
 
@@ -121,7 +121,7 @@ def large(t: Operands, geometry: Geometry) -> None:
         by_taps(t, geometry)
 
 
-def from_columns(t: Operands, geometry: Geometry) -> None:
+def from_columns(t: Operands, geometry: ConvolutionGeometry) -> None:
     """Both gradients, by pieces of the weight and blocks of positions."""
     groups, c = t.dy.shape[2:4]
     m, k = t.x.shape[3], prod(t.w.shape[4:])

@@ -14,7 +14,7 @@ from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 from opgen.golden._columns import pieces
-from opgen.golden._convolution import Geometry
+from opgen.golden._convolution import ConvolutionGeometry
 
 PRODUCTS = {2: 3, 3: 4}
 """Multiplications that a level takes for two outputs, by its taps."""
@@ -110,7 +110,7 @@ def planes(part: Part) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=512)
-def part_of(geometry: Geometry) -> Part:
+def part_of(geometry: ConvolutionGeometry) -> Part:
     """A whole convolution."""
     return tuple(
         TiledAxis(0, w.number, w.extent, w.kernel, w.dilation, -w.pad, levels(w.kernel))
@@ -161,7 +161,7 @@ def copies(part: Part, wide: bool) -> tuple[Copy, ...]:
     return tuple(result)
 
 
-def worth(geometry: Geometry, samples: int, channels: int) -> bool:
+def worth(geometry: ConvolutionGeometry, samples: int, channels: int) -> bool:
     """Whether tiles are faster than columns, for so many samples and channels of a group of either
     tensor, whichever has fewer.
     """

@@ -9,6 +9,9 @@ weight, over channels for the input. The terms are larger than those of the defi
 halves, so that sums of floating-point numbers would differ in their last bits: only data that
 :mod:`opgen.golden._exactness` has found to leave room for all of them come here, and the result is
 exact.
+
+``python -m tests.bench layers`` says what that is worth: of twenty layers of real networks, those
+with tiles take 10 to 35 % less time (Stable Diffusion's, with 640 channels, 250 ms and not 377).
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import numpy as np
 
 from opgen.golden import Array
 from opgen.golden._columns import pieces
-from opgen.golden._convolution import Geometry, Operands
+from opgen.golden._convolution import ConvolutionGeometry, Operands
 from opgen.golden._planes import TAPS, Planes, Workspace
 from opgen.golden._tiles import Part, TiledAxis, blocks, fitting, grid, part_of, planes
 
@@ -34,7 +37,7 @@ PIECE = 1 << 16  # elements of the taps that become planes, or come from them, a
 PLANES = 7 << 18  # elements of the planes of a piece of the tensors: 14 MiB
 
 
-def tiled(t: Operands, geometry: Geometry) -> None:
+def tiled(t: Operands, geometry: ConvolutionGeometry) -> None:
     """Both gradients."""
     part = part_of(geometry)
     some = list(shares(part, t))
@@ -76,7 +79,7 @@ def shares(part: Part, t: Operands) -> Iterator[Share]:
 
 
 def _piece(
-    t: Operands, geometry: Geometry, b: int, share: Share, add: bool, space: Workspace
+    t: Operands, geometry: ConvolutionGeometry, b: int, share: Share, add: bool, space: Workspace
 ) -> None:
     """What some channels of gradOutput give to the gradients of some channels of input, by a part
     of the taps.
@@ -113,7 +116,7 @@ def _piece(
             )
 
 
-def narrow_first(weight: Array, geometry: Geometry) -> Array:
+def narrow_first(weight: Array, geometry: ConvolutionGeometry) -> Array:
     """(groups, channels of input, of gradOutput, *taps) to (groups, channels of the narrow tensor,
     of the wide, *taps).
     """

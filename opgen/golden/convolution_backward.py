@@ -23,10 +23,10 @@ from math import isfinite, prod
 
 import numpy as np
 
-from opgen.golden import Array, Probe, Tensors
+from opgen.golden import Array, ProbeCall, Tensors
 from opgen.golden import _convolution as forms
 from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE, Copies, halves, stacked
-from opgen.golden._convolution import Geometry, Operands, geometry_of
+from opgen.golden._convolution import ConvolutionGeometry, Operands, geometry_of
 from opgen.golden._products import large
 
 VERSION = 1
@@ -45,7 +45,7 @@ def probe(
     stride: tuple[int, ...],
     dilation: tuple[int, ...],
     pad: tuple[int, ...],
-) -> Probe:
+) -> ProbeCall:
     """A probe of a convolution, as many elements padded behind an axis as before."""
     upstream = [
         (e - 1) * s + (k - 1) * d + 1 - 2 * p
@@ -62,7 +62,7 @@ def probe(
         "input": (n, inputs, *extents),
         "weight": (*weight, *kernel),
     }
-    return Probe(names, shapes, ("gradInput", "gradWeight", "gradBias"))
+    return ProbeCall(names, shapes, ("gradInput", "gradWeight", "gradBias"))
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
@@ -144,7 +144,7 @@ def geometry_of_call(
     upstream: tuple[int, ...],
     source: tuple[int, ...],
     weight: tuple[int, ...],
-) -> Geometry:
+) -> ConvolutionGeometry:
     """The geometry of a call, from the shapes of one case."""
     wide, narrow = (upstream, source) if names["transposed"] else (source, upstream)
     letters = "DHW"[5 - len(wide) :]
@@ -167,7 +167,7 @@ def geometry_of_call(
     )
 
 
-def form(t: Operands, geometry: Geometry) -> Callable[..., None]:
+def form(t: Operands, geometry: ConvolutionGeometry) -> Callable[..., None]:
     """Chooses how to compute, from the shapes of one case and, where it is small, the data's
     finiteness.
     """

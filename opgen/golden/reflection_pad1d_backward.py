@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from opgen.golden import Array, Probe, Tensors
+from opgen.golden import Array, ProbeCall, Tensors
 from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE, Copies, halves
 from opgen.golden._folding import folded
 
 VERSION = 1
 PROBES = [
-    Probe({"padLeft": left, "padRight": right}, {"gradOutput": shape}, ("gradInput",), complex_)
+    ProbeCall({"padLeft": left, "padRight": right}, {"gradOutput": shape}, ("gradInput",), complex_)
     for left, right, shape, complex_ in [
         (2, 3, (2, 9), False),
         (3, 3, (3, 10), True),

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from opgen.golden import Array, Probe, Tensors
+from opgen.golden import Array, ProbeCall, Tensors
 from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE, Copies, halves
 from opgen.golden._folding import folded
 
 VERSION = 1
 PROBES = [
-    Probe(
+    ProbeCall(
         {"padTop": top, "padBottom": bottom, "padLeft": left, "padRight": right},
         {"gradOutput": shape},
         ("gradInput",),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from opgen.lock.lockfile import Entry
+from opgen.lock.lockfile import LockEntry
 from opgen.model import FileError, Problem, collecting
 from opgen.spec.spec import Spec
 from opgen.spec.spec_form import LINE_DIGEST
@@ -174,7 +174,7 @@ def facts_of_suite(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
     return facts
 
 
-def facts_of_lock(entries: Iterable[Entry]) -> dict[str, frozenset[str]]:
+def facts_of_lock(entries: Iterable[LockEntry]) -> dict[str, frozenset[str]]:
     """Case id -> the rules that a lock says it breaks, and the product in its id."""
     return {entry.id: entry.rules | {f"product {product_in(entry.id)}"} for entry in entries}
 

@@ -37,7 +37,7 @@ _DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST}}}\Z|-\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LockEntry:
     """One case of a lock. ``expectation`` reads ``bucket:codes:rules``, then ``|release:codes`` of
     the library.
     """
@@ -74,7 +74,7 @@ class Lock:
     """
 
     sources: dict[str, dict[str, str]] = field(default_factory=dict)
-    entries: dict[str, dict[str, Entry]] = field(default_factory=dict)
+    entries: dict[str, dict[str, LockEntry]] = field(default_factory=dict)
     altered: dict[str, str] = field(default_factory=dict)
 
     def some(self, pages: Collection[str]) -> Lock:
@@ -158,7 +158,7 @@ def read_lock(path: Path) -> Lock:
     return lock
 
 
-def _digest(entries: Iterable[Entry]) -> str:
+def _digest(entries: Iterable[LockEntry]) -> str:
     return hashlib.blake2b("\n".join(sorted(entry.line for entry in entries)).encode()).hexdigest()[
         :DIGEST
     ]
@@ -174,7 +174,7 @@ def _add(lock: Lock, page: str, words: list[str]) -> str:
         return "expects 'page NAME ...' or: id key inputs goldens bounds expectation"
     if not all(_DIGEST.match(word) for word in words[1:5]):
         return f"expects digests of {DIGEST} hexadecimal digits, or -"
-    one = Entry(*map(unquote, words))
+    one = LockEntry(*map(unquote, words))
     if one.id in lock.entries[page]:
         return f"the case {one.id} stands twice"
     lock.entries[page][one.id] = one

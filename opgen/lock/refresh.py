@@ -19,7 +19,7 @@ from opgen.generation import engine
 from opgen.generation.computing import Arrays
 from opgen.generation.kernels import Parts
 from opgen.generation.versions import versions
-from opgen.lock.lockfile import NOTHING, Entry, Lock, expectation_text
+from opgen.lock.lockfile import NOTHING, Lock, LockEntry, expectation_text
 from opgen.model import TensorDesc
 from opgen.numerics.recipes import RECIPES
 from opgen.numerics.rounding import ulp_distance
@@ -159,12 +159,12 @@ def _plain(value: object) -> object:
 def _entries(
     suite: Suite,
     seed: int,
-    known: Mapping[str, Entry],
+    known: Mapping[str, LockEntry],
     result: Refreshed,
     progress: Callable[[int], None] | None,
-) -> dict[str, Entry]:
+) -> dict[str, LockEntry]:
     entries = {
-        case.id: Entry(case.id, NOTHING, NOTHING, NOTHING, NOTHING, expectation_text(case))
+        case.id: LockEntry(case.id, NOTHING, NOTHING, NOTHING, NOTHING, expectation_text(case))
         for case in suite.cases
     }
     stale: set[int] = set()
@@ -226,7 +226,7 @@ def digest_of(tensors: Mapping[str, Any]) -> str:
 
 
 def _changes(
-    before: Mapping[str, Entry], after: Mapping[str, Entry], why: tuple[str, ...]
+    before: Mapping[str, LockEntry], after: Mapping[str, LockEntry], why: tuple[str, ...]
 ) -> list[Change]:
     found = [Change(one, "removed", why or ("code",)) for one in sorted(set(before) - set(after))]
     found += [Change(one, "added", why or ("code",)) for one in sorted(set(after) - set(before))]

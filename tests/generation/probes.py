@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from opgen.generation.probes import Probe, probes
+from opgen.generation.probes import Fingerprint, probes
 from opgen.numerics.recipes import RECIPES
 from opgen.spec.catalog import catalog
 
@@ -18,12 +18,12 @@ FILE = Path(__file__).with_name("probes.txt")
 COMMAND = "python -m tests.generation.probes"
 
 
-def every_probe() -> list[Probe]:
+def every_probe() -> list[Fingerprint]:
     """Of all operators and recipes."""
     return list(probes(sorted({spec.op for spec in catalog().specs}), list(RECIPES)))
 
 
-def lines(some: Iterable[Probe]) -> dict[str, tuple[str, str]]:
+def lines(some: Iterable[Fingerprint]) -> dict[str, tuple[str, str]]:
     """Name -> the versions in words, and the digest."""
     return {
         probe.name: (

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from opgen.generation.probes import Probe, digests, probes
+from opgen.generation.probes import Fingerprint, digests, probes
 from opgen.golden import reflection_pad2d_backward
 from opgen.numerics import recipes, rounding
 from opgen.numerics.draws import ZEROS
@@ -97,7 +97,9 @@ def test_a_suite_needs_the_probes_of_its_operators_and_recipes(
 
 def test_zeros_and_nans_of_either_sign_are_one() -> None:
     one, other = (
-        Probe("", {}, lambda sign=sign: [np.array([0.0, np.nan, 1.0]) * [sign, sign, 1.0]]).digest
+        Fingerprint(
+            "", {}, lambda sign=sign: [np.array([0.0, np.nan, 1.0]) * [sign, sign, 1.0]]
+        ).digest
         for sign in (1, -1)
     )
-    assert one == other != Probe("", {}, lambda: [np.array([0.0, 1.0, 1.0])]).digest
+    assert one == other != Fingerprint("", {}, lambda: [np.array([0.0, 1.0, 1.0])]).digest

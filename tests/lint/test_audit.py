@@ -25,7 +25,7 @@ from opgen.lint.audit import (
     read_page,
     with_cases,
 )
-from opgen.lock.lockfile import Entry, expectation_text
+from opgen.lock.lockfile import LockEntry, expectation_text
 from opgen.model import Break, Call, Case, Expectation, FileError
 from opgen.spec import specfile
 from opgen.spec.catalog import catalog
@@ -301,7 +301,9 @@ def test_a_finding_names_the_cases_it_touches(one: Spec, tmp_path: Path) -> None
     found, differs = with_cases(audit(one, tmp_path), {"one": facts_of_suite(one, suite)})
     assert not differs.cases
     assert found.cases == ("aims", "in-company", "meant-in-company", "happens", "at-limit")
-    entries = [Entry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in suite.cases]
+    entries = [
+        LockEntry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in suite.cases
+    ]
     found, _ = with_cases(audit(one, tmp_path), {"one": facts_of_lock(entries)})
     assert found.cases == ("in-company", "happens")
 
@@ -322,7 +324,9 @@ def test_the_line_of_a_product_touches_all_its_cases(
     mine = suite.cases if product == "ascend910" else suite.cases[1:]
     found, _ = with_cases(audit(one, tmp_path), {"one": facts_of_suite(one, suite)})
     assert found.line == 2 and found.cases == tuple(case.id for case in mine)
-    entries = [Entry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in suite.cases]
+    entries = [
+        LockEntry(case.id, "-", "-", "-", "-", expectation_text(case)) for case in suite.cases
+    ]
     found, _ = with_cases(audit(one, tmp_path), {"one": facts_of_lock(entries)})
     assert found.cases == tuple(case.id for case in mine)
 

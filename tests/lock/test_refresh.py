@@ -17,7 +17,7 @@ from opgen.files.resources import cases_folder, specs_folder
 from opgen.generation import engine
 from opgen.generation.versions import ARITHMETIC
 from opgen.lock import refresh
-from opgen.lock.lockfile import Entry, Lock, read_lock
+from opgen.lock.lockfile import Lock, LockEntry, read_lock
 from opgen.lock.refresh import Change
 from opgen.model import FileError
 from opgen.numerics.recipes import RECIPES
@@ -233,7 +233,7 @@ def test_a_changed_expectation_says_from_what_to_what(fresh, pages):
 def test_removed_and_added_cases_are_named(fresh, pages):
     page, one = a_case_with_data(fresh.lock)
     old = changed(fresh.lock, page, one)
-    old.entries[page]["was-here"] = Entry("was-here", "-", "-", "-", "-", "valid:0:")
+    old.entries[page]["was-here"] = LockEntry("was-here", "-", "-", "-", "-", "valid:0:")
     del old.entries[page][one]
     found = refresh.refresh(pages, "smoke", old)
     assert [(c.case, c.what) for c in found.changes] == [("was-here", "removed"), (one, "added")]
@@ -404,7 +404,7 @@ def test_a_lock_holds_what_any_id_and_any_release_say(fresh, tmp_path):
 def test_a_page_that_is_gone_takes_its_cases_along(fresh, pages):
     old = Lock(
         {**fresh.lock.sources, "gone": {"spec": "1"}},
-        {**fresh.lock.entries, "gone": {one: Entry(one, *"----", "valid:0:") for one in "ba"}},
+        {**fresh.lock.entries, "gone": {one: LockEntry(one, *"----", "valid:0:") for one in "ba"}},
     )
     found = refresh.refresh(pages, "smoke", old)
     assert [(c.case, c.what, c.why) for c in found.changes] == [
@@ -436,7 +436,7 @@ def test_the_command_says_what_drifted_in_every_form_and_exits_1(fresh, tmp_path
     page, one = a_case_with_data(fresh.lock)
     old = changed(fresh.lock, page, one, expectation="stated:161002:pad")
     for number in range(MOST + 3):
-        old.entries[page][f"gone-{number:02}"] = Entry(
+        old.entries[page][f"gone-{number:02}"] = LockEntry(
             f"gone-{number:02}", "-", "-", "-", "-", "valid:0:"
         )
     old.write(path)
@@ -464,7 +464,7 @@ def test_the_command_writes_the_lock_that_it_was_asked_for_and_keeps_pages_that_
     fresh, tmp_path
 ):
     path, other = tmp_path / "old.lock", tmp_path / "new.lock"
-    stranger = Entry("case", "-", "-", "-", "-", "valid:0:")
+    stranger = LockEntry("case", "-", "-", "-", "-", "valid:0:")
     Lock(
         {**fresh.lock.sources, "stranger": {"spec": "0" * 10}},
         {**fresh.lock.entries, "stranger": {"case": stranger}},
@@ -657,7 +657,7 @@ def test_locks_are_put_beside_each_other_and_taken_apart_by_page(tmp_path):
     mine = Lock({"a": {"spec": "1"}, "b": {"spec": "2"}}, {"a": {}, "b": {}}, {"b": "3" * 10})
     other = Lock(
         {"b": {"spec": "4"}, "c": {"spec": "5"}},
-        {"b": {"x": Entry("x", *"-----")}, "c": {}},
+        {"b": {"x": LockEntry("x", *"-----")}, "c": {}},
         {"b": "6" * 10, "c": "7" * 10},
     )
     assert mine.beside(other) == Lock(
@@ -677,4 +677,4 @@ def test_the_rules_of_an_entry_are_those_of_its_page():
         ("stated:161002:pad", {"pad"}),
         ("unstated:any_error/0:a,b.c|2026-08:0/161002", {"a", "b.c"}),
     ):
-        assert Entry("x", *"----", text).rules == rules
+        assert LockEntry("x", *"----", text).rules == rules
