@@ -126,7 +126,7 @@ def _command(name: str) -> click.Command:
 @cache
 def titles() -> dict[str, str]:
     """Name of each command -> what it is, in a few words: the first line of its module."""
-    found = {}
+    listed = {}
     folder = os.path.dirname(__file__)
     for file in sorted(os.listdir(folder)):
         name, suffix = os.path.splitext(file)
@@ -136,8 +136,8 @@ def titles() -> dict[str, str]:
                     rf'"""``opgen {name}\b[^`]*``: (.+?)(?:""")?$', source.readline().rstrip()
                 )
             if title:
-                found[name] = title[1][0].upper() + title[1][1:]
-    return found
+                listed[name] = title[1][0].upper() + title[1][1:]
+    return listed
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from opgen.model import BUCKETS, size
 from opgen.report.terminal import counted, literal, table
@@ -13,39 +13,44 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+Plain: TypeAlias = Mapping[str, Any]
+"""What :mod:`opgen.bundle.results.summary` says, as JSON has it."""
 
-def show_summary(out: Console, found: Mapping[str, Any]) -> None:
+
+def show_summary(out: Console, summary: Plain) -> None:
     """The header, cases per operator, product and bucket, bytes per dtype, the largest cases."""
-    header = found["header"]
+    header = summary["header"]
     about = (
-        f"{size(found['bytes'])}, {counted(found['cases'], 'case')}, {found['with_data']} with"
-        f" data, {found['inconclusive']} inconclusive"
+        f"{size(summary['bytes'])}, {counted(summary['cases'], 'case')},"
+        f" {summary['with_data']} with data, {summary['inconclusive']} inconclusive"
     )
-    out.print(f"[bold]{literal(found['file'])}[/]  {about}", soft_wrap=True)
+    out.print(f"[bold]{literal(summary['file'])}[/]  {about}", soft_wrap=True)
     facts = {
         name.removesuffix("_version"): header.get(name, "")
         for name in ("plan", "shard", "seed", "opgen_version", "format_version")
     }
-    facts["digest"] = found["digest"]
+    facts["digest"] = summary["digest"]
     out.print(
         "  ".join(f"{name} {literal(value)}" for name, value in facts.items() if value != ""),
         soft_wrap=True,
     )
-    _counts(out, found["counts"])
+    _counts(out, summary["counts"])
     data = table("data of dtype", "bytes", right=("bytes",))
-    for name, count in found["data"].items():
+    for name, count in summary["data"].items():
         data.add_row(name, size(count))
     _print(out, data)
-    recipes = ", ".join(f"{name or 'no data'} {count}" for name, count in found["recipes"].items())
+    recipes = ", ".join(
+        f"{name or 'no data'} {count}" for name, count in summary["recipes"].items()
+    )
     out.print(f"recipes: {recipes}")
-    if found["largest"]:
+    if summary["largest"]:
         largest = table("largest cases", "bytes", right=("bytes",))
-        for case in found["largest"]:
+        for case in summary["largest"]:
             largest.add_row(literal(case["id"]), size(case["bytes"]))
         _print(out, largest)
 
 
-def _counts(out: Console, counts: list[Mapping[str, Any]]) -> None:
+def _counts(out: Console, counts: list[Plain]) -> None:
     """A row per operator, product and kind, a column per bucket that occurs."""
     buckets = [bucket for bucket in BUCKETS if any(entry["bucket"] == bucket for entry in counts)]
     heads = [bucket.removesuffix("_product") for bucket in buckets]
@@ -68,7 +73,7 @@ def _counts(out: Console, counts: list[Mapping[str, Any]]) -> None:
     _print(out, shown)
 
 
-def show_case(out: Console, case: Mapping[str, Any]) -> None:
+def show_case(out: Console, case: Plain) -> None:
     """One case: what it is for, the call, both answers, the tensors."""
     out.print(
         f"[bold]{literal(case['id'])}[/]  {case['kind']}, phase {case['phase']}", soft_wrap=True
@@ -88,9 +93,12 @@ def show_case(out: Console, case: Mapping[str, Any]) -> None:
     _print(out, answers)
     if page["breaks"]:
         breaks = table("breaks rule", "clause", "line", "found", right=("line",))
-        for one in page["breaks"]:
+        for broken in page["breaks"]:
             breaks.add_row(
-                one["rule"], one["clause"] or "", str(one["at"] or ""), literal(one["found"])
+                broken["rule"],
+                broken["clause"] or "",
+                str(broken["at"] or ""),
+                literal(broken["found"]),
             )
         _print(out, breaks)
     facts = {
@@ -109,23 +117,23 @@ def show_case(out: Console, case: Mapping[str, Any]) -> None:
     _tensors(out, case["tensors"])
 
 
-def show_answers(out: Console, found: Mapping[str, Any]) -> None:
+def show_answers(out: Console, summary: Plain) -> None:
     """The header of a results file, and the statuses that were answered."""
     out.print(
-        f"[bold]{literal(found['file'])}[/]  {size(found['bytes'])},"
-        f" {counted(found['cases'], 'case')}",
+        f"[bold]{literal(summary['file'])}[/]  {size(summary['bytes'])},"
+        f" {counted(summary['cases'], 'case')}",
         soft_wrap=True,
     )
-    for name, value in {**found["header"], "digest": found["digest"]}.items():
+    for name, value in {**summary["header"], "digest": summary["digest"]}.items():
         if name not in ("format", "format_version") and value != "":
             out.print(f"{literal(name.removesuffix('_version'))}: {literal(value)}", soft_wrap=True)
     shown = table("first phase", "second phase", "cases", right=("cases",))
-    for one in found["counts"]:
-        shown.add_row(_status(one["status"]), _status(one["run_status"]), str(one["cases"]))
+    for count in summary["counts"]:
+        shown.add_row(_status(count["status"]), _status(count["run_status"]), str(count["cases"]))
     _print(out, shown)
 
 
-def show_answer(out: Console, answer: Mapping[str, Any]) -> None:
+def show_answer(out: Console, answer: Plain) -> None:
     """One case's answer: statuses, what the backend said, the outputs."""
     took = "" if answer["time"] is None else f", {answer['time']:.6g} s"
     phases = (
@@ -137,13 +145,13 @@ def show_answer(out: Console, answer: Mapping[str, Any]) -> None:
     _tensors(out, answer["tensors"])
 
 
-def _status(status: Any) -> str:
+def _status(status: object) -> str:
     return "-" if status is None else literal(status)
 
 
-def _tensors(out: Console, found: list[Mapping[str, Any]]) -> None:
+def _tensors(out: Console, held: list[Plain]) -> None:
     """What tensors hold, a row each."""
-    if found:
+    if held:
         tensors = table(
             "data",
             "role",
@@ -153,15 +161,15 @@ def _tensors(out: Console, found: list[Mapping[str, Any]]) -> None:
             "first values",
             right=("least", "greatest"),
         )
-        for one in found:
-            more = " ..." if prod(one["shape"]) > len(one["first"]) else ""
+        for tensor in held:
+            more = " ..." if prod(tensor["shape"]) > len(tensor["first"]) else ""
             tensors.add_row(
-                one["name"],
-                one["role"],
-                f"{one['dtype']} {_list(one['shape'])}",
-                _number(one["least"]),
-                _number(one["greatest"]),
-                " ".join(map(_number, one["first"])) + more,
+                tensor["name"],
+                tensor["role"],
+                f"{tensor['dtype']} {_list(tensor['shape'])}",
+                _number(tensor["least"]),
+                _number(tensor["greatest"]),
+                " ".join(map(_number, tensor["first"])) + more,
             )
         _print(out, tensors)
 
@@ -172,11 +180,11 @@ def _print(out: Console, shown: Table) -> None:
     out.print()
 
 
-def _codes(codes: list[Any]) -> str:
+def _codes(codes: list[object]) -> str:
     return " or ".join(map(str, codes))
 
 
-def _list(values: list[Any]) -> str:
+def _list(values: list[object]) -> str:
     return "\\[" + ", ".join(map(str, values)) + "]"
 
 
@@ -202,7 +210,7 @@ def _argument(value: Any) -> str:
     return text
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     """A number in six digits; a complex one by its parts."""
     if value is None:
         return "-"

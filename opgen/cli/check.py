@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -43,37 +43,37 @@ def command(files: tuple[str, ...], as_json: bool) -> None:
     from opgen.lint.checking import check
     from opgen.model import FileError
 
-    found = check(map(Path, files))
+    checked = check(map(Path, files))
     if as_json:
-        console.json_text(_plain(found))
+        console.json_text(_plain(checked))
     else:
-        _show(found)
-    if found.problems:
-        raise FileError(found.problems)
+        _show(checked)
+    if checked.problems:
+        raise FileError(checked.problems)
 
 
-def _show(found: Checked) -> None:
+def _show(checked: Checked) -> None:
     from opgen.cli import console
     from opgen.report.terminal import counted
 
     out = console.output()
     for table in (
-        *(() if found.problems else _compared(found)),
-        *_counted(found),
+        *(() if checked.problems else _compared(checked)),
+        *_counted(checked),
     ):  # long, and no problems
         out.print(table)
-    if not found.problems:
-        files = ((found.specs, "spec"), (found.plans, "plan"), (found.errata, "errata file"))
+    if not checked.problems:
+        files = ((checked.specs, "spec"), (checked.plans, "plan"), (checked.errata, "errata file"))
         out.print(
             "no problem in " + ", ".join(counted(len(some), what) for some, what in files if some)
         )
 
 
-def _compared(found: Checked) -> Iterator[Table]:
+def _compared(checked: Checked) -> Iterator[Table]:
     """What the pages of one operator say differently: first, since it is long."""
     from opgen.report import terminal
 
-    for api, (specs, differences) in found.differences.items():
+    for api, (specs, differences) in checked.differences.items():
         said = [d for d in differences if d.kind != "answer"]
         table = terminal.table(
             "fact",
@@ -98,17 +98,17 @@ def _compared(found: Checked) -> Iterator[Table]:
         yield table
 
 
-def _counted(found: Checked) -> Iterator[Table]:
+def _counted(checked: Checked) -> Iterator[Table]:
     """What is in each file."""
     from pathlib import Path
 
     from opgen.lint.facts import buckets
     from opgen.report import terminal
 
-    if found.specs:
+    if checked.specs:
         heads = ("lines", "rules", *(bucket.removesuffix("_product") for bucket in BROKEN))
         table = terminal.table("spec", *heads, right=heads)
-        for spec in found.specs:
+        for spec in checked.specs:
             count = buckets(spec)
             lines = len(spec.page.lines) if spec.page else 0
             table.add_row(
@@ -118,11 +118,11 @@ def _counted(found: Checked) -> Iterator[Table]:
                 *(str(count.get(bucket, "")) for bucket in BROKEN),
             )
         yield table
-    if found.plans:
+    if checked.plans:
         table = terminal.table(
             "plan", "operator", "axes", "tiers", "handwritten", right=("axes", "handwritten")
         )
-        for plan in found.plans:
+        for plan in checked.plans:
             table.add_row(
                 Path(plan.file).stem,
                 plan.op,
@@ -131,7 +131,7 @@ def _counted(found: Checked) -> Iterator[Table]:
                 str(len(plan.handwritten)),
             )
         yield table
-    if found.errata:
+    if checked.errata:
         table = terminal.table(
             "errata",
             "release",
@@ -140,7 +140,7 @@ def _counted(found: Checked) -> Iterator[Table]:
             "numbers",
             right=("checks", "lets pass", "numbers"),
         )
-        for errata in found.errata:
+        for errata in checked.errata:
             pages = errata.pages.values()
             most = [
                 max((len(getattr(page, part)) for page in pages), default=0)
@@ -162,13 +162,13 @@ def _side(fact: Fact | None) -> str:
     )
 
 
-def _plain(found: Checked) -> dict[str, Any]:
+def _plain(checked: Checked) -> dict[str, object]:
     from dataclasses import asdict
 
     from opgen.lint.facts import buckets
 
     return {
-        "problems": [asdict(problem) for problem in found.problems],
+        "problems": [asdict(problem) for problem in checked.problems],
         "specs": [
             {
                 "file": s.file,
@@ -178,15 +178,15 @@ def _plain(found: Checked) -> dict[str, Any]:
                 "buckets": buckets(s),
                 "clauses": dict(s.clauses),
             }
-            for s in found.specs
+            for s in checked.specs
         ],
         "plans": [
             {"file": p.file, "op": p.op, "axes": [a.name for a in p.axes], "tiers": list(p.tiers)}
-            for p in found.plans
+            for p in checked.plans
         ],
         "errata": [
             {"file": e.file, "api": e.api, "release": e.release, "pages": list(e.pages)}
-            for e in found.errata
+            for e in checked.errata
         ],
         "differences": {
             api: [
@@ -200,6 +200,6 @@ def _plain(found: Checked) -> dict[str, Any]:
                 }
                 for d in differences
             ]
-            for api, (specs, differences) in found.differences.items()
+            for api, (specs, differences) in checked.differences.items()
         },
     }

@@ -26,15 +26,15 @@ def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -
     from opgen.comparison.changes import VerdictChange, compare_reports
     from opgen.report import data
 
-    found = compare_reports(data.read(before), data.read(after), strict)
+    compared = compare_reports(data.read(before), data.read(after), strict)
     lists = {
-        "newly failing": found.failing,
-        "fixed": found.fixed,
-        "newly waived": found.waived,
-        "other verdict": found.other,
-        "new cases": found.added,
-        "no longer there": found.removed,
-        "error grew": found.worse_ratio,
+        "newly failing": compared.failing,
+        "fixed": compared.fixed,
+        "newly waived": compared.waived,
+        "other verdict": compared.other,
+        "new cases": compared.added,
+        "no longer there": compared.removed,
+        "error grew": compared.worse_ratio,
     }
     if as_json:
 
@@ -46,7 +46,7 @@ def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -
 
         json_text(
             {name: [plain(change) for change in changes] for name, changes in lists.items()}
-            | {"unchanged": found.unchanged}
+            | {"unchanged": compared.unchanged}
         )
     else:
         console = output()
@@ -60,10 +60,12 @@ def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -
                     markup=False,
                 )
         counts = ", ".join(f"{len(changes)} {name}" for name, changes in lists.items() if changes)
-        console.print(f"{counts + ', ' if counts else ''}{found.unchanged} unchanged", markup=False)
+        console.print(
+            f"{counts + ', ' if counts else ''}{compared.unchanged} unchanged", markup=False
+        )
     note(
         "the reports are about different bundles: equal ids are taken for equal cases",
-        found.same_bundle,
+        compared.same_bundle,
     )
-    if found.failing:
+    if compared.failing:
         raise click.exceptions.Exit(DIFFERENCE)

@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -56,7 +56,7 @@ def note(text: str, quiet: bool = False) -> None:
         click.echo(visible(text), err=True)
 
 
-def json_text(value: Any) -> None:
+def json_text(value: object) -> None:
     """A value as indented JSON on standard output; keys keep their order."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from opgen.cli import options
 from opgen.model import KINDS, size
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @click.command(
@@ -94,14 +97,14 @@ def command(
         about = f"{counted['with_data']} with data, {size(os.path.getsize(path))}"
         console.note(f"{path}: {terminal.counted(counted['cases'], 'case')}, {about}")
         for reason in dict.fromkeys(suite.without_data.values()) if request.calls else ():
-            ids = [one for one, why in suite.without_data.items() if why == reason]
+            ids = [case for case, why in suite.without_data.items() if why == reason]
             console.note(
                 f"no data for {len(ids)}, since {reason}:"
                 f" {', '.join(ids[:5])}{', ...' if len(ids) > 5 else ''}"
             )
 
 
-def summary_table(counted: dict[str, Any]) -> Any:
+def summary_table(counted: dict[str, Any]) -> Table:
     """Cases by operator and product, one column per kind."""
     from opgen.report import terminal
 
@@ -110,6 +113,6 @@ def summary_table(counted: dict[str, Any]) -> Any:
     rows: dict[tuple[str, str], dict[str, int]] = {}
     for entry in counted["counts"]:
         rows.setdefault((entry["op"], entry["product"]), {})[entry["kind"]] = entry["cases"]
-    for (op, product), found in rows.items():
-        table.add_row(op, product, *(str(found.get(kind, 0)) for kind in kinds))
+    for (op, product), cases in rows.items():
+        table.add_row(op, product, *(str(cases.get(kind, 0)) for kind in kinds))
     return table

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
 from opgen.cli import options
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from opgen.bundle.read.reader import Bundle
     from opgen.bundle.results.reader import ResultsFile
+    from opgen.cli.bundleview import Plain
 
-Plain: TypeAlias = dict[str, Any]
-Show: TypeAlias = Callable[[Any, Plain], None]
+    Show: TypeAlias = Callable[[Console, Plain], None]
 
 
 @click.command(
@@ -71,20 +73,20 @@ def _show(
     as_json: bool,
     everything: Callable[[], Plain],
     show_everything: Show,
-    one: Callable[[str], Plain],
-    show_one: Show,
+    case: Callable[[str], Plain],
+    show_case: Show,
 ) -> None:
     """All that a file holds or, where there are patterns, the cases that they choose."""
     from opgen.cli import console
 
     if not patterns:
-        found = everything()
-        console.json_text(found) if as_json else show_everything(console.output(), found)
+        summary = everything()
+        console.json_text(summary) if as_json else show_everything(console.output(), summary)
         return
     chosen = options.choose(held.ids, patterns)
     if as_json:
-        shown = [one(name) for name in chosen]
+        shown = [case(name) for name in chosen]
         console.json_text(shown[0] if len(patterns) == 1 and patterns[0] in held else shown)
         return
     for name in chosen:
-        show_one(console.output(), one(name))
+        show_case(console.output(), case(name))

@@ -48,7 +48,7 @@ def command(calls: str, form: str, truth: str) -> None:
     lines = (
         callfiles.json_lines(answers, asked)
         if form == "json"
-        else (visible(callfiles.as_text(one, pages, asked)) for one in answers)
+        else (visible(callfiles.as_text(answer, pages, asked)) for answer in answers)
     )
     with no_collection():
         sys.stdout.writelines(f"{line}\n" for line in lines)

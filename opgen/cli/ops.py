@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -65,7 +65,7 @@ def _rows(
         )
 
 
-def _plain(spec: Spec, listed: dict[str, dict[str, tuple[str, ...]]]) -> dict[str, Any]:
+def _plain(spec: Spec, listed: dict[str, dict[str, tuple[str, ...]]]) -> dict[str, object]:
     return {
         "op": spec.op,
         "api": spec.api,
@@ -75,7 +75,7 @@ def _plain(spec: Spec, listed: dict[str, dict[str, tuple[str, ...]]]) -> dict[st
         "judges": list(spec.judges),
         "parameters": {name: parameter.kind for name, parameter in spec.parameters.items()},
         "dtypes": {
-            product: {name: list(found) for name, found in by.items()}
+            product: {name: list(dtypes) for name, dtypes in by.items()}
             for product, by in listed.items()
         },
     }

@@ -26,7 +26,7 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  $ {line}" for line in lines)
 
 
-def only_one(**given: Any) -> None:
+def only_one(**given: object) -> None:
     """UsageError where more than one of some options is given that say the same in other ways, by
     the names of their parameters.
     """
@@ -44,9 +44,9 @@ def complete_operators(
     """Both names of every operator, read off the specs without loading them."""
     names: dict[str, None] = {}
     for path in sorted(specs_folder().glob("*.yaml")):
-        found = re.search(r"^api: *(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-        if found:
-            names |= {path.stem.split(".")[0]: None, found[1]: None}
+        api = re.search(r"^api: *(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if api:
+            names |= {path.stem.split(".")[0]: None, api[1]: None}
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 

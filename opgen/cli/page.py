@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -49,11 +49,11 @@ def command(name: str, folder: str | None, as_json: bool) -> None:
     named = [spec for spec in catalog().specs if spec.name == name] or catalog().of(
         catalog().api(name)
     )
-    found = [(spec, *by_line(spec)) for spec in named]
+    pages = [(spec, *by_line(spec)) for spec in named]
     if as_json:
-        console.json_text([_plain(*one) for one in found])
+        console.json_text([_plain(*page) for page in pages])
         return
-    for spec, lines, rest in found:
+    for spec, lines, rest in pages:
         text = read_page(spec, Path(folder))[0] if folder and spec.page else []
         click.echo(
             f"{spec.api}: {spec.file} transcribes {spec.page.file if spec.page else 'no page'}"
@@ -100,7 +100,7 @@ def _facts(facts: Iterable[Fact]) -> None:
             click.echo(fill(f"note: {fact.note}"))
 
 
-def _plain(spec: Spec, lines: list[PageLine], rest: list[Fact]) -> dict[str, Any]:
+def _plain(spec: Spec, lines: list[PageLine], rest: list[Fact]) -> dict[str, object]:
     from dataclasses import asdict
 
     return {

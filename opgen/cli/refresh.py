@@ -113,7 +113,7 @@ def command(
         console.progress("cases", None, quiet) as advance,
         opgen.open(bundle) if bundle else nullcontext() as older,
     ):
-        found = refresh(
+        refreshed = refresh(
             pages,
             tier,
             held,
@@ -124,21 +124,21 @@ def command(
             each=options.each(),
         )
     if markdown:
-        write_text(markdown, as_markdown(found), force=True)
+        write_text(markdown, as_markdown(refreshed), force=True)
     if as_json:
-        console.json_text(as_data(found))
-    elif found.changes:
-        console.output().print(as_table(found))
+        console.json_text(as_data(refreshed))
+    elif refreshed.changes:
+        console.output().print(as_table(refreshed))
     told = (
-        f"{counted(found.cases, 'case')}, {found.computed} computed,"
-        f" {counted(len(found.changes), 'change')}"
+        f"{counted(refreshed.cases, 'case')}, {refreshed.computed} computed,"
+        f" {counted(len(refreshed.changes), 'change')}"
     )
     console.note(f"{told} against {path}", quiet)
     if check:
-        if found.changes:
+        if refreshed.changes:
             raise click.exceptions.Exit(DIFFERENCE)
         return
     others = (
         read_lock(path) if operators and path.exists() else Lock()
     )  # as they are now: who refreshes another operator may be done
-    found.lock.beside(others).write(Path(output) if output else path)
+    refreshed.lock.beside(others).write(Path(output) if output else path)

@@ -98,6 +98,8 @@ def command(
     note(f"{output}: {counts or 'no case'}", quiet)
     with opgen.Results.open(output) as written:
         note(f"{output}: {written.header.get('note')}", quiet or "note" not in written.header)
-        reasons = Counter(one.error for one in written if one.status == NOT_RUN and one.error)
+        reasons = Counter(
+            answer.error for answer in written if answer.status == NOT_RUN and answer.error
+        )
     for reason, count in reasons.most_common():
         note(f"{output}: {count} skipped: {reason}", quiet)

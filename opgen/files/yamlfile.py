@@ -121,10 +121,10 @@ class Document:
         """``value`` where it is a mapping, with some of ``keys`` if these are given; else an empty
         one. ``None`` is an absent key.
         """
-        found: dict[Any, Any] = {} if value is None else self.need(where, value, dict, what) or {}
+        body: dict[Any, Any] = {} if value is None else self.need(where, value, dict, what) or {}
         if keys is not None:
-            self.known(where, found, keys, "key")
-        return found
+            self.known(where, body, keys, "key")
+        return body
 
     def text(self, where: Location, body: dict[Any, Any], key: str) -> str:
         """The text under a key that must be there."""
