@@ -381,9 +381,7 @@ def overhead(words: Sequence[str]) -> None:
             for some in (calls[:1000], calls):
                 generate(some, folder / "some.h5")
                 with opgen.open(folder / "some.h5") as bundle:
-                    data = sum(
-                        kind.itemsize * count for kind, _, count in bundle.data.types.values()
-                    )
+                    data = sum(kind.itemsize * count for kind, _, count in bundle.blobs.values())
                     counted.append(
                         (
                             len(bundle),
@@ -418,7 +416,7 @@ def reading(words: Sequence[str]) -> None:
 
             random()
             for check in (True, False):
-                bundle.data.check = check
+                bundle.check = check
                 at_random, in_order = interleaved(random, scan, rounds=3)
                 label = "with digests" if check else "without digests"
                 row(

@@ -78,6 +78,19 @@ def test_every_case_is_read_as_it_was_written(path: Path) -> None:
                     assert same_bits(stored[name], array.reshape(-1) if role == "input" else array)
 
 
+def test_a_bundle_and_its_cases_say_what_they_are(path: Path) -> None:
+    with opgen.open(path) as bundle:
+        assert repr(bundle) == f"<bundle {path}: {len(SAMPLE.cases)} cases>"
+        assert repr(bundle["one/given"]) == (
+            "<case one/given: given, aclnnOne on ascend910, a status only>"
+        )
+        listed = {"kind", "intent", "recipe", "nearest_valid", "compute", "inconclusive", "phase"}
+        assert listed <= set(dir(bundle["one/given"]))
+        assert not hasattr(bundle["one/given"], "aims")
+        bundle.tables["cases"]["phase"][0] = 2
+        assert repr(bundle[0]) == "<case one/FLOAT16/0: valid, aclnnOne on ascend910b, data>"
+
+
 def test_cases_are_read_back_as_they_were(path: Path) -> None:
     with opgen.open(path) as bundle:
         assert case_table(bundle, kinds_of(bundle)).cases() == SAMPLE.cases
@@ -104,7 +117,7 @@ def test_rows_of_tensors_have_the_columns_of_the_table(path: Path) -> None:
 
 def test_a_batch_of_data_that_lie_before_the_file_is_refused(path: Path) -> None:
     with opgen.open(path) as bundle:
-        bundle.data.check = False
+        bundle.check = False
         tensors = bundle.tables["tensors"] = bundle.tables["tensors"].copy()
         tensors["position"][
             np.flatnonzero(tensors["elements"] * (tensors["position"] >= 0))[0]

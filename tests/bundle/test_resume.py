@@ -134,7 +134,9 @@ def test_damaged_data_are_computed_again(suite: Suite, expected: bytes, tmp_path
     (tmp_path / "whole.h5").write_bytes(expected)
     with opgen.open(tmp_path / "whole.h5") as whole:
         rows = [row for case in whole for row in case.tensor_rows if row.has_data and row.elements]
-        spans = [whole.data.span(row.dtype, row.elements, row.position) for row in rows]
+        spans = [
+            whole.place(row.case, row.name, row.dtype, row.elements, row.position) for row in rows
+        ]
         first_phase = sum(case.phase == 1 for case in whole)
     left = stopped(suite, tmp_path / "suite.h5", 40)
     content, draw = bytearray(left.read_bytes()), Random(0)
@@ -153,8 +155,10 @@ def test_what_stands_between_tensors_is_zero_again(
     (tmp_path / "whole.h5").write_bytes(expected)
     with opgen.open(tmp_path / "whole.h5") as whole:
         rows = [row for case in whole for row in case.tensor_rows if row.has_data and row.elements]
-        spans = [whole.data.span(row.dtype, row.elements, row.position) for row in rows]
-        ends = [start + limit * kind.itemsize for kind, start, limit in whole.data.types.values()]
+        spans = [
+            whole.place(row.case, row.name, row.dtype, row.elements, row.position) for row in rows
+        ]
+        ends = [start + limit * kind.itemsize for kind, start, limit in whole.blobs.values()]
     held = np.zeros(len(expected), dtype=bool)
     for start, size in spans:
         held[start : start + size] = True

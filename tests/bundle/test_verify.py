@@ -14,8 +14,9 @@ import pytest
 import opgen
 from opgen.bundle.format import container
 from opgen.bundle.format.dtypes import DTYPES, BundleError
-from opgen.bundle.read import verify as verifying
+from opgen.bundle.read.reader import Bundle
 from opgen.bundle.read.verify import verify
+from opgen.bundle.results.joining import join
 from opgen.model import Argument, Call, Case, TensorDesc
 from tests.support.bundle_sample import VALID, Sample, sample
 
@@ -67,8 +68,7 @@ def test_a_flipped_bit_in_any_tensor_is_found_when_it_is_read(good: Path, tmp_pa
     target = tmp_path / "flipped.h5"
     with opgen.open(good) as bundle:
         spots = [
-            bundle.data.types[row.dtype][1]
-            + row.position * bundle.data.types[row.dtype][0].itemsize
+            bundle.blobs[row.dtype][1] + row.position * bundle.blobs[row.dtype][0].itemsize
             for case in bundle
             for row in case.tensor_rows
             if row.has_data and row.elements
@@ -82,14 +82,8 @@ def test_a_flipped_bit_in_any_tensor_is_found_when_it_is_read(good: Path, tmp_pa
         assert len(verify(target)) == 1
 
 
-@pytest.mark.parametrize("window", [1000, 4096])
-def test_a_blob_of_many_windows_is_read_to_its_end(
-    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int
-) -> None:
-    """Every blob is larger than a window, and what is wrong in its last byte is found: the last
-    tensor's, or one behind it.
-    """
-    monkeypatch.setattr(verifying, "_WINDOW", window)
+def test_a_blob_is_read_to_its_end(good: Path, tmp_path: Path) -> None:
+    """What is wrong in its last byte is found: the last tensor's, or one behind it."""
     assert verify(good) == []
     whole = good.read_bytes()
     target = tmp_path / "flipped.h5"
@@ -98,7 +92,7 @@ def test_a_blob_of_many_windows_is_read_to_its_end(
         for case in bundle:
             for row in case.tensor_rows:
                 if row.has_data and row.elements:
-                    kind, start, _ = bundle.data.types[row.dtype]
+                    kind, start, _ = bundle.blobs[row.dtype]
                     last[row.dtype] = max(
                         last.get(row.dtype, 0),
                         start + (row.position + row.elements) * kind.itemsize,
@@ -372,22 +366,39 @@ def test_a_file_that_is_refused_is_closed(good: Path, tmp_path: Path) -> None:
 
 
 def test_a_system_that_reads_less_than_it_is_asked_for_loses_nothing(
-    good: Path, monkeypatch: pytest.MonkeyPatch
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opgen.open(good) as bundle:
         tables = {name: table.tobytes() for name, table in bundle.tables.items()}
+        parts = [write_results(tmp_path / f"{i}.h5", bundle, bundle.ids[i::2]) for i in range(2)]
+        whole = write_results(tmp_path / "whole.h5", bundle, bundle.ids).read_bytes()
     assert max(map(len, tables.values())) > 3000
-    read, readv = os.pread, os.preadv
+    read = os.preadv
     monkeypatch.setattr(
-        os, "pread", lambda fd, size, at: read(fd, min(size, 1000 if at else 4096), at)
-    )
-    monkeypatch.setattr(
-        os, "preadv", lambda fd, views, at: readv(fd, [memoryview(views[0])[:100]], at)
+        os, "preadv", lambda fd, views, at: read(fd, [memoryview(views[0])[:100]], at)
     )
     with opgen.open(good) as bundle:
         assert {name: table.tobytes() for name, table in bundle.tables.items()} == tables
     read_all(good)
     assert verify(good) == []
+    join(parts, tmp_path / "joined.h5")
+    assert (tmp_path / "joined.h5").read_bytes() == whole
+
+
+def write_results(path: Path, bundle: Bundle, ids: list[str]) -> Path:
+    """Answers that are the goldens."""
+    with opgen.Results.create(path, bundle) as results:
+        for name in ids:
+            results.add(name, 0, dict(bundle[name].golden))
+    return path
+
+
+def test_bytes_that_the_system_cannot_read_are_one_message() -> None:
+    with (
+        open("/proc/self/mem", "rb") as file,
+        pytest.raises(BundleError, match="^x: cannot read: Input/output error$"),
+    ):
+        container.read_at(Path("x"), file.fileno(), np.empty(8, dtype=np.uint8), 0)
 
 
 def test_a_folder_and_an_unreadable_file(tmp_path: Path) -> None:

@@ -1170,8 +1170,8 @@ def test_a_flipped_bit_in_an_output_is_no_fault_of_the_device(bundle, tmp_path):
     results = sample.answer(bundle, tmp_path / "r.h5")
     raw = bytearray(results.read_bytes())
     with opgen.Results.open(results) as file:
-        dtype, _, _ = file.data.types[0]
-        start = file.data.types[0][1]
+        dtype, _, _ = file.blobs[0]
+        start = file.blobs[0][1]
     raw[start + 1] ^= 1
     results.write_bytes(bytes(raw))
     assert dtype == DTYPES["FLOAT"].numpy
@@ -1429,7 +1429,7 @@ def test_a_damaged_file_of_another_run(bundle, tmp_path, use):
     raw = bytearray(other.read_bytes())
     with opgen.Results.open(other) as file:
         row = file.tables["tensors"][-1]
-        dtype, start, _ = file.data.types[int(row["dtype"])]
+        dtype, start, _ = file.blobs[int(row["dtype"])]
         raw[start + int(row["position"]) * dtype.itemsize] ^= 1
     other.write_bytes(bytes(raw))
     with pytest.raises(

@@ -275,7 +275,7 @@ def test_a_damaged_bundle_is_not_the_devices_fault(path, tmp_path):
             for row in whole.tables["tensors"]
             if row["position"] >= 0 and row["elements"] and row["role"] == 0
         )
-        dtype, start, _ = whole.data.types[int(row["dtype"])]
+        dtype, start, _ = whole.blobs[int(row["dtype"])]
         name = whole.ids[int(row["case"])]
     raw[start + int(row["position"]) * dtype.itemsize] ^= 1
     spoilt.write_bytes(bytes(raw))

@@ -186,7 +186,7 @@ def test_a_whole_suite_is_no_part(tmp_path: Path) -> None:
 def test_a_damaged_part_ends_it(parts: list[Path], tmp_path: Path) -> None:
     content = bytearray(parts[0].read_bytes())
     with opgen.open(parts[0]) as bundle:
-        start = min(first for _, first, _ in bundle.data.types.values())
+        start = min(first for _, first, _ in bundle.blobs.values())
     content[start] ^= 1
     (tmp_path / "torn.h5").write_bytes(content)
     refused([tmp_path / "torn.h5", *parts[1:]], tmp_path, "torn.h5: damaged")

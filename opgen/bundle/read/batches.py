@@ -33,7 +33,7 @@ class Batch:
 def batches(bundle: BundleTables, limit: int = 4 << 20) -> Iterator[Batch]:
     """All cases in order, as many at a time as are equal in form and have at most ``limit`` bytes.
 
-    Every tensor is checked unless ``bundle.data.check`` is false; BundleError if one is damaged.
+    Every tensor is checked unless ``bundle.check`` is false; BundleError if one is damaged.
     """
     cases = bundle.tables["cases"]
     firsts, counts = cases["first_tensor"].astype(np.int64), cases["tensors"].astype(np.int64)
@@ -51,7 +51,7 @@ def _bytes(bundle: BundleTables) -> np.ndarray:
     """Bytes in its blob of each tensor row, padding included; 0 without data."""
     tensors = bundle.tables["tensors"]
     size = np.zeros(len(tensors), dtype=np.int64)
-    for number, (kind, _, _) in bundle.data.types.items():
+    for number, (kind, _, _) in bundle.blobs.items():
         rows = (tensors["dtype"] == number) & (tensors["position"] >= 0)
         size[rows] = room(tensors["elements"][rows], kind.itemsize) * kind.itemsize
     return size
@@ -72,7 +72,7 @@ def _runs(
     for column in _SAME:
         same &= tensors[column][inside] == tensors[column][after]
     apart = np.zeros(len(inside), dtype=np.int64)
-    for number, (kind, _, _) in bundle.data.types.items():
+    for number, (kind, _, _) in bundle.blobs.items():
         of_kind = tensors["dtype"] == number
         footprint = np.bincount(case[of_kind], weights=size[of_kind], minlength=len(cases)).astype(
             np.int64
@@ -97,7 +97,7 @@ def _read(
     described = map(TensorRow._make, table[first : first + count].tolist())
     chosen = [(at, row) for at, row in enumerate(described, first) if row.has_data]
     arrays = {}
-    for number, (kind, start, limit) in bundle.data.types.items():
+    for number, (kind, start, limit) in bundle.blobs.items():
         mine = [(at, row) for at, row in chosen if row.dtype == number]
         full = [row for _, row in mine if row.elements]
         if not mine:
@@ -111,14 +111,13 @@ def _read(
             raise BundleError(
                 f"{bundle.path}: damaged: {bundle.ids[rows[0]]} lies outside the data"
             )
-        window = np.empty(last, dtype=np.uint8)
-        bundle.data.fill(window, start + low * kind.itemsize)
+        window = bundle.bytes(start + low * kind.itemsize, last)
         for at, row in mine:
             offset, length = (
                 (row.position - low) * kind.itemsize if row.elements else 0,
                 row.elements * kind.itemsize,
             )
-            if bundle.data.check:
+            if bundle.check:
                 digests = table["digest"][at : at + count * len(rows) : count].tolist()
                 _check(bundle, rows, window, offset, length, stride, digests, row.name)
             stack = as_strided(window[offset:], (len(rows), length), (stride, 1)).view(kind)

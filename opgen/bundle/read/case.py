@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import prod
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from opgen.bundle.format.dtypes import ROLES, TEXTS
+from opgen.bundle.format.dtypes import ROLES
 from opgen.bundle.format.tensorrow import TensorRow
 from opgen.bundle.read.contents import BundleTables
-from opgen.model import Argument, Break, Call, Expectation, LibraryAnswer, TensorDesc, row_major
+from opgen.model import (
+    Argument,
+    Break,
+    Bucket,
+    Call,
+    Expectation,
+    Kind,
+    LibraryAnswer,
+    TensorDesc,
+    row_major,
+)
 
 _INPUT, _GOLDEN, _BOUND = ROLES["input"], ROLES["golden"], ROLES["bound"]
 
 
-class Tensors(Mapping[str, np.ndarray]):
+class CaseTensors(Mapping[str, np.ndarray]):
     """Tensors by parameter name; each is read when it is asked for."""
 
     __slots__ = ("_case", "_rows", "_storage")
@@ -42,8 +52,12 @@ class Tensors(Mapping[str, np.ndarray]):
 
 
 class CaseView:
-    """A case, read piece by piece: ``id``, ``call``, ``expect``, ``library``, ``inputs``,
-    ``golden``, ``bound``, ...
+    """A case of a bundle, read piece by piece.
+
+    ``call``, a plain dict, is what to do; ``expect`` and ``library`` say which status a device may
+    return; ``inputs``, ``storage``, ``golden`` and ``bound`` are arrays by the name of their
+    parameter. ``kind``, ``intent``, ``recipe``, ``nearest_valid``, ``compute`` and ``inconclusive``
+    say where the case comes from and what it is for.
     """
 
     __slots__ = ("_by_role", "_record", "_rows", "bundle", "row")
@@ -56,13 +70,20 @@ class CaseView:
         self._by_role: tuple[dict[str, TensorRow], ...] | None = None
 
     def __repr__(self) -> str:
-        return f"<case {self.id}>"
+        asked = "data" if self.phase == 2 else "a status only"
+        return f"<case {self.id}: {self.kind}, {self.op} on {self.product}, {asked}>"
 
-    def fact(self, column: str) -> Any:
+    def _number(self, column: str) -> int:
         """One column of the case's row of ``/cases``, as it is stored."""
         if self._record is None:
             self._record = self.bundle.tables["cases"][self.row].item()
-        return self._record[self.bundle.columns[column]]
+        return int(self._record[self.bundle.columns[column]])
+
+    def _word(self, column: str) -> str:
+        return self.bundle.words[f"cases.{column}"][self._number(column)]
+
+    def _text(self, column: str) -> str:
+        return self.bundle.strings[self._number(column)]
 
     @property
     def id(self) -> str:
@@ -78,73 +99,98 @@ class CaseView:
     @property
     def op(self) -> str:
         """The vendor's name of the operator."""
-        return self.bundle.words["cases.op"][self.fact("op")]
+        return self._word("op")
 
     @property
     def product(self) -> str:
         """The product that the call is judged for."""
-        return self.bundle.words["cases.product"][self.fact("product")]
+        return self._word("product")
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         """``valid``, ``invalid``, ``handwritten`` or ``given``."""
-        return self.bundle.words["cases.kind"][self.fact("kind")]
+        return cast(Kind, self._word("kind"))
 
     @property
     def phase(self) -> int:
         """2 with data and goldens, 1 with descriptors and a status only."""
-        return int(self.fact("phase"))
+        return self._number("phase")
+
+    @property
+    def intent(self) -> str:
+        """What the case is for, in words."""
+        return self._text("intent")
+
+    @property
+    def recipe(self) -> str:
+        """How its inputs were drawn; empty where nothing was."""
+        return self._text("recipe")
+
+    @property
+    def nearest_valid(self) -> str:
+        """The id of the nearest valid call of an invalid case; empty where there is none."""
+        return self._text("nearest_valid")
+
+    @property
+    def compute(self) -> str:
+        """The dtype that inputs are rounded to before the sum; empty without data."""
+        return self._text("compute")
+
+    @property
+    def inconclusive(self) -> str:
+        """Why a pass would prove nothing; empty where it proves something."""
+        return self._text("inconclusive")
 
     @property
     def expect(self) -> Expectation:
         """What the page says: codes, bucket, breaks."""
         text = self.bundle.strings
-        first, count = self.fact("first_break"), self.fact("breaks")
+        first, count = self._number("first_break"), self._number("breaks")
         breaks = self.bundle.tables["breaks"][first : first + count].tolist() if count else ()
         return Expectation(
-            self.bundle.codes(self.fact("codes")),
-            self.bundle.words["cases.bucket"][self.fact("bucket")],  # type: ignore[arg-type]
+            self.bundle.codes(self._number("codes")),
+            cast(Bucket, self._word("bucket")),
             tuple(
-                Break(text[r], text[c] or None, None if at < 0 else at, text[f])
-                for _, r, c, at, f in breaks
+                Break(text[rule], text[clause] or None, None if line < 0 else line, text[values])
+                for _, rule, clause, line, values in breaks
             ),
         )
 
     @property
     def library(self) -> LibraryAnswer | None:
         """What a release of the published library answers, if anything is known."""
-        if self.fact("library_codes") == 0:
+        codes = self._number("library_codes")
+        if codes == 0:
             return None
-        basis = self.bundle.words["cases.library_basis"][self.fact("library_basis")]
-        release = self.bundle.strings[self.fact("library_release")]
-        return LibraryAnswer(release, self.bundle.codes(self.fact("library_codes")), basis)  # type: ignore[arg-type]
+        basis = cast(Literal["read", "inferred"], self._word("library_basis"))
+        return LibraryAnswer(self._text("library_release"), self.bundle.codes(codes), basis)
 
     @property
-    def inputs(self) -> Tensors:
+    def inputs(self) -> CaseTensors:
         """Inputs by name, each the logical view on its storage; empty for a first-phase case."""
-        return Tensors(self, _INPUT)
+        return CaseTensors(self, _INPUT)
 
     @property
-    def storage(self) -> Tensors:
+    def storage(self) -> CaseTensors:
         """Inputs by name, each the whole backing buffer, 1-D."""
-        return Tensors(self, _INPUT, storage=True)
+        return CaseTensors(self, _INPUT, storage=True)
 
     @property
-    def golden(self) -> Tensors:
+    def golden(self) -> CaseTensors:
         """Expected outputs by name, one precision wider than the output."""
-        return Tensors(self, _GOLDEN)
+        return CaseTensors(self, _GOLDEN)
 
     @property
-    def bound(self) -> Tensors:
+    def bound(self) -> CaseTensors:
         """By output: what a correct device stays below; for complex outputs by parts."""
-        return Tensors(self, _BOUND)
+        return CaseTensors(self, _BOUND)
 
     @property
     def tensor_rows(self) -> list[TensorRow]:
         """The case's rows of ``/tensors``."""
         if self._rows is None:
-            first = self.fact("first_tensor")
-            stored = self.bundle.tables["tensors"][first : first + self.fact("tensors")].tolist()
+            first = self._number("first_tensor")
+            stored = self.bundle.tables["tensors"][first : first + self._number("tensors")].tolist()
             self._rows = list(map(TensorRow._make, stored))
         return self._rows
 
@@ -159,33 +205,26 @@ class CaseView:
                     self._by_role[row.role][names[row.name]] = row
         return self._by_role
 
-    def __getattr__(self, name: str) -> str:
-        if name in TEXTS:
-            number: int = self.fact(name)
-            return self.bundle.strings[number]
-        raise AttributeError(f"a case has no {name}")
-
     @property
     def args(self) -> dict[str, Argument]:
         """The arguments of the call, in prototype order."""
-        bundle = self.bundle
-        described: dict[str, TensorDesc] = {}
-        start = self.fact("first_tensor")
-        for at, row in enumerate(self.tensor_rows):
-            if row.role < _GOLDEN:
-                described[bundle.names[row.name]] = self._desc(row, start + at)
-        values = bundle.tables[f"attributes/{self.op}"][self.fact("attributes_row")].item()
+        bundle, first = self.bundle, self._number("first_tensor")
+        described = {
+            bundle.names[row.name]: self._desc(row, first + i)
+            for i, row in enumerate(self.tensor_rows)
+            if row.role < _GOLDEN
+        }
+        values = bundle.tables[f"attributes/{self.op}"][self._number("attributes_row")].item()
         args: dict[str, Argument] = {}
         for name, kind, column, null in bundle.parameters[self.op]:
             if kind == "tensor":
                 args[name] = described.get(name)
-            elif kind == "int_array":
-                args[name] = bundle.sequence(values[column])
-            elif kind == "bool_array":
-                found = bundle.sequence(values[column])
-                args[name] = None if found is None else tuple(map(bool, found))
             elif kind == "null" or (null >= 0 and values[null]):
                 args[name] = None
+            elif kind in ("int_array", "bool_array"):
+                items = bundle.sequence(values[column])
+                truths = kind == "bool_array" and items is not None
+                args[name] = tuple(map(bool, items or ())) if truths else items
             else:
                 args[name] = values[column]
         return args

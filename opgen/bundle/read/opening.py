@@ -6,13 +6,13 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 
 from opgen.bundle.format import container, heading
-from opgen.bundle.format.dtypes import BundleError, numpy_dtype
+from opgen.bundle.format.dtypes import DTYPES, BundleError, numpy_dtype
 from opgen.bundle.format.interrupts import deferred_interrupts
 
 _FIRST = re.compile(rb"opgen (?P<kind>\w+) (?P<version>\d+) *\n")
@@ -27,11 +27,18 @@ _WRITES = {
 """How files of each kind are made."""
 
 
+class Blob(NamedTuple):
+    """The data of a dtype: its numpy type, from which byte on, how many elements."""
+
+    dtype: np.dtype
+    start: int
+    elements: int
+
+
 @dataclass(frozen=True)
 class Opened:
-    """A checked file: its tables in memory, and a descriptor for its data.
-
-    ``blobs`` maps a dtype to (byte offset, elements).
+    """A checked file: its tables in memory, and a descriptor for its data, of which there is a blob
+    by the number of each dtype.
     """
 
     path: Path
@@ -39,9 +46,13 @@ class Opened:
     attributes: dict[str, Any]
     tables: dict[str, np.ndarray]
     strings: list[str]
-    blobs: dict[str, tuple[int, int]]
+    blobs: dict[int, Blob]
     digest: str
-    ranges: tuple[tuple[int, int], ...]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The table that has a row per case."""
+        return self.tables["cases" if "cases" in self.tables else "results"]
 
 
 def kind_of(path: str | Path) -> str:
@@ -126,7 +137,8 @@ def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> Opened:
         if attributes.pop("complete") != 1:
             raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
         digest = attributes.pop("digest")
-        tables, blobs = {}, {}
+        tables: dict[str, np.ndarray] = {}
+        blobs: dict[int, Blob] = {}
         names: list[str] = []
         file.visit(names.append)
         for name in names:
@@ -134,13 +146,11 @@ def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> Opened:
             if not isinstance(item, h5py.Dataset):
                 continue
             if name.startswith("data/"):
-                dtype = name.removeprefix("data/")
-                start = item.id.get_offset() if item.size else 0
-                blobs[dtype] = (start, item.size)
-                if (
-                    item.size
-                    and (start, start + item.size * numpy_dtype(dtype).itemsize) not in ranges
-                ):
+                word = name.removeprefix("data/")
+                blob = Blob(numpy_dtype(word), item.id.get_offset() or 0, item.size)
+                blobs[DTYPES[word]] = blob
+                span = blob.start, blob.start + blob.elements * blob.dtype.itemsize
+                if blob.elements and span not in ranges:
                     raise BundleError(f"{path}: damaged: {name} lies outside the data")
             elif (
                 item.chunks is not None or item.nbytes > os.fstat(fd).st_size
@@ -153,7 +163,8 @@ def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> Opened:
         strings = [text.decode() for text in file["strings"][()].tolist()]
     if container.root_digest(tables["digests"]) != digest:
         raise BundleError(f"{path}: damaged: the root digest does not match")
-    return Opened(path, fd, attributes, tables, strings, blobs, digest, ranges)
+    blobs = dict(sorted(blobs.items()))
+    return Opened(path, fd, attributes, tables, strings, blobs, digest)
 
 
 def _table(fd: int, item: h5py.Dataset) -> np.ndarray:

@@ -136,7 +136,7 @@ def pieces(bundle: Bundle, limit: int) -> Iterator[tuple[np.ndarray, list[memory
     All of them are checked; BundleError if one is damaged.
     """
     tensors = bundle.tables["tensors"]
-    for number, (kind, start, elements) in bundle.data.types.items():
+    for number, (kind, start, elements) in bundle.blobs.items():
         rows = np.flatnonzero((tensors["dtype"] == number) & (tensors["position"] >= 0))
         rows = rows[np.argsort(tensors["position"][rows], kind="stable")]
         starts = tensors["position"][rows] * kind.itemsize
@@ -150,8 +150,7 @@ def pieces(bundle: Bundle, limit: int) -> Iterator[tuple[np.ndarray, list[memory
                     f"{bundle.path}: damaged: {bundle.ids[tensors['case'][rows[some[0]]]]} lies"
                     " outside the data"
                 )
-            window = np.empty(high - low, dtype=np.uint8)
-            bundle.data.fill(window, start + low)
+            window = bundle.bytes(start + low, high - low)
             found = [
                 window.data[a - low : b - low]
                 for a, b in zip(starts[some].tolist(), ends[some].tolist(), strict=True)

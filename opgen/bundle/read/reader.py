@@ -24,9 +24,6 @@ class Bundle(BundleTables):
     stored.
     """
 
-    def __len__(self) -> int:
-        return len(self.tables["cases"])
-
     def __iter__(self) -> Iterator[CaseView]:
         return (CaseView(self, row) for row in range(len(self)))
 
@@ -41,9 +38,6 @@ class Bundle(BundleTables):
         if not 0 <= row < len(self):
             raise KeyError(f"no case {key!r} among the {len(self)} of {self.path}")
         return CaseView(self, row)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self.rows
 
     @cached_property
     def cases(self) -> np.ndarray:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from opgen.bundle.format import container
-from opgen.bundle.format.digest import Digest
+from opgen.bundle.format.digest import digest_of
 from opgen.bundle.format.dtypes import ALIGNMENT, WORDS, BundleError, words_of
 from opgen.bundle.format.tensorrow import NO_DATA
-from opgen.bundle.read.data import Data
-from opgen.bundle.read.opening import Opened, kind_of, open_file
+from opgen.bundle.read.opening import Blob, Opened, kind_of, open_file
 from opgen.bundle.read.soundness import unsoundness
-
-_WINDOW = 4 << 20
-"""Bytes of a blob that are in memory at a time."""
 
 
 def verify(path: str | Path) -> list[str]:
@@ -32,114 +29,80 @@ def verify(path: str | Path) -> list[str]:
         file = open_file(path, kind)
     except BundleError as error:
         return [str(error)]
-    data = Data(file)
     try:
-        return [f"{path}: {text}" for text in (*_tables(file), *_tensors(file, data))]
+        return [f"{path}: {text}" for text in (*_tables(file), *_tensors(file))]
     except BundleError as error:
         return [str(error)]
     except Exception as error:  # noqa: BLE001  the bytes are intact, so whoever wrote them is to blame
         return [f"{path}: not a {kind} that opgen wrote: {type(error).__name__}: {error}"]
     finally:
-        data.close()
+        os.close(file.fd)
 
 
 def _tables(file: Opened) -> Iterator[str]:
     """Tables against ``/digests``, and references against the tables that they point into."""
-    stored = {n.decode(): d.decode() for n, d in file.tables["digests"].tolist()}
-    tables = {name: file.tables[name] for name in stored if name in file.tables}
-    found = container.digests(file.attributes, tables, file.strings)
-    for name, digest in ((n.decode(), d.decode()) for n, d in found.tolist()):
+    stored = dict(file.tables["digests"].tolist())
+    tables = {name: table for name, table in file.tables.items() if name.encode() in stored}
+    digests = container.digests(file.attributes, tables, file.strings)
+    for name, digest in digests.tolist():
         if stored.get(name) != digest:
-            yield f"{name} does not match its digest"
-    if set(file.tables) - {"digests"} != set(stored) - {"/", "strings"}:
+            yield f"{name.decode()} does not match its digest"
+    if {name.encode() for name in file.tables} - {b"digests"} != set(stored) - {b"/", b"strings"}:
         yield "the tables are not those that have digests"
     if text := unsoundness(file.tables, len(file.strings)):
         yield text
-    ids = file.tables["cases" if "cases" in file.tables else "results"]["id"].tolist()
+    ids = file.rows["id"].tolist()
     if len(set(ids)) != len(ids):
         yield "two cases have the same id"
 
 
-def _tensors(file: Opened, data: Data) -> Iterator[str]:
+def _tensors(file: Opened) -> Iterator[str]:
     """Each tensor against its digest, and zeros everywhere else."""
     tensors = file.tables["tensors"]
-    ids = file.tables["cases" if "cases" in file.tables else "results"]["id"]
-    owner = "case" if "case" in (tensors.dtype.names or ()) else "result"
-    for dtype in sorted(set(tensors["dtype"].tolist()) | set(data.types)):
+    for dtype in sorted({*tensors["dtype"].tolist(), *file.blobs}):
         rows = np.flatnonzero((tensors["dtype"] == dtype) & (tensors["position"] != NO_DATA))
         rows = rows[np.lexsort((tensors["elements"][rows], tensors["position"][rows]))]
-        if dtype not in data.types:
-            if len(rows):
-                yield f"there are no data of dtype {dtype}"
-            continue
-        kind, start, limit = data.types[dtype]
-        positions = tensors["position"][rows].astype(np.int64) * kind.itemsize
-        ends = positions + tensors["elements"][rows].astype(np.int64) * kind.itemsize
-        if len(rows) and (
-            (positions[1:] < ends[:-1]).any()
-            or positions[0] < 0
-            or ends[-1] > limit * kind.itemsize
-        ):
-            yield f"tensors of {_name(dtype)} overlap or lie outside their data"
-            continue
-        if (positions % ALIGNMENT).any():
-            yield f"tensors of {_name(dtype)} are not aligned to {ALIGNMENT} bytes"
-        spans = zip(
-            rows.tolist(),
-            positions.tolist(),
-            ends.tolist(),
-            tensors["digest"][rows].tolist(),
-            strict=True,
-        )
-        reader = _Sequential(data, start, limit * kind.itemsize)
-        for row, position, end, digest in spans:
-            if not reader.zero(position):
-                yield f"bytes before {_where(ids, tensors, owner, row)} are not zero"
-            if reader.digest(end) != digest:
-                yield f"{_where(ids, tensors, owner, row)} does not match its digest"
-        if not reader.zero(limit * kind.itemsize):
-            yield f"bytes after the last tensor of {_name(dtype)} are not zero"
+        blob = file.blobs.get(dtype)
+        if blob is not None:
+            yield from _blob(file, blob, rows, WORDS.get(dtype, str(dtype)))
+        elif len(rows):
+            yield f"there are no data of dtype {dtype}"
 
 
-class _Sequential:
-    """One blob, read once from front to back."""
-
-    def __init__(self, data: Data, start: int, size: int) -> None:
-        self._data = data
-        self._start = start
-        self._size = size
-        self._at = 0
-        self._window = memoryview(b"")
-        self._first = 0
-
-    def _pieces(self, end: int) -> Iterator[memoryview]:
-        while self._at < end:
-            if self._at >= self._first + len(self._window):
-                raw = np.empty(min(_WINDOW, self._size - self._at), dtype=np.uint8)
-                self._data.fill(raw, self._start + self._at)
-                self._window, self._first = raw.data, self._at
-            piece = self._window[self._at - self._first : end - self._first]
-            self._at += len(piece)
-            yield piece
-
-    def zero(self, end: int) -> bool:
-        """Are all bytes up to ``end`` zero?"""
-        return all(not any(piece) for piece in self._pieces(end))
-
-    def digest(self, end: int) -> bytes:
-        """The digest of all bytes up to ``end``."""
-        found = Digest()
-        for piece in self._pieces(end):
-            found.update(piece)
-        return found.digest()
-
-
-def _where(ids: np.ndarray, tensors: np.ndarray, owner: str, row: int) -> str:
-    words = words_of(tensors.dtype["name"])
-    number = int(tensors["name"][row])
-    return f"{ids[tensors[owner][row]].decode()}: {words.get(number, number)}"
+def _blob(file: Opened, blob: Blob, rows: np.ndarray, word: str) -> Iterator[str]:
+    """The same of one dtype; ``rows`` are those of its tensors, in the order of their data."""
+    tensors, item = file.tables["tensors"][rows], blob.dtype.itemsize
+    starts = tensors["position"].astype(np.int64) * item
+    ends = starts + tensors["elements"].astype(np.int64) * item
+    if (np.append(starts, blob.elements * item) < np.append(0, ends)).any():
+        yield f"tensors of {word} overlap or lie outside their data"
+        return
+    if (starts % ALIGNMENT).any():
+        yield f"tensors of {word} are not aligned to {ALIGNMENT} bytes"
+    place = blob.start
+    owner = tensors.dtype.names[0]
+    facts = (
+        tensors[owner],
+        tensors["name"],
+        tensors["digest"],
+        blob.start + starts,
+        blob.start + ends,
+    )
+    columns = (column.tolist() for column in facts)
+    for row, name, digest, start, end in zip(*columns, strict=True):
+        raw = np.empty(end - place, dtype=np.uint8)
+        container.read_at(file.path, file.fd, raw, place)
+        if raw[: start - place].any():
+            yield f"bytes before {_where(file, row, name)} are not zero"
+        if digest_of(raw[start - place :].data) != digest:
+            yield f"{_where(file, row, name)} does not match its digest"
+        place = end
+    rest = container.pieces(file.path, file.fd, place, blob.start + blob.elements * item)
+    if any(piece.any() for _, piece in rest):
+        yield f"bytes after the last tensor of {word} are not zero"
 
 
-def _name(dtype: int) -> str:
-    """The word of a dtype; its number where it is none."""
-    return WORDS.get(dtype, str(dtype))
+def _where(file: Opened, row: int, name: int) -> str:
+    """A tensor by the id of its case and its name."""
+    words = words_of(file.tables["tensors"].dtype["name"])
+    return f"{file.rows['id'][row].decode()}: {words.get(name, name)}"

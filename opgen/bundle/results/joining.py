@@ -76,15 +76,14 @@ def _answers(file: ResultsFile) -> Iterator[CaseAnswer]:
         "results"
     ].tolist():
         case = raw.decode()
-        outputs = tuple(_output(file, case, *tensor) for tensor in tensors[first : first + count])
+        outputs = tuple(_output(file, *tensor) for tensor in tensors[first : first + count])
         statuses = status, text[word], run, text[run_word]
         yield CaseAnswer(row, case, *statuses, time, text[error], outputs)
 
 
 def _output(
     file: ResultsFile,
-    case: str,
-    _: int,
+    row: int,
     name: int,
     dtype: int,
     shape: int,
@@ -92,10 +91,6 @@ def _output(
     position: int,
     digest: bytes,
 ) -> Output:
-    try:
-        data = StoredBytes(
-            file.path, file.data.fd, *file.data.span(dtype, elements, position), digest
-        )
-        return Output(file.names[name], dtype, file.extents(shape, elements), data)
-    except ValueError as error:
-        raise BundleError(f"{file.path}: damaged: {case}: {file.names[name]} {error}") from None
+    place = file.place(row, name, dtype, elements, position)
+    data = StoredBytes(file.path, file.fd, *place, digest)
+    return Output(file.names[name], dtype, file.sequence(shape) or (), data)

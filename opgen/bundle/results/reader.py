@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cached_property
-from math import isnan, prod
-from pathlib import Path
+from math import isnan
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from opgen.bundle.format.dtypes import BundleError, words_of
 from opgen.bundle.format.heading import RESERVED
 from opgen.bundle.read.finished import Finished
 from opgen.model import Code
@@ -64,18 +61,14 @@ class Result(NamedTuple):
 class Outputs(Mapping[str, np.ndarray]):
     """A case's outputs by parameter name; each is read, and checked, when it is asked for."""
 
-    def __init__(self, file: ResultsFile, case: str, rows: list[tuple[Any, ...]]) -> None:
+    def __init__(self, file: ResultsFile, rows: list[tuple[Any, ...]]) -> None:
         self._file = file
-        self._case = case
         self._rows = {file.names[row[1]]: row for row in rows}
 
     def __getitem__(self, name: str) -> np.ndarray:
-        _, _, dtype, shape, elements, position, digest = self._rows[name]
-        try:
-            extents = self._file.extents(shape, elements)
-            return self._file.data.tensor(dtype, elements, position, digest).reshape(extents)
-        except ValueError as error:
-            raise BundleError(f"{self._file.path}: damaged: {self._case}: {name} {error}") from None
+        row, number, dtype, shape, *where = self._rows[name]
+        extents = self._file.sequence(shape) or ()
+        return self._file.elements(row, number, dtype, *where).reshape(extents)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
@@ -89,37 +82,12 @@ class ResultsFile(Finished):
     run.
     """
 
-    KIND = "results"
+    KIND, ROWS = "results", "results"
 
-    def __init__(self, path: str | Path, *, check: bool = True) -> None:
-        super().__init__(path, check=check)
-        self.bundle_digest: str = self.header["bundle"]
-        words = words_of(self.tables["tensors"].dtype["name"])
-        self.names: list[str] = [words[i] for i in range(len(words))]
-
-    @cached_property
-    def ids(self) -> list[str]:
-        """The id of every case that was answered, by row."""
-        return [text.decode() for text in self.tables["results"]["id"].tolist()]
-
-    @cached_property
-    def rows(self) -> dict[str, int]:
-        """Case id to row."""
-        return {name: row for row, name in enumerate(self.ids)}
-
-    def extents(self, number: int, elements: int) -> tuple[int, ...]:
-        """A shape by its number; ValueError where it is not that of so many elements."""
-        start, length = self.tables["lists"][number].tolist()
-        extents = tuple(self.tables["integers"][start : start + length].tolist())
-        if prod(extents) != elements:
-            raise ValueError(f"has {elements} elements, which are not {list(extents)}")
-        return extents
-
-    def __len__(self) -> int:
-        return len(self.tables["results"])
-
-    def __contains__(self, key: object) -> bool:
-        return key in self.rows
+    @property
+    def bundle_digest(self) -> str:
+        """The root digest of the bundle that was run."""
+        return str(self.header["bundle"])
 
     def __iter__(self) -> Iterator[Result]:
         return (self._result(row) for row in range(len(self)))
@@ -134,7 +102,7 @@ class ResultsFile(Finished):
             row
         ].tolist()
         name = case.decode()
-        outputs = Outputs(self, name, self.tables["tensors"][first : first + count].tolist())
+        outputs = Outputs(self, self.tables["tensors"][first : first + count].tolist())
         return Result(
             name,
             self._status(status, word),

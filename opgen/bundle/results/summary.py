@@ -156,7 +156,7 @@ def _bytes(bundle: Bundle) -> np.ndarray:
     """(cases,) int64: bytes of the data of each case."""
     tensors = bundle.tables["tensors"]
     result = np.zeros(len(bundle), dtype=np.int64)
-    for dtype, (kind, _, _) in bundle.data.types.items():
+    for dtype, (kind, _, _) in bundle.blobs.items():
         mine = tensors[(tensors["dtype"] == dtype) & (tensors["position"] >= 0)]
         np.add.at(result, mine["case"], mine["elements"].astype(np.int64) * kind.itemsize)
     return result
@@ -164,6 +164,4 @@ def _bytes(bundle: Bundle) -> np.ndarray:
 
 def _blobs(bundle: Bundle) -> dict[str, int]:
     """Dtype -> bytes of its blob."""
-    return {
-        WORDS[dtype]: kind.itemsize * count for dtype, (kind, _, count) in bundle.data.types.items()
-    }
+    return {WORDS[dtype]: kind.itemsize * count for dtype, (kind, _, count) in bundle.blobs.items()}
