@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import sqrt
-from typing import TypedDict
 
 import numpy as np
 
@@ -260,29 +259,9 @@ def _ratio(mine: Array, other: Array) -> Array:
     return np.where(np.isnan(ratio), 1.0, ratio)
 
 
-class OutputMetrics(TypedDict):
-    """The metrics of one output as a report has them: error / bound, elements, those beyond the
-    bound, the worst of them, those that are Inf or NaN by mistake, error, ULP, the part that the
-    mixed tolerance takes, mean and maximum relative error, root mean square, how many repeated runs
-    differ, and the criteria that are met.
-    """
-
-    ratio: float
-    elements: int
-    beyond: int
-    worst: int
-    nonfinite: int
-    error: float
-    ulps: float
-    matched: float
-    mere: float
-    mare: float
-    rmse: float
-    differs: int
-    meets: dict[str, bool]
-
-
-def plain(table: MetricTable, met: Mapping[str, Array], repeated: Array, i: int) -> OutputMetrics:
+def plain(
+    table: MetricTable, met: Mapping[str, Array], repeated: Array, i: int
+) -> dict[str, object]:
     """The metrics of one output, for programs; ``met``: which outputs meet a criterion,
     ``repeated``: how often each had other bits.
     """

@@ -26,6 +26,7 @@ OPERATORS = (
     "libopapi.so",
 )
 CUSTOM = "op_api/lib/libcust_opapi.so"
+HINT = "source the toolkit's set_env.sh, or set OPGEN_OPAPI to the libraries or their folders"
 
 
 def _paths(environment: Mapping[str, str], name: str) -> list[Path]:
@@ -89,7 +90,7 @@ class Libraries:
         missing = [name for name in RUNTIME if not self._runtime(name)]
         if missing:
             text = f"cannot load {' and '.join(missing)}; looked at {', '.join(self.looked)}"
-            raise DeviceError("aclnn", f"{text}; {self._hint()}")
+            raise DeviceError("aclnn", f"{text}; {HINT}")
         for name in RUNTIME_ALSO:
             self._runtime(name)
         runtime = list(self.loaded.values())
@@ -136,7 +137,7 @@ class Libraries:
     def _without(self, names: Sequence[str]) -> DeviceError:
         """The error of symbols that no library has, with where was looked."""
         where = f"loaded {', '.join(self.loaded)}; not found: {', '.join(self.looked) or 'none'}"
-        return DeviceError("aclnn", f"no library has {', '.join(names)}; {where}; {self._hint()}")
+        return DeviceError("aclnn", f"no library has {', '.join(names)}; {where}; {HINT}")
 
     def _runtime(self, name: str) -> bool:
         places = runtime_places(name, self.environment)
@@ -151,8 +152,3 @@ class Libraries:
             self.looked.append(place if absent else f"{place} ({error})")
             return False
         return True
-
-    def _hint(self) -> str:
-        return (
-            "source the toolkit's set_env.sh, or set OPGEN_OPAPI to the libraries or their folders"
-        )

@@ -1,7 +1,7 @@
 """What a runner and its worker process say to each other: a setup, then calls one by one.
 
-The worker answers a :class:`Setup` with :class:`Ready` or :class:`Failed`, a :class:`CallRequest`
-with :class:`FirstPhase` and :class:`SecondPhase`; :class:`Unusable` may stand for either.
+The worker answers a :class:`Setup` with :class:`Ready`, or with the error that keeps it from
+working; and a :class:`CallRequest` with :class:`FirstPhase` and :class:`SecondPhase`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from opgen.devices.abi import ArgumentValue
+from opgen.model import Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,6 @@ class Ready:
 
     facts: dict[str, str]
     absent: dict[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The worker cannot work; why, and where it looked."""
-
-    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,29 +60,24 @@ class CallRequest:
 
 @dataclass(frozen=True, slots=True)
 class FirstPhase:
-    """The first phase is over; where it is the ``last``, nothing runs. Another message follows when
-    all is given back.
+    """The status of the first phase, ``unusable`` where the runtime refused something before it.
+
+    Where the status is not 0, or the request has no data, nothing runs; :class:`SecondPhase`
+    follows all the same, when all is given back.
     """
 
-    status: int
+    status: Code
     error: str
-    last: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SecondPhase:
-    """The run is over, if there was one, and what the call held is given back. ``outputs``:
-    position -> bytes of the storage and its guard; ``changed``: inputs that were written.
+    """The run is over, if there was one, and what the call held is given back; ``unusable`` where
+    the runtime refused a copy. ``outputs``: position -> bytes of the storage and its guard;
+    ``changed``: inputs that were written.
     """
 
-    status: int
+    status: Code
     error: str
     outputs: dict[int, np.ndarray] = field(default_factory=dict)
     changed: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Unusable:
-    """The runtime refused something beside the call: no memory, no copy."""
-
-    error: str

@@ -13,21 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Pipe
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import opgen
 from opgen.devices import DeviceError
-from opgen.devices.messages import (
-    CallRequest,
-    Failed,
-    FirstPhase,
-    Ready,
-    SecondPhase,
-    Setup,
-    Unusable,
-)
-from opgen.model import CRASH, TIMEOUT, UNUSABLE, Code
+from opgen.devices.messages import CallRequest, FirstPhase, Ready, SecondPhase, Setup
+from opgen.model import CRASH, TIMEOUT, UNUSABLE, Code, FileError
 
 START_LIMIT = 120.0
 """Seconds that a worker may take to load the libraries and open the device."""
@@ -91,32 +84,24 @@ class Worker:
         process.calls += 1
         first: FirstPhase | None = None
         try:
-            process.pipe.send(request)
-            reply = process.receive(begin, self.timeout)
-            if isinstance(reply, FirstPhase):
-                first = reply
-                reply = process.receive(begin, self.timeout)
-        except (_Died, OSError) as error:
+            process.send(request)
+            first = process.receive(begin, self.timeout)
+            second: SecondPhase = process.receive(begin, self.timeout)
+        except _Died as error:
             process.stop()
-            word = error.word if isinstance(error, _Died) else CRASH
             seconds = time.monotonic() - begin
             if first is None:
-                return CallAnswer(word, None, f"{error} in the first phase", seconds)
-            where = "after the first" if first.last else "in the second"
-            return CallAnswer(first.status, word, f"{error} {where} phase", seconds)
+                return CallAnswer(error.word, None, f"{error} in the first phase", seconds)
+            ran = first.status == 0 and request.data
+            where = "in the second" if ran else "after the first"
+            return CallAnswer(first.status, error.word, f"{error} {where} phase", seconds)
         seconds = time.monotonic() - begin
-        if isinstance(reply, Unusable):
-            process.stop()
-            if first is None:
-                return CallAnswer(UNUSABLE, None, reply.error, seconds)
-            return CallAnswer(first.status, UNUSABLE, reply.error, seconds)
-        assert first is not None and isinstance(reply, SecondPhase)
-        if first.last:
-            return CallAnswer(first.status, None, first.error, seconds)
-        if reply.status:
+        if first.status == UNUSABLE or second.status:
             process.stop()  # a device that failed once answers nothing reliably
+        if first.status or not request.data:
+            return CallAnswer(first.status, None, first.error, seconds)
         return CallAnswer(
-            first.status, reply.status, reply.error, seconds, reply.outputs, reply.changed
+            first.status, second.status, second.error, seconds, second.outputs, second.changed
         )
 
     def stop(self) -> None:
@@ -128,16 +113,15 @@ class Worker:
         process = _Process()
         self.started += 1
         try:
-            process.pipe.send(self.setup)
+            process.send(self.setup)
             reply = process.receive(time.monotonic(), START_LIMIT)
-        except (_Died, OSError) as error:
+        except _Died as error:
+            reply = DeviceError("aclnn", f"the worker process did not start: {error}")
+        if isinstance(reply, FileError):
             process.stop()
-            raise DeviceError("aclnn", f"the worker process did not start: {error}") from None
-        if isinstance(reply, Failed):
-            process.stop()
-            raise DeviceError("aclnn", *reply.lines)
-        assert isinstance(reply, Ready)
-        self.facts, self.absent = reply.facts, reply.absent
+            raise DeviceError("aclnn", *(problem.text for problem in reply.problems))
+        ready: Ready = reply
+        self.facts, self.absent = ready.facts, ready.absent
         return process
 
     def _restart(self) -> None:
@@ -171,7 +155,13 @@ class _Process:
         )
         theirs.close()
 
-    def receive(self, begin: float, limit: float) -> object:
+    def send(self, message: Setup | CallRequest) -> None:
+        try:
+            self.pipe.send(message)
+        except OSError as error:
+            raise _Died(CRASH, str(error)) from None
+
+    def receive(self, begin: float, limit: float) -> Any:
         """The next message, at most ``limit`` seconds after ``begin``."""
         if not self.pipe.poll(max(begin + limit - time.monotonic(), 0)):
             raise _Died(TIMEOUT, f"no answer within {limit:g} s")

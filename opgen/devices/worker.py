@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from ctypes import byref, c_uint32, c_uint64, c_void_p
 from multiprocessing.connection import Connection
@@ -18,15 +18,8 @@ import numpy as np
 
 from opgen.devices import DeviceError, abi
 from opgen.devices.libraries import Libraries
-from opgen.devices.messages import (
-    CallRequest,
-    Failed,
-    FirstPhase,
-    Ready,
-    SecondPhase,
-    Setup,
-    Unusable,
-)
+from opgen.devices.messages import CallRequest, FirstPhase, Ready, SecondPhase, Setup
+from opgen.model import UNUSABLE
 
 PACKAGES = ("runtime", "toolkit", "opp", "compiler")
 """The packages whose versions are asked for."""
@@ -113,10 +106,11 @@ class Device:
         return data
 
 
-def execute(device: Device, request: CallRequest, connection: Connection) -> SecondPhase:
-    """Both phases of one call, or the first alone, whose end is told at once. Memory that the call
-    has spoilt may show only when it is given back: the end is the end of that.
+def phases(device: Device, request: CallRequest) -> Iterator[FirstPhase | SecondPhase]:
+    """Both phases of one call, or the first alone. Memory that the call has spoilt may show only
+    when it is given back: the end of the second is the end of that.
     """
+    second = SecondPhase(0, "")
     with ExitStack() as memory, ExitStack() as objects:
         pointers = {i: device.upload(buffer.data, memory) for i, buffer in request.buffers.items()}
         addresses = {i: pointer.value for i, pointer in pointers.items()}
@@ -125,33 +119,37 @@ def execute(device: Device, request: CallRequest, connection: Connection) -> Sec
             abi.make_argument(device.functions, objects, kind, value, addresses.get(i))
             for i, (kind, value) in enumerate(pairs)
         ]
-        first, second = device.operators[request.api]
         size, executor = c_uint64(), c_void_p()
-        status = first(*values, byref(size), byref(executor))
-        last = bool(status) or not request.data
-        connection.send(FirstPhase(status, device.error() if status else "", last))
-        if last:
-            return SecondPhase(0, "")
-        noise = np.random.default_rng(request.seed).integers(0, 256, size.value, dtype=np.uint8)
-        workspace = device.upload(noise, memory) if size.value else None
-        name, status = request.api, second(workspace, size, executor, device.stream)
-        if not status:
-            name = "aclrtSynchronizeStream"
-            status = device.functions[name](device.stream)
-        if status:
-            texts = (f"{name} returned {status}", device.error())
-            return SecondPhase(status, ": ".join(filter(None, texts)))
-        after = {
-            i: device.download(pointers[i], buffer.data.nbytes)
-            for i, buffer in request.buffers.items()
-        }
-        outputs = {i: data for i, data in after.items() if request.buffers[i].output}
-        changed = tuple(
-            i
-            for i, buffer in request.buffers.items()
-            if not buffer.output and not np.array_equal(after[i], buffer.data)
-        )
-        return SecondPhase(0, "", outputs, changed)
+        status = device.operators[request.api][0](*values, byref(size), byref(executor))
+        yield FirstPhase(status, device.error() if status else "")
+        if not status and request.data:
+            noise = np.random.default_rng(request.seed).integers(0, 256, size.value, dtype=np.uint8)
+            workspace = device.upload(noise, memory) if size.value else None
+            second = _run(device, request, pointers, (workspace, size, executor))
+    yield second
+
+
+def _run(
+    device: Device,
+    request: CallRequest,
+    pointers: Mapping[int, c_void_p],
+    planned: tuple[c_void_p | None, c_uint64, c_void_p],
+) -> SecondPhase:
+    """The second phase with workspace, its size and the executor; and what is then in memory."""
+    name, status = request.api, device.operators[request.api][1](*planned, device.stream)
+    if not status:
+        name = "aclrtSynchronizeStream"
+        status = device.functions[name](device.stream)
+    if status:
+        texts = (f"{name} returned {status}", device.error())
+        return SecondPhase(status, ": ".join(filter(None, texts)))
+    after = {
+        i: device.download(pointers[i], buffer.data.nbytes) for i, buffer in request.buffers.items()
+    }
+    outputs = {i: data for i, data in after.items() if request.buffers[i].output}
+    inputs = after.keys() - outputs.keys()
+    changed = (i for i in inputs if not np.array_equal(after[i], request.buffers[i].data))
+    return SecondPhase(0, "", outputs, tuple(sorted(changed)))
 
 
 def serve(connection: Connection) -> None:
@@ -159,18 +157,18 @@ def serve(connection: Connection) -> None:
     try:
         device = Device(connection.recv())
     except DeviceError as error:
-        connection.send(Failed(tuple(problem.text for problem in error.problems)))
+        connection.send(error)
         return
     connection.send(Ready(device.facts(), device.absent))
-    while True:
-        try:
-            request = connection.recv()
-        except EOFError:
-            return
-        try:
-            connection.send(execute(device, request, connection))
-        except (RuntimeFault, RuntimeError, MemoryError) as error:
-            connection.send(Unusable(str(error) or type(error).__name__))
+    with suppress(EOFError):
+        while True:
+            messages = phases(device, connection.recv())
+            for kind in (FirstPhase, SecondPhase):
+                try:
+                    message = next(messages, kind(0, ""))
+                except (RuntimeFault, RuntimeError, MemoryError) as error:
+                    message = kind(UNUSABLE, str(error) or type(error).__name__)
+                connection.send(message)
 
 
 def _die_with_parent() -> None:

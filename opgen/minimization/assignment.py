@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opgen.calls.table import CallTable, TensorColumn, from_calls
-from opgen.model import Call, TensorDesc, row_major
+from opgen.model import Argument, Call, TensorDesc, row_major
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference, Term
 from opgen.spec.spec import Spec
@@ -24,8 +24,9 @@ from opgen.spec.table_view import TableView
 from opgen.suite.planning.draft import Choice, Draft
 from opgen.suite.planning.strides import view_of
 
-Assignment: TypeAlias = dict[Reference, Any]
-"""Reference -> an int, a bool, a tuple (a whole shape or array), or a :class:`FlatShape`."""
+Chosen: TypeAlias = Any
+"""An int, a bool, a tuple (a whole shape or array), or a :class:`FlatShape`."""
+Assignment: TypeAlias = dict[Reference, Chosen]
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def complexity(call: Call) -> int:
     return sum(map(_complexity, call.args.values()))
 
 
-def _complexity(value: Any) -> int:
+def _complexity(value: Argument) -> int:
     if isinstance(value, TensorDesc):
         elements = 8 * abs(prod(value.storage_extents))
         return elements + 16 * (not value.plain) + 2 * (value.dtype != "FLOAT") + len(value.shape)
@@ -92,10 +93,10 @@ def candidate_of(spec: Spec, call: Call, view: int = 0) -> Candidate:
     return Candidate(spec, made, chosen)
 
 
-def _attributes(spec: Spec, table: CallTable, unnamed: int) -> Iterator[tuple[Reference, Any]]:
+def _attributes(spec: Spec, table: CallTable, unnamed: int) -> Iterator[tuple[Reference, Chosen]]:
     view = TableView(spec, table)
 
-    def read(reference: Reference) -> tuple[Reference, Any]:
+    def read(reference: Reference) -> tuple[Reference, Chosen]:
         return reference, np.broadcast_to(np.asarray(view.get(reference).data), 1)[0].item()
 
     yield read(("product", ""))
@@ -141,7 +142,7 @@ def calls_of(spec: Spec, assignments: Sequence[Assignment]) -> list[Call]:
     """The calls that follow from assignments, in their order; those of the same references are made
     together.
     """
-    groups: dict[tuple[tuple[Reference, Any], ...], list[int]] = {}
+    groups: dict[tuple[tuple[Reference, FlatShape | None], ...], list[int]] = {}
     for i, chosen in enumerate(assignments):
         key = tuple(
             (ref, value if isinstance(value, FlatShape) else None) for ref, value in chosen.items()
@@ -154,7 +155,7 @@ def calls_of(spec: Spec, assignments: Sequence[Assignment]) -> list[Call]:
     return [calls[i] for i in range(len(assignments))]
 
 
-def _column(values: list[Any]) -> Choice:
+def _column(values: list[Chosen]) -> Choice:
     if isinstance(values[0], FlatShape):
         return values[0]
     if isinstance(values[0], tuple):

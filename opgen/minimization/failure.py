@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from opgen.calls.call_json import to_json
 from opgen.model import Call, Code, TensorDesc
@@ -54,7 +53,7 @@ class Failure:
         """Elements of all tensors of the call."""
         return elements_of(self.call)
 
-    def call_json(self) -> dict[str, Any]:
+    def call_json(self) -> dict[str, object]:
         """The call as a line of a file of calls has it."""
         return {
             "id": self.id,

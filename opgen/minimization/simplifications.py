@@ -5,12 +5,11 @@ Nothing here says whether a simpler call is legal, or whether it fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import combinations, islice
-from typing import Any
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.minimization.assignment import Assignment, Candidate, FlatShape
+from opgen.minimization.assignment import Assignment, Candidate, Chosen, FlatShape
 from opgen.spec.language.terms import Reference
 from opgen.spec.spec import Parameter, Spec
 
@@ -58,7 +57,7 @@ def _single(candidate: Candidate) -> Iterator[Assignment]:
             yield {ref: smaller}
 
 
-def _smaller_choices(spec: Spec, ref: Reference, value: Any) -> Iterable[Any]:
+def _smaller_choices(spec: Spec, ref: Reference, value: Chosen) -> Iterable[Chosen]:
     """What may be chosen instead of ``value``, the simplest first."""
     name, what = ref
     parameter = spec.parameters.get(name)
@@ -81,7 +80,7 @@ def _smaller_choices(spec: Spec, ref: Reference, value: Any) -> Iterable[Any]:
     return []
 
 
-def _smaller(value: Any) -> list[Any]:
+def _smaller(value: int) -> list[int]:
     """Simpler numbers than one, the simplest first."""
     if isinstance(value, bool):
         return [False] if value else []
@@ -120,7 +119,7 @@ def _letters(spec: Spec) -> set[Reference]:
     return {(name, "") for name in spec.scope.occurrences}
 
 
-def _families(spec: Spec, letters: Mapping[Reference, Any]) -> Iterator[list[Reference]]:
+def _families(spec: Spec, letters: Iterable[Reference]) -> Iterator[list[Reference]]:
     """Letters that belong together: the slots of an array, the extents of a tensor, or an axis of
     everything.
     """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from opgen.devices.torch_dtypes import NATIVE, WIDE
 from opgen.minimization.failure import Failure
@@ -14,6 +14,9 @@ from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES, FORMATS
 from opgen.numerics.rounding import in_compute
 from opgen.numerics.views import index
+
+Arguments: TypeAlias = Mapping[str, Any]
+"""A call's arguments by name."""
 
 _HEAD = '''\
 """{summary}
@@ -96,7 +99,7 @@ def _numbers(values: Array) -> str:
     return f"[\n{folded(map(repr, parts(values)), '    ')}\n]"
 
 
-def _convolution(args: Mapping[str, Any]) -> str:
+def _convolution(args: Arguments) -> str:
     padding = args["padding"]
     if len(padding) == 4:
         if padding[0] != padding[1] or padding[2] != padding[3]:
@@ -110,7 +113,7 @@ def _convolution(args: Mapping[str, Any]) -> str:
     )
 
 
-def _avg_pool(args: Mapping[str, Any], axes: int = 2) -> str:
+def _avg_pool(args: Arguments, axes: int = 2) -> str:
     window = ", ".join(_list(args[name]) for name in ("kernelSize", "stride", "padding"))
     return (
         f"gradInput = torch.ops.aten.avg_pool{axes}d_backward(\n    gradOutput, self, {window},\n"
@@ -118,7 +121,7 @@ def _avg_pool(args: Mapping[str, Any], axes: int = 2) -> str:
     )
 
 
-def _avg_pool_3d(args: Mapping[str, Any]) -> str:
+def _avg_pool_3d(args: Arguments) -> str:
     window = args["kernelSize"] * (3 // len(args["kernelSize"]))
     small = any(
         extent < kernel for extent, kernel in zip(args["self"].shape[-3:], window, strict=True)
@@ -126,7 +129,7 @@ def _avg_pool_3d(args: Mapping[str, Any]) -> str:
     return "" if small else _avg_pool(args, 3)  # torch refuses an image smaller than its window
 
 
-def _group_norm(args: Mapping[str, Any]) -> str:
+def _group_norm(args: Arguments) -> str:
     n, c, area, group = (args[name] for name in ("N", "C", "HxW", "group"))
     gamma = f"gamma.reshape({c})" if isinstance(args["gamma"], TensorDesc) else "None"
     return (
@@ -137,18 +140,18 @@ def _group_norm(args: Mapping[str, Any]) -> str:
     )
 
 
-def _reflection_pad(args: Mapping[str, Any], axes: int = 2) -> str:
+def _reflection_pad(args: Arguments, axes: int = 2) -> str:
     return (
         f"gradInput = torch.ops.aten.reflection_pad{axes}d_backward(gradOutput, self,"
         f" {_list(args['padding'])})"
     )
 
 
-def _list(values: Any) -> str:
+def _list(values: Sequence[int] | None) -> str:
     return "None" if values is None else repr(list(values))
 
 
-CALLS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+CALLS: Mapping[str, Callable[[Arguments], str]] = {
     "aclnnConvolutionBackward": _convolution,
     "aclnnAvgPool2dBackward": _avg_pool,
     "aclnnGroupNormBackward": _group_norm,

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from opgen.oracle.backtest import KINDS, BacktestReport, Count, JudgedRun
 
 
-def as_data(report: BacktestReport) -> dict[str, Any]:
+def as_data(report: BacktestReport) -> dict[str, object]:
     """Everything, as data for JSON."""
     operators: dict[str, Any] = {}
     for (firm, kind, api, name), count in sorted(
         report.counts.items(), key=lambda item: (item[0][2], KINDS.index(item[0][1]), item[0][3])
     ):
         side = operators.setdefault(api, {}).setdefault("firm" if firm else "not_firm", {})
-        agree, percent = count.library, round(count.percent, 2)
         entry = {
             "rows": count.rows,
-            "agree": agree,
-            "percent": percent,
+            "agree": count.library,
+            "percent": round(count.percent, 2),
             "page_agree": count.page,
             "two_codes": count.two,
         }
@@ -29,78 +29,63 @@ def as_data(report: BacktestReport) -> dict[str, Any]:
     return {
         "releases": list(report.releases),
         "operators": operators,
-        "disagreements": [_disagreement(one) for one in report.wrong],
+        "disagreements": [_disagreement(wrong) for wrong in report.wrong],
         "differences": {
             "explained": [
                 {"op": api, "entry": entry, "rows": rows}
                 for (api, entry), rows in sorted(report.explained.items())
             ],
-            "unexplained": [_disagreement(one) for one in report.unexplained],
+            "unexplained": [_disagreement(difference) for difference in report.unexplained],
         },
     }
 
 
-def _disagreement(run: JudgedRun) -> dict[str, Any]:
-    return {
-        "id": run.id,
-        "op": run.api,
-        "product": run.product,
-        "firm": run.firm,
-        "status": run.status,
-        "stage": run.stage,
-        "library": list(run.library),
-        "page": list(run.page),
-        "breaks": list(run.breaks),
-        "changed": list(run.changed),
-    }
+def _disagreement(run: JudgedRun) -> dict[str, object]:
+    facts = {"op" if key == "api" else key: fact for key, fact in asdict(run).items()}
+    return {key: list(fact) if isinstance(fact, tuple) else fact for key, fact in facts.items()}
 
 
 def as_text(report: BacktestReport) -> str:
     """For people: a table, every disagreement, every difference without an explanation."""
     lines = [f"release {', '.join(report.releases) or 'none'}"]
     for firm in (True, False):
-        counted = report.operators(firm)
-        if not counted:
-            continue
-        lines += [
-            "",
-            f"{'firm rows' if firm else 'rows that are not firm':<42}{'rows':>7}"
-            f"{'library':>9}{'page':>9}{'two codes':>11}",
-        ]
-        for api, count in sorted(counted.items()):
+        if counts := report.operators(firm):
+            lines += ["", _heading("firm rows" if firm else "rows that are not firm", 42)]
+        for api, count in sorted(counts.items()):
             lines.append(_line(api, count))
-            products = [
-                (name, c)
-                for (f, kind, a, name), c in report.counts.items()
-                if f == firm and kind == "product" and a == api
-            ]
-            lines += [_line("  " + name, c) for name, c in sorted(products)]
+            lines += [_line(f"  {name}", c) for _, name, c in _named(report, firm, "product", api)]
     for kind, title in (
         ("stage", "stages of the library that answered"),
         ("rule", "broken rules of the page"),
     ):
-        lines += ["", f"{title:<60}{'rows':>7}{'library':>9}{'page':>9}{'two codes':>11}"]
-        for firm in (True, False):
-            named = sorted(
-                (api, name, c)
-                for (f, k, api, name), c in report.counts.items()
-                if f == firm and k == kind
-            )
-            lines += [
-                _line(f"  {api} {name}{'' if firm else ' (not firm)'}", c, 60)
-                for api, name, c in named
-            ]
-    lines += ["", f"disagreements: {len(report.wrong)}", *map(_spelled, report.wrong)]
+        lines += ["", _heading(title, 60)]
+        lines += [
+            _line(f"  {api} {name}{'' if firm else ' (not firm)'}", count, 60)
+            for firm in (True, False)
+            for api, name, count in _named(report, firm, kind)
+        ]
+    lines += ["", f"disagreements: {len(report.wrong)}", *map(_spelled, report.wrong), ""]
     entries = sum(report.explained.values())
-    lines += [
-        "",
-        (
-            f"page and library differ and no entry says why: {len(report.unexplained)} (entries"
-            f" behind the others: {entries})"
-        ),
-    ]
-    lines += map(_spelled, report.unexplained)
-    return "\n".join(lines) + "\n"
+    lines.append(
+        f"page and library differ and no entry says why: {len(report.unexplained)} (entries"
+        f" behind the others: {entries})"
+    )
+    return "\n".join([*lines, *map(_spelled, report.unexplained)]) + "\n"
+
+
+def _named(
+    report: BacktestReport, firm: bool, kind: str, api: str = ""
+) -> list[tuple[str, str, Count]]:
+    """(operator, name, count) of one kind, of all operators or of one."""
+    return sorted(
+        (key[2], key[3], count)
+        for key, count in report.counts.items()
+        if key[:2] == (firm, kind) and api in ("", key[2])
+    )
+
+
+def _heading(title: str, width: int) -> str:
+    return f"{title:<{width}}{'rows':>7}{'library':>9}{'page':>9}{'two codes':>11}"
 
 
 def _line(name: str, count: Count, width: int = 42) -> str:
@@ -114,6 +99,6 @@ def _spelled(run: JudgedRun) -> str:
     changed = f"; changed: {', '.join(run.changed)}" if run.changed else ""
     return (
         f"  {run.id} ({run.api}, {run.product}{'' if run.firm else ', not firm'}): was"
-        f" {run.status}; library {side} by {run.stage}; page {' or '.join(map(str, run.page))};"
-        f" breaks {breaks}{changed}"
+        f" {run.status}; library {side} by {run.stage}; page"
+        f" {' or '.join(map(str, run.page))}; breaks {breaks}{changed}"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
+from typing import Any, TypeAlias
 
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:76em;padding:0 1em;color:#1a2233;background:#fff}
@@ -17,11 +17,13 @@ summary{cursor:pointer;color:#1d4ed8}code{font-size:.92em}
 .no{color:#ff8095}.yes{color:#6fd6a0}.off{color:#8c97ad}summary{color:#8db4ff}}
 """
 
+CoverageData: TypeAlias = dict[str, Any]
+"""A part of what :func:`opgen.quality.coverage.coverage` returns."""
 TUPLES = ("values", "pairs", "triples")
 """What a page calls tuples of one, two and three."""
 
 
-def html(report: dict[str, Any], title: str) -> str:
+def html(report: CoverageData, title: str) -> str:
     """The whole page."""
     head = f"<h1>{escape(title)}</h1><p>{escape(summary(report))}</p>"
     body = _overview(report["pages"]) + "".join(_page(page) for page in report["pages"])
@@ -33,7 +35,7 @@ def html(report: dict[str, Any], title: str) -> str:
     return f"{start}<body>{head}{body}</body></html>\n"
 
 
-def summary(report: dict[str, Any]) -> str:
+def summary(report: CoverageData) -> str:
     """One line: boundaries of rules, and tuples of values by strength."""
     tuples = ", ".join(
         f"{rate:g} % of {name}"
@@ -42,7 +44,7 @@ def summary(report: dict[str, Any]) -> str:
     return f"{report['boundaries']:g} % of the boundaries that calls can stand on; {tuples} that are feasible"
 
 
-def _overview(pages: list[dict[str, Any]]) -> str:
+def _overview(pages: list[CoverageData]) -> str:
     """A row per page: boundaries and tuples covered."""
     rows = [
         [
@@ -50,14 +52,14 @@ def _overview(pages: list[dict[str, Any]]) -> str:
             page["calls"],
             page["valid"],
             _of(page["boundaries"]),
-            *(_of(one) for one in page["tuples"]),
+            *map(_of, page["tuples"]),
         ]
         for page in pages
     ]
     return _table(("page", "calls", "valid", "boundaries", *TUPLES), rows)
 
 
-def _page(page: dict[str, Any]) -> str:
+def _page(page: CoverageData) -> str:
     parts = [
         f"<h2>{escape(page['page'])}</h2><p>{escape(page['file'])}: {page['calls']} calls,"
         f" {page['valid']} of them valid; "
@@ -121,7 +123,7 @@ def _page(page: dict[str, Any]) -> str:
     return "".join(parts)
 
 
-def _of(counted: dict[str, Any]) -> str:
+def _of(counted: CoverageData) -> str:
     if "testable" in counted:
         return f"{counted['tested']} of {counted['testable']}"
     return f"{counted['covered']} of {counted['feasible']}"
@@ -131,7 +133,7 @@ def _fold(title: str, body: str) -> str:
     return f"<details><summary>{escape(title)}</summary>{body}</details>"
 
 
-def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table; a column whose first value is a number is a column of numbers, and its heading
     stands above them.
     """
@@ -149,5 +151,5 @@ def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     return ' class="n"' if isinstance(value, int) or re.fullmatch(r"\d+ of \d+", str(value)) else ""

@@ -13,13 +13,20 @@ from opgen.files.textfile import read_text
 from opgen.model import FileError, Problem, Verdict
 
 FORMAT, VERSION = "opgen report", 1
+_OWN = {
+    *("format", "version", "totals", "criteria", "distribution"),
+    *("shared", "groups", "notes", "waived", "verdicts"),
+}
+"""What a report does not say of its origin."""
+_NAMES = {"case", "verdict", "detail"}
+"""What a verdict does not say for programs."""
 
 
-def plain(report: DiffReport) -> dict[str, Any]:
+def plain(report: DiffReport) -> dict[str, object]:
     """Everything that a report says, without numbers that JSON does not have: those are ``"inf"``
     and ``"nan"``.
     """
-    whole: dict[str, Any] = {
+    whole = {
         "format": FORMAT,
         "version": VERSION,
         **report.origin,
@@ -30,19 +37,24 @@ def plain(report: DiffReport) -> dict[str, Any]:
         "distribution": dict(report.distribution),
         "shared": [
             {
-                "what": one.what,
-                "text": one.text,
-                "failures": [one.failures, one.of_failures],
-                "passes": [one.passes, one.of_passes],
+                "what": trait.what,
+                "text": trait.text,
+                "failures": [trait.failures, trait.of_failures],
+                "passes": [trait.passes, trait.of_passes],
             }
-            for one in report.shared
+            for trait in report.shared
         ],
-        "groups": [asdict(one) for one in report.groups],
+        "groups": [asdict(group) for group in report.groups],
         "notes": report.notes,
         "waived": report.waived,
         "verdicts": [
-            {"case": one.case, "verdict": one.verdict, "detail": one.detail, **one.metrics}
-            for one in report
+            {
+                "case": verdict.case,
+                "verdict": verdict.verdict,
+                "detail": verdict.detail,
+                **verdict.metrics,
+            }
+            for verdict in report
         ],
     }
     return {key: _finite(value) for key, value in whole.items()}
@@ -51,81 +63,74 @@ def plain(report: DiffReport) -> dict[str, Any]:
 def text(report: DiffReport) -> str:
     """The JSON, a line per verdict."""
     data = plain(report)
-    verdicts = ",\n".join(json.dumps(one, ensure_ascii=False) for one in data.pop("verdicts"))
+    verdicts = data.pop("verdicts")
+    assert isinstance(verdicts, list)
+    lines = ",\n".join(json.dumps(verdict, ensure_ascii=False) for verdict in verdicts)
     head = json.dumps(data, ensure_ascii=False, indent=1)
-    return f'{head[:-2]},\n "verdicts": [\n{verdicts}\n]}}\n'
+    return f'{head[:-2]},\n "verdicts": [\n{lines}\n]}}\n'
 
 
 def read(path: str | Path) -> DiffReport:
     """A report that was written as JSON; FileError for anything else."""
+
+    def refused(text: str) -> FileError:
+        return FileError([Problem(str(path), None, "", text)])
+
     try:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise FileError([Problem(str(path), None, "", f"is no JSON: {error}")]) from None
+        raise refused(f"is no JSON: {error}") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise FileError(
-            [Problem(str(path), None, "", "is no report: opgen diff --json writes one")]
-        )
+        raise refused("is no report: opgen diff --json writes one")
     version = data.get("version", 0)
     if isinstance(version, int) and version > VERSION:
-        raise FileError(
-            [
-                Problem(
-                    str(path),
-                    None,
-                    "",
-                    f"is a report of version {version}, newer than this opgen: update opgen",
-                )
-            ]
-        )
+        raise refused(f"is a report of version {version}, newer than this opgen: update opgen")
     try:
         if version != VERSION:
             raise ValueError(f"version {version!r}")
         return _report(data)
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise FileError(
-            [Problem(str(path), None, "", f"is a damaged report: {type(error).__name__}: {error}")]
-        ) from None
+        raise refused(f"is a damaged report: {type(error).__name__}: {error}") from None
 
 
 def _report(data: dict[str, Any]) -> DiffReport:
-    own = {"case", "verdict", "detail"}
-    verdicts = [
-        Verdict(
-            str(one["case"]),
-            str(one["verdict"]),
-            str(one["detail"]),
-            {k: _number(v) for k, v in one.items() if k not in own},
-        )
-        for one in data.pop("verdicts")
-    ]
-    criteria = {
-        name: (int(one["met"]), int(one["asked"])) for name, one in data.pop("criteria").items()
-    }
-    findings = [
-        SharedTrait(one["what"], one["text"], *one["failures"], *one["passes"])
-        for one in data.pop("shared")
-    ]
-    distribution, notes, waived = (
-        dict(data.pop("distribution")),
-        list(data.pop("notes")),
-        dict(data.pop("waived")),
+    verdicts, criteria, shared, _ = (
+        data[key] for key in ("verdicts", "criteria", "shared", "totals")
     )
-    for key in ("format", "version", "totals"):
-        data.pop(key)
-    data.pop("groups", None)
-    return DiffReport(verdicts, data, criteria, distribution, findings, notes, waived)
+    return DiffReport(
+        [
+            Verdict(
+                str(verdict["case"]),
+                str(verdict["verdict"]),
+                str(verdict["detail"]),
+                {key: _numbers(fact) for key, fact in verdict.items() if key not in _NAMES},
+            )
+            for verdict in verdicts
+        ],
+        {key: value for key, value in data.items() if key not in _OWN},
+        {name: (int(met["met"]), int(met["asked"])) for name, met in criteria.items()},
+        dict(data["distribution"]),
+        [
+            SharedTrait(trait["what"], trait["text"], *trait["failures"], *trait["passes"])
+            for trait in shared
+        ],
+        list(data["notes"]),
+        dict(data["waived"]),
+    )
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     if isinstance(value, float):
         return value if isfinite(value) else str(value)
     if isinstance(value, dict):
-        return {str(key): _finite(one) for key, one in value.items()}
-    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value
+        return {str(key): _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _number(value: Any) -> Any:
+def _numbers(value: Any) -> Any:
+    """The same with ``inf`` and ``nan`` for their texts."""
     if value in ("inf", "-inf", "nan"):
         return float(value)
-    return {key: _number(one) for key, one in value.items()} if isinstance(value, dict) else value
+    return (
+        {key: _numbers(item) for key, item in value.items()} if isinstance(value, dict) else value
+    )

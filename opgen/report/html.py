@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from math import isinf
 from shlex import quote
-from typing import Any
 
 import jinja2
 
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import ResultsFile
-from opgen.comparison.alignment import align, goldens_of
-from opgen.comparison.diff_report import DiffReport
+from opgen.comparison.diff_report import DiffReport, largest_ratio
 from opgen.comparison.explain import call_line, compared
 from opgen.comparison.standards import CRITERIA
 from opgen.comparison.statuses import BAD, KNOWN, LENIENT, VERDICTS
@@ -39,7 +37,7 @@ def text(report: DiffReport, strict: bool = False) -> str:
         lstrip_blocks=True,
     )
     bad = varied(report.bad(strict))
-    pictures: dict[str, dict[str, Any]] = {}
+    pictures: dict[str, dict[str, object]] = {}
     with suppress(BundleError, OSError):  # where the files have gone, the numbers are in the report
         pictures = dict(_pictures(report, bad))
     verdicts, groups = [name for name in VERDICTS if name in report.totals], report.groups
@@ -50,9 +48,9 @@ def text(report: DiffReport, strict: bool = False) -> str:
         pictures=pictures,
         criteria=CRITERIA,
         notes=report.notes,
-        shared=[*(one for one in groups if one.verdict in BAD), *report.shared],
+        shared=[*(group for group in groups if group.verdict in BAD), *report.shared],
         accepted=[
-            (title, [one for one in groups if one.verdict == name])
+            (title, [group for group in groups if group.verdict == name])
             for name, title in ACCEPTED.items()
         ],
         places=[
@@ -68,33 +66,29 @@ def text(report: DiffReport, strict: bool = False) -> str:
     )
 
 
-def _pictures(report: DiffReport, bad: list[Verdict]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _pictures(report: DiffReport, bad: list[Verdict]) -> Iterator[tuple[str, dict[str, object]]]:
     """Case -> its call, and an error map per wrong output."""
     with (
         Bundle(report.origin["bundle"]) as bundle,
         ResultsFile(report.origin["results"]) as results,
     ):
-        outputs = goldens_of(bundle)
-        answers = align(bundle, outputs, results)
-        places = {
-            (int(case), bundle.names[int(name)]): i
-            for i, (case, name) in enumerate(zip(outputs.case, outputs.name, strict=True))
-        }
+        digests = {"bundle_digest": bundle.digest, "results_digest": results.digest}
+        if any(report.origin.get(name) != digest for name, digest in digests.items()):
+            return
         for verdict in bad[:MAPS]:
             case = bundle[verdict.case]
-            found = []
-            wrong = [
-                name for name, one in verdict.metrics.get("outputs", {}).items() if one["beyond"]
-            ]
-            for name in wrong:
-                device = answers.tensor(places[case.row, name])
-                found.append((name, maps.error_map(compared(case, name, device))))
+            outputs = verdict.metrics.get("outputs", {})
+            wrong = [name for name, metrics in outputs.items() if metrics["beyond"]]
+            answers = results[case.id].outputs if wrong else {}
             yield (
                 verdict.case,
                 {
                     "call": call_line(case.call),
                     "json": json.dumps(case.call),
-                    "maps": found,
+                    "maps": [
+                        (name, maps.error_map(compared(case, name, answers[name])))
+                        for name in wrong
+                    ],
                     "intent": case.intent,
                 },
             )
@@ -114,26 +108,24 @@ def _repro(report: DiffReport) -> list[str]:
     return [before, f" -o one.h5 --force && opgen diff {file} one.h5 --case=", ""]
 
 
-def _rows(report: DiffReport) -> Iterator[list[Any]]:
+def _rows(report: DiffReport) -> Iterator[list[object]]:
     """What the table of verdicts shows, a short list per case."""
-    for one in report:
-        ratio = max(
-            (output["ratio"] for output in one.metrics.get("outputs", {}).values()), default=None
-        )
+    for verdict in report:
+        ratio = largest_ratio(verdict)
         shown = None if ratio is None else "Inf" if isinf(ratio) else float(f"{ratio:.4g}")
-        facts = [one.metrics.get(name, "") for name in ("op", "product", "dtype", "kind")]
+        facts = [verdict.metrics.get(name, "") for name in ("op", "product", "dtype", "kind")]
         yield [
-            one.case,
-            one.verdict,
+            verdict.case,
+            verdict.verdict,
             *(str(fact).removeprefix("aclnn") for fact in facts),
             shown,
-            one.detail,
-            report.waived.get(one.case, ""),
-            quote(one.case),
+            verdict.detail,
+            report.waived.get(verdict.case, ""),
+            quote(verdict.case),
         ]
 
 
-def _script(value: Any) -> str:
+def _script(value: object) -> str:
     """JSON that may stand inside a script element."""
     return (
         json.dumps(value, ensure_ascii=False)

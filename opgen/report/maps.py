@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO, StringIO
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 from matplotlib.colors import BoundaryNorm, ListedColormap
@@ -65,11 +65,12 @@ def distribution(counts: Mapping[str, Sequence[int]]) -> str:
     return _svg(figure)
 
 
-def error_map(found: ComparedOutput) -> str:
+def error_map(output: ComparedOutput) -> str:
     """Where an output is wrong, as a PNG in a data URI: samples by channels, then the spatial axes,
     each the largest over the rest.
     """
-    drawn = [one for one in panels(found) if one[0].size > 1] or list(panels(found))[-1:]
+    every = list(panels(output))
+    drawn = [panel for panel in every if panel[0].size > 1] or every[-1:]
     widths = [min(max(values.shape[1], 4), 40) for values, *_ in drawn]
     height = max(min(max(values.shape[0], 6), 24) for values, *_ in drawn)
     scale = min(0.28, 9.0 / sum(widths))
@@ -81,10 +82,8 @@ def error_map(found: ComparedOutput) -> str:
         layout="constrained",
     )
     axes = figure.subplots(1, len(drawn), squeeze=False, width_ratios=widths)[0]
-    colours, norm = (
-        ListedColormap(list(_COLOURS)),
-        BoundaryNorm(range(len(_COLOURS) + 1), len(_COLOURS)),
-    )
+    colours = ListedColormap(list(_COLOURS))
+    norm = BoundaryNorm(range(len(_COLOURS) + 1), len(_COLOURS))
     for axis, (values, rows, columns, lines) in zip(axes, drawn, strict=True):
         shown = axis.imshow(
             levels(values), cmap=colours, norm=norm, aspect="auto", interpolation="nearest"
@@ -111,33 +110,28 @@ def error_map(found: ComparedOutput) -> str:
     return "data:image/png;base64," + base64.b64encode(sink.getvalue()).decode()
 
 
-def panels(found: ComparedOutput) -> Iterator[Panel]:
+def panels(output: ComparedOutput) -> Iterator[Panel]:
     """Pairs of axes with the largest error / bound over all others. Groups of channels are one
     axis, parted by lines.
     """
-    ratio, names = found.errors.ratio.reshape(found.form), list(found.axes)
+    ratio, names = output.errors.ratio.reshape(output.form), list(output.axes)
     lines: list[int] = []
     parted = -1
     if "group" in names:
-        at = names.index("group")
-        groups, each = ratio.shape[at], ratio.shape[at + 1]
-        ratio = ratio.reshape(*ratio.shape[:at], groups * each, *ratio.shape[at + 2 :])
-        names.pop(at)
+        axis = names.index("group")
+        groups, each = ratio.shape[axis : axis + 2]
+        ratio = ratio.reshape(*ratio.shape[:axis], groups * each, *ratio.shape[axis + 2 :])
+        names.pop(axis)
         lines = [each * i for i in range(1, groups)]
-        parted = at if lines else -1
-    if ratio.ndim == 0:
-        ratio, names = ratio.reshape(1), [""]
-    if ratio.ndim == 1:
-        yield ratio[None, :], "", names[0], lines
+        parted = axis if lines else -1
+    if ratio.ndim < 2:
+        yield ratio.reshape(1, -1), "", names[0] if names else "", lines
         return
-    spatial = [axis for axis in range(ratio.ndim) if axis >= 2] or [0, 1]
+    spatial = list(range(1 if ratio.ndim == 3 else 2, ratio.ndim)) or [0, 1]
     pairs = [(0, 1)] if ratio.ndim > 2 else []
-    pairs += list(zip(spatial[:-1], spatial[1:], strict=True)) if len(spatial) > 1 else []
-    if len(spatial) == 1:
-        pairs.append((1, spatial[0]))
-    for a, b in pairs:
+    for a, b in (*pairs, *pairwise(spatial)):
         rest = tuple(axis for axis in range(ratio.ndim) if axis not in (a, b))
-        values = ratio.max(axis=rest) if rest else ratio
+        values = ratio.max(axis=rest)
         if a == parted:
             yield values.T, names[b], names[a], lines
         else:
@@ -145,12 +139,13 @@ def panels(found: ComparedOutput) -> Iterator[Panel]:
 
 
 def levels(ratio: Array) -> Array:
-    """The step of the colour scale that each error / bound falls on."""
-    return np.clip(
-        np.searchsorted(np.array(_EDGES), np.nan_to_num(ratio, nan=np.inf), side="right") - 1,
-        0,
-        len(_COLOURS) - 1,
-    )
+    """The step of the colour scale that each error / bound falls on.
+
+    >>> levels(np.array([0.0, 0.3, 5.0, np.nan])).tolist()
+    [0, 2, 5, 9]
+    """
+    step = np.searchsorted(_EDGES, np.nan_to_num(ratio, nan=np.inf), side="right") - 1
+    return np.clip(step, 0, len(_COLOURS) - 1)
 
 
 def legend() -> list[dict[str, str]]:
@@ -162,7 +157,7 @@ def _power(exponent: int) -> str:
     return "1" if exponent == 0 else f"2$^{{{exponent}}}$"
 
 
-def _svg(figure: Any) -> str:
+def _svg(figure: Figure) -> str:
     sink = StringIO()
     figure.savefig(sink, format="svg", metadata={"Date": None, "Creator": None})
     whole = sink.getvalue()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from rich.table import Table
 
@@ -89,7 +88,7 @@ def summary(score: MutationScore, plan: str) -> str:
     return "\n".join(lines)
 
 
-def as_data(score: MutationScore) -> dict[str, Any]:
+def as_data(score: MutationScore) -> dict[str, object]:
     """Everything, as plain data."""
     caught, of = score.counts()
     return {
@@ -105,8 +104,8 @@ def as_data(score: MutationScore) -> dict[str, Any]:
     }
 
 
-def _result(result: MutantResult) -> dict[str, Any]:
-    plain: dict[str, Any] = {
+def _result(result: MutantResult) -> dict[str, object]:
+    plain: dict[str, object] = {
         "mutant": result.mutant,
         "wrong": result.wrong,
         "op": result.op,

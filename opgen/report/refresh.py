@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opgen.report.terminal import counted, table
 
@@ -17,11 +17,11 @@ MOST = 12
 KINDS = ("removed", "added", "expectation", "golden", "data", "bound")
 
 
-def as_data(found: Refreshed) -> dict[str, Any]:
+def as_data(refreshed: Refreshed) -> dict[str, object]:
     """Everything, for programs."""
     return {
-        "cases": found.cases,
-        "computed": found.computed,
+        "cases": refreshed.cases,
+        "computed": refreshed.computed,
         "changes": [
             {
                 "case": c.case,
@@ -31,7 +31,7 @@ def as_data(found: Refreshed) -> dict[str, Any]:
                 "after": c.after,
                 "ulp": c.ulp,
             }
-            for c in found.changes
+            for c in refreshed.changes
         ],
     }
 
@@ -45,11 +45,11 @@ def detail(change: Change) -> str:
     return f"{change.before} -> {change.after}" if change.before else ""
 
 
-def as_table(found: Refreshed) -> Table:
+def as_table(refreshed: Refreshed) -> Table:
     """A table for a terminal, the first changes of each kind."""
     rows = table("what", "case", "detail", "why")
     for kind in KINDS:
-        some = [c for c in found.changes if c.what == kind]
+        some = [c for c in refreshed.changes if c.what == kind]
         for change in some[:MOST]:
             rows.add_row(kind, change.case, detail(change), ", ".join(change.why))
         if len(some) > MOST:
@@ -57,23 +57,23 @@ def as_table(found: Refreshed) -> Table:
     return rows
 
 
-def as_markdown(found: Refreshed) -> str:
+def as_markdown(refreshed: Refreshed) -> str:
     """A summary for a merge request."""
-    counts = Counter(change.what for change in found.changes)
+    counts = Counter(change.what for change in refreshed.changes)
     told = (
-        f"{counted(found.cases, 'case')}, {found.computed} computed again,"
-        f" {counted(len(found.changes), 'change')}."
+        f"{counted(refreshed.cases, 'case')}, {refreshed.computed} computed again,"
+        f" {counted(len(refreshed.changes), 'change')}."
     )
     lines = ["## Golden refresh", "", told, ""]
     if counts:
         lines += ["| what | cases | why |", "|---|---:|---|"]
         for kind in KINDS:
             if counts[kind]:
-                why = sorted({w for c in found.changes if c.what == kind for w in c.why})
+                why = sorted({w for c in refreshed.changes if c.what == kind for w in c.why})
                 lines.append(f"| {kind} | {counts[kind]} | {', '.join(why)} |")
         lines.append("")
     for kind in KINDS:
-        some = [c for c in found.changes if c.what == kind]
+        some = [c for c in refreshed.changes if c.what == kind]
         if some:
             lines += [
                 f"<details><summary>{kind}: {len(some)}</summary>",

@@ -4,15 +4,16 @@ fits a screen.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
+from itertools import chain, zip_longest
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from opgen.comparison.diff_report import DiffReport
+from opgen.comparison.diff_report import DiffReport, largest_ratio
 from opgen.comparison.statuses import (
     BAD,
     CRASHED,
@@ -43,16 +44,15 @@ def render(
     whole where no terminal has an edge.
     """
     for part in _parts(report, strict, shown):
-        if (
-            not console.is_terminal
-            and isinstance(part, Padding)
-            and isinstance(part.renderable, Text)
-        ):
-            part = Text(" " * part.left) + part.renderable
-        console.print(part, soft_wrap=isinstance(part, Text) and not console.is_terminal)
+        if console.is_terminal or isinstance(part, Table):
+            console.print(part)
+        elif isinstance(part, Padding):
+            console.print(Text(" " * part.left) + part.renderable, soft_wrap=True)
+        else:
+            console.print(part, soft_wrap=True)
 
 
-def _parts(report: DiffReport, strict: bool, shown: int | None) -> Iterator[Any]:
+def _parts(report: DiffReport, strict: bool, shown: int | None) -> Iterator[RenderableType]:
     yield _table(report)
     yield Text()
     if report.criteria:
@@ -85,10 +85,9 @@ def _groups(report: DiffReport) -> Iterator[Text]:
     lenient cases.
     """
     for name, verdicts in (("shared", BAD), ("lenient", {LENIENT}), ("known", {KNOWN})):
-        for group in [one for one in report.groups if one.verdict in verdicts][:GROUPS]:
-            yield Text.from_markup(
-                f"[{'bold' if verdicts is BAD else 'yellow'}]{name:7}[/] {literal(group)}"
-            )
+        style = "bold" if verdicts is BAD else "yellow"
+        for group in [group for group in report.groups if group.verdict in verdicts][:GROUPS]:
+            yield Text.from_markup(f"[{style}]{name:7}[/] {literal(group)}")
 
 
 def _last(report: DiffReport, bad: list[Verdict]) -> str:
@@ -113,40 +112,30 @@ def _table(report: DiffReport) -> Table:
         table.add_column(_SHORT.get(name, name), justify="right")
     largest: dict[tuple[str, str], float] = {}
     for verdict in report:
-        for one in verdict.metrics.get("outputs", {}).values():
+        ratio = largest_ratio(verdict)
+        if ratio is not None:
             key = (str(verdict.metrics["op"]), str(verdict.metrics["dtype"]))
-            largest[key] = max(largest.get(key, 0.0), one["ratio"])
+            largest[key] = max(largest.get(key, 0.0), ratio)
     for (op, dtype), counts in report.by("op", "dtype").items():
         cells = [
-            (
-                Text(str(counts[name]), style=STYLES.get(name, ""))
-                if counts[name]
-                else Text("·", style="dim")
-            )
+            Text(str(counts[name] or "·"), style=STYLES.get(name, "") if counts[name] else "dim")
             for name in names
         ]
-        ratio = f"{largest[op, dtype]:.3g}" if (op, dtype) in largest else ""
-        table.add_row(op.removeprefix("aclnn"), dtype or "(status)", *cells, ratio)
+        far = f"{largest[op, dtype]:.3g}" if (op, dtype) in largest else ""
+        table.add_row(op.removeprefix("aclnn"), dtype or "(status)", *cells, far)
     return table
 
 
 def _criteria(report: DiffReport) -> Text:
     """How many outputs meet each criterion."""
-    parts = [
-        Text.assemble(
-            name,
-            " ",
-            (
-                f"{met}/{asked}",
-                "green" if met == asked else "bold red" if name == "bound" else "yellow",
-            ),
-        )
-        for name, (met, asked) in report.criteria.items()
-    ]
+    parts = []
+    for name, (met, asked) in report.criteria.items():
+        style = "green" if met == asked else "bold red" if name == "bound" else "yellow"
+        parts.append(Text.assemble(name, " ", (f"{met}/{asked}", style)))
     return Text("outputs that meet  ", style="bold") + Text(", ").join(parts)
 
 
-def _bad(bad: list[Verdict], shown: int | None) -> Iterator[Any]:
+def _bad(bad: list[Verdict], shown: int | None) -> Iterator[RenderableType]:
     """The worst first: crashes, then by error / bound; no two in a row of one kind while there are
     others.
     """
@@ -165,26 +154,12 @@ def varied(bad: list[Verdict]) -> list[Verdict]:
     """Bad verdicts so that the first few show different things: one of each operator, verdict and
     first word, round after round.
     """
-    kinds: dict[tuple[str, ...], list[Verdict]] = {}
-    for verdict in sorted(bad, key=_badness):
+    kinds: dict[tuple[str, ...], list[Verdict]] = defaultdict(list)
+    order = (CRASHED, FAILED, MISSING, *sorted(STRICT - BAD))
+    worst_first = sorted(bad, key=lambda v: (order.index(v.verdict), -(largest_ratio(v) or 0.0)))
+    for verdict in worst_first:
         status = verdict.metrics.get("status")
-        kinds.setdefault(
-            (
-                verdict.verdict,
-                str(verdict.metrics.get("op")),
-                verdict.detail.split(":")[0] if status == 0 else str(status),
-            ),
-            [],
-        ).append(verdict)
-    rounds = [
-        (depth, at, verdict)
-        for at, mine in enumerate(kinds.values())
-        for depth, verdict in enumerate(mine)
-    ]
-    return [verdict for _, _, verdict in sorted(rounds, key=lambda one: one[:2])]
-
-
-def _badness(verdict: Verdict) -> tuple[int, float]:
-    order = {name: at for at, name in enumerate((CRASHED, FAILED, MISSING, *sorted(STRICT - BAD)))}
-    ratio = max((one["ratio"] for one in verdict.metrics.get("outputs", {}).values()), default=0.0)
-    return order.get(verdict.verdict, 9), -ratio
+        first = verdict.detail.split(":")[0] if status == 0 else str(status)
+        kinds[verdict.verdict, str(verdict.metrics.get("op")), first].append(verdict)
+    rounds = zip_longest(*kinds.values())
+    return [verdict for verdict in chain.from_iterable(rounds) if verdict is not None]
