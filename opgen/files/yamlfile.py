@@ -157,12 +157,14 @@ def read(path: Path, shown: str | None = None, days: bool = False) -> Document:
     return parse(read_text(path, shown, MAX_BYTES), shown or str(path), days)
 
 
-def parse(text: str, file: str = "<text>", days: bool = False) -> Document:
-    """Parse YAML text; ``days``: a plain 2027-01-31 is a text. Raises :class:`FileError` where it
-    is not well formed.
+def parse(
+    text: str, file: str = "<text>", days: bool = False, libyaml: bool = yaml.__with_libyaml__
+) -> Document:
+    """Parse YAML text; ``days``: a plain 2027-01-31 is a text. ``libyaml``: by its parser, to the
+    same data. Raises :class:`FileError` where it is not well formed.
     """
     try:
-        root = _compose(text)
+        root = _compose(text, libyaml)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise FileError(
@@ -191,11 +193,11 @@ if yaml.__with_libyaml__:
             Composer.__init__(self)
 
 
-def _compose(text: str) -> yaml.Node | None:
+def _compose(text: str, libyaml: bool) -> yaml.Node | None:
     """The nodes of a text, four times as fast where libyaml is there. PyYAML tells what is wrong,
     and reads what libyaml is lax with.
     """
-    if yaml.__with_libyaml__ and not _LAX.search(text):
+    if libyaml and not _LAX.search(text):
         try:
             return yaml.compose(text, Loader=_Quick)
         except (yaml.YAMLError, ValueError):

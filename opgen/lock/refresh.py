@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -37,6 +37,10 @@ CAUSES = {
 }
 """What an entry of a lock says -> what its change is called, the sources that it can come from, and
 what it comes from where none of these changed."""
+
+
+Compute: TypeAlias = Callable[[Batch, int], Arrays]
+"""The data of a batch with a seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +77,13 @@ def refresh(
     bundle: Bundle | None = None,
     progress: Callable[[int], None] | None = None,
     each: Each = map,
+    compute: Compute = engine.compute,
 ) -> Refreshed:
     """Hold a tier of some pages against a lock. ``everything`` trusts no key and computes all cases
     again.
 
     ``bundle`` is one that was written before: then a changed golden is given in units in the last
-    place. ``each`` enumerates pages.
+    place. ``each`` enumerates pages, ``compute`` gives the data of a batch.
     """
     result = Refreshed(Lock())
     suite = plan_suite(pages, tier, each=each)
@@ -88,7 +93,7 @@ def refresh(
         if not everything and page not in old.altered
         for case, entry in known.items()
     }
-    entries = _entries(suite, seed, trusted, result, progress)
+    entries = _entries(suite, seed, trusted, result, progress, compute)
     for spec, plan in pages:
         mine = [
             case
@@ -107,7 +112,7 @@ def refresh(
         for one in sorted(old.entries[page])
     ]
     if bundle is not None:
-        result.changes = _measured(result, suite, seed, bundle)
+        result.changes = _measured(result, suite, seed, bundle, compute)
     return result
 
 
@@ -162,6 +167,7 @@ def _entries(
     known: Mapping[str, LockEntry],
     result: Refreshed,
     progress: Callable[[int], None] | None,
+    compute: Compute,
 ) -> dict[str, LockEntry]:
     entries = {
         case.id: LockEntry(case.id, NOTHING, NOTHING, NOTHING, NOTHING, expectation_text(case))
@@ -178,7 +184,7 @@ def _entries(
                 stale.add(row)
     for some in _of(suite, stale):
         for one, digests in zip(
-            some.ids, _digests(engine.compute(some, seed), len(some.ids)), strict=True
+            some.ids, _digests(compute(some, seed), len(some.ids)), strict=True
         ):
             entries[one] = replace(entries[one], **digests)
         result.computed += len(some.ids)
@@ -239,7 +245,9 @@ def _changes(
     return found
 
 
-def _measured(result: Refreshed, suite: Suite, seed: int, bundle: Bundle) -> list[Change]:
+def _measured(
+    result: Refreshed, suite: Suite, seed: int, bundle: Bundle, compute: Compute
+) -> list[Change]:
     """The same changes, with the largest distance of a changed golden from the one in an older
     bundle, where that is the lock's.
     """
@@ -255,7 +263,7 @@ def _measured(result: Refreshed, suite: Suite, seed: int, bundle: Bundle) -> lis
     if wanted:
         rows = {row for row, case in enumerate(suite.cases) if case.id in wanted}
         for some in _of(suite, rows):
-            arrays = engine.compute(some, seed)
+            arrays = compute(some, seed)
             for i, one in enumerate(some.ids):
                 old = bundle[one].golden
                 pairs = [

@@ -53,8 +53,8 @@ class JudgedCall:
     library: LibraryAnswer | None
 
 
-def judge_calls(calls: Sequence[NamedCall], pages: Catalog) -> list[JudgedCall]:
-    """An answer per call, in the order of ``calls``."""
+def judge_calls(calls: Sequence[NamedCall], pages: Catalog, rows: int = ROWS) -> list[JudgedCall]:
+    """An answer per call, in the order of ``calls``; at most ``rows`` calls become one table."""
     by_page: dict[str, list[int]] = {}
     for i, named in enumerate(calls):
         page = pages.by_page[named.call.api, named.call.product]
@@ -63,8 +63,8 @@ def judge_calls(calls: Sequence[NamedCall], pages: Catalog) -> list[JudgedCall]:
     with no_collection():
         for spec in pages.specs:
             places = by_page.get(spec.name, [])
-            for start in range(0, len(places), ROWS):
-                here = places[start : start + ROWS]
+            for start in range(0, len(places), rows):
+                here = places[start : start + rows]
                 numbers, first = factorize(id(calls[i].call) for i in here)
                 distinct = [calls[here[j]].call for j in first.tolist()]
                 judgement = judge(spec, from_calls(spec.api, spec.kinds, distinct))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copy
 import gzip
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from opgen.calls.call_json import ArgumentReader, CallFault, to_json
 from opgen.calls.jsonl import NamedCall, parse_call, read_calls
+from opgen.cli import main
 from opgen.model import FileError, TensorDesc
 from opgen.spec.catalog import catalog
 
@@ -319,19 +320,16 @@ def test_an_id_with_colons_and_notes_of_any_form_are_no_keys() -> None:
 
 
 @pytest.mark.parametrize("name", ["calls.jsonl", "calls.jsonl.gz", "-"])
-def test_a_byte_order_mark_is_no_part_of_the_first_call(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_byte_order_mark_is_no_part_of_the_first_call(name: str, tmp_path: Path) -> None:
     text = f"\ufeff{json.dumps(PAD)}\n"
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
     path = name if name == "-" else str(written(tmp_path / name, [text.strip()]))
-    assert [one.id for one in read_calls(path, catalog().kinds)] == ["a"]
+    judged = CliRunner().invoke(main, ["judge", path], input=text)
+    assert [json.loads(line)["id"] for line in judged.stdout.splitlines()] == ["a"]
 
 
-def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(PAD) + "\n{\n"))
-    with pytest.raises(FileError, match="^<stdin>:2: not JSON"):
-        read_calls("-", catalog().kinds)
+def test_standard_input() -> None:
+    judged = CliRunner().invoke(main, ["judge", "-"], input=json.dumps(PAD) + "\n{\n")
+    assert judged.exit_code == 2 and judged.stderr.startswith("<stdin>:2: not JSON")
 
 
 def test_all_bad_lines_at_once_with_their_numbers(tmp_path: Path) -> None:

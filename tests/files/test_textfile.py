@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import gzip
-import io
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from opgen.calls.jsonl import LONGEST_LINE, read_calls
+from opgen.cli import main
 from opgen.files import yamlfile
 from opgen.files.textfile import read_text
 from opgen.lock.lockfile import read_lock
@@ -56,15 +56,14 @@ def test_endless_files(reader: Callable[[Path], Any]) -> None:
         reader(ENDLESS)
 
 
-def test_lines_of_calls_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_of_calls_have_an_end(tmp_path: Path) -> None:
     """Few bytes that unpack to one line of many, and a pipe that never ends it."""
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b" " * (LONGEST_LINE + 1)))
     with pytest.raises(
         FileError, match=r"a\.jsonl\.gz: cannot be read: a line of more than 16.8 MB$"
     ):
         read_calls(tmp_path / "a.jsonl.gz", {})
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b" " * (LONGEST_LINE + 1))))
-    with pytest.raises(FileError, match="cannot be read: a line of more than 16.8 MB$"):
-        read_calls("-", {})
+    judged = CliRunner().invoke(main, ["judge", "-"], input=b" " * (LONGEST_LINE + 1))
+    assert judged.stderr == "<stdin>: cannot be read: a line of more than 16.8 MB\n"
     (tmp_path / "b.jsonl").write_bytes(b" " * (LONGEST_LINE - 1) + b"\n")
     assert read_calls(tmp_path / "b.jsonl", {}) == []

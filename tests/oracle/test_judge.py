@@ -84,11 +84,10 @@ def test_answers_stand_in_the_order_of_the_calls() -> None:
     ]
 
 
-def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_do_not_show() -> None:
     named = read_calls(SAMPLE, catalog().kinds)[::7]
     whole = list(callfiles.json_lines(callfiles.judge_calls(named, catalog())))
-    monkeypatch.setattr(callfiles, "ROWS", 13)
-    assert list(callfiles.json_lines(callfiles.judge_calls(named, catalog()))) == whole
+    assert list(callfiles.json_lines(callfiles.judge_calls(named, catalog(), rows=13))) == whole
 
 
 def test_every_line_is_what_the_oracle_says_of_that_call_alone() -> None:
@@ -131,10 +130,17 @@ def test_codes_are_in_order_and_of_their_bucket() -> None:
         )
 
 
-def test_where_nothing_is_known_the_library_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("opgen.oracle.library.answers_to", lambda judgement: None)
-    assert answers([json.dumps(PAD)])[0]["library"] is None
-    assert "library: not known" in run([json.dumps(PAD)], "--format", "text").stdout
+def test_where_nothing_is_known_the_library_is_null() -> None:
+    row = {"shape": [2, 3, 4], "dtype": "FLOAT", "format": "ND"}
+    args = {
+        "gradOutput": {**row, "shape": [2, 3, 8]},
+        "self": row,
+        "padding": [2, 2],
+        "gradInput": row,
+    }
+    call = json.dumps({**PAD, "op": "aclnnReflectionPad1dBackward", "args": args})
+    assert answers([call])[0]["library"] is None
+    assert "library: not known" in run([call], "--format", "text").stdout
 
 
 def test_the_text_says_the_call_the_clause_the_rule_and_the_values() -> None:
