@@ -12,7 +12,7 @@ from opgen.generation import engine
 from opgen.model import Call
 from opgen.spec.spec import Spec
 from opgen.suite import suite
-from opgen.suite.enumeration.enumerator import Drafted, enumerate_calls
+from opgen.suite.enumeration.enumerator import Enumeration, enumerate_calls
 from opgen.suite.planning.plan import Plan
 from opgen.suite.suite import Suite
 
@@ -42,9 +42,9 @@ def enumerated_once() -> Generator[None]:
     """Pages that come again with the same plan are enumerated once: for tests of what is done with
     suites, in any number of requests.
     """
-    kept: dict[tuple[int, str, str], tuple[Spec, Drafted]] = {}
+    kept: dict[tuple[int, str, str], tuple[Spec, Enumeration]] = {}
 
-    def once(spec: Spec, plan: Plan, tier: str, given: Sequence[Call] = ()) -> Drafted:
+    def once(spec: Spec, plan: Plan, tier: str, given: Sequence[Call] = ()) -> Enumeration:
         if given:
             return enumerate_calls(spec, plan, tier, given)
         key = id(spec), plan.digest, tier

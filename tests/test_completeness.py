@@ -49,10 +49,13 @@ COVERED_BY = {
     ),
     "test_terms.py": "spec.language.compiler spec.language.references spec.language.expressions",
     "test_engine.py": "generation.storage",
-    "test_suite.py": "suite.naming suite.part calls.layout suite.budget suite.stored suite.vacuity",
+    "test_suite.py": (
+        "suite.naming suite.labelling calls.layout suite.budget suite.stored suite.inconclusive"
+    ),
     "test_enumerator.py": (
-        "suite.planning.constraints suite.planning.derive suite.enumeration.edited"
-        " suite.enumeration.faultpairs suite.enumeration.made suite.enumeration.picking"
+        "suite.planning.constraints suite.planning.derive suite.enumeration.edit_search"
+        " suite.enumeration.error_precedence suite.enumeration.edited_calls"
+        " suite.enumeration.violations"
     ),
     "test_plan.py": "suite.planning.handwritten suite.enumeration.handwritten",
     "test_mutants.py": "devices.mutant",

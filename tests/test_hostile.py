@@ -123,7 +123,7 @@ def hammer(content: bytes, path: Path, read, count: int = COUNT, seed: int = 0) 
 def a_spec(path: Path) -> None:
     """What is read judges calls."""
     spec = specfile.load(path)
-    assert judge(spec, from_calls(spec.api, spec.kinds, [])).expectations() == [] and all(
+    assert judge(spec, from_calls(spec.api, spec.kinds, [])).expectations().values == () and all(
         rule.text for rule in spec.rules
     )
 
@@ -145,7 +145,7 @@ def small(tmp_path_factory):
         for spec in catalog().specs
         if spec.op == "reflection_pad2d_backward"
     ]
-    suite = plan_suite(pages, "smoke", patterns=["*b.pad*"]).some(range(6))
+    suite = plan_suite(pages, "smoke", patterns=["*b.pad*"]).subset(range(6))
     engine.write(suite, folder / "small.h5", {"seed": 0}, seed=0)
     with (
         opgen.open(folder / "small.h5") as bundle,

@@ -1,12 +1,13 @@
 """The cases of a suite as columns: calls, what each is for, and what is expected of it.
 
 A case is a row of a :class:`CaseTable` from the enumeration to the last byte of a bundle. It
-becomes a :class:`~opgen.model.Case` only where somebody asks for one.
+becomes a :class:`~opgen.model.Case` only where somebody asks for one: by its row, or all in a
+loop, which is for people and tests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -89,16 +90,22 @@ class CaseTable:
             **categorical,
         )
 
-    def case(self, row: int) -> Case:
+    def __getitem__(self, row: int) -> Case:
         """One case as an object."""
-        return self.take(np.array([row])).cases()[0]
+        case = self.take(np.array([range(len(self))[row]]))
+        call = case.calls[int(case.table[0])].call(int(case.row[0]))
+        return next(case._objects([call]))
 
-    def cases(self) -> list[Case]:
+    def __iter__(self) -> Iterator[Case]:
         """Every case as an object; cases that make one call share it."""
         made = [table.calls() for table in self.calls]
+        places = zip(self.table.tolist(), self.row.tolist(), strict=True)
+        return self._objects([made[table][row] for table, row in places])
+
+    def _objects(self, calls: Sequence[Call]) -> Iterator[Case]:
         columns = zip(
             self.id,
-            [made[i][row] for i, row in zip(self.table.tolist(), self.row.tolist(), strict=True)],
+            calls,
             self.kind,
             self.intent,
             self.page,
@@ -110,7 +117,36 @@ class CaseTable:
             self.inconclusive,
             strict=True,
         )
-        return list(map(Case._make, columns))
+        return map(Case._make, columns)
+
+    @classmethod
+    def of_calls(
+        cls,
+        calls: CallTable,
+        row: np.ndarray,
+        id: Sequence[str],
+        kind: Categorical[Kind],
+        aims: Categorical[Aims],
+        nearest_valid: Categorical[str],
+        recipe: Categorical[str],
+    ) -> CaseTable:
+        """Cases of one operator that nobody has judged: said to be valid, and without data."""
+        rows = len(row)
+        return cls(
+            calls=(calls,),
+            table=np.zeros(rows, dtype=np.int64),
+            row=row,
+            id=id,
+            kind=kind,
+            aims=aims,
+            nearest_valid=nearest_valid,
+            recipe=recipe,
+            page=Categorical.constant(Expectation((0,), "valid"), rows),
+            library=Categorical.constant(None, rows),
+            phase=np.ones(rows, dtype=np.int64),
+            compute=Categorical.constant("", rows),
+            inconclusive=Categorical.constant("", rows),
+        )
 
     @classmethod
     def concatenate(cls, parts: Sequence[CaseTable]) -> CaseTable:
@@ -119,6 +155,8 @@ class CaseTable:
 
         Raises ValueError where parts have different parameters of one api.
         """
+        if len(parts) == 1:
+            return parts[0]
         tables = [table for part in parts for table in part.calls]
         apis = list(dict.fromkeys(table.api for table in tables))
         by_api = {api: [table for table in tables if table.api == api] for api in apis}

@@ -44,14 +44,19 @@ class Categorical(Generic[T]):
         >>> Categorical.coded("xyx", np.array([2, 1, 0])).values
         ('x', 'y')
         """
+        distinct = cls.of(values)
+        return cls._used(distinct.values, distinct.number[number])
+
+    @classmethod
+    def _used(cls, values: Sequence[T], number: np.ndarray) -> Categorical[T]:
+        """The same of values that are all different."""
         first = np.full(len(values), len(number))
         first[number[::-1]] = np.arange(len(number))[::-1]  # the last that is assigned stays
         used = np.flatnonzero(first < len(number))
         used = used[np.argsort(first[used])]
-        distinct = cls.of([values[i] for i in used.tolist()])
         renumbered = np.zeros(len(values), dtype=np.intp)
-        renumbered[used] = distinct.number
-        return cls(distinct.values, renumbered[number])
+        renumbered[used] = np.arange(len(used))
+        return cls(tuple([values[i] for i in used.tolist()]), renumbered[number])
 
     @classmethod
     def constant(cls, value: T, rows: int) -> Categorical[T]:
@@ -86,7 +91,7 @@ class Categorical(Generic[T]):
 
     def take(self, rows: np.ndarray) -> Categorical[T]:
         """The rows at ``rows``, in that order, or where a mask is True."""
-        return Categorical.coded(self.values, self.number[rows])
+        return Categorical._used(self.values, self.number[rows])
 
     def map(self, change: Callable[[T], U]) -> Categorical[U]:
         """Every row changed; values may be changed to the same.

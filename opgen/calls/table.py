@@ -5,9 +5,9 @@ A :class:`CallTable` is a struct of arrays. Every function that changes one retu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import chain, repeat
+from itertools import chain
 from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
@@ -124,17 +124,17 @@ class CallTable:
         """One row as a :class:`Call`."""
         return self.take(np.array([row])).calls()[0]
 
+    def arguments(self, names: Iterable[str]) -> list[dict[str, Argument]]:
+        """Some arguments of every row, by name; equal tensors are one object."""
+        names = list(names)
+        columns = [_arguments(self.columns[name]) for name in names]
+        return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
     def calls(self) -> list[Call]:
         """Every row as a :class:`Call`; equal tensors are one object."""
-        names, columns = (
-            vocabulary().names["product"],
-            [_arguments(column) for column in self.columns.values()],
-        )
-        rows = zip(self.product.tolist(), zip(*columns, strict=True), strict=True)
-        return [
-            Call(self.api, names[product], dict(zip(self.columns, values, strict=True)))
-            for product, values in rows
-        ]
+        names = vocabulary().names["product"]
+        rows = zip(self.product.tolist(), self.arguments(self.columns), strict=True)
+        return [Call(self.api, names[product], args) for product, args in rows]
 
 
 def from_calls(api: str, kinds: Mapping[str, str], calls: Sequence[Call]) -> CallTable:
@@ -306,51 +306,40 @@ _BUILD: Mapping[Family, Callable[[Sequence[Sequence[Any]], ParameterKind], Itera
 
 def _arguments(column: Column) -> Sequence[Argument]:
     """The values of a column as arguments; equal tensors are one object."""
-    if isinstance(column, ScalarColumn):
-        scalars: list[Argument] = column.values.tolist()
-        for row in np.flatnonzero(column.null).tolist():
-            scalars[row] = None
-        return scalars
-    null = column.null.tolist()
-    if isinstance(column, ArrayColumn):
-        return [
-            None if none else items
-            for none, items in zip(null, _lists(column.values, column.length), strict=True)
-        ]
+    if isinstance(column, TensorColumn):
+        values = _tensors(column)
+    elif isinstance(column, ArrayColumn):
+        values = list(_lists(column.values, column.length))
+    else:
+        values = column.values.tolist()
+    for row in np.flatnonzero(column.null).tolist():
+        values[row] = None
+    return values
+
+
+def _tensors(column: TensorColumn) -> list[Argument]:
     names = vocabulary().names
-    dtypes, formats = (
-        [names["dtype"][i] for i in column.dtype.tolist()],
-        [names["format"][i] for i in column.format.tolist()],
-    )
-    strides = [
-        one if there else None
-        for one, there in zip(
-            _lists(column.strides, column.rank), column.strided.tolist(), strict=True
-        )
+    facts: list[Iterable[object]] = [
+        _lists(column.shape, column.rank),
+        map(names["dtype"].__getitem__, column.dtype.tolist()),
+        map(names["format"].__getitem__, column.format.tolist()),
     ]
-    extents = zip(
-        _lists(column.storage, column.storage_rank), column.storage_rank.tolist(), strict=True
-    )
-    storage = [one if rank >= 0 else None for one, rank in extents]
     asked = ~np.isnan(column.limits[:, 0])
-    limits: Iterator[tuple[float, float] | None] = repeat(None, len(asked))
-    if asked.any():
-        pairs = zip(asked.tolist(), column.limits.tolist(), strict=True)
-        limits = (tuple(pair) if there else None for there, pair in pairs)
-    facts = list(
-        zip(
-            _lists(column.shape, column.rank),
-            dtypes,
-            formats,
-            strides,
+    if asked.any() or not column.plain().all():
+        facts += [
+            _where(column.strided, _lists(column.strides, column.rank)),
             column.offset.tolist(),
-            storage,
-            limits,
-            strict=True,
-        )
-    )
-    known = {one: TensorDesc(*one) for one in set(facts)}
-    return [None if none else known[one] for none, one in zip(null, facts, strict=True)]
+            _where(column.storage_rank >= 0, _lists(column.storage, column.storage_rank)),
+            _where(asked, map(tuple, column.limits.tolist())),
+        ]
+    keys = list(zip(*facts, strict=True))
+    known: dict[tuple[Any, ...], TensorDesc] = {key: TensorDesc(*key) for key in set(keys)}
+    return [known[key] for key in keys]
+
+
+def _where(there: np.ndarray, values: Iterable[object]) -> Iterator[object]:
+    """The values where they are there, None elsewhere."""
+    return (value if here else None for here, value in zip(there.tolist(), values, strict=True))
 
 
 def _lists(matrix: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[Any, ...]]:

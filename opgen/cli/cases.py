@@ -40,8 +40,8 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     for line in remarks(request, suite):
         console.note(line)
     if ids:
-        for case in suite.cases:
-            click.echo(f"{terminal.on_one_line(case.id)}\t{terminal.on_one_line(case.intent)}")
+        for name, intent in zip(suite.cases.id, suite.cases.intent, strict=True):
+            click.echo(f"{terminal.on_one_line(name)}\t{terminal.on_one_line(intent)}")
         return
     counted = summarize(suite)
     if as_json:

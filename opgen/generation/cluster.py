@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from opgen.model import FileError, Problem
-from opgen.suite.suite import Batch
+from opgen.suite.batch import Batch
 
 PATIENCE = "10s"
 """How long to wait for a scheduler to answer."""

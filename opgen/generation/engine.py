@@ -18,7 +18,6 @@ from opgen.bundle.format.layout import Layout
 from opgen.bundle.write.blocks import Blocks
 from opgen.bundle.write.output import write_errors
 from opgen.bundle.write.writer import Writer
-from opgen.calls.case_table import CaseTable
 from opgen.generation import cluster, computing, processes
 from opgen.generation.computing import Arrays
 from opgen.numerics.arrays import Array
@@ -114,7 +113,7 @@ def write(
     with Writer(
         path,
         header,
-        CaseTable.from_cases(suite.cases),
+        suite.cases,
         layout(suite),
         force=force,
         outputs=suite.outputs,

@@ -41,9 +41,7 @@ def header(request: Request, suite: Suite, seed: int) -> dict[str, object]:
     whole = suite.identity
     said = {
         "operators": sorted({spec.api for spec in suite.specs.values()}),
-        "products": [
-            p for p in vocabulary().products if any(case.call.product == p for case in suite.cases)
-        ],
+        "products": [p for p in vocabulary().products if p in suite.cases.product.values],
         "specs": {spec.name: spec_digest(spec) for spec in suite.specs.values()},
         "plans": {} if request.calls else {plan.op: plan.digest for plan in suite.plans.values()},
         "errata": {spec.op: errata_digest(spec) for spec in suite.specs.values()},

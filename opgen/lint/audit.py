@@ -163,15 +163,19 @@ def facts_of_suite(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
     """Case id -> the rules of a spec that it aims at or breaks, its product, and its compute
     mode.
     """
-    facts = {}
-    for case, aims in zip(suite.cases, suite.aims, strict=True):
-        if case.call.api == spec.api and case.call.product in spec.judges:
-            aimed = {rule for aim in aims for rule in aim.rules}
-            broken = (b.rule for b in case.page.breaks)
-            facts[case.id] = frozenset(
-                {*aimed, *broken, f"product {case.call.product}", f"compute {case.compute}"}
-            )
-    return facts
+    cases = suite.cases.take(suite.cases.rows_of(spec.api, spec.judges))
+    columns = zip(cases.id, cases.aims, cases.page, cases.product, cases.compute, strict=True)
+    return {
+        name: frozenset(
+            {
+                *(rule for aim in aims for rule in aim.rules),
+                *(b.rule for b in page.breaks),
+                f"product {product}",
+                f"compute {compute}",
+            }
+        )
+        for name, aims, page, product, compute in columns
+    }
 
 
 def facts_of_lock(entries: Iterable[LockEntry]) -> dict[str, frozenset[str]]:

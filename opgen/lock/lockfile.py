@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 
 from opgen.bundle.write.output import write_text
 from opgen.files.textfile import read_text
-from opgen.model import Case, FileError, Problem
+from opgen.model import Expectation, FileError, LibraryAnswer, Problem
 from opgen.suite.identity import DIGEST
 
 T = TypeVar("T")
@@ -109,15 +109,10 @@ class Lock:
         write_text(path, "\n".join(lines) + "\n", force=True)
 
 
-def expectation_text(case: Case) -> str:
-    """A case's expectations in one word without blanks."""
-    page = (
-        f"{case.page.bucket}:{_codes(case.page.codes)}:{','.join(b.rule for b in case.page.breaks)}"
-    )
-    library = (
-        f"|{case.library.release}:{_codes(case.library.codes)}" if case.library is not None else ""
-    )
-    return page + library
+def expectation_text(page: Expectation, library: LibraryAnswer | None) -> str:
+    """What is expected of a case, in one word without blanks."""
+    text = f"{page.bucket}:{_codes(page.codes)}:{','.join(b.rule for b in page.breaks)}"
+    return text if library is None else f"{text}|{library.release}:{_codes(library.codes)}"
 
 
 def _codes(codes: Iterable[int | str]) -> str:

@@ -24,9 +24,10 @@ from opgen.model import TensorDesc
 from opgen.numerics.recipes import RECIPES
 from opgen.numerics.rounding import ulp_distance
 from opgen.spec.spec import Spec
+from opgen.suite.batch import Batch
 from opgen.suite.identity import DIGEST, errata_digest, joint_digest, spec_digest
 from opgen.suite.planning.plan import Plan
-from opgen.suite.suite import Batch, Each, Suite, plan_suite
+from opgen.suite.suite import Each, Suite, plan_suite
 
 _NUMBERS = ("spec", "plan", "kernel", "data", "seed")
 CAUSES = {
@@ -95,13 +96,9 @@ def refresh(
     }
     entries = _entries(suite, seed, trusted, result, progress, compute)
     for spec, plan in pages:
-        mine = [
-            case
-            for case in suite.cases
-            if case.call.api == spec.api and case.call.product in spec.judges
-        ]
+        mine = [suite.cases.id[row] for row in suite.rows_of(spec.name).tolist()]
         result.lock.sources[spec.name] = sources(spec, plan, tier, seed)
-        known, now = old.entries.get(spec.name, {}), {case.id: entries[case.id] for case in mine}
+        known, now = old.entries.get(spec.name, {}), {case: entries[case] for case in mine}
         result.lock.entries[spec.name] = now
         result.changes += _changes(known, now, _differ(spec.name, result.lock, old))
     result.cases = sum(map(len, result.lock.entries.values()))
@@ -169,9 +166,10 @@ def _entries(
     progress: Callable[[int], None] | None,
     compute: Compute,
 ) -> dict[str, LockEntry]:
+    expected = zip(suite.cases.id, suite.cases.page, suite.cases.library, strict=True)
     entries = {
-        case.id: LockEntry(case.id, NOTHING, NOTHING, NOTHING, NOTHING, expectation_text(case))
-        for case in suite.cases
+        name: LockEntry(name, NOTHING, NOTHING, NOTHING, NOTHING, expectation_text(page, library))
+        for name, page, library in expected
     }
     stale: set[int] = set()
     for batch in suite.batches:
@@ -200,7 +198,7 @@ def _of(suite: Suite, rows: Collection[int]) -> Iterator[Batch]:
     for batch in suite.batches:
         kept = [i for i, row in enumerate(batch.rows.tolist()) if row in rows]
         if kept:
-            yield batch.some(kept)
+            yield batch.subset(kept)
 
 
 def _digests(arrays: Arrays, count: int) -> list[dict[str, str]]:
@@ -261,7 +259,7 @@ def _measured(
     }
     far: dict[str, int] = {}
     if wanted:
-        rows = {row for row, case in enumerate(suite.cases) if case.id in wanted}
+        rows = {row for row, name in enumerate(suite.cases.id) if name in wanted}
         for some in _of(suite, rows):
             arrays = compute(some, seed)
             for i, one in enumerate(some.ids):

@@ -68,7 +68,8 @@ def judge_calls(calls: Sequence[NamedCall], pages: Catalog, rows: int = ROWS) ->
                 numbers, first = factorize(id(calls[i].call) for i in here)
                 distinct = [calls[here[j]].call for j in first.tolist()]
                 judgement = judge(spec, from_calls(spec.api, spec.kinds, distinct))
-                page_side, library_side = judgement.expectations(), library_answers(judgement)
+                page_side = list(judgement.expectations())
+                library_side = library_answers(judgement)
                 for i, j in zip(here, numbers.tolist(), strict=True):
                     answers[i] = JudgedCall(calls[i], page_side[j], library_side[j])
         return [answers[i] for i in range(len(calls))]

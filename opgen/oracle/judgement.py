@@ -5,12 +5,14 @@ It reads, and never makes a call. One pass per rule over whole columns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from opgen.calls.table import CallTable
+from opgen.calls.categorical import Categorical
+from opgen.calls.table import CallTable, concatenate
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import ANY_ERROR, Break, Bucket, Code, Expectation
 from opgen.spec.language.terms import Reference
@@ -101,8 +103,24 @@ class Judgement:
         """One row whole: codes, bucket, and what it breaks."""
         return self.expectations(np.array([row]))[0]
 
-    def expectations(self, rows: np.ndarray | None = None) -> list[Expectation]:
-        """The rows at ``rows``, or all; equal answers are one object."""
+    def take(self, rows: np.ndarray) -> Judgement:
+        """The same of the rows at ``rows``, in that order; none is judged again."""
+        if np.array_equal(rows, np.arange(len(self.table))):
+            return self
+        table = self.table.take(rows)
+        return Judgement(self.spec, table, TableView(self.spec, table), self.broken[:, rows])
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Judgement]) -> Judgement:
+        """The rows of several judgements of one page, one after the other; at least one."""
+        if len(parts) == 1:
+            return parts[0]
+        spec, table = parts[0].spec, concatenate([part.table for part in parts])
+        broken = np.concatenate([part.broken for part in parts], axis=1)
+        return cls(spec, table, TableView(spec, table), broken)
+
+    def expectations(self, rows: np.ndarray | None = None) -> Categorical[Expectation]:
+        """The rows at ``rows``, or all."""
         rows = np.arange(len(self.table)) if rows is None else rows
         broken: dict[int, tuple[Break, ...]] = {}
         for rule, here in self.breaking:
@@ -113,15 +131,16 @@ class Judgement:
                 if (line, values) not in known:
                     known[line, values] = Break(rule.id, rule.clause, line, values)
                 broken[place] = (*broken.get(place, ()), known[line, values])
-        result = [Expectation((0,), "valid")] * len(rows)
-        answers: dict[tuple[int, ...], Expectation] = {}
+        number = np.zeros(len(rows), dtype=np.intp)
+        numbers: dict[tuple[int, ...], int] = {}
+        answers = [Expectation((0,), "valid")]
         for place, breaks in broken.items():
-            key = tuple(map(id, breaks))
-            if key not in answers:
-                row = rows[place]
-                answers[key] = Expectation(self.codes(row), ORDER[self.bucket[row]], breaks)
-            result[place] = answers[key]
-        return result
+            key = tuple(map(id, breaks))  # equal ones are one object
+            if key not in numbers:
+                row, numbers[key] = rows[place], len(answers)
+                answers.append(Expectation(self.codes(row), ORDER[self.bucket[row]], breaks))
+            number[place] = numbers[key]
+        return Categorical.coded(answers, number)
 
     def lines(self, rule: Rule, rows: np.ndarray) -> list[int | None]:
         """The line of the page that ``rows`` break: the rule's first or, where guards have lines of

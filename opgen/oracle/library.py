@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from opgen.calls.categorical import Categorical
 from opgen.calls.layout import inside, overlaps
 from opgen.calls.table import TensorColumn
 from opgen.model import CRASH, Code, LibraryAnswer
@@ -64,13 +65,12 @@ class LibraryAnswers:
         basis = accepted if stage == ACCEPTED else self.page.stages[stage].basis
         return LibraryAnswer(self.release, self.codes(row), basis)
 
-    def answers(self) -> list[LibraryAnswer]:
-        """Every row whole; equal answers are one object."""
+    def answers(self) -> Categorical[LibraryAnswer | None]:
+        """Every row whole."""
         _, first, kind = np.unique(
             2 * self.stage + self.guessed, return_index=True, return_inverse=True
         )
-        known = [self.answer(row) for row in first.tolist()]
-        return [known[i] for i in kind.tolist()]
+        return Categorical.coded([self.answer(row) for row in first.tolist()], kind)
 
     @property
     def may_succeed(self) -> np.ndarray:

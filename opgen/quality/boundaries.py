@@ -16,7 +16,7 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language import formulas
 from opgen.spec.rules import Guard, Rule
-from opgen.suite.enumeration.breaker import distance
+from opgen.suite.enumeration.edit_generator import distance
 from opgen.suite.enumeration.reasons import excluded
 
 INSIDE, OUTSIDE = "valid", "invalid"

@@ -18,7 +18,7 @@ from opgen.quality.boundaries import boundaries, count
 from opgen.spec.spec import Spec
 from opgen.suite import covering
 from opgen.suite.covering.model import Tuple
-from opgen.suite.enumeration.enumerator import Report
+from opgen.suite.enumeration.enumerator import EnumerationReport
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.enumeration.reasons import unreachable
 from opgen.suite.planning.choices import Choices
@@ -45,13 +45,10 @@ def of_suite(suite: Suite) -> list[PageCalls]:
     """The calls of a suite, page by page."""
     pages = []
     for spec in suite.specs.values():
-        cases = [
-            case
-            for case in suite.cases
-            if case.call.api == spec.api and case.call.product in spec.judges
-        ]
-        table = from_calls(spec.api, spec.kinds, [case.call for case in cases])
-        pages.append(PageCalls(spec, table, [case.recipe for case in cases]))
+        rows, table = suite.rows_of(spec.name), from_calls(spec.api, spec.kinds, [])
+        if len(rows):
+            table = suite.cases.calls_of(rows)
+        pages.append(PageCalls(spec, table, list(suite.cases.recipe.take(rows))))
     return pages
 
 
@@ -59,7 +56,7 @@ def coverage(
     pages: Iterable[PageCalls],
     plans: Mapping[str, Plan],
     tier: str,
-    reports: Mapping[str, Report] | None = None,
+    reports: Mapping[str, EnumerationReport] | None = None,
 ) -> Data:
     """Everything as plain data. ``plans``: api -> plan whose axes are asked about; ``reports`` of a
     suite that was enumerated from them say which values its calls were made from.
@@ -90,7 +87,7 @@ def _rate(counts: Sequence[Mapping[str, int]], part: str, whole: str) -> float:
     return int(10000 * sum(count[part] for count in counts) / total) / 100 if total else 100.0
 
 
-def _page(calls: PageCalls, plan: Plan, tier: str, report: Report | None) -> Data:
+def _page(calls: PageCalls, plan: Plan, tier: str, report: EnumerationReport | None) -> Data:
     spec, judged = calls.spec, judge(calls.spec, calls.table)
     rules = [_rule(judged, i) for i in range(len(spec.rules))]
     return {
@@ -144,7 +141,7 @@ def _clause(clause: str, line: int, rules: Sequence[Data]) -> Data:
 
 
 def _axes(
-    choices: Choices, judged: Judgement, recipes: Sequence[str], report: Report | None
+    choices: Choices, judged: Judgement, recipes: Sequence[str], report: EnumerationReport | None
 ) -> Data:
     tables = choices.constraints.tables
     model = covering.Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+import numpy as np
+
 from opgen.generation.engine import layout
 from opgen.quality.coverage import Data
 from opgen.spec.rules import Rule
@@ -28,12 +30,13 @@ def summarize(suite: Suite) -> Data:
     invalid cases, whether one breaks it isolated, else the fewest others that are broken with it,
     and why there is no case where there is none.
     """
-    counts = Counter((case.call.api, case.call.product, case.kind) for case in suite.cases)
-    inconclusive = Counter(case.inconclusive for case in suite.cases if case.inconclusive)
+    cases = suite.cases
+    counts = Counter(zip(cases.api, cases.product, cases.kind, strict=True))
+    inconclusive = Counter(filter(None, cases.inconclusive))
     return {
-        "cases": len(suite.cases),
+        "cases": len(cases),
         "bytes": layout(suite).bytes,
-        "with_data": sum(case.phase == 2 for case in suite.cases),
+        "with_data": int((cases.phase == 2).sum()),
         "inconclusive": inconclusive.total(),
         "why_inconclusive": dict(inconclusive),
         "counts": [
@@ -41,7 +44,7 @@ def summarize(suite: Suite) -> Data:
             for (op, product, kind), n in sorted(counts.items())
         ],
         "pages": {name: _page(suite, name) for name in suite.specs},
-        "ids": [case.id for case in suite.cases],
+        "ids": list(cases.id),
     }
 
 
@@ -53,15 +56,16 @@ def _page(suite: Suite, name: str) -> Data:
     spec, report = suite.specs[name], suite.reports.get(name)
     violations: dict[str, list[_Violation]] = {rule.id: [] for rule in spec.rules}
     pairs = 0
-    for case, aims in zip(suite.cases, suite.aims, strict=True):
-        judged = case.call.api == spec.api and case.call.product in spec.judges
-        if not judged or case.kind != "invalid":
-            continue
+    cases = suite.cases.take(suite.rows_of(name))
+    cases = cases.take(np.flatnonzero(cases.kind.mask(lambda kind: kind == "invalid")))
+    for case, aims, page, nearest in zip(
+        cases.id, cases.aims, cases.page, cases.nearest_valid, strict=True
+    ):
         pairs += aims[0].verb == "orders"
-        broken = [broken.rule for broken in case.page.breaks]
+        broken = [broken.rule for broken in page.breaks]
         for rule in [aim.rules[0] for aim in aims if aim.verb == "breaks"]:
             others = [other for other in broken if other != rule]
-            violations[rule].append(_Violation(case.id, case.nearest_valid, others))
+            violations[rule].append(_Violation(case, nearest, others))
     rules = [_rule(rule, violations[rule.id]) for rule in spec.rules if rule.forbids]
     if report is not None:
         for entry in rules:

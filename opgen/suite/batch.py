@@ -9,15 +9,15 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from opgen.calls.case_table import CaseTable
 from opgen.calls.factorize import factorize, factorize_rows, true_columns
 from opgen.calls.layout import elements
 from opgen.calls.table import ScalarColumn
-from opgen.model import Call, TensorDesc
+from opgen.model import TensorDesc
 from opgen.oracle.judgement import Judgement
 from opgen.spec.compute_dtype import Computed
 from opgen.suite.planning.plan import Plan
@@ -58,72 +58,56 @@ class Batch:
     factors: int
     given: Mapping[str, Any] = field(default_factory=dict)
 
-    def some(self, kept: Sequence[int]) -> Batch:
+    def subset(self, kept: Sequence[int]) -> Batch:
         """The cases at these places of the batch, in this order."""
         return replace(self, rows=self.rows[list(kept)], ids=tuple([self.ids[i] for i in kept]))
-
-
-@dataclass(frozen=True)
-class WithData:
-    """Cases that have data: each makes call ``used[position[i]]`` of a judged table and stands in
-    the suite at ``places[i]``.
-    """
-
-    used: np.ndarray
-    position: np.ndarray
-    places: np.ndarray
-    recipe: Sequence[str]
-    ids: Sequence[str]
-    given: Sequence[Mapping[str, Any]]
 
 
 def batches(
     plan: Plan,
     judged: Judgement,
-    calls: Sequence[Call],
     compute: Computed,
     wanted: Mapping[str, np.ndarray],
-    data: WithData,
+    cases: CaseTable,
+    rows: np.ndarray,
+    given: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[Batch]:
-    """Cases with data, grouped by everything that shapes their computation. ``calls``, the dtypes
-    that they are computed in and their outputs (name -> (calls,) bool) are those of a judged
-    table.
+    """The cases at ``rows``, grouped by everything that shapes their computation.
+
+    They make calls of a judged table, of which ``compute`` and ``wanted`` (output -> (calls,)
+    bool) say how they are computed; ``given``: id -> input -> values that no recipe draws.
     """
-    spec, used = judged.spec, data.used
-    tensors = {
-        p.name: ~judged.view.get((p.name, "null")).data
-        for p in spec.parameters.values()
-        if p.is_tensor
-    }
-    described = list(map(itemgetter(*tensors), [calls[i].args for i in used.tolist()]))
-    modes = [column[used].tolist() for column in compute]
-    alike, _ = factorize(zip(judged.table.alike(used)[0].tolist(), *modes, strict=True))
-    digests = map(_digest, data.given) if any(data.given) else repeat("")
-    group, first = factorize(zip(alike[data.position].tolist(), data.recipe, digests, strict=False))
-    order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group)).tolist()
-    places, ids = data.places[order], tuple([data.ids[i] for i in order.tolist()])
-    rows = used[data.position[first]]
-    there = {name: here[rows] for name, here in tensors.items()}
-    size = elements(judged.table)[rows].astype(np.int64)
-    descs = [dict(zip(tensors, described[i], strict=False)) for i in data.position[first].tolist()]
-    for i in np.flatnonzero(~np.logical_and.reduce(list(there.values()))).tolist():
-        descs[i] = {name: desc for name, desc in descs[i].items() if desc is not None}
-    steps, cases = (
-        np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist(),
-        first.tolist(),
+    spec = judged.spec
+    used, position = np.unique(cases.row[rows], return_inverse=True)
+    ids, recipe = [cases.id[row] for row in rows.tolist()], cases.recipe.take(rows)
+    arrays = [given.get(name, {}) for name in ids] if given else [{}] * len(ids)
+    alike, _ = factorize(
+        zip(
+            judged.table.alike(used)[0].tolist(),
+            *[column[used].tolist() for column in compute],
+            strict=True,
+        )
     )
+    digests = map(_digest, arrays) if given else repeat("")
+    group, first = factorize(zip(alike[position].tolist(), recipe, digests, strict=False))
+    order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group)).tolist()
+    calls = used[position[first]]
+    tensors = [p.name for p in spec.parameters.values() if p.is_tensor]
+    there = {name: ~judged.view.get((name, "null")).data[calls] for name in tensors}
+    size = elements(judged.table)[calls].astype(np.int64)
+    described = judged.table.take(calls).arguments(tensors)
     columns = zip(
         [0, *ends],
         ends,
-        steps,
-        descs,
+        np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist(),
+        [{name: desc for name, desc in descs.items() if desc is not None} for descs in described],
         size.tolist(),
         true_columns({p.name: there[p.name] for p in spec.inputs}),
-        _names(judged, rows),
-        true_columns({name: asked[rows] for name, asked in wanted.items()}),
-        *[column[rows].tolist() for column in compute],
-        [data.recipe[i] for i in cases],
-        [data.given[i] for i in cases],
+        _names(judged, calls),
+        true_columns({name: asked[calls] for name, asked in wanted.items()}),
+        *[column[calls].tolist() for column in compute],
+        [recipe[i] for i in first.tolist()],
+        [arrays[i] for i in first.tolist()],
         strict=False,
     )
     roles, exact = (
@@ -131,27 +115,14 @@ def batches(
         frozenset(spec.exact),
     )
     gradient = next((name for name, role in roles.items() if role == "gradient"), next(iter(roles)))
-    op, factors = spec.op, plan.factors
-    for (
-        start,
-        end,
-        step,
-        by_name,
-        held,
-        inputs,
-        names,
-        outputs,
-        dtype,
-        optional,
-        recipe,
-        given,
-    ) in columns:
-        for at in range(start, end, step):
-            some = slice(at, min(at + step, end))
+    places, ordered = rows[order], [ids[i] for i in order.tolist()]
+    for start, end, step, by_name, held, inputs, names, outputs, dtype, optional, *drawn in columns:
+        for begin in range(start, end, step):
+            some = slice(begin, min(begin + step, end))
             yield Batch(
-                op,
+                spec.op,
                 places[some],
-                ids[some],
+                tuple(ordered[some]),
                 by_name,
                 held,
                 inputs,
@@ -160,11 +131,11 @@ def batches(
                 exact,
                 dtype,
                 optional,
-                recipe,
+                drawn[0],
                 roles,
                 gradient,
-                factors,
-                given,
+                plan.factors,
+                drawn[1],
             )
 
 

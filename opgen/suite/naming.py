@@ -12,21 +12,17 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from itertools import accumulate, compress
-from typing import Any
 
 import numpy as np
 
 from opgen.calls.aims import Aims
 from opgen.calls.call_json import to_json
-from opgen.calls.factorize import factorize, factorize_rows
+from opgen.calls.factorize import factorize_rows
 from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
-from opgen.model import Kind
 from opgen.numerics.recipes import DEFAULT
-from opgen.oracle.judgement import Judgement, judge
-from opgen.suite.enumeration.enumerator import Drafted
+from opgen.oracle.judgement import Judgement
 from opgen.suite.words import CallWords
 
 LONGEST = 120
@@ -141,43 +137,3 @@ def _shortened(start: str, words: Iterable[str], digest: str) -> str:
     ends = accumulate(len(word) + 1 for word in words)
     said = "-".join(word for word, end in zip(words, ends, strict=True) if end - 1 <= room)
     return start + ".".join(filter(None, (said, digest)))
-
-
-@dataclass(frozen=True)
-class Purpose:
-    """What the rows of a table are for, beside their calls."""
-
-    kind: Sequence[Kind]
-    aims: Sequence[Aims]
-    recipe: Sequence[str]
-    nearest_valid: Sequence[str]
-    ids: Sequence[str]
-    given: Sequence[Mapping[str, Any]]
-
-    def take(self, rows: np.ndarray) -> Purpose:
-        """The same of the rows at ``rows``, in that order."""
-        return Purpose(
-            *(list(map(getattr(self, one.name).__getitem__, rows.tolist())) for one in fields(self))
-        )
-
-
-def named(drafted: Drafted) -> tuple[CallTable, Purpose]:
-    """The cases of drafted calls: calls of one id are one case with every purpose."""
-    judged = judge(drafted.spec, drafted.table)
-    ids = case_ids(judged, drafted.kind, drafted.aims, drafted.recipe, drafted.given)
-    number, first = factorize(ids)
-    aims: list[Aims] = [()] * len(first)
-    for case, mine in zip(number.tolist(), drafted.aims, strict=True):
-        aims[case] = tuple(dict.fromkeys(aims[case] + mine))
-    rows = first.tolist()
-    kinds: list[Kind] = [drafted.kind[row] for row in rows]
-    nearest = [drafted.nearest_valid[row] for row in rows]
-    purpose = Purpose(
-        kinds,
-        aims,
-        [drafted.recipe[row] for row in rows],
-        ["" if row < 0 else ids[row] for row in nearest],
-        [ids[row] for row in rows],
-        [drafted.given.get(row, {}) for row in rows],
-    )
-    return drafted.table.take(first), purpose

@@ -82,15 +82,11 @@ class Request:
         unmet = (
             []
             if self.calls
-            else [
-                one
-                for one, at in matching([case.id for case in found.cases], self.patterns).items()
-                if not at
-            ]
+            else [one for one, at in matching(found.cases.id, self.patterns).items() if not at]
         )
         if unmet:
             raise FileError([Problem("--case", None, one, text) for one in unmet])
-        if not found.cases:
+        if not len(found.cases):
             raise FileError([Problem(self.calls or "opgen", None, "", text)])
         return shard(found, self.shard) if self.shard else found
 
@@ -238,7 +234,7 @@ def shard(suite: Suite, text: str) -> Suite:
         raise FileError(
             [Problem("--shard", None, text, "expects I/N with 1 <= I <= N, for example 1/4")]
         )
-    part = suite.some(range(first - 1, len(suite.cases), parts))
+    part = suite.subset(range(first - 1, len(suite.cases), parts))
     return replace(part, whole=suite.identity)
 
 

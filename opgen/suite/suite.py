@@ -7,31 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from opgen.calls.aims import Aims
+from opgen.calls.case_table import CaseTable
+from opgen.calls.categorical import Categorical
 from opgen.calls.factorize import factorize
 from opgen.calls.ids import matching
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.table import CallTable, from_calls
-from opgen.calls.vocabulary import vocabulary
-from opgen.model import CRASHES, Call, Case
+from opgen.calls.table import from_calls
+from opgen.model import CRASHES, Call, Kind
 from opgen.numerics.recipes import DEFAULT
 from opgen.oracle.judgement import Judgement, judge
 from opgen.oracle.library import answers_to
 from opgen.spec.spec import Spec
-from opgen.suite.batch import Batch as Batch
+from opgen.suite.batch import Batch, batches
 from opgen.suite.budget import affordable
-from opgen.suite.enumeration.enumerator import Report, enumerate_calls
+from opgen.suite.enumeration.enumerator import Enumeration, EnumerationReport, enumerate_calls
 from opgen.suite.enumeration.handwritten import with_handwritten
 from opgen.suite.identity import Identity, identity
-from opgen.suite.naming import Purpose, named
-from opgen.suite.part import Asked, part
+from opgen.suite.labelling import label
+from opgen.suite.naming import case_ids
 from opgen.suite.planning.plan import Plan
-from opgen.suite.stored import Stored
+from opgen.suite.stored import Stored, stored
 
 MOST_ELEMENTS = 2**20
 """Elements of all tensors of a given call up to which it has data."""
@@ -45,17 +47,15 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass
 class Suite:
-    """Everything that a bundle holds, but the data. ``stored`` are the tensors of ``cases``,
-    ``aims[i]`` is what ``cases[i]`` is for.
+    """Everything that a bundle holds, but the data. ``stored`` are the tensors of ``cases``.
 
     ``without_data``: id -> why a case has none although its call is accepted.
     """
 
-    cases: list[Case] = field(default_factory=list)
+    cases: CaseTable
     stored: Stored = field(default_factory=Stored)
-    aims: list[Aims] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
-    reports: dict[str, Report] = field(default_factory=dict)
+    reports: dict[str, EnumerationReport] = field(default_factory=dict)
     specs: dict[str, Spec] = field(default_factory=dict)
     plans: dict[str, Plan] = field(default_factory=dict)
     without_data: dict[str, str] = field(default_factory=dict)
@@ -72,25 +72,26 @@ class Suite:
         """Api -> its output parameters."""
         return {spec.api: tuple(p.name for p in spec.outputs) for spec in self.specs.values()}
 
-    def some(self, rows: Sequence[int]) -> Suite:
+    def rows_of(self, page: str) -> np.ndarray:
+        """The rows of the cases that a page judges."""
+        return self.cases.rows_of(self.specs[page].api, self.specs[page].judges)
+
+    def subset(self, rows: Sequence[int] | np.ndarray) -> Suite:
         """The cases at ``rows``, in that order, with their batches cut down to them."""
+        rows = np.asarray(rows, dtype=np.int64)
         place = np.full(len(self.cases), -1)
-        place[list(rows)] = np.arange(len(rows))
+        place[rows] = np.arange(len(rows))
         batches = []
         for batch in self.batches:
-            kept = [i for i, row in enumerate(batch.rows) if place[row] >= 0]
+            kept = np.flatnonzero(place[batch.rows] >= 0).tolist()
             if kept:
-                batches.append(replace(batch.some(kept), rows=place[batch.rows[kept]]))
-        cases = [self.cases[i] for i in rows]
-        without = {
-            case.id: self.without_data[case.id] for case in cases if case.id in self.without_data
-        }
-        aims = [self.aims[i] for i in rows]
+                batches.append(replace(batch.subset(kept), rows=place[batch.rows[kept]]))
+        cases = self.cases.take(rows)
+        without = {name: self.without_data[name] for name in cases.id if name in self.without_data}
         return replace(
             self,
             cases=cases,
             stored=self.stored.take(rows),
-            aims=aims,
             batches=batches,
             without_data=without,
         )
@@ -107,59 +108,70 @@ def plan_suite(
     """The suite of a tier for some pages: enumerated calls, then handwritten ones; only
     ``products`` and ids that match.
 
-    ``given`` calls exist already: what they cover is not made again. ``each`` enumerates the calls
-    of every page.
+    ``given`` calls exist already: what they cover is not made again. ``each`` does the work of
+    every page.
     """
-    suite = Suite()
     asked = [
         (spec, plan)
         for spec, plan in pages
         if plan.speaks_of(spec.judges) and (not products or set(products) & set(spec.judges))
     ]
     longest_first = sorted(asked, key=lambda page: -len(page[0].rules))
-    drafts = each(
-        lambda page: _draft(page[0], page[1], tier, products, patterns, given), longest_first
-    )
-    found = dict(zip([spec.name for spec, _ in longest_first], drafts, strict=True))
-    for spec, plan in asked:
-        table, purpose, suite.reports[spec.name] = found[spec.name]
-        every, start, most = np.arange(len(table)), len(suite.cases), plan.tiers[tier].elements
-        _add(suite, Asked(spec, plan, table.calls(), table, every, purpose, most, start + every))
-    return suite
+
+    def of_page(page: tuple[Spec, Plan]) -> Suite:
+        return _planned(*page, tier, products, patterns, given)
+
+    made = each(of_page, longest_first)
+    part = dict(zip([spec.name for spec, _ in longest_first], made, strict=True))
+    parts = [part[spec.name] for spec, _ in asked]
+    ends = np.cumsum([0, *(len(part.cases) for part in parts)]).tolist()
+    return _joined(asked, parts, [np.arange(start, end) for start, end in pairwise(ends)])
 
 
-def _draft(
+def _planned(
     spec: Spec,
     plan: Plan,
     tier: str,
     products: Sequence[str],
     patterns: Sequence[str],
     given: Sequence[Call],
-) -> tuple[CallTable, Purpose, Report]:
-    """The calls of one page that are asked for, what each is for, and what enumerating found
-    out.
-    """
-    drafted = with_handwritten(enumerate_calls(spec, plan, tier, given), plan, tier)
-    report = drafted.report
-    table, purpose = named(drafted)
-    within = affordable(table, purpose.kind, purpose.nearest_valid, purpose.ids, plan.tiers[tier])
-    report.left_out = int((~within).sum())
-    keep = within & (
-        np.isin(table.product, [vocabulary().index["product"][product] for product in products])
-        if products
-        else True
-    )
+) -> Suite:
+    """The cases of one page that are asked for."""
+    calls = with_handwritten(enumerate_calls(spec, plan, tier, given), plan, tier)
+    ids = case_ids(calls.judged, calls.kind, calls.aims, calls.recipe, calls.given)
+    cases, report = _one_per_id(calls, ids), calls.report
+    keep = affordable(cases, plan.tiers[tier])
+    report.left_out = int((~keep).sum())
+    if products:
+        keep &= cases.product.mask(products.__contains__)
     if patterns:
-        asked = [place for places in matching(purpose.ids, patterns).values() for place in places]
-        keep &= np.isin(np.arange(len(keep)), asked)
-        keep |= np.isin(
-            purpose.ids, [purpose.nearest_valid[i] for i in np.flatnonzero(keep).tolist()]
-        )
+        asked = [place for places in matching(cases.id, patterns).values() for place in places]
+        keep &= np.isin(np.arange(len(cases)), asked)
+        keep |= np.isin(cases.id, cases.nearest_valid.take(keep).values)
     if tier != CRASHES:
-        fatal = crashing(judge(spec, table))
+        fatal = crashing(calls.judged)[cases.row]
         keep, report.crashing = keep & ~fatal, int(fatal.sum())
-    rows = np.flatnonzero(keep)
-    return table.take(rows), purpose.take(rows), report
+    values = {ids[row]: arrays for row, arrays in calls.given.items()}
+    most = plan.tiers[tier].elements
+    suite = _labelled(plan, calls.judged, cases.take(np.flatnonzero(keep)), values, most)
+    return replace(suite, reports={spec.name: report})
+
+
+def _one_per_id(calls: Enumeration, ids: Sequence[str]) -> CaseTable:
+    """Enumerated calls as cases; those of one id are one case, for everything that they are for."""
+    number, first = factorize(ids)
+    aims: list[Aims] = [()] * len(first)
+    for i, some in zip(number.tolist(), calls.aims, strict=True):
+        aims[i] = tuple(dict.fromkeys(aims[i] + some)) if aims[i] else some
+    return CaseTable.of_calls(
+        calls.judged.table,
+        first,
+        [ids[row] for row in first.tolist()],
+        calls.kind.take(first),
+        Categorical.of(aims),
+        Categorical.coded([*ids, ""], calls.nearest_valid[first]),
+        calls.recipe.take(first),
+    )
 
 
 def call_suite(
@@ -173,38 +185,30 @@ def call_suite(
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id ->
     the arrays of its tensors, ``recipe`` draws the others.
     """
-    suite = Suite()
-    number, first = factorize([id(one.call) for one in calls])
+    number, first = factorize([id(named.call) for named in calls])
     distinct = [calls[i].call for i in first.tolist()]
-    specs = [page(call) for call in distinct]
-    of_page, starts = factorize(map(id, specs))
-    pages = [np.flatnonzero(of_page[number] == i) for i in range(len(starts))]
-    for i, places in enumerate(pages):
-        mine, spec = np.flatnonzero(of_page == i), specs[starts[i]]
-        some, ids = [distinct[j] for j in mine.tolist()], [calls[j].id for j in places.tolist()]
-        nothing, aims, arrays = (
-            [""] * len(ids),
-            [()] * len(ids),
-            [given.get(one, _NOTHING) for one in ids],
+    pages = [page(call) for call in distinct]
+    of_page = Categorical.of([spec.name for spec in pages])
+    asked = [(pages[i], plan(pages[i])) for i in of_page.first.tolist()]
+    parts, places = [], []
+    for i, (spec, of_operator) in enumerate(asked):
+        mine = np.flatnonzero(of_page.number == i)
+        places.append(np.flatnonzero(of_page.number[number] == i))
+        count = len(places[-1])
+        table = from_calls(spec.api, spec.kinds, [distinct[j] for j in mine.tolist()])
+        kind: Categorical[Kind] = Categorical.constant("given", count)
+        aims: Categorical[Aims] = Categorical.constant((), count)
+        cases = CaseTable.of_calls(
+            table,
+            np.searchsorted(mine, number[places[-1]]),
+            [calls[j].id for j in places[-1].tolist()],
+            kind,
+            aims,
+            Categorical.constant("", count),
+            Categorical.constant(recipe, count),
         )
-        purpose = Purpose(["given"] * len(ids), aims, [recipe] * len(ids), nothing, ids, arrays)
-        of = np.searchsorted(mine, number[places])
-        _add(
-            suite,
-            Asked(
-                spec,
-                plan(spec),
-                some,
-                from_calls(spec.api, spec.kinds, some),
-                of,
-                purpose,
-                elements,
-                places,
-            ),
-        )
-    order = np.argsort(np.concatenate([*pages, np.zeros(0, dtype=np.intp)])).tolist()
-    cases, stored = [suite.cases[i] for i in order], suite.stored.take(order)
-    return replace(suite, cases=cases, stored=stored, aims=[suite.aims[i] for i in order])
+        parts.append(_labelled(of_operator, judge(spec, table), cases, given, elements))
+    return _joined(asked, parts, places)
 
 
 def crashing(judged: Judgement) -> np.ndarray:
@@ -213,12 +217,46 @@ def crashing(judged: Judgement) -> np.ndarray:
     return np.zeros(len(judged.table), dtype=bool) if answers is None else answers.crashing
 
 
-def _add(suite: Suite, asked: Asked) -> None:
-    """Put the cases of a page behind those that are there."""
-    made = part(asked)
-    suite.specs[asked.spec.name], suite.plans[asked.spec.name] = asked.spec, asked.plan
-    suite.cases += made.cases
-    suite.stored += made.stored
-    suite.aims += asked.purpose.aims
-    suite.batches += made.batches
-    suite.without_data |= made.without_data
+def _labelled(
+    plan: Plan,
+    judged: Judgement,
+    cases: CaseTable,
+    given: Mapping[str, Mapping[str, Any]],
+    most: int,
+) -> Suite:
+    """The suite of cases that make calls of one judged table."""
+    used, row = np.unique(cases.row, return_inverse=True)
+    judged = judged.take(used)
+    cases = replace(cases, calls=(judged.table,), row=row)
+    labelled = label(plan, judged, cases, given, most)
+    rows = np.flatnonzero(labelled.cases.phase == 2)
+    wanted = labelled.wanted
+    made = batches(plan, judged, labelled.compute, wanted, cases, rows, given)
+    with_data, of = np.unique(row[rows], return_inverse=True)
+    held = np.full(len(cases), -1)
+    held[rows] = of
+    return Suite(
+        labelled.cases,
+        stored(judged.spec, judged.table, wanted, with_data, held),
+        list(made),
+        without_data=labelled.without_data,
+    )
+
+
+def _joined(
+    pages: Sequence[tuple[Spec, Plan]], parts: Sequence[Suite], places: Sequence[np.ndarray]
+) -> Suite:
+    """The suites of several pages as one, in which the cases of each stand at some ``places``."""
+    order = np.argsort(np.concatenate([*places, np.zeros(0, dtype=np.int64)]), kind="stable")
+    for part, place in zip(parts, places, strict=True):
+        for batch in part.batches:
+            batch.rows = place[batch.rows]
+    return Suite(
+        CaseTable.concatenate([part.cases for part in parts]).take(order),
+        sum([part.stored for part in parts], Stored()).take(order),
+        [batch for part in parts for batch in part.batches],
+        {name: report for part in parts for name, report in part.reports.items()},
+        {spec.name: spec for spec, _ in pages},
+        {spec.name: plan for spec, plan in pages},
+        {name: why for part in parts for name, why in part.without_data.items()},
+    )

@@ -304,7 +304,7 @@ def merging(words: Sequence[str]) -> None:
             parts = [folder / "1.h5", folder / "2.h5"]
             for at, part in enumerate(parts):
                 engine.write(
-                    made.some(range(at, MANY, 2)),
+                    made.subset(range(at, MANY, 2)),
                     part,
                     {**header, "shard": f"{at + 1}/2"},
                     force=True,

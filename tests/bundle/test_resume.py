@@ -203,7 +203,7 @@ def test_another_request_is_refused_and_leaves_the_file(suite: Suite, tmp_path: 
     with pytest.raises(BundleError, match="was begun for another suite .*--resume"):
         engine.write(suite, tmp_path / "suite.h5", {"seed": 6}, seed=6, resume=True)
     with pytest.raises(BundleError, match="was begun for another suite"):
-        engine.write(suite.some(range(3)), tmp_path / "suite.h5", HEADER, seed=5, resume=True)
+        engine.write(suite.subset(range(3)), tmp_path / "suite.h5", HEADER, seed=5, resume=True)
     assert left.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [left.name]
 

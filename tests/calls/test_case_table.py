@@ -21,24 +21,24 @@ def case(name: str, **args: Argument) -> Case:
 
 def test_cases_come_back_as_they_were() -> None:
     table = CaseTable.from_cases(CASES)
-    assert len(table) == len(CASES) and table.cases() == CASES
-    assert [table.case(row) for row in range(len(CASES))] == CASES
-    assert CaseTable.from_cases([]).cases() == []
+    assert len(table) == len(CASES) and list(table) == CASES
+    assert [table[row] for row in range(len(CASES))] == CASES
+    assert list(CaseTable.from_cases([])) == []
 
 
 def test_some_cases_are_those_cases() -> None:
     rows = np.array([9, 0, 14, 9])
     taken = CaseTable.from_cases(CASES).take(rows)
-    assert taken.cases() == [CASES[row] for row in rows]
+    assert list(taken) == [CASES[row] for row in rows]
     assert taken.intent.values == tuple(dict.fromkeys(CASES[row].intent for row in rows))
 
 
 def test_cases_behind_others_make_their_calls_in_one_table_per_api() -> None:
     parts = [CaseTable.from_cases(CASES[start : start + 5]) for start in range(0, len(CASES), 5)]
     table = CaseTable.concatenate(parts)
-    assert table.cases() == CASES
+    assert list(table) == CASES
     assert [calls.api for calls in table.calls] == ["aclnnOne", "aclnnTwo"]
-    assert CaseTable.concatenate([]).cases() == []
+    assert list(CaseTable.concatenate([])) == []
 
 
 def test_columns_say_what_the_cases_say() -> None:
@@ -55,7 +55,7 @@ def test_aims_are_told_in_words() -> None:
     aims = (Aim("breaks", ("a", "b")), Aim("limits", ("c",)))
     one = CaseTable.from_cases(CASES[:1])
     aimed = replace(one, aims=one.aims.map(lambda _: aims))
-    assert aimed.case(0).intent == "breaks a with b; at the limit of c"
+    assert aimed[0].intent == "breaks a with b; at the limit of c"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_is_mixed_is_still_one_kind() -> None:
         case("b", n=3, flags=(True,), nothing=None, items=[2]),
         case("c", n=None, flags=None, nothing=None, items=None),
     ]
-    made = CaseTable.from_cases(cases).cases()
+    made = list(CaseTable.from_cases(cases))
     assert [one.call.args["n"] for one in made] == [1, 3, None]
     assert [one.call.args["flags"] for one in made] == [(), (True,), None]
     assert [one.call.args["items"] for one in made] == [(), (2,), None]

@@ -25,7 +25,7 @@ from opgen.numerics.formats import format_of
 from opgen.numerics.recipes import RECIPES
 from opgen.numerics.rounding import rounded
 from opgen.spec.catalog import catalog
-from opgen.suite.suite import Batch
+from opgen.suite.batch import Batch
 from tests.support import device_sample as sample
 from tests.support import suites
 from tests.support.suites import of_calls

@@ -18,7 +18,8 @@ from opgen.generation.engine import compute, together
 from opgen.golden import kernel
 from opgen.golden.convolution_backward import places
 from opgen.spec.catalog import catalog
-from opgen.suite.suite import Batch, Suite
+from opgen.suite.batch import Batch
+from opgen.suite.suite import Suite
 from tests.support import device_sample as sample
 from tests.support import suites
 from tests.support.suites import of_calls

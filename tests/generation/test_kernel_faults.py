@@ -15,7 +15,7 @@ from opgen.generation import kernels
 from opgen.generation.computing import compute
 from opgen.golden import kernel
 from opgen.model import FileError
-from opgen.suite.suite import Batch
+from opgen.suite.batch import Batch
 from tests.support import suites
 
 POOL = "avg_pool2d_backward"

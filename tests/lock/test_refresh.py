@@ -23,8 +23,9 @@ from opgen.model import FileError
 from opgen.numerics.recipes import RECIPES
 from opgen.report.refresh import MOST, as_data, as_markdown, detail
 from opgen.spec.catalog import catalog
+from opgen.suite.batch import Batch
 from opgen.suite.planning.plan import plan_for
-from opgen.suite.suite import Batch, plan_suite
+from opgen.suite.suite import plan_suite
 
 
 @pytest.fixture(scope="module")

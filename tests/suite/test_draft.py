@@ -167,7 +167,7 @@ def made(rule: str, axes: str, folder: Path) -> set[tuple[object, ...]]:
     )
     return {
         (call.args["w"] is None, call.args["mask"], call.args["k"], call.args["g"].shape)
-        for call in found.table.calls()
+        for call in found.judged.table.calls()
     }
 
 

@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 from opgen.calls.aims import Aim
+from opgen.calls.case_table import CaseTable
+from opgen.calls.categorical import Categorical
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.files.resources import cases_folder
-from opgen.model import Call, FileError, TensorDesc
+from opgen.model import Call, FileError, Kind, TensorDesc
 from opgen.oracle.judgement import judge
 from opgen.suite.budget import BYTES, affordable
 from opgen.suite.covering import count
@@ -96,13 +98,10 @@ def test_extents_of_any_size_make_calls_that_64_bits_hold(tmp_path: Path, huge: 
 def test_two_runs_are_the_same() -> None:
     spec = page("avg_pool2d_backward")
     one, two = (enumerate_calls(spec, plan(spec.op), "smoke") for _ in range(2))
-    assert one.table.calls() == two.table.calls()
-    assert (one.kind, one.aims, one.recipe, one.nearest_valid.tolist()) == (
-        two.kind,
-        two.aims,
-        two.recipe,
-        two.nearest_valid.tolist(),
-    )
+    assert one.judged.table.calls() == two.judged.table.calls()
+    for a, b in ((one.kind, two.kind), (one.aims, two.aims), (one.recipe, two.recipe)):
+        assert list(a) == list(b)
+    assert one.nearest_valid.tolist() == two.nearest_valid.tolist()
 
 
 @pytest.mark.parametrize(
@@ -111,20 +110,20 @@ def test_two_runs_are_the_same() -> None:
 def test_calls_are_what_they_are_said_to_be(name: str) -> None:
     spec = page(name)
     drafted = enumerate_calls(spec, plan(spec.op), "smoke")
-    judged = judge(spec, drafted.table)
+    judged = judge(spec, drafted.judged.table)
     valid = np.array([kind == "valid" for kind in drafted.kind])
     assert judged.valid[valid].all() and not judged.valid[~valid].any()
     assert (drafted.nearest_valid[valid] == -1).all() and judged.valid[
         drafted.nearest_valid[~valid]
     ].all()
-    for column in drafted.table.columns.values():
+    for column in drafted.judged.table.columns.values():
         if hasattr(column, "shape"):
             assert (column.shape[valid] >= 0).all()
 
 
 def test_a_tier_of_strength_zero_makes_nothing_of_its_own() -> None:
     spec = page("avg_pool2d_backward")
-    assert not len(enumerate_calls(spec, plan(spec.op), "crash").table)
+    assert not len(enumerate_calls(spec, plan(spec.op), "crash").judged.table)
     cases = suite(spec.name, "crash").cases
     assert {case.kind for case in cases} == {"handwritten"} and all(
         case.call.args["stride"] is None for case in cases
@@ -148,7 +147,7 @@ def test_a_tier_of_strength_zero_still_breaks_rules_and_stands_at_limits(
         spec, with_tier(spec.op, strength=0, groups=(), pairs=0, **asked), "standard"
     )
     assert {aim.verb for aims in drafted.aims for aim in aims} == verbs
-    judged = judge(spec, drafted.table)
+    judged = judge(spec, drafted.judged.table)
     assert judged.valid.tolist() == [kind == "valid" for kind in drafted.kind]
     assert {
         rule.id
@@ -203,6 +202,16 @@ def test_a_budget_is_kept_to_the_case_and_to_the_byte(plain: Call) -> None:
     """
     spec, size = page("reflection_pad2d_backward"), elements_of(plain)
     table, one = from_calls(spec.api, spec.kinds, [plain] * 4), BYTES * size
+    kinds: list[Kind] = ["valid", "valid", "invalid", "valid"]
+    cases = CaseTable.of_calls(
+        table,
+        np.arange(4),
+        list("abcd"),
+        Categorical.of(kinds),
+        Categorical.constant((), 4),
+        Categorical.of(["", "", "d", ""]),
+        Categorical.constant("", 4),
+    )
     asked = [
         ({"bytes": 3 * one}, "abcd"),
         ({"bytes": 3 * one - 1}, "acd"),
@@ -217,13 +226,7 @@ def test_a_budget_is_kept_to_the_case_and_to_the_byte(plain: Call) -> None:
         ({"bytes": 0, "elements": size - 1}, "abcd"),
     ]
     for limits, kept in asked:
-        fits = affordable(
-            table,
-            ["valid", "valid", "invalid", "valid"],
-            ["", "", "d", ""],
-            list("abcd"),
-            Tier("own", 1, **limits),
-        )
+        fits = affordable(cases, Tier("own", 1, **limits))
         assert "".join(compress("abcd", fits)) == kept, limits
 
 
@@ -385,6 +388,7 @@ def test_every_value_of_a_shipped_plan_stands_in_a_call_of_some_page(
 ) -> None:
     some = [suite(name, tier) for name in names]
     whole = Suite(
+        CaseTable.concatenate([]),
         plans=dict(ChainMap(*[one.plans for one in some])),
         reports=dict(ChainMap(*[one.reports for one in some])),
     )
@@ -415,7 +419,9 @@ def test_calls_that_exist_are_not_made_again() -> None:
     spec, tier = page("reflection_pad2d_backward"), "standard"
     alone = enumerate_calls(spec, plan(spec.op), tier)
     calls = [
-        call for call, kind in zip(alone.table.calls(), alone.kind, strict=True) if kind == "valid"
+        call
+        for call, kind in zip(alone.judged.table.calls(), alone.kind, strict=True)
+        if kind == "valid"
     ]
     some = enumerate_calls(spec, plan(spec.op), tier, calls[: len(calls) // 2])
     assert (
@@ -445,20 +451,20 @@ def test_given_calls_of_another_page_or_that_are_forbidden_count_for_nothing() -
     alone = enumerate_calls(spec, plan(spec.op), "smoke")
     broken = [
         call
-        for call, kind in zip(alone.table.calls(), alone.kind, strict=True)
+        for call, kind in zip(alone.judged.table.calls(), alone.kind, strict=True)
         if kind == "invalid"
     ]
     others = enumerate_calls(
         page("group_norm_backward"), plan("group_norm_backward"), "smoke"
-    ).table.calls()
+    ).judged.table.calls()
     again = enumerate_calls(spec, plan(spec.op), "smoke", [*broken, *others])
     assert again.report.given == 0
-    assert list(again.table.calls()) == list(alone.table.calls())
+    assert list(again.judged.table.calls()) == list(alone.judged.table.calls())
 
 
 def test_aims_say_what_a_call_is_for() -> None:
     aims = [
-        Aim("covers", note="3-wise"),
+        Aim("covers", note="covers every triple"),
         Aim("nearest_valid"),
         Aim("limits", ("a",)),
         Aim("lists", ("a",)),
@@ -468,7 +474,7 @@ def test_aims_say_what_a_call_is_for() -> None:
         Aim("handwritten", name="one", note="why"),
     ]
     assert [(str(aim), aim.label) for aim in aims] == [
-        ("3-wise", ""),
+        ("covers every triple", ""),
         ("the nearest valid call of an invalid one", ""),
         ("at the limit of a", ""),
         ("one of what a lists", ""),

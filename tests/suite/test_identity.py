@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from opgen.calls import vocabulary
+from opgen.calls.case_table import CaseTable
 from opgen.files.resources import specs_folder
 from opgen.generation.header import header
 from opgen.model import Case
@@ -77,22 +78,22 @@ def test_what_is_said_counts_and_not_how_a_file_is_written(
 
 @pytest.mark.parametrize("field", Case._fields)
 def test_every_word_of_a_case_counts(suite: Suite, field: str) -> None:
-    case = next(case for case in suite.cases if case.phase == 2)
-    at = suite.cases.index(case)
+    cases = list(suite.cases)
+    case = next(case for case in cases if case.phase == 2)
     other = next(
         value
-        for value in [getattr(each, field) for each in suite.cases] + ["other"]
+        for value in [getattr(each, field) for each in cases] + ["other"]
         if value != getattr(case, field)
     )
-    cases = list(suite.cases)
-    cases[at] = case._replace(**{field: other})
-    assert replace(suite, cases=cases).identity.cases != suite.identity.cases
+    cases[cases.index(case)] = case._replace(**{field: other})
+    table = CaseTable.from_cases(cases)
+    assert replace(suite, cases=table).identity.cases != suite.identity.cases
 
 
 def test_a_part_is_of_the_suite_that_it_was_cut_from(suite: Suite) -> None:
     parts = [shard(suite, f"{i}/3") for i in (1, 2, 3)]
     assert {part.identity for part in parts} == {suite.identity}
-    assert suite.some([0]).identity != suite.identity
+    assert suite.subset([0]).identity != suite.identity
     assert suite.identity.operators == ("reflection_pad2d_backward",)
     assert set(suite.identity.recipes) == {case.recipe for case in suite.cases if case.phase == 2}
 

@@ -137,11 +137,11 @@ def test_an_id_stays_whatever_else_a_suite_holds(name: str) -> None:
     """Nor does it depend on how wide the columns of the table are."""
     spec = page(name)
     drafted = enumerate_calls(spec, plan(spec.op), "standard")
-    judged = judge(spec, drafted.table)
+    judged = judge(spec, drafted.judged.table)
     columns = drafted.kind, drafted.aims, drafted.recipe
     ids = case_ids(judged, *columns, {})
     for row in range(0, len(ids), max(1, len(ids) // 40)):
-        alone = judge(spec, drafted.table.take(np.array([row])))
+        alone = judge(spec, drafted.judged.table.take(np.array([row])))
         assert case_ids(alone, *([column[row]] for column in columns), {}) == [ids[row]]
     small = {case.id: to_json(case.call) for case in suite(name, "smoke").cases}
     large = {case.id: to_json(case.call) for case in suite(name).cases}
@@ -153,7 +153,7 @@ def test_an_id_stays_whatever_else_a_suite_holds(name: str) -> None:
 def test_words_that_say_a_whole_call_are_those_of_no_other(name: str) -> None:
     """What is broken, null or strided included; the cut and the digest left aside."""
     spec = page(name)
-    table = enumerate_calls(spec, plan(spec.op), "standard").table
+    table = enumerate_calls(spec, plan(spec.op), "standard").judged.table
     words = CallWords(judge(spec, table).view)
     seen: dict[tuple[object, ...], str] = {}
     for call, said, whole in zip(table.calls(), words.rows(), words.whole.tolist(), strict=True):

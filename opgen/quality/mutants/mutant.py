@@ -20,7 +20,7 @@ from opgen.model import Argument, TensorDesc
 from opgen.numerics.rounding import in_compute, rounded, stored
 from opgen.numerics.views import index
 from opgen.spec.spec import Spec
-from opgen.suite.suite import Batch
+from opgen.suite.batch import Batch
 
 Outputs: TypeAlias = dict[str, Array]
 

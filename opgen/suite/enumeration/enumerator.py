@@ -1,4 +1,4 @@
-"""spec + plan + tier -> the calls of a suite: legal ones, ones at each limit, ones that break a
+"""spec + plan + tier -> the calls of a suite: valid ones, ones at each limit, ones that break a
 rule, ones that break two.
 
 The oracle labels everything; what it does not confirm is dropped and counted. The order is fixed.
@@ -6,59 +6,41 @@ The oracle labels everything; what it does not confirm is dropped and counted. T
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from opgen.calls.aims import Aim, Aims
+from opgen.calls.categorical import Categorical
 from opgen.calls.layout import elements, representable
-from opgen.calls.table import CallTable, concatenate, from_calls
-from opgen.model import Call, FileError, Problem
+from opgen.calls.table import from_calls
+from opgen.model import Call, FileError, Kind, Problem
 from opgen.oracle.judgement import Judgement, judge
-from opgen.spec.rules import Rule
 from opgen.spec.spec import Spec
 from opgen.suite.covering import Cover, Model, cover, explain
-from opgen.suite.enumeration import picking
-from opgen.suite.enumeration.edited import Edited
-from opgen.suite.enumeration.faultpairs import fault_pairs
+from opgen.suite.enumeration import violations
+from opgen.suite.enumeration.edit_search import EditSearch, ValidCalls
+from opgen.suite.enumeration.error_precedence import precedence_calls
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.enumeration.reasons import by_default, unreachable, untried
 from opgen.suite.planning.choices import Choices
 from opgen.suite.planning.plan import Plan, Tier
-from opgen.suite.planning.proposals import MOST_EDITS
 
 _BORROWED = 1e18
-"""What a legal call that is not the tier's own weighs beside its elements: it is edited only where
+"""What a valid call that is not the tier's own weighs beside its elements: it is edited only where
 no other can be."""
-
-
-@dataclass(frozen=True)
-class Drafted:
-    """The calls of one spec as a table, and beside each row what it is for.
-
-    ``nearest_valid`` is the row of the nearest legal call of an invalid one, -1 otherwise.
-    ``given``: row -> input -> values that no recipe draws.
-    """
-
-    spec: Spec
-    table: CallTable
-    kind: list[str]
-    aims: list[Aims]
-    recipe: list[str]
-    nearest_valid: np.ndarray
-    report: Report
-    given: Mapping[int, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
+_COVERED = {1: "value", 2: "pair", 3: "triple"}
 
 
 @dataclass
-class Report:
+class EnumerationReport:
     """What enumerating found out about a spec and a plan.
 
     ``levels`` are the choices of the covering calls, (calls, axes). ``dropped`` of them broke a
     rule after all; ``left_out`` calls did not fit the tier's budget; ``crashing`` ones are known to
-    end the host process. ``given`` legal calls existed already and were counted as covering.
+    end the host process. ``given`` valid calls existed already and were counted as covering.
     ``untried``: value of an axis -> what forbids every call that has it, or that was tried.
     """
 
@@ -74,50 +56,68 @@ class Report:
     untried: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass
-class _Part:
-    """Rows in the making; their nearest valid calls are given later, when all parts have their
-    places.
+@dataclass(frozen=True)
+class Enumeration:
+    """The calls of one page, judged, and what each is for; equal calls may stand there twice.
+
+    ``nearest_valid`` is the row of the nearest valid call of an invalid one, -1 otherwise.
+    ``given``: row -> input -> values that no recipe draws.
     """
 
-    table: CallTable
-    kind: str
-    aims: list[Aims]
-    recipe: list[str]
-    nearest_valid: list[int] = field(default_factory=list)
+    judged: Judgement
+    kind: Categorical[Kind]
+    aims: Categorical[Aims]
+    recipe: Categorical[str]
+    nearest_valid: np.ndarray
+    report: EnumerationReport
+    given: Mapping[int, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
 
 
-def enumerate_calls(spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call] = ()) -> Drafted:
-    """Every call that a tier of a plan makes for one page. What the legal ones of ``given`` cover
+class _Chosen(NamedTuple):
+    """A call that a suite takes: its row among valid calls and edited ones behind them, and the row
+    of its nearest valid call.
+    """
+
+    row: int
+    kind: Kind
+    aims: Aims
+    recipe: str
+    nearest_valid: int = -1
+
+
+def enumerate_calls(
+    spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call] = ()
+) -> Enumeration:
+    """Every call that a tier of a plan makes for one page. What the valid ones of ``given`` cover
     already is not made again.
     """
     tier = plan.tiers[tier_name]
     choices = Choices(spec, plan, tier_name)
-    report = Report(sampled=choices.constraints.sampled)
-    rows, own = _legal_rows(choices, tier, report, _seeds(choices, given, report))
-    draft = choices.draft(rows)
-    legal = judge(spec, draft.table())
-    recipes = choices.recipes(rows)
-    first = _Part(
-        legal.table.take(np.arange(own)),
-        "valid",
-        [(Aim("covers", note=f"{tier.strength}-wise"),)] * own,
-        recipes[:own],
-    )
-    if not (tier.invalid or tier.limits or tier.pairs):
-        return _joined(spec, [first], report)
-    cost = elements(legal.table) + np.where(np.arange(len(rows)) < own, 0.0, _BORROWED)
-    edited = Edited(choices, rows, draft, legal, cost, bases=max(2, min(tier.invalid, 3)))
-    edited.edit_legal()
-    edited.edit_again()
-    for _ in range(MOST_EDITS):
-        if not edited.edit_towards():
-            break
-    return _joined(
-        spec,
-        [first, *_edited_parts(edited, tier, report, legal, choices.recipes_of_edits(rows), own)],
+    report = EnumerationReport(sampled=choices.constraints.sampled)
+    drafted, own = _valid_calls(choices, tier, report, _seeds(choices, given, report))
+    covers = (Aim("covers", note=_coverage(tier.strength)),)
+    recipes = choices.recipes(drafted.levels)
+    chosen = [_Chosen(row, "valid", covers, recipes[row]) for row in own.tolist()]
+    judged = [drafted.judged]
+    if tier.invalid or tier.limits or tier.pairs:
+        search = EditSearch(choices, drafted, bases=max(2, min(tier.invalid, 3)))
+        search.run()
+        chosen += _edited(search, tier, report, own)
+        judged.append(search.edited.judged)
+    place = {one.row: i for i, one in reversed(list(enumerate(chosen)))}
+    return Enumeration(
+        Judgement.concatenate(judged).take(np.array([one.row for one in chosen], dtype=np.int64)),
+        Categorical.of([one.kind for one in chosen]),
+        Categorical.of([one.aims for one in chosen]),
+        Categorical.of([one.recipe for one in chosen]),
+        np.array([place.get(one.nearest_valid, -1) for one in chosen], dtype=np.int64),
         report,
     )
+
+
+def _coverage(strength: int) -> str:
+    """What a covering array of a strength covers, in words."""
+    return f"covers every {_COVERED.get(strength, f'combination of {strength} values')}"
 
 
 def _refuse(choices: Choices, why: str, rules: Iterable[str]) -> NoReturn:
@@ -125,7 +125,7 @@ def _refuse(choices: Choices, why: str, rules: Iterable[str]) -> NoReturn:
     raise FileError([Problem(choices.plan.file, None, "axes", text)])
 
 
-def _seeds(choices: Choices, given: Sequence[Call], report: Report) -> np.ndarray | None:
+def _seeds(choices: Choices, given: Sequence[Call], report: EnumerationReport) -> np.ndarray | None:
     """The choices that would have made the given calls of this page, -1 where a call has a value
     that no axis has.
     """
@@ -138,11 +138,11 @@ def _seeds(choices: Choices, given: Sequence[Call], report: Report) -> np.ndarra
     return levels_of(choices, judged, [""] * len(mine))
 
 
-def _legal_rows(
-    choices: Choices, tier: Tier, report: Report, seeds: np.ndarray | None
-) -> tuple[np.ndarray, int]:
-    """(choices of legal calls, how many of them are the tier's own): the rest, pairwise, are what a
-    small tier edits.
+def _valid_calls(
+    choices: Choices, tier: Tier, report: EnumerationReport, seeds: np.ndarray | None
+) -> tuple[ValidCalls, np.ndarray]:
+    """(valid calls to edit, which of them are the tier's own): the rest, pairwise, are what a small
+    tier edits.
     """
     tables = choices.constraints.tables
     report.model = Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
@@ -154,20 +154,21 @@ def _legal_rows(
         ([choices.position(axis) for axis in axes], strength) for axes, strength in tier.groups
     ]
     strength = min(tier.strength, len(choices.axes))
-    found = np.zeros((0, len(choices.axes)), dtype=np.int64)
+    covering = np.zeros((0, len(choices.axes)), dtype=np.int64)
     if strength:
         report.cover = cover(report.model, strength, groups=groups, seeds=seeds, budget=tier.cases)
-        found = np.asarray(report.cover.rows)
+        covering = np.asarray(report.cover.rows)
     few = (
         strength == 1
         or seeds is not None
         or (not strength and bool(tier.invalid or tier.limits or tier.pairs))
     )
-    more = np.asarray(cover(report.model, min(2, len(choices.axes))).rows) if few else found[:0]
-    rows = np.concatenate([found, more])
-    judged = judge(choices.spec, choices.draft(rows).table())
-    legal = judged.valid & representable(judged.table)
-    if len(rows) and not legal.any():
+    more = cover(report.model, min(2, len(choices.axes))).rows if few else covering[:0]
+    levels = np.concatenate([covering, np.asarray(more)])
+    draft = choices.draft(levels)
+    judged = judge(choices.spec, draft.table())
+    valid = judged.valid & representable(judged.table)
+    if len(levels) and not valid.any():
         always = [
             rule.id
             for rule, broken in zip(choices.spec.rules, judged.broken, strict=True)
@@ -179,124 +180,64 @@ def _legal_rows(
             f" {', '.join(always) or 'one rule or another, or need numbers of more than 64 bits'}",
             always,
         )
-    kept = legal[: len(found)]
-    own, report.levels = int(kept.sum()), found[kept]
-    report.dropped = len(found) - own
+    kept = valid[: len(covering)]
+    report.levels, report.dropped = covering[kept], int((~kept).sum())
     if strength:
-        covering = report.levels if seeds is None else np.concatenate([report.levels, seeds])
         report.untried = dict(
             untried(
                 choices,
                 report.model,
-                covering,
-                found[~kept],
-                judged.broken[:, : len(found)][:, ~kept],
+                report.levels if seeds is None else np.concatenate([report.levels, seeds]),
+                covering[~kept],
+                judged.broken[:, : len(covering)][:, ~kept],
             )
         )
-    return rows[legal], own
+    cost = elements(judged.table) + np.where(np.arange(len(levels)) < len(kept), 0.0, _BORROWED)
+    return ValidCalls(levels, draft, judged, valid, cost), np.flatnonzero(kept)
 
 
-def _edited_parts(
-    edited: Edited, tier: Tier, report: Report, legal: Judgement, recipes: list[str], own: int
-) -> Iterable[_Part]:
-    """Limits, broken calls, the valid calls nearest to them, and calls that break two rules."""
-    spec, rules = edited.spec, edited.spec.rules
-    own_legal = judge(spec, legal.table.take(np.arange(own)))
+def _edited(
+    search: EditSearch, tier: Tier, report: EnumerationReport, own: np.ndarray
+) -> Iterator[_Chosen]:
+    """Valid calls that others are nearest to, calls at limits, calls that break a rule, and calls
+    that break two.
+    """
+    rules = search.spec.rules
+    own_judged = search.valid.judged.take(own)
     limits: dict[int, list[Aim]] = {}
     broken: dict[int, list[Aim]] = {}
     singles: dict[str, list[int]] = {}
-    for number, (r, _) in enumerate(edited.guards):
-        rule, guard = edited.rule(number)
+    for number, (r, _) in enumerate(search.guards):
+        rule, guard = search.rule(number)
         if tier.limits and guard.require.is_inequality:
-            for row in picking.limits(edited, number, tier.limits):
+            for row in violations.boundary_calls(search, number, tier.limits):
                 limits.setdefault(row, []).append(Aim("limits", (rule.id,)))
-        for row in picking.members(edited, number, own_legal) if tier.limits else ():
+        for row in violations.list_members(search, number, own_judged) if tier.limits else ():
             limits.setdefault(row, []).append(Aim("lists", (rule.id,)))
         if rule.forbids:
-            for row in picking.with_least_company(edited, number, tier.invalid):
-                broken.setdefault(row, []).append(
-                    Aim("breaks", (rule.id, *picking.company(edited, row, (r,))))
-                )
+            for row in violations.violations(search, number, tier.invalid):
+                others = violations.side_violations(search, row, r)
+                broken.setdefault(row, []).append(Aim("breaks", (rule.id, *others)))
                 singles.setdefault(rule.id, []).append(row)
     report.unreached = {
-        rule.id: _why(rule, spec)
+        rule.id: unreachable(rule, search.spec)
+        or "no edit of a legal call, and no edit of a broken one, breaks it"
         for rule in rules
         if rule.forbids and tier.invalid and rule.id not in singles
     }
-    orders = fault_pairs(edited, singles, tier.pairs) if tier.pairs else {}
-    near = edited.nearest(broken)
-    base = edited.made.proposals.base
-    started = sorted({int(base[row]) for row in [*broken, *orders] if row not in near})
-    extra = [row for row in started if row >= own]
-    neighbours = list(dict.fromkeys(near.values()))
-    place = {row: i for i, row in enumerate(extra)}
-    after = own + len(extra)
-    named = {row: after + i for i, row in enumerate(neighbours)}
-
-    def nearest(row: int) -> int:
-        if row in near:
-            return named[near[row]]
-        return int(base[row]) if base[row] < own else own + place[int(base[row])]
-
-    def part(
-        rows: Sequence[int],
-        kind: str,
-        aims: Iterable[Iterable[Aim]],
-        nearest_valid: list[int] | None = None,
-    ) -> _Part:
-        recipe = [recipes[base[row]] for row in rows]
-        return _Part(
-            edited.made.judged.table.take(np.array(rows, dtype=np.int64)),
-            kind,
-            list(map(tuple, aims)),
-            recipe,
-            nearest_valid or [],
-        )
-
+    orders = precedence_calls(search, singles, tier.pairs) if tier.pairs else {}
+    near = search.nearest(broken)
+    base = search.edited.proposals.base.tolist()
+    recipes = search.choices.recipes_of_edits(search.valid.levels)
+    behind = len(search.valid.levels)
+    borrowed = {base[row] for row in [*broken, *orders] if row not in near} - set(own.tolist())
     for_another = (Aim("nearest_valid"),)
-    yield _Part(
-        legal.table.take(np.array(extra, dtype=np.int64)),
-        "valid",
-        [for_another] * len(extra),
-        [recipes[row] for row in extra],
-    )
-    yield part(neighbours, "valid", [for_another] * len(neighbours))
-    yield part(list(limits), "valid", limits.values())
-    yield part(list(broken), "invalid", broken.values(), [nearest(row) for row in broken])
-    yield part(
-        list(orders),
-        "invalid",
-        [(aim,) for aim in orders.values()],
-        [nearest(row) for row in orders],
-    )
-
-
-def _why(rule: Rule, spec: Spec) -> str:
-    return (
-        unreachable(rule, spec) or "no edit of a legal call, and no edit of a broken one, breaks it"
-    )
-
-
-def _joined(spec: Spec, parts: list[_Part], report: Report) -> Drafted:
-    parts = [part for part in parts if len(part.table)]
-    sizes = [len(part.table) for part in parts]
-    return Drafted(
-        spec,
-        (
-            concatenate([part.table for part in parts])
-            if parts
-            else from_calls(spec.api, spec.kinds, [])
-        ),
-        [part.kind for part in parts for _ in part.aims],
-        [aims for part in parts for aims in part.aims],
-        [one if part.kind == "valid" else "" for part in parts for one in part.recipe],
-        np.array(
-            [
-                row
-                for part, size in zip(parts, sizes, strict=True)
-                for row in part.nearest_valid or [-1] * size
-            ],
-            dtype=np.int64,
-        ),
-        report,
-    )
+    for row in sorted(borrowed):
+        yield _Chosen(row, "valid", for_another, recipes[row])
+    valid = [(row, for_another) for row in dict.fromkeys(near.values())]
+    for row, aims in [*valid, *((row, tuple(aims)) for row, aims in limits.items())]:
+        yield _Chosen(behind + row, "valid", aims, recipes[base[row]])
+    invalid = [(row, tuple(aims)) for row, aims in broken.items()]
+    for row, aims in [*invalid, *((row, (aim,)) for row, aim in orders.items())]:
+        nearest = behind + near[row] if row in near else base[row]
+        yield _Chosen(behind + row, "invalid", aims, "", nearest)

@@ -1,4 +1,4 @@
-"""The calls that a plan pins by hand, as drafted calls."""
+"""The calls that a plan's author wrote by hand, behind the enumerated ones."""
 
 from __future__ import annotations
 
@@ -6,30 +6,36 @@ from dataclasses import replace
 
 import numpy as np
 
-from opgen.calls.aims import Aim
-from opgen.calls.table import concatenate, from_calls
-from opgen.suite.enumeration.enumerator import Drafted
+from opgen.calls.aims import Aim, Aims
+from opgen.calls.categorical import Categorical
+from opgen.calls.table import from_calls
+from opgen.model import Kind
+from opgen.oracle.judgement import Judgement, judge
+from opgen.suite.enumeration.enumerator import Enumeration
 from opgen.suite.planning.fitting import handwritten_calls
 from opgen.suite.planning.plan import Plan
 
 
-def with_handwritten(drafted: Drafted, plan: Plan, tier: str) -> Drafted:
-    """The drafted calls and a plan's handwritten ones, one row per product; raises FileError for
+def with_handwritten(enumeration: Enumeration, plan: Plan, tier: str) -> Enumeration:
+    """The enumerated calls and a plan's handwritten ones, one row per product; raises FileError for
     what is no call.
     """
-    spec = drafted.spec
-    found = handwritten_calls(plan, spec, (tier,))
+    spec, before = enumeration.judged.spec, len(enumeration.nearest_valid)
+    written = handwritten_calls(plan, spec, (tier,))
     plan.document.raise_problems()
-    if not found:
-        return drafted
-    pins, calls = zip(*found, strict=True)
-    table = from_calls(spec.api, spec.kinds, calls)
+    if not written:
+        return enumeration
+    pins, calls = zip(*written, strict=True)
+    kind: Categorical[Kind] = Categorical.constant("handwritten", len(calls))
+    aims: list[Aims] = [(Aim("handwritten", name=pin.id, note=pin.why),) for pin in pins]
+    recipe = Categorical.of([pin.recipe for pin in pins])
+    judged = judge(spec, from_calls(spec.api, spec.kinds, calls))
     return replace(
-        drafted,
-        table=concatenate([drafted.table, table]) if len(drafted.table) else table,
-        kind=drafted.kind + ["handwritten"] * len(calls),
-        aims=drafted.aims + [(Aim("handwritten", name=pin.id, note=pin.why),) for pin in pins],
-        recipe=drafted.recipe + [pin.recipe for pin in pins],
-        nearest_valid=np.concatenate([drafted.nearest_valid, np.full(len(calls), -1)]),
-        given={len(drafted.kind) + i: pin.data for i, pin in enumerate(pins) if pin.data},
+        enumeration,
+        judged=Judgement.concatenate([enumeration.judged, judged]),
+        kind=Categorical.concatenate([enumeration.kind, kind]),
+        aims=Categorical.concatenate([enumeration.aims, Categorical.of(aims)]),
+        recipe=Categorical.concatenate([enumeration.recipe, recipe]),
+        nearest_valid=np.concatenate([enumeration.nearest_valid, np.full(len(calls), -1)]),
+        given={before + i: pin.data for i, pin in enumerate(pins) if pin.data},
     )

@@ -35,7 +35,7 @@ _OTHER_WORDS = 3
 would be hundreds of calls alike."""
 
 
-class Breaker:
+class EditGenerator:
     """Edits of the rows of a judged table, whether those are legal or broken already."""
 
     def __init__(self, judged: Judgement) -> None:

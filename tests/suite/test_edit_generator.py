@@ -9,7 +9,7 @@ import pytest
 
 from opgen.calls.table import from_calls
 from opgen.oracle.judgement import judge
-from opgen.suite.enumeration.breaker import Breaker, candidates, distance
+from opgen.suite.enumeration.edit_generator import EditGenerator, candidates, distance
 from opgen.suite.enumeration.reasons import conjuncts, unreachable
 from opgen.suite.planning.proposals import FREEZE, MOST_EDITS, Collector, alone
 from tests.support.suites import PAGES, page, suite
@@ -67,7 +67,7 @@ def test_legal_calls_break_no_guard(legal) -> None:
 
 
 def test_edits_of_a_guard_can_break_it_and_reach_its_limit(legal) -> None:
-    breaker = Breaker(legal)
+    breaker = EditGenerator(legal)
     found = [dict(edits) for edits in breaker.edits(guard_of(legal, "divisorOverride.range", 1), 0)]
     values = {edits[("divisorOverride", "")] for edits in found}
     assert {255, 256} <= values
@@ -75,13 +75,13 @@ def test_edits_of_a_guard_can_break_it_and_reach_its_limit(legal) -> None:
 
 
 def test_one_tensor_may_stay_while_all_others_change(legal) -> None:
-    edits = list(Breaker(legal).edits(guard_of(legal, "same_dtype"), 0))
+    edits = list(EditGenerator(legal).edits(guard_of(legal, "same_dtype"), 0))
     both = [dict(edit) for edit in edits if len(edit) == 2]
     assert any(("dtype", "") in edit and ("self", "dtype") in edit for edit in both)
 
 
 def test_a_letter_is_never_frozen_alone(legal) -> None:
-    breaker = Breaker(legal)
+    breaker = EditGenerator(legal)
     assert FREEZE not in breaker.modes([(("Hin", ""), 3)])
     assert FREEZE in breaker.modes([(("self", ("dim", 2)), 3)])
 

@@ -1,0 +1,117 @@
+"""Which edited calls a suite takes: violations as isolated as possible, valid calls nearest to a
+limit, a member of each list.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opgen.oracle.judgement import Judgement
+from opgen.spec.language.terms import Reference, Term
+from opgen.spec.rules import Rule
+from opgen.suite.enumeration.edit_generator import distance
+from opgen.suite.enumeration.edit_search import EditSearch
+from opgen.suite.enumeration.edited_calls import LAST_RESORT
+
+_LOOKED_AT = 50
+"""Calls that are looked at for one that is taken: many make the same edit of other calls."""
+
+
+def side_violations(search: EditSearch, row: int, r: int) -> tuple[str, ...]:
+    """The rules that a row breaks besides the rule number ``r``."""
+    broken = search.edited.judged.broken[:, row]
+    return tuple(rule.id for i, rule in enumerate(search.spec.rules) if broken[i] and i != r)
+
+
+def violations(search: EditSearch, number: int, most: int) -> list[int]:
+    """Calls that break a guard and as little else as possible: ``most`` per product, both sides of
+    a comparison first; and where none of them is the nearest to the limit, one that is, whatever
+    else it breaks. The last resort only where a product has no other.
+    """
+    rows, guard = search.breaking(number), search.rule(number)[1]
+    weight, products = search.side_weight(number, rows), search.edited.judged.table.product[rows]
+    spared = weight < LAST_RESORT
+    kept = spared | ~np.isin(products, products[spared])
+    rows, weight = rows[kept], weight[kept]
+    away = distance(guard, search.edited.judged.view, len(search.edited))[rows]
+    edits = (search.edited.proposals.target[rows] >= 0).sum(axis=1)
+    order = np.lexsort(
+        (search.edited.size[rows], np.abs(away), edits, _strangers(search, number, rows), weight)
+    )
+    chosen = _picked(search, rows, order, np.sign(away), most)
+    if chosen and guard.require.is_inequality:
+        nearest = order[np.abs(away[order]) == np.abs(away).min()]
+        if not set(rows[nearest].tolist()) & set(chosen):
+            chosen.append(int(rows[nearest[0]]))
+    return chosen
+
+
+def _strangers(search: EditSearch, number: int, rows: np.ndarray) -> np.ndarray:
+    """(rows,) int: broken rules that neither compare what a rule compares nor are its key of
+    another parameter.
+    """
+    rule = search.rule(number)[0]
+    own = _compared(rule)
+    apart = [
+        (one.key is None or one.key != rule.key) and own.isdisjoint(_compared(one))
+        for one in search.spec.rules
+    ]
+    return np.asarray(search.edited.judged.broken[apart][:, rows].sum(axis=0))
+
+
+def _compared(rule: Rule) -> set[Reference]:
+    return {ref for guard in rule.guards for ref in guard.require.refs}
+
+
+def boundary_calls(search: EditSearch, number: int, most: int) -> list[int]:
+    """Legal calls as near to the limit of a guard as edits come, ``most`` per product; those that
+    prove nothing last.
+    """
+    rule, guard = search.rule(number)
+    dull = search.choices.vacuous(search.edited.judged.view, len(search.edited), rule.id)
+    rows = np.flatnonzero(
+        search.edited.valid & guard.applies(search.edited.judged.view, len(search.edited))
+    )
+    away = np.abs(distance(guard, search.edited.judged.view, len(search.edited)))[rows]
+    order = np.lexsort((search.edited.size[rows], dull[rows], away))
+    order = order[away[order] == away.min(initial=np.inf)]
+    return _picked(search, rows, order, np.zeros(len(rows)), most)
+
+
+def list_members(search: EditSearch, number: int, known: Judgement) -> list[int]:
+    """Legal calls for the members of a list that no call of ``known`` has, one each."""
+    relation = search.rule(number)[1].require
+    found = []
+    for right in (
+        relation.right if relation.operator == "in" and relation.left.kind != "shape" else ()
+    ):
+        if not (_has(search, relation.left, right, number, known) & known.valid).any():
+            rows = np.flatnonzero(
+                _has(search, relation.left, right, number, search.edited.judged)
+                & search.edited.valid
+            )
+            found += rows[np.lexsort((search.edited.size[rows],))][:1].tolist()
+    return found
+
+
+def _has(search: EditSearch, left: Term, right: Term, number: int, judged: Judgement) -> np.ndarray:
+    same = left.read(judged.view).data == right.read(judged.view).data
+    return np.asarray(search.rule(number)[1].applies(judged.view, len(judged.table)) & same)
+
+
+def _picked(
+    search: EditSearch, rows: np.ndarray, order: np.ndarray, side: np.ndarray, most: int
+) -> list[int]:
+    chosen: list[int] = []
+    products = search.edited.judged.table.product[rows]
+    for product in np.unique(products):
+        mine = order[products[order] == product]
+        first = [int(mine[side[mine] == s][0]) for s in np.unique(side[mine])]
+        first.sort(key=mine.tolist().index)
+        taken: set[tuple[int, ...]] = set()
+        for place in [*first, *mine[: _LOOKED_AT * most].tolist()]:
+            key = search.edited.proposals.key(int(rows[place]))
+            if len(taken) < most and key not in taken:
+                taken.add(key)
+                chosen.append(int(rows[place]))
+    return chosen

@@ -1,0 +1,120 @@
+"""What is expected of the cases of a page: what page and library answer, which cases have data, and
+which would prove nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from opgen.calls.case_table import CaseTable
+from opgen.calls.categorical import Categorical
+from opgen.calls.layout import elements
+from opgen.model import LibraryAnswer
+from opgen.oracle.judgement import Judgement
+from opgen.oracle.library import LibraryAnswers, answers_to
+from opgen.spec.compute_dtype import Computed, computed
+from opgen.spec.rules import holds
+from opgen.suite.computable import computable, holdable, single, sized
+from opgen.suite.inconclusive import why_inconclusive
+from opgen.suite.planning.plan import Plan
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The cases of one page with what is expected of them; ``wanted`` are the outputs that each
+    call computes, output -> (calls,) bool, and ``compute`` is the dtype of each call.
+
+    ``without_data``: id -> why a case has none although its call is accepted.
+    """
+
+    cases: CaseTable
+    wanted: Mapping[str, np.ndarray]
+    compute: Computed
+    without_data: dict[str, str]
+
+
+def label(
+    plan: Plan,
+    judged: Judgement,
+    cases: CaseTable,
+    given: Mapping[str, Mapping[str, Any]],
+    most: int,
+) -> Labelled:
+    """Label cases that make the calls of a judged table. ``given``: id -> input -> values that no
+    recipe draws; a call of more than ``most`` elements has no data.
+    """
+    answers = answers_to(judged)
+    wanted, compute = _wanted(judged), computed(judged.spec, judged.view, len(judged.table))
+    data, without = _with_data(judged, answers, cases, wanted, most)
+    library: Categorical[LibraryAnswer | None] = (
+        Categorical.constant(None, len(judged.table)) if answers is None else answers.answers()
+    )
+    drawn = data.copy()
+    if given:
+        calls = zip(cases.id, cases.row.tolist(), strict=True)
+        whole = [_whole(judged, given.get(name, {}), call) for name, call in calls]
+        drawn &= ~np.array(whole, dtype=bool)
+    labelled = replace(
+        cases,
+        page=judged.expectations().take(cases.row),
+        library=library.take(cases.row),
+        recipe=cases.recipe.where(drawn, ""),
+        phase=np.where(data, 2, 1),
+        compute=Categorical.of(compute.dtype.tolist()).take(cases.row).where(data, ""),
+        inconclusive=why_inconclusive(judged, plan, wanted, cases).where(data, ""),
+    )
+    return Labelled(labelled, wanted, compute, without)
+
+
+def _with_data(
+    judged: Judgement,
+    answers: LibraryAnswers | None,
+    cases: CaseTable,
+    wanted: Mapping[str, np.ndarray],
+    most: int,
+) -> tuple[np.ndarray, dict[str, str]]:
+    """(cases,) bool: which have data; and for ids of those that have none although their call is
+    accepted: why.
+    """
+    accepted = judged.valid if answers is None else judged.valid | answers.may_succeed
+    held = cases.kind.mask(lambda kind: kind != "invalid") & accepted[cases.row]
+    without: dict[str, str] = {}
+    for able, why_not in _conditions(judged, answers, wanted, most):
+        without |= dict.fromkeys(compress(cases.id, held & ~able[cases.row]), why_not)
+        held &= able[cases.row]
+    return held, without
+
+
+def _conditions(
+    judged: Judgement, answers: LibraryAnswers | None, wanted: Mapping[str, np.ndarray], most: int
+) -> Iterator[tuple[np.ndarray, str]]:
+    """What a call with data must be, (calls,) bool, and what is said of those that are not."""
+    table = judged.table
+    yield sized(table, wanted), "an extent is negative"
+    yield computable(judged, answers), "what they break leaves no gradient to expect"
+    yield holdable(table), "a view leaves its storage, or there are no data of a dtype"
+    yield (
+        single(table, [p.name for p in judged.spec.outputs]),
+        "places of an output overlap, so that no golden can stand there",
+    )
+    yield elements(table) <= most, f"their tensors have more than {most:,} elements in all"
+
+
+def _whole(judged: Judgement, arrays: Mapping[str, object], call: int) -> bool:
+    """Whether every input of a call has values of its own, so that nothing is drawn."""
+    null = {p.name: judged.view.get((p.name, "null")).data for p in judged.spec.inputs}
+    return bool(arrays) and all(name in arrays or here[call] for name, here in null.items())
+
+
+def _wanted(judged: Judgement) -> dict[str, np.ndarray]:
+    """Output -> (rows,) bool: where its mask is set and its pointer is not null."""
+    view, rows = judged.view, len(judged.table)
+    return {
+        p.name: ~view.get((p.name, "null")).data & holds(p.mask, view, rows)
+        for p in judged.spec.outputs
+    }
