@@ -28,7 +28,7 @@ def matching(ids: Sequence[str], patterns: Iterable[str]) -> dict[str, list[int]
     }
 
 
-def chosen(ids: Sequence[str], patterns: Iterable[str], where: str = "--case") -> list[int]:
+def chosen(ids: Sequence[str], patterns: Iterable[str], where: str = "`patterns`") -> list[int]:
     """Where those ``ids`` stand that ``patterns`` choose, in their own order; all where there is no
     pattern.
 

@@ -78,7 +78,7 @@ class Vocabulary:
 
 
 def known_products(names: Iterable[str]) -> tuple[str, ...]:
-    """The products of ``--product``, once each; raises FileError with a suggestion for what is
+    """Products that are asked for, once each; raises FileError with a suggestion for what is
     none.
     """
     known = vocabulary().products
@@ -88,7 +88,7 @@ def known_products(names: Iterable[str]) -> tuple[str, ...]:
             raise FileError(
                 [
                     Problem(
-                        "--product",
+                        "`products`",
                         None,
                         name,
                         f"no such product{hint}; known are {', '.join(known)}",

@@ -100,7 +100,7 @@ class Commands(click.Group):
             return super().make_context(*args, **given)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _good_order():
+        with _good_order(ctx):
             result = super().invoke(ctx)
             sys.stdout.flush()
             return result
@@ -141,17 +141,17 @@ def titles() -> dict[str, str]:
 
 
 @contextmanager
-def _good_order() -> Iterator[None]:
+def _good_order(ctx: click.Context | None = None) -> Iterator[None]:
     """Whatever is raised in this block ends the program in good order."""
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except BaseException as error:  # noqa: BLE001  _stop raises it again, or what the user is told
-        _stop(error)
+        _stop(error, ctx.invoked_subcommand if ctx is not None else None)
 
 
-def _stop(error: BaseException) -> NoReturn:
+def _stop(error: BaseException, command: str | None) -> NoReturn:
     """Raise what ends the program in good order; a fault of opgen's own keeps its traceback."""
     notes = getattr(error, "__notes__", ())
     if isinstance(error, (KeyboardInterrupt, EOFError)):
@@ -164,7 +164,7 @@ def _stop(error: BaseException) -> NoReturn:
         _close_stdout()
     lines = _lines(error)
     if lines is not None:
-        raise Stop(*lines, *notes) from None
+        raise Stop(*(as_options(line, command) for line in (*lines, *notes))) from None
     if not isinstance(error, Exception):
         raise error
     import traceback
@@ -173,6 +173,23 @@ def _stop(error: BaseException) -> NoReturn:
     raise Stop(
         text, "this is a fault of opgen, not of your files; please report it with the lines above"
     ) from None
+
+
+def as_options(text: str, command: str | None) -> str:
+    """A message in which arguments of a command, in backquotes, are called as on its command line.
+
+    >>> as_options("`seed_calls`: a.jsonl: seeds a plan, and `calls` take none", "generate")
+    '--seed-calls: a.jsonl: seeds a plan, and --calls take none'
+    """
+    if command not in titles():
+        return text
+    words = {
+        f"`{parameter.name}`": parameter.opts[0]
+        if isinstance(parameter, click.Option)
+        else (parameter.metavar or "").strip("[].")
+        for parameter in _command(command).params
+    }
+    return re.sub("`[a-z_]+`", lambda name: words.get(name[0], name[0]), text)
 
 
 def _lines(error: BaseException) -> list[str] | None:

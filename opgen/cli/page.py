@@ -22,7 +22,7 @@ FOLDER = click.Path(exists=True, file_okay=False)
         "opgen page group_norm_backward", "opgen page convolution_backward.atlas --pages pages"
     )
 )
-@click.argument("name", metavar="OP", shell_complete=options.complete_operators)
+@click.argument("operators", metavar="OP", shell_complete=options.complete_operators)
 @click.option(
     "--pages",
     "folder",
@@ -31,7 +31,7 @@ FOLDER = click.Path(exists=True, file_okay=False)
     help="Print each line of the page above its facts.",
 )
 @options.json_option()
-def command(name: str, folder: str | None, as_json: bool) -> None:
+def command(operators: str, folder: str | None, as_json: bool) -> None:
     """Print what a spec says, in the order of its page, so that two people can read page and spec
     side by side.
 
@@ -46,8 +46,8 @@ def command(name: str, folder: str | None, as_json: bool) -> None:
     from opgen.lint.facts import by_line
     from opgen.spec.catalog import catalog
 
-    named = [spec for spec in catalog().specs if spec.name == name] or catalog().of(
-        catalog().api(name)
+    named = [spec for spec in catalog().specs if spec.name == operators] or catalog().of(
+        catalog().api(operators)
     )
     pages = [(spec, *by_line(spec)) for spec in named]
     if as_json:

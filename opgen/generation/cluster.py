@@ -37,7 +37,7 @@ def computed(
         raise FileError(
             [
                 Problem(
-                    "--dask",
+                    "`dask`",
                     None,
                     address,
                     "needs dask.distributed: pip install 'opgen[distributed]'",
@@ -50,7 +50,7 @@ def computed(
         raise FileError(
             [
                 Problem(
-                    "--dask",
+                    "`dask`",
                     None,
                     address,
                     f"no scheduler answers: {error or type(error).__name__}",
@@ -65,7 +65,7 @@ def computed(
             raise FileError(
                 [
                     Problem(
-                        "--dask",
+                        "`dask`",
                         None,
                         address,
                         "the cluster has no worker; start one with 'dask worker ADDRESS'",
@@ -97,9 +97,9 @@ def computed(
             except KilledWorker:
                 text = (
                     "one worker after the other died of the same piece of work; give them more"
-                    " memory, or split the suite with --shard"
+                    " memory, or split the suite by `shard`"
                 )
-                raise FileError([Problem("--dask", None, address, text)]) from None
+                raise FileError([Problem("`dask`", None, address, text)]) from None
             yield under_way.pop(future.key), arrays
             following = submit()
             if following is not None:

@@ -36,7 +36,7 @@ def measured(
     plans, tier = plans_of(plan, counted)
     if others := counted - plans.keys():
         text = f"is no plan of {', '.join(sorted(others))}; name the operator to count"
-        raise FileError([Problem("--plan", None, plan, text)])
+        raise FileError([Problem("`plan`", None, plan, text)])
     return coverage(pages, plans, tier)
 
 

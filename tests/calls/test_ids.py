@@ -117,7 +117,7 @@ def test_calls_are_chosen_alike(tmp_path: Path) -> None:
     assert [case.id for case in Request(calls=str(path), patterns=["[a]*"]).suite().cases] == [
         "[a]*"
     ]
-    with pytest.raises(FileError, match=r"--case: nothing-\*: matches no case"):
+    with pytest.raises(FileError, match=r"`patterns`: nothing-\*: matches no case"):
         Request(calls=str(path), patterns=["ab", "nothing-*"]).suite()
 
 

@@ -92,7 +92,7 @@ def test_work_that_every_worker_dies_of_is_one_message(suite, local, tmp_path):
     with pytest.raises(
         FileError,
         match=(
-            "^--dask: .*one worker after the other died of the same piece of work; give them more"
+            "^`dask`: .*one worker after the other died of the same piece of work; give them more"
             " memory"
         ),
     ):
@@ -106,7 +106,7 @@ def test_a_cluster_without_a_worker_is_one_message(suite, tmp_path):
         ) as empty,
         pytest.raises(
             FileError,
-            match="^--dask: .*the cluster has no worker; start one with 'dask worker ADDRESS'$",
+            match="^`dask`: .*the cluster has no worker; start one with 'dask worker ADDRESS'$",
         ),
     ):
         engine.write(suite, tmp_path / "none.h5", {"seed": 3}, seed=3, dask=empty.scheduler_address)
@@ -123,7 +123,7 @@ def test_without_its_package_a_cluster_is_one_message(suite, tmp_path, monkeypat
 
 @pytest.mark.parametrize("address", ["zzz", "pigeon://coop:1", ""])
 def test_what_is_no_address_is_one_message(suite, tmp_path, address):
-    with pytest.raises(FileError, match="^--dask: .*no scheduler answers: .*address"):
+    with pytest.raises(FileError, match="^`dask`: .*no scheduler answers: .*address"):
         list(cluster.computed(lambda chunk: [], lambda threads: [], address))
 
 
