@@ -71,9 +71,9 @@ LONGEST_ID = 1024
 
 
 def unkept(text: str) -> str:
-    """Why no HDF5 file can keep a text; an empty text where it can.
+    r"""Why no HDF5 file can keep a text; an empty text where it can.
 
-    >>> unkept("a\\0"), unkept("\\ud800"), unkept("超")
+    >>> unkept("a\0"), unkept("\ud800"), unkept("超")
     ('holds a NUL character', 'is not Unicode text', '')
     """
     if "\0" in text:

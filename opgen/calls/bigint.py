@@ -72,7 +72,7 @@ def fits(a: np.ndarray) -> np.ndarray:
 
 def _binary(operate: Callable[[Any, Any], Any]) -> Callable[..., np.ndarray]:
     def apply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        if a.dtype != object and b.dtype != object:
+        if object not in (a.dtype, b.dtype):
             about = np.abs(
                 operate(a.astype(np.float64), b.astype(np.float64))
             )  # off by 2^11 at most where it is below 2^62
@@ -106,11 +106,7 @@ def _guarded(a: np.ndarray, b: np.ndarray, operate: Callable[[Any, Any], Any]) -
     zero = b == 0
     none = not np.count_nonzero(zero)
     safe = b if none else np.where(zero, 1, b)
-    if (
-        a.dtype == object
-        or safe.dtype == object
-        or (np.count_nonzero(safe == -1) and extremes(a)[0] == _LOW)
-    ):
+    if object in (a.dtype, safe.dtype) or (np.count_nonzero(safe == -1) and extremes(a)[0] == _LOW):
         a, safe = a.astype(object), safe.astype(object)
     result = np.asarray(operate(a, safe)) if none else np.where(zero, 0, operate(a, safe))
     return narrowed(result) if result.dtype == object else result

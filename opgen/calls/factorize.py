@@ -36,12 +36,12 @@ def factorize_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     key, size = np.zeros(len(matrix), dtype=np.int64), 1
     for column in matrix[:, (matrix != matrix[0]).any(axis=0)].astype(np.int64, copy=False).T:
         low, high = int(column.min()), int(column.max())
+        steps = column - low
         if high - low >= _SPAN:
-            column = np.unique(column, return_inverse=True)[1]
-            low, high = 0, len(column)
+            steps, low, high = np.unique(column, return_inverse=True)[1], 0, len(column)
         if size > _SPAN:
             key, size = np.unique(key, return_inverse=True)[1], len(key)
-        key, size = key * (high - low + 1) + (column - low), size * (high - low + 1)
+        key, size = key * (high - low + 1) + steps, size * (high - low + 1)
     _, first, number = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(order), dtype=np.intp)

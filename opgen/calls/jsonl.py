@@ -55,8 +55,8 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
     reader = ArgumentReader()
     try:
         with no_collection():
-            for number, line in enumerate(_lines(source), 1):
-                line = (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line).strip()
+            for number, raw in enumerate(_lines(source), 1):
+                line = (raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw).strip()
                 if not line:
                     continue
                 try:

@@ -290,11 +290,11 @@ def _scalar_columns(
     columns: Sequence[Sequence[Any]], kind: ParameterKind
 ) -> Iterator[ScalarColumn]:
     for values in columns:
-        null = np.zeros(len(values), dtype=bool)
+        null, filled = np.zeros(len(values), dtype=bool), values
         if None in values:
             null = _null(list(values))
-            values = [0 if value is None else value for value in values]
-        yield ScalarColumn(null, np.array(values, dtype=kind.element.dtype))
+            filled = [0 if value is None else value for value in values]
+        yield ScalarColumn(null, np.array(filled, dtype=kind.element.dtype))
 
 
 _BUILD: Mapping[Family, Callable[[Sequence[Sequence[Any]], ParameterKind], Iterator[Column]]] = {

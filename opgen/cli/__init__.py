@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import click
@@ -127,16 +128,13 @@ def _command(name: str) -> click.Command:
 def titles() -> dict[str, str]:
     """Name of each command -> what it is, in a few words: the first line of its module."""
     listed = {}
-    folder = os.path.dirname(__file__)
-    for file in sorted(os.listdir(folder)):
-        name, suffix = os.path.splitext(file)
-        if suffix == ".py":
-            with open(os.path.join(folder, file), encoding="utf-8") as source:
-                title = re.match(
-                    rf'"""``opgen {name}\b[^`]*``: (.+?)(?:""")?$', source.readline().rstrip()
-                )
-            if title:
-                listed[name] = title[1][0].upper() + title[1][1:]
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        with open(file, encoding="utf-8") as source:
+            title = re.match(
+                rf'"""``opgen {file.stem}\b[^`]*``: (.+?)(?:""")?$', source.readline().rstrip()
+            )
+        if title:
+            listed[file.stem] = title[1][0].upper() + title[1][1:]
     return listed
 
 
@@ -272,7 +270,7 @@ def _write_any_text() -> None:
     callback=_version,
     help="Show the version and exit.",
 )
-def main() -> None:
+def main() -> None:  # noqa: D103  the help text is given above
     # Read when numpy is imported, by no command before this. Work is spread by processes; threads
     # of OpenBLAS would only wait on each other over tiny products.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

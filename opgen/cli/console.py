@@ -38,7 +38,7 @@ def _console(stderr: bool) -> Console:
     class Told(Console):
         def on_broken_pipe(self) -> None:
             """Called while the error is handled; rich would exit with code 1 and say nothing."""
-            raise
+            raise  # noqa: PLE0704  rich calls this in an except clause
 
     stream = sys.stderr if stderr else sys.stdout
     return Told(

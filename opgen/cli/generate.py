@@ -60,7 +60,7 @@ def command(
     that is stopped, even killed, leaves FILE.partial, never FILE; --resume goes on from it, to the
     same bytes.
     """
-    import os
+    from pathlib import Path
 
     from opgen.bundle.write.output import refuse
     from opgen.cli import console
@@ -94,7 +94,7 @@ def command(
     if not quiet:
         counted = summarize(suite)
         console.messages().print(summary_table(counted))
-        about = f"{counted['with_data']} with data, {size(os.path.getsize(path))}"
+        about = f"{counted['with_data']} with data, {size(Path(path).stat().st_size)}"
         console.note(f"{path}: {terminal.counted(counted['cases'], 'case')}, {about}")
         for reason in dict.fromkeys(suite.without_data.values()) if request.calls else ():
             ids = [case for case, why in suite.without_data.items() if why == reason]

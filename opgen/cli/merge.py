@@ -32,7 +32,7 @@ def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> No
     All parts of one request must be there, each once. Results files of one bundle are joined as
     well, where they answer different cases of it.
     """
-    import os
+    from pathlib import Path
 
     from opgen.bundle.format.dtypes import BundleError
     from opgen.bundle.read.opening import kind_of
@@ -52,4 +52,6 @@ def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> No
     refuse(output, force)
     with console.progress("cases", None, quiet) as advance:
         (join if "results" in kinds else merge)(parts, output, force=force, progress=advance)
-    console.note(f"{output}: {counted(len(parts), 'part')}, {size(os.path.getsize(output))}", quiet)
+    console.note(
+        f"{output}: {counted(len(parts), 'part')}, {size(Path(output).stat().st_size)}", quiet
+    )

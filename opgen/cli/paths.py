@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -76,6 +77,6 @@ def _same(path: str, other: str) -> bool:
     """Whether two names lead to one file, or to one place where none is yet; the place of a file
     being written counts too.
     """
-    if os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other):
+    if Path(path).exists() and Path(other).exists() and Path(path).samefile(other):
         return True
     return os.path.realpath(other) in (os.path.realpath(path), os.path.realpath(path + ".partial"))

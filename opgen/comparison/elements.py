@@ -36,7 +36,7 @@ def errors(device: Array, golden: Array, bound: Array) -> Errors:
         ]
         return Errors(*map(np.maximum, *parts))
     with np.errstate(all="ignore"):
-        same = (device == golden) | ((device != device) & (golden != golden))
+        same = (device == golden) | (np.isnan(device) & np.isnan(golden))
         error = np.where(
             same,
             0.0,

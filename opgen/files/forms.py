@@ -1,15 +1,15 @@
-"""Forms of what people write: declared once, a form reads a value, says with its line what is wrong
-with it, and is its JSON Schema.
+r"""Forms of what people write: declared once, a form reads a value, says with its line what is
+wrong with it, and is its JSON Schema.
 
 >>> from opgen.files.yamlfile import parse
 >>> @dataclass
 ... class Crop:
 ...     name: str = key(text("a name"), "", required=True)
 ...     rows: int = key(whole("how many rows", 1), 1)
->>> document = parse("name: 7\\nrow: 3")
+>>> document = parse("name: 7\nrow: 3")
 >>> record(Crop).read(document, (), document.data)
 Crop(name='', rows=1)
->>> print(*document.problems, sep="\\n")
+>>> print(*document.problems, sep="\n")
 <text>:2: row: no such key (did you mean 'rows'?); known are name, rows
 <text>:1: name: expects a name, not 7
 >>> record(Crop).schema()["required"]

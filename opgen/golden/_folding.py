@@ -127,14 +127,14 @@ def fold_axis(
     else:
         out[...] = inside
     last = source.shape[axis] - before - after - 1
-    for low, high, mirror in ((1, before + 1, before), (last - after, last, before + 2 * last)):
-        low, high = max(low, begin), min(high, end)
+    for first, stop, mirror in ((1, before + 1, before), (last - after, last, before + 2 * last)):
+        low, high = max(first, begin), min(stop, end)
         if high <= low:
             continue
         if high - low > 8 or out.size < 4096:
-            stop = mirror - high
+            back = mirror - high
             target = out[(*lead, slice(low - begin, high - begin))]
-            target += source[(*lead, slice(mirror - low, stop if stop >= 0 else None, -1))]
+            target += source[(*lead, slice(mirror - low, back if back >= 0 else None, -1))]
             continue
         for i in range(low, high):
             target = out[(*lead, i - begin)]

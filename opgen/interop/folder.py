@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -49,7 +48,7 @@ def new_folder(path: str | Path, manifest: Mapping[str, object], force: bool) ->
     made = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         with write_errors(target):
-            os.chmod(made, 0o755)
+            made.chmod(0o755)
             yield made
             whole = {**manifest, "entries": sorted({MANIFEST, *_within(made)})}
             (made / MANIFEST).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")

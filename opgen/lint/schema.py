@@ -64,14 +64,17 @@ def mapping(values: Schema, pattern: str = "") -> Schema:
 
 
 def or_null(values: Schema) -> Schema:
+    """What values are, or null."""
     return {"anyOf": [values, {"type": "null"}]}
 
 
 def words_of(kind: str) -> Schema:
+    """A product, dtype or format that opgen knows."""
     return {"enum": list(vocabulary().names[kind])}
 
 
 def lists_of(kind: str) -> Schema:
+    """Products, dtypes or formats, at least one."""
     return {"type": "array", "items": words_of(kind), "minItems": 1}
 
 

@@ -16,31 +16,31 @@ _CONTROLS |= {
 
 
 def visible(text: str) -> str:
-    """A text whose control characters do nothing to a terminal: whoever wrote an id may have chosen
-    them.
+    r"""A text whose control characters do nothing to a terminal: whoever wrote an id may have
+    chosen them.
 
-    >>> print(visible("red \\x1b[31m"))
-    red \\x1b[31m
-    >>> print(visible("half \\ud800"))
-    half \\ud800
+    >>> print(visible("red \x1b[31m"))
+    red \x1b[31m
+    >>> print(visible("half \ud800"))
+    half \ud800
     """
     return text.translate(_CONTROLS)
 
 
 def on_one_line(text: str) -> str:
-    """The same on one line, where a tab separates fields.
+    r"""The same on one line, where a tab separates fields.
 
-    >>> print(on_one_line("two\\nlines"))
-    two\\x0alines
+    >>> print(on_one_line("two\nlines"))
+    two\x0alines
     """
     return visible(text).replace("\t", r"\x09").replace("\n", r"\x0a")
 
 
 def literal(text: object) -> str:
-    """The same within rich's markup, where it means nothing but itself.
+    r"""The same within rich's markup, where it means nothing but itself.
 
-    >>> print(literal("[bold] \\x1b[31m"))
-    \\[bold] \\x1b[31m
+    >>> print(literal("[bold] \x1b[31m"))
+    \[bold] \x1b[31m
     """
     from rich.markup import escape
 

@@ -110,14 +110,14 @@ class RuleReader:
         """The rules that the keys of one parameter yield."""
         name, form = parameter.name, self.parameters.forms[parameter.name]
         slots = set(chain.from_iterable(chain.from_iterable(parameter.items.values())))
-        for key, pairs in relations(name, form).items():
-            if not pairs or (key == "shape" and not self.shares_letters(parameter)):
+        for key, relation in relations(name, form).items():
+            if not relation or (key == "shape" and not self.shares_letters(parameter)):
                 continue
-            if key in form.when:
-                also = form.when[key]
-                pairs = [
-                    (f"({when}) and ({also})" if when else also, require) for when, require in pairs
-                ]
+            also = form.when.get(key)
+            pairs = [
+                (f"({when}) and ({also})" if when and also else when or also, require)
+                for when, require in relation
+            ]
             where, rule = ("parameters", name, key), f"{name}.{key}"
             lines = self.parameters.lines(name, key)
             self.add(rule, lines, pairs, where, form.note.get(key, ""), parameter=name, key=key)

@@ -68,7 +68,8 @@ def case_ids(
     )
     ids: list[str] = []
     digested: dict[int, tuple[str, list[str]]] = {}
-    for row, (product, what, purposes, drawn, rules, words, whole) in enumerate(columns):
+    for row, (product, what, purposes, drawn, rules, parts, decided) in enumerate(columns):
+        words, whole = parts, decided
         start = f"{judged.spec.op}.{products[product]}."
         if what == "handwritten":
             start, words, whole = start + "handwritten.", [_safe(purposes[0].name)], False

@@ -212,7 +212,7 @@ def test_the_command(bundle: Bundle, tmp_path: Path, shares: list[Path]) -> None
         and len(opgen.Results.open(out)) == len(answers(bundle))
     )
     assert merge(*shares, "-o", out) == (2, f"{out}: exists already; --force replaces it\n")
-    os.unlink(shares[0])
+    Path(shares[0]).unlink()
     assert merge(*shares[1:], "-o", out, "--force", "--quiet") == (0, "")
     assert merge(bundle.path, shares[1], "-o", tmp_path / "no.h5") == (
         2,

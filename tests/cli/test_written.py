@@ -65,7 +65,7 @@ WRITE = [
 @pytest.mark.parametrize("name", ["pipe", "link"])
 def test_what_is_no_regular_file_stays(line: str, name: str, here: Path) -> None:
     os.mkfifo("pipe")
-    os.symlink("pipe", "link")
+    Path("link").symlink_to("pipe")
     told = run(*line.format(name).split())
     assert told.exit_code == 2 and f"{name}: is no regular file" in told.stderr
     assert (
@@ -118,7 +118,7 @@ SHARED = [
 
 @pytest.mark.parametrize(("line", "message"), SHARED, ids=[line for line, _ in SHARED])
 def test_no_command_writes_over_what_it_reads(line: str, message: str, here: Path) -> None:
-    os.symlink("b.h5", "link.h5")
+    Path("link.h5").symlink_to("b.h5")
     os.link("r.h5", "hard.h5")
     shutil.copy("b.h5", "x.partial")
     before = {path.name: path.read_bytes() for path in here.iterdir()}

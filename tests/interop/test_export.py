@@ -386,7 +386,7 @@ def test_the_executor_of_atk_gives_what_is_frozen(bundle: Bundle, tmp_path: Path
     module = executor(tmp_path / "out")
     index = module.index()
     assert len(index) == len(done.cases)
-    for number, line in index.items():
+    for number in index:
         case = bundle[number - 1]
         line, inputs, goldens = module.load(number)
         assert {key: line[key] for key in ("id", "op", "product", "args")} == case.call

@@ -709,21 +709,21 @@ def test_another_reference_is_the_golden_of_other_names() -> None:
     )
     answers = answered(call)
     entry = next(e for e in answers.page.numeric if e.id == "whole_image")
-    names = dict(
-        kH=12,
-        kW=12,
-        sH=1,
-        sW=1,
-        padH=6,
-        padW=0,
-        ceilMode=0,
-        countIncludePad=0,
-        divisorOverride=0,
-        Hin=12,
-        Win=12,
-        Hout=1,
-        Wout=1,
-    )
+    names = {
+        "kH": 12,
+        "kW": 12,
+        "sH": 1,
+        "sW": 1,
+        "padH": 6,
+        "padW": 0,
+        "ceilMode": 0,
+        "countIncludePad": 0,
+        "divisorOverride": 0,
+        "Hin": 12,
+        "Win": 12,
+        "Hout": 1,
+        "Wout": 1,
+    }
     names.update(
         {name: int(column[0]) for name, column in library.reference(answers, entry).items()}
     )

@@ -230,7 +230,7 @@ class Results:
                 self.digest = answered.write(
                     fresh, self._kept(said(self.header)), self._bundle.names, answers
                 )
-                os.replace(fresh, self.path)
+                fresh.replace(self.path)
         except BaseException:
             fresh.unlink(missing_ok=True)
             self.leave()

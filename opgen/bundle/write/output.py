@@ -99,7 +99,7 @@ class LockedOutput:
         except OSError:  # a file system without locks
             pass
         with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(self.fd), os.stat(self.partial)):
+            if os.path.samestat(os.fstat(self.fd), self.partial.stat()):
                 return True
         os.close(self.fd)
         return False
@@ -141,7 +141,7 @@ class LockedOutput:
 
     def keep(self) -> None:
         """Give the finished file its name, in one step."""
-        os.replace(self.partial, self.path)
+        self.partial.replace(self.path)
         os.close(self.fd)
 
     def leave(self) -> None:

@@ -230,6 +230,7 @@ _SHIFTED = {"<": -1, "<=": 1, ">": 1, ">=": -1}
 
 
 def flipped(left: str, sign: str, right: str) -> str | None:
+    """The limit taken in or left out."""
     return f"{left} {_FLIPPED[sign]} {right}" if sign in _FLIPPED else None
 
 
@@ -246,6 +247,7 @@ def shifted(left: str, sign: str, right: str) -> str | None:
 
 
 def nearly(left: str, sign: str, right: str) -> str | None:
+    """Equal, or one off."""
     return f"({left}) - ({right}) in (-1, 0, 1)" if sign == "==" else None
 
 

@@ -67,6 +67,7 @@ def sides_exchanged(given: Computation) -> Mapping[str, int]:
 
 
 def no_padding(given: Computation) -> Mapping[str, int]:
+    """The padding of every axis 0."""
     names = [*("pad" + axis for axis in given.axes("pad")), *sum(borders(given), ())]
     return dict.fromkeys(names, 0)
 
@@ -94,6 +95,7 @@ def cut(array: Array, axis: int, count: int) -> Array:
 
 
 def without_output_padding(given: Computation) -> Array:
+    """The rows that outputPadding adds are not read."""
     gradient = given.gradient
     for place, axis in enumerate(reversed(given.axes("op")), 1):
         gradient = cut(gradient, -place, given.names[f"{axis}out"] - given.names["op" + axis])

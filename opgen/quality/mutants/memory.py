@@ -27,6 +27,7 @@ def contiguous(storage: Array, desc: TensorDesc) -> Array:
 
 
 def without_offset(storage: Array, desc: TensorDesc) -> Array:
+    """The view, from the beginning of its storage."""
     return storage[:, index(desc.shape, desc.steps, 0)]
 
 
@@ -82,6 +83,7 @@ def asked_backwards(cases: DeviceBatch) -> set[str]:
 
 
 def mask_backwards(cases: DeviceBatch, name: str, array: Array) -> Array:
+    """An output that is not asked for backwards is not written."""
     return array if name in asked_backwards(cases) else unwritten(array.shape, array.dtype)
 
 

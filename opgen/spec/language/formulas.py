@@ -66,6 +66,7 @@ def over_one_divisor(a: Value, b: Value) -> tuple[np.ndarray, np.ndarray]:
 
 
 def multiply(a: Value, b: Value) -> Value:
+    """The product, exact."""
     return Value(bigint.multiply(a.data, b.data), both(a, b), a.over * b.over)
 
 
@@ -93,14 +94,17 @@ def whole(a: Value) -> Value:
 
 
 def minimum(*values: Value) -> Value:
+    """The smallest of some numbers; unbound where one is."""
     return reduce(lambda a, b: combine(bigint.smaller, a, b), values)
 
 
 def maximum(*values: Value) -> Value:
+    """The largest of some numbers; unbound where one is."""
     return reduce(lambda a, b: combine(bigint.larger, a, b), values)
 
 
 def absolute(a: Value) -> Value:
+    """The number without its sign."""
     return combine(bigint.larger, a, combine(bigint.subtract, constant(0), a))
 
 

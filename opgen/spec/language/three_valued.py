@@ -39,6 +39,7 @@ def conjunction(a: Value, b: Value) -> Value:
 
 
 def disjunction(a: Value, b: Value) -> Value:
+    """True as soon as one side is bound and true, whatever the other."""
     x, y, bound = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool), both(a, b)
     return (
         Value(x | y)
