@@ -272,6 +272,16 @@ class FileError(Exception):
         super().__init__("\n".join(map(str, problems)))
         self.problems = problems
 
+    @classmethod
+    def of(cls, file: str, where: str, text: str, line: int | None = None) -> FileError:
+        """One problem. ``file`` may be the argument of a function, in backquotes, and ``where`` its
+        value: only a command line knows what its user calls it.
+
+        >>> FileError.of("`seed`", "-1", "is below 0")
+        FileError('`seed`: -1: is below 0')
+        """
+        return FileError([Problem(file, line, where, text)])
+
     def __reduce__(self) -> tuple[type[FileError], tuple[list[Problem]]]:
         """Another process gets the problems, not their text, nor what a kind of this error knows
         besides.

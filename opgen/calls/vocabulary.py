@@ -16,7 +16,7 @@ import numpy as np
 
 from opgen.files import yamlfile
 from opgen.files.resources import specs_folder
-from opgen.model import FileError, Problem
+from opgen.model import FileError
 
 
 @dataclass(frozen=True)
@@ -85,15 +85,8 @@ def known_products(names: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             hint = yamlfile.did_you_mean(name, known)
-            raise FileError(
-                [
-                    Problem(
-                        "`products`",
-                        None,
-                        name,
-                        f"no such product{hint}; known are {', '.join(known)}",
-                    )
-                ]
+            raise FileError.of(
+                "`products`", name, f"no such product{hint}; known are {', '.join(known)}"
             )
     return tuple(dict.fromkeys(names))
 

@@ -162,7 +162,10 @@ def _stop(error: BaseException, command: str | None) -> NoReturn:
         _close_stdout()
     lines = _lines(error)
     if lines is not None:
-        raise Stop(*(as_options(line, command) for line in (*lines, *notes))) from None
+        from opgen.cli.console import as_options
+
+        params = _command(command).params if command else []
+        raise Stop(*(as_options(line, params) for line in (*lines, *notes))) from None
     if not isinstance(error, Exception):
         raise error
     import traceback
@@ -171,23 +174,6 @@ def _stop(error: BaseException, command: str | None) -> NoReturn:
     raise Stop(
         text, "this is a fault of opgen, not of your files; please report it with the lines above"
     ) from None
-
-
-def as_options(text: str, command: str | None) -> str:
-    """A message in which arguments of a command, in backquotes, are called as on its command line.
-
-    >>> as_options("`seed_calls`: a.jsonl: seeds a plan, and `calls` take none", "generate")
-    '--seed-calls: a.jsonl: seeds a plan, and --calls take none'
-    """
-    if command not in titles():
-        return text
-    words = {
-        f"`{parameter.name}`": parameter.opts[0]
-        if isinstance(parameter, click.Option)
-        else (parameter.metavar or "").strip("[].")
-        for parameter in _command(command).params
-    }
-    return re.sub("`[a-z_]+`", lambda name: words.get(name[0], name[0]), text)
 
 
 def _lines(error: BaseException) -> list[str] | None:

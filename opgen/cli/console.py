@@ -6,8 +6,9 @@ NO_COLOR is honoured, and tables keep to 120 columns where the output is no term
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -50,10 +51,28 @@ def _console(stderr: bool) -> Console:
     )
 
 
+def as_options(text: str, parameters: Iterable[click.Parameter]) -> str:
+    """A message in which the parameters of a command, in backquotes, are called as its user calls
+    them.
+
+    >>> calls = click.Option(["--seed-calls"]), click.Argument(["calls"], metavar="[CALLS]...")
+    >>> as_options("`seed_calls`: a.jsonl: seeds a plan, and `calls` take none", calls)
+    '--seed-calls: a.jsonl: seeds a plan, and CALLS take none'
+    """
+    words = {
+        f"`{parameter.name}`": parameter.opts[0]
+        if isinstance(parameter, click.Option)
+        else (parameter.metavar or "").strip("[].")
+        for parameter in parameters
+    }
+    return re.sub("`[a-z_]+`", lambda name: words.get(name[0], name[0]), text)
+
+
 def note(text: str, quiet: bool = False) -> None:
     """One message on standard error, unless ``quiet``."""
     if not quiet:
-        click.echo(visible(text), err=True)
+        context = click.get_current_context(silent=True)
+        click.echo(visible(as_options(text, context.command.params if context else ())), err=True)
 
 
 def json_text(value: object) -> None:

@@ -91,21 +91,16 @@ def command(
     from opgen.minimization import files, torch_program
     from opgen.minimization.failure import Failure
     from opgen.minimization.reduction import minimize
-    from opgen.model import FileError, Problem
+    from opgen.model import FileError
 
     with opgen.open(bundle) as file:
         report = diff(file, results, cases=choose(file.ids, [case], "CASE"))
         bad = [verdict for verdict in report if verdict.verdict in BAD]
         if not bad:
-            raise FileError(
-                [
-                    Problem(
-                        results,
-                        None,
-                        case,
-                        f"{', '.join(report.totals)}: only a case that fails can be minimized",
-                    )
-                ]
+            raise FileError.of(
+                results,
+                case,
+                f"{', '.join(report.totals)}: only a case that fails can be minimized",
             )
         folder = Path(output or f"{file_name(bad[0].case)}-minimal")
         taken = folder.is_dir() and any(folder.iterdir()) and not force
@@ -115,7 +110,7 @@ def command(
         if not reason and not os.access(folder if folder.is_dir() else folder.parent, os.W_OK):
             reason = "cannot be written; name another with -o"
         if reason:
-            raise FileError([Problem(str(folder), None, "", reason)])
+            raise FileError.of(str(folder), "", reason)
 
         def tell(failure: Failure) -> None:
             note(f"{failure.elements} elements: {failure.detail or failure.verdict}", quiet)

@@ -48,15 +48,11 @@ def refuse_shared(ctx: click.Context) -> None:
             continue
         for other, taken in files:
             if other is not parameter and other.name != parameter.type.over and _same(path, taken):
-                from opgen.model import FileError, Problem
+                from opgen.model import FileError
 
                 name = other.opts[0] if isinstance(other, click.Option) else other.make_metavar(ctx)
-                raise FileError(
-                    [
-                        Problem(
-                            parameter.opts[0], None, path, f"is also given as {name}; name another"
-                        )
-                    ]
+                raise FileError.of(
+                    parameter.opts[0], path, f"is also given as {name}; name another"
                 )
 
 

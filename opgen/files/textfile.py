@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opgen.model import FileError, Problem, size
+from opgen.model import FileError, size
 
 MOST = 1 << 28
 """Bytes of a text that is read. An endless file, a device say, is noticed here, before it takes all
@@ -22,22 +22,11 @@ def read_text(path: str | Path, shown: str | None = None, most: int = MOST) -> s
         with open(path, "rb") as stream:
             content = stream.read(most + 1)
         if len(content) > most:
-            raise FileError(
-                [Problem(file, None, "", f"cannot be read: has more than {size(most)}")]
-            )
+            raise FileError.of(file, "", f"cannot be read: has more than {size(most)}")
         return content.decode()
     except UnicodeDecodeError as error:
-        raise FileError(
-            [
-                Problem(
-                    file,
-                    None,
-                    "",
-                    f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}",
-                )
-            ]
+        raise FileError.of(
+            file, "", f"not UTF-8: byte {error.start} is {error.object[error.start]:#04x}"
         ) from None
     except OSError as error:
-        raise FileError(
-            [Problem(file, None, "", f"cannot be read: {error.strerror or error}")]
-        ) from None
+        raise FileError.of(file, "", f"cannot be read: {error.strerror or error}") from None

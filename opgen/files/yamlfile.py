@@ -167,15 +167,11 @@ def parse(
         root = _compose(text, libyaml)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise FileError(
-            [Problem(file, line, "", f"not YAML: {error.problem or error.context}")]
-        ) from None
+        raise FileError.of(file, "", f"not YAML: {error.problem or error.context}", line) from None
     except (yaml.YAMLError, ValueError) as error:
-        raise FileError(
-            [Problem(file, None, "", f"not YAML: {str(error).splitlines()[0]}")]
-        ) from None
+        raise FileError.of(file, "", f"not YAML: {str(error).splitlines()[0]}") from None
     except RecursionError:
-        raise FileError([Problem(file, None, "", "nested too deeply")]) from None
+        raise FileError.of(file, "", "nested too deeply") from None
     reader = _Reader(file, days)
     data = reader.value(root, ()) if root is not None else None
     return Document(file, data, reader.lines, reader.problems)

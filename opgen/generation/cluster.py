@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from opgen.model import FileError, Problem
+from opgen.model import FileError
 from opgen.suite.batch import Batch
 
 PATIENCE = "10s"
@@ -34,43 +34,22 @@ def computed(
         from distributed import Client, KilledWorker, as_completed
         from distributed.comm import resolve_address
     except ImportError:
-        raise FileError(
-            [
-                Problem(
-                    "`dask`",
-                    None,
-                    address,
-                    "needs dask.distributed: pip install 'opgen[distributed]'",
-                )
-            ]
+        raise FileError.of(
+            "`dask`", address, "needs dask.distributed: pip install 'opgen[distributed]'"
         ) from None
     try:
         client = Client(resolve_address(address), timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise FileError(
-            [
-                Problem(
-                    "`dask`",
-                    None,
-                    address,
-                    f"no scheduler answers: {error or type(error).__name__}",
-                )
-            ]
+        raise FileError.of(
+            "`dask`", address, f"no scheduler answers: {error or type(error).__name__}"
         ) from None
     with client:
         threads = sum(
             worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()
         )
         if not threads:
-            raise FileError(
-                [
-                    Problem(
-                        "`dask`",
-                        None,
-                        address,
-                        "the cluster has no worker; start one with 'dask worker ADDRESS'",
-                    )
-                ]
+            raise FileError.of(
+                "`dask`", address, "the cluster has no worker; start one with 'dask worker ADDRESS'"
             )
         waiting = iter(cut(threads))
         under_way: dict[str, list[Batch]] = {}
@@ -99,7 +78,7 @@ def computed(
                     "one worker after the other died of the same piece of work; give them more"
                     " memory, or split the suite by `shard`"
                 )
-                raise FileError([Problem("`dask`", None, address, text)]) from None
+                raise FileError.of("`dask`", address, text) from None
             yield under_way.pop(future.key), arrays
             following = submit()
             if following is not None:

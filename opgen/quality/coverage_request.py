@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from opgen.calls.jsonl import read_calls
 from opgen.calls.table import from_calls
-from opgen.model import Call, FileError, Problem
+from opgen.model import Call, FileError
 from opgen.numerics.recipes import DEFAULT
 from opgen.quality.coverage import Data, PageCalls, coverage, of_suite
 from opgen.spec.catalog import catalog
@@ -31,12 +31,12 @@ def measured(
     drawn = _of_bundle(bundle) if bundle else _of_file(calls)
     pages = by_page([(call, recipe) for call, recipe in drawn if call.api in apis])
     if not pages:
-        raise FileError([Problem(bundle or calls, None, "", "holds no call of what was asked for")])
+        raise FileError.of(bundle or calls, "", "holds no call of what was asked for")
     counted = {page.spec.api for page in pages}
     plans, tier = plans_of(plan, counted)
     if others := counted - plans.keys():
         text = f"is no plan of {', '.join(sorted(others))}; name the operator to count"
-        raise FileError([Problem("`plan`", None, plan, text)])
+        raise FileError.of("`plan`", plan, text)
     return coverage(pages, plans, tier)
 
 

@@ -46,7 +46,7 @@ class Catalog:
             return self.operators[name]
         known = [*self.operators, *self.kinds]
         text = f"no such operator{did_you_mean(name, known)}; opgen ops lists them"
-        raise FileError([Problem("`operators`", None, name, text)])
+        raise FileError.of("`operators`", name, text)
 
     def of(self, api: str) -> list[Spec]:
         """The pages of one operator."""

@@ -1,6 +1,4 @@
-"""What a person asks for on a command line, found: pages, plans, a tier, calls; and the suite that
-comes of it.
-"""
+"""What a person asks for, found: pages, plans, a tier, calls; and the suite that comes of it."""
 
 from __future__ import annotations
 
@@ -56,15 +54,10 @@ class Request:
         known = catalog()
         known_products(self.products)
         if self.calls and self.seed_calls:
-            raise FileError(
-                [
-                    Problem(
-                        "--seed-calls",
-                        None,
-                        self.seed_calls,
-                        "seeds a plan, and --calls takes none; leave one of them out",
-                    )
-                ]
+            raise FileError.of(
+                "`seed_calls`",
+                self.seed_calls,
+                "seeds a plan, and `calls` take none; leave one of them out",
             )
         if self.recipe:
             self._recipe()
@@ -85,9 +78,9 @@ class Request:
             else [one for one, at in matching(found.cases.id, self.patterns).items() if not at]
         )
         if unmet:
-            raise FileError([Problem("--case", None, one, text) for one in unmet])
+            raise FileError([Problem("`patterns`", None, one, text) for one in unmet])
         if not len(found.cases):
-            raise FileError([Problem(self.calls or "opgen", None, "", text)])
+            raise FileError.of(self.calls or "opgen", "", text)
         return shard(found, self.shard) if self.shard else found
 
     def pages(self) -> tuple[list[tuple[Spec, Plan]], str]:
@@ -97,19 +90,14 @@ class Request:
         plans, tier = plans_of(self.plan, apis)
         others = ", ".join(api for api in apis if api not in plans) if self.operators else ""
         if others and self.plan in TIERS:
-            raise FileError(
-                [
-                    Problem(
-                        "--plan",
-                        None,
-                        self.plan,
-                        f"no such tier in the plan of {others}; leave these operators out",
-                    )
-                ]
+            raise FileError.of(
+                "`plan`",
+                self.plan,
+                f"no such tier in the plan of {others}; leave these operators out",
             )
         for plan in plans.values() if others else ():
             text = f"is a plan of one operator; leave out {others}"
-            raise FileError([Problem(plan.file, None, plan.op, text)])
+            raise FileError.of(plan.file, plan.op, text)
         return [(spec, plans[spec.api]) for spec in known.specs if spec.api in plans], tier
 
     @cached_property
@@ -127,7 +115,7 @@ class Request:
         apis = {known.api(name) for name in self.operators}
         calls = read_calls(self.calls, known.kinds)
         if not calls:
-            raise FileError([Problem(self.calls, None, "", "holds no call")])
+            raise FileError.of(self.calls, "", "holds no call")
         named = [calls[place] for place in chosen([one.id for one in calls], self.patterns)]
         some = [
             one
@@ -174,17 +162,10 @@ class Request:
                 f"no such recipe{did_you_mean(self.recipe, RECIPES)}; known are"
                 f" {', '.join(RECIPES)}"
             )
-            raise FileError([Problem("--recipe", None, self.recipe, text)])
+            raise FileError.of("`recipe`", self.recipe, text)
         if not self.calls:
-            raise FileError(
-                [
-                    Problem(
-                        "--recipe",
-                        None,
-                        self.recipe,
-                        "is for --calls; a plan names the recipes of its cases",
-                    )
-                ]
+            raise FileError.of(
+                "`recipe`", self.recipe, "is for `calls`; a plan names the recipes of its cases"
             )
 
 
@@ -211,17 +192,11 @@ def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
             f"no such tier or file{did_you_mean(text, TIERS)}; tiers are {', '.join(TIERS)}, or"
             " FILE::TIER"
         )
-        raise FileError([Problem("--plan", None, text, reason)])
+        raise FileError.of("`plan`", text, reason)
     plan = fitting_plan(Path(path), known)
     tier = tier or next(iter(plan.tiers), "")
     if tier not in plan.tiers:
-        raise FileError(
-            [
-                Problem(
-                    path, None, tier, f"no such tier in this plan; it has {', '.join(plan.tiers)}"
-                )
-            ]
-        )
+        raise FileError.of(path, tier, f"no such tier in this plan; it has {', '.join(plan.tiers)}")
     return {known.api(plan.op): plan}, tier
 
 
@@ -231,9 +206,7 @@ def shard(suite: Suite, text: str) -> Suite:
     """
     first, parts = (natural(part) or 0 for part in text.partition("/")[::2])
     if not 1 <= first <= parts:
-        raise FileError(
-            [Problem("--shard", None, text, "expects I/N with 1 <= I <= N, for example 1/4")]
-        )
+        raise FileError.of("`shard`", text, "expects I/N with 1 <= I <= N, for example 1/4")
     part = suite.subset(range(first - 1, len(suite.cases), parts))
     return replace(part, whole=suite.identity)
 
@@ -246,7 +219,7 @@ def remarks(request: Request, suite: Suite) -> list[str]:
     if request.calls:
         unused = request.plan != Request.plan
         return (
-            [f"--plan {request.plan}: is not used; with --calls there is one case per call"]
+            [f"`plan` {request.plan}: is not used; with `calls` there is one case per call"]
             if unused
             else []
         )

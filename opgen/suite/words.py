@@ -125,7 +125,7 @@ def labels_of(spec: Spec) -> dict[str, str]:
     >>> from opgen.spec.catalog import catalog
     >>> labels = labels_of(catalog().by_page["aclnnAvgPool2dBackward", "ascend910b"])
     >>> [labels[name] for name in ("kernelSize", "ceilMode", "gradOutput", "Hin", "in")]
-    ['k', 'ceil', 'gradoutput', 'hin', 'in']
+    ['k', 'ceil', 'go', 'hin', 'in']
     """
     ways: dict[str, tuple[str, ...]] = {x: (x,) for x in (*letters_of(spec), *_groups(spec))}
     ways |= {p.name: _ways(p) for p in spec.parameters.values()}

@@ -127,8 +127,8 @@ def test_a_plan_names_the_patterns_that_match_nothing() -> None:
             operators=["reflection_pad2d_backward"], patterns=["*.910b.*", "nothing-*", "none"]
         ).suite()
     assert [str(problem).split(": no case")[0] for problem in caught.value.problems] == [
-        "--case: nothing-*",
-        "--case: none",
+        "`patterns`: nothing-*",
+        "`patterns`: none",
     ]
 
 

@@ -37,15 +37,15 @@ WRONG = [
     ({"calls": "missing.jsonl"}, "cannot be read"),
     (
         {"calls": "some.jsonl", "seed_calls": "others.jsonl"},
-        "--seed-calls: others.jsonl: seeds a plan, and --calls takes none",
+        "`seed_calls`: others.jsonl: seeds a plan, and `calls` take none",
     ),
     (
         {"calls": "some.jsonl", "recipe": "integer"},
-        "--recipe: integer: no such recipe (did you mean 'integers'?); known are grid,",
+        "`recipe`: integer: no such recipe (did you mean 'integers'?); known are grid,",
     ),
     (
         {"recipe": "integers"},
-        "--recipe: integers: is for --calls; a plan names the recipes of its cases",
+        "`recipe`: integers: is for `calls`; a plan names the recipes of its cases",
     ),
     (
         {"plan": "{plan}", "operators": ["group_norm_backward"]},
