@@ -105,7 +105,7 @@ class Lock:
             lines.append(
                 f"page {page} " + " ".join(f"{what}={digest}" for what, digest in sources.items())
             )
-            lines += [self.entries[page][one].line for one in sorted(self.entries[page])]
+            lines += [self.entries[page][case].line for case in sorted(self.entries[page])]
         write_text(path, "\n".join(lines) + "\n", force=True)
 
 
@@ -160,7 +160,7 @@ def _digest(entries: Iterable[LockEntry]) -> str:
 
 
 def _word(text: str) -> str:
-    return re.sub(r"[\s%]", lambda one: quote(one[0], safe=""), text)
+    return re.sub(r"[\s%]", lambda match: quote(match[0], safe=""), text)
 
 
 def _add(lock: Lock, page: str, words: list[str]) -> str:
@@ -169,8 +169,8 @@ def _add(lock: Lock, page: str, words: list[str]) -> str:
         return "expects 'page NAME ...' or: id key inputs goldens bounds expectation"
     if not all(_DIGEST.match(word) for word in words[1:5]):
         return f"expects digests of {DIGEST} hexadecimal digits, or -"
-    one = LockEntry(*map(unquote, words))
-    if one.id in lock.entries[page]:
-        return f"the case {one.id} stands twice"
-    lock.entries[page][one.id] = one
+    entry = LockEntry(*map(unquote, words))
+    if entry.id in lock.entries[page]:
+        return f"the case {entry.id} stands twice"
+    lock.entries[page][entry.id] = entry
     return ""

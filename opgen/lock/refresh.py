@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields, replace
-from typing import Any, TypeAlias
+from dataclasses import astuple, dataclass, fields, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from opgen.generation.kernels import Parts
 from opgen.generation.versions import versions
 from opgen.lock.lockfile import NOTHING, Lock, LockEntry, expectation_text
 from opgen.model import TensorDesc
+from opgen.numerics.arrays import Array
 from opgen.numerics.recipes import RECIPES
 from opgen.numerics.rounding import ulp_distance
 from opgen.spec.spec import Spec
@@ -38,6 +39,10 @@ CAUSES = {
 }
 """What an entry of a lock says -> what its change is called, the sources that it can come from, and
 what it comes from where none of these changed."""
+
+
+ROLES = {"inputs": "input", "goldens": "golden", "bounds": "bound"}
+"""What an entry has digests of -> the role of these tensors."""
 
 
 Compute: TypeAlias = Callable[[Batch, int], Arrays]
@@ -58,14 +63,14 @@ class Change:
     ulp: int | None = None
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Refreshed:
-    """The new lock, and what is different from the old one."""
+    """The new lock, what is different from the old one, and how many of its cases were computed."""
 
     lock: Lock
-    changes: list[Change] = field(default_factory=list)
-    computed: int = 0
-    cases: int = 0
+    changes: list[Change]
+    computed: int
+    cases: int
 
 
 def refresh(
@@ -86,31 +91,33 @@ def refresh(
     ``bundle`` is one that was written before: then a changed golden is given in units in the last
     place. ``each`` enumerates pages, ``compute`` gives the data of a batch.
     """
-    result = Refreshed(Lock())
     suite = plan_suite(pages, tier, each=each)
     trusted = {
         case: entry
-        for page, known in old.entries.items()
+        for page, entries in old.entries.items()
         if not everything and page not in old.altered
-        for case, entry in known.items()
+        for case, entry in entries.items()
     }
-    entries = _entries(suite, seed, trusted, result, progress, compute)
+    entries, computed = _entries(suite, seed, trusted, compute, progress)
+    lock, changes = Lock(), list[Change]()
     for spec, plan in pages:
-        mine = [suite.cases.id[row] for row in suite.rows_of(spec.name).tolist()]
-        result.lock.sources[spec.name] = sources(spec, plan, tier, seed)
-        known, now = old.entries.get(spec.name, {}), {case: entries[case] for case in mine}
-        result.lock.entries[spec.name] = now
-        result.changes += _changes(known, now, _differ(spec.name, result.lock, old))
-    result.cases = sum(map(len, result.lock.entries.values()))
-    gone = set(old.sources) - set(result.lock.sources)
-    result.changes += [
-        Change(one, "removed", ("page",))
-        for page in sorted(gone)
-        for one in sorted(old.entries[page])
+        lock.sources[spec.name] = sources(spec, plan, tier, seed)
+        cases = [suite.cases.id[row] for row in suite.rows_of(spec.name).tolist()]
+        before, after = old.entries.get(spec.name, {}), {case: entries[case] for case in cases}
+        lock.entries[spec.name] = after
+        changes += _changes(before, after, _differ(spec.name, lock, old))
+    changes += [
+        Change(case, "removed", ("page",))
+        for page in sorted(set(old.sources) - set(lock.sources))
+        for case in sorted(old.entries[page])
     ]
     if bundle is not None:
-        result.changes = _measured(result, suite, seed, bundle, compute)
-    return result
+        ulps = _ulps_off(changes, suite, seed, bundle, compute)
+        changes = [
+            replace(change, ulp=ulps.get(change.case)) if change.what == "golden" else change
+            for change in changes
+        ]
+    return Refreshed(lock, changes, computed, len(entries))
 
 
 def _differ(page: str, new: Lock, old: Lock) -> tuple[str, ...]:
@@ -161,62 +168,55 @@ def _plain(value: object) -> object:
 def _entries(
     suite: Suite,
     seed: int,
-    known: Mapping[str, LockEntry],
-    result: Refreshed,
-    progress: Callable[[int], None] | None,
+    trusted: Mapping[str, LockEntry],
     compute: Compute,
-) -> dict[str, LockEntry]:
+    progress: Callable[[int], None] | None,
+) -> tuple[dict[str, LockEntry], int]:
+    """An entry for every case, and how many had to be computed: those with another key than the
+    entries that are trusted.
+    """
     expected = zip(suite.cases.id, suite.cases.page, suite.cases.library, strict=True)
     entries = {
-        name: LockEntry(name, NOTHING, NOTHING, NOTHING, NOTHING, expectation_text(page, library))
-        for name, page, library in expected
+        case: LockEntry(case, NOTHING, NOTHING, NOTHING, NOTHING, expectation_text(page, library))
+        for case, page, library in expected
     }
-    stale: set[int] = set()
+    stale: set[str] = set()
     for batch in suite.batches:
-        for row, one, key in zip(batch.rows.tolist(), batch.ids, keys_of(batch, seed), strict=True):
-            before = known.get(one)
+        for case, key in zip(batch.ids, keys_of(batch, seed), strict=True):
+            before = trusted.get(case)
             if before is not None and before.key == key:
-                entries[one] = replace(before, expectation=entries[one].expectation)
+                entries[case] = replace(before, expectation=entries[case].expectation)
             else:
-                entries[one] = replace(entries[one], key=key)
-                stale.add(row)
-    for some in _of(suite, stale):
-        for one, digests in zip(
-            some.ids, _digests(compute(some, seed), len(some.ids)), strict=True
-        ):
-            entries[one] = replace(entries[one], **digests)
-        result.computed += len(some.ids)
+                entries[case] = replace(entries[case], key=key)
+                stale.add(case)
+    for batch in _batches(suite, stale):
+        arrays = compute(batch, seed)
+        for place, case in enumerate(batch.ids):
+            entries[case] = replace(
+                entries[case],
+                **{
+                    field: digest_of(_of_case(arrays, role, place)) for field, role in ROLES.items()
+                },
+            )
         if progress is not None:
-            progress(len(some.ids))
-    return entries
+            progress(len(batch.ids))
+    return entries, len(stale)
 
 
-def _of(suite: Suite, rows: Collection[int]) -> Iterator[Batch]:
-    """The batches of a suite, each with those of its cases that stand at such rows; no empty
-    ones.
-    """
+def _batches(suite: Suite, cases: Collection[str]) -> Iterator[Batch]:
+    """The batches of a suite, each with some of its cases; no empty ones."""
     for batch in suite.batches:
-        kept = [i for i, row in enumerate(batch.rows.tolist()) if row in rows]
+        kept = [place for place, case in enumerate(batch.ids) if case in cases]
         if kept:
             yield batch.subset(kept)
 
 
-def _digests(arrays: Arrays, count: int) -> list[dict[str, str]]:
-    """Per case of a batch: inputs, goldens and bounds, each as one digest over its tensors in a
-    fixed order.
-    """
-    found: list[dict[str, str]] = []
-    for i in range(count):
-        one = {}
-        for what, role in (("inputs", "input"), ("goldens", "golden"), ("bounds", "bound")):
-            one[what] = digest_of(
-                {name: stack[i] for (name, kind), stack in arrays.items() if kind == role}
-            )
-        found.append(one)
-    return found
+def _of_case(arrays: Arrays, role: str, place: int) -> dict[str, Array]:
+    """The tensors that the case at a place of a batch has in a role."""
+    return {name: stack[place] for (name, other), stack in arrays.items() if other == role}
 
 
-def digest_of(tensors: Mapping[str, Any]) -> str:
+def digest_of(tensors: Mapping[str, Array]) -> str:
     """One digest over the tensors that a case has of a kind, in the order of their names."""
     digest = hashlib.blake2b()
     for name, array in sorted(tensors.items()):
@@ -230,51 +230,51 @@ def digest_of(tensors: Mapping[str, Any]) -> str:
 
 
 def _changes(
-    before: Mapping[str, LockEntry], after: Mapping[str, LockEntry], why: tuple[str, ...]
+    before: Mapping[str, LockEntry], after: Mapping[str, LockEntry], differ: tuple[str, ...]
 ) -> list[Change]:
-    found = [Change(one, "removed", why or ("code",)) for one in sorted(set(before) - set(after))]
-    found += [Change(one, "added", why or ("code",)) for one in sorted(set(after) - set(before))]
-    for one in sorted(set(after) & set(before)):
-        a, b = before[one], after[one]
-        for what, (name, causes, otherwise) in CAUSES.items():
-            if getattr(a, what) != getattr(b, what):
-                likely = tuple(cause for cause in why if cause in causes) or why or (otherwise,)
-                found.append(Change(one, name, likely, getattr(a, what), getattr(b, what)))
-    return found
+    why = differ or ("code",)
+    changes = [Change(case, "removed", why) for case in sorted(set(before) - set(after))]
+    changes += [Change(case, "added", why) for case in sorted(set(after) - set(before))]
+    for case in sorted(set(after) & set(before)):
+        for field, (what, causes, otherwise) in CAUSES.items():
+            old, new = getattr(before[case], field), getattr(after[case], field)
+            if old != new:
+                likely = tuple(cause for cause in differ if cause in causes)
+                changes.append(Change(case, what, likely or differ or (otherwise,), old, new))
+    return changes
 
 
-def _measured(
-    result: Refreshed, suite: Suite, seed: int, bundle: Bundle, compute: Compute
-) -> list[Change]:
-    """The same changes, with the largest distance of a changed golden from the one in an older
-    bundle, where that is the lock's.
+def _ulps_off(
+    changes: Sequence[Change],
+    suite: Suite,
+    seed: int,
+    bundle: Bundle,
+    compute: Compute,
+) -> dict[str, int]:
+    """Case -> the largest distance of its changed golden from the one in an older bundle, where
+    that is the lock's.
     """
     held = set(bundle.ids)
-    wanted = {
+    measured = {
         change.case
-        for change in result.changes
+        for change in changes
         if change.what == "golden"
         and change.case in held
         and digest_of(bundle[change.case].golden) == change.before
     }
-    far: dict[str, int] = {}
-    if wanted:
-        rows = {row for row, name in enumerate(suite.cases.id) if name in wanted}
-        for some in _of(suite, rows):
-            arrays = compute(some, seed)
-            for i, one in enumerate(some.ids):
-                old = bundle[one].golden
-                pairs = [
-                    (stack[i], old[name])
-                    for (name, role), stack in arrays.items()
-                    if role == "golden" and name in old
-                ]
-                if len(pairs) == len(old) and all(new.shape == was.shape for new, was in pairs):
-                    far[one] = max((_ulps(new, was) for new, was in pairs), default=0)
-    return [replace(c, ulp=far.get(c.case)) if c.what == "golden" else c for c in result.changes]
+    ulps: dict[str, int] = {}
+    for batch in _batches(suite, measured):
+        arrays = compute(batch, seed)
+        for place, case in enumerate(batch.ids):
+            old, new = bundle[case].golden, _of_case(arrays, "golden", place)
+            if all(name in new and new[name].shape == array.shape for name, array in old.items()):
+                ulps[case] = max(
+                    (_ulps(new[name], array) for name, array in old.items()), default=0
+                )
+    return ulps
 
 
-def _ulps(new: Any, old: Any) -> int:
+def _ulps(new: Array, old: Array) -> int:
     parts = [(new.real, old.real), (new.imag, old.imag)] if np.iscomplexobj(new) else [(new, old)]
     name = "FLOAT" if parts[0][0].dtype == np.float32 else "DOUBLE"
     return max((int(ulp_distance(a, b, name).max(initial=0)) for a, b in parts), default=0)
