@@ -202,9 +202,11 @@ def _exact() -> Results:
     """Sums of products that no order of additions may change."""
 
     def product_of(
-        tensors: Mapping[str, Array], names: Mapping[str, int], wanted: Collection[str]
+        tensors: Mapping[str, Array | None], names: Mapping[str, int], wanted: Collection[str]
     ) -> dict[str, Array]:
-        return {"sum": (tensors["x"] * tensors["y"]).reshape(2, 8, -1).sum(axis=1)}
+        x, y = tensors["x"], tensors["y"]
+        assert x is not None and y is not None
+        return {"sum": (x * y).reshape(2, 8, -1).sum(axis=1)}
 
     for count in (8, 256):
         tensors = {"x": _wide(count, "x"), "y": _wide(count, "y")}
@@ -215,8 +217,8 @@ def _exact() -> Results:
 def _bounds() -> Results:
     """Bounds of sums of all sizes, with and without what may widen or close them."""
     golden_, share = _wide(64, "golden"), np.abs(_wide(64, "share")) * 2.0**-20
-    magnitude = np.abs(golden_) * 3 + 1
     golden_[0, :3] = np.inf, np.nan, 70000
+    magnitude = np.abs(golden_) * 3 + 1
     for output, through, depth in product(DTYPES, (None, "FLOAT16", "BFLOAT16"), (1, 1000)):
         some = golden_ + 1j * golden_ if DTYPES[output].complex else golden_
         size = magnitude * (1 + 1j) if DTYPES[output].complex else magnitude

@@ -69,7 +69,11 @@ def bound(
         share = share * (1 + 1j)  # a real share counts for both parts
     sums = Sums([golden], [magnitude], None if share is None else [share])
     limits = Limits.of([golden.size], [depth], [quantum], [gain])
-    return bounds(chain_of(output, accumulator, through), sums, limits).reshape(golden.shape)
+    result = np.empty(golden.shape, dtype=np.complex64 if sums.complex else np.float32)
+    with np.errstate(all="ignore"):  # Inf and NaN are meant
+        for place, _, limit in bounded(chain_of(output, accumulator, through), sums, limits):
+            result.reshape(-1).view(np.float32)[place] = limit
+    return result
 
 
 class Sums(NamedTuple):
@@ -140,15 +144,16 @@ class Limits:
         elements: some of a long output's, or all of as many short ones as have room.
         """
         first = start = end = 0
-        for at, size in enumerate(self.sizes.tolist()):
-            if first < at and (size >= ALONE or end + size - start > BLOCK):
+        for output, size in enumerate(self.sizes.tolist()):
+            if first < output and (size >= ALONE or end + size - start > BLOCK):
                 if start < end:
-                    yield slice(start, end), slice(first, at), slice(None)
-                first, start = at, end
+                    yield slice(start, end), slice(first, output), slice(None)
+                first, start = output, end
             if size >= ALONE:
                 for piece in blocks(size):
-                    yield slice(end + piece.start, end + piece.stop), slice(at, at + 1), piece
-                first, start = at + 1, end + size
+                    place = slice(end + piece.start, end + piece.stop)
+                    yield place, slice(output, output + 1), piece
+                first, start = output + 1, end + size
             end += size
         if start < end:
             yield slice(start, end), slice(first, len(self.sizes)), slice(None)
@@ -168,38 +173,25 @@ class Limits:
         ]
 
 
-def bounds(chain: Chain, sums: Sums, limits: Limits) -> Array:
-    """:func:`bound` of several outputs that are written in the same formats, all at once: small
-    ones cost less together. Flat.
-    """
-    found = np.empty(limits.sizes.sum(), dtype=np.complex64 if sums.complex else np.float32)
-    with np.errstate(all="ignore"):  # Inf and NaN are meant
-        for place, _, limit in bounded(chain, sums, limits):
-            found.view(np.float32)[place] = limit
-    return found
-
-
 def bounded(chain: Chain, sums: Sums, limits: Limits) -> Iterator[tuple[slice, Array, Array]]:
-    """The same piece by piece, while it stays in cache: a slice of all real numbers, their goldens,
-    their bounds.
+    """:func:`bound` of several outputs that are written in the same formats, piece by piece, while
+    it stays in cache: a slice of all real numbers, their goldens, their bounds. Small ones cost
+    less together.
     """
-    numbers = limits.numbers(chain.sum)
-    return _in_pieces(
-        chain.bound_of_sum if chain.keeps(numbers) else chain.bound, sums, limits, numbers
-    )
+    return _in_pieces(chain.bound, sums, limits, limits.numbers(chain.sum))
 
 
 def certain_overflows(chain: Chain, sums: Sums, limits: Limits) -> Array:
     """Where every correct device returns Inf although the golden, which is real, is finite: keep it
     as Inf there, bound 0. Flat.
     """
-    found = np.empty(limits.sizes.sum(), dtype=bool)
+    certain = np.empty(limits.sizes.sum(), dtype=bool)
     with np.errstate(all="ignore"):
         for place, _, over in _in_pieces(
             chain.certain_overflow, sums, limits, limits.numbers(chain.sum)
         ):
-            found[place] = over
-    return found
+            certain[place] = over
+    return certain
 
 
 def _in_pieces(

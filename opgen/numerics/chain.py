@@ -7,7 +7,6 @@ small.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -67,33 +66,6 @@ class Chain:
         total = np.where(state.vanishes, np.maximum(total, np.abs(kept)), total)
         total = np.where(state.unbounded | np.isnan(total), np.inf, total)
         total = np.where(np.isfinite(golden), total, 0.0)
-        return _up(total)
-
-    def keeps(self, numbers: Sequence[Array]) -> bool:
-        """Whether the sum is the output, the golden is kept as it is, no error is larger than what
-        is summed, and whatever the device sums exactly is so although it flushes.
-        """
-        _, _, grown, flush, exact, _, unflushed = numbers
-        small = (grown <= 1.0) & (flush < self.sum.max / 4) & (exact == unflushed)
-        return not self.written and self.kept == "DOUBLE" and bool(small.all())
-
-    def bound_of_sum(self, golden: Array, magnitude: Array, share: Array, *numbers: Array) -> Array:
-        """The same with fewer steps where :meth:`keeps` holds, for values that are finite and far
-        from overflow.
-        """
-        if not (magnitude.max() < self.sum.max / 4 and share.max() < np.inf):
-            return self.bound(golden, magnitude, share, *numbers)
-        scale, own, grown, flush, exact, ours, _ = numbers
-        magnitude = magnitude * scale
-        total = grown * magnitude
-        inexact = magnitude > ours
-        if inexact.any():
-            total += (own * magnitude) * inexact
-        total += flush
-        total *= magnitude > exact
-        total += share
-        total *= UP
-        total *= UP
         return _up(total)
 
     def certain_overflow(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, floor, frexp, isqrt
 from typing import TypeAlias
 
@@ -176,15 +177,15 @@ def _exponents(slot: Slot) -> range:
 
 
 def _powers(lanes: Array, choice: Array, slot: Slot) -> Array:
-    found = _exponents(slot)
-    if not found:
+    exponents = _exponents(slot)
+    if not exponents:
         return _grid(lanes, choice, slot)
-    return np.ldexp(1.0, _between(lanes[0], found[0], found[-1]).astype(np.int32))
+    return np.ldexp(1.0, _between(lanes[0], exponents[0], exponents[-1]).astype(np.int32))
 
 
 def _power_quantum(slot: Slot) -> float:
-    found = _exponents(slot)
-    return 2.0 ** found[0] if found else _step(slot)
+    exponents = _exponents(slot)
+    return 2.0 ** exponents[0] if exponents else _step(slot)
 
 
 def _fixed(value: int) -> Values:
@@ -221,12 +222,8 @@ def _planted(lanes: Array, choice: Array, slot: Slot, kinds: tuple[float, ...]) 
     return values
 
 
-def _nonfinite(lanes: Array, choice: Array, slot: Slot) -> Array:
-    return _planted(lanes, choice, slot, (np.inf, -np.inf, np.nan))
-
-
-def _overflow(lanes: Array, choice: Array, slot: Slot) -> Array:
-    return _planted(lanes, choice, slot, (65536.0, -65536.0, 2.0**17 * 1.5))
+_nonfinite = partial(_planted, kinds=(np.inf, -np.inf, np.nan))
+_overflow = partial(_planted, kinds=(65536.0, -65536.0, 2.0**17 * 1.5))
 
 
 def _step(slot: Slot) -> float:

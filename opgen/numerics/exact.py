@@ -9,14 +9,15 @@ exact partial results are added in a fixed order in twofold precision (Ozaki, Og
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from opgen.numerics.arrays import Array, by_parts
 
 Tensors: TypeAlias = Mapping[str, Array | None]
-Kernel: TypeAlias = Callable[[Any, Mapping[str, int], Collection[str]], Mapping[str, Array]]
+Linear: TypeAlias = Callable[[Tensors, Mapping[str, int], Collection[str]], Mapping[str, Array]]
+"""A golden that is linear in a gradient and in its partner."""
 
 VERSION = 1
 """Raised by hand whenever an exact sum has other bits; a test sees to it."""
@@ -25,7 +26,7 @@ _HUGE = 2.0**900  # beyond this the splitting constants could overflow
 
 
 def golden_exact(
-    kernel: Kernel,
+    kernel: Linear,
     tensors: Tensors,
     names: Mapping[str, int],
     wanted: Collection[str],
@@ -55,7 +56,12 @@ def golden_exact(
     }
     tame = np.logical_and.reduce([_largest(value) < _HUGE for value in operands.values()])
     if not tame.all():
-        return _apart(tame, kernel, tensors, names, wanted, depth, partners, gradient)
+        return _apart(
+            tame,
+            tensors,
+            lambda some: golden_exact(kernel, some, names, wanted, depth, partners, gradient),
+            lambda some: kernel(some, names, wanted),
+        )
     room = 53 - (max(depth, 1) - 1).bit_length()
     width = min(room // 2 if used else room, 50)
     if width < 1:
@@ -82,7 +88,13 @@ def golden_exact(
 
 
 def magnitude_exact(
-    kernel: Kernel, tensors: Tensors, *arguments: Any, **options: Any
+    kernel: Linear,
+    tensors: Tensors,
+    names: Mapping[str, int],
+    wanted: Collection[str],
+    depth: int,
+    partners: Mapping[str, str],
+    gradient: str,
 ) -> dict[str, Array]:
     """The sum of ``|term|`` with the same guarantee: the golden kernel on absolute values, by parts
     for complex.
@@ -93,7 +105,7 @@ def magnitude_exact(
     sizes = {
         name: None if value is None else by_parts(np.abs, value) for name, value in tensors.items()
     }
-    results = golden_exact(kernel, sizes, *arguments, **options)
+    results = golden_exact(kernel, sizes, names, wanted, depth, partners, gradient)
     return {out: by_parts(np.abs, value) for out, value in results.items()}
 
 
@@ -178,25 +190,16 @@ def _added(high: Array, low: Array, value: Array) -> tuple[Array, Array]:
 
 def _apart(
     tame: Array,
-    kernel: Kernel,
     tensors: Tensors,
-    names: Mapping[str, int],
-    wanted: Collection[str],
-    *options: Any,
+    split: Callable[[Tensors], Mapping[str, Array]],
+    whole: Callable[[Tensors], Mapping[str, Array]],
 ) -> dict[str, Array]:
     """Cases that can be split and cases that cannot, each on their own."""
     result: dict[str, Array] = {}
-    for mask, split in ((tame, True), (~tame, False)):
+    for mask, way in ((tame, split), (~tame, whole)):
         if mask.any():
             some = {name: None if value is None else value[mask] for name, value in tensors.items()}
-            part = (
-                golden_exact(kernel, some, names, wanted, *options)
-                if split
-                else kernel(some, names, wanted)
-            )
-            for out, value in part.items():
-                whole = result.setdefault(
-                    out, np.empty((len(tame), *value.shape[1:]), dtype=value.dtype)
-                )
-                whole[mask] = value + 0.0
+            for out, value in way(some).items():
+                array = np.empty((len(tame), *value.shape[1:]), dtype=value.dtype)
+                result.setdefault(out, array)[mask] = value + 0.0
     return result

@@ -35,8 +35,8 @@ _STEP, _HALF, _LOW = np.uint64(STEP), np.uint64(32), np.uint64(2**32 - 1)
 
 def keys(seed: int, case_ids: Iterable[str]) -> Array:
     """(cases,) uint64: what the streams of a case begin with, a digest of the seed and its id."""
-    found = b"".join([_key(f"{seed}:{case_id}") for case_id in case_ids])
-    return np.frombuffer(found, dtype=_WORD).astype(np.uint64)
+    joined = b"".join([_key(f"{seed}:{case_id}") for case_id in case_ids])
+    return np.frombuffer(joined, dtype=_WORD).astype(np.uint64)
 
 
 def _key(text: str) -> bytes:
@@ -100,10 +100,10 @@ class Streams:
             self._starts[some] - behind.astype(np.uint64) * _STEP, np.diff(edges) * words
         )
         counters += _steps(len(counters).bit_length())[: len(counters)]
-        found = hashed(counters)
+        drawn = hashed(counters)
         if self._lanes == 1:
-            return np.right_shift(found, _HALF, out=found)[None]
-        halves = found.reshape(end - first, words).T
+            return np.right_shift(drawn, _HALF, out=drawn)[None]
+        halves = drawn.reshape(end - first, words).T
         return np.stack([halves >> _HALF, halves & _LOW], axis=1).reshape(2 * words, end - first)[
             : self._lanes
         ]

@@ -43,16 +43,16 @@ def as_far_apart(
     """
     result = dict(tensors)
     for name, other in otherwise.items():
-        one = tensors[name]
-        if one is not None and other is not None:
-            result[name] = by_parts(_size_and_step, one, other)
+        values = tensors[name]
+        if values is not None and other is not None:
+            result[name] = by_parts(_size_and_step, values, other)
     return result
 
 
-def _size_and_step(one: Array, other: Array) -> Array:
-    size = np.abs(one)
+def _size_and_step(values: Array, others: Array) -> Array:
+    size = np.abs(values)
     with np.errstate(invalid="ignore"):
-        step = np.where(one == other, 0.0, np.abs(one - other))  # of a NaN, one
+        step = np.where(values == others, 0.0, np.abs(values - others))  # of a NaN, one
     return np.asarray(size + step)
 
 

@@ -141,19 +141,19 @@ def ulp(values: Array, dtype: str) -> Array:
     return np.where(np.isfinite(values), gap, np.nan)
 
 
-def ulp_distance(one: Array, other: Array, dtype: str) -> Array:
+def ulp_distance(values: Array, others: Array, dtype: str) -> Array:
     """How many representable steps lie between two arrays of a dtype, as uint64; real dtypes only.
 
     Both zeros are one value, Inf is one step beyond the largest finite. NaN against NaN is 0, NaN
     against a number 2**64 - 1.
     """
     kind = DTYPES[dtype].numpy
-    one, other = np.asarray(one).astype(kind), np.asarray(other).astype(kind)
-    a, b = _ordered(one), _ordered(other)
+    values, others = np.asarray(values).astype(kind), np.asarray(others).astype(kind)
+    a, b = _ordered(values), _ordered(others)
     distance = np.where(a > b, a, b).view(np.uint64) - np.where(a > b, b, a).view(
         np.uint64
     )  # may exceed int64: wraps
-    nan_a, nan_b = np.isnan(one), np.isnan(other)
+    nan_a, nan_b = np.isnan(values), np.isnan(others)
     distance = np.where(nan_a | nan_b, np.uint64(2**64 - 1), distance)
     return np.where(nan_a & nan_b, np.uint64(0), distance)
 

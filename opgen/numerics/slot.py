@@ -112,11 +112,4 @@ def _grid(dtype: str, to: str, bits: int, low: float, high: float) -> tuple[int,
 
 
 def _ceil_log2(value: Fraction) -> int:
-    exponent = (
-        value.numerator.bit_length() - value.denominator.bit_length()
-    )  # off by one at most, either way
-    while Fraction(2) ** exponent < value:
-        exponent += 1
-    while Fraction(2) ** (exponent - 1) >= value:
-        exponent -= 1
-    return exponent
+    return (ceil(value) - 1).bit_length() if value > 1 else 1 - floor(1 / value).bit_length()

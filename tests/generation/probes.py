@@ -1,7 +1,7 @@
 """The digests of all probes by the versions that they are of, in a file that is committed.
 
 ``python -m tests.generation.probes`` renews it, and refuses where results changed and no version
-was raised.
+was raised. Where it is a probe that changed, its line is removed first.
 """
 
 from __future__ import annotations
