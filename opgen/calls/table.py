@@ -127,7 +127,8 @@ class CallTable:
     def arguments(self, names: Iterable[str]) -> list[dict[str, Argument]]:
         """Some arguments of every row, by name; equal tensors are one object."""
         names = list(names)
-        columns = [_arguments(self.columns[name]) for name in names]
+        known: dict[tuple[Any, ...], TensorDesc] = {}
+        columns = [_arguments(self.columns[name], known) for name in names]
         return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
     def calls(self) -> list[Call]:
@@ -304,10 +305,10 @@ _BUILD: Mapping[Family, Callable[[Sequence[Sequence[Any]], ParameterKind], Itera
 }
 
 
-def _arguments(column: Column) -> Sequence[Argument]:
-    """The values of a column as arguments; equal tensors are one object."""
+def _arguments(column: Column, known: dict[tuple[Any, ...], TensorDesc]) -> Sequence[Argument]:
+    """The values of a column as arguments; tensors that are ``known`` are made once."""
     if isinstance(column, TensorColumn):
-        values = _tensors(column)
+        values = _tensors(column, known)
     elif isinstance(column, ArrayColumn):
         values = list(_lists(column.values, column.length))
     else:
@@ -317,7 +318,7 @@ def _arguments(column: Column) -> Sequence[Argument]:
     return values
 
 
-def _tensors(column: TensorColumn) -> list[Argument]:
+def _tensors(column: TensorColumn, known: dict[tuple[Any, ...], TensorDesc]) -> list[Argument]:
     names = vocabulary().names
     facts: list[Iterable[object]] = [
         _lists(column.shape, column.rank),
@@ -333,7 +334,7 @@ def _tensors(column: TensorColumn) -> list[Argument]:
             _where(asked, map(tuple, column.limits.tolist())),
         ]
     keys = list(zip(*facts, strict=True))
-    known: dict[tuple[Any, ...], TensorDesc] = {key: TensorDesc(*key) for key in set(keys)}
+    known |= {key: TensorDesc(*key) for key in set(keys) - known.keys()}
     return [known[key] for key in keys]
 
 
