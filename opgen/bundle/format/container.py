@@ -17,14 +17,15 @@ from functools import cache
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import h5py
 import numpy as np
 
 from opgen.bundle.format import heading
-from opgen.bundle.format.digest import Digest, digest_of
+from opgen.bundle.format.digest import Bytes, Digest, digest_of
 from opgen.bundle.format.dtypes import BundleError, hdf5_type, numpy_dtype
+from opgen.bundle.format.heading import Header
 from opgen.bundle.format.interrupts import deferred_interrupts
 
 FIRST_BLOCK = 4096
@@ -60,7 +61,7 @@ class Skeleton:
 def create(
     path: Path,
     kind: str,
-    attributes: Mapping[str, Any],
+    attributes: Header,
     tables: Mapping[str, np.ndarray],
     strings: list[str],
     blobs: Mapping[str, int],
@@ -77,7 +78,7 @@ def create(
 def begin(
     path: Path,
     kind: str,
-    attributes: Mapping[str, Any],
+    attributes: Header,
     blobs: Mapping[str, int],
     keep: bool = True,
 ) -> Skeleton:
@@ -155,7 +156,7 @@ def _headed(skeleton: Skeleton, kind: str, request: str = "") -> Skeleton:
 
 
 @contextmanager
-def _hdf5(path: Path, mode: str, **more: Any) -> Iterator[h5py.File]:
+def _hdf5(path: Path, mode: str, **more: int) -> Iterator[h5py.File]:
     with (
         deferred_interrupts(),
         h5py.File(
@@ -210,9 +211,7 @@ def digests_dtype(names: Iterable[str]) -> np.dtype:
     )
 
 
-def digests(
-    attributes: Mapping[str, Any], tables: Mapping[str, np.ndarray], strings: list[str]
-) -> np.ndarray:
+def digests(attributes: Header, tables: Mapping[str, np.ndarray], strings: list[str]) -> np.ndarray:
     """``/digests``: of the root's attributes (named ``/``), of the texts, and of each table's
     bytes.
     """
@@ -239,7 +238,7 @@ def root_digest(table: np.ndarray) -> str:
     ).hexdigest()
 
 
-def write_at(fd: int, data: Any, offset: int) -> None:
+def write_at(fd: int, data: Bytes, offset: int) -> None:
     """Write all bytes of ``data`` at ``offset``, however many calls it takes."""
     view = memoryview(data).cast("B")
     while len(view):

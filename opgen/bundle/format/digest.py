@@ -9,11 +9,13 @@ anew as easily as data.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from xxhash import xxh3_128, xxh3_128_digest
 
+Bytes: TypeAlias = Any
+"""Bytes in memory: some, a view of some, or those of a contiguous array."""
 DIGEST_SIZE = 16
 """Bytes of a digest."""
 DIGEST_TYPE = f"V{DIGEST_SIZE}"
@@ -25,6 +27,6 @@ Digest = xxh3_128
 """A digest of pieces, one after the other: ``update`` and ``digest``."""
 
 
-def digest_column(pieces: Iterable[Any]) -> np.ndarray:
+def digest_column(pieces: Iterable[Bytes]) -> np.ndarray:
     """(pieces,) the digest of each, as tables keep it."""
     return np.frombuffer(b"".join(map(digest_of, pieces)), dtype=DIGEST_TYPE)

@@ -9,7 +9,7 @@ changed.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TypeVar
 
 import h5py
 import ml_dtypes
@@ -85,7 +85,7 @@ CODE_WORDS = {ANY_ERROR: -1, CRASH: -2}
 """Words among the admissible status codes, as they stand in a list of integers; the codes are never
 negative."""
 
-_NUMPY: dict[str, np.dtype[Any]] = {
+_NUMPY: dict[str, np.dtype] = {
     "FLOAT": np.dtype("<f4"),
     "FLOAT16": np.dtype("<f2"),
     "DOUBLE": np.dtype("<f8"),
@@ -114,7 +114,7 @@ class BundleError(Exception):
     """
 
 
-def numpy_dtype(name: str) -> np.dtype[Any]:
+def numpy_dtype(name: str) -> np.dtype:
     """The numpy type of a stored dtype (``ml_dtypes.bfloat16`` for BFLOAT16); BundleError where
     data cannot exist.
     """
@@ -126,7 +126,10 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
         ) from None
 
 
-def room(elements: Any, itemsize: int) -> Any:
+Elements = TypeVar("Elements", int, np.ndarray)
+
+
+def room(elements: Elements, itemsize: int) -> Elements:
     """The elements that tensors of so many take in their blob, padding included; a number or an
     array of them.
     """
@@ -157,13 +160,13 @@ def hdf5_type(name: str) -> h5py.h5t.TypeID:
 
 def enum(numbers: dict[str, int], base: str = "i1") -> np.dtype:
     """A numpy type that h5py stores as an HDF5 enumeration, so that tools print the words."""
-    kind: np.dtype[Any] = h5py.enum_dtype(numbers, basetype=base)
+    kind: np.dtype = h5py.enum_dtype(numbers, basetype=base)
     return kind
 
 
 def text(width: int) -> np.dtype:
     """A fixed-width UTF-8 text of ``width`` bytes, padded with NUL."""
-    kind: np.dtype[Any] = h5py.string_dtype("utf-8", max(width, 1))
+    kind: np.dtype = h5py.string_dtype("utf-8", max(width, 1))
     return kind
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import h5py
 import numpy as np
@@ -16,11 +16,13 @@ from opgen.bundle.format.dtypes import BundleError, checked
 from opgen.model import unkept
 
 FORMAT_VERSION = 3
+Header: TypeAlias = dict[str, Any]
+"""What a file says of itself, by name: texts, numbers, lists of texts, mappings that JSON holds."""
 RESERVED = ("format", "format_version", "opgen_version", "complete", "digest")
 """Attributes that no caller may give."""
 
 
-def own(kind: str) -> dict[str, Any]:
+def own(kind: str) -> Header:
     """What opgen itself says in the header of every file of a kind."""
     return {
         "format": f"opgen {kind}",
@@ -29,7 +31,7 @@ def own(kind: str) -> dict[str, Any]:
     }
 
 
-def header(attributes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def header(attributes: Mapping[str, object], own: Header) -> Header:
     """``own`` attributes, then those a caller gives: texts, numbers, lists of texts, mappings that
     JSON can hold.
 
@@ -61,7 +63,7 @@ def header(attributes: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, A
     return result
 
 
-def stored(value: Any) -> Any:
+def stored(value: object) -> object:
     """A value as HDF5 takes it: texts and numbers as they are, lists as arrays of texts, mappings
     as JSON.
     """
@@ -81,7 +83,7 @@ def restored(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def canonical(attributes: Mapping[str, Any]) -> bytes:
+def canonical(attributes: Mapping[str, object]) -> bytes:
     """The bytes of a header that are digested."""
     return json.dumps(
         attributes, sort_keys=True, ensure_ascii=False, separators=(",", ":")

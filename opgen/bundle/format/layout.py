@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -78,7 +78,7 @@ class Layout:
     blobs: dict[str, int]
 
     @classmethod
-    def plan(cls, cases: Sequence[Any], tensors: Iterable[Iterable[tuple[Any, ...]]]) -> Layout:
+    def plan(cls, cases: Sequence[object], tensors: Iterable[Iterable[DataTensor]]) -> Layout:
         """Lay out ``tensors`` (per case, its :class:`DataTensor` rows, empty for a first-phase
         case).
 
@@ -93,7 +93,7 @@ class Layout:
             )
         rows = list(chain.from_iterable(given))
         case = np.repeat(np.arange(len(given)), list(map(len, given)))
-        kinds = Categorical.of([tuple(row[:3]) for row in rows])
+        kinds = Categorical.of([(row[0], row[1], row[2]) for row in rows])
         elements = [prod(row[3]) if isinstance(row[3], tuple) else int(row[3]) for row in rows]
         for row, extent, place in zip(rows, elements, case.tolist(), strict=True):
             if not 0 <= extent <= _LARGEST:

@@ -65,7 +65,7 @@ class CaseView:
     def __init__(self, bundle: BundleTables, row: int) -> None:
         self.bundle = bundle
         self.row = row
-        self._record: tuple[Any, ...] | None = None
+        self._record: tuple[int, ...] | None = None
         self._rows: list[TensorRow] | None = None
         self._by_role: tuple[dict[str, TensorRow], ...] | None = None
 

@@ -6,13 +6,14 @@ import os
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from opgen.bundle.format.container import read_at
 from opgen.bundle.format.digest import digest_of
 from opgen.bundle.format.dtypes import BundleError, words_of
+from opgen.bundle.format.heading import Header
 from opgen.bundle.read.opening import open_file
 from opgen.bundle.read.soundness import unsoundness
 
@@ -37,7 +38,7 @@ class Finished:
         self.path = file.path
         self.fd = file.fd
         self.check = check
-        self.header: dict[str, Any] = file.attributes
+        self.header: Header = file.attributes
         self.digest: str = file.digest
         self.tables: dict[str, np.ndarray] = file.tables
         self.strings: list[str] = file.strings

@@ -6,13 +6,14 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import h5py
 import numpy as np
 
 from opgen.bundle.format import container, heading
 from opgen.bundle.format.dtypes import DTYPES, BundleError, numpy_dtype
+from opgen.bundle.format.heading import Header
 from opgen.bundle.format.interrupts import deferred_interrupts
 
 _FIRST = re.compile(rb"opgen (?P<kind>\w+) (?P<version>\d+) *\n")
@@ -43,7 +44,7 @@ class Opened:
 
     path: Path
     fd: int
-    attributes: dict[str, Any]
+    attributes: Header
     tables: dict[str, np.ndarray]
     strings: list[str]
     blobs: dict[int, Blob]

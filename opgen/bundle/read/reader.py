@@ -4,9 +4,8 @@ memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -64,7 +63,7 @@ class Bundle(BundleTables):
         return [words[number] for number in self.tables["cases"][name].tolist()]
 
 
-def _objects(values: list[Any]) -> np.ndarray:
+def _objects(values: Sequence[object]) -> np.ndarray:
     result = np.empty(len(values), dtype=object)
     result[:] = values
     return result

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import h5py
@@ -81,7 +80,7 @@ def _quoted(name: str) -> str:
 
 
 def _write(group: h5py.Group, case: CaseView) -> None:
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "id": case.id,
         "op": case.op,
         "product": case.product,
@@ -119,12 +118,15 @@ def _write(group: h5py.Group, case: CaseView) -> None:
     _tensors(group, "storage", {name: case.storage[name] for name in moved}, {})
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> np.ndarray:
     return np.array(value, dtype=np.int64) if value == [] else np.array(value)
 
 
 def _tensors(
-    group: h5py.Group, folder: str, tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]
+    group: h5py.Group,
+    folder: str,
+    tensors: Mapping[str, np.ndarray],
+    described: Mapping[str, Mapping[str, object]],
 ) -> None:
     if not tensors:
         return

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from opgen.bundle.format.dtypes import (
     stored_dtypes,
     text,
 )
+from opgen.bundle.format.heading import Header
 from opgen.bundle.write.pools import Lists, Strings
 
 
@@ -53,7 +54,7 @@ class CaseAnswer(NamedTuple):
 
 def write(
     path: Path,
-    header: Mapping[str, Any],
+    header: Header,
     names: list[str],
     answers: Iterable[CaseAnswer],
     progress: Callable[[int], None] | None = None,
@@ -69,8 +70,8 @@ def write(
     strings, shapes = Strings(), Lists()
     numbers = {name: number for number, name in enumerate(names)}
     blobs: dict[str, int] = {}
-    results: list[tuple[Any, ...]] = []
-    tensors: list[tuple[Any, ...]] = []
+    results: list[tuple[object, ...]] = []
+    tensors: list[tuple[object, ...]] = []
     for row, answer in enumerate(answers):
         word, run_word, error = map(strings.number, (answer.word, answer.run_word, answer.error))
         statuses = answer.status, word, answer.run_status, run_word
@@ -82,7 +83,7 @@ def write(
             lies = shapes.number(shape), elements, position, data.digest
             tensors.append((row, numbers[name], dtype, *lies))
     lists, integers = shapes.tables()
-    width = max((len(row[1]) for row in results), default=1)
+    width = max((len(answer.id.encode()) for answer in answers), default=1)
     tables = {
         "results": np.array(results, dtype=_results_dtype(width)),
         "tensors": np.array(tensors, dtype=_tensors_dtype(names)),
@@ -113,7 +114,7 @@ def _copy(case: str, output: Output, fd: int, skeleton: Skeleton, position: int)
         )
 
 
-def _results_dtype(width: int) -> np.dtype[Any]:
+def _results_dtype(width: int) -> np.dtype:
     return np.dtype(
         [
             ("case", "<u4"),
@@ -130,7 +131,7 @@ def _results_dtype(width: int) -> np.dtype[Any]:
     )
 
 
-def _tensors_dtype(names: list[str]) -> np.dtype[Any]:
+def _tensors_dtype(names: list[str]) -> np.dtype:
     return np.dtype(
         [
             ("result", "<u4"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ _WIDER = {
 """What a dump in a wider type may stand for."""
 
 
-def status(where: str, given: Any) -> tuple[int, str]:
+def status(where: str, given: object) -> tuple[int, str]:
     """A status as number and word; the word is empty for numbers."""
     if given is None:
         return 0, NO_STATUS
@@ -44,7 +43,7 @@ def status(where: str, given: Any) -> tuple[int, str]:
     return int(given), ""
 
 
-def seconds(where: str, given: Any) -> float:
+def seconds(where: str, given: object) -> float:
     """Seconds; NaN where none were taken."""
     if not (given is None or isinstance(given, Real)):
         raise BundleError(f"{where}: time {given!r} is no number of seconds")
@@ -57,7 +56,7 @@ def seconds(where: str, given: Any) -> float:
     return found
 
 
-def text(where: str, given: Any) -> str:
+def text(where: str, given: object) -> str:
     """What a device said."""
     if not isinstance(given, str):
         raise BundleError(f"{where}: error {given!r} is no text; str(error) makes one")
@@ -66,7 +65,7 @@ def text(where: str, given: Any) -> str:
     return given
 
 
-def arrays(where: str, bundle: Bundle, row: int, given: Any) -> dict[str, np.ndarray]:
+def arrays(where: str, bundle: Bundle, row: int, given: object) -> dict[str, np.ndarray]:
     """The outputs of the call in a row of the bundle; what was dumped in a wider type is rounded,
     once, to the dtype of its tensor.
     """

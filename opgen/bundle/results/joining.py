@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain, combinations
 from pathlib import Path
-from typing import Any
 
 import opgen
 from opgen.bundle.format.container import StoredBytes
 from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.format.heading import Header
 from opgen.bundle.results import answers as answered
 from opgen.bundle.results.answers import CaseAnswer, Output
 from opgen.bundle.results.reader import NO_STATUS, ResultsFile, contradiction, said
@@ -51,7 +51,7 @@ def join(
             return answered.write(joined.partial, header, names, answers, progress)
 
 
-def _header(files: Sequence[ResultsFile]) -> dict[str, Any]:
+def _header(files: Sequence[ResultsFile]) -> Header:
     """What the whole says of itself: whatever any file says, where none contradicts another."""
     header = {**files[0].header, "opgen_version": opgen.__version__}
     for other, file in combinations(files, 2):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from opgen.bundle.format.dtypes import DTYPES, NAMES
+from opgen.bundle.format.heading import Header
 from opgen.bundle.results.answers import CaseAnswer, Output
 from opgen.bundle.write.journal import Journal
 
@@ -26,7 +26,7 @@ class Ledger:
     def __init__(self, path: Path, fd: int) -> None:
         self._journal = Journal(path, fd)
         self.resumed: bool | None = None
-        self.header: dict[str, Any] = {}
+        self.header: Header = {}
         self.answers: dict[int, CaseAnswer] = {}
         for facts, data in self._journal.entries:
             if self.resumed is None and _FIRST.items() - facts.items():
@@ -48,7 +48,7 @@ class Ledger:
         self._journal.add({**_FIRST, "resumed": resumed})
         self.resumed, self.header, self.answers = resumed, {}, {}
 
-    def note(self, header: Mapping[str, Any]) -> None:
+    def note(self, header: Header) -> None:
         """Write the header of the results down, if it is another one."""
         if header != self.header:
             self._journal.add({"header": header})

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opgen.bundle.format.heading import RESERVED
+from opgen.bundle.format.heading import RESERVED, Header
 from opgen.bundle.read.finished import Finished
 from opgen.model import Code
 
@@ -19,30 +19,25 @@ NO_STATUS = "none"
 _OWN = (*RESERVED, "bundle")
 
 
-def said(header: Mapping[str, Any]) -> dict[str, Any]:
+def said(header: Header) -> Header:
     """What a header says of the device: all but what opgen says of the file."""
     return {key: value for key, value in header.items() if key not in _OWN}
 
 
-def contradiction(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+def contradiction(header: Header, other: Header) -> str:
     """The first fact on which two headers differ, as ``device 'npu:0' and 'npu:1'``; empty where
     none is in both.
     """
-    return next(
-        (
-            f"{key} {one[key]!r} and {other[key]!r}"
-            for key in one
-            if key in other and not _same(one[key], other[key])
-        ),
-        "",
-    )
+    for key in header:
+        if key in other and not _same(header[key], other[key]):
+            return f"{key} {header[key]!r} and {other[key]!r}"
+    return ""
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(fact: object, other: object) -> bool:
     """Whether two facts are one; NaN is, wherever it stands in them."""
-    return bool(one == other) or json.dumps(one, sort_keys=True) == json.dumps(
-        other, sort_keys=True
-    )
+    facts = (json.dumps(each, sort_keys=True) for each in (fact, other))
+    return bool(fact == other) or next(facts) == next(facts)
 
 
 class Result(NamedTuple):

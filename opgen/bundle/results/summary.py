@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ LARGEST = 5
 """How many cases are named of those with the most data."""
 
 
-def summary(bundle: Bundle) -> dict[str, Any]:
+def summary(bundle: Bundle) -> dict[str, object]:
     """What a bundle holds: its header, cases per operator, product, kind and bucket, bytes per
     dtype, the largest cases.
     """
@@ -47,7 +46,7 @@ def summary(bundle: Bundle) -> dict[str, Any]:
     }
 
 
-def _file(file: Finished, cases: int) -> dict[str, Any]:
+def _file(file: Finished, cases: int) -> dict[str, object]:
     """What is said of any finished file."""
     return {
         "file": str(file.path),
@@ -58,7 +57,7 @@ def _file(file: Finished, cases: int) -> dict[str, Any]:
     }
 
 
-def whole(case: CaseView) -> dict[str, Any]:
+def whole(case: CaseView) -> dict[str, object]:
     """One case: its call, what page and library say, and of every tensor with data its range and
     first values.
     """
@@ -96,7 +95,7 @@ def whole(case: CaseView) -> dict[str, Any]:
     }
 
 
-def answers(results: ResultsFile) -> dict[str, Any]:
+def answers(results: ResultsFile) -> dict[str, object]:
     """What a results file holds: its header, and how often each pair of statuses occurs; a phase
     without one has None.
     """
@@ -112,7 +111,7 @@ def answers(results: ResultsFile) -> dict[str, Any]:
     }
 
 
-def answer(result: Result) -> dict[str, Any]:
+def answer(result: Result) -> dict[str, object]:
     """One case's answer: the statuses, what the backend said, and of every output its range and
     first values.
     """
@@ -125,7 +124,7 @@ def answer(result: Result) -> dict[str, Any]:
     return {**facts, "tensors": tensors}
 
 
-def values(array: np.ndarray) -> dict[str, Any]:
+def values(array: np.ndarray) -> dict[str, object]:
     """Dtype and shape of an array, its least and greatest finite value (by magnitude where
     complex), its first values.
     """
@@ -143,7 +142,7 @@ def values(array: np.ndarray) -> dict[str, Any]:
     }
 
 
-def number(value: complex | float) -> Any:
+def number(value: complex | float) -> object:
     """A value that JSON can hold: a word where it is not finite, a pair of parts where it is
     complex.
     """

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from opgen.bundle.format import heading
 from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.format.heading import Header
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results import answers as answered
 from opgen.bundle.results import checks
@@ -36,7 +37,7 @@ class Results:
         self,
         path: str | Path,
         bundle: Bundle | str | Path,
-        header: Mapping[str, Any],
+        header: Mapping[str, object],
         force: bool,
         resume: bool = False,
     ) -> None:
@@ -45,7 +46,7 @@ class Results:
         if self.path.exists() and self.path.samefile(self._bundle.path):
             raise BundleError(f"{self.path}: is the bundle that is answered; name another file")
         self.header = self._kept(header)
-        self.earlier: dict[str, Any] = {}
+        self.earlier: Header = {}
         """What the answers that are gone on from say of their device."""
         self.dropped = 0
         """How many answers of a killed process were there, and are not gone on from."""
@@ -72,7 +73,7 @@ class Results:
         path: str | Path,
         bundle: Bundle | str | Path,
         *,
-        header: Mapping[str, Any] | None = None,
+        header: Mapping[str, object] | None = None,
         force: bool = False,
         resume: bool = False,
     ) -> Results:
@@ -136,7 +137,7 @@ class Results:
         self._again.discard(row)
         self._worth = True
 
-    def _kept(self, header: Mapping[str, Any]) -> dict[str, Any]:
+    def _kept(self, header: Mapping[str, object]) -> Header:
         """A header as the file keeps it; BundleError where it cannot."""
         return heading.header(header, heading.own("results") | {"bundle": self._bundle.digest})
 

@@ -12,12 +12,11 @@ from itertools import chain, pairwise, repeat
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from opgen.bundle.format.container import write_at
-from opgen.bundle.format.digest import DIGEST_TYPE, digest_column
+from opgen.bundle.format.digest import DIGEST_TYPE, Bytes, digest_column
 from opgen.bundle.format.dtypes import (
     ALIGNMENT,
     DTYPES,
@@ -33,8 +32,6 @@ _PIECE = 4 << 20  # bytes gathered before a write
 _PADDING = [bytes(size) for size in range(ALIGNMENT)]
 
 Arrays = Mapping[tuple[str, str], np.ndarray]
-Piece: TypeAlias = Any
-"""The bytes of a tensor: bytes, a view of some, or a contiguous array."""
 _NUMBERS = {numpy_dtype(word): DTYPES[word] for word in stored_dtypes()}
 _NOTHING = -2
 _DTYPE, _SIZE = attrgetter("dtype"), attrgetter("size")
@@ -79,7 +76,7 @@ class Blocks:
         self._put(starts, sizes, pieces)
         return found, digest_column(pieces)
 
-    def put(self, rows: np.ndarray, pieces: Sequence[Piece]) -> None:
+    def put(self, rows: np.ndarray, pieces: Sequence[Bytes]) -> None:
         """Write the bytes of tensors, by row of the layout."""
         self._put(*self.spans(rows), pieces)
 
@@ -124,7 +121,7 @@ class Blocks:
             bases[number] = self.offsets.get(f"data/{name}", 0)
         return bases
 
-    def _put(self, starts: np.ndarray, sizes: np.ndarray, pieces: Sequence[Piece]) -> None:
+    def _put(self, starts: np.ndarray, sizes: np.ndarray, pieces: Sequence[Bytes]) -> None:
         """Write pieces; those with nothing but padding between them in one go, large ones from
         where they are.
         """
@@ -140,7 +137,7 @@ class Blocks:
             | (starts[1:] // _PIECE != starts[:-1] // _PIECE)
         )
         edges = [0, *(np.flatnonzero(apart) + 1).tolist(), len(order)]
-        padded: list[Piece] = [b""] * (2 * len(order))
+        padded: list[Bytes] = [b""] * (2 * len(order))
         padded[::2] = map(pieces.__getitem__, order.tolist())
         padded[1:-1:2] = map(_PADDING.__getitem__, np.where(apart, 0, gaps).tolist())
         for first, end in pairwise(edges):
@@ -208,7 +205,7 @@ class _Stacks:
             case=rows[(np.cumsum(sizes) - sizes)[batch][stack] + within],
         )
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[Bytes]:
         """The bytes of every tensor, where they are."""
         stacks = (
             (array,) if len(array) == 1 else array.reshape(len(array), -1) for array in self.arrays

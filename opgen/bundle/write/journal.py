@@ -54,7 +54,9 @@ class Journal:
                 self._end = end
                 yield Entry(facts, data)
 
-    def add(self, facts: Mapping[str, Any], data: Sequence[memoryview] = ()) -> list[StoredBytes]:
+    def add(
+        self, facts: Mapping[str, object], data: Sequence[memoryview] = ()
+    ) -> list[StoredBytes]:
         """Write an entry; returns where its bytes are."""
         digests = list(map(digest_of, data))
         told = [(piece.nbytes, digest.hex()) for piece, digest in zip(data, digests, strict=True)]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
 from opgen.bundle.format import container, heading
+from opgen.bundle.format.digest import Bytes
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.layout import Layout
 from opgen.bundle.write import resuming, tables
-from opgen.bundle.write.blocks import Arrays, Blocks, Piece
+from opgen.bundle.write.blocks import Arrays, Blocks
 from opgen.bundle.write.journal import Journal
 from opgen.bundle.write.output import LockedOutput, write_errors
 from opgen.bundle.write.tables import Tables
@@ -34,7 +34,7 @@ class Writer:
     def __init__(
         self,
         path: str | Path,
-        header: Mapping[str, Any],
+        header: Mapping[str, object],
         cases: CaseTable,
         layout: Layout,
         *,
@@ -135,7 +135,7 @@ class Writer:
         with write_errors(self.path):
             self.accept(*self._blocks.write_all(batches))
 
-    def copy(self, rows: np.ndarray, digests: np.ndarray, pieces: Sequence[Piece]) -> None:
+    def copy(self, rows: np.ndarray, digests: np.ndarray, pieces: Sequence[Bytes]) -> None:
         """Write tensors as bytes that match their digests, by row of the layout."""
         with write_errors(self.path):
             self._blocks.put(rows, pieces)
