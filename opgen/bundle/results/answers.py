@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from math import prod
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from opgen.bundle.format.dtypes import (
     text,
 )
 from opgen.bundle.format.heading import Header
+from opgen.bundle.results.reader import ResultsFile
 from opgen.bundle.write.pools import Lists, Strings
 
 
@@ -50,6 +51,33 @@ class CaseAnswer(NamedTuple):
     time: float
     error: str
     outputs: tuple[Output, ...] = ()
+
+
+def answers_of(file: ResultsFile) -> Iterator[CaseAnswer]:
+    """The answers of a file; their outputs are read later."""
+    tensors, text = file.tables["tensors"].tolist(), file.strings
+    for row, raw, status, word, run, run_word, time, error, first, count in file.tables[
+        "results"
+    ].tolist():
+        case = raw.decode()
+        outputs = tuple(_output(file, *tensor) for tensor in tensors[first : first + count])
+        statuses = status, text[word], run, text[run_word]
+        yield CaseAnswer(row, case, *statuses, time, text[error], outputs)
+
+
+def _output(
+    file: ResultsFile,
+    row: int,
+    name: int,
+    dtype: int,
+    shape: int,
+    elements: int,
+    position: int,
+    digest: bytes,
+) -> Output:
+    place = file.place(row, name, dtype, elements, position)
+    data = StoredBytes(file.path, file.fd, *place, digest)
+    return Output(file.names[name], dtype, file.sequence(shape) or (), data)
 
 
 def write(

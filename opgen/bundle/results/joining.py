@@ -4,17 +4,16 @@ answered all of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import chain, combinations
 from pathlib import Path
 
 import opgen
-from opgen.bundle.format.container import StoredBytes
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.heading import Header
 from opgen.bundle.results import answers as answered
-from opgen.bundle.results.answers import CaseAnswer, Output
+from opgen.bundle.results.answers import CaseAnswer, answers_of
 from opgen.bundle.results.reader import NO_STATUS, ResultsFile, contradiction, said
 from opgen.bundle.write.output import whole_file
 
@@ -37,7 +36,7 @@ def join(
         header = _header(files)
         whole: dict[int, tuple[ResultsFile, CaseAnswer]] = {}
         for file in files:
-            for answer in _answers(file):
+            for answer in answers_of(file):
                 other, earlier = whole.setdefault(answer.row, (file, answer))
                 if earlier is not answer and NO_STATUS not in (answer.word, earlier.word):
                     raise BundleError(
@@ -67,30 +66,3 @@ def _header(files: Sequence[ResultsFile]) -> Header:
     for file in files:
         header |= said(file.header)
     return header
-
-
-def _answers(file: ResultsFile) -> Iterator[CaseAnswer]:
-    """The answers of a file; their outputs are read later."""
-    tensors, text = file.tables["tensors"].tolist(), file.strings
-    for row, raw, status, word, run, run_word, time, error, first, count in file.tables[
-        "results"
-    ].tolist():
-        case = raw.decode()
-        outputs = tuple(_output(file, *tensor) for tensor in tensors[first : first + count])
-        statuses = status, text[word], run, text[run_word]
-        yield CaseAnswer(row, case, *statuses, time, text[error], outputs)
-
-
-def _output(
-    file: ResultsFile,
-    row: int,
-    name: int,
-    dtype: int,
-    shape: int,
-    elements: int,
-    position: int,
-    digest: bytes,
-) -> Output:
-    place = file.place(row, name, dtype, elements, position)
-    data = StoredBytes(file.path, file.fd, *place, digest)
-    return Output(file.names[name], dtype, file.sequence(shape) or (), data)

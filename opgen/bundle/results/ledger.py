@@ -54,12 +54,14 @@ class Ledger:
             self._journal.add({"header": header})
             self.header = dict(header)
 
-    def add(self, answer: CaseAnswer, arrays: Mapping[str, np.ndarray]) -> None:
-        """Write an answer down with its outputs, of which it says nothing yet."""
+    def add(self, answer: CaseAnswer, arrays: Mapping[str, np.ndarray]) -> CaseAnswer:
+        """Write an answer down with its outputs, of which it says nothing yet; returns it with
+        them.
+        """
         told = [(name, DTYPES[NAMES[array.dtype]], array.shape) for name, array in arrays.items()]
         flat = (np.ascontiguousarray(array).reshape(-1) for array in arrays.values())
         data = self._journal.add(
             {"answer": answer[:-1], "outputs": told}, [array.view(np.uint8).data for array in flat]
         )
         outputs = (Output(*facts, raw) for facts, raw in zip(told, data, strict=True))
-        self.answers[answer.row] = answer._replace(outputs=tuple(outputs))
+        return answer._replace(outputs=tuple(outputs))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,7 +16,7 @@ from opgen.bundle.format.heading import Header
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results import answers as answered
 from opgen.bundle.results import checks
-from opgen.bundle.results.answers import CaseAnswer
+from opgen.bundle.results.answers import CaseAnswer, answers_of
 from opgen.bundle.results.ledger import Ledger
 from opgen.bundle.results.reader import NO_STATUS, ResultsFile, contradiction, said
 from opgen.bundle.write.output import LockedOutput, write_errors
@@ -50,6 +49,8 @@ class Results:
         """What the answers that are gone on from say of their device."""
         self.dropped = 0
         """How many answers of a killed process were there, and are not gone on from."""
+        self._before: ResultsFile | None = None
+        self._answers: dict[int, CaseAnswer] = {}
         self._again: set[int] = set()
         self._worth = resume  # whether the unfinished file holds what no other file does
         self._claim: LockedOutput | None = LockedOutput(self.path, 0, force or resume, "force=True")
@@ -97,10 +98,10 @@ class Results:
         return isinstance(case, str) and self._answered(self._bundle.rows.get(case))
 
     def __len__(self) -> int:
-        return len(self._ledger.answers) - len(self._again)
+        return len(self._answers) - len(self._again)
 
     def _answered(self, row: int | None) -> bool:
-        return row in self._ledger.answers and row not in self._again
+        return row in self._answers and row not in self._again
 
     def add(
         self,
@@ -133,7 +134,10 @@ class Results:
             *checks.status(f"{where}: run_status", run_status),
         )
         facts = *statuses, checks.seconds(where, time), checks.text(where, error)
-        self._note(row, facts, checks.arrays(where, self._bundle, row, outputs))
+        arrays = checks.arrays(where, self._bundle, row, outputs)
+        with write_errors(self.path):
+            self._ledger.note(self._kept(said(self.header)))
+            self._answers[row] = self._ledger.add(CaseAnswer(row, case, *facts), arrays)
         self._again.discard(row)
         self._worth = True
 
@@ -141,59 +145,41 @@ class Results:
         """A header as the file keeps it; BundleError where it cannot."""
         return heading.header(header, heading.own("results") | {"bundle": self._bundle.digest})
 
-    def _note(
-        self,
-        row: int,
-        facts: tuple[int, str, int, str, float, str],
-        arrays: Mapping[str, np.ndarray],
-    ) -> None:
-        """Write down an answer that is in order: statuses, seconds and text, and the outputs."""
-        with write_errors(self.path):
-            self._ledger.note(self._kept(said(self.header)))
-            self._ledger.add(CaseAnswer(row, self._bundle.ids[row], *facts), arrays)
-
     def _go_on(self, claim: LockedOutput) -> None:
         """Take over what a killed process left, and what the finished file has, unless that process
         was to replace it.
         """
         ledger = self._ledger
-        finished = self.path.exists() and ledger.resumed is not False
-        with ResultsFile(self.path) if finished else nullcontext() as before:
-            for path, header in (
-                (self.path, before.header if before else {}),
-                (claim.partial, ledger.header),
-            ):
-                if header and header["bundle"] != self.header["bundle"]:
-                    raise BundleError(
-                        f"{path}: results of another bundle: cannot be resumed with"
-                        f" {self._bundle.path}"
-                    )
-                if found := contradiction(self.earlier | said(header), said(self.header)):
-                    raise BundleError(
-                        f"{path}: cannot be resumed: {found} are not one; write another file"
-                    )
-                if found := contradiction(self.earlier, said(header)):
-                    raise BundleError(
-                        f"{path}: cannot be resumed: {found}, as {self.path} says, are not one;"
-                        " move one of the two away"
-                    )
-                self.earlier |= said(header)
-            self.header |= self.earlier
-            if ledger.resumed is None:
-                ledger.begin(resumed=True)
-            for one in before or ():
-                row, where = self._bundle.rows[one.id], f"{self.path}: {one.id}"
-                if row not in ledger.answers or (
-                    one.status is not None and ledger.answers[row].word == NO_STATUS
-                ):
-                    statuses = (
-                        *checks.status(where, one.status),
-                        *checks.status(where, one.run_status),
-                    )
-                    self._note(
-                        row, (*statuses, checks.seconds(where, one.time), one.error), one.outputs
-                    )
-            self._again = {row for row, one in ledger.answers.items() if one.word == NO_STATUS}
+        if self.path.exists() and ledger.resumed is not False:
+            self._before = ResultsFile(self.path)
+        finished = self._before.header if self._before else {}
+        for path, header in ((self.path, finished), (claim.partial, ledger.header)):
+            if header and header["bundle"] != self.header["bundle"]:
+                raise BundleError(
+                    f"{path}: results of another bundle: cannot be resumed with {self._bundle.path}"
+                )
+            if facts := contradiction(self.earlier | said(header), said(self.header)):
+                raise BundleError(
+                    f"{path}: cannot be resumed: {facts} are not one; write another file"
+                )
+            if facts := contradiction(self.earlier, said(header)):
+                raise BundleError(
+                    f"{path}: cannot be resumed: {facts}, as {self.path} says, are not one;"
+                    " move one of the two away"
+                )
+            self.earlier |= said(header)
+        self.header |= self.earlier
+        self._answers = ledger.answers
+        if self._before is not None:
+            for result in self._before:
+                list(result.outputs.values())  # what is damaged is told now, not at the end
+            for answer in answers_of(self._before):
+                left = self._answers.setdefault(answer.row, answer)
+                if left.word == NO_STATUS != answer.word:
+                    self._answers[answer.row] = answer
+        self._again = {row for row, each in self._answers.items() if each.word == NO_STATUS}
+        if ledger.resumed is None:
+            ledger.begin(resumed=True)
 
     def __enter__(self) -> Self:
         return self
@@ -227,9 +213,9 @@ class Results:
         fresh = self._claim.fresh
         try:
             with write_errors(self.path):
-                answers = list(self._ledger.answers.values())
+                header = self._kept(said(self.header))
                 self.digest = answered.write(
-                    fresh, self._kept(said(self.header)), self._bundle.names, answers
+                    fresh, header, self._bundle.names, self._answers.values()
                 )
                 fresh.replace(self.path)
         except BaseException:
@@ -253,6 +239,8 @@ class Results:
             else:
                 self._claim.drop()
             self._claim = None
+        if self._before is not None:
+            self._before.close()
 
 
 def _opened(path: Path, bundle: Bundle | str | Path) -> Bundle:

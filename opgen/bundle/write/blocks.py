@@ -8,8 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise, repeat
-from operator import attrgetter
+from itertools import chain, pairwise
 from pathlib import Path
 from types import TracebackType
 
@@ -34,7 +33,6 @@ _PADDING = [bytes(size) for size in range(ALIGNMENT)]
 Arrays = Mapping[tuple[str, str], np.ndarray]
 _NUMBERS = {numpy_dtype(word): DTYPES[word] for word in stored_dtypes()}
 _NOTHING = -2
-_DTYPE, _SIZE = attrgetter("dtype"), attrgetter("size")
 _ITEMS = np.zeros(max(DTYPES.values()) + 1, dtype=np.int64)
 for _name in stored_dtypes():
     _ITEMS[DTYPES[_name]] = numpy_dtype(_name).itemsize
@@ -71,14 +69,9 @@ class Blocks:
         stacks = _Stacks.of(batches)
         if not stacks.arrays:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=DIGEST_TYPE)
-        found = self._planned(stacks)
-        pieces, (starts, sizes) = stacks.pieces(), self.spans(found)
-        self._put(starts, sizes, pieces)
-        return found, digest_column(pieces)
-
-    def put(self, rows: np.ndarray, pieces: Sequence[Bytes]) -> None:
-        """Write the bytes of tensors, by row of the layout."""
-        self._put(*self.spans(rows), pieces)
+        planned, pieces = self._planned(stacks), stacks.pieces()
+        self.put(planned, pieces)
+        return planned, digest_column(pieces)
 
     def spans(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where tensors begin in the file, and their bytes, by row of the layout."""
@@ -91,27 +84,19 @@ class Blocks:
 
     def _planned(self, stacks: _Stacks) -> np.ndarray:
         """The layout row of every case of every stack; BundleError where one is not as planned."""
-        layout, stack, total = self.layout, stacks.stack, len(stacks.arrays)
-        codes = np.fromiter(
-            map(layout.codes.get, stacks.keys, repeat(-1)), dtype=np.int64, count=total
-        )
-        dtypes = np.fromiter(
-            map(_NUMBERS.get, map(_DTYPE, stacks.arrays), repeat(_NOTHING)),
-            dtype=np.int64,
-            count=total,
-        )
-        elements = (
-            np.fromiter(map(_SIZE, stacks.arrays), dtype=np.int64, count=total) // stacks.counts
-        )
-        found = layout.rows(stacks.case, codes[stack])
+        layout, stack = self.layout, stacks.stack
+        codes = np.array([layout.codes.get(key, -1) for key in stacks.keys], dtype=np.int64)
+        dtypes = np.array([_NUMBERS.get(array.dtype, _NOTHING) for array in stacks.arrays])
+        sizes = np.array([array.size for array in stacks.arrays], dtype=np.int64)
+        planned = layout.rows(stacks.case, codes[stack])
         right = (
-            (found >= 0)
-            & (layout.dtype[found] == dtypes[stack])
-            & (layout.elements[found] == elements[stack])
+            (planned >= 0)
+            & (layout.dtype[planned] == dtypes[stack])
+            & (layout.elements[planned] == (sizes // stacks.counts)[stack])
         )
         if not right.all() or list(map(len, stacks.arrays)) != stacks.counts.tolist():
-            stacks.check(found, layout)
-        return found
+            stacks.check(planned, layout)
+        return planned
 
     @cached_property
     def _bases(self) -> np.ndarray:
@@ -121,10 +106,11 @@ class Blocks:
             bases[number] = self.offsets.get(f"data/{name}", 0)
         return bases
 
-    def _put(self, starts: np.ndarray, sizes: np.ndarray, pieces: Sequence[Bytes]) -> None:
-        """Write pieces; those with nothing but padding between them in one go, large ones from
-        where they are.
+    def put(self, rows: np.ndarray, pieces: Sequence[Bytes]) -> None:
+        """Write the bytes of tensors, by row of the layout; those with nothing but padding between
+        them in one go, large ones from where they are.
         """
+        starts, sizes = self.spans(rows)
         fd = self._open()
         order = np.argsort(starts, kind="stable")
         order = order[sizes[order] > 0]
@@ -212,15 +198,15 @@ class _Stacks:
         )
         return list(chain.from_iterable(stacks))
 
-    def check(self, found: np.ndarray, layout: Layout) -> None:
-        """Raise a BundleError that says what is not as planned, if anything; ``found`` are the
-        layout rows.
+    def check(self, planned: np.ndarray, layout: Layout) -> None:
+        """Raise a BundleError that says what is not as planned, if anything; ``planned`` are
+        the layout rows.
         """
         ends = np.cumsum(self.counts)
         for (name, role), array, count, end in zip(
             self.keys, self.arrays, self.counts.tolist(), ends.tolist(), strict=True
         ):
-            rows = found[end - count : end]
+            rows = planned[end - count : end]
             if rows.min() < 0:
                 raise BundleError(
                     f"case row {self.case[end - count + rows.argmin()]} has no {role} {name} in the"
