@@ -215,16 +215,14 @@ def digests(attributes: Header, tables: Mapping[str, np.ndarray], strings: list[
     """``/digests``: of the root's attributes (named ``/``), of the texts, and of each table's
     bytes.
     """
-    found = {
+    contents = {
         "/": digest_of(heading.canonical(attributes)),
         "strings": digest_of(b"".join(text.encode() + b"\0" for text in strings)),
     }
-    found |= {
-        name: digest_of(np.ascontiguousarray(table).view(np.uint8).data)
-        for name, table in tables.items()
-    }
+    for name, table in tables.items():
+        contents[name] = digest_of(np.ascontiguousarray(table).view(np.uint8).data)
     return np.array(
-        [(name.encode(), digest.hex().encode()) for name, digest in found.items()],
+        [(name.encode(), digest.hex().encode()) for name, digest in contents.items()],
         dtype=digests_dtype(tables),
     )
 

@@ -177,9 +177,9 @@ class Layout:
     def codes(self) -> dict[tuple[str, str], int]:
         """(name, role) to the number of such a tensor within a case."""
         return {
-            (name, role): number * len(ROLES) + at
+            (name, role): number * len(ROLES) + role_number
             for number, name in enumerate(self.names)
-            for role, at in ROLES.items()
+            for role, role_number in ROLES.items()
         }
 
     def rows(self, case: np.ndarray, code: np.ndarray) -> np.ndarray:
@@ -192,16 +192,17 @@ class Layout:
             return np.full(len(case), -1)
         case = np.where(known, case, 0)
         wanted = self.form[case] * (len(self.names) * len(ROLES)) + code
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where((keys[at] == wanted) & known, self.starts[case] + places[at], -1)
+        nearest = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        there = (keys[nearest] == wanted) & known
+        return np.where(there, self.starts[case] + places[nearest], -1)
 
     @cached_property
     def _places(self) -> tuple[np.ndarray, np.ndarray]:
         """The tensors of every form, in order, and the place of each in a case."""
         first = np.unique(self.form, return_index=True)[1]
         form, place = spread(np.diff(self.starts)[first])
-        at = self.starts[first][form] + place
-        keys = form * (len(self.names) * len(ROLES)) + self.name[at] * len(ROLES) + self.role[at]
+        row = self.starts[first][form] + place
+        keys = form * (len(self.names) * len(ROLES)) + self.name[row] * len(ROLES) + self.role[row]
         order = np.argsort(keys, kind="stable")
         return keys[order], place[order]
 

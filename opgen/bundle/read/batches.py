@@ -19,7 +19,7 @@ _ROLES = {number: word for word, number in ROLES.items()}
 
 
 @dataclass(frozen=True)
-class Batch:
+class CaseStack:
     """Neighbouring cases whose tensors agree in everything but their data.
 
     ``arrays`` maps (name, role) to (B, ...): goldens, bounds and contiguous inputs in their shape,
@@ -30,7 +30,7 @@ class Batch:
     arrays: dict[tuple[str, str], np.ndarray]
 
 
-def batches(bundle: BundleTables, limit: int = 4 << 20) -> Iterator[Batch]:
+def batches(bundle: BundleTables, limit: int = 4 << 20) -> Iterator[CaseStack]:
     """All cases in order, as many at a time as are equal in form and have at most ``limit`` bytes.
 
     Every tensor is checked unless ``bundle.check`` is false; BundleError if one is damaged.
@@ -42,9 +42,9 @@ def batches(bundle: BundleTables, limit: int = 4 << 20) -> Iterator[Batch]:
     weight = totals[firsts + counts] - totals[firsts]
     for start, end in _runs(bundle, firsts, counts, size):
         step = max(1, limit // max(1, int(weight[start])))
-        for at in range(start, end, step):
-            rows = range(at, min(end, at + step))
-            yield Batch(rows, _read(bundle, rows, int(firsts[at]), int(counts[at])))
+        for case in range(start, end, step):
+            rows = range(case, min(end, case + step))
+            yield CaseStack(rows, _read(bundle, rows, int(firsts[case]), int(counts[case])))
 
 
 def _bytes(bundle: BundleTables) -> np.ndarray:
@@ -95,10 +95,10 @@ def _read(
 ) -> dict[tuple[str, str], np.ndarray]:
     table = bundle.tables["tensors"]
     described = map(TensorRow._make, table[first : first + count].tolist())
-    chosen = [(at, row) for at, row in enumerate(described, first) if row.has_data]
+    chosen = [(i, row) for i, row in enumerate(described, first) if row.has_data]
     arrays = {}
     for number, (kind, start, limit) in bundle.blobs.items():
-        mine = [(at, row) for at, row in chosen if row.dtype == number]
+        mine = [(i, row) for i, row in chosen if row.dtype == number]
         full = [row for _, row in mine if row.elements]
         if not mine:
             continue
@@ -112,13 +112,13 @@ def _read(
                 f"{bundle.path}: damaged: {bundle.ids[rows[0]]} lies outside the data"
             )
         window = bundle.bytes(start + low * kind.itemsize, last)
-        for at, row in mine:
+        for i, row in mine:
             offset, length = (
                 (row.position - low) * kind.itemsize if row.elements else 0,
                 row.elements * kind.itemsize,
             )
             if bundle.check:
-                digests = table["digest"][at : at + count * len(rows) : count].tolist()
+                digests = table["digest"][i : i + count * len(rows) : count].tolist()
                 _check(bundle, rows, window, offset, length, stride, digests, row.name)
             stack = as_strided(window[offset:], (len(rows), length), (stride, 1)).view(kind)
             shape = bundle.sequence(row.shape) or ()
@@ -140,8 +140,8 @@ def _check(
     name: int,
 ) -> None:
     view = window.data
-    for at, digest in enumerate(digests):
-        start = offset + at * stride
+    for i, digest in enumerate(digests):
+        start = offset + i * stride
         if digest_of(view[start : start + length]) != digest:
-            where = f"{bundle.ids[rows[at]]}: {bundle.names[name]}"
+            where = f"{bundle.ids[rows[i]]}: {bundle.names[name]}"
             raise BundleError(f"{bundle.path}: damaged: {where} does not match its digest")

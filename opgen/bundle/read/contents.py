@@ -33,7 +33,7 @@ class BundleTables(Finished):
     @cached_property
     def columns(self) -> dict[str, int]:
         """Column of ``/cases`` to its number."""
-        return {name: at for at, name in enumerate(self.tables["cases"].dtype.names or ())}
+        return {name: i for i, name in enumerate(self.tables["cases"].dtype.names or ())}
 
     def tensor(self, row: TensorRow) -> np.ndarray:
         """The stored elements of one row of ``/tensors``: 1-D, owned by the caller. BundleError if

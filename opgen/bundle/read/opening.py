@@ -99,7 +99,7 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
     except OSError as error:
         raise BundleError(f"{path}: cannot read: {error.strerror}") from None
     first = _FIRST.match(block)
-    found = first and _SECOND.match(block, first.end())
+    facts = first and _SECOND.match(block, first.end())
     if first is not None and first["kind"].decode() != kind:
         raise BundleError(
             f"{path}: is an opgen {first['kind'].decode()} file, not a {kind} file; {_WRITES[kind]}"
@@ -112,22 +112,22 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
             else "was never released, and opgen does not read it: write it again"
         )
         raise BundleError(f"{path}: format {int(first['version'])} {advice}")
-    if found is None or len(block) < container.FIRST_BLOCK:
+    if facts is None or len(block) < container.FIRST_BLOCK:
         raise BundleError(
             f"{path}: not an opgen {kind} file, or its beginning is damaged; {_WRITES[kind]}"
         )
-    if found["digest"].decode() == container.UNKNOWN:
+    if facts["digest"].decode() == container.UNKNOWN:
         raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
-    if int(found["size"]) != size:
+    if int(facts["size"]) != size:
         raise BundleError(
-            f"{path}: has {size} bytes and was written with {int(found['size'])}: truncated or"
+            f"{path}: has {size} bytes and was written with {int(facts['size'])}: truncated or"
             " damaged"
         )
-    numbers = [int(n) for n in re.findall(rb"\d+", found["ranges"])]
+    numbers = [int(n) for n in re.findall(rb"\d+", facts["ranges"])]
     if [container.FIRST_BLOCK, *numbers, size] != sorted([container.FIRST_BLOCK, *numbers, size]):
         raise BundleError(f"{path}: damaged: its first block contradicts itself")
     ranges = tuple(zip(numbers[::2], numbers[1::2], strict=True))
-    if container.file_digest(path, fd, ranges, size) != found["digest"].decode():
+    if container.file_digest(path, fd, ranges, size) != facts["digest"].decode():
         raise BundleError(f"{path}: damaged: its bytes do not match their digest")
     return ranges
 

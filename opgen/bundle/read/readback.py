@@ -121,12 +121,12 @@ def outputs(bundle: Bundle) -> dict[str, set[str]]:
     """API to the tensors that its operator writes in some case."""
     tensors, ops = bundle.tables["tensors"], bundle.words["cases.op"]
     rows = tensors[np.isin(tensors["role"], (ROLES["output"], ROLES["golden"]))]
-    found: dict[str, set[str]] = {op: set() for op in ops.values()}
+    written: dict[str, set[str]] = {op: set() for op in ops.values()}
     for op, name in set(
         zip(bundle.tables["cases"]["op"][rows["case"]].tolist(), rows["name"].tolist(), strict=True)
     ):
-        found[ops[op]].add(bundle.names[name])
-    return found
+        written[ops[op]].add(bundle.names[name])
+    return written
 
 
 def pieces(bundle: Bundle, limit: int) -> Iterator[tuple[np.ndarray, list[memoryview]]]:
@@ -151,15 +151,15 @@ def pieces(bundle: Bundle, limit: int) -> Iterator[tuple[np.ndarray, list[memory
                     " outside the data"
                 )
             window = bundle.bytes(start + low, high - low)
-            found = [
+            data = [
                 window.data[a - low : b - low]
                 for a, b in zip(starts[some].tolist(), ends[some].tolist(), strict=True)
             ]
-            wrong = rows[some][digest_column(found) != tensors["digest"][rows[some]]]
+            wrong = rows[some][digest_column(data) != tensors["digest"][rows[some]]]
             if len(wrong):
                 where = (
                     f"{bundle.ids[tensors['case'][wrong[0]]]}:"
                     f" {bundle.names[tensors['name'][wrong[0]]]}"
                 )
                 raise BundleError(f"{bundle.path}: damaged: {where} does not match its digest")
-            yield rows[some], found
+            yield rows[some], data

@@ -201,12 +201,12 @@ def _shapes(tables: Tables) -> Iterator[str]:
     given = np.flatnonzero(strides)
     if (lengths[strides[given]] != lengths[shape[given]]).any():
         yield "a tensor with data has strides of another rank"
-    at, within = spread(lengths[shape[given]])
-    steps = (integers[starts[shape[given]][at] + within] - 1.0) * integers[
-        starts[strides[given]][at] + within
+    view, within = spread(lengths[shape[given]])
+    steps = (integers[starts[shape[given]][view] + within] - 1.0) * integers[
+        starts[strides[given]][view] + within
     ]
     low, high = offset.astype(np.float64), offset + np.maximum(product[shape] - 1, 0)
-    low[given] += np.bincount(at, np.minimum(steps, 0), len(given))
-    high[given] = offset[given] + np.bincount(at, np.maximum(steps, 0), len(given))
+    low[given] += np.bincount(view, np.minimum(steps, 0), len(given))
+    high[given] = offset[given] + np.bincount(view, np.maximum(steps, 0), len(given))
     if ((low < 0) | (high >= elements))[product[shape] > 0].any():
         yield "a view leaves its data"

@@ -48,12 +48,12 @@ def seconds(where: str, given: object) -> float:
     if not (given is None or isinstance(given, Real)):
         raise BundleError(f"{where}: time {given!r} is no number of seconds")
     try:
-        found = np.nan if given is None else float(given)
+        taken = np.nan if given is None else float(given)
     except OverflowError:
-        found = np.inf
-    if found < 0 or found == np.inf:
+        taken = np.inf
+    if taken < 0 or taken == np.inf:
         raise BundleError(f"{where}: time {given} is no time that a case can take")
-    return found
+    return taken
 
 
 def text(where: str, given: object) -> str:
@@ -75,7 +75,7 @@ def arrays(where: str, bundle: Bundle, row: int, given: object) -> dict[str, np.
         )
     if not given:
         return {}
-    case, found = bundle[row], {}
+    case, outputs = bundle[row], {}
     written = [
         bundle.names[tensor.name] for tensor in case.tensor_rows if tensor.role == ROLES["output"]
     ]
@@ -99,5 +99,5 @@ def arrays(where: str, bundle: Bundle, row: int, given: object) -> dict[str, np.
         if isinstance(described, dict) and described["dtype"] in _WIDER[NAMES[array.dtype]]:
             with np.errstate(invalid="ignore"):  # a signalling NaN
                 array = stored(array, described["dtype"])
-        found[name] = array
-    return found
+        outputs[name] = array
+    return outputs

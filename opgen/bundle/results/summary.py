@@ -99,7 +99,7 @@ def answers(results: ResultsFile) -> dict[str, object]:
     """What a results file holds: its header, and how often each pair of statuses occurs; a phase
     without one has None.
     """
-    counts = Counter((one.status, one.run_status) for one in results)
+    counts = Counter((result.status, result.run_status) for result in results)
     return {
         **_file(results, len(results)),
         "counts": [

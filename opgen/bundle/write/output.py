@@ -39,9 +39,10 @@ def refuse(path: str | Path, force: bool, remedy: str = "--force") -> None:
     path = Path(path)
     if path.is_dir():
         raise BundleError(f"{path}: is a folder; name a file")
-    for one in (path, partial(path)):
-        if (one.exists() and not one.is_file()) or (one == partial(path) and one.is_symlink()):
-            raise BundleError(f"{one}: is no regular file, and nothing replaces it; name another")
+    for file in (path, partial(path)):
+        special = file.exists() and not file.is_file()
+        if special or (file != path and file.is_symlink()):
+            raise BundleError(f"{file}: is no regular file, and nothing replaces it; name another")
     if path.exists() and not force:
         raise BundleError(f"{path}: exists already; {remedy} replaces it")
     if not path.parent.is_dir():
