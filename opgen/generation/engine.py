@@ -119,7 +119,6 @@ def write(
         outputs=suite.outputs,
         keep=True,
         resume=resume,
-        late=True,
     ) as writer:
         tell = progress or (lambda cases: None)
         waiting = _waiting(suite.batches, writer.written)

@@ -26,9 +26,9 @@ class Writer:
     Tensors come in any order, by case or by block, here or through :meth:`port` in another process.
     Leaving the block normally finishes the file and gives it its name; leaving it by an exception
     removes what was written, or, with ``keep``, leaves ``<name>.partial`` where anything was.
-    ``resume``, with ``keep``, goes on from such a file. ``late``: tables are made with the first
-    tensors that come, while other processes are at work. Raises BundleError, before anything is
-    written if ``path`` cannot be.
+    ``resume``, with ``keep``, goes on from such a file. Tables are made with the first tensors that
+    come, while other processes are at work. Raises BundleError, before anything is written if
+    ``path`` cannot be.
     """
 
     def __init__(
@@ -42,7 +42,6 @@ class Writer:
         outputs: Mapping[str, Collection[str]] | None = None,
         keep: bool = False,
         resume: bool = False,
-        late: bool = False,
     ) -> None:
         self.path = Path(path)
         self.layout = layout
@@ -62,7 +61,7 @@ class Writer:
                     place, "bundle", self.header, layout.blobs, keep=not begun
                 )
                 self._blocks = self.port()
-                if begun or not late:
+                if begun:
                     self._describe(begun)
         except BaseException:
             self._claim.fresh.unlink(missing_ok=True)
@@ -162,11 +161,11 @@ class Writer:
         """
         claim = self._open()
         try:
-            if not self._done.all():
-                raise BundleError(f"{self.path}: not complete: {self._missing()}")
             with write_errors(self.path):
                 self._blocks.close()
                 built = self._describe()
+                if not self._done.all():
+                    raise BundleError(f"{self.path}: not complete: {self._missing()}")
                 container.write_table(claim.fd, self._skeleton, "tensors", built.tables["tensors"])
                 digests = container.digests(self.header, built.tables, built.strings)
                 self.digest = container.seal(self._skeleton, "bundle", digests)
