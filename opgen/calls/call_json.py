@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import marshal
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from opgen.calls.kinds import KINDS, Element, Family
+from opgen.calls.kinds import KINDS, Element, Family, ParameterKind
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import did_you_mean
 from opgen.model import Argument, Call, TensorDesc
@@ -30,13 +29,12 @@ class CallFault(Exception):
 
 
 class ArgumentReader:
-    """Reads the arguments of calls. Equal tensors and arrays of a file are checked once and become
-    one object; ``most`` of a kind are remembered, so that calls that are all unlike do not fill the
-    memory.
+    """Reads the arguments of calls. Equal ones of a file are checked once and become one object;
+    ``most`` of a kind are remembered, so that calls that are all unlike do not fill the memory.
     """
 
     def __init__(self, most: int = 100_000) -> None:
-        self._known: dict[str, dict[bytes, Argument]] = defaultdict(dict)
+        self._known: dict[str, dict[bytes, Argument]] = {kind: {} for kind in KINDS}
         self._most = most
 
     def read(
@@ -45,23 +43,15 @@ class ArgumentReader:
         """(the arguments that ``kinds`` names, everything that is wrong with them)."""
         arguments: dict[str, Argument] = {}
         faults: list[str] = []
-        for name, of in kinds.items():
-            value, kind = args.get(name), KINDS[of]
+        for name, kind in kinds.items():
+            known, written = self._known[kind], marshal.dumps(args.get(name))  # 1 is not True there
+            argument = known.get(written, ...)
             try:
-                if kind.family == "scalar":
-                    if not kind.element.accepts(value):
-                        raise CallFault(f": expects {kind.element.expects}, not {value!r}")
-                    arguments[name] = value
-                elif value is None:
-                    arguments[name] = None
-                else:
-                    known, written = self._known[of], marshal.dumps(value)  # 1 is not True there
-                    argument = known.get(written)
-                    if argument is None:
-                        if len(known) > self._most:
-                            known.clear()
-                        argument = known[written] = _POINTER[kind.family](value, kind.element)
-                    arguments[name] = argument
+                if argument is ...:
+                    if len(known) > self._most:
+                        known.clear()
+                    argument = known[written] = _argument(args.get(name), KINDS[kind])
+                arguments[name] = argument
             except CallFault as fault:
                 if name in args:
                     faults += [f"args.{name}{text}" for text in fault.args]
@@ -108,6 +98,14 @@ def make_call(
 
 def _no_such(what: str, word: object, known: Mapping[str, object]) -> str:
     return f"no such {what} {word!r}{did_you_mean(word, known)}; known are {', '.join(known)}"
+
+
+def _argument(value: Any, kind: ParameterKind) -> Argument:
+    if kind.family != "scalar":
+        return None if value is None else _POINTER[kind.family](value, kind.element)
+    if not kind.element.accepts(value):
+        raise CallFault(f": expects {kind.element.expects}, not {value!r}")
+    return value  # type: ignore[no-any-return]
 
 
 def _items(value: object, element: Element, key: str = "") -> tuple[int, ...]:

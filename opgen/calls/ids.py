@@ -8,11 +8,11 @@ from fnmatch import fnmatchcase
 from opgen.model import FileError, Problem
 
 
-def matching(ids: Sequence[str], patterns: Iterable[str]) -> dict[str, list[int]]:
+def match_ids(ids: Sequence[str], patterns: Iterable[str]) -> dict[str, list[int]]:
     """Pattern -> where in ``ids`` stands just that; where nothing does, what it matches as a glob
     (``*``, ``?``, ``[]``).
 
-    >>> matching(["a*", "ab", "b"], ["a*", "?b", "c"])
+    >>> match_ids(["a*", "ab", "b"], ["a*", "?b", "c"])
     {'a*': [0], '?b': [1], 'c': []}
     """
     places: dict[str, list[int]] = {}
@@ -28,13 +28,13 @@ def matching(ids: Sequence[str], patterns: Iterable[str]) -> dict[str, list[int]
     }
 
 
-def chosen(ids: Sequence[str], patterns: Iterable[str], where: str = "`patterns`") -> list[int]:
+def select_ids(ids: Sequence[str], patterns: Iterable[str], where: str = "`patterns`") -> list[int]:
     """Where those ``ids`` stand that ``patterns`` choose, in their own order; all where there is no
     pattern.
 
     Raises FileError naming every pattern that matches nothing, at ``where``.
     """
-    found = matching(ids, patterns)
+    found = match_ids(ids, patterns)
     if not found:
         return list(range(len(ids)))
     missing = [pattern for pattern, places in found.items() if not places]

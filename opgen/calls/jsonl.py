@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from opgen.calls.call_json import ArgumentReader, CallFault, make_call
-from opgen.calls.collection import no_collection
+from opgen.calls.garbage import gc_paused
 from opgen.model import Call, FileError, Problem, size
 
 MOST_PROBLEMS = 50
@@ -54,7 +54,7 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
     seen: dict[str, int] = {}
     reader = ArgumentReader()
     try:
-        with no_collection():
+        with gc_paused():
             for number, raw in enumerate(_lines(source), 1):
                 line = (raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw).strip()
                 if not line:

@@ -32,11 +32,12 @@ def storage_elements(column: TensorColumn) -> np.ndarray:
     if column.plain().all():
         held = volume(column.shape)
     else:
-        held = np.where(column.storage_rank >= 0, volume(column.storage), reach(column)[1] + 1)
+        last = address_range(column)[1]
+        held = np.where(column.storage_rank >= 0, volume(column.storage), last + 1)
     return np.asarray(np.maximum(held, 0.0))
 
 
-def reach(column: TensorColumn) -> tuple[np.ndarray, np.ndarray]:
+def address_range(column: TensorColumn) -> tuple[np.ndarray, np.ndarray]:
     """(rows,) float64 each: the lowest and the highest position of a view in its storage; below the
     offset for an empty one.
     """
@@ -49,19 +50,19 @@ def reach(column: TensorColumn) -> tuple[np.ndarray, np.ndarray]:
     return first, np.where(stepping, offset + np.maximum(steps, 0).sum(axis=1), offset + size - 1)
 
 
-def inside(column: TensorColumn) -> np.ndarray:
+def within_storage(column: TensorColumn) -> np.ndarray:
     """(rows,) bool: no element of the view lies before or beyond the storage; an empty view always
     fits.
     """
     plain = column.plain()
     if plain.all():
         return plain
-    first, last = reach(column)
+    first, last = address_range(column)
     held = np.where(column.storage_rank >= 0, volume(column.storage), np.inf)
     return np.asarray(plain | (column.shape == 0).any(axis=1) | ((first >= 0) & (last < held)))
 
 
-def overlaps(column: TensorColumn) -> np.ndarray:
+def self_overlapping(column: TensorColumn) -> np.ndarray:
     """(rows,) bool: two elements of the view share a place, as those of an axis with stride 0
     do.
     """
@@ -103,7 +104,7 @@ def volume(extents: np.ndarray) -> np.ndarray:
         return np.where((extents == 0).any(axis=1), 0.0, extents.astype(np.float64).prod(axis=1))
 
 
-def representable(table: CallTable) -> np.ndarray:
+def fits_int64(table: CallTable) -> np.ndarray:
     """(rows,) bool: every number of a call fits the 64 bits in which calls are made and kept;
     strides of huge views may not.
     """
@@ -115,7 +116,7 @@ def representable(table: CallTable) -> np.ndarray:
     return result
 
 
-def possible(table: CallTable) -> np.ndarray:
+def non_negative(table: CallTable) -> np.ndarray:
     """(rows,) bool: no extent of a tensor is negative. Pages that are silent about such tensors do
     not make them possible.
     """

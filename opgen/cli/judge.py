@@ -36,7 +36,7 @@ def command(calls: str, form: str, truth: str) -> None:
     CALLS has one call per line, in JSON; - or nothing reads standard input. One line of JSON comes
     out per call, in the same order.
     """
-    from opgen.calls.collection import no_collection
+    from opgen.calls.garbage import gc_paused
     from opgen.calls.jsonl import read_calls
     from opgen.oracle import callfiles
     from opgen.report.terminal import visible
@@ -50,5 +50,5 @@ def command(calls: str, form: str, truth: str) -> None:
         if form == "json"
         else (visible(callfiles.as_text(answer, pages, asked)) for answer in answers)
     )
-    with no_collection():
+    with gc_paused():
         sys.stdout.writelines(f"{line}\n" for line in lines)

@@ -250,15 +250,15 @@ def each(workers: int | None = None) -> Callable[[Callable[[Any], Any], Sequence
 
 
 def choose(ids: Iterable[str], patterns: Sequence[str], where: str = "--case") -> list[str]:
-    """The ids that :func:`opgen.calls.ids.chosen` chooses: those that are one of ``patterns`` or
-    match one, in their own order.
+    """The ids that :func:`opgen.calls.ids.select_ids` selects: those that are one of ``patterns``
+    or match one, in their own order.
 
     Raises FileError naming every pattern that matches nothing.
 
     >>> choose(["pool/1", "pool/2", "pad/1"], ["pool/*"])
     ['pool/1', 'pool/2']
     """
-    from opgen.calls.ids import chosen
+    from opgen.calls.ids import select_ids
 
     ids = list(ids)
-    return [ids[place] for place in chosen(ids, patterns, where)]
+    return [ids[place] for place in select_ids(ids, patterns, where)]

@@ -29,7 +29,7 @@ from opgen.oracle import library
 from opgen.oracle.errata import Errata, Numeric
 from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
-from opgen.spec.compute_dtype import computed
+from opgen.spec.compute_dtype import compute_dtypes
 from opgen.spec.spec import Spec
 
 Returned = Callable[[int], Mapping[str, Array]]
@@ -96,7 +96,8 @@ def _known(
     answers = library.answers_to(judge(spec, table), errata)
     if answers is None:
         return
-    applies, optional = library.applies(answers), computed(spec, answers.view, len(table)).optional
+    applies = library.applies(answers)
+    optional = compute_dtypes(spec, answers.view, len(table)).optional
     scalars = [
         p.name for p in spec.parameters.values() if isinstance(table.columns[p.name], ScalarColumn)
     ]

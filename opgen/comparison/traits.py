@@ -15,7 +15,7 @@ from math import exp, lgamma
 import numpy as np
 
 from opgen.bundle.read.reader import Bundle
-from opgen.calls.collection import no_collection
+from opgen.calls.garbage import gc_paused
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn, from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.comparison.diff_report import SharedTrait
@@ -152,7 +152,7 @@ def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
         if spec is not None:
             pages.setdefault(spec.name, (spec, []))[1].append(i)
     for spec, places in pages.values():
-        with no_collection():
+        with gc_paused():
             table = from_calls(spec.api, spec.kinds, [bundle[rows[i]].asked for i in places])
         for name, column in _of_calls(spec, table):
             columns.setdefault(name, np.zeros(len(rows), dtype=bool))[places] = column

@@ -13,7 +13,7 @@ import numpy as np
 
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import ResultsFile
-from opgen.calls.ids import chosen
+from opgen.calls.ids import select_ids
 from opgen.comparison import deviations, explain, metrics
 from opgen.comparison.alignment import AlignedResults, GoldenRows, align, goldens_of
 from opgen.comparison.diff_report import DiffReport
@@ -82,7 +82,7 @@ def diff(
         answers = aligned(results)
         other = None if against is None else aligned(against)
         repeats = [aligned(file) for file in repeated]
-        rows = chosen(whole.ids, patterns, str(whole.path))
+        rows = select_ids(whole.ids, patterns, str(whole.path))
         return _Diff(
             whole, goldens, answers, truth, rows, other, repeats, errata, most_explained
         ).report()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from opgen.calls.ids import matching
+from opgen.calls.ids import match_ids
 from opgen.comparison.diff_report import DiffReport
 from opgen.comparison.statuses import STRICT
 from opgen.files import yamlfile
@@ -89,7 +89,7 @@ def apply(report: DiffReport, waivers: list[Waiver], today: date, whole: bool = 
     for one of these.
     """
     verdicts = list(report)
-    rows = matching([verdict.case for verdict in verdicts], [waiver.case for waiver in waivers])
+    rows = match_ids([verdict.case for verdict in verdicts], [waiver.case for waiver in waivers])
     for waiver in waivers:
         named = [verdicts[row] for row in rows[waiver.case]]
         waived = [verdict for verdict in named if verdict.verdict == waiver.verdict]

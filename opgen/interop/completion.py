@@ -19,7 +19,7 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.model import Call, TensorDesc
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference
-from opgen.spec.rules import holds
+from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
 
@@ -130,7 +130,7 @@ def _read_facts(spec: Spec, waiting: list[PartialCall]) -> bool:
             needs = set(guard.require.right[0].refs)
             needs |= set(guard.when.refs if guard.when else ()) - {(name, "rank")}
             value = guard.require.right[0].value(known)
-            there = np.asarray(value.bound, dtype=bool) & holds(guard.when, ranked, rows)
+            there = np.asarray(value.bound, dtype=bool) & true_where(guard.when, ranked, rows)
             for row in np.flatnonzero(there).tolist():
                 if not needs & waiting[row].open:
                     facts.append((waiting[row], name, fact, _in_row(value, row, fact)))
@@ -157,6 +157,6 @@ def _first_formats(spec: Spec, waiting: list[PartialCall]) -> None:
         chosen = np.full(rows, index["ND"])
         for guard in reversed(spec.memberships.get((p.name, "format"), [])):
             first = guard.require.right[0].read(view).data
-            chosen = np.where(holds(guard.when, view, rows), first, chosen)
+            chosen = np.where(true_where(guard.when, view, rows), first, chosen)
         for partial, number in zip(waiting, chosen.tolist(), strict=True):
             partial.learn(p.name, "format", names[number])

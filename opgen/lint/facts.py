@@ -13,7 +13,7 @@ from opgen.calls.table import from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Argument, Call, TensorDesc
 from opgen.oracle.judgement import ORDER
-from opgen.spec.rules import Rule, plain
+from opgen.spec.rules import Rule, readable
 from opgen.spec.spec import Parameter, Spec
 from opgen.spec.table_view import TableView
 
@@ -195,7 +195,7 @@ def _modes(spec: Spec) -> list[Fact]:
         before = sum(other.dtype == mode.dtype for other in spec.modes[:i])
         name = f"compute.{mode.dtype}" + (f".{before + 1}" if before else "")
         may = "may be" if mode.optional else "are"
-        says = f"inputs {may} rounded to {mode.dtype} when {plain(mode.when.text)}"
+        says = f"inputs {may} rounded to {mode.dtype} when {readable(mode.when.text)}"
         told.append(Fact(name, mode.at, says))
     return told
 
@@ -219,7 +219,7 @@ def _parameter(parameter: Parameter) -> Fact:
     if parameter.strided is not None:
         parts.append("may be non-contiguous" if parameter.strided else "contiguous only")
     if parameter.mask is not None:
-        parts.append(f"written when {plain(parameter.mask.text)}")
+        parts.append(f"written when {readable(parameter.mask.text)}")
     return Fact(parameter.name, parameter.at, "; ".join(parts))
 
 

@@ -20,8 +20,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as quoted
 
-from opgen.calls.collection import no_collection
 from opgen.calls.factorize import factorize
+from opgen.calls.garbage import gc_paused
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.model import (
@@ -60,7 +60,7 @@ def judge_calls(calls: Sequence[NamedCall], pages: Catalog, rows: int = ROWS) ->
         page = pages.by_page[named.call.api, named.call.product]
         by_page.setdefault(page.name, []).append(i)
     answers: dict[int, JudgedCall] = {}
-    with no_collection():
+    with gc_paused():
         for spec in pages.specs:
             places = by_page.get(spec.name, [])
             for start in range(0, len(places), rows):

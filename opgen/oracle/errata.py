@@ -19,7 +19,7 @@ from opgen.model import Code
 from opgen.spec.language import terms
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import FixedView, Reference, Term, View
-from opgen.spec.rules import Guard, Rule, holds
+from opgen.spec.rules import Guard, Rule, true_where
 from opgen.spec.spec import Spec, SpecScope
 
 Basis: TypeAlias = Literal["read", "inferred"]
@@ -41,7 +41,7 @@ class Erratum:
 
     def reached(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where ``when`` holds."""
-        return holds(self.when, view, rows)
+        return true_where(self.when, view, rows)
 
 
 @dataclass(frozen=True)

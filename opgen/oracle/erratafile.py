@@ -161,7 +161,7 @@ class _ErrataReader:
                 self.doc.problem(
                     ("names", name), "is a name of the page already; choose another", name
                 )
-            term = compiled(self.doc, ("names", name), name, terms.either, text, self.scope)
+            term = compiled(self.doc, ("names", name), name, terms.expression, text, self.scope)
             if term is not None:
                 added[name] = term
         return PageErrata(
@@ -220,7 +220,7 @@ class _ErrataReader:
             if spec.scope.kind((key, "")) is None:
                 hint = did_you_mean(key, spec.scope.names())
                 self.doc.problem(place, f"no such name{hint}", name)
-            values[key] = compiled(self.doc, place, name, terms.either, str(text), self.scope)
+            values[key] = compiled(self.doc, place, name, terms.expression, str(text), self.scope)
         return Numeric(
             name,
             self.places(form),

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from opgen.calls.categorical import Categorical
-from opgen.calls.layout import inside, overlaps
+from opgen.calls.layout import self_overlapping, within_storage
 from opgen.calls.table import TensorColumn
 from opgen.model import CRASH, Code, LibraryAnswer
 from opgen.oracle.errata import Basis, Errata, NamedView, Numeric, PageErrata
@@ -133,9 +133,9 @@ def _stray(judgement: Judgement) -> np.ndarray:
     for name, column in judgement.table.columns.items():
         if isinstance(column, TensorColumn) and not column.plain().all():
             backwards = (column.offset < 0) | (column.strides < 0).any(axis=1)
-            result |= ~column.null & (~inside(column) | backwards)
+            result |= ~column.null & (~within_storage(column) | backwards)
             if name in outputs:
-                result |= overlaps(column)
+                result |= self_overlapping(column)
     return result
 
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language.terms import View
-from opgen.spec.rules import holds
+from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec
 
 
-class Computed(NamedTuple):
+class ComputeDtypes(NamedTuple):
     """(rows,) each: the ``dtype`` that inputs are rounded to (object array of names), and where
     that is ``optional`` (bool).
     """
@@ -21,14 +21,14 @@ class Computed(NamedTuple):
     optional: np.ndarray
 
 
-def computed(spec: Spec, view: View, rows: int) -> Computed:
+def compute_dtypes(spec: Spec, view: View, rows: int) -> ComputeDtypes:
     """The first mode of the page that holds, else what the first tensor is stored in."""
     first = view.get((spec.inputs[0].name, "dtype"))
-    result = Computed(
+    result = ComputeDtypes(
         np.array(vocabulary().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)],
         np.zeros(rows, dtype=bool),
     )
     for mode in reversed(spec.modes):
-        here = holds(mode.when, view, rows)
+        here = true_where(mode.when, view, rows)
         result.dtype[here], result.optional[here] = mode.dtype, mode.optional
     return result

@@ -15,9 +15,9 @@ import numpy as np
 
 from opgen.calls import bigint
 from opgen.model import Bucket
-from opgen.spec.language.formulas import Value, certain
+from opgen.spec.language.formulas import Value, is_true
 from opgen.spec.language.terms import FixedView, Reference, Relation, Term, View
-from opgen.spec.language.three_valued import refuted
+from opgen.spec.language.three_valued import is_false
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Guard:
         """(rows,) bool: where it applies, everything it names is bound, and its relation does not
         hold.
         """
-        return self._where(refuted, view, rows)
+        return self._where(is_false, view, rows)
 
     def applies(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where it applies and everything it names is bound."""
@@ -44,14 +44,14 @@ class Guard:
         """(rows,) bool: where its relation holds, unless its condition is known not to; one that
         names something unbound may hold.
         """
-        held = bigint.broadcast(certain(self.require.read(view)), rows)
-        return held if self.when is None else np.asarray(held & ~refuted(self.when.read(view)))
+        held = bigint.broadcast(is_true(self.require.read(view)), rows)
+        return held if self.when is None else np.asarray(held & ~is_false(self.when.read(view)))
 
     def _where(self, what: Callable[[Value], np.ndarray], view: View, rows: int) -> np.ndarray:
         """(rows,) bool: what is asked of the relation, where the condition holds; where it holds
         nowhere, nothing is read, and of columns nothing where a name is bound nowhere.
         """
-        asked = None if self.when is None else holds(self.when, view, rows)
+        asked = None if self.when is None else true_where(self.when, view, rows)
         if asked is not None and not np.count_nonzero(asked):
             return asked
         if isinstance(view, FixedView):
@@ -123,8 +123,8 @@ class Rule:
         """
         together: dict[str, list[str]] = {}
         for guard in self.guards:
-            together.setdefault("" if guard.when is None else plain(guard.when.text), []).append(
-                plain(guard.require.text)
+            together.setdefault("" if guard.when is None else readable(guard.when.text), []).append(
+                readable(guard.require.text)
             )
         return "; ".join(
             " and ".join(texts) + (f" when {when}" if when else "")
@@ -132,24 +132,24 @@ class Rule:
         )
 
 
-def plain(text: str) -> str:
+def readable(text: str) -> str:
     """A term without what only the parser needs: quotes, and the comma that ends a list.
 
-    >>> plain("x.dtype in ('FLOAT', 'DOUBLE',)")
+    >>> readable("x.dtype in ('FLOAT', 'DOUBLE',)")
     'x.dtype in (FLOAT, DOUBLE)'
     """
     return text.replace("'", "").replace(",)", ")")
 
 
-def holds(when: Term | None, view: View, rows: int) -> np.ndarray:
+def true_where(when: Term | None, view: View, rows: int) -> np.ndarray:
     """(rows,) bool: where a condition is bound and true; everywhere for ``None``."""
     if when is None:
         return np.ones(rows, dtype=bool)
     if not isinstance(view, FixedView) or not when.text:
-        return bigint.broadcast(certain(when.read(view)), rows)
+        return bigint.broadcast(is_true(when.read(view)), rows)
     held = view.held.get(when.text)
     if held is None:
-        held = view.held[when.text] = bigint.broadcast(certain(when.read(view)), rows)
+        held = view.held[when.text] = bigint.broadcast(is_true(when.read(view)), rows)
         held.flags.writeable = False
     return held
 

@@ -19,7 +19,7 @@ from opgen.calls.layout import elements
 from opgen.calls.table import ScalarColumn
 from opgen.model import TensorDesc
 from opgen.oracle.judgement import Judgement
-from opgen.spec.compute_dtype import Computed
+from opgen.spec.compute_dtype import ComputeDtypes
 from opgen.suite.planning.plan import Plan
 
 BATCH_ELEMENTS = 1 << 16
@@ -66,7 +66,7 @@ class Batch:
 def batches(
     plan: Plan,
     judged: Judgement,
-    compute: Computed,
+    compute: ComputeDtypes,
     wanted: Mapping[str, np.ndarray],
     cases: CaseTable,
     rows: np.ndarray,

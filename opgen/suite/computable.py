@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from opgen.calls.layout import inside, overlaps
+from opgen.calls.layout import self_overlapping, within_storage
 from opgen.calls.table import CallTable, ScalarColumn, TensorColumn
 from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.formats import DTYPES
 from opgen.oracle.judgement import Judgement
 from opgen.oracle.library import LibraryAnswers
 from opgen.spec.language.expressions import NOTHING
-from opgen.spec.rules import Guard, Rule, holds
+from opgen.spec.rules import Guard, Rule, true_where
 from opgen.spec.spec import Spec
 
 _SHAPING = ("==", ">=", ">")
@@ -96,7 +96,7 @@ def _asked_for(guard: Guard, judged: Judgement) -> np.ndarray:
     for name in {name for name, _ in guard.require.refs}:
         parameter = judged.spec.parameters.get(name)
         if parameter is not None and parameter.mask is not None:
-            result &= holds(parameter.mask, judged.view, len(judged.table))
+            result &= true_where(parameter.mask, judged.view, len(judged.table))
     return result
 
 
@@ -180,7 +180,7 @@ def holdable(table: CallTable) -> np.ndarray:
     result = np.ones(len(table), dtype=bool)
     for column in table.columns.values():
         if isinstance(column, TensorColumn):
-            result &= column.null | (known[column.dtype] & inside(column))
+            result &= column.null | (known[column.dtype] & within_storage(column))
     return result
 
 
@@ -206,5 +206,5 @@ def single(table: CallTable, outputs: Iterable[str]) -> np.ndarray:
     for name in outputs:
         column = table.columns[name]
         if isinstance(column, TensorColumn):
-            result &= ~overlaps(column)
+            result &= ~self_overlapping(column)
     return result

@@ -16,7 +16,7 @@ from opgen.numerics.recipes import RECIPES
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language import terms
 from opgen.spec.language.terms import Term
-from opgen.spec.rules import holds
+from opgen.spec.rules import true_where
 from opgen.spec.spec import SpecScope
 from opgen.suite.planning.plan import Plan
 
@@ -40,7 +40,7 @@ def why_inconclusive(
         reasons.append(reason)
 
     for entry in reversed(plan.vacuous):
-        here = holds(_condition(entry.when, judged.spec.scope), judged.view, calls)[cases.row]
+        here = true_where(_condition(entry.when, judged.spec.scope), judged.view, calls)[cases.row]
         if entry.rules:
             here = here & cases.aims.mask(lambda aims: _limits_only(aims, entry.rules))  # noqa: B023
         note(here, entry.why)

@@ -17,8 +17,8 @@ from opgen.calls.layout import elements
 from opgen.model import LibraryAnswer
 from opgen.oracle.judgement import Judgement
 from opgen.oracle.library import LibraryAnswers, answers_to
-from opgen.spec.compute_dtype import Computed, computed
-from opgen.spec.rules import holds
+from opgen.spec.compute_dtype import ComputeDtypes, compute_dtypes
+from opgen.spec.rules import true_where
 from opgen.suite.computable import computable, holdable, single, sized
 from opgen.suite.inconclusive import why_inconclusive
 from opgen.suite.planning.plan import Plan
@@ -34,7 +34,7 @@ class Labelled:
 
     cases: CaseTable
     wanted: Mapping[str, np.ndarray]
-    compute: Computed
+    compute: ComputeDtypes
     without_data: dict[str, str]
 
 
@@ -49,7 +49,7 @@ def label(
     recipe draws; a call of more than ``most`` elements has no data.
     """
     answers = answers_to(judged)
-    wanted, compute = _wanted(judged), computed(judged.spec, judged.view, len(judged.table))
+    wanted, compute = _wanted(judged), compute_dtypes(judged.spec, judged.view, len(judged.table))
     data, without = _with_data(judged, answers, cases, wanted, most)
     library: Categorical[LibraryAnswer | None] = (
         Categorical.constant(None, len(judged.table)) if answers is None else answers.answers()
@@ -115,6 +115,6 @@ def _wanted(judged: Judgement) -> dict[str, np.ndarray]:
     """Output -> (rows,) bool: where its mask is set and its pointer is not null."""
     view, rows = judged.view, len(judged.table)
     return {
-        p.name: ~view.get((p.name, "null")).data & holds(p.mask, view, rows)
+        p.name: ~view.get((p.name, "null")).data & true_where(p.mask, view, rows)
         for p in judged.spec.outputs
     }

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from opgen.calls.call_json import to_json
-from opgen.calls.ids import chosen, matching
+from opgen.calls.ids import match_ids, select_ids
 from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.vocabulary import known_products
 from opgen.files.yamlfile import did_you_mean
@@ -75,7 +75,7 @@ class Request:
         unmet = (
             []
             if self.calls
-            else [one for one, at in matching(found.cases.id, self.patterns).items() if not at]
+            else [one for one, at in match_ids(found.cases.id, self.patterns).items() if not at]
         )
         if unmet:
             raise FileError([Problem("`patterns`", None, one, text) for one in unmet])
@@ -116,7 +116,7 @@ class Request:
         calls = read_calls(self.calls, known.kinds)
         if not calls:
             raise FileError.of(self.calls, "", "holds no call")
-        named = [calls[place] for place in chosen([one.id for one in calls], self.patterns)]
+        named = [calls[place] for place in select_ids([one.id for one in calls], self.patterns)]
         some = [
             one
             for one in named

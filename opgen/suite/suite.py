@@ -17,7 +17,7 @@ from opgen.calls.aims import Aims
 from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
 from opgen.calls.factorize import factorize
-from opgen.calls.ids import matching
+from opgen.calls.ids import match_ids
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import from_calls
 from opgen.model import CRASHES, Call, Kind
@@ -145,7 +145,7 @@ def _planned(
     if products:
         keep &= cases.product.mask(products.__contains__)
     if patterns:
-        asked = [place for places in matching(cases.id, patterns).values() for place in places]
+        asked = [place for places in match_ids(cases.id, patterns).values() for place in places]
         keep &= np.isin(np.arange(len(cases)), asked)
         keep |= np.isin(cases.id, cases.nearest_valid.take(keep).values)
     if tier != CRASHES:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from opgen.calls.collection import no_collection
+from opgen.calls.garbage import gc_paused
 from opgen.golden import (
     _axes,
     _columns,
@@ -155,7 +155,7 @@ def new_shapes(words: Sequence[str], count: int = 2000) -> list[str]:
         rounds = []
         for _ in range(ROUNDS):
             forget()
-            with no_collection():
+            with gc_paused():
                 rounds.append(
                     np.array([(seconds(call, 1), seconds(call, 1)) for call in some]).mean(0) * 1e6
                 )

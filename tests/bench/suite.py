@@ -35,7 +35,7 @@ import opgen
 from opgen.bundle.format.layout import Layout
 from opgen.bundle.write.blocks import Blocks
 from opgen.calls.call_json import to_json
-from opgen.calls.collection import no_collection
+from opgen.calls.garbage import gc_paused
 from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.generation import engine
 from opgen.generation.merging import merge
@@ -63,7 +63,7 @@ def enumerated(calls: Sequence[NamedCall]) -> Suite:
 
 
 def generate(calls: Sequence[NamedCall], path: Path, workers: int = 1) -> None:
-    with no_collection():
+    with gc_paused():
         engine.write(enumerated(calls), path, {}, workers=workers, force=True)
 
 
@@ -212,7 +212,7 @@ def _written_once(
     connection: Connection, gate: Barrier, repeated: int, number: int, path: Path
 ) -> None:
     path.unlink(missing_ok=True)
-    with no_collection():
+    with gc_paused():
         made = enumerated(mixed(MANY, repeated))
     for spec in made.specs.values():
         kernel(spec.op)  # a module, which is loaded here like numpy and all others
@@ -297,7 +297,7 @@ def merging(words: Sequence[str]) -> None:
     """Two parts of a suite joined; the bytes are those of the whole."""
     with section(f"{MANY:,} cases joined from two parts, one thread") as folder:
         for label, repeated in (("each its own shape", 1), ("shapes x 20", 20)):
-            with no_collection():
+            with gc_paused():
                 made = enumerated(mixed(MANY, repeated))
             header = {"products": [PRODUCT], "shard": ""}
             engine.write(made, folder / "whole.h5", header, force=True)

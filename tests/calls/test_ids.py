@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
-from opgen.calls.ids import chosen, matching
+from opgen.calls.ids import match_ids, select_ids
 from opgen.cli import main
 from opgen.comparison import waivers
 from opgen.interop.folder import file_name
@@ -57,7 +57,7 @@ def run(*args: str) -> Result:
     ],
 )
 def test_an_id_before_a_pattern(patterns: list[str], places: list[int]) -> None:
-    assert chosen(ODD, patterns) == places
+    assert select_ids(ODD, patterns) == places
 
 
 def test_what_an_id_would_do_to_a_terminal_is_shown_instead(tmp_path: Path) -> None:
@@ -89,12 +89,12 @@ def test_what_an_id_would_do_to_a_terminal_is_shown_instead(tmp_path: Path) -> N
 
 def test_every_pattern_without_a_case_is_named() -> None:
     with pytest.raises(FileError) as caught:
-        chosen(ODD, ["ab", "b*", "abc"], "HERE")
+        select_ids(ODD, ["ab", "b*", "abc"], "HERE")
     assert str(caught.value).splitlines() == [
         "HERE: b*: matches no case",
         "HERE: abc: no such case among 5 (did you mean 'ab'?)",
     ]
-    assert matching(["a", "a"], ["a", "b"]) == {"a": [0, 1], "b": []}
+    assert match_ids(["a", "a"], ["a", "b"]) == {"a": [0, 1], "b": []}
 
 
 def test_commands_take_an_id_for_itself(files: Path) -> None:

@@ -12,13 +12,13 @@ import pytest
 
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.layout import (
+    address_range,
     elements,
-    inside,
-    overlaps,
-    possible,
-    reach,
-    representable,
+    fits_int64,
+    non_negative,
+    self_overlapping,
     storage_elements,
+    within_storage,
 )
 from opgen.calls.table import TensorColumn, from_calls
 from opgen.devices.aclnn import logical
@@ -106,7 +106,7 @@ def test_a_table_counts_what_its_rows_hold() -> None:
         max(prod(desc.shape), desc.storage_elements) for desc in some
     ]
     assert storage_elements(column).tolist() == [desc.storage_elements for desc in some]
-    first, last = reach(column)
+    first, last = address_range(column)
     held = [
         (places, low, high)
         for desc, low, high in zip(some, first, last, strict=True)
@@ -145,7 +145,7 @@ def test_elements_that_share_a_place_are_found() -> None:
     ).columns["x"]
     assert isinstance(column, TensorColumn)
     shared = [len(set(positions(desc))) < len(positions(desc)) for desc in [*some, *DESCS]]
-    assert overlaps(column).tolist() == [*shared, False, True, False, False, True]
+    assert self_overlapping(column).tolist() == [*shared, False, True, False, False, True]
     assert 0 < sum(shared) < len(shared)
 
 
@@ -172,7 +172,7 @@ def test_a_view_fits_where_each_of_its_elements_does() -> None:
     ]
     wrong = [
         (one, fit)
-        for one, fit, found in zip(some, fits, inside(column).tolist(), strict=True)
+        for one, fit, found in zip(some, fits, within_storage(column).tolist(), strict=True)
         if fit != found
     ]
     assert not wrong and {
@@ -201,8 +201,8 @@ def test_what_no_array_and_no_call_can_have() -> None:
     ]
     table = from_calls("a", kinds, calls)
     assert (
-        possible(table).tolist() == [True, True, True, False, False, True]
-        and representable(table).all()
+        non_negative(table).tolist() == [True, True, True, False, False, True]
+        and fits_int64(table).all()
     )
     column = table.columns["x"]
     assert isinstance(column, TensorColumn)
@@ -212,7 +212,7 @@ def test_what_no_array_and_no_call_can_have() -> None:
     table = replace(
         table, columns={**table.columns, "x": replace(column, strides=far, offset=offset)}
     )
-    assert representable(table).tolist() == [True, False, False, True, False, True]
+    assert fits_int64(table).tolist() == [True, False, False, True, False, True]
 
 
 def test_an_output_whose_places_overlap_has_no_data_and_an_input_may_repeat_its_own() -> None:

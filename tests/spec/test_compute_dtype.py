@@ -7,7 +7,7 @@ import pytest
 from opgen.calls.table import from_calls
 from opgen.model import Call, TensorDesc
 from opgen.oracle.judgement import judge
-from opgen.spec.compute_dtype import computed
+from opgen.spec.compute_dtype import compute_dtypes
 from tests.support.suites import page, suite
 
 F32, F16, BF16, HF32 = "FLOAT", "FLOAT16", "BFLOAT16", "HFLOAT32"
@@ -82,7 +82,7 @@ def rounded(
         args = {key: typed(value, dtypes.get(key, "")) for key, value in call.args.items()}
         calls.append(Call(spec.api, product, {**args, "cubeMathType": mode}))
     judged = judge(spec, from_calls(spec.api, spec.kinds, calls))
-    found = computed(spec, judged.view, 4)
+    found = compute_dtypes(spec, judged.view, 4)
     rows = zip(found.dtype, found.optional, strict=True)
     return tuple(f"perhaps {dtype}" if optional else dtype for dtype, optional in rows), tuple(
         judged.valid.tolist()

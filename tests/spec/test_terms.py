@@ -176,7 +176,7 @@ def test_a_condition_must_be_true_or_false(text: str) -> None:
     ],
 )
 def test_either_is_a_condition_or_a_term(text: str, kind: str) -> None:
-    assert terms.either(text, Names()).kind == kind
+    assert terms.expression(text, Names()).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_either_is_a_condition_or_a_term(text: str, kind: str) -> None:
 )
 def test_either_says_what_is_wrong_with_the_part(text: str, message: str) -> None:
     with pytest.raises(TermError, match=message):
-        terms.either(text, Names())
+        terms.expression(text, Names())
 
 
 @pytest.mark.parametrize("value", [True, 3, None, ["a == b"]])

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opgen.calls.call_json import to_json
-from opgen.calls.ids import matching
+from opgen.calls.ids import match_ids
 from opgen.calls.table import from_calls
 from opgen.model import Call, TensorDesc
 from opgen.oracle.judgement import judge
@@ -83,7 +83,7 @@ def test_ids_of_full_plans_are_safe_and_distinct(name: str) -> None:
 def test_the_product_stands_in_an_id(name: str) -> None:
     for case in suite(name).cases:
         assert product_in(case.id) == case.call.product
-        assert matching([case.id], [f"{page(name).op}.{case.id.split('.')[1]}.*"])
+        assert match_ids([case.id], [f"{page(name).op}.{case.id.split('.')[1]}.*"])
     assert product_in("") == product_in("mine") == product_in("a.b") == ""
 
 

@@ -22,7 +22,7 @@ from opgen.spec.language.expressions import (
     TermError,
     View,
 )
-from opgen.spec.language.formulas import FORMULAS, Value, both, combine
+from opgen.spec.language.formulas import FORMULAS, Value, all_bound, combine
 from opgen.spec.language.references import failure, reference
 from opgen.spec.language.three_valued import comparison, conjunction, decided, disjunction, negation
 
@@ -292,7 +292,7 @@ class Compiler:
             extents = np.empty((rows, len(dims)), dtype=object if exact else np.int64)
             for i, value in enumerate(values):
                 extents[:, i] = value.data
-            return Value((np.asarray(len(dims)), extents), both(*values) if values else True)
+            return Value((np.asarray(len(dims)), extents), all_bound(*values) if values else True)
 
         return Term(ast.unparse(node), "shape", refs, read)
 

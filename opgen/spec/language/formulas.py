@@ -31,13 +31,13 @@ class Value(NamedTuple):
     over: int = 1
 
 
-def both(*values: Value) -> Any:
+def all_bound(*values: Value) -> Any:
     """Where all values are bound."""
     bounds = [v.bound for v in values if v.bound is not True]
     return reduce(and_, bounds) if bounds else True
 
 
-def certain(value: Value) -> np.ndarray:
+def is_true(value: Value) -> np.ndarray:
     """Where a truth is bound and true."""
     truth = np.asarray(value.data, dtype=bool)
     return truth if value.bound is True else np.asarray(truth & value.bound)
@@ -51,9 +51,9 @@ def constant(number: int | bool) -> Value:
 def combine(operate: Callable[[np.ndarray, np.ndarray], np.ndarray], a: Value, b: Value) -> Value:
     """Add, subtract or compare-select two numbers after bringing them over one divisor."""
     if a.over == b.over:
-        return Value(operate(a.data, b.data), both(a, b), a.over)
+        return Value(operate(a.data, b.data), all_bound(a, b), a.over)
     left, right = over_one_divisor(a, b)
-    return Value(operate(left, right), both(a, b), a.over * b.over)
+    return Value(operate(left, right), all_bound(a, b), a.over * b.over)
 
 
 def over_one_divisor(a: Value, b: Value) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +67,7 @@ def over_one_divisor(a: Value, b: Value) -> tuple[np.ndarray, np.ndarray]:
 
 def multiply(a: Value, b: Value) -> Value:
     """The product, exact."""
-    return Value(bigint.multiply(a.data, b.data), both(a, b), a.over * b.over)
+    return Value(bigint.multiply(a.data, b.data), all_bound(a, b), a.over * b.over)
 
 
 def divided(a: Value, by: int) -> Value:
@@ -77,12 +77,12 @@ def divided(a: Value, by: int) -> Value:
 
 def floor_divide(a: Value, b: Value) -> Value:
     """Floor division of whole numbers; unbound where the divisor is 0."""
-    return Value(bigint.floor_divide(a.data, b.data), both(a, b) & (b.data != 0))
+    return Value(bigint.floor_divide(a.data, b.data), all_bound(a, b) & (b.data != 0))
 
 
 def remainder(a: Value, b: Value) -> Value:
     """``a`` modulo ``b``; unbound where ``b`` is 0."""
-    return Value(bigint.remainder(a.data, b.data), both(a, b) & (b.data != 0))
+    return Value(bigint.remainder(a.data, b.data), all_bound(a, b) & (b.data != 0))
 
 
 def whole(a: Value) -> Value:
@@ -90,7 +90,8 @@ def whole(a: Value) -> Value:
     if a.over == 1:
         return a
     by = bigint.as_column(a.over)
-    return Value(bigint.floor_divide(a.data, by), both(a) & (bigint.remainder(a.data, by) == 0))
+    is_whole = bigint.remainder(a.data, by) == 0
+    return Value(bigint.floor_divide(a.data, by), a.bound & is_whole)
 
 
 def minimum(*values: Value) -> Value:
@@ -117,7 +118,7 @@ def promote(*values: Value) -> Value:
     def pair(a: Value, b: Value) -> Value:
         known = (a.data >= 0) & (b.data >= 0)
         result = np.where(known, table[np.maximum(a.data, 0), np.maximum(b.data, 0)], -1)
-        return Value(result, both(a, b) & (result >= 0))
+        return Value(result, all_bound(a, b) & (result >= 0))
 
     return reduce(pair, values)
 
@@ -174,7 +175,8 @@ def pooled(size: Value, kernel: Value, stride: Value, padding: Value, ceil: Valu
     """
     span = _minus(_plus(size, padding, padding), kernel)
     room = _minus(stride, _ONE)
-    rounded = Value(np.where(ceil.data, _plus(span, room).data, span.data), both(span, room, ceil))
+    grown = np.where(ceil.data, _plus(span, room).data, span.data)
+    rounded = Value(grown, all_bound(span, room, ceil))
     out = _plus(floor_divide(rounded, stride), _ONE)
     late = bigint.multiply(_minus(out, _ONE).data, stride.data) >= _plus(size, padding).data
     trimmed = np.where(np.asarray(ceil.data, dtype=bool) & late, _minus(out, _ONE).data, out.data)

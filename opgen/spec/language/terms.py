@@ -37,7 +37,7 @@ __all__ = [
     "View",
     "compiled",
     "condition",
-    "either",
+    "expression",
     "reference",
     "relation",
     "term",
@@ -61,7 +61,7 @@ def term(text: str, scope: Scope) -> Term:
     return _shallow(text, lambda: Compiler(text, scope).term(node))
 
 
-def either(text: str, scope: Scope) -> Term:
+def expression(text: str, scope: Scope) -> Term:
     """Compile a condition, or what is none, a term; raises :class:`TermError`."""
     return (condition if Compiler.is_condition(_parse(text)) else term)(text, scope)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from opgen.spec.language import formulas
 from opgen.spec.language.expressions import NOTHING, Term, View
-from opgen.spec.language.formulas import Value, both
+from opgen.spec.language.formulas import Value, all_bound
 
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -26,7 +26,7 @@ def negation(a: Value) -> Value:
     return Value(~np.asarray(a.data, dtype=bool), a.bound)
 
 
-def refuted(a: Value) -> np.ndarray:
+def is_false(a: Value) -> np.ndarray:
     """Where a truth is bound and false."""
     lies = ~np.asarray(a.data, dtype=bool)
     return lies if a.bound is True else np.asarray(lies & a.bound)
@@ -34,13 +34,13 @@ def refuted(a: Value) -> np.ndarray:
 
 def conjunction(a: Value, b: Value) -> Value:
     """False as soon as one side is bound and false, whatever the other."""
-    x, y, bound = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool), both(a, b)
+    x, y, bound = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool), all_bound(a, b)
     return Value(x & y, bound if bound is True else bound | (a.bound & ~x) | (b.bound & ~y))
 
 
 def disjunction(a: Value, b: Value) -> Value:
     """True as soon as one side is bound and true, whatever the other."""
-    x, y, bound = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool), both(a, b)
+    x, y, bound = np.asarray(a.data, dtype=bool), np.asarray(b.data, dtype=bool), all_bound(a, b)
     return (
         Value(x | y)
         if bound is True
@@ -75,7 +75,7 @@ def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View
     def among(view: View) -> Value:
         a, others = left.read(view), [item.read(view) for item in right]
         found = reduce(operator.or_, [equal(a, other) for other in others])
-        return Value(found if positive else ~found, both(a, *others))
+        return Value(found if positive else ~found, all_bound(a, *others))
 
     def among_numbers(view: View) -> Value:
         data, bound, over = left.read(view)
@@ -89,7 +89,7 @@ def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View
     def ordered(view: View) -> Value:
         a, b = left.read(view), right[0].read(view)
         return Value(
-            np.asarray(_ORDER[sign](*formulas.over_one_divisor(a, b)), dtype=bool), both(a, b)
+            np.asarray(_ORDER[sign](*formulas.over_one_divisor(a, b)), dtype=bool), all_bound(a, b)
         )
 
     if sign in _ORDER:

@@ -17,7 +17,7 @@ import numpy as np
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.language import terms
 from opgen.spec.language.terms import Reference
-from opgen.spec.rules import Guard, Rule, holds
+from opgen.spec.rules import Guard, Rule, true_where
 from opgen.suite.enumeration.edit_generator import EditGenerator
 from opgen.suite.enumeration.edited_calls import LAST_RESORT, EditedCalls, weight_of
 from opgen.suite.enumeration.reasons import conjuncts, unreachable
@@ -133,7 +133,7 @@ class EditSearch:
                 continue
             asked = [terms.condition(text, self.spec.scope) for text in conjuncts(guard)]
             held = np.array(
-                [holds(term, self.edited.judged.view, len(self.edited)) for term in asked]
+                [true_where(term, self.edited.judged.view, len(self.edited)) for term in asked]
             ).reshape(len(asked), len(self.edited))
             bound = np.broadcast_to(
                 np.asarray(guard.require.read(self.edited.judged.view).bound, dtype=bool),

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from opgen.calls.layout import elements, possible, representable
+from opgen.calls.layout import elements, fits_int64, non_negative
 from opgen.oracle.judgement import Judgement
 from opgen.spec.rules import Rule
 from opgen.suite.planning.proposals import Proposals
@@ -50,12 +50,12 @@ class EditedCalls:
     @cached_property
     def possible(self) -> np.ndarray:
         """(rows,) bool: calls without an extent below 0."""
-        return possible(self.judged.table)
+        return non_negative(self.judged.table)
 
     @cached_property
     def representable(self) -> np.ndarray:
         """(rows,) bool: calls whose numbers a call file can hold."""
-        return representable(self.judged.table)
+        return fits_int64(self.judged.table)
 
     @cached_property
     def valid(self) -> np.ndarray:

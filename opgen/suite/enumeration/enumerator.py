@@ -14,7 +14,7 @@ import numpy as np
 
 from opgen.calls.aims import Aim, Aims
 from opgen.calls.categorical import Categorical
-from opgen.calls.layout import elements, representable
+from opgen.calls.layout import elements, fits_int64
 from opgen.calls.table import from_calls
 from opgen.model import Call, FileError, Kind, Problem
 from opgen.oracle.judgement import Judgement, judge
@@ -167,7 +167,7 @@ def _valid_calls(
     levels = np.concatenate([covering, np.asarray(more)])
     draft = choices.draft(levels)
     judged = judge(choices.spec, draft.table())
-    valid = judged.valid & representable(judged.table)
+    valid = judged.valid & fits_int64(judged.table)
     if len(levels) and not valid.any():
         always = [
             rule.id

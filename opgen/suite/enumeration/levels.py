@@ -13,7 +13,7 @@ from opgen.calls.table import ArrayColumn, TensorColumn
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference
-from opgen.spec.rules import holds
+from opgen.spec.rules import true_where
 from opgen.suite.planning.choices import Choices
 from opgen.suite.planning.constraints import RECIPE
 from opgen.suite.planning.derive import SHARED
@@ -112,7 +112,7 @@ def _follows(guarded: Any, called: _AsCalled, actual: Value, rows: int) -> np.nd
     fits = np.ones(rows, dtype=bool)
     left = np.ones(rows, dtype=bool)
     for when, term in guarded:
-        here = left & holds(when, called, rows)
+        here = left & true_where(when, called, rows)
         fits &= ~here | _same(term.value(called), actual, rows)
         left &= ~here
     return fits

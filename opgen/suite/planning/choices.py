@@ -16,7 +16,7 @@ from opgen.numerics.recipes import DEFAULT, RECIPES
 from opgen.spec.language import terms
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference, Term, TermError, View
-from opgen.spec.rules import holds
+from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec
 from opgen.suite.planning.constraints import RECIPE, Constraints, constraints
 from opgen.suite.planning.draft import NOTHING, Choice, Draft, kind_of
@@ -118,7 +118,7 @@ class Choices:
         found = np.zeros(rows, dtype=bool)
         for entry, when in self.vacuities:
             if not entry.rules or rule in entry.rules:
-                found |= holds(when, view, rows)
+                found |= true_where(when, view, rows)
         return found
 
     # compiling ------------------------------------------------------------------------------------

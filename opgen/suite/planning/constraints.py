@@ -14,9 +14,9 @@ import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.recipes import RECIPES, applies
-from opgen.spec.compute_dtype import computed
+from opgen.spec.compute_dtype import compute_dtypes
 from opgen.spec.language.terms import Reference, Term
-from opgen.spec.rules import Rule, holds
+from opgen.spec.rules import Rule, true_where
 from opgen.spec.spec import Spec
 from opgen.suite.planning.draft import Draft
 from opgen.suite.planning.plan import Vacuous
@@ -125,7 +125,7 @@ def _broken(draft: Draft, rule: Rule) -> np.ndarray:
 
 
 def _holds(draft: Draft, when: Term) -> np.ndarray:
-    return holds(when, draft, draft.rows)
+    return true_where(when, draft, draft.rows)
 
 
 def pointless(draft: Draft) -> np.ndarray:
@@ -134,7 +134,7 @@ def pointless(draft: Draft) -> np.ndarray:
         return np.zeros(draft.rows, dtype=bool)
     recipes, names = list(RECIPES), vocabulary().names["dtype"]
     storage, chosen = draft.flat(draft.spec.inputs[0].name, "dtype"), draft.flat(*RECIPE)
-    compute = computed(draft.spec, draft, draft.rows).dtype
+    compute = compute_dtypes(draft.spec, draft, draft.rows).dtype
     return np.array(
         [
             not applies(recipes[r], names[s], c)
