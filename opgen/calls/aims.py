@@ -46,19 +46,6 @@ class Aim(NamedTuple):
             case "handwritten":
                 return f"{self.name}: {self.note}"
 
-    @property
-    def label(self) -> str:
-        """What an id says of it: the rule that is broken, the two that are ordered, the name of a
-        handwritten call.
-        """
-        return (
-            "+".join(self.rules)
-            if self.verb == "orders"
-            else self.rules[0]
-            if self.verb == "breaks"
-            else self.name
-        )
-
 
 Aims: TypeAlias = tuple[Aim, ...]
 

@@ -126,23 +126,21 @@ def command(
     if as_json:
         console.json_text([asdict(finding) for finding in findings])
     elif findings:
-        asked = bool(plan or lock)
-        table = terminal.table(
-            "spec",
-            "line",
-            "state",
-            "facts that stand on it",
-            *(["cases"] if asked else []),
-            right=("line", "cases"),
-        )
-        stale = [finding for finding in findings if finding.facts]
-        for finding in stale:
-            state = f"moved to {finding.moved_to}" if finding.moved_to else finding.state
-            touches = [str(len(finding.cases))] if asked else []
-            table.add_row(
-                finding.spec, str(finding.line), state, ", ".join(finding.facts), *touches
-            )
-        if stale:
+        heads = ("spec", "line", "state", "facts that stand on it", "cases")
+        shown = len(heads) if plan or lock else -1
+        rows = [
+            (
+                finding.spec,
+                finding.line,
+                f"moved to {finding.moved_to}" if finding.moved_to else finding.state,
+                ", ".join(finding.facts),
+                len(finding.cases),
+            )[:shown]
+            for finding in findings
+            if finding.facts
+        ]
+        if rows:
+            table = terminal.table(*heads[:shown], rows=rows, right=("line", "cases"))
             console.output().print(table)
         for case in dict.fromkeys(case for finding in findings for case in finding.cases):
             click.echo(case)

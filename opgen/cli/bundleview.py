@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,7 +11,6 @@ from opgen.report.terminal import counted, literal, table
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 Plain: TypeAlias = Mapping[str, Any]
 """What :mod:`opgen.bundle.results.summary` says, as JSON has it."""
@@ -24,124 +23,88 @@ def show_summary(out: Console, summary: Plain) -> None:
         f"{size(summary['bytes'])}, {counted(summary['cases'], 'case')},"
         f" {summary['with_data']} with data, {summary['inconclusive']} inconclusive"
     )
-    out.print(f"[bold]{literal(summary['file'])}[/]  {about}", soft_wrap=True)
-    facts = {
-        name.removesuffix("_version"): header.get(name, "")
-        for name in ("plan", "shard", "seed", "opgen_version", "format_version")
-    }
+    _line(out, f"[bold]{literal(summary['file'])}[/]  {about}")
+    names = ("plan", "shard", "seed", "opgen_version", "format_version")
+    facts = {name.removesuffix("_version"): header.get(name, "") for name in names}
     facts["digest"] = summary["digest"]
-    out.print(
-        "  ".join(f"{name} {literal(value)}" for name, value in facts.items() if value != ""),
-        soft_wrap=True,
-    )
+    _line(out, "  ".join(f"{name} {literal(x)}" for name, x in facts.items() if x != ""))
     _counts(out, summary["counts"])
-    data = table("data of dtype", "bytes", right=("bytes",))
-    for name, count in summary["data"].items():
-        data.add_row(name, size(count))
-    _print(out, data)
-    recipes = ", ".join(
-        f"{name or 'no data'} {count}" for name, count in summary["recipes"].items()
-    )
-    out.print(f"recipes: {recipes}")
+    data = ((name, size(count)) for name, count in summary["data"].items())
+    _table(out, "data of dtype", "bytes", rows=data, right=("bytes",))
+    recipes = (f"{name or 'no data'} {count}" for name, count in summary["recipes"].items())
+    out.print(f"recipes: {', '.join(recipes)}")
     if summary["largest"]:
-        largest = table("largest cases", "bytes", right=("bytes",))
-        for case in summary["largest"]:
-            largest.add_row(literal(case["id"]), size(case["bytes"]))
-        _print(out, largest)
+        largest = ((literal(case["id"]), size(case["bytes"])) for case in summary["largest"])
+        _table(out, "largest cases", "bytes", rows=largest, right=("bytes",))
 
 
 def _counts(out: Console, counts: list[Plain]) -> None:
     """A row per operator, product and kind, a column per bucket that occurs."""
     buckets = [bucket for bucket in BUCKETS if any(entry["bucket"] == bucket for entry in counts)]
-    heads = [bucket.removesuffix("_product") for bucket in buckets]
-    shown = table("operator", "product", "kind", *heads, right=tuple(heads))
-    rows: dict[tuple[str, str, str], dict[str, int]] = {}
+    heads = tuple(bucket.removesuffix("_product") for bucket in buckets)
+    cells: dict[tuple[str, str, str], dict[str, int]] = {}
     for entry in counts:
-        rows.setdefault((entry["op"], entry["product"], entry["kind"]), {})[entry["bucket"]] = (
-            entry["cases"]
+        key = entry["op"], entry["product"], entry["kind"]
+        cells.setdefault(key, {})[entry["bucket"]] = entry["cases"]
+    rows, before = [], ("", "")
+    for (op, product, kind), by_bucket in cells.items():
+        named = (
+            literal(op) if op != before[0] else "",
+            product if (op, product) != before else "",
         )
-    before = ("", "")
-    for (op, product, kind), cells in rows.items():
-        new = (op != before[0], (op, product) != before)
-        shown.add_row(
-            literal(op) if new[0] else "",
-            product if new[1] else "",
-            kind,
-            *(str(cells.get(bucket, "")) for bucket in buckets),
-        )
+        rows.append([*named, kind, *(by_bucket.get(bucket, "") for bucket in buckets)])
         before = (op, product)
-    _print(out, shown)
+    _table(out, "operator", "product", "kind", *heads, rows=rows, right=heads)
 
 
 def show_case(out: Console, case: Plain) -> None:
     """One case: what it is for, the call, both answers, the tensors."""
-    out.print(
-        f"[bold]{literal(case['id'])}[/]  {case['kind']}, phase {case['phase']}", soft_wrap=True
-    )
-    out.print(
-        f"{literal(case['op'])} on {case['product']}"
-        + (f": {literal(case['intent'])}" if case["intent"] else ""),
-        soft_wrap=True,
-    )
+    _line(out, f"[bold]{literal(case['id'])}[/]  {case['kind']}, phase {case['phase']}")
+    intent = f": {literal(case['intent'])}" if case["intent"] else ""
+    _line(out, f"{literal(case['op'])} on {case['product']}{intent}")
     page, library = case["page"], case["library"]
-    answers = table("source", "may answer", "why")
-    answers.add_row("page", _codes(page["codes"]), page["bucket"])
+    answers = [("page", _codes(page["codes"]), page["bucket"])]
     if library:
-        answers.add_row(
-            "library", _codes(library["codes"]), f"{library['basis']}, release {library['release']}"
-        )
-    _print(out, answers)
+        basis = f"{library['basis']}, release {library['release']}"
+        answers.append(("library", _codes(library["codes"]), basis))
+    _table(out, "source", "may answer", "why", rows=answers)
     if page["breaks"]:
-        breaks = table("breaks rule", "clause", "line", "found", right=("line",))
-        for broken in page["breaks"]:
-            breaks.add_row(
-                broken["rule"],
-                broken["clause"] or "",
-                str(broken["at"] or ""),
-                literal(broken["found"]),
-            )
-        _print(out, breaks)
-    facts = {
-        name: case[name]
-        for name in ("recipe", "compute", "nearest_valid", "inconclusive")
-        if case[name]
-    }
-    if facts:
-        out.print(
-            "  ".join(f"{name}: {literal(value)}" for name, value in facts.items()), soft_wrap=True
+        breaks = (
+            (broken["rule"], broken["clause"] or "", broken["at"] or "", literal(broken["found"]))
+            for broken in page["breaks"]
         )
-    arguments = table("argument", "value")
-    for name, value in case["args"].items():
-        arguments.add_row(name, _argument(value))
-    _print(out, arguments)
+        _table(out, "breaks rule", "clause", "line", "found", rows=breaks, right=("line",))
+    names = ("recipe", "compute", "nearest_valid", "inconclusive")
+    facts = [f"{name}: {literal(case[name])}" for name in names if case[name]]
+    if facts:
+        _line(out, "  ".join(facts))
+    arguments = ((name, _argument(value)) for name, value in case["args"].items())
+    _table(out, "argument", "value", rows=arguments)
     _tensors(out, case["tensors"])
 
 
 def show_answers(out: Console, summary: Plain) -> None:
     """The header of a results file, and the statuses that were answered."""
-    out.print(
-        f"[bold]{literal(summary['file'])}[/]  {size(summary['bytes'])},"
-        f" {counted(summary['cases'], 'case')}",
-        soft_wrap=True,
-    )
+    about = f"{size(summary['bytes'])}, {counted(summary['cases'], 'case')}"
+    _line(out, f"[bold]{literal(summary['file'])}[/]  {about}")
     for name, value in {**summary["header"], "digest": summary["digest"]}.items():
         if name not in ("format", "format_version") and value != "":
-            out.print(f"{literal(name.removesuffix('_version'))}: {literal(value)}", soft_wrap=True)
-    shown = table("first phase", "second phase", "cases", right=("cases",))
-    for count in summary["counts"]:
-        shown.add_row(_status(count["status"]), _status(count["run_status"]), str(count["cases"]))
-    _print(out, shown)
+            _line(out, f"{literal(name.removesuffix('_version'))}: {literal(value)}")
+    rows = (
+        (_status(count["status"]), _status(count["run_status"]), count["cases"])
+        for count in summary["counts"]
+    )
+    _table(out, "first phase", "second phase", "cases", rows=rows, right=("cases",))
 
 
 def show_answer(out: Console, answer: Plain) -> None:
     """One case's answer: statuses, what the backend said, the outputs."""
     took = "" if answer["time"] is None else f", {answer['time']:.6g} s"
-    phases = (
-        f"first phase {_status(answer['status'])}, second phase {_status(answer['run_status'])}"
-    )
-    out.print(f"[bold]{literal(answer['id'])}[/]  {phases}{took}", soft_wrap=True)
+    first, second = _status(answer["status"]), _status(answer["run_status"])
+    phases = f"first phase {first}, second phase {second}{took}"
+    _line(out, f"[bold]{literal(answer['id'])}[/]  {phases}")
     if answer["error"]:
-        out.print(literal(answer["error"]), soft_wrap=True)
+        _line(out, literal(answer["error"]))
     _tensors(out, answer["tensors"])
 
 
@@ -149,34 +112,35 @@ def _status(status: object) -> str:
     return "-" if status is None else literal(status)
 
 
-def _tensors(out: Console, held: list[Plain]) -> None:
+def _tensors(out: Console, tensors: list[Plain]) -> None:
     """What tensors hold, a row each."""
-    if held:
-        tensors = table(
-            "data",
-            "role",
-            "stored as",
-            "least",
-            "greatest",
-            "first values",
-            right=("least", "greatest"),
+    rows = (
+        (
+            tensor["name"],
+            tensor["role"],
+            f"{tensor['dtype']} {_list(tensor['shape'])}",
+            _number(tensor["least"]),
+            _number(tensor["greatest"]),
+            " ".join(map(_number, tensor["first"]))
+            + (" ..." if prod(tensor["shape"]) > len(tensor["first"]) else ""),
         )
-        for tensor in held:
-            more = " ..." if prod(tensor["shape"]) > len(tensor["first"]) else ""
-            tensors.add_row(
-                tensor["name"],
-                tensor["role"],
-                f"{tensor['dtype']} {_list(tensor['shape'])}",
-                _number(tensor["least"]),
-                _number(tensor["greatest"]),
-                " ".join(map(_number, tensor["first"])) + more,
-            )
-        _print(out, tensors)
+        for tensor in tensors
+    )
+    if tensors:
+        heads = ("data", "role", "stored as", "least", "greatest", "first values")
+        _table(out, *heads, rows=rows, right=("least", "greatest"))
 
 
-def _print(out: Console, shown: Table) -> None:
-    """A table with air around it."""
-    out.print(shown)
+def _line(out: Console, text: str) -> None:
+    """A line that is as long as it is."""
+    out.print(text, soft_wrap=True)
+
+
+def _table(
+    out: Console, *heads: str, rows: Iterable[Iterable[object]], right: tuple[str, ...] = ()
+) -> None:
+    """A table with air below it."""
+    out.print(table(*heads, rows=rows, right=right))
     out.print()
 
 

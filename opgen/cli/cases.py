@@ -51,13 +51,12 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     out.print(summary_table(counted))
     if not asked["calls"]:
         heads = ("rules to break", "broken", "isolated", "with others", "unreachable")
-        pages = terminal.table("page", *heads, right=heads)
+        rows = []
         for name, page in counted["pages"].items():
             others, unreachable = page["with_others"], page["unreachable"]
             broken = len(page["rules"]) - unreachable
-            counts = (len(page["rules"]), broken, broken - others, others, unreachable)
-            pages.add_row(name, *map(str, counts))
-        out.print(pages)
+            rows.append((name, len(page["rules"]), broken, broken - others, others, unreachable))
+        out.print(terminal.table("page", *heads, rows=rows, right=heads))
     about = (
         f"{terminal.counted(counted['cases'], 'case')}, {counted['with_data']} with data,"
         f" {counted['inconclusive']} inconclusive"

@@ -74,28 +74,23 @@ def _compared(checked: Checked) -> Iterator[Table]:
     from opgen.report import terminal
 
     for api, (specs, differences) in checked.differences.items():
+        heads = ("fact", *(spec.name for spec in specs))
         said = [d for d in differences if d.kind != "answer"]
-        table = terminal.table(
-            "fact",
-            *(spec.name for spec in specs),
+        yield terminal.table(
+            *heads,
+            rows=((d.fact, *map(_side, d.sides)) for d in said),
             title=f"{api}: said differently ({len(said)} facts)",
+            lines=True,
         )
-        for difference in said:
-            table.add_row(difference.fact, *map(_side, difference.sides))
-            table.add_section()
-        yield table
         answered = [d for d in differences if d.kind == "answer"]
-        table = terminal.table(
-            "fact",
-            *(spec.name for spec in specs),
+        yield terminal.table(
+            *heads,
+            rows=(
+                (d.fact, *(f"{_lines(side)}{side.answer}" for side in d.sides if side))
+                for d in answered
+            ),
             title=f"{api}: said alike, another answer ({len(answered)} facts)",
         )
-        for difference in answered:
-            table.add_row(
-                difference.fact,
-                *(f"{_lines(side)}{side.answer}" for side in difference.sides if side),
-            )
-        yield table
 
 
 def _counted(checked: Checked) -> Iterator[Table]:
@@ -107,47 +102,44 @@ def _counted(checked: Checked) -> Iterator[Table]:
 
     if checked.specs:
         heads = ("lines", "rules", *(bucket.removesuffix("_product") for bucket in BROKEN))
-        table = terminal.table("spec", *heads, right=heads)
-        for spec in checked.specs:
-            count = buckets(spec)
-            lines = len(spec.page.lines) if spec.page else 0
-            table.add_row(
+        counts = [(spec, buckets(spec)) for spec in checked.specs]
+        specs = (
+            (
                 spec.name,
-                str(lines),
-                str(len(spec.rules)),
-                *(str(count.get(bucket, "")) for bucket in BROKEN),
+                len(spec.page.lines) if spec.page else 0,
+                len(spec.rules),
+                *(count.get(bucket, "") for bucket in BROKEN),
             )
-        yield table
-    if checked.plans:
-        table = terminal.table(
-            "plan", "operator", "axes", "tiers", "handwritten", right=("axes", "handwritten")
+            for spec, count in counts
         )
-        for plan in checked.plans:
-            table.add_row(
+        yield terminal.table("spec", *heads, rows=specs, right=heads)
+    if checked.plans:
+        plans = (
+            (
                 Path(plan.file).stem,
                 plan.op,
-                str(len(plan.axes)),
+                len(plan.axes),
                 " ".join(plan.tiers),
-                str(len(plan.handwritten)),
+                len(plan.handwritten),
             )
-        yield table
-    if checked.errata:
-        table = terminal.table(
-            "errata",
-            "release",
-            "checks",
-            "lets pass",
-            "numbers",
-            right=("checks", "lets pass", "numbers"),
+            for plan in checked.plans
         )
-        for errata in checked.errata:
-            pages = errata.pages.values()
-            most = [
-                max((len(getattr(page, part)) for page in pages), default=0)
-                for part in ("stages", "tolerated", "numeric")
-            ]
-            table.add_row(Path(errata.file).stem, errata.release, *map(str, most))
-        yield table
+        heads = ("plan", "operator", "axes", "tiers", "handwritten")
+        yield terminal.table(*heads, rows=plans, right=("axes", "handwritten"))
+    if checked.errata:
+        parts = {"checks": "stages", "lets pass": "tolerated", "numbers": "numeric"}
+        errata = (
+            (
+                Path(file.file).stem,
+                file.release,
+                *(
+                    max((len(getattr(page, part)) for page in file.pages.values()), default=0)
+                    for part in parts.values()
+                ),
+            )
+            for file in checked.errata
+        )
+        yield terminal.table("errata", "release", *parts, rows=errata, right=tuple(parts))
 
 
 def _lines(fact: Fact) -> str:

@@ -109,7 +109,7 @@ def _show(report: dict[str, Any], untested: bool) -> None:
     from opgen.cli import console
     from opgen.report import terminal
 
-    out = console.output()
+    out, pages = console.output(), report["pages"]
     columns = (
         "calls",
         "clauses",
@@ -121,32 +121,28 @@ def _show(report: dict[str, Any], untested: bool) -> None:
         "pairs",
         "triples",
     )
-    pages = terminal.table("page", *columns, right=columns)
-    for page in report["pages"]:
-        reached = sum(bool(clause["invalid"]) for clause in page["clauses"])
-        broken = sum(bool(rule["invalid"]) for rule in page["rules"])
-        isolated = sum(bool(rule["isolated"]) for rule in page["rules"])
-        tuples = [f"{x['covered']}/{x['feasible']}" for x in page["tuples"]]
-        boundaries = f"{page['boundaries']['tested']}/{page['boundaries']['testable']}"
-        clauses = f"{reached}/{len(page['clauses'])}" if page["clauses"] else ""
-        pages.add_row(
-            page["page"],
-            *map(
-                str,
-                (page["calls"], clauses, len(page["rules"]), broken, isolated, boundaries, *tuples),
-            ),
-        )
-    out.print(pages)
+    out.print(terminal.table("page", *columns, rows=map(_row, pages), right=columns))
     if untested:
-        rows = terminal.table("page", "rule", "boundary", "reason")
-        for page in report["pages"]:
-            for rule in page["rules"]:
-                for boundary in rule["boundaries"]:
-                    if not boundary["calls"]:
-                        rows.add_row(
-                            page["page"],
-                            rule["rule"],
-                            f"{boundary['where']}: {boundary['name']}",
-                            boundary["reason"],
-                        )
-        out.print(rows)
+        rows = (
+            (page["page"], rule["rule"], f"{b['where']}: {b['name']}", b["reason"])
+            for page in pages
+            for rule in page["rules"]
+            for b in rule["boundaries"]
+            if not b["calls"]
+        )
+        out.print(terminal.table("page", "rule", "boundary", "reason", rows=rows))
+
+
+def _row(page: dict[str, Any]) -> list[object]:
+    """What is counted of a page."""
+    reached = sum(bool(clause["invalid"]) for clause in page["clauses"])
+    return [
+        page["page"],
+        page["calls"],
+        f"{reached}/{len(page['clauses'])}" if page["clauses"] else "",
+        len(page["rules"]),
+        sum(bool(rule["invalid"]) for rule in page["rules"]),
+        sum(bool(rule["isolated"]) for rule in page["rules"]),
+        f"{page['boundaries']['tested']}/{page['boundaries']['testable']}",
+        *(f"{x['covered']}/{x['feasible']}" for x in page["tuples"]),
+    ]

@@ -109,10 +109,11 @@ def summary_table(counted: dict[str, Any]) -> Table:
     from opgen.report import terminal
 
     kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in counted["counts"])]
-    table = terminal.table("operator", "product", *kinds, right=tuple(kinds))
-    rows: dict[tuple[str, str], dict[str, int]] = {}
+    cases: dict[tuple[str, str], dict[str, int]] = {}
     for entry in counted["counts"]:
-        rows.setdefault((entry["op"], entry["product"]), {})[entry["kind"]] = entry["cases"]
-    for (op, product), cases in rows.items():
-        table.add_row(op, product, *(str(cases.get(kind, 0)) for kind in kinds))
-    return table
+        cases.setdefault((entry["op"], entry["product"]), {})[entry["kind"]] = entry["cases"]
+    rows = (
+        (op, product, *(by_kind.get(kind, 0) for kind in kinds))
+        for (op, product), by_kind in cases.items()
+    )
+    return terminal.table("operator", "product", *kinds, rows=rows, right=tuple(kinds))

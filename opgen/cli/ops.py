@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import click
@@ -40,9 +41,8 @@ def command(operators: tuple[str, ...], as_json: bool) -> None:
             for product in dict.fromkeys([*spec.products, *spec.judges])
             for row in _rows(spec, product, listed[spec.name])
         ]
-        for i in range(max(len(heads), len(rows))):
-            product, text = rows[i] if i < len(rows) else ("", "")
-            table.add_row(heads[i] if i < len(heads) else "", product, text)
+        for head, row in zip_longest(heads, rows, fillvalue=""):
+            table.add_row(str(head), *row or ("", ""))
         table.add_section()
     console.output().print(table)
 

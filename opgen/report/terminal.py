@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -56,8 +57,16 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def table(*columns: str, title: str = "", right: tuple[str, ...] = ()) -> Table:
-    """An open table with these headings; those in ``right`` hold numbers."""
+def table(
+    *columns: str,
+    rows: Iterable[Iterable[object]] = (),
+    title: str = "",
+    right: tuple[str, ...] = (),
+    lines: bool = False,
+) -> Table:
+    """An open table with these headings, of which those in ``right`` hold numbers; ``lines`` stand
+    between its rows.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -68,7 +77,10 @@ def table(*columns: str, title: str = "", right: tuple[str, ...] = ()) -> Table:
         title_style="bold",
         pad_edge=False,
         show_edge=False,
+        show_lines=lines,
     )
     for name in columns:
         result.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        result.add_row(*map(str, row))
     return result
