@@ -30,7 +30,8 @@ COVERED_BY = {
     "test_ids.py": "report.terminal",
     "test_cli.py": "bundle.results.summary lint.checking",
     "test_covering.py": (
-        "suite.covering.feasible suite.covering.greedy suite.covering.model suite.covering.tuples"
+        "suite.covering.greedy suite.covering.model suite.covering.propagate suite.covering.solver"
+        " suite.covering.tuples"
     ),
     "test_aclnn.py": "devices.messages devices.process devices.worker",
     "test_verdicts.py": (

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from opgen.numerics.splitmix import SplitMix
 from opgen.suite.covering import Model, count, cover, explain
-from opgen.suite.covering import counter as counting
-from opgen.suite.covering import propagate as propagation
+from opgen.suite.covering.counter import CELLS
 
 
 def plain(*counts: tuple[int, int]) -> Model:
@@ -112,7 +111,7 @@ def every_tuple(model: Model, t: int) -> set[tuple[tuple[int, int], ...]]:
     }
 
 
-def check_strength(model: Model, t: int) -> None:
+def check_strength(model: Model, t: int, cells: int = CELLS) -> None:
     """Cover and count agree with the enumeration of all assignments."""
     legal = assignments(model)
     if not len(legal):
@@ -124,7 +123,7 @@ def check_strength(model: Model, t: int) -> None:
     feasible = held(legal, factors, t)
     assert {tuple(row) for row in made.rows.tolist()} <= {tuple(row) for row in legal.tolist()}
     assert held(made.rows, factors, t) == feasible
-    (counted,) = count(model, made.rows, t, listed=True)
+    (counted,) = count(model, made.rows, t, listed=True, cells=cells)
     assert counted.missing == []
     assert set(counted.impossible or []) == every_tuple(model, t) - feasible
     assert made.complete
@@ -147,27 +146,19 @@ def test_tight_models(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_every_kind_of_table(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables that are not joined, kept as cells in small blocks, and joins that are replaced by a
-    search.
-    """
-    monkeypatch.setattr(propagation, "JOINED_ROWS", 0)
-    monkeypatch.setattr(propagation, "SMALL", 0 if seed % 2 else 10**9)
-    monkeypatch.setattr(propagation, "SCRATCH", 64)
-    monkeypatch.setattr(counting, "CELLS", 8 if seed < 6 else 100)
-    check_strength(random_model(200 + seed, factors=7, tables=6, density=0.7), 2 + seed % 3)
+def test_large_joins_are_replaced_by_trying_values(seed: int) -> None:
+    model = random_model(200 + seed, factors=7, tables=6, density=0.7)
+    check_strength(model, 2 + seed % 3, cells=8 if seed < 6 else 100)
 
 
-def test_refuted_by_search_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuted_by_search_alone() -> None:
     """Three factors of two values that must all differ: each table is content, together they
     refuse.
     """
-    monkeypatch.setattr(propagation, "JOINED_ROWS", 0)
-    monkeypatch.setattr(counting, "CELLS", 8)
     differ = np.array([[[True, True], [True, True]], [[False, True], [True, False]]])
     triangle = tuple(((0, *pair), differ) for pair in combinations((1, 2, 3), 2))
     for t in (1, 2, 3):
-        check_strength(Model((2, 2, 2, 2, 3), triangle), t)
+        check_strength(Model((2, 2, 2, 2, 3), triangle), t, cells=8)
     assert explain(Model((2, 2, 2, 2), triangle), ((0, 1),)) == (0, 1, 2)
     with pytest.raises(ValueError, match="contradict each other: 0, 1, 2$"):
         cover(Model((2, 2, 2), tuple((pair, differ[1]) for pair in combinations(range(3), 2))))

@@ -364,10 +364,10 @@ def test_a_value_that_only_dropped_calls_have_is_told(
 ) -> None:
     """Too large to list, a rule is held against the calls themselves."""
     monkeypatch.setattr(constraints, "MOST_CELLS", 3)
-    op, axes = "aclnnReflectionPad2dBackward", "H: [7], rank: [4], padLeft: [1, 2, 5], W: [3, 4]"
+    op, axes = "aclnnReflectionPad2dBackward", "H: [7], rank: [4], padLeft: [0, 1, 2, 5], W: [3, 4]"
     made = made_by(tmp_path, op, axes)
     report = made.reports["reflection_pad2d_backward"]
-    assert (report.sampled, report.dropped, len(report.levels)) == (("left_below_width",), 1, 2)
+    assert (report.sampled, report.dropped, len(report.levels)) == (("left_below_width",), 1, 3)
     told = "padLeft = 5: forbidden by left_below_width in every call that was tried"
     assert [line.partition("no call has ")[2] for line in remarks(Request(), made)] == [told]
     given = [case.call for case in made.cases if case.kind == "valid"]

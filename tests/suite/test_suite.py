@@ -266,12 +266,12 @@ def test_plans_waste_no_covering_call(name: str) -> None:
 def test_a_condition_of_the_plan_marks_its_cases() -> None:
     spec = page("reflection_pad2d_backward")
     everything = replace(
-        plan(spec.op), vacuous=(Vacuous("padLeft >= 0", "because it is so", ("left_below_width",)),)
+        plan(spec.op), vacuous=(Vacuous("padTop >= 0", "because it is so", ("top_below_height",)),)
     )
     cases = plan_suite([(spec, everything)], "standard").cases
     marked = {case.id for case in cases if case.inconclusive == "because it is so"}
     limits = {
-        case.id for case in cases if "at the limit of left_below_width" in case.intent.split("; ")
+        case.id for case in cases if "at the limit of top_below_height" in case.intent.split("; ")
     }
     others = {case.id for case in cases if case.intent.count("at the limit of") > 1}
     assert (

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Table: TypeAlias = tuple[tuple[int, ...], NDArray[np.bool_]]
 """A constraint: the factors it binds, and a bool array over their levels, True where allowed."""
 
 Tuple: TypeAlias = tuple[tuple[int, int], ...]
 """Values of some factors: ``((factor, value), ...)``, factors ascending."""
+
+Assignments: TypeAlias = NDArray[np.int64]
+"""A row per assignment and a column per factor: the number of its value, -1 where it is open."""
 
 Group: TypeAlias = tuple[Sequence[int], int]
 """Some factors, and the strength at which they shall be covered."""
@@ -108,7 +110,7 @@ class Cover:
     counted.
     """
 
-    rows: NDArray[np.int64]
+    rows: Assignments
     tallies: tuple[Tally, ...]
     ignored: tuple[int, ...] = ()
 
@@ -135,23 +137,12 @@ def requested(
             yield chosen, min(t, len(chosen))
 
 
-def combos(factors: Sequence[int], strength: int) -> list[tuple[int, ...]]:
-    """Every choice of ``strength`` factors, in lexicographic order."""
-    return list(combinations(factors, strength))
-
-
-def checked_rows(model: Model, rows: Any) -> NDArray[np.int64]:
-    """Rows as an int array ``(n, factors)``, -1 where a value is open; ``ValueError`` names the
-    first value that is no level.
-    """
-    array = np.asarray(rows, dtype=np.int64).reshape(-1, len(model.levels)) if len(rows) else None
-    if array is None:
-        return np.empty((0, len(model.levels)), np.int64)
-    wrong = np.argwhere((array < -1) | (array >= np.array(model.levels)))
-    if len(wrong):
-        row, factor = map(int, wrong[0])
+def checked_rows(model: Model, given: ArrayLike) -> Assignments:
+    """Rows as columns of factors; ``ValueError`` names the first value that is no level."""
+    rows = np.asarray(given, dtype=np.int64).reshape(-1, len(model.levels))
+    for row, factor in np.argwhere((rows < -1) | (rows >= np.array(model.levels))):
         raise ValueError(
-            f"row {row}: factor {factor} is {array[row, factor]}, expected -1 to"
+            f"row {row}: factor {factor} is {rows[row, factor]}, expected -1 to"
             f" {model.levels[factor] - 1}"
         )
-    return array
+    return rows

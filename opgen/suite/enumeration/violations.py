@@ -26,7 +26,8 @@ def side_violations(search: EditSearch, row: int, r: int) -> tuple[str, ...]:
 def violations(search: EditSearch, number: int, most: int) -> list[int]:
     """Calls that break a guard and as little else as possible: ``most`` per product, both sides of
     a comparison first; and where none of them is the nearest to the limit, one that is, whatever
-    else it breaks. The last resort only where a product has no other.
+    else it breaks. The last resort only where a product has no other. Of calls that break more,
+    those whose product is edited come last: no device runs them and their nearest valid call.
     """
     rows, guard = search.breaking(number), search.rule(number)[1]
     weight, products = search.side_weight(number, rows), search.edited.judged.table.product[rows]
@@ -35,9 +36,9 @@ def violations(search: EditSearch, number: int, most: int) -> list[int]:
     rows, weight = rows[kept], weight[kept]
     away = distance(guard, search.edited.judged.view, len(search.edited))[rows]
     edits = (search.edited.proposals.target[rows] >= 0).sum(axis=1)
-    order = np.lexsort(
-        (search.edited.size[rows], np.abs(away), edits, _strangers(search, number, rows), weight)
-    )
+    moved = products[kept] != search.valid.judged.table.product[search.edited.proposals.base[rows]]
+    keys = (np.abs(away), edits, _strangers(search, number, rows), weight, moved, weight > 0)
+    order = np.lexsort((search.edited.size[rows], *keys))
     chosen = _picked(search, rows, order, np.sign(away), most)
     if chosen and guard.require.is_inequality:
         nearest = order[np.abs(away[order]) == np.abs(away).min()]
