@@ -34,9 +34,7 @@ COVERED_BY = {
         " suite.covering.tuples"
     ),
     "test_aclnn.py": "devices.messages devices.process devices.worker",
-    "test_verdicts.py": (
-        "comparison.alignment comparison.deviations comparison.firstphase comparison.measuring"
-    ),
+    "test_statuses.py": "comparison.firstphase",
     "test_results.py": ("bundle.results.answers bundle.results.checks bundle.results.writer"),
     "test_resume.py": "bundle.write.journal bundle.write.resuming",
     "test_errata.py": "oracle.errata_checks oracle.errata_form",

@@ -8,8 +8,7 @@ Large outputs come in several pieces.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from math import sqrt
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -147,11 +146,8 @@ def _vendor(
     ``gap`` is the unit in the last place of the golden in ``precision``.
     """
     mixed, close = row(standards.MIXED, precision), row(standards.ALLCLOSE, precision)
-    probe, small, relative = (
-        row(standards.PROBE, precision),
-        row(standards.SMALL, precision),
-        row(standards.RELATIVE, precision),
-    )
+    probe, small = row(standards.PROBE, precision), row(standards.SMALL, precision)
+    relative = row(standards.RELATIVE, precision)
     tiny = size < small.value
     relatively = error / (size + relative.epsilon)
     scale = np.maximum(size, 1.0)
@@ -181,29 +177,30 @@ def criteria(table: MetricTable, precisions: Array) -> dict[str, Array]:
     passes whatever stands where the golden is none.
     """
     names, kind = np.unique(precisions.astype(str), return_inverse=True)
-    limits = np.array([list(_limits(name)) for name in names.tolist()], dtype=float).reshape(
-        -1, len(_NAMES)
-    )
-    per = {name: limits[kind, i] for i, name in enumerate(_NAMES)}
+
+    def limit(standard: Mapping[str, object], name: str) -> Array:
+        """(rows,) what a standard allows, each output by its precision."""
+        return np.array([getattr(row(standard, key), name) for key in names.tolist()])[kind]
+
     sound, kept = table["nonfinite"] == 0, table["strayed"] == 0
-    share = 1.0 - table.mean("unlike_mixed")
+    mean = limit(standards.RELATIVE, "mean")
+    largest, balance = table["single"], np.abs(table.mean("balance"))
+    balanced = kept & (balance <= limit(standards.SINGLE_OLD, "balance"))
     return {
         "bound": table["beyond"] == 0,
-        "mixed": sound & (share >= per["share"]) & (table["over_limit"] == 0),
+        "mixed": (
+            sound
+            & (1.0 - table.mean("unlike_mixed") >= limit(standards.MIXED, "share"))
+            & (table["over_limit"] == 0)
+        ),
         "mere_mare": (
             sound
-            & _below(table.mean("relative_sum"), per["mean"])
-            & _below(table["relative"], per["maximum"])
+            & (table.mean("relative_sum") < mean)
+            & (table["relative"] < mean * limit(standards.RELATIVE, "ratio"))
         ),
-        "single_old": (
-            kept
-            & (table["single"] <= per["error"])
-            & (np.abs(table.mean("balance")) <= per["balance"])
-        ),
+        "single_old": balanced & (largest <= limit(standards.SINGLE_OLD, "error")),
         "single_old_performance": (
-            kept
-            & (table["single"] <= per["performance"])
-            & (np.abs(table.mean("balance")) <= per["balance"])
+            balanced & (largest <= limit(standards.SINGLE_OLD, "performance"))
         ),
         "msprobe": sound & (table["unlike_probe"] == 0),
         "allclose": sound & (table["unlike_close"] == 0),
@@ -236,21 +233,6 @@ def against(mine: MetricTable, other: MetricTable) -> dict[str, Array]:
     }
 
 
-_NAMES = ("share", "mean", "maximum", "error", "performance", "balance")
-
-
-def _limits(precision: str) -> Iterator[float]:
-    relative, single = row(standards.RELATIVE, precision), row(standards.SINGLE_OLD, precision)
-    yield row(standards.MIXED, precision).share
-    yield relative.mean
-    yield relative.mean * relative.ratio
-    yield from (single.error, single.performance, single.balance)
-
-
-def _below(value: Array, limit: Array) -> Array:
-    return np.asarray(value < limit)
-
-
 def _ratio(mine: Array, other: Array) -> Array:
     """How many times ``other`` is ``mine``; two errors below the smallest float32 are one."""
     floor = 2.0**-126
@@ -260,28 +242,36 @@ def _ratio(mine: Array, other: Array) -> Array:
 
 
 def plain(
-    table: MetricTable, met: Mapping[str, Array], repeated: Array, i: int
-) -> dict[str, object]:
-    """The metrics of one output, for programs; ``met``: which outputs meet a criterion,
+    table: MetricTable, met: Mapping[str, Array], repeated: Array, outputs: Array
+) -> dict[int, dict[str, object]]:
+    """The metrics of some outputs, by row, for programs; ``met``: which outputs meet a criterion,
     ``repeated``: how often each had other bits.
     """
-
-    def metric(name: str) -> float:
-        return float(table[name][i])
-
-    finite = max(metric("finite"), 1.0)
+    finite = np.maximum(table["finite"], 1.0)
+    columns = {
+        "ratio": table["ratio"],
+        "elements": table["elements"].astype(np.int64),
+        "beyond": table["beyond"].astype(np.int64),
+        "worst": table.worst,
+        "nonfinite": table["nonfinite"].astype(np.int64),
+        "error": table["error"],
+        "ulps": table["ulps"],
+        "matched": 1.0 - table["unlike_mixed"] / finite,
+        "mere": table["relative_sum"] / finite,
+        "mare": table["relative"],
+        "rmse": np.sqrt(table["squares"] / finite),
+        "differs": repeated,
+    }
+    rows = zip(*(column[outputs].tolist() for column in columns.values()), strict=True)
+    meets = (
+        np.array(list(met.values()), dtype=bool)
+        .reshape(len(met), len(table))[:, outputs]
+        .T.tolist()
+    )
     return {
-        "ratio": metric("ratio"),
-        "elements": int(metric("elements")),
-        "beyond": int(metric("beyond")),
-        "worst": int(table.worst[i]),
-        "nonfinite": int(metric("nonfinite")),
-        "error": metric("error"),
-        "ulps": metric("ulps"),
-        "matched": 1.0 - metric("unlike_mixed") / finite,
-        "mere": metric("relative_sum") / finite,
-        "mare": metric("relative"),
-        "rmse": sqrt(metric("squares") / finite),
-        "differs": int(repeated[i]),
-        "meets": {name: bool(values[i]) for name, values in met.items()},
+        i: {
+            **dict(zip(columns, row, strict=True)),
+            "meets": dict(zip(met, verdicts, strict=True)),
+        }
+        for i, row, verdicts in zip(outputs.tolist(), rows, meets, strict=True)
     }

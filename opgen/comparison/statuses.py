@@ -41,14 +41,14 @@ def of_first_phase(
         return SKIPPED, ""
     library = asked.library if truth != "page" else None
     agrees = library is not None and admits(library, status)
-    page = written(asked.page)
     alone = library if truth == "library" else None
     if isinstance(status, str):
         if agrees:
-            return KNOWN, f"{status}, as the published library does; the page admits {page}"
-        expected = page if alone is None else written(alone)
+            admitted = f"the page admits {written(asked.page)}"
+            return KNOWN, f"{status}, as the published library does; {admitted}"
+        expected = asked.page if alone is None else alone
         verdict = CRASHED if status in ENDED else FAILED
-        return verdict, f"{status} in the first phase, expected {expected}"
+        return verdict, f"{status} in the first phase, expected {written(expected)}"
     if alone is not None:
         if agrees:
             return PASSED, ""
@@ -59,8 +59,9 @@ def of_first_phase(
     if status == 0 and asked.page == (ANY_ERROR,):
         return LENIENT, "accepted, although the page forbids it without naming a code"
     if agrees:
-        return KNOWN, f"status {status}, as the published library; the page admits {page}"
-    return FAILED, f"status {status}, expected {page}"
+        admitted = f"the page admits {written(asked.page)}"
+        return KNOWN, f"status {status}, as the published library; {admitted}"
+    return FAILED, f"status {status}, expected {written(asked.page)}"
 
 
 def of_run(status: Code | None) -> tuple[str, str]:

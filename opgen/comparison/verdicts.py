@@ -126,8 +126,8 @@ class _Diff:
         self.met = metrics.criteria(self.table, self.precisions.name) if len(goldens) else {}
         if other is not None:
             self.met |= self._double(other)
-        self.measured = np.isin(np.arange(len(goldens)), self.asked)
-        self.repeated = sum(map(self._differs, repeats), np.zeros(len(goldens), dtype=np.int64))
+        repeated = sum(map(self._differs, repeats), np.zeros(len(goldens), dtype=np.int64))
+        self.metrics = metrics.plain(self.table, self.met, repeated, self.asked)
 
     def report(self) -> DiffReport:
         verdicts = {row: self._verdict(row) for row in self.rows}
@@ -171,9 +171,7 @@ class _Diff:
         if row in self.compared:
             goldens = self.of_case[row]
             facts["outputs"] = {
-                self._name(i): metrics.plain(self.table, self.met, self.repeated, i)
-                for i in goldens
-                if self.measured[i]
+                self._name(i): self.metrics[i] for i in goldens if i in self.metrics
             }
             faults = [fault for i in goldens if (fault := self._fault(i))]
             if faults:
@@ -234,7 +232,7 @@ class _Diff:
             for row, verdict in verdicts.items()
             if verdict.verdict == FAILED
             and row in self.compared
-            and self.measured[self.of_case[row]].all()
+            and self.metrics.keys() >= set(self.of_case[row])
         ]
         known = {}
         for row, entries, reason in deviations.explained(
@@ -297,7 +295,7 @@ class _Diff:
         if len(self.rows) < len(self.bundle):
             yield f"{len(self.rows)} of {len(self.bundle)} cases of the bundle were asked for"
         bad = [row for row, verdict in verdicts.items() if verdict.verdict in BAD]
-        left = sum(not self.measured[i] for row in bad for i in self.of_case.get(row, []))
+        left = sum(i not in self.metrics for row in bad for i in self.of_case.get(row, []))
         if left:
             yield (
                 f"{left} of {left + len(self.asked)} outputs were not compared: they are missing,"

@@ -75,9 +75,6 @@ RUNTIME: Mapping[str, Signature] = {
 }
 """Functions that no run can do without: name -> (result, arguments)."""
 OPTIONAL: Mapping[str, Signature] = {
-    "aclrtDestroyStream": (c_int32, [c_void_p]),
-    "aclrtResetDevice": (c_int32, [c_int32]),
-    "aclFinalize": (c_int32, []),
     "aclnnInit": (c_int32, [c_char_p]),
     "aclGetRecentErrMsg": (c_char_p, []),
     "aclrtGetSocName": (c_char_p, []),

@@ -58,7 +58,6 @@ def text(report: DiffReport, strict: bool = False) -> str:
             for (op, dtype), counts in report.by("op", "dtype").items()
         ],
         distribution=maps.distribution(report.distribution) if report.distribution else "",
-        legend=maps.legend(),
         repro=_repro(report),
         quote=quote,
         rows=_script(list(_rows(report))),
@@ -89,7 +88,6 @@ def _pictures(report: DiffReport, bad: list[Verdict]) -> Iterator[tuple[str, dic
                         (name, maps.error_map(compared(case, name, answers[name])))
                         for name in wrong
                     ],
-                    "intent": case.intent,
                 },
             )
 

@@ -148,11 +148,6 @@ def levels(ratio: Array) -> Array:
     return np.clip(step, 0, len(_COLOURS) - 1)
 
 
-def legend() -> list[dict[str, str]]:
-    """The colours and what they stand for."""
-    return [{"colour": colour, "name": name} for colour, name in zip(_COLOURS, _NAMES, strict=True)]
-
-
 def _power(exponent: int) -> str:
     return "1" if exponent == 0 else f"2$^{{{exponent}}}$"
 

@@ -15,6 +15,7 @@ from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.calls.call_json import make_call
 from opgen.calls.jsonl import NamedCall
+from opgen.comparison.diff_report import DiffReport
 from opgen.generation import engine
 from opgen.model import Code
 from opgen.numerics.rounding import stored
@@ -198,3 +199,20 @@ def answer(bundle: Bundle, path: Path, spoil: Spoil | None = None, **statuses: C
                 outputs = spoil(case, {name: array.copy() for name, array in outputs.items()})
             results.add(case.id, status, outputs, run_status=0 if outputs else None)
     return path
+
+
+def judged(
+    bundle: Bundle,
+    folder: Path,
+    spoil: Spoil | None = None,
+    options: Mapping[str, Any] | None = None,
+    **statuses: Code,
+) -> DiffReport:
+    """What is to be thought of such a device."""
+    results = answer(bundle, folder / "r.h5", spoil, **statuses)
+    return opgen.diff(bundle, results, **(options or {}))
+
+
+def only(name: str, change: Callable[[Arrays], Arrays]) -> Spoil:
+    """Spoil the outputs of one case."""
+    return lambda case, outputs: change(outputs) if case.id == name else outputs

@@ -43,7 +43,14 @@ class BundleTables(Finished):
 
     def codes(self, number: int) -> tuple[int | str, ...]:
         """A list of status codes by its number, words as words."""
-        return tuple(_WORDS.get(code, code) for code in self.sequence(number) or ())
+        if number not in self._codes:
+            codes = self.sequence(number) or ()
+            self._codes[number] = tuple(_WORDS.get(code, code) for code in codes)
+        return self._codes[number]
+
+    @cached_property
+    def _codes(self) -> dict[int, tuple[int | str, ...]]:
+        return {}
 
     @cached_property
     def words(self) -> dict[str, dict[int, str]]:
