@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
+from opgen.files.yamlfile import did_you_mean
 from opgen.model import FileError, Problem
 
 
@@ -16,13 +17,13 @@ def match_ids(ids: Sequence[str], patterns: Iterable[str]) -> dict[str, list[int
     {'a*': [0], '?b': [1], 'c': []}
     """
     places: dict[str, list[int]] = {}
-    for at, one in enumerate(ids):
-        places.setdefault(one, []).append(at)
+    for place, name in enumerate(ids):
+        places.setdefault(name, []).append(place)
     return {
         pattern: (
             places[pattern]
             if pattern in places
-            else [at for at, one in enumerate(ids) if fnmatchcase(one, pattern)]
+            else [place for place, name in enumerate(ids) if fnmatchcase(name, pattern)]
         )
         for pattern in dict.fromkeys(patterns)
     }
@@ -34,17 +35,14 @@ def select_ids(ids: Sequence[str], patterns: Iterable[str], where: str = "`patte
 
     Raises FileError naming every pattern that matches nothing, at ``where``.
     """
-    found = match_ids(ids, patterns)
-    if not found:
+    selected = match_ids(ids, patterns)
+    if not selected:
         return list(range(len(ids)))
-    missing = [pattern for pattern, places in found.items() if not places]
-    if missing:
-        from opgen.files.yamlfile import did_you_mean
-
-        text = f"no such case among {len(ids)}"
-        said = {
-            one: "matches no case" if set(one) & set("*?[") else text + did_you_mean(one, ids)
-            for one in missing
-        }
-        raise FileError([Problem(where, None, one, reason) for one, reason in said.items()])
-    return sorted({place for places in found.values() for place in places})
+    problems = []
+    for pattern in (pattern for pattern, places in selected.items() if not places):
+        is_glob = bool(set(pattern) & set("*?["))
+        text = f"no such case among {len(ids)}{did_you_mean(pattern, ids)}"
+        problems.append(Problem(where, None, pattern, "matches no case" if is_glob else text))
+    if problems:
+        raise FileError(problems)
+    return sorted({place for places in selected.values() for place in places})

@@ -49,7 +49,7 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
     ``prototypes`` maps each api to its parameters and their kinds.
     """
     name = "<stdin>" if str(source) == "-" else str(source)
-    found: list[NamedCall] = []
+    calls: list[NamedCall] = []
     problems: list[Problem] = []
     seen: dict[str, int] = {}
     reader = ArgumentReader()
@@ -67,7 +67,7 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
                             " differ"
                         )
                     seen[named.id] = number
-                    found.append(named)
+                    calls.append(named)
                 except CallFault as fault:
                     problems.append(Problem(name, number, "", str(fault)))
                     if len(problems) == MOST_PROBLEMS:
@@ -87,7 +87,7 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
         ) from None
     if problems:
         raise FileError(problems)
-    return found
+    return calls
 
 
 def _lines(source: str | Path) -> Iterator[str]:
@@ -175,12 +175,12 @@ def _distinct_keys(line: str, data: dict[str, Any]) -> None:
         return
 
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        keyed = dict(pairs)
+        if len(keyed) != len(pairs):
             twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
             raise CallFault(
                 f"the key {twice!r} stands twice in one object of the call {data['id']!r}"
             )
-        return found
+        return keyed
 
     json.loads(line, object_pairs_hook=distinct)

@@ -80,8 +80,8 @@ def self_overlapping(column: TensorColumn) -> np.ndarray:
     nested = ((shape == 1) | (strides > np.cumsum(spans, axis=1) - spans)).all(
         axis=1
     )  # an axis steps over all shorter ones
-    for at in np.flatnonzero(~nested).tolist():
-        result[rows[at]] = _shared(shape[at], strides[at])
+    for i in np.flatnonzero(~nested).tolist():
+        result[rows[i]] = _shared(shape[i], strides[i])
     return result
 
 

@@ -198,7 +198,7 @@ def _ragged(lists: Sequence[Sequence[int] | None], fill: int) -> tuple[np.ndarra
     """
     if not any(lists):
         return np.zeros(len(lists), dtype=np.int64), np.full((len(lists), 1), fill, dtype=np.int64)
-    rows = [one or () for one in lists]
+    rows = [numbers or () for numbers in lists]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     flat = bigint.joined(rows)
     matrix = np.full((len(lists), max(1, int(lengths.max(initial=0)))), fill, dtype=flat.dtype)

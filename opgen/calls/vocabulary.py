@@ -52,11 +52,10 @@ class Vocabulary:
         position = self.index["dtype"]
         result = np.full((len(position), len(position)), -1, dtype=np.int16)
         np.fill_diagonal(result, np.arange(len(position)))
-        for one, others in self.promotion.items():
+        for name, others in self.promotion.items():
             for other, to in others.items():
-                result[position[one], position[other]] = result[position[other], position[one]] = (
-                    position[to]
-                )
+                a, b = position[name], position[other]
+                result[a, b] = result[b, a] = position[to]
         return result
 
     def product_of(self, soc: str) -> str:

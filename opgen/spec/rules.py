@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 
 import numpy as np
 
@@ -59,8 +60,8 @@ class Guard:
                 bound = view.get(reference).bound
                 if bound is not True and not np.count_nonzero(bound):
                     return np.zeros(rows, dtype=bool)
-        found = what(self.require.read(view))
-        return bigint.broadcast(found, rows) if asked is None else np.asarray(asked & found)
+        answer = what(self.require.read(view))
+        return bigint.broadcast(answer, rows) if asked is None else np.asarray(asked & answer)
 
 
 @dataclass(frozen=True)
@@ -109,12 +110,11 @@ class Rule:
     @property
     def refs(self) -> tuple[Reference, ...]:
         """Every reference of every guard, conditions included."""
-        found: dict[Reference, None] = {}
-        for guard in self.guards:
-            found.update(dict.fromkeys(guard.require.refs))
-            if guard.when is not None:
-                found.update(dict.fromkeys(guard.when.refs))
-        return tuple(found)
+        every = (
+            guard.require.refs + (() if guard.when is None else guard.when.refs)
+            for guard in self.guards
+        )
+        return tuple(dict.fromkeys(chain.from_iterable(every)))
 
     @property
     def text(self) -> str:

@@ -149,12 +149,12 @@ class Spec:
         return self._defining("in")
 
     def _defining(self, operator: str) -> dict[Reference, list[Guard]]:
-        found: dict[Reference, list[Guard]] = {}
+        defining: dict[Reference, list[Guard]] = {}
         for rule in self.rules:
             for guard in rule.guards:
                 if guard.require.operator == operator and guard.require.bare:
-                    found.setdefault(guard.require.left.refs[0], []).append(guard)
-        return found
+                    defining.setdefault(guard.require.left.refs[0], []).append(guard)
+        return defining
 
     @cached_property
     def scope(self) -> SpecScope:

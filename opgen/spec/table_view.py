@@ -59,7 +59,7 @@ class TableView(FixedView):
         """The first bound occurrence of a letter or slot name, and its fallback."""
         rows = len(self.table)
         data, bound = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=bool)
-        found = 0
+        count = 0
         for occurrence in self.spec.scope.occurrences[name]:
             here = self.has(occurrence.parameter, occurrence.size)
             if not np.count_nonzero(here):
@@ -68,9 +68,9 @@ class TableView(FixedView):
             items = (column.shape if isinstance(column, TensorColumn) else column.values)[
                 :, occurrence.index
             ]
-            data, bound = (np.where(bound, data, items), bound | here) if found else (items, here)
-            found = int(np.count_nonzero(bound))
-            if found == rows:
+            data, bound = (np.where(bound, data, items), bound | here) if count else (items, here)
+            count = int(np.count_nonzero(bound))
+            if count == rows:
                 return Value(data)
         for parameter in self.spec.parameters.values():
             for length, fallbacks in parameter.otherwise.items():

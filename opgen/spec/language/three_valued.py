@@ -74,17 +74,15 @@ def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View
 
     def among(view: View) -> Value:
         a, others = left.read(view), [item.read(view) for item in right]
-        found = reduce(operator.or_, [equal(a, other) for other in others])
-        return Value(found if positive else ~found, all_bound(a, *others))
+        member = reduce(operator.or_, [equal(a, other) for other in others])
+        return Value(member if positive else ~member, all_bound(a, *others))
 
     def among_numbers(view: View) -> Value:
         data, bound, over = left.read(view)
         if over != 1:
             return among(view)
-        found = _within(data, *runs[0])
-        for run in runs[1:]:
-            found = found | _within(data, *run)
-        return Value(found if positive else ~found, bound)
+        member = reduce(operator.or_, [_within(data, *run) for run in runs])
+        return Value(member if positive else ~member, bound)
 
     def ordered(view: View) -> Value:
         a, b = left.read(view), right[0].read(view)
@@ -101,10 +99,10 @@ def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View
     if (
         left.kind == "shape"
         or len(constants) < len(right)
-        or any(one.over != 1 for one in constants)
+        or any(value.over != 1 for value in constants)
     ):
         return among
-    runs = _runs({int(one.data) for one in constants})
+    runs = _runs({int(value.data) for value in constants})
     return among_numbers
 
 
