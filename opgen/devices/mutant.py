@@ -20,7 +20,6 @@ from opgen.quality.mutants.bundle_cases import (
     PageCases,
     cases_by_page,
     device_batches,
-    pages,
 )
 from opgen.quality.mutants.checkers import Family
 from opgen.quality.mutants.device import answer
@@ -33,7 +32,8 @@ class MutantBackend(Backend):
     def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
         """Find the mutant; FileError where there is none of that name, or no such rule."""
         name = self.device or NOTHING.name
-        self.mutant, self.rule = find_device(name, pages(bundle))
+        specs = [of_page.spec for of_page in cases_by_page(bundle)]
+        self.mutant, self.rule = find_device(name, specs)
         self.bundle, self.pages = bundle, cases_by_page(bundle, cases)
         note = f"a mutant: {self.mutant.wrong}"
         if not any(self.mutant.applies(of_page.spec) for of_page in self.pages):

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opgen.calls.table import CallTable, from_calls
+from opgen.calls.case_table import CaseTable
+from opgen.calls.table import CallTable
 from opgen.oracle.judgement import Judgement, judge
 from opgen.quality.boundaries import boundaries, count
 from opgen.spec.spec import Spec
@@ -23,7 +24,6 @@ from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.enumeration.reasons import unreachable
 from opgen.suite.planning.choices import Choices
 from opgen.suite.planning.plan import Plan
-from opgen.suite.suite import Suite
 
 STRENGTHS = (1, 2, 3)
 MOST_NAMED = 20
@@ -41,14 +41,13 @@ class PageCalls:
     recipes: Sequence[str]
 
 
-def of_suite(suite: Suite) -> list[PageCalls]:
-    """The calls of a suite, page by page."""
+def of_cases(cases: CaseTable, specs: Iterable[Spec]) -> list[PageCalls]:
+    """The calls of some cases, by the pages that judge them."""
     pages = []
-    for spec in suite.specs.values():
-        rows, table = suite.rows_of(spec.name), from_calls(spec.api, spec.kinds, [])
+    for spec in specs:
+        rows = cases.rows_of(spec.api, spec.judges)
         if len(rows):
-            table = suite.cases.calls_of(rows)
-        pages.append(PageCalls(spec, table, list(suite.cases.recipe.take(rows))))
+            pages.append(PageCalls(spec, cases.calls_of(rows), list(cases.recipe.take(rows))))
     return pages
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 
+from opgen.bundle.read.readback import case_table, kinds_of
 from opgen.calls.jsonl import read_calls
 from opgen.calls.table import from_calls
 from opgen.model import Call, FileError
 from opgen.numerics.recipes import DEFAULT
-from opgen.quality.coverage import Data, PageCalls, coverage, of_suite
+from opgen.quality.coverage import Data, PageCalls, coverage, of_cases
 from opgen.spec.catalog import catalog
+from opgen.spec.spec import Spec
 from opgen.suite.selection import Request, plans_of
 from opgen.suite.suite import Each
 
@@ -22,14 +24,12 @@ def measured(
     """
     if not bundle and not calls:
         request = Request(operators=operators, plan=plan)
-        asked, tier = request.pages()
-        suite = request.suite(each)
-        return coverage(
-            of_suite(suite), {spec.api: plan for spec, plan in asked}, tier, suite.reports
-        )
+        suite, (_, tier) = request.suite(each), request.pages()
+        plans = {suite.specs[name].api: plan for name, plan in suite.plans.items()}
+        return coverage(of_cases(suite.cases, suite.specs.values()), plans, tier, suite.reports)
     apis = {catalog().api(name) for name in operators} or set(catalog().kinds)
-    drawn = _of_bundle(bundle) if bundle else _of_file(calls)
-    pages = by_page([(call, recipe) for call, recipe in drawn if call.api in apis])
+    specs = [spec for spec in catalog().specs if spec.api in apis]
+    pages = _of_bundle(bundle, specs) if bundle else _of_file(calls, specs)
     if not pages:
         raise FileError.of(bundle or calls, "", "holds no call of what was asked for")
     counted = {page.spec.api for page in pages}
@@ -40,27 +40,20 @@ def measured(
     return coverage(pages, plans, tier)
 
 
-def by_page(drawn: Collection[tuple[Call, str]]) -> list[PageCalls]:
-    """Calls and their recipes by the pages that judge them."""
-    pages = []
-    for spec in catalog().specs:
-        mine = [
-            (call, recipe)
-            for call, recipe in drawn
-            if call.api == spec.api and call.product in spec.judges
-        ]
-        if mine:
-            calls, recipes = zip(*mine, strict=True)
-            pages.append(PageCalls(spec, from_calls(spec.api, spec.kinds, calls), recipes))
-    return pages
-
-
-def _of_file(path: str) -> list[tuple[Call, str]]:
-    return [(named.call, DEFAULT) for named in read_calls(path, catalog().kinds)]
-
-
-def _of_bundle(path: str) -> list[tuple[Call, str]]:
+def _of_bundle(path: str, specs: Iterable[Spec]) -> list[PageCalls]:
     import opgen
 
     with opgen.open(path) as bundle:
-        return [(case.asked, case.recipe) for case in bundle]
+        return of_cases(case_table(bundle, kinds_of(bundle) | catalog().kinds), specs)
+
+
+def _of_file(path: str, specs: Iterable[Spec]) -> list[PageCalls]:
+    calls: dict[str, list[Call]] = {}
+    for named in read_calls(path, catalog().kinds):
+        page = catalog().by_page[named.call.api, named.call.product]
+        calls.setdefault(page.name, []).append(named.call)
+    return [
+        PageCalls(spec, from_calls(spec.api, spec.kinds, mine), [DEFAULT] * len(mine))
+        for spec in specs
+        if (mine := calls.get(spec.name))
+    ]

@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from opgen.calls.call_json import to_json
+from opgen.calls.case_table import CaseTable
 from opgen.cli import main
 from opgen.files.resources import cases_folder
 from opgen.generation import engine
 from opgen.oracle.judgement import judge
-from opgen.quality.coverage import coverage, of_suite
-from opgen.quality.coverage_request import by_page
+from opgen.quality.coverage import coverage, of_cases
 from opgen.report.coverage import html, summary
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.planning.choices import Choices
@@ -36,9 +36,11 @@ NAMES = (
 def report(name: str, cases=None) -> dict:
     made, spec = suite(name), page(name)
     if cases is None:
-        return coverage(of_suite(made), {spec.api: plan(spec.op)}, "standard", made.reports)
+        return coverage(
+            of_cases(made.cases, [spec]), {spec.api: plan(spec.op)}, "standard", made.reports
+        )
     return coverage(
-        by_page([(c.call, c.recipe) for c in cases if c.call.product in spec.judges]),
+        of_cases(CaseTable.from_cases(cases), [spec]),
         {spec.api: plan(spec.op)},
         "standard",
     )
@@ -120,7 +122,9 @@ def test_infeasible_pairs_name_the_rules_that_forbid_them() -> None:
 def test_a_plan_that_forgets_an_axis_value_covers_less(tmp_path: Path) -> None:
     made, spec = suite("reflection_pad2d_backward"), page("reflection_pad2d_backward")
     fewer = replace(made.reports[spec.name], levels=made.reports[spec.name].levels[1:])
-    told = coverage(of_suite(made), {spec.api: plan(spec.op)}, "standard", {spec.name: fewer})
+    told = coverage(
+        of_cases(made.cases, [spec]), {spec.api: plan(spec.op)}, "standard", {spec.name: fewer}
+    )
     assert told["tuples"]["2"] < 100.0 and told["lowest"] < 100.0
     assert told["pages"][0]["tuples"][1]["missing"]
 

@@ -13,7 +13,7 @@ from opgen.lint.facts import dtypes
 from opgen.model import TensorDesc
 from opgen.oracle.judgement import Judgement, judge
 from opgen.quality.boundaries import UNTESTED
-from opgen.quality.coverage import coverage, of_suite
+from opgen.quality.coverage import coverage, of_cases
 from opgen.spec.spec import Spec
 from opgen.suite.planning.strides import VIEWS, view_of
 from tests.support.suites import PAGES, page, plan, suite
@@ -172,7 +172,9 @@ def test_empty_tensors(name: str, empty: Callable[[dict], bool]) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_every_side_of_every_rule_is_tested_or_says_why_not(name: str) -> None:
     made, spec = suite(name), page(name)
-    report = coverage(of_suite(made), {spec.api: plan(spec.op)}, "standard", made.reports)
+    report = coverage(
+        of_cases(made.cases, [spec]), {spec.api: plan(spec.op)}, "standard", made.reports
+    )
     untested = [
         (rule["rule"], boundary)
         for rule in report["pages"][0]["rules"]

@@ -10,9 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
+from opgen.bundle.read.readback import case_table, kinds_of
 from opgen.bundle.read.reader import Bundle
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.table import CallTable, from_calls
+from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.judgement import Judgement, judge
 from opgen.quality.mutants.mutant import DeviceBatch
@@ -67,35 +68,17 @@ class PageCases:
         return result
 
 
-def pages(bundle: Bundle) -> list[Spec]:
-    """The pages that the cases of a bundle are judged by."""
-    cases, words = bundle.tables["cases"], bundle.words
-    pairs = set(zip(cases["op"].tolist(), cases["product"].tolist(), strict=True))
-    judging = {
-        catalog().by_page[words["cases.op"][op], words["cases.product"][product]].name
-        for op, product in pairs
-    }
-    return [spec for spec in catalog().specs if spec.name in judging]
-
-
 def cases_by_page(bundle: Bundle, ids: Sequence[str] | None = None) -> list[PageCases]:
     """The cases of a bundle, or those of the given ids, page by page."""
-    named: dict[str, list[str]] = {}
-    calls = {id: bundle[id].asked for id in (bundle.ids if ids is None else ids)}
-    specs = {}
-    for id, call in calls.items():
-        spec = catalog().by_page[call.api, call.product]
-        specs[spec.name] = spec
-        named.setdefault(spec.name, []).append(id)
-    return [
-        PageCases(
-            specs[page],
-            np.array([bundle.rows[id] for id in of_page]),
-            tuple(of_page),
-            from_calls(specs[page].api, specs[page].kinds, [calls[id] for id in of_page]),
-        )
-        for page, of_page in named.items()
-    ]
+    cases = case_table(bundle, kinds_of(bundle) | catalog().kinds)
+    asked = np.arange(len(cases)) if ids is None else [bundle.rows[id] for id in ids]
+    pages = []
+    for spec in catalog().specs:
+        rows = np.intersect1d(cases.rows_of(spec.api, spec.judges), asked)
+        if len(rows):
+            mine = tuple(cases.id[row] for row in rows.tolist())
+            pages.append(PageCases(spec, rows, mine, cases.calls_of(rows)))
+    return pages
 
 
 def device_batches(
@@ -109,17 +92,15 @@ def device_batches(
         accepted = cases.status(cases.judged.broken) == 0
     with_data = bundle.tables["cases"]["phase"][cases.rows] == 2
     rows = np.flatnonzero(accepted & with_data)
-    calls = cases.table.take(rows).calls()
-    named = [
-        NamedCall(cases.ids[row], call, {}) for row, call in zip(rows.tolist(), calls, strict=True)
-    ]
+    ids = [cases.ids[row] for row in rows.tolist()]
+    calls = dict(zip(ids, cases.table.take(rows).calls(), strict=True))
+    named = [NamedCall(id, call, {}) for id, call in calls.items()]
     plan = shipped_plan(catalog().of(cases.spec.api))
     suite = call_suite(named, lambda call: cases.spec, lambda spec: plan, elements=2**62)
-    args = {one.id: one.call.args for one in named}
     for batch in suite.batches:
         if batch.wanted:
             storage = {
                 name: np.stack([bundle[id].storage[name] for id in batch.ids])
                 for name in batch.inputs
             }
-            yield DeviceBatch(cases.spec, batch, args[batch.ids[0]], storage, batch.gradient)
+            yield DeviceBatch(cases.spec, batch, calls[batch.ids[0]].args, storage, batch.gradient)
