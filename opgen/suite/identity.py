@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import NamedTuple
 
-from opgen.calls.call_json import to_json
+from opgen.calls.case_table import CaseTable
 from opgen.calls.vocabulary import vocabulary
-from opgen.model import Case, Expectation, LibraryAnswer
+from opgen.model import Expectation, LibraryAnswer
 from opgen.oracle.erratafile import errata
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch
@@ -32,29 +32,31 @@ class Identity(NamedTuple):
     recipes: tuple[str, ...]
 
 
-def identity(cases: Iterable[Case], batches: Iterable[Batch]) -> Identity:
-    """The identity of a suite of these cases, that is no part of another."""
-    digest, computed = blake2b(), {(batch.op, batch.recipe) for batch in batches}
-    for case in cases:
-        said = (
-            *(case.id, case.kind, case.intent, case.nearest_valid),
-            *(case.call.api, case.call.product, to_json(case.call)),
-            *(_answer(case.page), case.library and _answer(case.library)),
-            *(case.recipe, case.phase, case.compute, case.inconclusive),
-        )
-        digest.update(json.dumps(said, separators=(",", ":")).encode())
+def identity(cases: CaseTable, batches: Iterable[Batch]) -> Identity:
+    """The identity of a suite of these cases, that is no part of another.
+
+    An id stands for its call, since it says all of it or ends in its digest; calls that somebody
+    gave, under ids of theirs, have a digest in the header.
+    """
+    answers = cases.page.map(_answer), cases.library.map(_answer)
+    purposes = cases.kind, cases.intent, cases.nearest_valid
+    data = cases.recipe, cases.compute, cases.inconclusive, cases.phase.tolist()
+    columns = [list(column) for column in (cases.id, cases.api, *purposes, *answers, *data)]
+    computed = {(batch.op, batch.recipe) for batch in batches}
     return Identity(
-        digest.hexdigest()[:DIGEST],
+        joint_digest(columns),
         tuple(sorted({op for op, _ in computed})),
         tuple(sorted({recipe for _, recipe in computed})),
     )
 
 
-def _answer(answer: Expectation | LibraryAnswer) -> list[object]:
-    """What a page or a library answers, as plain data."""
-    release = getattr(answer, "release", "")
+def _answer(answer: Expectation | LibraryAnswer | None) -> str:
+    """What a page or a library answers, in words."""
+    if answer is None:
+        return ""
     breaks = [[b.rule, b.clause, b.at, b.found] for b in answer.breaks]
-    return [answer.codes, answer.bucket, release, breaks]
+    release = answer.release if isinstance(answer, LibraryAnswer) else ""
+    return json.dumps([answer.codes, answer.bucket, release, breaks])
 
 
 def spec_digest(spec: Spec) -> str:

@@ -76,8 +76,9 @@ def test_what_is_said_counts_and_not_how_a_file_is_written(
     assert (after[1] != before[1]) == (file == "tables.yaml")
 
 
-@pytest.mark.parametrize("field", Case._fields)
+@pytest.mark.parametrize("field", [name for name in Case._fields if name != "call"])
 def test_every_word_of_a_case_counts(suite: Suite, field: str) -> None:
+    """Its call is in its id."""
     cases = list(suite.cases)
     case = next(case for case in cases if case.phase == 2)
     other = next(
