@@ -17,7 +17,9 @@ from opgen.golden._axes import Windows
 
 Block: TypeAlias = tuple[tuple[int, int], ...]
 """The beginning and the end of a block on every axis."""
-Tap: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
+Index: TypeAlias = tuple[Any, ...]
+"""Integers, slices and an ellipsis that take some elements of an array."""
+Tap: TypeAlias = tuple[Index, Index, Index]
 """A kernel index, the windows of a block in which it lies on the tensor, and the elements that it
 meets there."""
 FAR = 1 << 20
@@ -103,7 +105,7 @@ class Columns:
     def __init__(self, windows: tuple[Windows, ...]) -> None:
         self.windows, self.kernel = windows, tuple(w.kernel for w in windows)
         self.plain = all(w == Windows(w.extent, w.extent, 1, 1, w.dilation) for w in windows)
-        self.filled: Any = None
+        self.filled: object = None
         self.columns, self.product = Scratch(), Scratch()
 
     def gather(self, source: Array, block: Block) -> Array:
@@ -155,7 +157,7 @@ def volume(block: Block) -> int:
     return prod(lengths(block))
 
 
-def within(block: Block) -> tuple[Any, ...]:
+def within(block: Block) -> Index:
     """The slices that cut a block out."""
     return tuple([slice(start, stop) for start, stop in block])
 
@@ -167,8 +169,8 @@ def window_index(windows: tuple[Windows, ...]) -> Array:
     """
     flat = axis_index(windows[0])
     for w in windows[1:]:
-        at, (kernel, number) = axis_index(w), flat.shape
-        flat = (flat[:, None, :, None] * w.extent + at[:, None, :]).reshape(
+        inner, (kernel, number) = axis_index(w), flat.shape
+        flat = (flat[:, None, :, None] * w.extent + inner[:, None, :]).reshape(
             kernel * w.kernel, number * w.number
         )
     return flat
@@ -183,9 +185,9 @@ def axis_index(w: Windows) -> Array:
     where that is whole.
     """
     r, o = np.arange(w.kernel)[:, None], np.arange(w.number)
-    at, rest = (
+    index, rest = (
         (o * w.stride + r * w.dilation - w.pad, 0)
         if w.stride > 0
         else np.divmod(o - r * w.dilation + w.pad, -w.stride)
     )
-    return np.where((rest == 0) & (at >= 0) & (at < w.extent), at, FAR)
+    return np.where((rest == 0) & (index >= 0) & (index < w.extent), index, FAR)

@@ -7,14 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from opgen.golden import Array
 from opgen.golden._absolute import Copies, copied
 from opgen.golden._axes import Windows
-from opgen.golden._columns import blocks, pieces, taps, window_index
+from opgen.golden._columns import Index, blocks, pieces, taps, window_index
 
 SMALL = (
     1 << 16
@@ -146,19 +145,15 @@ def by_taps(t: Operands, geometry: ConvolutionGeometry) -> None:
     for b, n in np.ndindex(*t.x.shape[:2]):
         for block in blocks(narrow.shape[4:], room):
             for index, outer, inner in taps(geometry.down, block):
-                at = tuple(
+                positions = [
                     slice(s + o.start, s + o.stop) for (s, _), o in zip(block, outer, strict=True)
-                )
-                here, there = (
-                    (b, n, slice(None), slice(None), *at),
-                    (b, n, slice(None), slice(None), *inner),
-                )
+                ]
+                channels = b, n, slice(None), slice(None)
+                here, there = (*channels, *positions), (*channels, *inner)
                 tap(t, b, index, *((there, here) if geometry.transposed else (here, there)))
 
 
-def tap(
-    t: Operands, b: int, index: tuple[Any, ...], upstream: tuple[Any, ...], source: tuple[Any, ...]
-) -> None:
+def tap(t: Operands, b: int, index: Index, upstream: Index, source: Index) -> None:
     """Adds what one tap joins: elements of gradOutput and as many of input."""
     dy, x, w = t.dy[upstream], t.x[source], np.ascontiguousarray(t.w[(b, ..., *index)])
     shape, size = x.shape, prod(x.shape[2:])

@@ -77,7 +77,7 @@ def unit_of(values: Array) -> float:
     flat = values.ravel(order="K")
     cuts = list(pieces(flat.size, PIECE))
     step = next(
-        (found for cut in cuts if (found := quantum(flat[cut][:SAMPLE]) or quantum(flat[cut]))), 1.0
+        (unit for cut in cuts if (unit := quantum(flat[cut][:SAMPLE]) or quantum(flat[cut]))), 1.0
     )
     constant, memory = ldexp(step, 52) * 1.5, np.empty(PIECE)
     for cut in cuts:

@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from opgen.golden import Array, Tensors
 from opgen.golden._absolute import Copies, stacked
 from opgen.golden._axes import BLOCK
+from opgen.golden._columns import Index
 from opgen.golden._matrices import SMALL, multiply, orderless
 
 FEW = 1 << 15  # elements up to which matrices are faster than slices
-LEAD: list[tuple[Any, ...]] = [(slice(None),) * axis for axis in range(8)]
+LEAD: list[Index] = [(slice(None),) * axis for axis in range(8)]
 """The indices of the axes before one."""
 
 
@@ -67,9 +68,9 @@ def matrix_of(padded: int, before: int, after: int) -> tuple[Array, int]:
     meet in one.
     """
     last = padded - before - after - 1
-    at = last - np.abs(last - np.abs(np.arange(-before, last + after + 1)))
+    mirrored = last - np.abs(last - np.abs(np.arange(-before, last + after + 1)))
     terms = 3 if before and after and before + after >= last else 2
-    return np.eye(last + 1).take(at, 0), terms
+    return np.eye(last + 1).take(mirrored, 0), terms
 
 
 def fold(gradient: Array, borders: tuple[tuple[int, int], ...], copies: Copies) -> Array:

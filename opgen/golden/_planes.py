@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class Planes:
         self, weight: Array, sums: Array | None, transposed: bool, space: Workspace
     ) -> None:
         self.weight, self.sums, self.transposed, self.space = weight, sums, transposed, space
-        self.filled: Any = None
+        self.filled: object = None
 
     def run(
         self, part: Part, narrow: Array, wide: Array, gradient: Array | None, add: bool
@@ -103,7 +103,7 @@ class Planes:
 
     def level(
         self,
-        at: int,
+        depth: int,
         narrow: Array,
         wide: Array,
         weight: Array,
@@ -111,21 +111,21 @@ class Planes:
         gradient: Array | None,
     ) -> None:
         """Adds to the sums, and writes the gradient, from the blocks of both tensors."""
-        if at == len(self.levels):
+        if depth == len(self.levels):
             self.multiply(narrow, wide, weight, sums, gradient)
             return
-        level = self.levels[at]
+        level = self.levels[depth]
         narrow, wide = narrow.reshape(level.blocks, -1), wide.reshape(level.blocks, -1)
         gradient = None if gradient is None else gradient.reshape(level.blocks, -1)
         for k in ORDER[level.taps]:
-            n = factor(NARROW[level.taps][k], narrow, 0, self.plane("narrow", at + 1, narrow))
-            w = factor(WIDE[level.taps][k], wide, level.far, self.plane("wide", at + 1, wide))
+            n = factor(NARROW[level.taps][k], narrow, 0, self.plane("narrow", depth + 1, narrow))
+            w = factor(WIDE[level.taps][k], wide, level.far, self.plane("wide", depth + 1, wide))
             if gradient is None:
-                self.level(at + 1, n, w, weight[k], None if sums is None else sums[k], None)
+                self.level(depth + 1, n, w, weight[k], None if sums is None else sums[k], None)
                 continue
-            memory = self.plane("first", at, gradient), self.plane("second", at, gradient)
+            memory = self.plane("first", depth, gradient), self.plane("second", depth, gradient)
             target = target_of(level, k, gradient, *memory, self.transposed)
-            self.level(at + 1, n, w, weight[k], None if sums is None else sums[k], target)
+            self.level(depth + 1, n, w, weight[k], None if sums is None else sums[k], target)
             (narrow_gradient if self.transposed else wide_gradient)(level, k, gradient, *memory)
 
     def plane(self, name: str, level: int, tensor: Array) -> Array:

@@ -177,10 +177,10 @@ def cut(geometry: PoolingGeometry) -> Iterator[tuple[slice, slice, PoolingGeomet
     rows = max(1, BLOCK * max(number, extent) // geometry.elements)
     for begin in range(0, extent, rows):
         end = min(begin + rows, extent)
-        at, windows = geometry.axes[0].within(begin, end)
-        divisors = geometry.divisors if len(geometry.divisors) == 1 else geometry.divisors[at]
+        numbers, windows = geometry.axes[0].within(begin, end)
+        divisors = geometry.divisors if len(geometry.divisors) == 1 else geometry.divisors[numbers]
         yield (
-            at,
+            numbers,
             slice(begin, end),
             PoolingGeometry((windows, *geometry.axes[1:]), divisors, geometry.elements),
         )

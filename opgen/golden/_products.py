@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import isfinite, prod
-from typing import Any
 
 import numpy as np
 
 from opgen.golden import Array
 from opgen.golden._axes import Windows
-from opgen.golden._columns import Block, Columns, blocks, pieces
+from opgen.golden._columns import Block, Columns, Index, blocks, pieces
 from opgen.golden._convolution import ConvolutionGeometry, Operands, by_taps
 from opgen.golden._exactness import room
 from opgen.golden._tiles import part_of, planes, worth
@@ -156,12 +155,11 @@ def piece(
     t: Operands,
     split: int,
     sides: list[tuple[Phase, Columns, Columns]],
-    where: tuple[Any, ...],
+    where: Index,
     cuts: tuple[Block, ...],
 ) -> None:
     """What some channels of gradOutput give to the gradients of some channels of input."""
     b, g, mm, cc = where
-    at: tuple[Any, ...]
     weights = [by_sides(t.w[(*where, *phase.taps)], split) for phase, _, _ in sides]
     weights = [
         w.reshape(len(w), prod(w.shape[1 : 2 + split]), prod(w.shape[2 + split :])) for w in weights
@@ -178,14 +176,12 @@ def piece(
                         for (start, stop), end in zip(block, phase.positions, strict=True)
                     ]
                 )
-                right, at = (
-                    dys.gather(t.dy[(b, n, g, cc, *phase.dy)], part),
-                    (b, n, g, mm, *phase.x),
-                )
+                right = dys.gather(t.dy[(b, n, g, cc, *phase.dy)], part)
+                source: Index = (b, n, g, mm, *phase.x)
                 if t.gw is not None:
-                    total.add(xs.gather(t.x[at], part), right)
+                    total.add(xs.gather(t.x[source], part), right)
                 if t.gx is not None:
-                    gx = t.gx[at]
+                    gx = t.gx[source]
                     products.append(
                         (xs, np.matmul(w, right, out=xs.place(gx, part, add)), gx, part)
                     )

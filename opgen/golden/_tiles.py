@@ -11,9 +11,9 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from opgen.golden._columns import pieces
+from opgen.golden._columns import Index, pieces
 from opgen.golden._convolution import ConvolutionGeometry
 
 PRODUCTS = {2: 3, 3: 4}
@@ -23,7 +23,7 @@ CHANNELS, POSITIONS = 32, 512
 columns."""
 MOST_DILATION = 4
 """A larger one makes many copies of few elements."""
-Copy: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...]]
+Copy: TypeAlias = tuple[Index, Index]
 """Where elements lie among the blocks, (*blocks, ..., *grid), and where on the tensor, (...,
 *extents)."""
 

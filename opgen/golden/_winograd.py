@@ -86,8 +86,8 @@ def _piece(
     """
     (g, mm, cc), samples, cuts = share
     part = cuts[0]
-    at = b, g, mm, cc
-    weight, matrix = narrow_first(t.w[at], geometry), matrix_of(part)
+    where = b, g, mm, cc
+    weight, matrix = narrow_first(t.w[where], geometry), matrix_of(part)
     shape, rows = (
         (*planes(part), *weight.shape[:3]),
         list(pieces(weight.shape[1], PIECE // prod(weight.shape[2:]))),
@@ -109,7 +109,7 @@ def _piece(
             )
             work.run(cut, *((x, dy) if geometry.transposed else (dy, x)), gx, add)
     if t.gw is not None and sums is not None:
-        gw, axes = narrow_first(t.gw[at], geometry), range(len(part))
+        gw, axes = narrow_first(t.gw[where], geometry), range(len(part))
         for some in rows:
             gw[:, some] = np.moveaxis(
                 taps_of(part, sums[..., some, :]), axes, [3 + axis for axis in axes]

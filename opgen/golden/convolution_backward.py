@@ -208,7 +208,7 @@ def places(
     times Inf tells the two apart.
     """
     upstream = shapes["gradOutput"]
-    found = np.ones(upstream, dtype=bool)
+    allowed = np.ones(upstream, dtype=bool)
     if "gradInput" in wanted or "gradWeight" in wanted:
         for axis, windows in enumerate(
             geometry_of_call(names, upstream, shapes["input"], shapes["weight"]).down, 2
@@ -218,10 +218,10 @@ def places(
                 outer, inner = windows.tap(tap)
                 met[inner if names["transposed"] else outer] += 1
             whole = foreign and "gradWeight" in wanted and not names["transposed"]
-            found &= (met >= (windows.kernel if whole else 1)).reshape(
+            allowed &= (met >= (windows.kernel if whole else 1)).reshape(
                 -1, *(1,) * (len(upstream) - axis - 1)
             )
-    return np.flatnonzero(found)
+    return np.flatnonzero(allowed)
 
 
 PROBES = [

@@ -217,20 +217,20 @@ def parts(g: Groups, added: range) -> tuple[Array, set[int]]:
     lost: set[int] = set()
     for block in blocks(rows, max(1, ROOM // (d * space))):
         (first, last), (start, stop), (low, high) = block
-        at = cases, _, which = slice(first, last), slice(start, stop), slice(low, high)
+        rows_of = cases, _, which = slice(first, last), slice(start, stop), slice(low, high)
         shape = last - first, stop - start, high - low, d, space
         some = Groups(
             shape,
-            x[at],
-            dy[at],
-            None if gradient is None else gradient[at],
-            mean[at],
-            rstd[at],
+            x[rows_of],
+            dy[rows_of],
+            None if gradient is None else gradient[rows_of],
+            mean[rows_of],
+            rstd[rows_of],
             gamma[cases, which],
         )
-        sums, found = part(some, range(max(added.start - first, 0), max(added.stop - first, 0)))
+        sums, spoilt = part(some, range(max(added.start - first, 0), max(added.stop - first, 0)))
         parameters[:, cases, which] += sums.reshape(2, last - first, high - low, d)
-        lost |= {first + case for case in found}
+        lost |= {first + case for case in spoilt}
     return parameters, lost
 
 
@@ -249,11 +249,11 @@ def combine(dy: Array, x: Array, out: Array, factor: Array, slope: Array, consta
         out -= part.reshape(out.shape)
         return
     for channels, span in blocks((d, space), ROOM):
-        rows, at = slice(*channels), (slice(*channels), slice(*span))
-        part = x[at] * b
+        rows, place = slice(*channels), (slice(*channels), slice(*span))
+        part = x[place] * b
         part -= c
-        np.multiply(dy[at], a[rows], out[at])
-        out[at] -= part
+        np.multiply(dy[place], a[rows], out[place])
+        out[place] -= part
 
 
 def repair(g: Groups, case: int, sign: int, parameters: Array) -> None:
