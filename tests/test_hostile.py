@@ -43,9 +43,9 @@ from opgen.oracle import erratafile
 from opgen.oracle.judgement import judge
 from opgen.spec import specfile
 from opgen.spec.catalog import catalog
-from opgen.suite.planning.choices import Choices
-from opgen.suite.planning.fitting import fitting_plan
+from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import load_plan, plan_for
+from opgen.suite.planning.plan_check import checked_plan
 from opgen.suite.suite import plan_suite
 from tests.support.suites import of_calls
 
@@ -133,7 +133,7 @@ def a_plan(path: Path) -> None:
     for spec in catalog().specs:
         if spec.api == plan.op:
             for tier in plan.tiers:
-                Choices(spec, plan, tier)
+                CompiledPlan(spec, plan, tier)
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +203,7 @@ WRITTEN = {
     "spec": (specs_folder() / "reflection_pad2d_backward.yaml", specfile.load),
     "plan": (
         cases_folder() / "reflection_pad2d_backward.yaml",
-        lambda path: fitting_plan(path, catalog()),
+        lambda path: checked_plan(path, catalog()),
     ),
     "errata": (
         specs_folder() / "errata" / "reflection_pad2d_backward.yaml",

@@ -16,8 +16,8 @@ from opgen.oracle.errata import Errata
 from opgen.spec import specfile
 from opgen.spec.catalog import Catalog, disagreements, load_catalog, spec_files
 from opgen.spec.spec import Spec
-from opgen.suite.planning.fitting import fitting_plan
 from opgen.suite.planning.plan import Plan, load_plan
+from opgen.suite.planning.plan_check import checked_plan
 
 TELLING_KEYS: Mapping[str, tuple[str, ...]] = {
     "spec": ("parameters", "returns", "page"),
@@ -67,7 +67,7 @@ def check(paths: Iterable[Path] = ()) -> Checked:
     for path, shown in files["plan"]:
         with collecting(checked.problems):
             checked.plans.append(
-                load_plan(path, shown) if catalog is None else fitting_plan(path, catalog, shown)
+                load_plan(path, shown) if catalog is None else checked_plan(path, catalog, shown)
             )
     if catalog is not None:
         for path, shown in files["errata"]:

@@ -21,7 +21,7 @@ from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference, Term
 from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
-from opgen.suite.planning.draft import Choice, Draft
+from opgen.suite.planning.call_builder import AxisColumn, CallBuilder
 from opgen.suite.planning.strides import view_of
 
 Chosen: TypeAlias = Any
@@ -35,9 +35,9 @@ class FlatShape:
 
     elements: Term
 
-    def __call__(self, draft: Draft) -> Value:
-        count = np.broadcast_to(np.asarray(self.elements.read(draft).data), draft.rows)
-        return Value((np.ones(draft.rows, dtype=np.int64), count[:, None].astype(np.int64)))
+    def __call__(self, builder: CallBuilder) -> Value:
+        count = np.broadcast_to(np.asarray(self.elements.read(builder).data), builder.rows)
+        return Value((np.ones(builder.rows, dtype=np.int64), count[:, None].astype(np.int64)))
 
 
 @dataclass(frozen=True)
@@ -151,11 +151,11 @@ def calls_of(spec: Spec, assignments: Sequence[Assignment]) -> list[Call]:
     calls: dict[int, Call] = {}
     for key, rows in groups.items():
         columns = {ref: _column([assignments[i][ref] for i in rows]) for ref, _ in key}
-        calls |= zip(rows, Draft(spec, len(rows), columns, {}).table().calls(), strict=True)
+        calls |= zip(rows, CallBuilder(spec, len(rows), columns, {}).table().calls(), strict=True)
     return [calls[i] for i in range(len(assignments))]
 
 
-def _column(values: list[Chosen]) -> Choice:
+def _column(values: list[Chosen]) -> AxisColumn:
     if isinstance(values[0], FlatShape):
         return values[0]
     if isinstance(values[0], tuple):

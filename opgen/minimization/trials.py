@@ -23,7 +23,7 @@ from opgen.model import Call, TensorDesc, Verdict
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
 from opgen.spec.catalog import catalog
-from opgen.suite.planning.fitting import shipped_plan
+from opgen.suite.planning.plan_check import shipped_plan
 from opgen.suite.suite import call_suite
 
 

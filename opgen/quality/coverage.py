@@ -22,7 +22,7 @@ from opgen.suite.covering.model import Tuple
 from opgen.suite.enumeration.enumerator import EnumerationReport
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.enumeration.reasons import unreachable
-from opgen.suite.planning.choices import Choices
+from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Plan
 
 STRENGTHS = (1, 2, 3)
@@ -102,7 +102,7 @@ def _page(calls: PageCalls, plan: Plan, tier: str, report: EnumerationReport | N
         "clauses": [_clause(clause, line, rules) for clause, line in spec.clauses.items()],
         "rules": rules,
         "strength": max(plan.tiers[tier].strength, 1),
-        **_axes(Choices(spec, plan, tier), judged, calls.recipes, report),
+        **_axes(CompiledPlan(spec, plan, tier), judged, calls.recipes, report),
     }
 
 
@@ -140,20 +140,23 @@ def _clause(clause: str, line: int, rules: Sequence[Data]) -> Data:
 
 
 def _axes(
-    choices: Choices, judged: Judgement, recipes: Sequence[str], report: EnumerationReport | None
+    compiled: CompiledPlan,
+    judged: Judgement,
+    recipes: Sequence[str],
+    report: EnumerationReport | None,
 ) -> Data:
-    tables = choices.constraints.tables
-    model = covering.Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
-    rows = report.levels if report is not None else levels_of(choices, judged, list(recipes))
+    tables = compiled.constraints.tables
+    model = covering.Model(compiled.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
+    rows = report.levels if report is not None else levels_of(compiled, judged, list(recipes))
     keys = ("covered", "feasible", "infeasible")
     tuples, impossible = [], []
     axes: list[Data] = [
-        {"axis": axis.name, "values": len(choices.levels[i]), "why": axis.why}
-        for i, axis in enumerate(choices.axes)
+        {"axis": axis.name, "values": len(compiled.levels[i]), "why": axis.why}
+        for i, axis in enumerate(compiled.axes)
     ]
     for t in STRENGTHS:
         (tally,) = covering.count(model, rows, t, listed=True)
-        missing = [_named(choices, values) for values in (tally.missing or [])[:MOST_NAMED]]
+        missing = [_named(compiled, values) for values in (tally.missing or [])[:MOST_NAMED]]
         totals = dict(zip(keys, tally.totals(), strict=True))
         tuples.append({"t": t, **totals, "missing": missing})
         for i, axis in enumerate(axes):
@@ -162,7 +165,7 @@ def _axes(
             impossible = (tally.impossible or [])[:MOST_NAMED]
     infeasible = [
         {
-            "values": _named(choices, values),
+            "values": _named(compiled, values),
             "by": sorted({rule for i in covering.explain(model, values) for rule in tables[i][2]}),
         }
         for values in impossible
@@ -170,5 +173,5 @@ def _axes(
     return {"tuples": tuples, "axes": axes, "infeasible": infeasible}
 
 
-def _named(choices: Choices, values: Tuple) -> dict[str, str]:
-    return {choices.axes[axis].name: choices.shown(axis, level) for axis, level in values}
+def _named(compiled: CompiledPlan, values: Tuple) -> dict[str, str]:
+    return {compiled.axes[axis].name: compiled.shown(axis, level) for axis, level in values}

@@ -20,8 +20,8 @@ from opgen.numerics.recipes import DEFAULT, RECIPES
 from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.spec import Spec
 from opgen.suite.dumps import read_dumps
-from opgen.suite.planning.fitting import fitting_plan, shipped_plan
 from opgen.suite.planning.plan import Plan
+from opgen.suite.planning.plan_check import checked_plan, shipped_plan
 from opgen.suite.suite import Each, Suite, call_suite, plan_suite
 
 
@@ -193,7 +193,7 @@ def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
             " FILE::TIER"
         )
         raise FileError.of("`plan`", text, reason)
-    plan = fitting_plan(Path(path), known)
+    plan = checked_plan(Path(path), known)
     tier = tier or next(iter(plan.tiers), "")
     if tier not in plan.tiers:
         raise FileError.of(path, tier, f"no such tier in this plan; it has {', '.join(plan.tiers)}")

@@ -21,7 +21,7 @@ from opgen.oracle.judgement import judge
 from opgen.quality.coverage import coverage, of_cases
 from opgen.report.coverage import html, summary
 from opgen.suite.enumeration.levels import levels_of
-from opgen.suite.planning.choices import Choices
+from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.selection import Request
 from tests.support.suites import page, plan, suite
 
@@ -50,12 +50,12 @@ def report(name: str, cases=None) -> dict:
 def test_choices_are_read_back_off_calls(name: str) -> None:
     """Among the readings of every covering call is the choice that it was made from."""
     made, spec = suite(name), page(name)
-    choices, levels = Choices(spec, plan(spec.op), "standard"), made.reports[name].levels[:40]
-    judged = judge(spec, choices.draft(levels).table())
-    recipes = choices.recipes(levels)
+    compiled, levels = CompiledPlan(spec, plan(spec.op), "standard"), made.reports[name].levels[:40]
+    judged = judge(spec, compiled.builder(levels).table())
+    recipes = compiled.recipes(levels)
     for row, wanted in enumerate(levels):
         one = judge(spec, judged.table.take(np.array([row])))
-        readings = levels_of(choices, one, [recipes[row]])
+        readings = levels_of(compiled, one, [recipes[row]])
         assert ((readings == wanted) | (readings == -1)).all(axis=1).any(), (wanted, readings)
 
 

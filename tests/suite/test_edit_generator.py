@@ -1,4 +1,4 @@
-"""Edits: which numbers tip a comparison, how far a call is from a limit, which edits are proposed
+"""Overlay: which numbers tip a comparison, how far a call is from a limit, which edits are proposed
 at all.
 """
 
@@ -11,7 +11,7 @@ from opgen.calls.table import from_calls
 from opgen.oracle.judgement import judge
 from opgen.suite.enumeration.edit_generator import EditGenerator, candidates, distance
 from opgen.suite.enumeration.reasons import conjuncts, unreachable
-from opgen.suite.planning.proposals import FREEZE, MOST_EDITS, Collector, alone
+from opgen.suite.planning.edits import FREEZE, MOST_EDITS, EditCollector, one_left_out
 from tests.support.suites import PAGES, page, suite
 
 
@@ -86,16 +86,16 @@ def test_a_letter_is_never_frozen_alone(legal) -> None:
     assert FREEZE in breaker.modes([(("self", ("dim", 2)), 3)])
 
 
-def test_a_collector_keeps_equal_proposals_once() -> None:
-    collector = Collector()
+def test_a_collector_keeps_equal_edits_once() -> None:
+    collector = EditCollector()
     first = collector.add(0, [(("a", ""), 1), (("b", "shape"), (2, 3))], 0)
     assert collector.add(0, [(("a", ""), 1), (("b", "shape"), (2, 3))], 0) == first
     assert collector.add(0, [(("a", ""), 1), (("a", ""), 2)], 0) != first
     assert collector.add(0, [((str(i), ""), 1) for i in range(MOST_EDITS + 1)], 0) == -1
-    made = collector.proposals()
+    made = collector.table()
     assert made.of(0) == [(("a", ""), 1), (("b", "shape"), (2, 3))]
     assert made.of(1) == [(("a", ""), 2)]
-    edits = made.edits()
+    edits = made.columns()
     assert edits["a", ""].data.tolist() == [1, 2] and edits["b", "shape"].bound.tolist() == [
         True,
         False,
@@ -104,8 +104,10 @@ def test_a_collector_keeps_equal_proposals_once() -> None:
 
 
 def test_calls_between_two_are_one_edit_less() -> None:
-    assert list(alone([(("a", ""), 1)])) == []
-    assert [len(edits) for edits in alone([(("a", ""), 1), (("b", ""), 2), (("c", ""), 3)])] == [
+    assert list(one_left_out([(("a", ""), 1)])) == []
+    assert [
+        len(edits) for edits in one_left_out([(("a", ""), 1), (("b", ""), 2), (("c", ""), 3)])
+    ] == [
         2,
         2,
         2,

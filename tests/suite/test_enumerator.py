@@ -26,7 +26,7 @@ from opgen.suite.covering import count
 from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.planning import constraints
-from opgen.suite.planning.choices import Choices
+from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Tier, load_plan
 from opgen.suite.selection import Request, remarks
 from opgen.suite.suite import Suite, plan_suite
@@ -53,9 +53,9 @@ def test_the_independent_counter_finds_every_feasible_pair(name: str) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_the_groups_of_a_tier_are_covered_too(name: str) -> None:
     spec = page(name)
-    report, choices = suite(name).reports[name], Choices(spec, plan(spec.op), "standard")
+    report, compiled = suite(name).reports[name], CompiledPlan(spec, plan(spec.op), "standard")
     groups = [
-        ([choices.position(axis) for axis in axes], t)
+        ([compiled.position(axis) for axis in axes], t)
         for axes, t in plan(spec.op).tiers["standard"].groups
     ]
     for tally in count(report.model, report.levels, 2, groups)[1:]:
@@ -431,9 +431,9 @@ def test_calls_that_exist_are_not_made_again() -> None:
     )
     assert 0 < len(some.report.cover.rows) < len(alone.report.cover.rows)
     assert some.report.given == len(calls) // 2
-    choices = Choices(spec, plan(spec.op), tier)
+    compiled = CompiledPlan(spec, plan(spec.op), tier)
     seeds = levels_of(
-        choices,
+        compiled,
         judge(spec, from_calls(spec.api, spec.kinds, calls[: len(calls) // 2])),
         [""] * (len(calls) // 2),
     )

@@ -10,21 +10,21 @@ import pytest
 
 from opgen.calls.jsonl import NamedCall
 from opgen.oracle.judgement import judge
-from opgen.suite.planning.draft import Draft
-from opgen.suite.planning.fitting import handwritten_calls
+from opgen.suite.planning.call_builder import CallBuilder
+from opgen.suite.planning.plan_check import handwritten_calls
 from opgen.suite.suite import Suite, plan_suite
 from tests.support.suites import of_calls, page, plan
 
 
 def watched(work: Callable[[], Suite]) -> tuple[Suite, int, int]:
     """What some work makes, how many rows it has judged, and how many it has drafted."""
-    rows: dict[CodeType, list[int]] = {judge.__code__: [], Draft.table.__code__: []}
+    rows: dict[CodeType, list[int]] = {judge.__code__: [], CallBuilder.table.__code__: []}
 
     def watch(frame: FrameType, event: str, answer: object) -> None:
         if event == "call" and frame.f_code is judge.__code__:
             rows[judge.__code__].append(len(frame.f_locals["table"]))
-        if event == "return" and frame.f_code is Draft.table.__code__:
-            rows[Draft.table.__code__].append(frame.f_locals["self"].rows)
+        if event == "return" and frame.f_code is CallBuilder.table.__code__:
+            rows[CallBuilder.table.__code__].append(frame.f_locals["self"].rows)
 
     sys.setprofile(watch)
     try:

@@ -8,9 +8,9 @@ import pytest
 
 from opgen.model import TIERS, FileError
 from opgen.spec.catalog import catalog
-from opgen.suite.planning.choices import Choices
-from opgen.suite.planning.fitting import fit, fitting_plan, shipped_plan
+from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import load_plan, plan_for
+from opgen.suite.planning.plan_check import check_plan, checked_plan, shipped_plan
 from opgen.suite.selection import Request
 
 GOOD = """
@@ -259,10 +259,10 @@ def spec():
 
 def test_a_good_plan_is_read(tmp_path: Path) -> None:
     plan = load_plan(written(tmp_path, GOOD))
-    choices = Choices(spec(), plan, "standard")
-    assert choices.shape == (1, 2, 2, 2)
+    compiled = CompiledPlan(spec(), plan, "standard")
+    assert compiled.shape == (1, 2, 2, 2)
     assert plan.tiers["smoke"].elements == 100
-    assert Choices(spec(), plan, "smoke").shape == (1, 2, 1, 2)
+    assert CompiledPlan(spec(), plan, "smoke").shape == (1, 2, 1, 2)
     assert plan.handwritten[0].tiers == TIERS[:3]
     assert plan.vacuous[0].why == "nothing is reflected"
 
@@ -320,7 +320,7 @@ def test_names_that_do_not_fit_the_spec_are_refused(
     assert old in GOOD
     plan = load_plan(written(tmp_path, GOOD.replace(old, new)), "plan.yaml")
     with pytest.raises(FileError) as caught:
-        fit(plan, [spec()])
+        check_plan(plan, [spec()])
     told = str(caught.value)
     assert message in told
     assert told.startswith("plan.yaml:")
@@ -346,7 +346,7 @@ def test_what_does_not_fit_is_told_at_once_whatever_the_tier(tmp_path: Path) -> 
         "padding: null, gradInput", "gradInput"
     )
     with pytest.raises(FileError) as caught:
-        fit(load_plan(written(tmp_path, bad)), [spec()])
+        check_plan(load_plan(written(tmp_path, bad)), [spec()])
     assert [problem.where for problem in caught.value.problems] == [
         "roles.gradInput",
         "axes.horizontal.values",
@@ -421,7 +421,7 @@ def test_problems_of_form_hide_no_others_and_cause_none(
         assert old in bad
         bad = bad.replace(old, new)
     with pytest.raises(FileError) as caught:
-        fitting_plan(written(tmp_path, bad), catalog())
+        checked_plan(written(tmp_path, bad), catalog())
     assert sorted(problem.where for problem in caught.value.problems) == sorted(places), (
         caught.value
     )
@@ -429,7 +429,7 @@ def test_problems_of_form_hide_no_others_and_cause_none(
 
 @pytest.mark.parametrize("op", sorted(catalog().operators))
 def test_every_shipped_plan_fits(op: str) -> None:
-    fit(plan_for(op), [spec for spec in catalog().specs if spec.op == op])
+    check_plan(plan_for(op), [spec for spec in catalog().specs if spec.op == op])
 
 
 WRONG = [

@@ -19,7 +19,7 @@ from opgen.oracle.judgement import Judgement, judge
 from opgen.quality.mutants.mutant import DeviceBatch
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
-from opgen.suite.planning.fitting import shipped_plan
+from opgen.suite.planning.plan_check import shipped_plan
 from opgen.suite.suite import call_suite
 
 UNNAMED = 161002

@@ -22,7 +22,7 @@ from opgen.spec.language.expressions import NOTHING
 from opgen.spec.language.terms import Reference, View
 from opgen.spec.rules import Guard
 from opgen.spec.spec import Spec
-from opgen.suite.planning.proposals import FOLLOW, FREEZE, HOLD, Edit
+from opgen.suite.planning.edits import FOLLOW, FREEZE, HOLD, Edit
 
 LENGTHS = range(7)
 """The lengths that an array is set to."""

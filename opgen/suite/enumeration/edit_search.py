@@ -21,10 +21,10 @@ from opgen.spec.rules import Guard, Rule, true_where
 from opgen.suite.enumeration.edit_generator import EditGenerator
 from opgen.suite.enumeration.edited_calls import LAST_RESORT, EditedCalls, weight_of
 from opgen.suite.enumeration.reasons import conjuncts, unreachable
-from opgen.suite.planning.choices import Choices
-from opgen.suite.planning.draft import Draft
-from opgen.suite.planning.edits import Edits
-from opgen.suite.planning.proposals import MOST_EDITS, Collector, Edit, alone
+from opgen.suite.planning.call_builder import CallBuilder
+from opgen.suite.planning.compiled_plan import CompiledPlan
+from opgen.suite.planning.edits import MOST_EDITS, Edit, EditCollector, one_left_out
+from opgen.suite.planning.overlay import Overlay
 
 Start: TypeAlias = tuple[int, Callable[[EditGenerator, int], Iterable[Sequence[Edit]]]]
 """An edited call, and what may be edited in it next."""
@@ -48,12 +48,12 @@ def _towards(
 class ValidCalls:
     """Drafted calls, judged: the ``valid`` ones, (rows,) bool, are there to be edited.
 
-    ``levels`` are the choices that they were drafted from, (rows, axes); ``cost`` is what they
+    ``levels`` are the values that they were built from, (rows, axes); ``cost`` is what they
     weigh: the cheapest are edited first.
     """
 
     levels: np.ndarray
-    draft: Draft
+    builder: CallBuilder
     judged: Judgement
     valid: np.ndarray
     cost: np.ndarray
@@ -64,14 +64,14 @@ class EditSearch:
     first.
     """
 
-    def __init__(self, choices: Choices, valid: ValidCalls, bases: int) -> None:
-        self.spec = choices.spec
-        self.choices = choices
+    def __init__(self, compiled: CompiledPlan, valid: ValidCalls, bases: int) -> None:
+        self.spec = compiled.spec
+        self.compiled = compiled
         self.valid = valid
         self.bases = bases
-        self.collected = Collector()
+        self.collected = EditCollector()
         nothing = valid.judged.take(np.zeros(0, dtype=np.int64))
-        self.edited = EditedCalls(nothing, self.collected.proposals())
+        self.edited = EditedCalls(nothing, self.collected.table())
         self.guards = [
             (r, g) for r, rule in enumerate(self.spec.rules) for g in range(len(rule.guards))
         ]
@@ -157,11 +157,11 @@ class EditSearch:
         if not len(rows):
             return False
         generator = EditGenerator(self.edited.judged.take(rows))
-        proposals, before = self.edited.proposals, len(self.edited)
+        made, before = self.edited.edits, len(self.edited)
         for row, step in starts:
-            base, mode = int(proposals.base[row]), int(proposals.mode[row])
+            base, mode = int(made.base[row]), int(made.mode[row])
             for edits in step(generator, int(np.searchsorted(rows, row))):
-                both = [*proposals.of(row), *edits]
+                both = [*made.of(row), *edits]
                 for follows in dict.fromkeys((mode, *generator.modes(both))):
                     self.collected.add(base, both, follows)
         self._judge_new()
@@ -190,15 +190,15 @@ class EditSearch:
         ]
 
     def _judge_new(self) -> None:
-        new = self.collected.proposals(len(self.edited))
+        new = self.collected.table(len(self.edited))
         if not len(new):
             return
         valid = self.valid
-        draft = self.choices.draft(
-            valid.levels[new.base], Edits(new.edits(), valid.draft, new.base, new.mode)
+        builder = self.compiled.builder(
+            valid.levels[new.base], Overlay(new.columns(), valid.builder, new.base, new.mode)
         )
-        judged = Judgement.concatenate([self.edited.judged, judge(self.spec, draft.table())])
-        self.edited = EditedCalls(judged, self.collected.proposals())
+        judged = Judgement.concatenate([self.edited.judged, judge(self.spec, builder.table())])
+        self.edited = EditedCalls(judged, self.collected.table())
 
     # what came of them ----------------------------------------------------------------------------
     def breaking(self, number: int) -> np.ndarray:
@@ -223,9 +223,9 @@ class EditSearch:
         """(base, edits, mode) of the calls between a legal call and one that came of several
         edits.
         """
-        proposals = self.edited.proposals
-        for edits in alone(proposals.of(row)):
-            yield int(proposals.base[row]), edits, int(proposals.mode[row])
+        made = self.edited.edits
+        for edits in one_left_out(made.of(row)):
+            yield int(made.base[row]), edits, int(made.mode[row])
 
     def nearest(self, rows: Iterable[int]) -> dict[int, int]:
         """Row -> a legal row with one edit less, where there is one: nearer than the call that all
@@ -244,7 +244,7 @@ class EditSearch:
         """(one row, another) -> the row with the edits of both, on the base and with the mode of
         the first.
         """
-        made = self.edited.proposals
+        made = self.edited.edits
         asked = {
             (a, b): self.collected.add(
                 int(made.base[a]), [*made.of(a), *made.of(b)], int(made.mode[a])

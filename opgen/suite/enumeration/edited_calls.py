@@ -10,7 +10,7 @@ import numpy as np
 from opgen.calls.layout import elements, fits_int64, non_negative
 from opgen.oracle.judgement import Judgement
 from opgen.spec.rules import Rule
-from opgen.suite.planning.proposals import Proposals
+from opgen.suite.planning.edits import EditTable
 
 LAST_RESORT = 10**6
 """What a null pointer or an extent below 0 weighs as a side violation, more than all else: a device
@@ -27,10 +27,10 @@ class EditedCalls:
     """Calls that came of edits, judged, and the edits behind every row."""
 
     judged: Judgement
-    proposals: Proposals
+    edits: EditTable
 
     def __len__(self) -> int:
-        return len(self.proposals)
+        return len(self.edits)
 
     def product(self, row: int) -> int:
         """The product of a row."""

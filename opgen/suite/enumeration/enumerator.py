@@ -25,7 +25,7 @@ from opgen.suite.enumeration.edit_search import EditSearch, ValidCalls
 from opgen.suite.enumeration.error_precedence import precedence_calls
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.enumeration.reasons import by_default, unreachable, untried
-from opgen.suite.planning.choices import Choices
+from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Plan, Tier
 
 RANDOM_STATE = 3
@@ -41,7 +41,7 @@ _COVERED = {1: "value", 2: "pair", 3: "triple"}
 class EnumerationReport:
     """What enumerating found out about a spec and a plan.
 
-    ``levels`` are the choices of the covering calls, (calls, axes). ``dropped`` of them broke a
+    ``levels`` are the values of the covering calls, (calls, axes). ``dropped`` of them broke a
     rule after all; ``left_out`` calls did not fit the tier's budget; ``crashing`` ones are known to
     end the host process. ``given`` valid calls existed already and were counted as covering.
     ``untried``: value of an axis -> what forbids every call that has it, or that was tried.
@@ -95,15 +95,15 @@ def enumerate_calls(
     already is not made again.
     """
     tier = plan.tiers[tier_name]
-    choices = Choices(spec, plan, tier_name)
-    report = EnumerationReport(sampled=choices.constraints.sampled)
-    drafted, own = _valid_calls(choices, tier, report, _seeds(choices, given, report))
+    compiled = CompiledPlan(spec, plan, tier_name)
+    report = EnumerationReport(sampled=compiled.constraints.sampled)
+    drafted, own = _valid_calls(compiled, tier, report, _seeds(compiled, given, report))
     covers = (Aim("covers", note=_coverage(tier.strength)),)
-    recipes = choices.recipes(drafted.levels)
+    recipes = compiled.recipes(drafted.levels)
     chosen = [_Chosen(row, "valid", covers, recipes[row]) for row in own.tolist()]
     judged = [drafted.judged]
     if tier.invalid or tier.limits or tier.pairs:
-        search = EditSearch(choices, drafted, bases=max(2, min(tier.invalid, 3)))
+        search = EditSearch(compiled, drafted, bases=max(2, min(tier.invalid, 3)))
         search.run()
         chosen += _edited(search, tier, report, own)
         judged.append(search.edited.judged)
@@ -123,41 +123,43 @@ def _coverage(strength: int) -> str:
     return f"covers every {_COVERED.get(strength, f'combination of {strength} values')}"
 
 
-def _refuse(choices: Choices, why: str, rules: Iterable[str]) -> NoReturn:
-    text = f"makes no legal call of {choices.spec.file}: {why}{by_default(choices, rules)}"
-    raise FileError([Problem(choices.plan.file, None, "axes", text)])
+def _refuse(compiled: CompiledPlan, why: str, rules: Iterable[str]) -> NoReturn:
+    text = f"makes no legal call of {compiled.spec.file}: {why}{by_default(compiled, rules)}"
+    raise FileError([Problem(compiled.plan.file, None, "axes", text)])
 
 
-def _seeds(choices: Choices, given: Sequence[Call], report: EnumerationReport) -> np.ndarray | None:
-    """The choices that would have made the given calls of this page, -1 where a call has a value
+def _seeds(
+    compiled: CompiledPlan, given: Sequence[Call], report: EnumerationReport
+) -> np.ndarray | None:
+    """The values that would have made the given calls of this page, -1 where a call has a value
     that no axis has.
     """
-    spec = choices.spec
+    spec = compiled.spec
     mine = [call for call in given if call.api == spec.api and call.product in spec.judges]
     if not mine:
         return None
     judged = judge(spec, from_calls(spec.api, spec.kinds, mine))
     report.given = int(judged.valid.sum())
-    return levels_of(choices, judged, [""] * len(mine))
+    return levels_of(compiled, judged, [""] * len(mine))
 
 
 def _valid_calls(
-    choices: Choices, tier: Tier, report: EnumerationReport, seeds: np.ndarray | None
+    compiled: CompiledPlan, tier: Tier, report: EnumerationReport, seeds: np.ndarray | None
 ) -> tuple[ValidCalls, np.ndarray]:
     """(valid calls to edit, which of them are the tier's own): the rest, pairwise, are what a small
     tier edits.
     """
-    tables = choices.constraints.tables
-    report.model = Model(choices.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
+    tables = compiled.constraints.tables
+    report.model = Model(compiled.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
     if clash := [tables[i] for i in explain(report.model, ())]:
-        axes = dict.fromkeys(choices.axes[i].name for places, _, _ in clash for i in places)
+        axes = dict.fromkeys(compiled.axes[i].name for places, _, _ in clash for i in places)
         rules = dict.fromkeys(rule for _, _, names in clash for rule in names)
-        _refuse(choices, f"all values of {', '.join(axes)} break {', '.join(rules)}", rules)
+        _refuse(compiled, f"all values of {', '.join(axes)} break {', '.join(rules)}", rules)
     groups = [
-        ([choices.position(axis) for axis in axes], strength) for axes, strength in tier.groups
+        ([compiled.position(axis) for axis in axes], strength) for axes, strength in tier.groups
     ]
-    strength = min(tier.strength, len(choices.axes))
-    covering = np.zeros((0, len(choices.axes)), dtype=np.int64)
+    strength = min(tier.strength, len(compiled.axes))
+    covering = np.zeros((0, len(compiled.axes)), dtype=np.int64)
     if strength:
         report.cover = cover(
             report.model,
@@ -173,19 +175,19 @@ def _valid_calls(
         or seeds is not None
         or (not strength and bool(tier.invalid or tier.limits or tier.pairs))
     )
-    more = cover(report.model, min(2, len(choices.axes))).rows if few else covering[:0]
+    more = cover(report.model, min(2, len(compiled.axes))).rows if few else covering[:0]
     levels = np.concatenate([covering, np.asarray(more)])
-    draft = choices.draft(levels)
-    judged = judge(choices.spec, draft.table())
+    builder = compiled.builder(levels)
+    judged = judge(compiled.spec, builder.table())
     valid = judged.valid & fits_int64(judged.table)
     if len(levels) and not valid.any():
         always = [
             rule.id
-            for rule, broken in zip(choices.spec.rules, judged.broken, strict=True)
+            for rule, broken in zip(compiled.spec.rules, judged.broken, strict=True)
             if broken.all()
         ]
         _refuse(
-            choices,
+            compiled,
             "all break"
             f" {', '.join(always) or 'one rule or another, or need numbers of more than 64 bits'}",
             always,
@@ -195,7 +197,7 @@ def _valid_calls(
     if strength:
         report.untried = dict(
             untried(
-                choices,
+                compiled,
                 report.model,
                 report.levels if seeds is None else np.concatenate([report.levels, seeds]),
                 covering[~kept],
@@ -203,7 +205,7 @@ def _valid_calls(
             )
         )
     cost = elements(judged.table) + np.where(np.arange(len(levels)) < len(kept), 0.0, _BORROWED)
-    return ValidCalls(levels, draft, judged, valid, cost), np.flatnonzero(kept)
+    return ValidCalls(levels, builder, judged, valid, cost), np.flatnonzero(kept)
 
 
 def _edited(
@@ -237,8 +239,8 @@ def _edited(
     }
     orders = precedence_calls(search, singles, tier.pairs) if tier.pairs else {}
     near = search.nearest(broken)
-    base = search.edited.proposals.base.tolist()
-    recipes = search.choices.recipes_of_edits(search.valid.levels)
+    base = search.edited.edits.base.tolist()
+    recipes = search.compiled.recipes_of_edits(search.valid.levels)
     behind = len(search.valid.levels)
     borrowed = {base[row] for row in [*broken, *orders] if row not in near} - set(own.tolist())
     for_another = (Aim("nearest_valid"),)

@@ -12,8 +12,8 @@ from opgen.calls.table import from_calls
 from opgen.model import Kind
 from opgen.oracle.judgement import Judgement, judge
 from opgen.suite.enumeration.enumerator import Enumeration
-from opgen.suite.planning.fitting import handwritten_calls
 from opgen.suite.planning.plan import Plan
+from opgen.suite.planning.plan_check import handwritten_calls
 
 
 def with_handwritten(enumeration: Enumeration, plan: Plan, tier: str) -> Enumeration:

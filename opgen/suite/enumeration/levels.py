@@ -1,4 +1,4 @@
-"""Which values of a plan's axes a call has: a plan's choices, read back off calls that somebody
+"""Which values of a plan's axes a call has: a plan's compiled, read back off calls that somebody
 else may have made.
 """
 
@@ -14,21 +14,23 @@ from opgen.oracle.judgement import Judgement
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference
 from opgen.spec.rules import true_where
-from opgen.suite.planning.choices import Choices
+from opgen.suite.planning.call_builder import CallBuilder
+from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.constraints import RECIPE
 from opgen.suite.planning.derive import SHARED
-from opgen.suite.planning.draft import Draft
 from opgen.suite.planning.strides import view_of
 
 MOST_READINGS = 64
-"""A call that several choices would have made counts for each of them, up to so many."""
+"""A call that several compiled would have made counts for each of them, up to so many."""
 
 
-class _AsCalled(Draft):
-    """A draft that reads a spec's names off calls, and a plan's own off one level."""
+class _AsCalled(CallBuilder):
+    """A builder that reads a spec's names off calls, and a plan's own off one level."""
 
-    def __init__(self, choices: Choices, judged: Judgement, own: dict[Reference, Value]) -> None:
-        super().__init__(choices.spec, len(judged.table), own, {})
+    def __init__(
+        self, compiled: CompiledPlan, judged: Judgement, own: dict[Reference, Value]
+    ) -> None:
+        super().__init__(compiled.spec, len(judged.table), own, {})
         self.judged = judged
 
     def get(self, reference: Reference) -> Value:
@@ -54,11 +56,11 @@ def read(judged: Judgement, reference: Reference) -> Value:
     return judged.view.get(reference)
 
 
-def levels_of(choices: Choices, judged: Judgement, recipes: list[str]) -> np.ndarray:
+def levels_of(compiled: CompiledPlan, judged: Judgement, recipes: list[str]) -> np.ndarray:
     """(readings, axes) level numbers of the calls of a judged table, -1 where an axis has no such
     value.
     """
-    fits = [_fits(choices, judged, recipes, i) for i in range(len(choices.axes))]
+    fits = [_fits(compiled, judged, recipes, i) for i in range(len(compiled.axes))]
     found: list[tuple[int, ...]] = []
     for row in np.flatnonzero(judged.valid).tolist():
         options = [np.flatnonzero(fit[:, row]).tolist() or [-1] for fit in fits]
@@ -68,40 +70,40 @@ def levels_of(choices: Choices, judged: Judgement, recipes: list[str]) -> np.nda
                 options[i] = option[:1]
             readings *= len(options[i])
         found += product(*options)
-    return np.array(sorted(set(found)), dtype=np.int64).reshape(-1, len(choices.axes))
+    return np.array(sorted(set(found)), dtype=np.int64).reshape(-1, len(compiled.axes))
 
 
-def _fits(choices: Choices, judged: Judgement, recipes: list[str], i: int) -> np.ndarray:
+def _fits(compiled: CompiledPlan, judged: Judgement, recipes: list[str], i: int) -> np.ndarray:
     """(levels, rows) bool: which values of one axis a call may have been made from."""
-    rows, refs = len(judged.table), choices.refs[i]
-    result = np.ones((len(choices.levels[i]), rows), dtype=bool)
-    for number, level in enumerate(choices.levels[i]):
+    rows, refs = len(judged.table), compiled.refs[i]
+    result = np.ones((len(compiled.levels[i]), rows), dtype=bool)
+    for number, level in enumerate(compiled.levels[i]):
         pairs = [
             (ref, value)
             for ref, value in zip(refs, level, strict=True)
-            if _own(choices, ref) and not callable(value)
+            if _own(compiled, ref) and not callable(value)
         ]
         own = {ref: Value(np.full(rows, value)) for ref, value in pairs}
-        called = _AsCalled(choices, judged, own)
+        called = _AsCalled(compiled, judged, own)
         for ref, value in zip(refs, level, strict=True):
             if ref == RECIPE:
-                told = choices.axes[i].of_tier(choices.tier)[number][refs.index(RECIPE)]
+                told = compiled.axes[i].of_tier(compiled.tier)[number][refs.index(RECIPE)]
                 result[number] &= np.array([recipe == told for recipe in recipes], dtype=bool)
             elif ref not in own:
                 result[number] &= _same(
                     value(called) if callable(value) else value, read(judged, ref), rows
                 )
-        for target, guarded in choices.lets.items():
+        for target, guarded in compiled.lets.items():
             reads = {r for _, term in guarded for r in term.refs}
             if reads & set(own):
                 result[number] &= _follows(guarded, called, read(judged, target), rows)
     return result
 
 
-def _own(choices: Choices, ref: Reference) -> bool:
+def _own(compiled: CompiledPlan, ref: Reference) -> bool:
     return (
         ref[1] == ""
-        and choices.spec.scope.kind(ref) is None
+        and compiled.spec.scope.kind(ref) is None
         and ref not in SHARED.values()
         and ref != RECIPE
     )

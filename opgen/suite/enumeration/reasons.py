@@ -15,7 +15,7 @@ from opgen.spec.language.terms import Reference
 from opgen.spec.rules import Guard, Rule
 from opgen.spec.spec import Spec
 from opgen.suite.covering import Model, explain
-from opgen.suite.planning.choices import Choices
+from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.constraints import defaults
 
 
@@ -61,33 +61,33 @@ def unreachable(rule: Rule, spec: Spec) -> str:
 
 
 def untried(
-    choices: Choices, model: Model, rows: np.ndarray, dropped: np.ndarray, broken: np.ndarray
+    compiled: CompiledPlan, model: Model, rows: np.ndarray, dropped: np.ndarray, broken: np.ndarray
 ) -> Iterator[tuple[str, str]]:
     """The values of a plan's axes that no legal call has, and the rules that forbid it.
 
-    ``rows`` are choices that are legal; ``dropped`` ones that broke rules after all, and ``broken``
-    which: (rules, dropped) bool.
+    ``rows`` are the values of legal calls; ``dropped`` those of calls that broke rules after all,
+    and ``broken`` which: (rules, dropped) bool.
     """
-    for i, levels in enumerate(choices.shape):
+    for i, levels in enumerate(compiled.shape):
         for level in sorted(set(range(levels)) - set(rows[:, i].tolist())):
-            tables = [choices.constraints.tables[place] for place in explain(model, ((i, level),))]
+            tables = [compiled.constraints.tables[place] for place in explain(model, ((i, level),))]
             rules, where = list(dict.fromkeys(rule for *_, names in tables for rule in names)), ""
             if not rules and (tried := dropped[:, i] == level).any():
                 numbers = np.flatnonzero(broken[:, tried].any(axis=1)).tolist()
-                rules = [choices.spec.rules[number].id for number in numbers] or [
+                rules = [compiled.spec.rules[number].id for number in numbers] or [
                     "the 64 bits of a number"
                 ]
                 where = " in every call that was tried"
             if rules:
                 yield (
-                    f"{choices.axes[i].name} = {choices.shown(i, level)}",
-                    f"{', '.join(rules)}{where}{by_default(choices, rules)}",
+                    f"{compiled.axes[i].name} = {compiled.shown(i, level)}",
+                    f"{', '.join(rules)}{where}{by_default(compiled, rules)}",
                 )
 
 
-def by_default(choices: Choices, rules: Iterable[str]) -> str:
+def by_default(compiled: CompiledPlan, rules: Iterable[str]) -> str:
     """What some rules compare that neither the plan nor the page sets."""
-    found = defaults(choices, set(rules))
+    found = defaults(compiled, set(rules))
     return (
         "; by default "
         + ", ".join(f"{name} is {str(value).lower()}" for name, value in found.items())

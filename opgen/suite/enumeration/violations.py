@@ -35,8 +35,8 @@ def violations(search: EditSearch, number: int, most: int) -> list[int]:
     kept = spared | ~np.isin(products, products[spared])
     rows, weight = rows[kept], weight[kept]
     away = distance(guard, search.edited.judged.view, len(search.edited))[rows]
-    edits = (search.edited.proposals.target[rows] >= 0).sum(axis=1)
-    moved = products[kept] != search.valid.judged.table.product[search.edited.proposals.base[rows]]
+    edits = (search.edited.edits.target[rows] >= 0).sum(axis=1)
+    moved = products[kept] != search.valid.judged.table.product[search.edited.edits.base[rows]]
     keys = (np.abs(away), edits, _strangers(search, number, rows), weight, moved, weight > 0)
     order = np.lexsort((search.edited.size[rows], *keys))
     chosen = _picked(search, rows, order, np.sign(away), most)
@@ -69,7 +69,7 @@ def boundary_calls(search: EditSearch, number: int, most: int) -> list[int]:
     prove nothing last.
     """
     rule, guard = search.rule(number)
-    dull = search.choices.vacuous(search.edited.judged.view, len(search.edited), rule.id)
+    dull = search.compiled.vacuous(search.edited.judged.view, len(search.edited), rule.id)
     rows = np.flatnonzero(
         search.edited.valid & guard.applies(search.edited.judged.view, len(search.edited))
     )
@@ -111,7 +111,7 @@ def _picked(
         first.sort(key=mine.tolist().index)
         taken: set[tuple[int, ...]] = set()
         for place in [*first, *mine[: _LOOKED_AT * most].tolist()]:
-            key = search.edited.proposals.key(int(rows[place]))
+            key = search.edited.edits.key(int(rows[place]))
             if len(taken) < most and key not in taken:
                 taken.add(key)
                 chosen.append(int(rows[place]))

@@ -18,7 +18,7 @@ from opgen.spec.compute_dtype import compute_dtypes
 from opgen.spec.language.terms import Reference, Term
 from opgen.spec.rules import Rule, true_where
 from opgen.spec.spec import Spec
-from opgen.suite.planning.draft import Draft
+from opgen.suite.planning.call_builder import CallBuilder
 from opgen.suite.planning.plan import Vacuous
 from opgen.suite.planning.strides import LEAST
 
@@ -28,8 +28,8 @@ MOST_CELLS = 300_000
 """A rule whose axes have more combinations than this is sampled."""
 SAMPLE = 20_000
 """Combinations of a sample."""
-Check: TypeAlias = Callable[[Draft], np.ndarray]
-"""Draft -> (rows,) bool: what must not be."""
+Check: TypeAlias = Callable[[CallBuilder], np.ndarray]
+"""CallBuilder -> (rows,) bool: what must not be."""
 
 
 class Axes(Protocol):
@@ -43,7 +43,7 @@ class Axes(Protocol):
     def shape(self) -> tuple[int, ...]: ...
     @property
     def vacuities(self) -> list[tuple[Vacuous, Term]]: ...
-    def draft(self, rows: np.ndarray) -> Draft: ...
+    def builder(self, rows: np.ndarray) -> CallBuilder: ...
 
 
 @dataclass(frozen=True)
@@ -57,23 +57,23 @@ class Constraints:
     sampled: tuple[str, ...]
 
 
-def constraints(choices: Axes) -> Constraints:
+def constraints(compiled: Axes) -> Constraints:
     """Every rule, the page's way of reading arrays, and what a plan calls vacuous, as tables over
     the axes they depend on.
     """
     by_axes: dict[tuple[int, ...], list[tuple[str, Check]]] = {}
-    one = choices.draft(np.zeros((1, len(choices.shape)), dtype=np.int64))
-    for name, reads, check in _checks(choices):
+    one = compiled.builder(np.zeros((1, len(compiled.shape)), dtype=np.int64))
+    for name, reads, check in _checks(compiled):
         read = one.depends(reads)
-        axes = tuple(i for i, refs in enumerate(choices.refs) if any(ref in read for ref in refs))
+        axes = tuple(i for i, refs in enumerate(compiled.refs) if any(ref in read for ref in refs))
         if axes:
             by_axes.setdefault(axes, []).append((name, check))
     tables, sampled = [], []
     for axes, checks in by_axes.items():
-        shape = tuple(choices.shape[i] for i in axes)
+        shape = tuple(compiled.shape[i] for i in axes)
         listed = prod(shape) <= MOST_CELLS
-        draft = choices.draft(_grid(choices, axes, shape) if listed else _sample(choices))
-        seen = [(name, broken) for name, check in checks if (broken := check(draft)).any()]
+        builder = compiled.builder(_grid(compiled, axes, shape) if listed else _sample(compiled))
+        seen = [(name, broken) for name, check in checks if (broken := check(builder)).any()]
         if listed and seen:
             allowed = ~np.logical_or.reduce([broken for _, broken in seen])
             tables.append((axes, allowed.reshape(shape), tuple(name for name, _ in seen)))
@@ -82,27 +82,27 @@ def constraints(choices: Axes) -> Constraints:
     return Constraints(tuple(tables), tuple(sampled))
 
 
-def defaults(choices: Axes, names: Iterable[str]) -> dict[str, int]:
+def defaults(compiled: Axes, names: Iterable[str]) -> dict[str, int]:
     """The names that what forbids reads and nothing sets, neither a plan nor a page, and what they
     are then.
     """
-    draft = choices.draft(_sample(choices))
-    reads = [reads for name, reads, _ in _checks(choices) if name in names]
-    found = draft.depends(lambda draft: [one(draft) for one in reads]) - draft.chosen.keys()
+    builder = compiled.builder(_sample(compiled))
+    reads = [reads for name, reads, _ in _checks(compiled) if name in names]
+    found = builder.depends(lambda builder: [one(builder) for one in reads]) - builder.chosen.keys()
     return {
-        name: draft.flat(name, what)[0].item()
+        name: builder.flat(name, what)[0].item()
         for name, what in sorted(found, key=str)
         if what == ""
     }
 
 
-def _checks(choices: Axes) -> Iterator[tuple[str, Callable[[Draft], object], Check]]:
+def _checks(compiled: Axes) -> Iterator[tuple[str, Callable[[CallBuilder], object], Check]]:
     """(what forbids, what reads all that it may depend on, the check): a rule reads only what the
     rows at hand make it ask for.
     """
-    for rule in choices.spec.rules:
+    for rule in compiled.spec.rules:
         yield rule.id, partial(_read, references=rule.refs), partial(_broken, rule=rule)
-    for name, parameter in choices.spec.parameters.items():
+    for name, parameter in compiled.spec.parameters.items():
         if parameter.items:
             array = partial(misread, name=name)
             yield f"{name}.items", array, array
@@ -110,31 +110,31 @@ def _checks(choices: Axes) -> Iterator[tuple[str, Callable[[Draft], object], Che
             tensor = partial(flattened, name=name)
             yield f"{name}.view", tensor, tensor
     yield "recipe", pointless, pointless
-    for entry, when in choices.vacuities:
+    for entry, when in compiled.vacuities:
         if not entry.rules:
             yield f"vacuous: {entry.why}", when.read, partial(_holds, when=when)
 
 
-def _read(draft: Draft, references: Iterable[Reference]) -> None:
+def _read(builder: CallBuilder, references: Iterable[Reference]) -> None:
     for reference in references:
-        draft.get(reference)
+        builder.get(reference)
 
 
-def _broken(draft: Draft, rule: Rule) -> np.ndarray:
-    return rule.broken(draft, draft.rows)
+def _broken(builder: CallBuilder, rule: Rule) -> np.ndarray:
+    return rule.broken(builder, builder.rows)
 
 
-def _holds(draft: Draft, when: Term) -> np.ndarray:
-    return true_where(when, draft, draft.rows)
+def _holds(builder: CallBuilder, when: Term) -> np.ndarray:
+    return true_where(when, builder, builder.rows)
 
 
-def pointless(draft: Draft) -> np.ndarray:
+def pointless(builder: CallBuilder) -> np.ndarray:
     """(rows,) bool: where a data recipe says nothing for the dtypes of the call."""
-    if not draft.given(RECIPE):
-        return np.zeros(draft.rows, dtype=bool)
+    if not builder.given(RECIPE):
+        return np.zeros(builder.rows, dtype=bool)
     recipes, names = list(RECIPES), vocabulary().names["dtype"]
-    storage, chosen = draft.flat(draft.spec.inputs[0].name, "dtype"), draft.flat(*RECIPE)
-    compute = compute_dtypes(draft.spec, draft, draft.rows).dtype
+    storage, chosen = builder.flat(builder.spec.inputs[0].name, "dtype"), builder.flat(*RECIPE)
+    compute = compute_dtypes(builder.spec, builder, builder.rows).dtype
     return np.array(
         [
             not applies(recipes[r], names[s], c)
@@ -144,42 +144,44 @@ def pointless(draft: Draft) -> np.ndarray:
     )
 
 
-def flattened(draft: Draft, name: str) -> np.ndarray:
+def flattened(builder: CallBuilder, name: str) -> np.ndarray:
     """(rows,) bool: where a tensor has too few axes to lie as its view says."""
-    rank = np.broadcast_to(draft.get((name, "shape")).data[0], draft.rows)
-    return np.asarray(rank < np.array(LEAST)[draft.flat(name, "view")])
+    rank = np.broadcast_to(builder.get((name, "shape")).data[0], builder.rows)
+    return np.asarray(rank < np.array(LEAST)[builder.flat(name, "view")])
 
 
-def _grid(choices: Axes, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
-    rows = np.zeros((prod(shape), len(choices.shape)), dtype=np.int64)
+def _grid(compiled: Axes, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+    rows = np.zeros((prod(shape), len(compiled.shape)), dtype=np.int64)
     rows[:, list(axes)] = np.indices(shape).reshape(len(shape), -1).T
     return rows
 
 
-def _sample(choices: Axes) -> np.ndarray:
+def _sample(compiled: Axes) -> np.ndarray:
     """Rows spread over all combinations, the same every time: multiples of the golden ratio, one
     per axis.
     """
     steps = np.arange(1, SAMPLE + 1)[:, None] * (
-        (5**0.5 - 1) / 2 * np.arange(1, len(choices.shape) + 1) ** 0.5
+        (5**0.5 - 1) / 2 * np.arange(1, len(compiled.shape) + 1) ** 0.5
     )
-    return np.asarray(np.floor((steps % 1.0) * np.array(choices.shape)), dtype=np.int64)
+    return np.asarray(np.floor((steps % 1.0) * np.array(compiled.shape)), dtype=np.int64)
 
 
-def misread(draft: Draft, name: str) -> np.ndarray:
+def misread(builder: CallBuilder, name: str) -> np.ndarray:
     """(rows,) bool: where an array of the chosen length cannot say the names chosen for it (one
     item for two values).
     """
-    parameter = draft.spec.parameters[name]
-    length = draft.flat(name, "len")
-    wrong = np.zeros(draft.rows, dtype=bool)
+    parameter = builder.spec.parameters[name]
+    length = builder.flat(name, "len")
+    wrong = np.zeros(builder.rows, dtype=bool)
     for size, slots in parameter.items.items():
         for first, *others in slots:
             for other in others:
                 wrong |= (length == size) & (
-                    draft.get((first, "")).data != draft.get((other, "")).data
+                    builder.get((first, "")).data != builder.get((other, "")).data
                 )
     for size, fallbacks in parameter.otherwise.items():
         for one, other in fallbacks.items():
-            wrong |= (length == size) & (draft.get((one, "")).data != draft.get((other, "")).data)
+            wrong |= (length == size) & (
+                builder.get((one, "")).data != builder.get((other, "")).data
+            )
     return wrong

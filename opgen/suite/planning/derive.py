@@ -32,7 +32,7 @@ class _Edited(Protocol):
 
 
 class Source(Protocol):
-    """Where names are read from: a draft."""
+    """Where names are read from: a builder."""
 
     rows: int
 
@@ -44,151 +44,155 @@ class Source(Protocol):
     def given(self, reference: Reference) -> bool: ...
 
 
-def cut_out(draft: Source, reference: Reference) -> Iterator[Value]:
+def cut_out(builder: Source, reference: Reference) -> Iterator[Value]:
     """What a list or a shape that was chosen whole says of its parts: items, extents, sizes and
     extremes, letters and slots.
     """
     name, what = reference
-    parameter = draft.spec.parameters.get(name)
+    parameter = builder.spec.parameters.get(name)
     if parameter is None:
-        for place in draft.spec.scope.occurrences.get(name, ()) if what == "" else ():
-            whole = place.parameter, _whole(draft.spec.parameters[place.parameter])
-            if draft.given(whole):
-                size, values = draft.get(whole).data
+        for place in builder.spec.scope.occurrences.get(name, ()) if what == "" else ():
+            whole = place.parameter, _whole(builder.spec.parameters[place.parameter])
+            if builder.given(whole):
+                size, values = builder.get(whole).data
                 column = (
                     values[:, place.index]
                     if place.index < values.shape[1]
                     else np.ones(1, dtype=np.int64)
                 )
                 there = (size == place.size) & ~np.asarray(
-                    draft.get((place.parameter, "null")).data, dtype=bool
+                    builder.get((place.parameter, "null")).data, dtype=bool
                 )
-                yield Value(np.broadcast_to(column, draft.rows), np.broadcast_to(there, draft.rows))
-    elif (what in _PARTS or isinstance(what, (int, tuple))) and draft.given(
+                yield Value(
+                    np.broadcast_to(column, builder.rows), np.broadcast_to(there, builder.rows)
+                )
+    elif (what in _PARTS or isinstance(what, (int, tuple))) and builder.given(
         (name, _whole(parameter))
     ):
-        yield from derived(draft, parameter, what)
+        yield from derived(builder, parameter, what)
 
 
 def _whole(parameter: Parameter) -> str:
     return "values" if parameter.is_array else "shape"
 
 
-def derived(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value]:
-    """An attribute as it follows from letters, slots, shared choices or other attributes."""
+def derived(builder: Source, parameter: Parameter, what: Any) -> Iterator[Value]:
+    """An attribute as it follows from letters, slots, shared compiled or other attributes."""
     if what == "null":
         yield Value(np.asarray(False))
     elif parameter.is_tensor:
-        yield from _of_tensor(draft, parameter, what)
+        yield from _of_tensor(builder, parameter, what)
     elif parameter.is_array:
-        yield from _of_array(draft, parameter, what)
+        yield from _of_array(builder, parameter, what)
 
 
-def _of_tensor(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value]:
+def _of_tensor(builder: Source, parameter: Parameter, what: Any) -> Iterator[Value]:
     name = parameter.name
-    if what in SHARED and draft.given(SHARED[what]) and (what != "rank" or parameter.shapes):
-        yield draft.get(SHARED[what])
+    if what in SHARED and builder.given(SHARED[what]) and (what != "rank" or parameter.shapes):
+        yield builder.get(SHARED[what])
     elif what == "shape":
-        yield lettered(draft, parameter)
-    elif what == "rank" and parameter.shapes and not draft.given((name, "shape")):
+        yield lettered(builder, parameter)
+    elif what == "rank" and parameter.shapes and not builder.given((name, "shape")):
         yield Value(np.asarray(next(iter(parameter.shapes))))
     elif what == "rank":
-        yield Value(np.broadcast_to(draft.get((name, "shape")).data[0], draft.rows))
+        yield Value(np.broadcast_to(builder.get((name, "shape")).data[0], builder.rows))
     elif what == "strided":
-        yield Value(np.asarray(draft.get((name, "view")).data) != 0)
+        yield Value(np.asarray(builder.get((name, "view")).data) != 0)
     elif what in ("numel", "lowest", "highest") or isinstance(what, tuple):
-        rank, extents = draft.get((name, "shape")).data
-        rank = np.broadcast_to(rank, draft.rows)
+        rank, extents = builder.get((name, "shape")).data
+        rank = np.broadcast_to(rank, builder.rows)
         if isinstance(what, tuple):
             yield Value(
                 np.broadcast_to(
-                    extents[:, what[1]] if what[1] < extents.shape[1] else 1, draft.rows
+                    extents[:, what[1]] if what[1] < extents.shape[1] else 1, builder.rows
                 )
             )
         elif what == "numel":
-            yield Value(np.broadcast_to(bigint.product_along(extents), draft.rows))
+            yield Value(np.broadcast_to(bigint.product_along(extents), builder.rows))
         else:
             yield Value(
                 bigint.extreme(
-                    np.broadcast_to(extents, (draft.rows, extents.shape[1])), rank, what == "lowest"
+                    np.broadcast_to(extents, (builder.rows, extents.shape[1])),
+                    rank,
+                    what == "lowest",
                 ),
                 rank > 0,
             )
 
 
-def lettered(draft: Source, parameter: Parameter) -> Value:
+def lettered(builder: Source, parameter: Parameter) -> Value:
     """The shape that a parameter's letters give at its rank; unbound where the page knows no such
     rank.
     """
     width = max(parameter.shapes, default=0)
-    rank = np.zeros(draft.rows, dtype=np.int64)
-    bound = np.zeros(draft.rows, dtype=bool)
-    extents = np.ones((draft.rows, max(width, 1)), dtype=np.int64)
+    rank = np.zeros(builder.rows, dtype=np.int64)
+    bound = np.zeros(builder.rows, dtype=bool)
+    extents = np.ones((builder.rows, max(width, 1)), dtype=np.int64)
     if not parameter.shapes:
         return Value((rank, extents), bound)
-    wanted = np.broadcast_to(draft.get((parameter.name, "rank")).data, draft.rows)
+    wanted = np.broadcast_to(builder.get((parameter.name, "rank")).data, builder.rows)
     for size, letters in parameter.shapes.items():
         here = wanted == size
-        if draft.rows > 1 and not here.any():
+        if builder.rows > 1 and not here.any():
             continue
         rank, bound = np.where(here, size, rank), bound | here
         for i, letter in enumerate(letters):
-            column = letter if isinstance(letter, int) else draft.get((letter, "")).data
+            column = letter if isinstance(letter, int) else builder.get((letter, "")).data
             if getattr(column, "dtype", None) == np.dtype(object):
                 extents = extents.astype(object)
             extents[:, i] = np.where(here, column, extents[:, i])
     return Value((rank, extents), bound)
 
 
-def _of_array(draft: Source, parameter: Parameter, what: Any) -> Iterator[Value]:
+def _of_array(builder: Source, parameter: Parameter, what: Any) -> Iterator[Value]:
     name = parameter.name
     if what == "len":
-        if draft.given((name, "values")):
-            length, _ = draft.get((name, "values")).data
+        if builder.given((name, "values")):
+            length, _ = builder.get((name, "values")).data
             yield Value(length)
     elif what in ("lowest", "highest"):
-        length, values = slots(draft, parameter)
+        length, values = slots(builder, parameter)
         yield Value(bigint.extreme(values, length, what == "lowest"), length > 0)
     elif isinstance(what, int):
-        length, values = slots(draft, parameter)
+        length, values = slots(builder, parameter)
         yield Value(
-            values[:, what] if what < values.shape[1] else np.zeros(draft.rows, values.dtype),
+            values[:, what] if what < values.shape[1] else np.zeros(builder.rows, values.dtype),
             length > what,
         )
 
 
-def slots(draft: Source, parameter: Parameter) -> tuple[np.ndarray, np.ndarray]:
+def slots(builder: Source, parameter: Parameter) -> tuple[np.ndarray, np.ndarray]:
     """(length, values) of an array: its items by name, or the list that was chosen whole; edited
     items on top.
     """
     name = parameter.name
     length = np.clip(
-        np.broadcast_to(np.asarray(draft.get((name, "len")).data), draft.rows), 0, MAX_ITEMS
+        np.broadcast_to(np.asarray(builder.get((name, "len")).data), builder.rows), 0, MAX_ITEMS
     )
     width = max(int(length.max(initial=0)), 1)
     values: np.ndarray = np.zeros(
-        (draft.rows, width), dtype=bool if parameter.kind == "bool_array" else np.int64
+        (builder.rows, width), dtype=bool if parameter.kind == "bool_array" else np.int64
     )
-    if draft.given((name, "values")):
-        whole = draft.get((name, "values"))
-        given = np.broadcast_to(whole.data[1], (draft.rows, whole.data[1].shape[-1]))[:, :width]
+    if builder.given((name, "values")):
+        whole = builder.get((name, "values"))
+        given = np.broadcast_to(whole.data[1], (builder.rows, whole.data[1].shape[-1]))[:, :width]
         values[:, : given.shape[1]] = given
     else:
         for size, names in parameter.items.items():
             here = length == size
             for i, slot in enumerate(names[:width]):
-                if draft.rows == 1 or here.any():
-                    values[:, i] = np.where(here, draft.get((slot[0], "")).data, values[:, i])
-        _fill_unknown(draft, parameter, length, values)
+                if builder.rows == 1 or here.any():
+                    values[:, i] = np.where(here, builder.get((slot[0], "")).data, values[:, i])
+        _fill_unknown(builder, parameter, length, values)
     for i in range(width):
-        item = draft.edits.get((name, i))
+        item = builder.edits.get((name, i))
         if item is not None:
             values[:, i] = np.where(item.bound, item.data, values[:, i])
     return length, values
 
 
 def _fill_unknown(
-    draft: Source, parameter: Parameter, length: np.ndarray, values: np.ndarray
+    builder: Source, parameter: Parameter, length: np.ndarray, values: np.ndarray
 ) -> None:
     """Items of arrays of a length that the page does not know: those of the longest it knows, the
     last one repeated.
@@ -198,5 +202,5 @@ def _fill_unknown(
     if known.all() or not longest:
         return
     for i in range(values.shape[1]):
-        filler = draft.get((longest[min(i, len(longest) - 1)][0], "")).data
+        filler = builder.get((longest[min(i, len(longest) - 1)][0], "")).data
         values[:, i] = np.where(~known & (i < length), filler, values[:, i])

@@ -1,87 +1,127 @@
-"""What is changed in a draft: names with new values, on top of the draft that was before, and what
-follows from them.
+"""Edits of legal calls, as columns: the call that each starts from, and up to four names with new
+values.
+
+Nothing here says what an edited call is worth; the oracle labels it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TypeAlias
 
 import numpy as np
 
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference
-from opgen.spec.spec import Spec
-from opgen.suite.planning.derive import SHARED
 
-_NOWHERE = np.zeros(0, dtype=np.int64)
-
-
-class Earlier(Protocol):
-    """Where values come from that an edit does not touch: a draft."""
-
-    rows: int
-
-    def get(self, reference: Reference) -> Value: ...
+Edit: TypeAlias = tuple[Reference, "int | tuple[int, ...]"]
+"""A name, one extent, item or attribute, and its new value; a whole shape is a tuple."""
+MOST_EDITS = 4
+"""Names that are edited in one call, at most."""
+FOLLOW, HOLD, FREEZE = 0, 1, 2
+"""What else an edit changes: all that follows from it; the same, but a plan's own terms stand;
+nothing."""
 
 
 @dataclass(frozen=True)
-class Edits:
-    """``columns`` are bound where they overrule everything, on top of the draft ``before`` at its
-    rows ``came_from``: its values stand where a name would otherwise be unbound. ``mode`` says row
-    by row what follows from an edit (:data:`opgen.suite.planning.proposals.FOLLOW` and its
-    neighbours). By default nothing is edited.
+class EditTable:
+    """``base`` is the legal row that each row starts from, ``mode`` says what follows.
+
+    ``target`` and ``value`` are (rows, :data:`MOST_EDITS`): positions in ``targets``, -1 for none,
+    and the new values; for a whole shape the value is a position in ``shapes``.
     """
 
-    columns: Mapping[Reference, Value] = field(default_factory=lambda: MappingProxyType({}))
-    before: Earlier | None = None
-    came_from: np.ndarray = field(default_factory=lambda: _NOWHERE)
-    mode: np.ndarray = field(default_factory=lambda: _NOWHERE)
+    base: np.ndarray
+    mode: np.ndarray
+    target: np.ndarray
+    value: np.ndarray
+    targets: Sequence[Reference]
+    shapes: Sequence[tuple[int, ...]]
 
-    def get(self, reference: Reference) -> Value | None:
-        """The edit of just this reference."""
-        return self.columns.get(reference)
+    def __len__(self) -> int:
+        return len(self.base)
 
-    def of(self, reference: Reference, spec: Spec, lengths: Earlier) -> Iterator[Value]:
-        """The edits that say what a reference is: its own, one shared by all tensors, one of a name
-        in the same slot of an array, whose length is one of ``lengths``.
-        """
-        name, what = reference
-        if reference in self.columns:
-            yield self.columns[reference]
-        if what == "rank" and (name, "shape") in self.columns:
-            whole = self.columns[name, "shape"]
-            yield Value(whole.data[0], whole.bound)
-        if what in SHARED and SHARED[what] in self.columns:
-            yield self.columns[SHARED[what]]
-        if what == "" and self.columns:
-            yield from self._of_slot(name, spec, lengths)
+    def key(self, row: int) -> tuple[int, ...]:
+        """What a row edits, and to which values."""
+        return (*self.target[row].tolist(), *self.value[row].tolist())
 
-    def _of_slot(self, name: str, spec: Spec, lengths: Earlier) -> Iterator[Value]:
-        for parameter in spec.parameters.values():
-            for size, names in parameter.items.items():
-                for first, *others in names:
-                    edit = self.columns.get((first, "")) if name in others else None
-                    if edit is not None:
-                        length = np.broadcast_to(
-                            np.asarray(lengths.get((parameter.name, "len")).data), lengths.rows
-                        )
-                        yield Value(edit.data, edit.bound & (length == size))
+    def of(self, row: int) -> list[Edit]:
+        """The edits of a row, in the order in which they were made."""
+        found: list[Edit] = []
+        for target, value in zip(self.target[row].tolist(), self.value[row].tolist(), strict=True):
+            if target >= 0:
+                reference = self.targets[target]
+                found.append((reference, self.shapes[value] if reference[1] == "shape" else value))
+        return found
 
-    def earlier(self, reference: Reference, mode: int | None = None) -> Iterator[Value]:
-        """The value that a reference had in the draft before, at the rows that these came from: of
-        one mode, or of all.
-        """
-        if self.before is None or (mode is not None and not (self.mode == mode).any()):
-            return
-        bound: Any = True if mode is None else self.mode == mode
-        value, rows = self.before.get(reference), self.came_from
-        if isinstance(value.data, tuple):
-            extents = np.broadcast_to(value.data[1], (self.before.rows, value.data[1].shape[-1]))
-            yield Value(
-                (np.broadcast_to(value.data[0], self.before.rows)[rows], extents[rows]), bound
+    def columns(self) -> dict[Reference, Value]:
+        """One partly bound column per edited name."""
+        found: dict[Reference, Value] = {}
+        for i, reference in enumerate(self.targets):
+            places = self.target == i
+            here = places.any(axis=1)
+            value = np.where(places, self.value, 0).sum(axis=1)
+            found[reference] = Value(
+                self._shapes(here, value) if reference[1] == "shape" else value, here
             )
-        else:
-            yield Value(np.broadcast_to(np.asarray(value.data), self.before.rows)[rows], bound)
+        return found
+
+    def _shapes(self, here: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        width = max([len(shape) for shape in self.shapes] + [1])
+        ranks = np.array([len(shape) for shape in self.shapes] or [0], dtype=np.int64)
+        extents = np.array(
+            [[*shape, *[1] * (width - len(shape))] for shape in self.shapes] or [[1]],
+            dtype=np.int64,
+        )
+        picked = np.where(here, value, 0)
+        return ranks[picked], extents[picked]
+
+
+@dataclass
+class EditCollector:
+    """Edits row by row, equal ones once; :meth:`table` has them as columns."""
+
+    targets: dict[Reference, int] = field(default_factory=dict)
+    shapes: dict[tuple[int, ...], int] = field(default_factory=dict)
+    rows: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+    def add(self, base: int, edits: Sequence[Edit], mode: int) -> int:
+        """Propose some edits of one row and say where; a name that is edited twice has the later
+        value. -1: too many edits.
+        """
+        last = dict(edits)
+        if not 0 < len(last) <= MOST_EDITS:
+            return -1
+        flat: list[int] = []
+        for reference, value in last.items():
+            number = (
+                self.shapes.setdefault(value, len(self.shapes))
+                if isinstance(value, tuple)
+                else value
+            )
+            flat += [self.targets.setdefault(reference, len(self.targets)), number]
+        flat += [-1, 0] * (MOST_EDITS - len(last))
+        return self.rows.setdefault((base, mode, *flat), len(self.rows))
+
+    def table(self, start: int = 0) -> EditTable:
+        """The edits from row ``start`` on."""
+        rows = list(self.rows)[start:]
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 2 + 2 * MOST_EDITS)
+        return EditTable(
+            columns[:, 0],
+            columns[:, 1],
+            columns[:, 2::2],
+            columns[:, 3::2],
+            list(self.targets),
+            list(self.shapes),
+        )
+
+
+def one_left_out(edits: Sequence[Edit]) -> Iterator[list[Edit]]:
+    """Every edit of several without one of the others: the calls that lie between a legal call and
+    a broken one.
+    """
+    if len(edits) > 1:
+        for left_out in range(len(edits)):
+            yield [edit for i, edit in enumerate(edits) if i != left_out]

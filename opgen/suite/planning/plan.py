@@ -99,7 +99,7 @@ class Plan:
 
 def load_plan(path: Path, shown: str | None = None) -> Plan:
     """Read a plan; raises :class:`opgen.model.FileError` with all its problems of form. Names are
-    checked where a plan meets the pages of its operator (:mod:`opgen.suite.planning.fitting`).
+    checked where a plan meets the pages of its operator (:mod:`opgen.suite.planning.plan_check`).
     """
     plan = read_plan(path, shown)
     plan.document.raise_problems()
@@ -115,7 +115,7 @@ def read_plan(path: Path, shown: str | None = None) -> Plan:
 
 def plan_for(op: str, folder: Path | None = None) -> Plan:
     """The plan that opgen ships for an operator: ``cases/<op>.yaml``;
-    :func:`opgen.suite.planning.fitting.shipped_plan` is sure that it fits.
+    :func:`opgen.suite.planning.plan_check.shipped_plan` is sure that it fits.
     """
     path = (folder or cases_folder()) / f"{op}.yaml"
     if not path.exists():

@@ -23,7 +23,7 @@ _HUGE = 2**60
 
 
 @dataclass(frozen=True)
-class Lain:
+class StridedColumns:
     """The columns of :class:`opgen.calls.table.TensorColumn` that say how tensors lie."""
 
     strided: np.ndarray
@@ -33,7 +33,7 @@ class Lain:
     storage: np.ndarray
 
 
-def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
+def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> StridedColumns:
     """Columns for ``view`` (positions in :data:`VIEWS`); a rank too low for a view, or an extent
     below 1, is contiguous.
     """
@@ -44,7 +44,9 @@ def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
     strided = view != 0
     if not strided.any():
         zero = np.zeros((rows, 1), dtype=np.int64)
-        return Lain(strided, zero, np.zeros(rows, dtype=np.int64), np.full(rows, -1), zero + 1)
+        return StridedColumns(
+            strided, zero, np.zeros(rows, dtype=np.int64), np.full(rows, -1), zero + 1
+        )
     last, before = np.maximum(rank - 1, 0), np.maximum(rank - 2, 0)
     row = np.arange(rows)
     storage = shape.astype(object if bigint.extremes(shape)[1] > _HUGE else shape.dtype)
@@ -67,7 +69,7 @@ def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> Lain:
         bigint.narrowed(a)
         for a in (np.where(inside, strides, 0), offset, np.where(inside, storage, 1))
     )
-    return Lain(strided, strides, offset, np.where(strided, rank, -1), storage)
+    return StridedColumns(strided, strides, offset, np.where(strided, rank, -1), storage)
 
 
 def view_of(column: TensorColumn) -> np.ndarray:

@@ -1,5 +1,5 @@
-"""Where a plan meets a spec: the axes of one tier as columns of a draft. Nothing about an operator
-stands here.
+"""Where a plan meets a spec: the axes of one tier, and what builds calls from their values. Nothing
+about an operator stands here.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference, Term, TermError, View
 from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec
+from opgen.suite.planning.call_builder import NOTHING, AxisColumn, CallBuilder, kind_of
 from opgen.suite.planning.constraints import RECIPE, Constraints, constraints
-from opgen.suite.planning.draft import NOTHING, Choice, Draft, kind_of
-from opgen.suite.planning.edits import Edits
+from opgen.suite.planning.overlay import Overlay
 from opgen.suite.planning.plan import Axis, Plan, Vacuous
 from opgen.suite.planning.strides import VIEWS
 
@@ -49,7 +49,7 @@ class PlanScope:
         )
 
 
-class Choices:
+class CompiledPlan:
     """The axes of one tier of a plan, compiled against one spec; raises FileError with everything
     that does not fit.
     """
@@ -174,7 +174,7 @@ class Choices:
         self.levels.append(tuple(compiled))
 
     def _level(self, where: Location, ref: Reference, value: Any) -> Any:
-        """A constant number, or a callable that reads the value off a draft."""
+        """A constant number, or a callable that reads the value off a builder."""
         kind = "recipe" if ref == RECIPE else kind_of(self.spec, ref)
         allowed = {"view": VIEWS, "recipe": tuple(RECIPES), **vocabulary().names}.get(kind)
         if allowed is not None:
@@ -235,19 +235,19 @@ class Choices:
             self._problem(("vacuous", i), str(error))
             return None
 
-    # drafts ---------------------------------------------------------------------------------------
-    def draft(self, rows: np.ndarray, edits: Edits = NOTHING) -> Draft:
-        """A draft of one call per row of level numbers (rows, axes), with edits on top of an
+    # building -------------------------------------------------------------------------------------
+    def builder(self, rows: np.ndarray, edits: Overlay = NOTHING) -> CallBuilder:
+        """What builds one call per row of value numbers (rows, axes), with edits on top of an
         earlier one.
         """
-        chosen: dict[Reference, Choice] = {}
+        chosen: dict[Reference, AxisColumn] = {}
         for i, refs in enumerate(self.refs):
             for k, ref in enumerate(refs):
                 chosen[ref] = _column([level[k] for level in self.levels[i]], rows[:, i])
-        return Draft(self.spec, len(rows), chosen, self.lets, edits)
+        return CallBuilder(self.spec, len(rows), chosen, self.lets, edits)
 
 
-def _column(values: list[Any], picks: np.ndarray) -> Choice:
+def _column(values: list[Any], picks: np.ndarray) -> AxisColumn:
     """What an axis sets: a column of constants, or a callable where some values are terms."""
     if values and isinstance(values[0], tuple):
         lengths = np.array([len(v) for v in values])
@@ -258,20 +258,20 @@ def _column(values: list[Any], picks: np.ndarray) -> Choice:
     if not any(callable(v) for v in values):
         return Value(np.array(values)[picks])
 
-    def read(draft: Draft) -> Value:
-        parts = [v(draft) if callable(v) else Value(np.asarray(v)) for v in values]
+    def read(builder: CallBuilder) -> Value:
+        parts = [v(builder) if callable(v) else Value(np.asarray(v)) for v in values]
         if isinstance(parts[0].data, tuple):
             width = max(p.data[1].shape[-1] for p in parts)
-            rank = np.zeros(draft.rows, dtype=np.int64)
-            extents = np.ones((draft.rows, max(width, 1)), dtype=np.int64)
+            rank = np.zeros(builder.rows, dtype=np.int64)
+            extents = np.ones((builder.rows, max(width, 1)), dtype=np.int64)
             for i, part in enumerate(parts):
                 here = picks == i
-                rank[here] = np.broadcast_to(part.data[0], draft.rows)[here]
+                rank[here] = np.broadcast_to(part.data[0], builder.rows)[here]
                 extents[here, : part.data[1].shape[-1]] = np.broadcast_to(
-                    part.data[1], (draft.rows, part.data[1].shape[-1])
+                    part.data[1], (builder.rows, part.data[1].shape[-1])
                 )[here]
             return Value((rank, extents))
-        data = np.zeros(draft.rows, dtype=np.int64)
+        data = np.zeros(builder.rows, dtype=np.int64)
         for i, part in enumerate(parts):
             data = np.where(picks == i, part.data, data)
         return Value(data)

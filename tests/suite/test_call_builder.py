@@ -1,4 +1,4 @@
-"""Drafts: what follows from what, what an edit changes, and that a drafted table is the table of
+"""What follows from what, what an edit changes, and that a built table is the table of
 its calls.
 """
 
@@ -15,31 +15,31 @@ from opgen.oracle.judgement import judge
 from opgen.spec import specfile
 from opgen.spec.language.formulas import Value
 from opgen.suite.enumeration.enumerator import enumerate_calls
-from opgen.suite.planning.choices import Choices
-from opgen.suite.planning.edits import Edits
+from opgen.suite.planning.compiled_plan import CompiledPlan
+from opgen.suite.planning.edits import FOLLOW, FREEZE, HOLD
+from opgen.suite.planning.overlay import Overlay
 from opgen.suite.planning.plan import read_plan
-from opgen.suite.planning.proposals import FOLLOW, FREEZE, HOLD
 from tests.support.suites import PAGES, page, plan, suite
 
 
 @pytest.fixture(scope="module")
-def pooling() -> Choices:
-    return Choices(page("avg_pool2d_backward"), plan("avg_pool2d_backward"), "standard")
+def pooling() -> CompiledPlan:
+    return CompiledPlan(page("avg_pool2d_backward"), plan("avg_pool2d_backward"), "standard")
 
 
-def edited(choices: Choices, edits: dict, mode: int):
-    rows = np.zeros((1, len(choices.axes)), dtype=np.int64)
-    before = choices.draft(rows)
+def edited(compiled: CompiledPlan, edits: dict, mode: int):
+    rows = np.zeros((1, len(compiled.axes)), dtype=np.int64)
+    before = compiled.builder(rows)
     held = {
         reference: Value(np.array([value]), np.array([True])) for reference, value in edits.items()
     }
-    return before.table().call(0), choices.draft(
-        rows, Edits(held, before, np.array([0]), np.array([mode]))
+    return before.table().call(0), compiled.builder(
+        rows, Overlay(held, before, np.array([0]), np.array([mode]))
     ).table().call(0)
 
 
-def test_shapes_follow_from_the_page(pooling: Choices) -> None:
-    call = pooling.draft(np.zeros((1, len(pooling.axes)), dtype=np.int64)).table().call(0)
+def test_shapes_follow_from_the_page(pooling: CompiledPlan) -> None:
+    call = pooling.builder(np.zeros((1, len(pooling.axes)), dtype=np.int64)).table().call(0)
     assert (
         call.args["kernelSize"] == (2, 2)
         and call.args["stride"] == (2, 2)
@@ -49,26 +49,26 @@ def test_shapes_follow_from_the_page(pooling: Choices) -> None:
     assert call.args["gradOutput"].shape == (2, 3, 3, 2)
 
 
-def test_everything_follows_from_an_edit(pooling: Choices) -> None:
+def test_everything_follows_from_an_edit(pooling: CompiledPlan) -> None:
     before, after = edited(pooling, {("kH", ""): 4}, FOLLOW)
     assert after.args["kernelSize"] == (4, 2)
     assert after.args["self"].shape == (2, 3, 9, 5)  # the plan makes room for the window
     assert after.args["stride"] == before.args["stride"]
 
 
-def test_a_plans_terms_stand_where_they_are_held(pooling: Choices) -> None:
+def test_a_plans_terms_stand_where_they_are_held(pooling: CompiledPlan) -> None:
     before, after = edited(pooling, {("kH", ""): 4}, HOLD)
     assert after.args["self"].shape == before.args["self"].shape
     assert after.args["gradOutput"].shape == (2, 3, 2, 2)  # the page's equality still holds
 
 
-def test_nothing_follows_where_all_is_frozen(pooling: Choices) -> None:
+def test_nothing_follows_where_all_is_frozen(pooling: CompiledPlan) -> None:
     before, after = edited(pooling, {("gradOutput", ("dim", 2)): 9}, FREEZE)
     assert after.args["gradOutput"].shape == (2, 3, 9, 2)
     assert {name for name in before.args if before.args[name] != after.args[name]} == {"gradOutput"}
 
 
-def test_an_attribute_of_all_tensors_is_edited_at_once(pooling: Choices) -> None:
+def test_an_attribute_of_all_tensors_is_edited_at_once(pooling: CompiledPlan) -> None:
     _, after = edited(pooling, {("dtype", ""): 0, ("self", "dtype"): 1}, FOLLOW)
     assert (
         after.args["gradOutput"].dtype == after.args["gradInput"].dtype != after.args["self"].dtype
@@ -79,14 +79,15 @@ def test_an_attribute_of_all_tensors_is_edited_at_once(pooling: Choices) -> None
     ("edit", "shape"), [((), ()), ((7,), (7,)), ((1, 2, 3, 4, 5), (1, 2, 3, 4, 5))]
 )
 def test_a_whole_shape_is_edited(
-    pooling: Choices, edit: tuple[int, ...], shape: tuple[int, ...]
+    pooling: CompiledPlan, edit: tuple[int, ...], shape: tuple[int, ...]
 ) -> None:
     rows = np.zeros((1, len(pooling.axes)), dtype=np.int64)
-    before = pooling.draft(rows)
+    before = pooling.builder(rows)
     value = Value((np.array([len(edit)]), np.array([edit or (1,)])), np.array([True]))
     after = (
-        pooling.draft(
-            rows, Edits({("gradInput", "shape"): value}, before, np.array([0]), np.array([FREEZE]))
+        pooling.builder(
+            rows,
+            Overlay({("gradInput", "shape"): value}, before, np.array([0]), np.array([FREEZE])),
         )
         .table()
         .call(0)
@@ -94,21 +95,21 @@ def test_a_whole_shape_is_edited(
     assert after.args["gradInput"].shape == shape
 
 
-def test_a_null_pointer_has_nothing_else(pooling: Choices) -> None:
+def test_a_null_pointer_has_nothing_else(pooling: CompiledPlan) -> None:
     _, after = edited(pooling, {("padding", "null"): 1}, FOLLOW)
     assert after.args["padding"] is None
 
 
 def test_a_length_below_zero_is_an_empty_array() -> None:
-    choices = Choices(
+    compiled = CompiledPlan(
         page("convolution_backward.ascend910b"), plan("convolution_backward"), "standard"
     )
-    rows = np.zeros((1, len(choices.axes)), dtype=np.int64)
-    before = choices.draft(rows)
+    rows = np.zeros((1, len(compiled.axes)), dtype=np.int64)
+    before = compiled.builder(rows)
     value = Value((np.array([0]), np.array([[1]])), np.array([True]))
     call = (
-        choices.draft(
-            rows, Edits({("weight", "shape"): value}, before, np.array([0]), np.array([FOLLOW]))
+        compiled.builder(
+            rows, Overlay({("weight", "shape"): value}, before, np.array([0]), np.array([FOLLOW]))
         )
         .table()
         .call(0)
@@ -117,21 +118,21 @@ def test_a_length_below_zero_is_an_empty_array() -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_drafted_call_is_the_same_as_a_table(name: str) -> None:
+def test_a_built_call_is_the_same_as_a_table(name: str) -> None:
     spec, cases = page(name), suite(name).cases
     table = from_calls(spec.api, spec.kinds, [case.call for case in cases])
     judged = judge(spec, table)
     assert [case.page.codes for case in cases] == [judged.codes(row) for row in range(len(cases))]
 
 
-def test_what_a_name_was_computed_from_is_known(pooling: Choices) -> None:
-    draft = pooling.draft(np.zeros((1, len(pooling.axes)), dtype=np.int64))
-    read = draft.depends(lambda d: d.get(("Hout", "")))
+def test_what_a_name_was_computed_from_is_known(pooling: CompiledPlan) -> None:
+    builder = pooling.builder(np.zeros((1, len(pooling.axes)), dtype=np.int64))
+    read = builder.depends(lambda d: d.get(("Hout", "")))
     assert read == {("kH", ""), ("padH", ""), ("growH", ""), ("sH", ""), ("ceilMode", "")}
 
 
-def test_every_field_of_a_column_has_a_value_per_row(pooling: Choices) -> None:
-    table = pooling.draft(np.zeros((5, len(pooling.axes)), dtype=np.int64)).table()
+def test_every_field_of_a_column_has_a_value_per_row(pooling: CompiledPlan) -> None:
+    table = pooling.builder(np.zeros((5, len(pooling.axes)), dtype=np.int64)).table()
     assert len(table) == 5
     for column in table.columns.values():
         assert all(len(getattr(column, f.name)) == 5 for f in fields(column))

@@ -16,12 +16,12 @@ from opgen.model import TIERS, Call, FileError, TensorDesc
 from opgen.spec.catalog import Catalog
 from opgen.spec.language.terms import TermError, reference
 from opgen.spec.spec import Spec
-from opgen.suite.planning.choices import Choices
+from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.derive import SHARED
 from opgen.suite.planning.plan import Handwritten, Plan, plan_for, read_plan
 
 
-def fit(plan: Plan, pages: Sequence[Spec]) -> None:
+def check_plan(plan: Plan, pages: Sequence[Spec]) -> None:
     """Raise FileError with everything of a plan, in any tier, that fits no page of its operator or
     not every page.
     """
@@ -30,7 +30,7 @@ def fit(plan: Plan, pages: Sequence[Spec]) -> None:
         plan.document.known(("roles",), plan.roles, [p.name for p in spec.inputs], "input")
         for tier in plan.tiers:
             with suppress(FileError):  # every problem stays noted in the document
-                Choices(spec, plan, tier)
+                CompiledPlan(spec, plan, tier)
         handwritten_calls(plan, spec, TIERS)
     if pages:
         _unread(plan, pages)
@@ -44,7 +44,7 @@ def fit(plan: Plan, pages: Sequence[Spec]) -> None:
     plan.document.raise_problems()
 
 
-def fitting_plan(path: Path, book: Catalog, shown: str | None = None) -> Plan:
+def checked_plan(path: Path, book: Catalog, shown: str | None = None) -> Plan:
     """Read a plan that fits the pages of its operator; raises FileError with everything that is
     wrong with it.
     """
@@ -55,7 +55,7 @@ def fitting_plan(path: Path, book: Catalog, shown: str | None = None) -> Plan:
             ("op",),
             f"no such operator '{plan.op}'{did_you_mean(plan.op, [*book.operators, *book.kinds])}",
         )
-    fit(plan, book.of(api))
+    check_plan(plan, book.of(api))
     return plan
 
 
@@ -68,7 +68,7 @@ def shipped_plan(pages: Sequence[Spec], folder: Path | None = None) -> Plan:
     if plan.op not in (api, op):
         plan.document.problem(("op",), f"is {plan.op}; the plan of this name is that of {api}")
         plan.document.raise_problems()
-    fit(plan, pages)
+    check_plan(plan, pages)
     return plan
 
 

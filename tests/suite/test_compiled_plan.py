@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from opgen.oracle.judgement import judge
-from opgen.suite.planning.choices import Choices
+from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import load_plan
 from tests.support.suites import page, plan
 
@@ -51,10 +51,10 @@ tiers: {standard: {strength: 2}}
 }
 
 
-def choices(op: str, tmp_path: Path) -> Choices:
+def compiled(op: str, tmp_path: Path) -> CompiledPlan:
     path = tmp_path / "plan.yaml"
     path.write_text(PLANS[op], encoding="utf-8")
-    return Choices(page(op), load_plan(path), "standard")
+    return CompiledPlan(page(op), load_plan(path), "standard")
 
 
 def every(shape: tuple[int, ...]) -> np.ndarray:
@@ -70,9 +70,9 @@ def allowed(tables, rows: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("op", PLANS)
 def test_the_tables_allow_what_the_page_allows(op: str, tmp_path: Path) -> None:
-    made = choices(op, tmp_path)
+    made = compiled(op, tmp_path)
     rows = every(made.shape)
-    legal = judge(made.spec, made.draft(rows).table()).valid
+    legal = judge(made.spec, made.builder(rows).table()).valid
     by_tables = allowed(made.constraints.tables, rows)
     assert not (by_tables & ~legal).any()
     assert made.constraints.sampled == ()
@@ -85,13 +85,13 @@ def test_a_name_that_a_plan_gives_by_a_fraction_is_that_fraction(tmp_path: Path)
         PLANS["avg_pool2d_backward"].replace('Win: "8"', 'Win: "(kW + 2) * 4 / 2"'),
         encoding="utf-8",
     )
-    made = Choices(page("avg_pool2d_backward"), load_plan(path), "standard")
-    drafted = made.draft(every(made.shape)[::97])
+    made = CompiledPlan(page("avg_pool2d_backward"), load_plan(path), "standard")
+    drafted = made.builder(every(made.shape)[::97])
     assert (drafted.flat("Win", "") == (drafted.flat("kW", "") + 2) * 2).all()
 
 
 def test_one_item_stands_for_two_values_only_where_they_are_equal(tmp_path: Path) -> None:
-    made = choices("avg_pool2d_backward", tmp_path)
+    made = compiled("avg_pool2d_backward", tmp_path)
     names = {name for *_, named in made.constraints.tables for name in named}
     assert {
         "kernelSize.items",
@@ -103,14 +103,14 @@ def test_one_item_stands_for_two_values_only_where_they_are_equal(tmp_path: Path
     } <= names
     rows = every(made.shape)
     rows = rows[allowed(made.constraints.tables, rows)]
-    drafted = made.draft(rows)
+    drafted = made.builder(rows)
     kernel = [drafted.flat(name, "") for name in ("kH", "kW")]
     one = drafted.flat("kernelSize", "len") == 1
     assert (kernel[0][one] == kernel[1][one]).all() and one.any() and (~one).any()
 
 
 def test_a_table_says_which_rules_it_stands_for(tmp_path: Path) -> None:
-    made = choices("reflection_pad2d_backward", tmp_path)
+    made = compiled("reflection_pad2d_backward", tmp_path)
     axes = {
         name: [made.axes[i].name for i in axes]
         for axes, _, names in made.constraints.tables
@@ -124,7 +124,7 @@ def test_a_table_says_which_rules_it_stands_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("op", ["avg_pool2d_backward", "convolution_backward.ascend910b"])
 def test_recipes_that_say_nothing_are_left_out(op: str) -> None:
     spec = page(op)
-    made = Choices(spec, plan(spec.op), "full")
+    made = CompiledPlan(spec, plan(spec.op), "full")
     (table,) = [
         (axes, table) for axes, table, names in made.constraints.tables if "recipe" in names
     ]
@@ -136,7 +136,7 @@ def test_recipes_that_say_nothing_are_left_out(op: str) -> None:
 
 def test_what_a_plan_calls_vacuous_is_not_tried() -> None:
     spec = page("convolution_backward.ascend910b")
-    made = Choices(spec, plan(spec.op), "standard")
+    made = CompiledPlan(spec, plan(spec.op), "standard")
     names = [name for *_, named in made.constraints.tables for name in named]
     assert "vacuous: dilation of a kernel of one element" in names
 
@@ -147,5 +147,5 @@ def test_the_product_axis_keeps_to_what_a_page_judges() -> None:
         ("convolution_backward.atlas", 2),
         ("avg_pool2d_backward", 3),
     ):
-        made = Choices(page(name), plan(page(name).op), "standard")
+        made = CompiledPlan(page(name), plan(page(name).op), "standard")
         assert made.shape[made.position("product")] == products

@@ -1,8 +1,8 @@
 """Calls in the making: what is chosen, what follows from it, and the table that comes of both.
 
-A draft reads names like a table does, but from choices: an edit first, then a plan's axis, then a
-plan's ``let``, then the list or the shape that it is part of and that was chosen whole, then the
-page's own equalities (``Hout == pooled(...)`` also says what Hout is), then defaults. It never says
+A builder reads names like a table does, but from a plan: an edit first, then an axis, then a
+``let``, then the list or the shape that it is part of and that was chosen whole, then the page's
+own equalities (``Hout == pooled(...)`` also says what Hout is), then defaults. It never says
 whether a call is legal.
 """
 
@@ -23,15 +23,15 @@ from opgen.spec.rules import Guard
 from opgen.spec.spec import Parameter, Spec
 from opgen.suite.planning import strides
 from opgen.suite.planning.derive import SHARED, cut_out, derived, slots
-from opgen.suite.planning.edits import Edits
-from opgen.suite.planning.proposals import FREEZE, HOLD
+from opgen.suite.planning.edits import FREEZE, HOLD
+from opgen.suite.planning.overlay import Overlay
 
-Choice: TypeAlias = "Value | Callable[[Draft], Value]"
-"""A column of choices, or what reads one off a draft (an axis whose values are terms)."""
+AxisColumn: TypeAlias = "Value | Callable[[CallBuilder], Value]"
+"""What an axis sets: a column, or what reads one off a builder where its values are terms."""
 Lets: TypeAlias = Mapping[Reference, tuple[tuple[Term | None, Term], ...]]
 """What a plan says of names that no axis sets: (condition or ``None``, term), the first that
 holds."""
-NOTHING = Edits()
+NOTHING = Overlay()
 _DEFAULTS: Mapping[str, Any] = {
     "int": 1,
     "bool": False,
@@ -42,18 +42,18 @@ _DEFAULTS: Mapping[str, Any] = {
 }
 
 
-class Draft:
+class CallBuilder:
     """``rows`` calls of one spec. ``chosen`` are whole columns, ``lets`` a plan's terms, ``edits``
-    what is changed in an earlier draft.
+    what is changed in earlier calls.
     """
 
     def __init__(
         self,
         spec: Spec,
         rows: int,
-        chosen: Mapping[Reference, Choice],
+        chosen: Mapping[Reference, AxisColumn],
         lets: Lets,
-        edits: Edits = NOTHING,
+        edits: Overlay = NOTHING,
     ) -> None:
         self.spec = spec
         self.rows = rows
@@ -82,8 +82,8 @@ class Draft:
         self.open[-1] |= self.reads[reference]
         return value
 
-    def depends(self, reads: Callable[[Draft], object]) -> frozenset[Reference]:
-        """The chosen columns that a function of this draft reads, and the names that nothing
+    def depends(self, reads: Callable[[CallBuilder], object]) -> frozenset[Reference]:
+        """The chosen columns that a function of this builder reads, and the names that nothing
         sets.
         """
         self.open.append(set())

@@ -1,0 +1,87 @@
+"""What edits change: names with new values, on top of calls that were built before, and what
+follows from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+
+from opgen.spec.language.formulas import Value
+from opgen.spec.language.terms import Reference
+from opgen.spec.spec import Spec
+from opgen.suite.planning.derive import SHARED
+
+_NOWHERE = np.zeros(0, dtype=np.int64)
+
+
+class Earlier(Protocol):
+    """Where values come from that an edit does not touch: a builder."""
+
+    rows: int
+
+    def get(self, reference: Reference) -> Value: ...
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """``columns`` are bound where they overrule everything, on top of the calls ``before`` at its
+    rows ``came_from``: its values stand where a name would otherwise be unbound. ``mode`` says row
+    by row what follows from an edit (:data:`opgen.suite.planning.edits.FOLLOW` and its
+    neighbours). By default nothing is edited.
+    """
+
+    columns: Mapping[Reference, Value] = field(default_factory=lambda: MappingProxyType({}))
+    before: Earlier | None = None
+    came_from: np.ndarray = field(default_factory=lambda: _NOWHERE)
+    mode: np.ndarray = field(default_factory=lambda: _NOWHERE)
+
+    def get(self, reference: Reference) -> Value | None:
+        """The edit of just this reference."""
+        return self.columns.get(reference)
+
+    def of(self, reference: Reference, spec: Spec, lengths: Earlier) -> Iterator[Value]:
+        """The edits that say what a reference is: its own, one shared by all tensors, one of a name
+        in the same slot of an array, whose length is one of ``lengths``.
+        """
+        name, what = reference
+        if reference in self.columns:
+            yield self.columns[reference]
+        if what == "rank" and (name, "shape") in self.columns:
+            whole = self.columns[name, "shape"]
+            yield Value(whole.data[0], whole.bound)
+        if what in SHARED and SHARED[what] in self.columns:
+            yield self.columns[SHARED[what]]
+        if what == "" and self.columns:
+            yield from self._of_slot(name, spec, lengths)
+
+    def _of_slot(self, name: str, spec: Spec, lengths: Earlier) -> Iterator[Value]:
+        for parameter in spec.parameters.values():
+            for size, names in parameter.items.items():
+                for first, *others in names:
+                    edit = self.columns.get((first, "")) if name in others else None
+                    if edit is not None:
+                        length = np.broadcast_to(
+                            np.asarray(lengths.get((parameter.name, "len")).data), lengths.rows
+                        )
+                        yield Value(edit.data, edit.bound & (length == size))
+
+    def earlier(self, reference: Reference, mode: int | None = None) -> Iterator[Value]:
+        """The value that a reference had before, at the rows that these came from: of one mode, or
+        of all.
+        """
+        if self.before is None or (mode is not None and not (self.mode == mode).any()):
+            return
+        bound: Any = True if mode is None else self.mode == mode
+        value, rows = self.before.get(reference), self.came_from
+        if isinstance(value.data, tuple):
+            extents = np.broadcast_to(value.data[1], (self.before.rows, value.data[1].shape[-1]))
+            yield Value(
+                (np.broadcast_to(value.data[0], self.before.rows)[rows], extents[rows]), bound
+            )
+        else:
+            yield Value(np.broadcast_to(np.asarray(value.data), self.before.rows)[rows], bound)
