@@ -133,7 +133,7 @@ def _read_facts(spec: Spec, waiting: list[PartialCall]) -> bool:
             there = np.asarray(value.bound, dtype=bool) & true_where(guard.when, ranked, rows)
             for row in np.flatnonzero(there).tolist():
                 if not needs & waiting[row].open:
-                    facts.append((waiting[row], name, fact, _in_row(value, row, fact)))
+                    facts.append((waiting[row], name, str(fact), _in_row(value, row, str(fact))))
     return sum(partial.learn(name, fact, value) for partial, name, fact, value in facts) > 0
 
 

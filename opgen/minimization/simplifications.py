@@ -137,7 +137,7 @@ def _families(spec: Spec, letters: Iterable[Reference]) -> Iterator[list[Referen
             for end in sorted({name[-1] for name, _ in letters})
         ),
     ]
-    families = dict.fromkeys(
+    families: dict[tuple[Reference, ...], None] = dict.fromkeys(
         tuple((name, "") for name in dict.fromkeys(group) if (name, "") in letters)
         for group in groups
     )

@@ -208,4 +208,4 @@ class SpecScope:
             "array": isinstance(what, int),
             "scalar": what == "",
         }[kind.family]
-        return kind.element.term if reads_element else _ATTRIBUTES[kind.family].get(what)
+        return kind.element.term if reads_element else _ATTRIBUTES[kind.family].get(str(what))

@@ -8,15 +8,18 @@ or unbound.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from opgen.calls import bigint
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn
 from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import FixedView, Reference
+from opgen.spec.language.terms import Asked, FixedView, Reference
 from opgen.spec.spec import Spec
+
+Mask: TypeAlias = np.ndarray | bool
+"""(rows,) bool, or ``True`` for everywhere."""
 
 
 class TableView(FixedView):
@@ -99,7 +102,7 @@ class TableView(FixedView):
         return here
 
 
-def _tensor(column: TensorColumn, what: Any) -> Value:
+def _tensor(column: TensorColumn, what: Asked) -> Value:
     if what == "null":
         return Value(column.null)
     there = _there(column)
@@ -111,10 +114,10 @@ def _tensor(column: TensorColumn, what: Any) -> Value:
         return Value(column.numel(), there)
     if what in ("lowest", "highest"):
         return _extreme(column.shape, column.rank, there, lowest=what == "lowest")
-    return Value(getattr(column, what), there)
+    return Value(getattr(column, str(what)), there)
 
 
-def _array(column: ArrayColumn, what: Any) -> Value:
+def _array(column: ArrayColumn, what: Asked) -> Value:
     if what == "null":
         return Value(column.null)
     there = _there(column)
@@ -125,12 +128,12 @@ def _array(column: ArrayColumn, what: Any) -> Value:
     return _extreme(column.values, column.length, there, lowest=what == "lowest")
 
 
-def _there(column: TensorColumn | ArrayColumn) -> Any:
+def _there(column: TensorColumn | ArrayColumn) -> Mask:
     """Where a parameter is no null pointer; ``True`` for everywhere."""
     return ~column.null if np.count_nonzero(column.null) else True
 
 
-def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: Any) -> Value:
+def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: Mask) -> Value:
     """One of each row's first ``sizes`` values, a negative index from their end; unbound where
     there is none.
     """
@@ -143,6 +146,6 @@ def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: Any) -> Valu
     )
 
 
-def _extreme(matrix: np.ndarray, sizes: np.ndarray, there: Any, lowest: bool) -> Value:
+def _extreme(matrix: np.ndarray, sizes: np.ndarray, there: Mask, lowest: bool) -> Value:
     """The smallest or largest of each row's first ``sizes`` values; unbound where there is none."""
     return Value(bigint.extreme(matrix, sizes, lowest), there & (sizes > 0))

@@ -142,7 +142,8 @@ def _like(column: TensorColumn, fact: Fact, view: TableView) -> np.ndarray:
     other = view.table.columns[fact.before[0]]
     assert isinstance(other, TensorColumn)
     if fact.reference[1] != "shape":
-        same = getattr(column, fact.reference[1]) == getattr(other, fact.reference[1])
+        name = str(fact.reference[1])
+        same = getattr(column, name) == getattr(other, name)
     else:
         width = min(column.shape.shape[1], other.shape.shape[1])
         same = (column.rank == other.rank) & (column.rank <= width)

@@ -16,6 +16,7 @@ from opgen.spec.language import formulas
 from opgen.spec.language.expressions import (
     INEQUALITIES,
     FixedView,
+    Reference,
     Relation,
     Scope,
     Term,
@@ -82,7 +83,7 @@ class Compiler:
 
     def junction(self, node: ast.BoolOp) -> Term:
         parts = [self.condition(part) for part in node.values]
-        refs = tuple(dict.fromkeys(r for part in parts for r in part.refs))
+        refs = _references(*parts)
         every = isinstance(node.op, ast.And)
         join = conjunction if every else disjunction
 
@@ -117,7 +118,7 @@ class Compiler:
                 raise failure(node, f"compares {left.kind} with {item.kind}")
         if sign in INEQUALITIES and left.kind != "int":
             raise failure(node, f"{left.kind} has no order")
-        refs = tuple(dict.fromkeys(r for part in (left, *right) for r in part.refs))
+        refs = _references(left, *right)
         return Relation(
             self.text,
             sign,
@@ -205,7 +206,7 @@ class Compiler:
         if sign is None:
             raise failure(node, "compute with + - * / // %")
         left, right = self.number(node.left), self.number(node.right)
-        refs = tuple(dict.fromkeys(left.refs + right.refs))
+        refs = _references(left, right)
         if sign == "/":
             by = node.right.value if isinstance(node.right, ast.Constant) else None
             if not isinstance(by, int) or isinstance(by, bool) or by <= 0:
@@ -270,7 +271,7 @@ class Compiler:
             wanted = formula.takes[min(i, len(formula.takes) - 1)]
             if argument.kind != wanted:
                 raise failure(node.args[i], f"is {argument.kind}, {name} takes {wanted} there")
-        refs = tuple(dict.fromkeys(r for argument in args for r in argument.refs))
+        refs = _references(*args)
         return Term(
             ast.unparse(node),
             formula.gives,
@@ -281,7 +282,7 @@ class Compiler:
     def shape(self, node: ast.Tuple) -> Term:
         dims = [self.number(item) for item in node.elts]
         self.whole(*node.elts)
-        refs = tuple(dict.fromkeys(r for dim in dims for r in dim.refs))
+        refs = _references(*dims)
 
         def read(view: View) -> Value:
             values = [dim.read(view) for dim in dims]
@@ -295,6 +296,11 @@ class Compiler:
             return Value((np.asarray(len(dims)), extents), all_bound(*values) if values else True)
 
         return Term(ast.unparse(node), "shape", refs, read)
+
+
+def _references(*parts: Term) -> tuple[Reference, ...]:
+    """What some parts of an expression read, once each."""
+    return tuple(dict.fromkeys(reference for part in parts for reference in part.refs))
 
 
 def _is_bare(node: ast.expr) -> bool:

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from opgen.spec.language.formulas import Value, whole
 
-Reference: TypeAlias = tuple[str, Any]
+Asked: TypeAlias = str | int | tuple[str, int]
+"""What is asked of a name: nothing, an attribute, an item, an extent."""
+Reference: TypeAlias = tuple[str, Asked]
 """A name and what is asked of it: ``("N", "")``, ``("self", "dtype")``, ``("padding", 2)``,
 ``("self", ("dim", -1))``."""
 

@@ -18,6 +18,7 @@ from opgen.files.yamlfile import Document, Location
 from opgen.spec.language import references
 from opgen.spec.language.compiler import Compiler
 from opgen.spec.language.expressions import (
+    Asked,
     FixedView,
     Reference,
     Relation,
@@ -28,6 +29,7 @@ from opgen.spec.language.expressions import (
 )
 
 __all__ = [
+    "Asked",
     "FixedView",
     "Reference",
     "Relation",
