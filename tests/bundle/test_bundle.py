@@ -13,7 +13,6 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -22,6 +21,7 @@ from xxhash import xxh3_128
 
 import opgen
 from opgen import model
+from opgen.bundle.format import container
 from opgen.bundle.format.dtypes import BUCKETS, DTYPES, FORMATS, KINDS, BundleError, numpy_dtype
 from opgen.bundle.format.layout import Layout
 from opgen.bundle.format.tensorrow import TensorRow
@@ -35,6 +35,7 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.model import Call, Case, TensorDesc
 from tests.support import unmeasured
 from tests.support.bundle_sample import BFLOAT16, HEADER, VALID, bits, plain, row, same_bits, sample
+from tests.support.limits import largest_file
 
 SAMPLE = sample()
 ROOT = Path(__file__).parents[2]
@@ -314,9 +315,7 @@ def test_large_tensors_beside_small_ones_have_their_own_digests(tmp_path: Path) 
             )
 
 
-def test_what_an_unfinished_file_holds_is_room_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_an_unfinished_file_holds_is_room_for_it(tmp_path: Path) -> None:
     cases, layout = many(10_000)
     with (
         pytest.raises(KeyboardInterrupt),
@@ -328,15 +327,17 @@ def test_what_an_unfinished_file_holds_is_room_for_it(
         )
         raise KeyboardInterrupt
     held = (tmp_path / "b.h5.partial").stat().st_blocks * 512
-    monkeypatch.setattr(
-        "shutil.disk_usage", lambda folder: SimpleNamespace(free=layout.bytes - held // 2)
-    )
+
+    def room(folder: Path) -> int:
+        return layout.bytes - held // 2
+
+    LockedOutput(tmp_path / "b.h5", layout.bytes, False, room=room).leave()
+    with pytest.raises(BundleError, match=r"other\.h5: needs"):
+        LockedOutput(tmp_path / "other.h5", layout.bytes, False, room=room)
     with Writer(
         tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout, keep=True, resume=True
     ) as writer:
         assert writer.written.all()
-    with pytest.raises(BundleError, match=r"other\.h5: needs"):
-        Writer(tmp_path / "other.h5", {}, CaseTable.from_cases(cases), layout)
 
 
 def test_tensors_are_aligned_and_the_size_is_foreseen(path: Path) -> None:
@@ -568,11 +569,10 @@ def test_two_writers_of_one_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_disk_without_room_is_told_in_units_that_show_the_numbers(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, needed: int, free: int, told: str
+    tmp_path: Path, needed: int, free: int, told: str
 ) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
     with pytest.raises(BundleError, match=f"b.h5: {told.format(tmp_path)}$"):
-        LockedOutput(tmp_path / "b.h5", needed, False)
+        LockedOutput(tmp_path / "b.h5", needed, False, room=lambda folder: free)
     assert os.listdir(tmp_path) == []
 
 
@@ -586,34 +586,20 @@ def refusing(code: int) -> Callable[[int, int, int], None]:
 @pytest.mark.skipif(
     not hasattr(os, "posix_fallocate"), reason="this system keeps no room for files"
 )
-def test_room_for_all_data_is_taken_before_any_are_written(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_room_for_all_data_is_taken_before_any_are_written(tmp_path: Path) -> None:
     cases, layout = many(10_000)
-    taken, keep = [], os.posix_fallocate
-    monkeypatch.setattr(
-        os,
-        "posix_fallocate",
-        lambda fd, start, size: (taken.append((start, size)), keep(fd, start, size)),
-    )
-    with (
-        pytest.raises(KeyboardInterrupt),
-        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout, keep=True) as writer,
-    ):
-        assert taken[0][0] < layout.data_bytes <= taken[0][1]
-        writer.write(0, *next(iter(MANY)), np.zeros((3, 5), dtype=np.float16))
+    left, table = tmp_path / "b.h5.partial", CaseTable.from_cases(cases)
+    with pytest.raises(KeyboardInterrupt), Writer(tmp_path / "b.h5", {}, table, layout, keep=True):
+        assert left.stat().st_blocks * 512 >= layout.data_bytes
         raise KeyboardInterrupt
-    taken.clear()
+    container.begin(tmp_path / "fresh", "bundle", {}, layout.blobs, keep=False)
+    assert (tmp_path / "fresh").stat().st_blocks * 512 < layout.data_bytes  # others take the room
+    (tmp_path / "fresh").unlink()
     with (
-        pytest.raises(KeyboardInterrupt),
-        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout, keep=True, resume=True),
+        largest_file(layout.data_bytes // 2),
+        pytest.raises(BundleError, match=r"b.h5: cannot write: File too large$"),
     ):
-        assert min(taken)[0] > layout.data_bytes  # room for tables alone: what is begun has its own
-        raise KeyboardInterrupt
-    (tmp_path / "b.h5.partial").unlink(missing_ok=True)
-    monkeypatch.setattr(os, "posix_fallocate", refusing(errno.ENOSPC))
-    with pytest.raises(BundleError, match="b.h5: cannot write: No space left on device$"):
-        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout)
+        Writer(tmp_path / "b.h5", {}, table, layout)
     assert os.listdir(tmp_path) == []
 
 

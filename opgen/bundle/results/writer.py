@@ -53,14 +53,14 @@ class Results:
         self._answers: dict[int, CaseAnswer] = {}
         self._again: set[int] = set()
         self._worth = resume  # whether the unfinished file holds what no other file does
-        self._claim: LockedOutput | None = LockedOutput(self.path, 0, force or resume, "force=True")
+        self._claim = LockedOutput(self.path, 0, force or resume, "force=True")
         self._claim.refuse_unfinished(force, answers=not resume)
         try:
             with write_errors(self.path):
                 self._ledger = Ledger(self._claim.partial, self._claim.fd)
                 self._worth = resume and bool(self._ledger.answers)
                 if resume:
-                    self._go_on(self._claim)
+                    self._go_on()
                 else:
                     self.dropped = len(self._ledger.answers)
                     self._ledger.begin(resumed=False)
@@ -121,7 +121,7 @@ class Results:
         wider type (BFLOAT16 as FLOAT, anything as DOUBLE) is rounded, once, to the dtype of its
         tensor.
         """
-        if self._claim is None:
+        if not self._claim.is_open:
             raise BundleError(f"{self.path}: the results are closed")
         row = self._bundle.rows.get(case) if isinstance(case, str) else None
         if row is None:
@@ -145,7 +145,7 @@ class Results:
         """A header as the file keeps it; BundleError where it cannot."""
         return heading.header(header, heading.own("results") | {"bundle": self._bundle.digest})
 
-    def _go_on(self, claim: LockedOutput) -> None:
+    def _go_on(self) -> None:
         """Take over what a killed process left, and what the finished file has, unless that process
         was to replace it.
         """
@@ -153,7 +153,7 @@ class Results:
         if self.path.exists() and ledger.resumed is not False:
             self._before = ResultsFile(self.path)
         finished = self._before.header if self._before else {}
-        for path, header in ((self.path, finished), (claim.partial, ledger.header)):
+        for path, header in ((self.path, finished), (self._claim.partial, ledger.header)):
             if header and header["bundle"] != self.header["bundle"]:
                 raise BundleError(
                     f"{path}: results of another bundle: cannot be resumed with {self._bundle.path}"
@@ -194,7 +194,7 @@ class Results:
             self.close()
         elif not self._worth:
             self.abort()
-        elif self._claim is not None:
+        elif self._claim.is_open:
             try:
                 self.close()
                 error.add_note(
@@ -208,7 +208,7 @@ class Results:
         """Write the results in the order of the bundle, and give the file its name; where that
         fails, what was added can be resumed.
         """
-        if self._claim is None:
+        if not self._claim.is_open:
             return
         fresh = self._claim.fresh
         try:
@@ -233,12 +233,9 @@ class Results:
         """Write no more; what is unfinished stays for somebody to go on with, where that is worth
         it.
         """
-        if self._claim is not None:
-            if self._worth:
-                self._claim.leave()
-            else:
-                self._claim.drop()
-            self._claim = None
+        if self._worth:
+            self._claim.leave()
+        self._claim.drop()
         if self._before is not None:
             self._before.close()
 

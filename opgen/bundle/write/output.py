@@ -6,7 +6,7 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -55,16 +55,29 @@ def partial(path: str | Path) -> Path:
     return path.with_name(path.name + ".partial")
 
 
+def free_bytes(folder: Path) -> int:
+    """The room that is left for files of a folder."""
+    return shutil.disk_usage(folder).free
+
+
 class LockedOutput:
     """The right to write ``path``: an empty ``<name>.partial`` beside it, locked against other
     writers.
     """
 
-    def __init__(self, path: Path, needed: int, force: bool, remedy: str = "--force") -> None:
+    def __init__(
+        self,
+        path: Path,
+        needed: int,
+        force: bool,
+        remedy: str = "--force",
+        *,
+        room: Callable[[Path], int] = free_bytes,
+    ) -> None:
         refuse(path, force, remedy)
         self.path = path
         self.partial = partial(path)
-        free = shutil.disk_usage(path.parent).free
+        free = room(path.parent)
         with suppress(OSError):
             free += (
                 self.partial.stat().st_blocks * 512
@@ -140,20 +153,28 @@ class LockedOutput:
         """Where a whole file is made while the unfinished one is still needed."""
         return self.partial.with_name(self.partial.name + ".fresh")
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the file can be written: it has neither got its name, nor been let go of."""
+        return self.fd >= 0
+
     def keep(self) -> None:
         """Give the finished file its name, in one step."""
         self.partial.replace(self.path)
-        os.close(self.fd)
+        self.leave()
 
     def leave(self) -> None:
         """Let go of the unfinished file, for another writer to go on with."""
-        os.close(self.fd)
+        if self.is_open:
+            os.close(self.fd)
+            self.fd = -1
 
     def drop(self) -> None:
-        """Remove the unfinished file."""
-        with suppress(OSError):
-            self.partial.unlink()
-        os.close(self.fd)
+        """Remove the unfinished file, unless it was let go of."""
+        if self.is_open:
+            with suppress(OSError):
+                self.partial.unlink()
+            self.leave()
 
 
 @contextmanager

@@ -51,7 +51,7 @@ class Writer:
         self._tables: Tables | None = None
         self._done = np.zeros(len(layout.case), dtype=bool)
         self._keep = keep
-        self._claim: LockedOutput | None = LockedOutput(self.path, layout.bytes, force)
+        self._claim = LockedOutput(self.path, layout.bytes, force)
         self._claim.refuse_unfinished(force, bundles=not keep)
         begun = resume and self._claim.holds_bundle
         place = self._claim.fresh if begun else self._claim.partial
@@ -67,7 +67,6 @@ class Writer:
             self._claim.fresh.unlink(missing_ok=True)
             if resume:
                 self._claim.leave()
-                self._claim = None
             self.abort()
             raise
 
@@ -173,30 +172,26 @@ class Writer:
         except BaseException as error:
             self._stop(error)
             raise
-        self._claim = None
 
     def abort(self) -> None:
         """Remove what was written; nothing appears under the final name."""
         if hasattr(self, "_blocks"):
             self._blocks.close()
-        if self._claim is not None:
-            self._claim.drop()
-            self._claim = None
+        self._claim.drop()
 
     def _stop(self, error: BaseException | None) -> None:
         """Give up for an error, and leave what is there to whoever resumes."""
-        if self._keep and self._claim is not None and self._done.any():
+        if self._keep and self._claim.is_open and self._done.any():
             if error is not None:
                 error.add_note(
                     f"{self._claim.partial}: holds what is done; the same command with --resume"
                     " goes on from it"
                 )
             self._claim.leave()
-            self._claim = None
         self.abort()
 
     def _open(self) -> LockedOutput:
-        if self._claim is None:
+        if not self._claim.is_open:
             raise BundleError(f"{self.path}: the writer is closed")
         return self._claim
 
