@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any, Literal, cast
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from opgen.bundle.format.dtypes import ROLES
 from opgen.bundle.format.tensorrow import TensorRow
 from opgen.bundle.read.contents import BundleTables
+from opgen.bundle.read.finished import LazyArrays
 from opgen.model import (
     Argument,
     Break,
@@ -24,31 +25,6 @@ from opgen.model import (
 )
 
 _INPUT, _GOLDEN, _BOUND = ROLES["input"], ROLES["golden"], ROLES["bound"]
-
-
-class CaseTensors(Mapping[str, np.ndarray]):
-    """Tensors by parameter name; each is read when it is asked for."""
-
-    __slots__ = ("_case", "_rows", "_storage")
-
-    def __init__(self, case: CaseView, role: int, storage: bool = False) -> None:
-        self._case = case
-        self._storage = storage
-        self._rows = case.by_role[role]
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        row = self._rows[name]
-        array = self._case.bundle.tensor(row)
-        return array if self._storage else _view(self._case, array, row)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __repr__(self) -> str:
-        return f"<tensors {', '.join(self._rows) or 'none'}>"
 
 
 class CaseView:
@@ -166,24 +142,24 @@ class CaseView:
         return LibraryAnswer(self._text("library_release"), self.bundle.codes(codes), basis)
 
     @property
-    def inputs(self) -> CaseTensors:
+    def inputs(self) -> LazyArrays[TensorRow]:
         """Inputs by name, each the logical view on its storage; empty for a first-phase case."""
-        return CaseTensors(self, _INPUT)
+        return LazyArrays(self.by_role[_INPUT], self._view)
 
     @property
-    def storage(self) -> CaseTensors:
+    def storage(self) -> LazyArrays[TensorRow]:
         """Inputs by name, each the whole backing buffer, 1-D."""
-        return CaseTensors(self, _INPUT, storage=True)
+        return LazyArrays(self.by_role[_INPUT], self.bundle.tensor)
 
     @property
-    def golden(self) -> CaseTensors:
+    def golden(self) -> LazyArrays[TensorRow]:
         """Expected outputs by name, one precision wider than the output."""
-        return CaseTensors(self, _GOLDEN)
+        return LazyArrays(self.by_role[_GOLDEN], self._view)
 
     @property
-    def bound(self) -> CaseTensors:
+    def bound(self) -> LazyArrays[TensorRow]:
         """By output: what a correct device stays below; for complex outputs by parts."""
-        return CaseTensors(self, _BOUND)
+        return LazyArrays(self.by_role[_BOUND], self._view)
 
     @property
     def tensor_rows(self) -> list[TensorRow]:
@@ -246,6 +222,23 @@ class CaseView:
             bundle.ranges.get(number),
         )
 
+    def _view(self, row: TensorRow) -> np.ndarray:
+        """The logical view of a tensor on its storage; a bundle whose views leave theirs is not
+        opened.
+        """
+        storage, shape = self.bundle.tensor(row), self.bundle.sequence(row.shape) or ()
+        if row.is_whole:
+            count = prod(shape)
+            return (storage if count == len(storage) else storage[:count]).reshape(shape)
+        if 0 in shape:
+            return np.empty(shape, dtype=storage.dtype)
+        strides = self.bundle.sequence(row.strides) or row_major(shape)
+        steps = tuple(
+            step * storage.itemsize if extent > 1 else 0
+            for extent, step in zip(shape, strides, strict=True)
+        )
+        return as_strided(storage[row.offset :], shape, steps)
+
 
 def _plain(value: Argument) -> Any:
     """An argument as JSON writes it; a tensor with every key, ``range`` only where it has one."""
@@ -262,23 +255,3 @@ def _plain(value: Argument) -> Any:
     if value.range is not None:
         plain["range"] = list(value.range)
     return plain
-
-
-def _view(case: CaseView, storage: np.ndarray, row: TensorRow) -> np.ndarray:
-    """The logical view of a tensor on its storage; a bundle whose views leave theirs is not
-    opened.
-    """
-    shape = case.bundle.sequence(row.shape) or ()
-    if row.is_whole:
-        count = prod(shape)
-        return (storage if count == len(storage) else storage[:count]).reshape(shape)
-    strides = case.bundle.sequence(row.strides)
-    if strides is None:
-        strides = row_major(shape)
-    if 0 in shape:
-        return np.empty(shape, dtype=storage.dtype)
-    steps = tuple(
-        step * storage.itemsize if extent > 1 else 0
-        for extent, step in zip(shape, strides, strict=True)
-    )
-    return np.lib.stride_tricks.as_strided(storage[row.offset :], shape, steps)

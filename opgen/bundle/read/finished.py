@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Self
+from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -16,6 +17,28 @@ from opgen.bundle.format.dtypes import BundleError, words_of
 from opgen.bundle.format.heading import Header
 from opgen.bundle.read.opening import open_file
 from opgen.bundle.read.soundness import unsoundness
+
+Row = TypeVar("Row")
+
+
+class LazyArrays(Mapping[str, np.ndarray], Generic[Row]):
+    """Arrays by parameter name; each is read, and checked, when it is asked for."""
+
+    def __init__(self, rows: Mapping[str, Row], read: Callable[[Row], np.ndarray]) -> None:
+        self._rows = rows
+        self._read = read
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._read(self._rows[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<arrays {', '.join(self._rows) or 'none'}>"
 
 
 class Finished:

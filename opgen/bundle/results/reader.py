@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from math import isnan
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from opgen.bundle.format.heading import RESERVED, Header
-from opgen.bundle.read.finished import Finished
+from opgen.bundle.read.finished import Finished, LazyArrays
 from opgen.model import Code
 
 NO_STATUS = "none"
@@ -40,6 +40,10 @@ def _same(fact: object, other: object) -> bool:
     return bool(fact == other) or next(facts) == next(facts)
 
 
+OutputRow: TypeAlias = tuple[int, int, int, int, int, int, bytes]
+"""A row of ``/tensors``: result, name, dtype, shape, elements, position, digest."""
+
+
 class Result(NamedTuple):
     """One case's answer: status of the first phase, of the run (or None), seconds (or None), error
     text, outputs.
@@ -51,25 +55,6 @@ class Result(NamedTuple):
     time: float | None = None
     error: str = ""
     outputs: Mapping[str, np.ndarray] = MappingProxyType({})
-
-
-class Outputs(Mapping[str, np.ndarray]):
-    """A case's outputs by parameter name; each is read, and checked, when it is asked for."""
-
-    def __init__(self, file: ResultsFile, rows: list[tuple[Any, ...]]) -> None:
-        self._file = file
-        self._rows = {file.names[row[1]]: row for row in rows}
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        row, number, dtype, shape, *where = self._rows[name]
-        extents = self._file.sequence(shape) or ()
-        return self._file.elements(row, number, dtype, *where).reshape(extents)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
 
 class ResultsFile(Finished):
@@ -93,19 +78,22 @@ class ResultsFile(Finished):
         return self._result(self.rows[key])
 
     def _result(self, row: int) -> Result:
-        _, case, status, word, run, run_word, time, error, first, count = self.tables["results"][
-            row
-        ].tolist()
-        name = case.decode()
-        outputs = Outputs(self, self.tables["tensors"][first : first + count].tolist())
+        record = self.tables["results"][row].tolist()
+        _, case, status, word, run, run_word, time, error, first, count = record
+        tensors = self.tables["tensors"][first : first + count].tolist()
         return Result(
-            name,
+            case.decode(),
             self._status(status, word),
             self._status(run, run_word),
             None if isnan(time) else time,
             self.strings[error],
-            outputs,
+            LazyArrays({self.names[tensor[1]]: tensor for tensor in tensors}, self._output),
         )
+
+    def _output(self, tensor: OutputRow) -> np.ndarray:
+        row, name, dtype, shape, elements, position, digest = tensor
+        array = self.elements(row, name, dtype, elements, position, digest)
+        return array.reshape(self.sequence(shape) or ())
 
     def _status(self, number: int, word: int) -> Code | None:
         if word == 0:
