@@ -127,7 +127,7 @@ def write(
             for some, arrays in cluster.computed(
                 partial(computing.compute, seed=seed), partial(together, waiting), dask
             ):
-                writer.write_batches(zip([batch.rows for batch in some], arrays, strict=True))
+                writer.write(zip([batch.rows for batch in some], arrays, strict=True))
                 tell(_cases(some))
         else:
             for some, rows, digests in _in_processes(
@@ -162,7 +162,7 @@ def _in_processes(
 
     def work(at: int) -> tuple[int, Array, Array]:
         some = chunks[at]
-        return at, *port.write_all(
+        return at, *port.write(
             zip([batch.rows for batch in some], computing.compute(some, seed), strict=True)
         )
 

@@ -32,7 +32,6 @@ from typing import TypeAlias
 import numpy as np
 
 import opgen
-from opgen.bundle.format.layout import Layout
 from opgen.bundle.write.blocks import Blocks
 from opgen.calls.call_json import to_json
 from opgen.calls.garbage import gc_paused
@@ -46,6 +45,7 @@ from opgen.suite.planning.plan import plan_for
 from opgen.suite.selection import Request
 from opgen.suite.suite import Suite, call_suite
 from tests.bench._calls import PRODUCT, mixed
+from tests.support.bundle_sample import planned
 
 ROUNDS, ROUNDS_OF_WORKERS = 5, 9
 FEW, MANY = 2_000, 20_000
@@ -329,9 +329,7 @@ def large_tensors(words: Sequence[str]) -> None:
         for i in range(8)
     }
     with section(f"{LARGE >> 20} MiB of large tensors, on the clock") as folder:
-        layout = Layout.plan(
-            range(1), [[(name, "golden", "DOUBLE", part.size) for name, part in parts.items()]]
-        )
+        layout = planned([[(name, "golden", "DOUBLE", part.size) for name, part in parts.items()]])
 
         def raw(path: Path = folder / "raw") -> None:
             with open(path, "r+b" if path.exists() else "w+b", buffering=0) as file:
@@ -344,7 +342,9 @@ def large_tensors(words: Sequence[str]) -> None:
             path.touch()
             with Blocks(path, layout, {"data/DOUBLE": 4096}) as port:
                 if digests:
-                    port.write([0], {(name, "golden"): part[None] for name, part in parts.items()})
+                    port.write(
+                        [([0], {(name, "golden"): part[None] for name, part in parts.items()})]
+                    )
                 else:
                     port.put(np.arange(len(parts)), list(parts.values()))
 

@@ -34,7 +34,17 @@ from opgen.calls.case_table import CaseTable
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Call, Case, TensorDesc
 from tests.support import unmeasured
-from tests.support.bundle_sample import BFLOAT16, HEADER, VALID, bits, plain, row, same_bits, sample
+from tests.support.bundle_sample import (
+    BFLOAT16,
+    HEADER,
+    VALID,
+    bits,
+    plain,
+    planned,
+    row,
+    same_bits,
+    sample,
+)
 from tests.support.limits import largest_file
 
 SAMPLE = sample()
@@ -157,9 +167,9 @@ def test_a_view_outside_its_storage_is_refused(tmp_path: Path) -> None:
         tmp_path / "b.h5",
         {},
         CaseTable.from_cases([case]),
-        Layout.plan([case], [[("self", "input", "FLOAT", 4)]]),
+        planned([[("self", "input", "FLOAT", 4)]]),
     ) as writer:
-        writer.write(0, "self", "input", np.zeros(4, np.float32))
+        writer.write([([0], {("self", "input"): np.zeros((1, 4), np.float32)})])
     with pytest.raises(
         BundleError, match="b.h5: not a bundle that opgen wrote: a view leaves its data"
     ):
@@ -171,8 +181,8 @@ def test_batches_hold_what_the_cases_hold(path: Path, tmp_path: Path, limit: int
     cases, layout = many(20)
     with Writer(tmp_path / "many.h5", {}, CaseTable.from_cases(cases), layout) as writer:
         for (name, role), dtype in MANY.items():
-            writer.write_batch(
-                np.arange(20), {(name, role): bits(np.random.default_rng(0), dtype, (20, 3, 5))}
+            writer.write(
+                [(np.arange(20), {(name, role): bits(np.random.default_rng(0), dtype, (20, 3, 5))})]
             )
     for file in (path, tmp_path / "many.h5"):
         with opgen.open(file) as bundle:
@@ -201,7 +211,7 @@ def test_batches_hold_what_the_cases_hold(path: Path, tmp_path: Path, limit: int
 )
 def test_a_header_that_cannot_be_kept(tmp_path: Path, header: dict[str, object]) -> None:
     with pytest.raises(BundleError, match="header|NUL"):
-        Writer(tmp_path / "b.h5", header, CaseTable.from_cases([]), Layout.plan([], []))
+        Writer(tmp_path / "b.h5", header, CaseTable.from_cases([]), planned([]))
     assert os.listdir(tmp_path) == []
 
 
@@ -210,7 +220,7 @@ def test_an_empty_bundle(tmp_path: Path) -> None:
         tmp_path / "b.h5",
         {"products": [], "seeds": [1, 2]},
         CaseTable.from_cases([]),
-        Layout.plan([], []),
+        planned([]),
     ):
         pass
     with opgen.open(tmp_path / "b.h5") as bundle:
@@ -261,7 +271,7 @@ def many(count: int) -> tuple[list[Case], Layout]:
         for n in range(count)
     ]
     tensors = [(name, role, dtype, (3, 5)) for (name, role), dtype in MANY.items()]
-    return cases, Layout.plan(cases, [tensors] * count)
+    return cases, planned([tensors] * count)
 
 
 @pytest.mark.parametrize("step", [1, 7, 50])
@@ -272,18 +282,20 @@ def test_blocks_write_the_same_bytes_as_single_tensors(tmp_path: Path, step: int
     with Writer(tmp_path / "single.h5", HEADER, CaseTable.from_cases(cases), layout) as writer:
         for at in range(50):
             for (name, role), stack in data.items():
-                writer.write(at, name, role, stack[at])
+                writer.write([([at], {(name, role): stack[at : at + 1]})])
     with Writer(tmp_path / "block.h5", HEADER, CaseTable.from_cases(cases), layout) as writer:
         port = writer.port()
         for start in range(0, 50, step):
             rows = np.arange(start, min(50, start + step))[::-1]
             if start == 0:
-                writer.accept(*port.write(rows, {key: stack[rows] for key, stack in data.items()}))
+                writer.accept(
+                    *port.write([(rows, {key: stack[rows] for key, stack in data.items()})])
+                )
             elif start % 2:
-                writer.write_batch(rows, {key: stack[rows] for key, stack in data.items()})
+                writer.write([(rows, {key: stack[rows] for key, stack in data.items()})])
             else:
                 for (name, role), stack in data.items():
-                    writer.write_batch(rows, {(name, role): stack[rows]})
+                    writer.write([(rows, {(name, role): stack[rows]})])
         port.close()
     assert (tmp_path / "single.h5").read_bytes() == (tmp_path / "block.h5").read_bytes()
 
@@ -296,14 +308,12 @@ def test_large_tensors_beside_small_ones_have_their_own_digests(tmp_path: Path) 
         {name: TensorDesc((size,), "DOUBLE") for name, size in sizes.items()},
     )
     cases = [Case(name, call, "given", "", VALID) for name in ("one", "two")]
-    layout = Layout.plan(
-        cases, [[(name, "input", "DOUBLE", size) for name, size in sizes.items()]] * 2
-    )
+    layout = planned([[(name, "input", "DOUBLE", size) for name, size in sizes.items()]] * 2)
     arrays = {
         name: bits(np.random.default_rng(size), "DOUBLE", (2, size)) for name, size in sizes.items()
     }
     with Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout) as writer:
-        writer.write_batch([1, 0], {(name, "input"): stack for name, stack in arrays.items()})
+        writer.write([([1, 0], {(name, "input"): stack for name, stack in arrays.items()})])
     with opgen.open(tmp_path / "b.h5") as bundle:
         digests = bundle.tables["tensors"]["digest"].reshape(2, len(sizes))
         for row, at in ((1, 0), (0, 1)):
@@ -321,9 +331,16 @@ def test_what_an_unfinished_file_holds_is_room_for_it(tmp_path: Path) -> None:
         pytest.raises(KeyboardInterrupt),
         Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout, keep=True) as writer,
     ):
-        writer.write_batch(
-            range(10_000),
-            {key: np.zeros((10_000, 3, 5), numpy_dtype(word)) for key, word in MANY.items()},
+        writer.write(
+            [
+                (
+                    range(10_000),
+                    {
+                        key: np.zeros((10_000, 3, 5), numpy_dtype(word))
+                        for key, word in MANY.items()
+                    },
+                )
+            ]
         )
         raise KeyboardInterrupt
     held = (tmp_path / "b.h5.partial").stat().st_blocks * 512
@@ -386,9 +403,9 @@ def test_a_stride_along_an_axis_of_extent_1_leads_nowhere(tmp_path: Path, far: i
         tmp_path / "b.h5",
         {},
         CaseTable.from_cases([case]),
-        Layout.plan([case], [[("self", "input", "DOUBLE", 4)]]),
+        planned([[("self", "input", "DOUBLE", 4)]]),
     ) as writer:
-        writer.write(0, "self", "input", np.arange(4.0))
+        writer.write([([0], {("self", "input"): np.arange(4.0)[None]})])
     with opgen.open(tmp_path / "b.h5") as bundle:
         assert bundle["b"].inputs["self"].tolist() == [[[[0, 2]], [[1, 3]]]]
 
@@ -401,9 +418,10 @@ def test_h5dump_prints_bfloat16_numbers(tmp_path: Path) -> None:
         tmp_path / "b.h5",
         {},
         CaseTable.from_cases([case]),
-        Layout.plan([case], [[("self", "input", "BFLOAT16", 4)]]),
+        planned([[("self", "input", "BFLOAT16", 4)]]),
     ) as writer:
-        writer.write(0, "self", "input", np.array([1.5, -0.15625, 3e38, 2**-130], BFLOAT16))
+        numbers = np.array([[1.5, -0.15625, 3e38, 2**-130]], BFLOAT16)
+        writer.write([([0], {("self", "input"): numbers})])
     printed = subprocess.run(
         ["h5dump", "-d", "/data/BFLOAT16", "-c", "4", tmp_path / "b.h5"],
         capture_output=True,
@@ -435,21 +453,18 @@ def test_an_existing_file_is_refused_and_stays(path: Path, tmp_path: Path) -> No
         (lambda: SAMPLE.write(Path("/nowhere/at/all.h5")), "there is no folder /nowhere/at"),
         (lambda: SAMPLE.write(Path("/")), "is a folder"),
         (
-            lambda: Layout.plan([1], [[("x", "input", "HIFLOAT8", 1)]]),
+            lambda: planned([[("x", "input", "HIFLOAT8", 1)]]),
             "no data can be stored as HIFLOAT8",
         ),
-        (lambda: Layout.plan([1], [[("x", "input", "FLOAT", 2**60)]]), "cannot be stored"),
+        (lambda: planned([[("x", "input", "FLOAT", 2**60)]]), "which no file can hold"),
         (
-            lambda: Layout.plan(
-                [1, 2], [[("x", "input", "FLOAT", 2**46), ("y", "input", "FLOAT", 8)]] * 2
-            ),
+            lambda: planned([[("x", "input", "FLOAT", 2**46), ("y", "input", "FLOAT", 8)]] * 2),
             "more than a file can hold",
         ),
         (
-            lambda: Layout.plan(range(1 << 17), [[("x", "input", "FLOAT", 2**46)] * 2] * (1 << 17)),
+            lambda: planned([[("x", "input", "FLOAT", 2**46)] * 2] * (1 << 17)),
             "more than a file can hold",
         ),
-        (lambda: Layout.plan([1, 2], [[]]), "2 cases, 1 lists"),
     ],
 )
 def test_what_cannot_be_written_is_said_in_one_line(change: object, message: str) -> None:
@@ -474,9 +489,7 @@ def test_a_case_that_no_bundle_can_keep(
     call = Call("aclnnOne", "ascend910b", field.get("args", {"groups": 1}))  # type: ignore[arg-type]
     case = Case(str(field.get("id", "a")), call, "given", "", VALID)
     with pytest.raises(BundleError, match=message):
-        Writer(
-            tmp_path / "b.h5", {}, CaseTable.from_cases([case]), Layout.plan([case], [[]])
-        ).close()
+        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases([case]), planned([[]])).close()
     assert os.listdir(tmp_path) == []
 
 
@@ -499,7 +512,7 @@ def test_data_that_no_call_describes(
             tmp_path / "b.h5",
             {},
             CaseTable.from_cases(cases),
-            Layout.plan(cases, [[("self", "input", "FLOAT", 3)], tensors, tensors]),
+            planned([[("self", "input", "FLOAT", 3)], tensors, tensors]),
         ).close()
 
 
@@ -511,7 +524,7 @@ def test_two_cases_of_one_id(tmp_path: Path) -> None:
         pytest.raises(BundleError, match="two cases have the id 'many/0'"),
         Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout, keep=True) as writer,
     ):
-        writer.write_batch([0, 1, 2], arrays)
+        writer.write([([0, 1, 2], arrays)])
     assert os.listdir(tmp_path) == []
 
 
@@ -538,7 +551,7 @@ def test_wrong_arrays_and_missing_ones(tmp_path: Path) -> None:
             pytest.raises(BundleError, match=message),
             Writer(target, {}, CaseTable.from_cases(cases), layout) as writer,
         ):
-            writer.write_batch([0, 1, 2], arrays)
+            writer.write([([0, 1, 2], arrays)])
     assert os.listdir(tmp_path) == []
 
 
@@ -718,7 +731,7 @@ def test_a_kill_leaves_no_file_under_the_final_name(tmp_path: Path) -> None:
             while True:
                 for at, found in enumerate(one.arrays):
                     for (name, role), array in found.items():
-                        writer.write(at, name, role, array)
+                        writer.write([([at], {(name, role): array[None]})])
                 print("written", flush=True)
     """
     target = tmp_path / "b.h5"
@@ -757,9 +770,7 @@ def test_every_case_is_unpacked_into_a_group_of_its_own(tmp_path: Path) -> None:
     ids = ["a/b", "%a", "a", "%%25a", "a/b/c", "%a/b", "b/", "%b%2F", ".", "%%2E"]
     call = Call("aclnnOne", "ascend910b", {"self": TensorDesc((4,), "FLOAT")})
     cases = [Case(name, call, "given", "", VALID, phase=1) for name in ids]
-    with Writer(
-        tmp_path / "b.h5", {}, CaseTable.from_cases(cases), Layout.plan(cases, [[] for _ in cases])
-    ):
+    with Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), planned([[] for _ in cases])):
         pass
     with opgen.open(tmp_path / "b.h5") as bundle:
         assert unpack(bundle, tmp_path / "tree.h5") == len(ids)

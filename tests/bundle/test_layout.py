@@ -5,6 +5,7 @@ import pytest
 
 from opgen.bundle.format.dtypes import DTYPES, ROLES, BundleError
 from opgen.bundle.format.layout import Layout
+from tests.support.bundle_sample import planned
 
 UNITS = {"FLOAT16": 32, "DOUBLE": 8, "BOOL": 64}
 """Elements between the places where a tensor may begin, every 64 bytes."""
@@ -33,7 +34,7 @@ def some(seed: int) -> list[list[tuple[str, str, str, int]]]:
 @pytest.mark.parametrize("seed", range(8))
 def test_cases_that_are_alike_are_neighbours(seed: int) -> None:
     tensors = some(seed)
-    layout, used = Layout.plan(tensors, tensors), dict.fromkeys(UNITS, 0)
+    layout, used = planned(tensors), dict.fromkeys(UNITS, 0)
     places: dict[int, list[int]] = {}
     for alike in dict.fromkeys(map(tuple, tensors)):
         for case in [case for case, rows in enumerate(tensors) if tuple(rows) == alike]:
@@ -50,7 +51,7 @@ def test_cases_that_are_alike_are_neighbours(seed: int) -> None:
 def test_columns_say_what_was_planned(seed: int) -> None:
     tensors = some(seed)
     layout, rows = (
-        Layout.plan(tensors, tensors),
+        planned(tensors),
         [(case, *one) for case, rows in enumerate(tensors) for one in rows],
     )
     columns = layout.case, layout.name, layout.role, layout.dtype, layout.elements
@@ -66,7 +67,7 @@ def test_columns_say_what_was_planned(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_a_tensor_is_found_where_it_is(seed: int) -> None:
     tensors = some(seed)
-    layout, first = Layout.plan(tensors, tensors), dict[tuple[int, str, str], int]()
+    layout, first = planned(tensors), dict[tuple[int, str, str], int]()
     for at, (case, name, role) in enumerate(
         (case, *one[:2]) for case, rows in enumerate(tensors) for one in rows
     ):
@@ -84,7 +85,7 @@ def test_a_tensor_is_found_where_it_is(seed: int) -> None:
 
 
 def test_nothing_lies_nowhere() -> None:
-    for layout in (Layout.plan([], []), Layout.plan([1, 2], [[], []])):
+    for layout in (planned([]), planned([[], []])):
         assert not layout.blobs and not len(layout.position)
         assert (
             layout.rows(np.zeros(layout.cases, dtype=np.int64), np.full(layout.cases, -1)).tolist()

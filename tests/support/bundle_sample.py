@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
+from math import prod
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -13,6 +16,7 @@ from opgen.bundle.format.dtypes import numpy_dtype
 from opgen.bundle.format.layout import Layout
 from opgen.bundle.write.writer import Writer
 from opgen.calls.case_table import CaseTable
+from opgen.calls.categorical import Categorical
 from opgen.model import Break, Call, Case, Expectation, LibraryAnswer, TensorDesc
 from opgen.numerics.formats import DTYPES
 
@@ -28,6 +32,19 @@ VALID = Expectation((0,), "valid")
 FLOATING = ("FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE", "COMPLEX64", "COMPLEX128")
 
 
+def planned(tensors: Iterable[Iterable[tuple[Any, ...]]]) -> Layout:
+    """The layout of cases by the tensors of each that have data: name, role, dtype, and how many
+    elements or which shape.
+    """
+    cases = [list(rows) for rows in tensors]
+    rows = list(chain.from_iterable(cases))
+    kinds = Categorical.of([row[:3] for row in rows])
+    elements = [prod(row[3]) if isinstance(row[3], tuple) else row[3] for row in rows]
+    counts = np.array(list(map(len, cases)), dtype=np.int64)
+    sizes = np.array(elements, dtype=np.int64)
+    return Layout.of(kinds.values, kinds.number, sizes, counts, np.arange(len(cases)))
+
+
 @dataclass(frozen=True)
 class Sample:
     """Cases with, per case, (name, role) -> stored 1-D or shaped array."""
@@ -36,7 +53,7 @@ class Sample:
     arrays: list[dict[tuple[str, str], np.ndarray]]
 
     def layout(self) -> Layout:
-        return Layout.plan(self.cases, [list(map(row, found.items())) for found in self.arrays])
+        return planned([list(map(row, found.items())) for found in self.arrays])
 
     def write(self, path: Path, *, rows: Iterable[int] | None = None, force: bool = False) -> Path:
         with Writer(
@@ -44,7 +61,7 @@ class Sample:
         ) as writer:
             for at in range(len(self.cases)) if rows is None else rows:
                 for (name, role), array in self.arrays[at].items():
-                    writer.write(at, name, role, array)
+                    writer.write([([at], {(name, role): array[None]})])
         return path
 
 

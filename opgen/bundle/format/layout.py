@@ -6,12 +6,10 @@ any tensor at any time, from any process, and the file comes out the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
-from math import prod
-from typing import NamedTuple
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,19 +31,6 @@ _BYTES_PER_TENSOR, _BYTES_PER_CASE, _BYTES_PER_FILE = 96, 190, 48 << 10
 """About what tables, texts and HDF5 itself take."""
 
 
-class DataTensor(NamedTuple):
-    """One tensor with data: its parameter, role (``input``, ``golden``, ``bound``), dtype and
-    stored elements.
-
-    ``elements`` is a number, or a shape; an input's are those of its whole backing storage.
-    """
-
-    name: str
-    role: str
-    dtype: str
-    elements: int | tuple[int, ...]
-
-
 def spread(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Groups of ``counts`` rows each, one after the other: the group of every row, and its place
     within the group.
@@ -62,8 +47,8 @@ class Layout:
     """Columns with one row per tensor that has data, grouped by case, and the size of each blob.
 
     ``form`` is a number per case, the same for cases with the same tensors. ``position`` counts
-    elements in the blob of the row's dtype. Rows of a case are consecutive, and their order is that
-    of :meth:`plan`'s argument.
+    elements in the blob of the row's dtype. Rows of a case are consecutive, in the order of
+    its set.
     """
 
     cases: int
@@ -78,33 +63,6 @@ class Layout:
     blobs: dict[str, int]
 
     @classmethod
-    def plan(cls, cases: Sequence[object], tensors: Iterable[Iterable[DataTensor]]) -> Layout:
-        """Lay out ``tensors`` (per case, its :class:`DataTensor` rows, empty for a first-phase
-        case).
-
-        The data of cases whose tensors are alike are neighbours, in the order of the first of each
-        kind, so that they can be written and read in one piece. Raises BundleError for a dtype that
-        has no data and for sizes no file can hold.
-        """
-        given = [list(rows) for rows in tensors]
-        if len(given) != len(cases):
-            raise BundleError(
-                f"a layout needs the tensors of every case: {len(cases)} cases, {len(given)} lists"
-            )
-        rows = list(chain.from_iterable(given))
-        case = np.repeat(np.arange(len(given)), list(map(len, given)))
-        kinds = Categorical.of([(row[0], row[1], row[2]) for row in rows])
-        elements = [prod(row[3]) if isinstance(row[3], tuple) else int(row[3]) for row in rows]
-        for row, extent, place in zip(rows, elements, case.tolist(), strict=True):
-            if not 0 <= extent <= _LARGEST:
-                raise BundleError(
-                    f"case row {place}, {row[0]}: a tensor of {extent} elements cannot be stored"
-                )
-        counts = np.bincount(case, minlength=len(given))
-        sizes = np.array(elements, dtype=np.int64)
-        return cls.of(kinds.values, kinds.number, sizes, counts, np.arange(len(given)))
-
-    @classmethod
     def of(
         cls,
         kinds: Sequence[tuple[str, str, str]],
@@ -113,10 +71,15 @@ class Layout:
         counts: np.ndarray,
         sets: np.ndarray,
     ) -> Layout:
-        """The same of columns: case ``i`` has the tensors of set ``sets[i]``.
+        """Lay out the data of cases: case ``i`` has the tensors of set ``sets[i]``.
 
         ``counts`` says how many each set has, one set's behind another's; each of them is of one of
-        some ``kinds`` (name, role, dtype), all different, and has so many ``elements``.
+        some ``kinds`` (name, role, dtype), all different, and has so many ``elements``, an input
+        those of its whole storage.
+
+        The data of cases whose tensors are alike are neighbours, in the order of the first of each
+        kind, so that they can be written and read in one piece. Raises BundleError for a dtype that
+        has no data and for sizes no file can hold.
         """
         names, ends = Categorical.of([name for name, _, _ in kinds]), np.cumsum(counts)
         columns = np.stack([kind, elements], axis=1)

@@ -50,21 +50,13 @@ class Blocks:
     _fd: int = -1
 
     def write(
-        self, rows: Sequence[int] | np.ndarray, arrays: Arrays
+        self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Write (name, role) -> (B, ...) arrays, one entry per case row; returns layout rows and
-        their digests.
+        """Write (name, role) -> (B, ...) arrays, one entry per case row, of several batches; what
+        lies side by side in the file goes out in one write. Returns layout rows and their digests.
 
         An array has the numpy type of its stored dtype (uint16 is taken as the bits of BFLOAT16),
         and per case as many elements as planned.
-        """
-        return self.write_all([(rows, arrays)])
-
-    def write_all(
-        self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The same for several batches; what lies side by side in the file goes out in one
-        write.
         """
         stacks = _Stacks.of(batches)
         if not stacks.arrays:

@@ -116,22 +116,12 @@ class Writer:
         result[self.layout.case[~self._done]] = False
         return result
 
-    def write(self, row: int, name: str, role: str, array: np.ndarray) -> None:
-        """Write one tensor of one case; an input is given as its whole backing storage."""
-        self.write_batch([row], {(name, role): np.asarray(array)[None]})
-
-    def write_batch(self, rows: Sequence[int] | np.ndarray, arrays: Arrays) -> None:
-        """Write many tensors of many cases, (name, role) -> (B, ...): the fast way, one write per
-        blob.
-        """
-        self.write_batches([(rows, arrays)])
-
-    def write_batches(self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]) -> None:
-        """The same for several batches; those that are neighbours in the layout go out in one
-        write.
+    def write(self, batches: Iterable[tuple[Sequence[int] | np.ndarray, Arrays]]) -> None:
+        """Write tensors of cases, by rows and (name, role) -> (B, ...), an input as its whole
+        storage; those that are neighbours in the layout go out in one write.
         """
         with write_errors(self.path):
-            self.accept(*self._blocks.write_all(batches))
+            self.accept(*self._blocks.write(batches))
 
     def copy(self, rows: np.ndarray, digests: np.ndarray, pieces: Sequence[Bytes]) -> None:
         """Write tensors as bytes that match their digests, by row of the layout."""
