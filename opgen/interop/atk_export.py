@@ -41,7 +41,7 @@ def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool =
     return chosen
 
 
-def _for_executor(case: CaseView) -> dict[str, Any]:
+def _for_executor(case: CaseView) -> dict[str, object]:
     """What the executor needs to know of a case besides."""
     spec = spec_of(case)
     return {
@@ -63,7 +63,7 @@ def _refuse(case: CaseView) -> str:
     return "an empty array, for which ATK's case file has no form" if empty else ""
 
 
-def describe(case: CaseView, spec: Spec) -> dict[str, Any]:
+def describe(case: CaseView, spec: Spec) -> dict[str, object]:
     """One case of the case file."""
     args = case.call["args"]
     return {

@@ -16,7 +16,7 @@ from opgen.calls.vocabulary import known_products
 from opgen.interop import names, values
 from opgen.interop.importing import Imported, ImportedCase, gather
 from opgen.interop.names import Unreadable, shown
-from opgen.model import FileError, Problem
+from opgen.model import FileError
 from opgen.spec.catalog import Catalog
 from opgen.spec.spec import Spec
 
@@ -50,13 +50,13 @@ def read(
     products, file = known_products(products), str(path)
     if not products:
         reason = "ATK names no product; say for which with --product, once or several times"
-        raise FileError([Problem(file, None, "", reason)])
+        raise FileError.of(file, "", reason)
     document = values.json_document(path)
     if not isinstance(document, list):
         kind = (
             "one object; put it into [ ]" if isinstance(document, dict) else type(document).__name__
         )
-        raise FileError([Problem(file, None, "", f"expects a JSON list of cases, not {kind}")])
+        raise FileError.of(file, "", f"expects a JSON list of cases, not {kind}")
     ignored: Counter[str] = Counter()
     executors = EXECUTORS if formats == "executor" else {}
     return gather(file, _cases(document, catalog, products, ignored, executors), catalog, ignored)

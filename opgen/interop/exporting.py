@@ -12,7 +12,7 @@ from pathlib import Path
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.interop.folder import new_folder
-from opgen.model import FileError, Problem
+from opgen.model import FileError
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 
@@ -54,7 +54,7 @@ def choose(bundle: Bundle, ids: Iterable[str], refuse: Callable[[CaseView], str]
     if not export.cases:
         reasons = "; ".join(f"{reason} ({len(left)})" for reason, left in export.left_out.items())
         text = f"holds no case for this export: {reasons or 'it is empty'}"
-        raise FileError([Problem(str(bundle.path), None, "", text)])
+        raise FileError.of(str(bundle.path), "", text)
     return export
 
 

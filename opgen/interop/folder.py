@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from opgen.bundle.write.output import write_errors
-from opgen.model import FileError, Problem
+from opgen.model import FileError
 
 MANIFEST = "opgen.json"
 _PLAIN = re.compile(r"(?!.*-[0-9a-f]{12}$)[A-Za-z0-9_.-]{1,120}")
@@ -77,7 +77,7 @@ def check(target: Path, force: bool) -> None:
         elif not force:
             reason = "exists already; --force replaces it"
     if reason:
-        raise FileError([Problem(str(target), None, "", reason)])
+        raise FileError.of(str(target), "", reason)
 
 
 def misplaced(target: Path) -> str:

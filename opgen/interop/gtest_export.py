@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
@@ -142,16 +141,14 @@ def _local(name: str) -> str:
     return f"{name}_" if name in _TAKEN else name
 
 
-def _passed(kind: str, name: str, value: Any) -> str:
+def _passed(kind: str, name: str, value: Argument) -> str:
     if kind in _HOLDERS:
         return "nullptr" if value is None else f"{_local(name)}.get()"
     if kind == "bool":
         return "true" if value else "false"
-    return (
-        _number(value)
-        if kind == "int64"
-        else f"static_cast<{KINDS[kind].c_type}>({_number(value)})"
-    )
+    assert isinstance(value, int)
+    number = _number(value)
+    return number if kind == "int64" else f"static_cast<{KINDS[kind].c_type}>({number})"
 
 
 def _number(value: int) -> str:
@@ -159,7 +156,7 @@ def _number(value: int) -> str:
     return str(value) if value > -(2**63) else "INT64_MIN"
 
 
-def _list(values: Iterable[Any]) -> str:
+def _list(values: Iterable[int]) -> str:
     return (
         "{" + ", ".join(str(v).lower() if isinstance(v, bool) else _number(v) for v in values) + "}"
     )

@@ -91,7 +91,7 @@ def gather(
         elif case.fault:
             result.unreadable.append(case.problem(file, _cut(case.fault)))
     if not result.cases:
-        raise FileError([Problem(file, None, "", "holds no case")])
+        raise FileError.of(file, "", "holds no case")
     for spec in catalog.specs:
         complete(spec, [call for _, call in calls.values() if call.spec is spec])
     for id, (case, partial) in calls.items():

@@ -32,7 +32,7 @@ def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool =
 def write(
     folder: Path,
     cases: Iterable[CaseView],
-    more: Callable[[CaseView], dict[str, Any]] = lambda case: {},
+    more: Callable[[CaseView], dict[str, object]] = lambda case: {},
 ) -> None:
     """The index and the data of ``cases``, into a folder; ``more`` is what the line of a case says
     besides.

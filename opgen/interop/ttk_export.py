@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -63,14 +62,14 @@ def row(case: CaseView, spec: Spec) -> dict[str, str]:
         "strides": None,
     }
 
-    def each(key: str) -> tuple[Any, ...]:
+    def each(key: str) -> tuple[object, ...]:
         """A fact of every tensor, lists as tuples."""
         facts = [(missing if desc is None else desc)[key] for desc in tensors.values()]
         return tuple(tuple(fact) if isinstance(fact, list) else fact for fact in facts)
 
     cells: dict[str, object] = {
         "tensor_view_shapes": each("shape"),
-        "tensor_dtypes": tuple(map(names.numpy_word, each("dtype"))),
+        "tensor_dtypes": tuple(names.numpy_word(str(word)) for word in each("dtype")),
         "tensor_formats": each("format"),
         "output_tensor_indexes": tuple(i for i, name in enumerate(tensors) if name in outputs),
         "attributes": {name: value for name, value in args.items() if name not in tensors},

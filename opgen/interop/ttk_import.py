@@ -94,7 +94,7 @@ def _header(file: str, reader: Iterator[list[str]]) -> list[str]:
     try:
         header = [cell.strip() for cell in next(reader, [])]
     except csv.Error as error:
-        raise FileError([Problem(file, 1, "", f"is no CSV: {error}")]) from None
+        raise FileError.of(file, "", f"is no CSV: {error}", 1) from None
     needed = ttk_kernels.NEEDED if "op_name" in header and "api_name" not in header else NEEDED
     problems = [
         Problem(

@@ -32,22 +32,26 @@ COLUMNS = (
 NEEDED = ("testcase_name", "op_name", "input_dtypes", "attributes")
 
 
+Arguments: TypeAlias = dict[str, Any]
+"""Arguments of a call, or the facts of one, as JSON has them."""
+
+
 @dataclass
 class KernelRow:
     """A row by tensor: extents (None for one that is missing) and layouts of inputs and outputs,
     the inputs' dtypes; and its attributes.
     """
 
-    shapes: Mapping[str, list[Any]]
+    shapes: Mapping[str, list[list[int] | None]]
     formats: Mapping[str, list[str]]
     dtypes: list[str]
-    attributes: Mapping[Any, Any]
+    attributes: Mapping[object, object]
 
     def shape(self, side: str, place: int) -> list[int] | None:
         """The extents of an ``input`` or ``output``."""
         return self.shapes[side][place] if place < len(self.shapes[side]) else None
 
-    def tensor(self, side: str, place: int, axes: str) -> dict[str, Any]:
+    def tensor(self, side: str, place: int, axes: str) -> Arguments:
         """A tensor as a call has it: its extents in the order of ``axes``; those of other axes must
         be 1.
         """
@@ -84,7 +88,6 @@ class KernelRow:
         return [named[axis] for axis in axes]
 
 
-Arguments: TypeAlias = dict[str, Any]
 Place: TypeAlias = Callable[[KernelRow], Arguments]
 """What makes the arguments of a call of a row."""
 
@@ -147,7 +150,7 @@ def _cells(row: Mapping[str, str], *columns: str) -> list[Any]:
     return list(value)
 
 
-def _spread(words: list[Any], count: int) -> list[str]:
+def _spread(words: list[object], count: int) -> list[str]:
     """A word for each; a single one is that of all."""
     return [str(word) for word in (words * count if len(words) == 1 else words)]
 

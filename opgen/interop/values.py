@@ -17,7 +17,7 @@ from typing import Any
 
 from opgen.files.textfile import read_text
 from opgen.interop.names import Unreadable, shown
-from opgen.model import FileError, Problem
+from opgen.model import FileError
 
 MOST_CELL = 1 << 16
 """Characters of a cell, at most."""
@@ -42,7 +42,7 @@ def json_document(path: str | Path) -> object:
         reason = "is nested too deeply to be a case file"
     except ValueError as error:  # a number of thousands of digits
         reason = f"is no JSON that can be read: {str(error).split(';')[0]}"
-    raise FileError([Problem(str(path), line, "", reason)])
+    raise FileError.of(str(path), "", reason, line)
 
 
 def literal(cell: str) -> object:

@@ -74,5 +74,5 @@ def find_device(name: str, pages: Sequence[Spec]) -> tuple[Mutant | Family, str]
             f"no such rule on the bundle's pages{did_you_mean(rule, known)}; known are"
             f" {', '.join(known) or 'none'}"
         )
-        raise FileError([Problem("mutant", None, name, text)])
+        raise FileError.of("mutant", name, text)
     return mutant, rule
