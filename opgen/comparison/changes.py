@@ -73,6 +73,10 @@ def _ratio(verdict: Verdict | None) -> float:
 def compare_reports(before: DiffReport, after: DiffReport, strict: bool = False) -> ReportChanges:
     """What changed from one report to the next; a waived verdict counts as one that does not
     fail.
+
+    >>> before, after = (DiffReport([Verdict("a", word)]) for word in ("passed", "failed"))
+    >>> print(*compare_reports(before, after).failing)
+    a: passed -> failed
     """
     changes: dict[str, list[VerdictChange]] = defaultdict(list)
     for case in dict.fromkeys(verdict.case for verdict in chain(before, after)):

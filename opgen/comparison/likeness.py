@@ -19,6 +19,10 @@ NEAR, APART = 1e-2, 1e-1
 def resembles(device: Array, golden: Array, wrong: Array, dtype: str = "") -> str:
     """In words; empty where nothing fits. ``wrong``: where the device is beyond its bound;
     ``dtype``: of the output.
+
+    >>> golden = np.array([1.0, 2.0, 3.0, 4.0])
+    >>> resembles(2 * golden, golden, golden > 0), resembles(golden[::-1], golden, golden > 0)
+    ('2 times what is expected', 'reversed along axis 0')
     """
     if device.size < 2 or not wrong.any():
         return ""

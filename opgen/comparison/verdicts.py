@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from math import isnan
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,8 @@ REASONS = 5
 """Reasons for skipping that a report names, the most frequent first."""
 File = str | Path
 Opened = TypeVar("Opened", Bundle, ResultsFile)
+Facts: TypeAlias = dict[str, Any]
+"""What a verdict says for programs, as JSON has it."""
 
 
 def diff(
@@ -250,10 +252,10 @@ class _Diff:
     def _name(self, i: int) -> str:
         return self.bundle.names[int(self.goldens.name[i])]
 
-    def _facts(self, row: int) -> dict[str, Any]:
+    def _facts(self, row: int) -> Facts:
         record, words = self.bundle.tables["cases"][row], self.bundle.words
         goldens = self.of_case.get(row)
-        facts: dict[str, Any] = {
+        facts: Facts = {
             **{
                 name: words[f"cases.{name}"][int(record[name])]
                 for name in ("op", "product", "kind", "bucket")
@@ -271,7 +273,7 @@ class _Diff:
             }
         return facts
 
-    def _origin(self) -> dict[str, Any]:
+    def _origin(self) -> dict[str, object]:
         hidden = ("format", "format_version", "bundle")
         file = self.answers.file
         return {

@@ -16,6 +16,11 @@ _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def text(report: DiffReport, strict: bool = False) -> str:
     """The XML. Bad verdicts are failures, crashes errors; what neither passes nor fails is skipped,
     with its reason.
+
+    >>> from opgen.model import Verdict
+    >>> xml = text(DiffReport([Verdict("a", "failed", "all zeros", {"op": "aclnnX"})]))
+    >>> '<failure type="failed" message="all zeros">' in xml
+    True
     """
     bad = {verdict.case for verdict in report.bad(strict)}
     root = ElementTree.Element("testsuites", name="opgen")
