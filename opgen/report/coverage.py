@@ -60,31 +60,19 @@ def _overview(pages: list[CoverageData]) -> str:
 
 
 def _page(page: CoverageData) -> str:
-    parts = [
-        f"<h2>{escape(page['page'])}</h2><p>{escape(page['file'])}: {page['calls']} calls,"
-        f" {page['valid']} of them valid; "
+    clauses = [
+        [clause[key] for key in ("clause", "at", "rules", "broken", "invalid")]
+        for clause in page["clauses"]
     ]
-    parts.append(
-        f"{page['boundaries']['tested']} of {page['boundaries']['testable']} boundaries tested.</p>"
-    )
-    if page["clauses"]:
-        clauses = (
-            [clause[key] for key in ("clause", "at", "rules", "broken", "invalid")]
-            for clause in page["clauses"]
-        )
-        parts.append(_table(("clause", "line", "rules", "broken", "invalid calls"), clauses))
-    tuples = (
-        [TUPLES[x["t"] - 1], x["covered"], x["feasible"], x["infeasible"]] for x in page["tuples"]
-    )
-    parts.append(_table(("", "covered", "feasible", "infeasible"), tuples))
-    axes = (
+    tuples = [
+        [TUPLES[row["t"] - 1], row["covered"], row["feasible"], row["infeasible"]]
+        for row in page["tuples"]
+    ]
+    axes = [
         [axis["axis"], axis["values"], *(_of(axis[t]) for t in ("1", "2", "3")), axis["why"]]
         for axis in page["axes"]
-    )
-    parts.append(
-        _fold("axes", _table(("axis", "values", "single", "pairs", "triples", "why"), axes))
-    )
-    rules = (
+    ]
+    rules = [
         [
             rule["rule"],
             rule["clause"] or rule["bucket"],
@@ -95,32 +83,41 @@ def _page(page: CoverageData) -> str:
             _of(rule),
         ]
         for rule in page["rules"]
-    )
-    parts.append(
-        _fold(
-            "rules",
-            _table(
-                ("rule", "clause", "valid", "invalid", "isolated", "codes", "boundaries"), rules
-            ),
-        )
-    )
+    ]
     untested = [
-        (rule["rule"], boundary)
+        [
+            rule["rule"],
+            boundary["guard"],
+            f"{boundary['where']}: {boundary['name']}",
+            boundary["reason"],
+        ]
         for rule in page["rules"]
         for boundary in rule["boundaries"]
         if not boundary["calls"]
     ]
-    rows = (
-        [name, boundary["guard"], f"{boundary['where']}: {boundary['name']}", boundary["reason"]]
-        for name, boundary in untested
-    )
-    parts.append(
-        _fold(
-            f"{len(untested)} boundaries that no call stands on",
-            _table(("rule", "relation", "boundary", "reason"), rows),
+    tested = page["boundaries"]
+    return "".join(
+        (
+            f"<h2>{escape(page['page'])}</h2>",
+            f"<p>{escape(page['file'])}: {page['calls']} calls, {page['valid']} of them valid; ",
+            f"{tested['tested']} of {tested['testable']} boundaries tested.</p>",
+            _table(("clause", "line", "rules", "broken", "invalid calls"), clauses)
+            if clauses
+            else "",
+            _table(("", "covered", "feasible", "infeasible"), tuples),
+            _fold("axes", _table(("axis", "values", "single", "pairs", "triples", "why"), axes)),
+            _fold(
+                "rules",
+                _table(
+                    ("rule", "clause", "valid", "invalid", "isolated", "codes", "boundaries"), rules
+                ),
+            ),
+            _fold(
+                f"{len(untested)} boundaries that no call stands on",
+                _table(("rule", "relation", "boundary", "reason"), untested),
+            ),
         )
     )
-    return "".join(parts)
 
 
 def _of(counted: CoverageData) -> str:
